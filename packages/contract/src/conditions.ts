@@ -1,0 +1,44 @@
+/** A Kubernetes condition (meta/v1 Condition). `message` is at most `LIMITS.conditionMessageLengthMax` characters. */
+export interface Condition {
+  readonly type: ConditionType;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: ConditionReason;
+  readonly message: string;
+  readonly observedGeneration: number;
+  /** RFC 3339, seconds. */
+  readonly lastTransitionTime: string;
+}
+
+/**
+ * `Accepted`: the object is valid. `ResolvedRefs`: everything it refers to exists. `Programmed`: all known gateways have
+ * acknowledged it. `Ready`: all three, at this generation. `Stalled` is present only while True (kstatus, abnormal-true).
+ */
+export const CONDITION_TYPES = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready', 'Stalled'] as const;
+export type ConditionType = (typeof CONDITION_TYPES)[number];
+
+/** The closed list of reasons; docs/conditions.md explains each. */
+export const CONDITION_REASONS = [
+  // Accepted
+  'Accepted',
+  'Pending',
+  'Invalid',
+  'Conflicted',
+  // ResolvedRefs
+  'ResolvedRefs',
+  'AccountNotFound',
+  'AccountNotReady',
+  'ProjectNotFound',
+  'ProjectNotReady',
+  'SecretNotFound',
+  'SecretInvalid',
+  // Programmed
+  'Programmed',
+  'NotProgrammed',
+  'PartiallyProgrammed',
+  'NoGateway',
+  'Rejected',
+  // Ready
+  'Ready',
+  'NotReady',
+] as const;
+export type ConditionReason = (typeof CONDITION_REASONS)[number];

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { METHODS, PLANS } from './api-group.ts';
+
+/**
+ * What the operator tells the gateways: the output of `operator/translate`, the input of `gateway/match`. Everything is
+ * resolved: a gateway needs no defaults and looks nothing up.
+ */
+
+/** Name and value as they go on the wire; a name may repeat, order is kept. */
+const headerPair = z.tuple([z.string(), z.string()]).readonly();
+export type HeaderPair = readonly [name: string, value: string];
+
+const accountConfig = z.strictObject({
+  kind: z.literal('Account'),
+  uid: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  plan: z.enum(PLANS),
+  /** Lower-case hex SHA-256 of the account's API key. Without one nobody can call the account's projects. */
+  keySha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
+});
+
+const projectConfig = z.strictObject({
+  kind: z.literal('Project'),
+  uid: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  accountUid: z.string(),
+  /** First path segment of all its endpoints' URLs. */
+  uri: z.string(),
+  retentionDays: z.number().int().positive(),
+});
+
+const jsonAction = z.strictObject({
+  kind: z.literal('JSON'),
+  status: z.number().int(),
+  headers: z.array(headerPair).readonly(),
+  /** Returned verbatim, as UTF-8. */
+  body: z.string(),
+});
+
+const forwardAction = z.strictObject({
+  kind: z.literal('Forward'),
+  /** http or https URL; the caller's query string is appended as received. */
+  url: z.string(),
+  timeoutMs: z.number().int().positive(),
+  /** The upstream was named by `serviceRef`: its address is a cluster address, which the address policy lets through. */
+  viaService: z.boolean(),
+});
+
+const endpointConfig = z.strictObject({
+  kind: z.literal('Endpoint'),
+  uid: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  projectUid: z.string(),
+  generation: z.number().int(),
+  /** Path beginning with `/`, compared byte by byte with the target's path after the project URI. */
+  slug: z.string(),
+  method: z.enum(METHODS),
+  action: z.discriminatedUnion('kind', [jsonAction, forwardAction]),
+});
+
+export const configObjectSchema = z.discriminatedUnion('kind', [accountConfig, projectConfig, endpointConfig]);
+
+export type AccountConfig = Readonly<z.infer<typeof accountConfig>>;
+export type ProjectConfig = Readonly<z.infer<typeof projectConfig>>;
+export type EndpointConfig = Readonly<z.infer<typeof endpointConfig>>;
+export type JsonActionConfig = Readonly<z.infer<typeof jsonAction>>;
+export type ForwardActionConfig = Readonly<z.infer<typeof forwardAction>>;
+export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
+
+/** `Endpoint/1f0c…`: what deltas and acknowledgements name objects by. */
+export type ConfigKey = string;
+export const configKey = (object: Pick<ConfigObject, 'kind' | 'uid'>): ConfigKey => `${object.kind}/${object.uid}`;

@@ -1,0 +1,65 @@
+/**
+ * Every bound that more than one process relies on, with its unit and its reason. Those that users may change are defaults
+ * here and settings in docs/configuration.md.
+ */
+export const LIMITS = {
+  // ── requests (gateway) ──
+  /** Stored whole or refused with 413, never cut. */
+  requestBodyBytesMax: 10 * 1024 * 1024,
+  /** Node's parser answers 431 above it. */
+  requestHeadBytesMax: 16 * 1024,
+  /** Path and query; 414 above it. Browsers and proxies stop at about the same length. */
+  requestTargetBytesMax: 8 * 1024,
+  /** From the first byte of a head to its end; slowloris (torture 34). */
+  requestHeadTimeoutMs: 10_000,
+  /** From the first byte of a head to the last byte of the body. */
+  requestTimeoutMs: 30_000,
+  /** An answer that its reader does not take: the connection is cut. */
+  responseStallTimeoutMs: 30_000,
+  /** Node's own default is 5 s; load balancers keep idle connections for 60 s and must close first. */
+  keepAliveTimeoutMs: 65_000,
+  /** Bytes of bodies in flight or not yet delivered, over all requests; 503 above it. */
+  inFlightBytesMax: 256 * 1024 * 1024,
+
+  // ── answers ──
+  /** A larger upstream answer streams through whole; this much of it is stored, with its true size and `truncated`. */
+  responseCaptureBytesMax: 10 * 1024 * 1024,
+  forwardTimeoutMsDefault: 30_000,
+  forwardTimeoutMsMax: 300_000,
+  upstreamHeadBytesMax: 64 * 1024,
+
+  // ── resources ──
+  /** kubectl apply keeps a copy in an annotation of at most 262,144 bytes. */
+  mockBodyBytesMax: 200_000,
+  slugLengthMax: 1_024,
+  displayNameLengthMax: 128,
+  mockHeadersMax: 64,
+  headerNameLengthMax: 256,
+  headerValueLengthMax: 4_096,
+  forwardUrlLengthMax: 2_048,
+  projectUriLengthMin: 16,
+  projectUriLengthMax: 64,
+  retentionDaysDefault: 30,
+  retentionDaysMax: 3_650,
+  ownApiKeyLengthMin: 32,
+  ownApiKeyLengthMax: 512,
+  /** The API server refuses 32,768 and more; nobody reads more than this. */
+  conditionMessageLengthMax: 1_000,
+
+  // ── control plane ──
+  /** Changes that arrive within it travel as one delta (design §6). */
+  holdOffMs: 20,
+  streamHeartbeatMs: 2_000,
+  /** No message for this long: the gateway reconnects. */
+  streamSilenceMsMax: 7_000,
+  /** A gateway whose stream is gone for longer is no longer waited for. */
+  gatewayForgetMs: 60_000,
+  leaseDurationMs: 8_000,
+  leaseRenewDeadlineMs: 5_000,
+  leaseRetryPeriodMs: 1_000,
+
+  // ── log ──
+  /** A batch goes to ClickHouse at the latest after this time (design §5: visible within 1.5 s, p95). */
+  flushIntervalMsMax: 500,
+  flushBytesMax: 8 * 1024 * 1024,
+} as const;

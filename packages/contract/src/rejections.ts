@@ -1,0 +1,172 @@
+/**
+ * Rejections: what a gateway answers to a request that never reaches an endpoint (design §4). Never logged, never counted.
+ * Sent as RFC 9457 `application/problem+json` with the header `standin-rejected: CODE`. docs/errors.md is generated from this
+ * table; `detail` is what a person should do, and may be made more specific where it is sent.
+ */
+export interface Rejection {
+  readonly status: number;
+  readonly title: string;
+  readonly detail: string;
+  /** The same request may succeed later. */
+  readonly retryable: boolean;
+}
+
+export const REJECTIONS = {
+  bad_request: {
+    status: 400,
+    title: 'The request is not valid HTTP/1.1',
+    detail: 'Send one well-formed HTTP/1.1 request: see RFC 9112.',
+    retryable: false,
+  },
+  host_invalid: {
+    status: 400,
+    title: 'Exactly one Host header is needed',
+    detail: 'Send one Host header (RFC 9112 section 3.2).',
+    retryable: false,
+  },
+  target_invalid: {
+    status: 400,
+    title: 'The request target is not a path',
+    detail:
+      'Send the target in origin form: a path that begins with one slash, as in /PROJECT-URI/v1/orders (RFC 9112 section 3.2.1).',
+    retryable: false,
+  },
+  upgrade_unsupported: {
+    status: 400,
+    title: 'Protocol upgrades are not supported',
+    detail: 'Send plain HTTP/1.1 without an Upgrade header (curl: add --http1.1).',
+    retryable: false,
+  },
+  api_key_missing: {
+    status: 401,
+    title: 'The x-api-key header is missing',
+    detail: "Send the account's API key in the header x-api-key.",
+    retryable: false,
+  },
+  api_key_repeated: {
+    status: 401,
+    title: 'More than one x-api-key header',
+    detail: 'Send the header x-api-key exactly once.',
+    retryable: false,
+  },
+  api_key_header_name: {
+    status: 401,
+    title: "The x-api-key header's name is not lowercase",
+    detail:
+      'Send the name in lowercase: x-api-key. If a client or proxy on the way capitalises header names, ask the administrator for the setting apiKeyHeader.name: any-case.',
+    retryable: false,
+  },
+  api_key_whitespace: {
+    status: 401,
+    title: 'The API key has whitespace around it',
+    detail: 'Send x-api-key: KEY with at most one space after the colon and nothing after the key.',
+    retryable: false,
+  },
+  api_key_invalid: {
+    status: 401,
+    title: 'This is not a valid API key',
+    detail: "Use the current key of the account: kubectl get secret ACCOUNT-api-key, or the dashboard's settings.",
+    retryable: false,
+  },
+  api_key_other_account: {
+    status: 401,
+    title: 'This API key belongs to another account',
+    detail: 'Use the key of the account that owns this project.',
+    retryable: false,
+  },
+  project_not_found: {
+    status: 404,
+    title: 'No project has this URI',
+    detail: "The first path segment must be a project's URI: kubectl get mockprojects shows it.",
+    retryable: false,
+  },
+  endpoint_not_found: {
+    status: 404,
+    title: 'No endpoint of this project has this path',
+    detail: 'kubectl get mockendpoints shows the paths; they are compared byte by byte.',
+    retryable: false,
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'No endpoint answers this method on this path',
+    detail: 'The Allow header lists the methods that are answered here.',
+    retryable: false,
+  },
+  request_timeout: {
+    status: 408,
+    title: 'The request did not arrive in time',
+    detail: 'Send the whole head within 10 seconds and the whole request within 30.',
+    retryable: true,
+  },
+  body_too_large: {
+    status: 413,
+    title: 'The request body is too large',
+    detail: 'Send a smaller body; an administrator can raise limits.requestBodyBytes.',
+    retryable: false,
+  },
+  target_too_long: {
+    status: 414,
+    title: 'The request target is too long',
+    detail: 'Shorten path and query; an administrator can raise limits.requestTargetBytes.',
+    retryable: false,
+  },
+  expectation_failed: {
+    status: 417,
+    title: 'This expectation is not supported',
+    detail: 'The only supported value of Expect is 100-continue.',
+    retryable: false,
+  },
+  quota_exceeded: {
+    status: 429,
+    title: "The account's monthly quota is used up",
+    detail: 'Wait until the quota resets at the start of next month (UTC), or raise monthlyQuota.',
+    retryable: true,
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'The request head is too large',
+    detail: 'Send fewer or shorter headers; an administrator can raise limits.requestHeadBytes.',
+    retryable: false,
+  },
+  not_ready: {
+    status: 503,
+    title: 'This gateway has no configuration yet',
+    detail: 'Try again shortly; the gateway is still connecting to the operator.',
+    retryable: true,
+  },
+  overloaded: {
+    status: 503,
+    title: 'Too many requests are being worked on',
+    detail: 'Try again after the time in Retry-After.',
+    retryable: true,
+  },
+  log_unavailable: {
+    status: 503,
+    title: 'The request cannot be stored now',
+    detail: 'Nothing was done with it. Try again after the time in Retry-After.',
+    retryable: true,
+  },
+  quota_unavailable: {
+    status: 503,
+    title: 'The quota cannot be checked now',
+    detail: 'Nothing was counted. Try again after the time in Retry-After.',
+    retryable: true,
+  },
+} as const satisfies Record<string, Rejection>;
+
+export type RejectionCode = keyof typeof REJECTIONS;
+
+/** Marks every rejection, so that nobody mistakes it for an endpoint's answer. */
+export const REJECTED_HEADER = 'standin-rejected';
+
+/**
+ * After acceptance an upstream can still fail. These answers are problem+json too, but are stored and counted like any answer,
+ * and carry no `standin-rejected`.
+ */
+export const UPSTREAM_FAILURES = {
+  upstream_unreachable: { status: 502, title: 'The upstream could not be reached' },
+  upstream_blocked: { status: 502, title: "The upstream's address is not allowed" },
+  upstream_invalid: { status: 502, title: "The upstream's answer is not valid HTTP" },
+  upstream_timeout: { status: 504, title: 'The upstream did not answer in time' },
+} as const;
+export type UpstreamFailureCode = keyof typeof UPSTREAM_FAILURES;

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+
+/**
+ * A process's settings: one zod object per process, at most two levels deep, each leaf with `.describe()`. A value comes from
+ * the environment: `apiKeyHeader.name` is `STANDIN_API_KEY_HEADER_NAME`. docs/configuration.md is generated from the schemas.
+ */
+export type SettingsSchema = z.ZodObject;
+
+export interface SettingDescription {
+  /** `apiKeyHeader.name` */
+  readonly path: string;
+  /** `STANDIN_API_KEY_HEADER_NAME` */
+  readonly env: string;
+  readonly schema: z.ZodType;
+}
+
+/** Settings that cannot be used; `message` has one line per problem, each with the variable's name and what it must be. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+}
+
+const envName = (path: readonly string[]): string =>
+  `STANDIN_${path.map((part) => part.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()).join('_')}`;
+
+/** Every leaf of the schema, in order. */
+export const describeSettings = (schema: SettingsSchema, parents: readonly string[] = []): SettingDescription[] =>
+  Object.entries(schema.shape as Record<string, z.ZodType>).flatMap(([name, field]) => {
+    const path = [...parents, name];
+    const inner = field instanceof z.ZodPrefault || field instanceof z.ZodDefault ? field.def.innerType : field;
+    return inner instanceof z.ZodObject
+      ? describeSettings(inner, path)
+      : [{ path: path.join('.'), env: envName(path), schema: field }];
+  });
+
+/** Text of the environment as the nested input that the schema expects. Empty variables count as unset. */
+const inputFromEnv = (schema: SettingsSchema, env: Readonly<Record<string, string | undefined>>): unknown => {
+  const input: Record<string, unknown> = {};
+  for (const setting of describeSettings(schema)) {
+    const value = env[setting.env];
+    if (value === undefined || value === '') continue;
+    const parts = setting.path.split('.');
+    const last = parts.pop() ?? '';
+    const parent = parts.reduce<Record<string, unknown>>(
+      (node, part) => (node[part] ??= {}) as Record<string, unknown>,
+      input,
+    );
+    parent[last] = value;
+  }
+  return input;
+};
+
+/**
+ * Parses and freezes a process's settings. A `STANDIN_` variable that no setting has is an error, so that a typing mistake does
+ * not silently leave a default in force; `otherPrefixes` names those of other programs.
+ */
+export const parseSettings = <S extends SettingsSchema>(
+  schema: S,
+  env: Readonly<Record<string, string | undefined>>,
+  otherPrefixes: readonly string[] = ['STANDIN_TEST_'],
+): Readonly<z.infer<S>> => {
+  const settings = describeSettings(schema);
+  const known = new Set(settings.map((setting) => setting.env));
+  const problems = Object.keys(env)
+    .filter((name) => name.startsWith('STANDIN_') && !known.has(name))
+    .filter((name) => !otherPrefixes.some((prefix) => name.startsWith(prefix)))
+    .map((name) => `${name}: there is no such setting; docs/configuration.md lists them`);
+  const result = schema.safeParse(inputFromEnv(schema, env));
+  if (!result.success) {
+    problems.push(...result.error.issues.map((issue) => `${envName(issue.path.map(String))}: ${issue.message}`));
+  }
+  if (!result.success || problems.length > 0) throw new SettingsError(problems.join('\n'));
+  return Object.freeze(result.data);
+};
+
+/** A comma-separated list. */
+export const listSetting = <T extends z.ZodType>(item: T) =>
+  z.preprocess(
+    (value) =>
+      typeof value === 'string'
+        ? value
+            .split(',')
+            .map((part) => part.trim())
+            .filter((part) => part !== '')
+        : value,
+    z.array(item),
+  );

@@ -1,0 +1,12 @@
+import type { SourceErrorKind } from './resource-source.ts';
+
+/** A refused read or write of a `ResourceSource`; `message` says what to change. */
+export class SourceError extends Error {
+  override readonly name = 'SourceError';
+  readonly kind: SourceErrorKind;
+
+  constructor(kind: SourceErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+}

@@ -1,0 +1,38 @@
+import { defineConfig } from 'vitest/config';
+
+/**
+ * Three projects by what they need: `unit` nothing, `integration` the ClickHouse engine, real sockets and a real
+ * Kubernetes API server (test/harness starts them), `torture` the same under faults; the last two file after file, because
+ * they measure time and memory of whole processes.
+ */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['{packages,crds,operator,gateway,cli}/**/*.test.ts', 'test/*.test.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'integration',
+          include: ['test/{integration,e2e}/**/*.test.ts'],
+          globalSetup: ['test/harness/global-setup.ts'],
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'torture',
+          include: ['test/torture/**/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
