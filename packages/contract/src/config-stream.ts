@@ -13,6 +13,13 @@ import { configObjectSchema } from './config-objects.ts';
  * A follower answers every path with 503 and a `NotLeader` body.
  */
 
+/**
+ * The name in the operator's certificate. Gateways dial addresses, not names, so they verify this one (TLS servername),
+ * whatever address answers. A gateway's certificate has the common name `STREAM_CLIENT_NAME`.
+ */
+export const STREAM_SERVER_NAME = 'standin-operator';
+export const STREAM_CLIENT_NAME = 'standin-gateway';
+
 /** `EPOCH.NUMBER`: the leader's epoch (grows with every leader), and a number that grows with every transaction. */
 export interface Revision {
   readonly epoch: number;
