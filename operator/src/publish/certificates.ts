@@ -1,0 +1,144 @@
+// tsyringe, inside @peculiar/x509, wants the polyfill loaded before it.
+import 'reflect-metadata';
+import { randomBytes, webcrypto } from 'node:crypto';
+import { STREAM_CLIENT_NAME, STREAM_SERVER_NAME } from '@standin/contract';
+import * as x509 from '@peculiar/x509';
+
+/**
+ * The certificates of the config stream: a CA of our own, one certificate for operators and one for gateways. They live in one
+ * Secret (or one file), are made by whichever operator comes first, and are renewed long before they end.
+ */
+export interface Certificates {
+  /** What both sides trust: the CA, and around a change of CA the next or the previous one too. PEM. */
+  readonly caBundle: string;
+  readonly ca: KeyPair;
+  /** Already trusted, not yet signing. */
+  readonly nextCa?: KeyPair;
+  readonly operator: KeyPair;
+  readonly gateway: KeyPair;
+}
+
+/** PEM certificate and PKCS #8 key. */
+export interface KeyPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What node:tls takes. */
+export interface ServerCertificate {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+export const serverCertificate = ({ caBundle, operator }: Certificates): ServerCertificate => ({
+  ca: caBundle,
+  cert: operator.cert,
+  key: operator.key,
+});
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const CA_DAYS = 3_650;
+const LEAF_DAYS = 90;
+/** Certificates are renewed when less than a third of their life is left. */
+const RENEW_FRACTION = 1 / 3;
+/** Time for every process to have read a bundle that has the next CA, before that CA signs. */
+const CA_OVERLAP_MS = DAY_MS;
+/** Clocks of nodes differ. */
+const BACKDATE_MS = 60 * 60 * 1000;
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+
+x509.cryptoProvider.set(webcrypto);
+
+/**
+ * What the certificates should be now: `current` itself when nothing needs to change. Pure but for the random keys.
+ */
+export const planCertificates = async (current: Certificates | undefined, now: Date): Promise<Certificates> => {
+  if (current === undefined) {
+    const ca = await makeCa(now);
+    const [operator, gateway] = await Promise.all([makeLeaf(ca, 'operator', now), makeLeaf(ca, 'gateway', now)]);
+    return { caBundle: ca.cert, ca, operator, gateway };
+  }
+  const { ca, nextCa } = current;
+  if (nextCa !== undefined && age(nextCa, now) > CA_OVERLAP_MS) {
+    const [operator, gateway] = await Promise.all([
+      makeLeaf(nextCa, 'operator', now),
+      makeLeaf(nextCa, 'gateway', now),
+    ]);
+    return { caBundle: `${nextCa.cert}\n${ca.cert}`, ca: nextCa, operator, gateway };
+  }
+  if (nextCa === undefined && isDue(ca, now)) {
+    const next = await makeCa(now);
+    return { ...current, nextCa: next, caBundle: `${ca.cert}\n${next.cert}` };
+  }
+  if (!isDue(current.operator, now) && !isDue(current.gateway, now)) return current;
+  const [operator, gateway] = await Promise.all([makeLeaf(ca, 'operator', now), makeLeaf(ca, 'gateway', now)]);
+  return { ...current, operator, gateway };
+};
+
+const age = ({ cert }: KeyPair, now: Date): number =>
+  now.getTime() - new x509.X509Certificate(cert).notBefore.getTime() - BACKDATE_MS;
+
+const isDue = ({ cert }: KeyPair, now: Date): boolean => {
+  const { notBefore, notAfter } = new x509.X509Certificate(cert);
+  const life = notAfter.getTime() - notBefore.getTime();
+  return notAfter.getTime() - now.getTime() < life * RENEW_FRACTION;
+};
+
+const validity = (now: Date, days: number): { notBefore: Date; notAfter: Date } => ({
+  notBefore: new Date(now.getTime() - BACKDATE_MS),
+  notAfter: new Date(now.getTime() + days * DAY_MS),
+});
+
+const serialNumber = (): string => `01${randomBytes(15).toString('hex')}`;
+
+const makeCa = async (now: Date): Promise<KeyPair> => {
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: serialNumber(),
+    name: 'CN=Standin config stream CA',
+    ...validity(now, CA_DAYS),
+    signingAlgorithm: ALGORITHM,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return { cert: certificate.toString('pem'), key: await exportKey(keys.privateKey) };
+};
+
+const makeLeaf = async (ca: KeyPair, side: 'operator' | 'gateway', now: Date): Promise<KeyPair> => {
+  const issuer = new x509.X509Certificate(ca.cert);
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const commonName = side === 'operator' ? STREAM_SERVER_NAME : STREAM_CLIENT_NAME;
+  const usage = side === 'operator' ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth;
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: serialNumber(),
+    subject: `CN=${commonName}`,
+    issuer: issuer.subject,
+    ...validity(now, LEAF_DAYS),
+    signingAlgorithm: ALGORITHM,
+    publicKey: keys.publicKey,
+    signingKey: await importKey(ca.key),
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([usage]),
+      new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: commonName }]),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer),
+    ],
+  });
+  return { cert: certificate.toString('pem'), key: await exportKey(keys.privateKey) };
+};
+
+const exportKey = async (key: webcrypto.CryptoKey): Promise<string> =>
+  x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
+
+const importKey = async (pem: string): Promise<webcrypto.CryptoKey> => {
+  const [der] = x509.PemConverter.decode(pem);
+  if (der === undefined) throw new Error('the CA key is not a PEM private key');
+  return webcrypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign']);
+};

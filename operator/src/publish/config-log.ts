@@ -1,0 +1,98 @@
+import {
+  configKey,
+  formatRevision,
+  type ConfigKey,
+  type ConfigObject,
+  type Revision,
+  type StreamMessage,
+} from '@standin/contract';
+
+/** Text of whole NDJSON lines, and the revision that a gateway holds once it has applied them. */
+export interface Transaction {
+  readonly revision: Revision;
+  readonly text: string;
+}
+
+export interface ConfigChanges {
+  readonly put: readonly ConfigObject[];
+  readonly remove: readonly ConfigKey[];
+}
+
+interface Entry {
+  readonly line: string;
+  /** Number of the revision that put it. */
+  readonly since: number;
+}
+
+const line = (message: StreamMessage): string => `${JSON.stringify(message)}\n`;
+
+/** Snapshots travel in pieces of about this size, so that 10,000 endpoints are never one string. */
+const PIECE_CHARS = 256 * 1024;
+
+/**
+ * The configuration of one leader's term, as revisions. Each object is turned into text once, however many gateways read it.
+ */
+export class ConfigLog {
+  readonly #epoch: number;
+  readonly #entries = new Map<ConfigKey, Entry>();
+  readonly #followers = new Set<(transaction: Transaction) => void>();
+  #number = 0;
+
+  constructor(epoch: number) {
+    this.#epoch = epoch;
+  }
+
+  get revision(): Revision {
+    return { epoch: this.#epoch, number: this.#number };
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Number of the revision that put the object last; undefined if it is not part of the configuration. */
+  since(key: ConfigKey): number | undefined {
+    return this.#entries.get(key)?.since;
+  }
+
+  /** Makes a new revision and sends it to everybody who follows. Returns its number. */
+  append(changes: ConfigChanges): number {
+    this.#number += 1;
+    const revision = formatRevision(this.revision);
+    const lines = [line({ type: 'begin', revision, snapshot: false })];
+    for (const key of changes.remove) {
+      if (this.#entries.delete(key)) lines.push(line({ type: 'remove', key }));
+    }
+    for (const object of changes.put) {
+      const text = line({ type: 'put', object });
+      this.#entries.set(configKey(object), { line: text, since: this.#number });
+      lines.push(text);
+    }
+    lines.push(line({ type: 'commit', revision }));
+    const transaction = { revision: this.revision, text: lines.join('') };
+    for (const follow of this.#followers) follow(transaction);
+    return this.#number;
+  }
+
+  /** The whole configuration as it is now, in pieces of text; later changes do not show in it. */
+  snapshot(): Iterable<string> {
+    return pieces(formatRevision(this.revision), [...this.#entries.values()]);
+  }
+
+  /** Calls `follow` with every later transaction, until the returned function is called. */
+  follow(follow: (transaction: Transaction) => void): () => void {
+    this.#followers.add(follow);
+    return () => this.#followers.delete(follow);
+  }
+}
+
+function* pieces(revision: string, entries: readonly Entry[]): Generator<string> {
+  let piece = line({ type: 'begin', revision, snapshot: true });
+  for (const entry of entries) {
+    piece += entry.line;
+    if (piece.length < PIECE_CHARS) continue;
+    yield piece;
+    piece = '';
+  }
+  yield piece + line({ type: 'commit', revision });
+}
