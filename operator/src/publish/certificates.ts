@@ -3,26 +3,29 @@ import 'reflect-metadata';
 import { randomBytes, webcrypto } from 'node:crypto';
 import { STREAM_CLIENT_NAME, STREAM_SERVER_NAME } from '@standin/contract';
 import * as x509 from '@peculiar/x509';
+import { z } from 'zod';
+
+/** PEM certificate and PKCS #8 key. */
+const keyPair = z.object({ cert: z.string(), key: z.string() }).readonly();
 
 /**
  * The certificates of the config stream: a CA of our own, one certificate for operators and one for gateways. They live in one
  * Secret (or one file), are made by whichever operator comes first, and are renewed long before they end.
  */
-export interface Certificates {
-  /** What both sides trust: the CA, and around a change of CA the next or the previous one too. PEM. */
-  readonly caBundle: string;
-  readonly ca: KeyPair;
-  /** Already trusted, not yet signing. */
-  readonly nextCa?: KeyPair;
-  readonly operator: KeyPair;
-  readonly gateway: KeyPair;
-}
+export const certificatesSchema = z
+  .object({
+    /** What both sides trust: the CA, and around a change of CA the next or the previous one too. PEM. */
+    caBundle: z.string(),
+    ca: keyPair,
+    /** Already trusted, not yet signing. */
+    nextCa: keyPair.optional(),
+    operator: keyPair,
+    gateway: keyPair,
+  })
+  .readonly();
 
-/** PEM certificate and PKCS #8 key. */
-export interface KeyPair {
-  readonly cert: string;
-  readonly key: string;
-}
+export type Certificates = z.infer<typeof certificatesSchema>;
+type KeyPair = z.infer<typeof keyPair>;
 
 /** What node:tls takes. */
 export interface ServerCertificate {

@@ -83,8 +83,7 @@ export class StreamServer {
   /** New connections get the new certificate. */
   setCertificate(certificate: ServerCertificate): void {
     const { server } = this.#app;
-    if ('setSecureContext' in server && typeof server.setSecureContext === 'function')
-      server.setSecureContext(certificate);
+    if (server instanceof HttpsServer) server.setSecureContext(certificate);
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,78 @@
+import type { ObjectRef, ResourceObject, SourceListener, SourceProblem } from '@standin/contract';
+import type { Logger } from 'pino';
+import type { Changes, KeyState, Translator } from './translate/index.ts';
+
+export interface DesiredStateOptions {
+  readonly translator: Translator;
+  readonly holdOffMs: number;
+  readonly logger: Logger;
+  /** Called after the hold-off with what differs from the last call. */
+  readonly onChanges: (changes: Changes) => void;
+  readonly onRemoved: (object: ResourceObject) => void;
+  readonly onProblems: (problems: readonly SourceProblem[]) => void;
+}
+
+/**
+ * Everything the sources say, translated: objects go into the translator as they come, and what follows from them comes out
+ * together, `holdOffMs` after the first of them (design §6).
+ */
+export class DesiredState implements SourceListener {
+  readonly #options: DesiredStateOptions;
+  readonly #objects = new Map<string, ResourceObject>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: DesiredStateOptions) {
+    this.#options = options;
+  }
+
+  get objects(): ReadonlyMap<string, ResourceObject> {
+    return this.#objects;
+  }
+
+  put(object: ResourceObject): void {
+    this.#objects.set(object.metadata.uid, object);
+    this.#options.translator.put(object);
+    this.#schedule();
+  }
+
+  remove(object: ResourceObject): void {
+    const { uid, namespace, name } = object.metadata;
+    this.#objects.delete(uid);
+    const ref: ObjectRef = { kind: object.kind, namespace, name };
+    this.#options.translator.remove(ref, uid);
+    this.#options.onRemoved(object);
+    this.#schedule();
+  }
+
+  problems(problems: readonly SourceProblem[]): void {
+    this.#options.onProblems(problems);
+  }
+
+  setKey(accountUid: string, state: KeyState): void {
+    this.#options.translator.setKey(accountUid, state);
+    this.#schedule();
+  }
+
+  /** Does what the end of the hold-off would do, now. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const changes = this.#options.translator.flush();
+    if (changes.put.length + changes.remove.length + changes.verdicts.length > 0) this.#options.onChanges(changes);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(): void {
+    this.#timer ??= setTimeout(() => {
+      try {
+        this.flush();
+      } catch (error) {
+        // A defect of ours; the configuration stays as it was until the next change.
+        this.#options.logger.error({ err: error }, 'translation failed');
+      }
+    }, this.#options.holdOffMs);
+  }
+}

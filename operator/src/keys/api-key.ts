@@ -1,0 +1,37 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { LIMITS } from '@standin/contract';
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const PREFIX = 'standin_';
+const RANDOM_CHARS = 43;
+const CHECKSUM_CHARS = 6;
+
+const base62 = (value: bigint, length: number): string => {
+  let text = '';
+  for (let rest = value; text.length < length; rest /= 62n) text = (BASE62[Number(rest % 62n)] ?? '') + text;
+  return text;
+};
+
+/**
+ * A new API key: prefix, 256 random bits, and the CRC-32 of both, so that secret scanners can tell a real one from look-alikes
+ * without asking us (the form that GitHub described in 2021).
+ */
+export const generateApiKey = (): string => {
+  const body = PREFIX + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), RANDOM_CHARS);
+  return body + base62(BigInt(crc32(body)), CHECKSUM_CHARS);
+};
+
+/** Why a key that somebody brought cannot be used; undefined if it can. */
+export const apiKeyProblem = (key: string): string | undefined => {
+  const { ownApiKeyLengthMin: min, ownApiKeyLengthMax: max } = LIMITS;
+  if (/^\s|\s$/.test(key)) return 'the key begins or ends with whitespace (often a line break): store it without';
+  if (!/^[\x21-\x7e]*$/.test(key))
+    return 'the key has characters that a header value cannot carry: use visible ASCII only';
+  if (key.length < min) return `the key has ${key.length} characters: use at least ${min}`;
+  if (key.length > max) return `the key has ${key.length} characters: use at most ${max}`;
+  return undefined;
+};
+
+/** Lower-case hex. Only this leaves the Secret. */
+export const apiKeySha256 = (key: string): string => createHash('sha256').update(key).digest('hex');

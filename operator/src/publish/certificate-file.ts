@@ -1,0 +1,35 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { CertificateStore } from './certificate-keeper.ts';
+import { certificatesSchema, type Certificates } from './certificates.ts';
+
+/**
+ * The certificates in a directory, for an operator without a cluster: `stream.json`, and the gateway's part as the files that a
+ * mounted Secret would have (`ca.crt`, `tls.crt`, `tls.key`) in `gateway/`.
+ */
+export const certificateFile = (dir: string): CertificateStore => {
+  const file = path.join(dir, 'stream.json');
+  return {
+    read: async () => {
+      const text = await readFile(file, 'utf8').catch(() => undefined);
+      if (text === undefined) return undefined;
+      const certificates = certificatesSchema.safeParse(JSON.parse(text));
+      return certificates.success ? { certificates: certificates.data, version: '' } : undefined;
+    },
+    write: async (certificates: Certificates) => {
+      const gatewayDir = path.join(dir, 'gateway');
+      await mkdir(gatewayDir, { recursive: true, mode: 0o700 });
+      await replace(path.join(gatewayDir, 'ca.crt'), certificates.caBundle);
+      await replace(path.join(gatewayDir, 'tls.crt'), certificates.gateway.cert);
+      await replace(path.join(gatewayDir, 'tls.key'), certificates.gateway.key);
+      await replace(file, JSON.stringify(certificates));
+      return true;
+    },
+  };
+};
+
+const replace = async (file: string, text: string): Promise<void> => {
+  const temporary = `${file}.new`;
+  await writeFile(temporary, text, { mode: 0o600 });
+  await rename(temporary, file);
+};

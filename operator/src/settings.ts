@@ -1,0 +1,83 @@
+import { hostname } from 'node:os';
+import { LIMITS, listSetting } from '@standin/contract';
+import { z } from 'zod';
+
+const port = z.coerce.number().int().min(0).max(65_535);
+
+/** Every setting of the operator; docs/configuration.md is generated from this. */
+export const operatorSettings = z.object({
+  name: z
+    .string()
+    .min(1)
+    .default(hostname())
+    .describe('Name of this operator, unique among its replicas: the pod’s name.'),
+  namespace: z
+    .string()
+    .min(1)
+    .default('standin-system')
+    .describe('Namespace of the operator’s own Lease and of the Secret with the stream’s certificates.'),
+  watch: z
+    .object({
+      namespaces: listSetting(z.string().min(1))
+        .default([])
+        .describe('Namespaces whose resources are reconciled, separated by commas; empty: all.'),
+    })
+    .prefault({}),
+  kubeconfig: z.string().optional().describe('Path of a kubeconfig; unset: the pod’s own ServiceAccount.'),
+  stream: z
+    .object({
+      host: z.string().default('0.0.0.0').describe('Address on which the config stream for gateways listens.'),
+      port: port.default(9443).describe('Port of the config stream.'),
+      url: z
+        .url({ protocol: /^https$/ })
+        .optional()
+        .describe('URL under which gateways reach this replica’s stream, told by followers; unset: none is told.'),
+      certificateSecret: z
+        .string()
+        .min(1)
+        .default('standin-stream-tls')
+        .describe('Secret with the stream’s CA and certificates.'),
+      gatewayForgetMs: z.coerce
+        .number()
+        .int()
+        .min(1_000)
+        .default(LIMITS.gatewayForgetMs)
+        .describe('A gateway whose stream is gone for longer is no longer waited for, milliseconds.'),
+    })
+    .prefault({}),
+  admin: z
+    .object({
+      host: z.string().default('0.0.0.0').describe('Address of /metrics, /healthz and /readyz.'),
+      port: port.default(9090).describe('Port of /metrics, /healthz and /readyz.'),
+    })
+    .prefault({}),
+  gatewayUrl: z
+    .url({ protocol: /^https?$/ })
+    .default('http://standin-gateway.standin-system.svc.cluster.local')
+    .transform((url) => url.replace(/\/+$/, ''))
+    .describe('Base URL under which callers reach the gateways; the URLs in status begin with it.'),
+  clusterDomain: z.string().min(1).default('cluster.local').describe('DNS domain of the cluster, for serviceRef.'),
+  egress: z
+    .object({
+      allowPrivate: z
+        .stringbool()
+        .default(false)
+        .describe('Accept upstream URLs with loopback and private addresses. Must be the same in the gateways.'),
+      allow: listSetting(z.string())
+        .default([])
+        .describe('CIDRs of private upstreams that are accepted all the same. Must be the same in the gateways.'),
+    })
+    .prefault({}),
+  secretPollMs: z.coerce
+    .number()
+    .int()
+    .min(500)
+    .default(10_000)
+    .describe('How often the Secret of each account’s key is read again, milliseconds.'),
+  logLevel: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('Least severe level that is logged.'),
+});
+
+export type OperatorSettings = Readonly<z.infer<typeof operatorSettings>>;
