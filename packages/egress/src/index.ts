@@ -1,1 +1,8 @@
-export {};
+export { ADDRESS_CLASSES, classifyAddress, type AddressClass } from './address-class.ts';
+export { checkAddress, checkUpstreamUrl, isCidr, type AddressPolicy, type CheckOptions } from './address-policy.ts';
+export { type Lookup, type ResolvedAddress } from './connector.ts';
+export { createEgress, type Egress, type EgressOptions, type UpstreamRequest } from './egress.ts';
+export { EgressError } from './egress-error.ts';
+export { type UpstreamAnswer } from './exchange.ts';
+export { stripHopByHop } from './headers.ts';
+export { joinUpstreamUrl } from './upstream-url.ts';

@@ -1,0 +1,96 @@
+import ipaddr from 'ipaddr.js';
+import { classOf, destinationsOf, matchesAny, type AddressClass } from './address-class.ts';
+
+/**
+ * Which addresses an upstream may have. Public ones always may; metadata services and link-local addresses never, whatever
+ * the settings: they hand out the machine's credentials.
+ */
+export interface AddressPolicy {
+  /** Loopback and private addresses too: right on a person's own machine, wrong in a cluster. */
+  readonly allowPrivate: boolean;
+  /** Networks in CIDR notation that the administrator lets through: `10.20.0.0/16`, `fd12::/32`. */
+  readonly allow: readonly string[];
+}
+
+export interface CheckOptions {
+  /** The upstream was named by `serviceRef`, so it is meant to be a cluster address. */
+  readonly viaService?: boolean;
+}
+
+/** Refused whatever the settings say. */
+const NEVER: ReadonlySet<AddressClass> = new Set(['cloud metadata', 'link-local', 'multicast', 'unspecified']);
+
+/**
+ * What a Service's or pod's address may be. Some clusters number their pods from 100.64.0.0/10 (EKS custom networking); the
+ * metadata service in there is a class of its own.
+ */
+const CLUSTER: ReadonlySet<AddressClass> = new Set(['private', 'carrier-grade NAT']);
+const OWN_MACHINE: ReadonlySet<AddressClass> = new Set(['loopback', 'private']);
+
+/** Whether `text` can stand in `AddressPolicy.allow`. */
+export const isCidr = (text: string): boolean => ipaddr.isValidCIDR(text);
+
+const allowedNetworks = (policy: AddressPolicy) => policy.allow.map((text) => ipaddr.parseCIDR(text));
+
+/**
+ * Why `ip` must not be connected to, in a sentence without a full stop, or undefined if it may be.
+ * Throws if the policy holds something that is not a CIDR (see `isCidr`).
+ */
+export const checkAddress = (ip: string, policy: AddressPolicy, options: CheckOptions = {}): string | undefined => {
+  if (!ipaddr.isValid(ip)) return `${ip} is not an IP address`;
+  const allowed = allowedNetworks(policy);
+  for (const destination of destinationsOf(ip)) {
+    const found = classOf(destination);
+    const mayBe =
+      found === 'public' ||
+      (policy.allowPrivate && OWN_MACHINE.has(found)) ||
+      (options.viaService === true && CLUSTER.has(found)) ||
+      matchesAny(destination, allowed) ||
+      matchesAny(ipaddr.parse(ip), allowed);
+    if (mayBe && !NEVER.has(found)) continue;
+    const canonical = destination.toString();
+    const inside = ipaddr.parse(ip).toString() === canonical ? '' : ` (which stands for ${canonical})`;
+    const remedy = NEVER.has(found) ? 'is never allowed' : 'is not allowed by the administrator (egress.allow)';
+    return `${ip}${inside} is a ${found} address, which ${remedy}`;
+  }
+  return undefined;
+};
+
+/** Names by which the metadata services are known inside the clouds' networks. */
+const METADATA_NAMES = new Set([
+  'metadata',
+  'metadata.google.internal',
+  'metadata.goog',
+  'metadata.azure.internal',
+  'instance-data',
+  'instance-data.ec2.internal',
+]);
+
+/** The host of a URL, without brackets and without the root's dot. */
+export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+
+/**
+ * Why `url` cannot be an upstream, in a sentence without a full stop, or undefined if nothing that can be seen without
+ * asking DNS speaks against it: scheme, credentials, literal addresses (WHATWG URL has turned `0x7f.1`, `2130706433` and
+ * `0177.1` into `127.0.0.1`), names of this machine and of metadata services. What a name resolves to is checked when it
+ * is connected to.
+ */
+export const checkUpstreamUrl = (url: URL, policy: AddressPolicy, options: CheckOptions = {}): string | undefined => {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    return `the scheme must be http or https, not ${url.protocol.replace(/:$/, '')}`;
+  }
+  if (url.username !== '' || url.password !== '') {
+    return 'the URL must not hold a user name or password; callers send their own authorization header';
+  }
+  const host = hostOf(url);
+  if (host === '') return 'the URL has no host';
+  if (ipaddr.isValid(host)) return checkAddress(host, policy, options);
+  if (METADATA_NAMES.has(host)) return `${host} is a cloud metadata service, which is never allowed`;
+  if (host === 'localhost' || host.endsWith('.localhost')) {
+    const refused = ['127.0.0.1', '::1'].every((ip) => checkAddress(ip, policy, options) !== undefined);
+    return refused
+      ? `${host} is a loopback address, which is not allowed by the administrator (egress.allow)`
+      : undefined;
+  }
+  return undefined;
+};

@@ -1,0 +1,173 @@
+import { lookup as systemLookup } from 'node:dns';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls';
+import type { buildConnector } from 'undici';
+import { checkAddress, type AddressPolicy } from './address-policy.ts';
+import { connectError, EgressError } from './egress-error.ts';
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** All addresses of a name, in the order to try them. Rejects as `dns.lookup` does. */
+export type Lookup = (hostname: string) => Promise<readonly ResolvedAddress[]>;
+
+/** Asks the machine's resolver (/etc/hosts, search domains, DNS), as every other program here does. */
+export const lookupAll: Lookup = (hostname) =>
+  new Promise((resolve, reject) => {
+    systemLookup(hostname, { all: true, order: 'verbatim' }, (error, addresses) => {
+      if (error) reject(error);
+      else resolve(addresses);
+    });
+  });
+
+export interface ConnectorOptions {
+  readonly policy: AddressPolicy;
+  readonly viaService: boolean;
+  /** Looking the name up, connecting and the TLS handshake together, milliseconds. */
+  readonly connectTimeoutMs: number;
+  readonly secureContext: SecureContext | undefined;
+  readonly lookup: Lookup;
+  readonly sockets: SocketWatch;
+}
+
+/** Node waits this long for one address before it tries the next beside it (RFC 8305 recommends 250 ms). */
+const ATTEMPT_TIMEOUT_MS = 250;
+
+/**
+ * What undici's errors and events do not tell: on which socket an error happened, and that an answer without a length
+ * "ended" because its connection was reset (undici takes the reset for the end).
+ */
+export class SocketWatch {
+  readonly #failed = new WeakMap<Error, Socket>();
+  #failing: Error | undefined;
+
+  /** Bytes that had been read from the socket that failed with `error`; 0 if none did. */
+  bytesReadBefore(error: Error): number {
+    return this.#failed.get(error)?.bytesRead ?? 0;
+  }
+
+  /** The error that is being reported to undici's own listener at this moment. */
+  get failing(): Error | undefined {
+    return this.#failing;
+  }
+
+  /** Calls `handOver`, which attaches undici's listeners, so that they run between two of ours. */
+  watch(socket: Socket, handOver: () => void): void {
+    socket.on('error', (error: Error) => {
+      this.#failed.set(error, socket);
+      this.#failing = error;
+    });
+    handOver();
+    socket.on('error', () => {
+      this.#failing = undefined;
+    });
+  }
+}
+
+/** Addresses to dial for `hostname`. Throws `upstream_blocked` if any of them is refused: mixed answers are an attack. */
+const vettedAddresses = async (hostname: string, options: ConnectorOptions): Promise<readonly ResolvedAddress[]> => {
+  const family = isIP(hostname);
+  const addresses = family === 0 ? await options.lookup(hostname) : [{ address: hostname, family }];
+  if (addresses.length === 0) throw new EgressError('upstream_unreachable', `The name ${hostname} has no address.`);
+  for (const { address } of addresses) {
+    const reason = checkAddress(address, options.policy, options);
+    if (reason !== undefined) {
+      const resolved = family === 0 ? `${hostname} resolves to ` : '';
+      throw new EgressError('upstream_blocked', `Not connected: ${resolved}${reason}.`);
+    }
+  }
+  return addresses;
+};
+
+/** Dials the vetted addresses and none else: the name is not looked up a second time. */
+const dial = (
+  target: buildConnector.Options,
+  addresses: readonly ResolvedAddress[],
+  options: ConnectorOptions,
+): Socket | TLSSocket => {
+  const isTls = target.protocol === 'https:';
+  const common = {
+    host: target.hostname,
+    port: Number(target.port || (isTls ? 443 : 80)),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ATTEMPT_TIMEOUT_MS,
+    noDelay: true,
+    keepAlive: true,
+    lookup: (
+      _hostname: string,
+      _options: unknown,
+      callback: (error: null, addresses: { address: string; family: number }[]) => void,
+    ) => {
+      callback(null, [...addresses]);
+    },
+  };
+  if (!isTls) return connectTcp(common);
+  // RFC 6066: no server name for an IP address.
+  const servername = isIP(target.hostname) === 0 ? target.hostname : '';
+  const secureContext = options.secureContext === undefined ? {} : { secureContext: options.secureContext };
+  return connectTls({ ...common, ...secureContext, servername, ALPNProtocols: ['http/1.1'] });
+};
+
+/** The last check: the peer that we are connected to. Nothing has been written to it yet. */
+const refusePeer = (socket: Socket, options: ConnectorOptions): EgressError | undefined => {
+  const peer = socket.remoteAddress;
+  const reason = peer === undefined ? 'the peer is gone' : checkAddress(peer, options.policy, options);
+  return reason === undefined ? undefined : new EgressError('upstream_blocked', `Not connected: ${reason}.`);
+};
+
+/** Resolves when a vetted connection (and its TLS) stands; destroys it when `signal` aborts first. */
+const connectTo = async (
+  target: buildConnector.Options,
+  options: ConnectorOptions,
+  signal: AbortSignal,
+): Promise<Socket> => {
+  const addresses = await vettedAddresses(target.hostname, options);
+  signal.throwIfAborted();
+  const socket = dial(target, addresses, options);
+  return new Promise<Socket>((resolve, reject) => {
+    const stop = () => socket.destroy(signal.reason as Error);
+    signal.addEventListener('abort', stop, { once: true });
+    // Stays attached: an error between here and undici's own listeners must not be an uncaught one.
+    socket.on('error', reject);
+    socket.once(target.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+      signal.removeEventListener('abort', stop);
+      const refused = refusePeer(socket, options);
+      if (refused) {
+        socket.destroy();
+        reject(refused);
+        return;
+      }
+      resolve(socket);
+    });
+  });
+};
+
+/**
+ * A connector for undici that keeps the address policy: a literal address is checked (undici's own `connect.lookup` is never
+ * called for those), a name is looked up once, all its addresses are checked, one of them is dialled, and the peer is checked
+ * again. Errors are `EgressError`s.
+ */
+export const createConnector =
+  (options: ConnectorOptions): buildConnector.connector =>
+  (target, callback) => {
+    const where = `${target.protocol}//${target.host ?? target.hostname}`;
+    const abort = new AbortController();
+    const timer = setTimeout(() => {
+      abort.abort(new EgressError('upstream_timeout', `${where} did not accept a connection in time.`));
+    }, options.connectTimeoutMs);
+    const timedOut = new Promise<never>((_resolve, reject) => {
+      abort.signal.addEventListener('abort', () => reject(abort.signal.reason as Error), { once: true });
+    });
+    Promise.race([connectTo(target, options, abort.signal), timedOut])
+      .finally(() => clearTimeout(timer))
+      .then(
+        (socket) => {
+          options.sockets.watch(socket, () => callback(null, socket));
+        },
+        (error: unknown) => {
+          callback(connectError(error, where), null);
+        },
+      );
+  };

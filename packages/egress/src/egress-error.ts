@@ -1,0 +1,67 @@
+import type { UpstreamFailureCode } from '@standin/contract';
+import { errors } from 'undici';
+
+/** Why an upstream gave no (whole) answer. `message` is a sentence for people, without addresses that they did not give. */
+export class EgressError extends Error {
+  override readonly name = 'EgressError';
+  readonly code: UpstreamFailureCode;
+
+  constructor(code: UpstreamFailureCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
+
+/** Why no connection came about. `where` is the origin that was asked for. */
+export const connectError = (error: unknown, where: string): EgressError => {
+  if (error instanceof EgressError) return error;
+  const cause = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
+  const reason = cause instanceof Error ? cause : new Error(String(cause));
+  const code = codeOf(reason);
+  const say = (message: string) => new EgressError('upstream_unreachable', message, { cause: error });
+  if (code === 'ENOTFOUND' || code === 'ENODATA') return say(`The name of ${where} does not exist.`);
+  if (code === 'EAI_AGAIN') return say(`The name of ${where} could not be looked up.`);
+  if (code === 'ECONNREFUSED') return say(`${where} refused the connection.`);
+  if (code === 'ETIMEDOUT')
+    return new EgressError('upstream_timeout', `${where} did not accept a connection in time.`, { cause: error });
+  return say(`No connection to ${where}: ${reason.message}.`);
+};
+
+const BROKE_OFF = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'UND_ERR_SOCKET',
+  'UND_ERR_INFO',
+  'ERR_SSL_UNEXPECTED_EOF_WHILE_READING',
+]);
+
+/** The connection was lost, as far as one can tell without anything wrong in the bytes that came. */
+export const brokeOff = (error: Error): boolean => BROKE_OFF.has(codeOf(error)) && !/^bad /.test(error.message);
+
+/** What undici and the socket throw once a connection stands. `headSeen`: the answer had begun. */
+export const exchangeError = (error: unknown, headSeen: boolean): EgressError => {
+  if (error instanceof EgressError) return error;
+  const cause = error instanceof Error ? error : new Error(String(error));
+  const fail = (code: UpstreamFailureCode, message: string) => new EgressError(code, message, { cause });
+  if (cause instanceof errors.BodyTimeoutError) {
+    return fail('upstream_timeout', 'The upstream fell silent in the middle of its answer.');
+  }
+  if (cause instanceof errors.HeadersOverflowError) {
+    return fail('upstream_invalid', "The head of the upstream's answer is too large.");
+  }
+  if (cause instanceof errors.ResponseContentLengthMismatchError || (headSeen && brokeOff(cause))) {
+    return fail('upstream_invalid', 'The upstream broke off in the middle of its answer.');
+  }
+  if (cause instanceof errors.MaxOriginsReachedError) {
+    return fail('upstream_unreachable', 'Too many different upstreams are in use.');
+  }
+  if (cause instanceof errors.InvalidArgumentError || cause instanceof errors.NotSupportedError) {
+    return fail('upstream_unreachable', `The request cannot be sent on: ${cause.message}.`);
+  }
+  if (brokeOff(cause)) {
+    return fail('upstream_unreachable', 'The upstream closed the connection before it answered.');
+  }
+  return fail('upstream_invalid', `The upstream's answer is not valid HTTP/1.1: ${cause.message}.`);
+};

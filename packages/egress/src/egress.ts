@@ -1,0 +1,141 @@
+import { createSecureContext, getCACertificates } from 'node:tls';
+import { LIMITS, type HeaderPair, type Method } from '@standin/contract';
+import { Agent } from 'undici';
+import { checkUpstreamUrl, type AddressPolicy } from './address-policy.ts';
+import { createConnector, lookupAll, SocketWatch, type Lookup } from './connector.ts';
+import { EgressError, exchangeError } from './egress-error.ts';
+import { Exchange, type UpstreamAnswer } from './exchange.ts';
+import { requestHeaders } from './headers.ts';
+import { splitUpstreamUrl } from './upstream-url.ts';
+
+export interface EgressOptions {
+  readonly policy: AddressPolicy;
+  /** Looking the name up, connecting and TLS together; default 5,000 ms. The request's own timeout may be shorter. */
+  readonly connectTimeoutMs?: number;
+  /** PEM certificates trusted besides the machine's. */
+  readonly ca?: string;
+  /** For tests of DNS. */
+  readonly lookup?: Lookup;
+}
+
+export interface UpstreamRequest {
+  /** Text (see `joinUpstreamUrl`) keeps its query's bytes; a `URL` has encoded some of them. */
+  readonly url: URL | string;
+  readonly method: Method;
+  /** Sent in this order and case, without hop-by-hop headers, `host`, `content-length` and `expect`. Values are latin1. */
+  readonly headers: readonly HeaderPair[];
+  readonly body: Uint8Array | undefined;
+  /** From this call to the end of the answer's head; also the longest silence within its body. Milliseconds. */
+  readonly timeoutMs: number;
+  /** The upstream was named by `serviceRef`. */
+  readonly viaService: boolean;
+  /** Ends the request, or cuts the answer's body off. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Egress {
+  /**
+   * Sends the request once and resolves with the head of the answer. Redirects are answers like any other; the environment's
+   * proxies are not used. A GET, PUT or DELETE whose idle connection turns out to be closed is sent once more (RFC 9112 section
+   * 9.3.1); nothing else is ever repeated.
+   *
+   * Rejects with an `EgressError`, or with the signal's reason.
+   */
+  request(request: UpstreamRequest): Promise<UpstreamAnswer>;
+  /** Cuts all connections. Let running requests end before. */
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Per origin and policy; more requests at once wait for a connection within their timeout. */
+const CONNECTIONS_PER_ORIGIN_MAX = 256;
+const ORIGINS_MAX = 10_000;
+const IDEMPOTENT: ReadonlySet<string> = new Set<Method>(['GET', 'PUT', 'DELETE']);
+
+const createAgent = (options: EgressOptions, viaService: boolean, sockets: SocketWatch): Agent =>
+  new Agent({
+    allowH2: false,
+    connections: CONNECTIONS_PER_ORIGIN_MAX,
+    maxOrigins: ORIGINS_MAX,
+    maxHeaderSize: LIMITS.upstreamHeadBytesMax,
+    // `request` keeps its own, exact clock until the head is there.
+    headersTimeout: 0,
+    connect: createConnector({
+      policy: options.policy,
+      viaService,
+      connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+      secureContext:
+        options.ca === undefined
+          ? undefined
+          : createSecureContext({ ca: [...getCACertificates('default'), options.ca] }),
+      lookup: options.lookup ?? lookupAll,
+      sockets,
+    }),
+  });
+
+/** A way out to upstreams under one address policy. Connections are kept alive per origin. */
+export const createEgress = (options: EgressOptions): Egress => {
+  const sockets = new SocketWatch();
+  // A connection that `serviceRef` may use must not serve a request that may not: two pools.
+  const direct = createAgent(options, false, sockets);
+  const service = createAgent(options, true, sockets);
+
+  const send = (request: UpstreamRequest, mayRepeat: boolean, deadline: number): Promise<UpstreamAnswer> => {
+    const { parsed, target } = splitUpstreamUrl(request.url);
+    return new Promise<UpstreamAnswer>((resolve, reject) => {
+      const { signal } = request;
+      const settle = () => clearTimeout(timer);
+      const exchange = new Exchange(sockets, {
+        answered: (answer) => {
+          settle();
+          answer.body.once('close', () => signal?.removeEventListener('abort', cancel));
+          resolve(answer);
+        },
+        failed: (error, stale) => {
+          settle();
+          signal?.removeEventListener('abort', cancel);
+          if (stale && mayRepeat) resolve(send(request, false, deadline));
+          else reject(error);
+        },
+      });
+      const end = (reason: Error) => {
+        settle();
+        exchange.abort(reason);
+        reject(reason);
+      };
+      const cancel = () => end(signal?.reason as Error);
+      const timer = setTimeout(
+        () => end(new EgressError('upstream_timeout', `The upstream did not answer within ${request.timeoutMs} ms.`)),
+        Math.max(deadline - performance.now(), 1),
+      );
+      signal?.addEventListener('abort', cancel, { once: true });
+      try {
+        (request.viaService ? service : direct).dispatch(
+          {
+            origin: parsed.origin,
+            path: target,
+            method: request.method,
+            headers: requestHeaders(request.headers),
+            body: request.body ?? null,
+            bodyTimeout: request.timeoutMs,
+          },
+          exchange,
+        );
+      } catch (error) {
+        end(exchangeError(error, false));
+      }
+    });
+  };
+
+  return {
+    request: async (request) => {
+      request.signal?.throwIfAborted();
+      const reason = checkUpstreamUrl(new URL(request.url), options.policy, request);
+      if (reason !== undefined) throw new EgressError('upstream_blocked', `Not connected: ${reason}.`);
+      return send(request, IDEMPOTENT.has(request.method), performance.now() + request.timeoutMs);
+    },
+    close: async () => {
+      await Promise.all([direct.destroy(), service.destroy()]);
+    },
+  };
+};

@@ -1,0 +1,133 @@
+import { Readable } from 'node:stream';
+import type { HeaderPair } from '@standin/contract';
+import type { Dispatcher } from 'undici';
+import type { SocketWatch } from './connector.ts';
+import { brokeOff, EgressError, exchangeError } from './egress-error.ts';
+import { areValidLines, decodeLines } from './headers.ts';
+
+/** What an upstream answered. Headers and trailers are latin1, in wire order and case. */
+export interface UpstreamAnswer {
+  /** 200 to 599. */
+  readonly status: number;
+  /** Printable ASCII; empty if the upstream sent something else. */
+  readonly statusText: string;
+  readonly headers: readonly HeaderPair[];
+  /**
+   * The bytes as sent (never decompressed), with backpressure down to the socket. Fails with an `EgressError`; destroying it
+   * cuts the connection.
+   */
+  readonly body: Readable;
+  /** What followed the body; empty until it has ended. */
+  trailers(): readonly HeaderPair[];
+}
+
+export interface ExchangeEvents {
+  answered(answer: UpstreamAnswer): void;
+  /** Only before `answered`. `stale`: the idle connection that was reused had been closed by the upstream; nothing came back. */
+  failed(error: EgressError, stale: boolean): void;
+}
+
+/** Kept in memory per answer before the upstream is slowed down. */
+const BODY_HIGH_WATER_MARK_BYTES = 64 * 1024;
+const PRINTABLE = /^[\t\x20-\x7e]*$/;
+
+type Controller = Dispatcher.DispatchController;
+
+const linesOf = (raw: Controller['rawHeaders']): HeaderPair[] => (Array.isArray(raw) ? decodeLines(raw) : []);
+
+/** One request and its answer, as undici's handler: raw headers and trailers, backpressure, nothing interpreted. */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #sockets: SocketWatch;
+  readonly #events: ExchangeEvents;
+  #controller: Controller | undefined;
+  #body: Readable | undefined;
+  #trailers: readonly HeaderPair[] = [];
+  #answerBegan = false;
+  #settled = false;
+  #abortedWith: Error | undefined;
+
+  constructor(sockets: SocketWatch, events: ExchangeEvents) {
+    this.#sockets = sockets;
+    this.#events = events;
+  }
+
+  /** Cuts the connection, or never sends the request if it still waits for one. Nobody hears of it but the body. */
+  abort(reason: Error): void {
+    this.#settled = true;
+    this.#abortedWith = reason;
+    this.#body?.destroy(reason);
+    this.#controller?.abort(reason);
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller;
+    if (this.#abortedWith) controller.abort(this.#abortedWith);
+  }
+
+  onResponseStarted(): void {
+    this.#answerBegan = true;
+  }
+
+  onResponseStart(controller: Controller, status: number, _headers: unknown, statusText = ''): void {
+    // 103 Early Hints and the like; undici itself refuses 100 and 101, which nobody asked for.
+    if (status >= 100 && status < 200) return;
+    const headers = linesOf(controller.rawHeaders);
+    if (status < 200 || status > 599)
+      throw new EgressError('upstream_invalid', `The upstream answered with status ${status}.`);
+    if (!areValidLines(headers)) {
+      throw new EgressError(
+        'upstream_invalid',
+        "The upstream's answer holds a header with characters that HTTP forbids.",
+      );
+    }
+    const body = new Readable({
+      highWaterMark: BODY_HIGH_WATER_MARK_BYTES,
+      read: () => controller.resume(),
+      destroy: (error, callback) => {
+        controller.abort(error ?? new EgressError('upstream_invalid', 'The answer was not read to its end.'));
+        callback(error);
+      },
+    });
+    this.#body = body;
+    this.#settled = true;
+    this.#events.answered({
+      status,
+      statusText: PRINTABLE.test(statusText) ? statusText : '',
+      headers,
+      body,
+      trailers: () => this.#trailers,
+    });
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    if (this.#body?.push(chunk) === false) controller.pause();
+  }
+
+  onResponseEnd(controller: Controller): void {
+    const reset = this.#sockets.failing;
+    if (reset) {
+      this.#body?.destroy(exchangeError(reset, true));
+      return;
+    }
+    const trailers = linesOf(controller.rawTrailers);
+    if (!areValidLines(trailers)) {
+      this.#body?.destroy(
+        new EgressError('upstream_invalid', "The upstream's trailers hold characters that HTTP forbids."),
+      );
+      return;
+    }
+    this.#trailers = trailers;
+    this.#body?.push(null);
+  }
+
+  onResponseError(_controller: Controller, error: Error): void {
+    if (this.#body) {
+      this.#body.destroy(exchangeError(error, true));
+      return;
+    }
+    if (this.#settled) return;
+    this.#settled = true;
+    const stale = !this.#answerBegan && brokeOff(error) && this.#sockets.bytesReadBefore(error) > 0;
+    this.#events.failed(exchangeError(error, this.#answerBegan), stale);
+  }
+}

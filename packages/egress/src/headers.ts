@@ -1,0 +1,63 @@
+import type { HeaderPair } from '@standin/contract';
+
+/**
+ * Headers that speak about one connection only (RFC 9110 section 7.6.1). `proxy-status` (RFC 9209) is meant to travel and
+ * stays.
+ */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authentication-info',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Headers of one connection removed, also those that `Connection` names; the rest in its order and case. */
+export const stripHopByHop = (headers: readonly HeaderPair[]): HeaderPair[] => {
+  const named = new Set<string>();
+  for (const [name, value] of headers) {
+    if (name.toLowerCase() !== 'connection') continue;
+    for (const token of value.split(',')) named.add(token.trim().toLowerCase());
+  }
+  return headers.filter(([name]) => {
+    const lower = name.toLowerCase();
+    return !HOP_BY_HOP.has(lower) && !named.has(lower);
+  });
+};
+
+/**
+ * undici writes `host`, `connection` and `content-length` itself (the body is known whole), and refuses `expect`: the
+ * gateway has answered it already.
+ */
+const WRITTEN_BY_UNDICI = new Set(['host', 'content-length', 'expect']);
+
+/** The headers of a request as undici wants them: name, value, name, value. */
+export const requestHeaders = (headers: readonly HeaderPair[]): string[] =>
+  stripHopByHop(headers)
+    .filter(([name]) => !WRITTEN_BY_UNDICI.has(name.toLowerCase()))
+    .flat();
+
+/** Header or trailer lines as undici hands them over: name, value, name, value. */
+export type RawLines = readonly (Buffer | string)[];
+
+/** Latin1, in wire order and case. */
+export const decodeLines = (lines: RawLines): HeaderPair[] => {
+  const text = (part: Buffer | string | undefined): string =>
+    typeof part === 'string' ? part : (part?.toString('latin1') ?? '');
+  const pairs: HeaderPair[] = [];
+  for (let index = 0; index < lines.length; index += 2) pairs.push([text(lines[index]), text(lines[index + 1])]);
+  return pairs;
+};
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+// What Node agrees to write (its checkInvalidHeaderChar): field-vchar, space, tab, obs-text.
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Whether these lines can be sent on without changing what the receiver reads. */
+export const areValidLines = (lines: readonly HeaderPair[]): boolean =>
+  lines.every(([name, value]) => TOKEN.test(name) && FIELD_VALUE.test(value));

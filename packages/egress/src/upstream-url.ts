@@ -1,0 +1,28 @@
+// What a request target may hold besides its leading slash: neither blanks nor control characters (RFC 9112 section 3.2).
+const TARGET = /^[\x21-\x7e\x80-\xff]*$/;
+
+/**
+ * The URL to ask: the endpoint's own, with the caller's query (what followed the first `?`, latin1) appended as received.
+ * By concatenation, because `new URL(path, base)` lets the path change the host, and `URL.search` re-encodes.
+ *
+ * Throws if the result would go to another origin, or cannot be a request target.
+ */
+export const joinUpstreamUrl = (base: URL | string, query: string): string => {
+  const parsed = new URL(base);
+  if (!TARGET.test(query)) throw new TypeError('The query holds characters that a request target cannot hold');
+  const separator = query === '' ? '' : parsed.search === '' ? '?' : '&';
+  const joined = `${parsed.origin}${parsed.pathname}${parsed.search}${separator}${query}`;
+  if (new URL(joined).origin !== parsed.origin) throw new TypeError('The query changes the origin of the URL');
+  return joined;
+};
+
+/** Origin and request target of a URL; text keeps the bytes of its query (`URL` would encode some of them). */
+export const splitUpstreamUrl = (url: URL | string): { parsed: URL; target: string } => {
+  const parsed = new URL(url);
+  const prefix = `${parsed.origin}/`;
+  const target =
+    typeof url === 'string' && url.startsWith(prefix)
+      ? url.slice(parsed.origin.length)
+      : parsed.pathname + parsed.search;
+  return { parsed, target };
+};
