@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { API_GROUP, API_VERSION, CATEGORY, RESOURCES } from '@standin/contract';
+import { z } from 'zod';
+import type { AnyKindDefinition } from './definition.ts';
+import { INITIAL_STATUS } from './fields.ts';
+import { celValidation } from './rules.ts';
+
+type JsonSchema = Record<string, unknown>;
+
+/** On each CRD: the digest of its schema, so that an operator can tell whether the installed one is its own. */
+export const SCHEMA_DIGEST_ANNOTATION = `${API_GROUP}/schema-digest`;
+
+/** `kubectl` shows the first words of an object, so the type goes first and long parts last. */
+const KEY_ORDER = ['type', 'format', 'description', 'default', 'enum', 'required', 'properties', 'items'];
+
+const ordered = (schema: JsonSchema): JsonSchema =>
+  Object.fromEntries(
+    Object.entries(schema).sort(([a], [b]) => {
+      const rank = (key: string): number => (KEY_ORDER.indexOf(key) + KEY_ORDER.length) % KEY_ORDER.length;
+      return rank(a) - rank(b);
+    }),
+  );
+
+/** The structural schema of a zod type. Unknown fields are pruned (or refused, `--validate=strict`) without being listed. */
+const structuralSchema = (schema: z.ZodType): JsonSchema => {
+  const { $schema: _, ...result } = z.toJSONSchema(schema, {
+    target: 'openapi-3.0',
+    io: 'input',
+    override: ({ jsonSchema }) => {
+      delete jsonSchema.additionalProperties;
+    },
+  }) as JsonSchema;
+  return result;
+};
+
+const rootSchema = ({ description, spec, status, nameRules, transitions }: AnyKindDefinition): JsonSchema => {
+  const specSchema = structuralSchema(spec);
+  const validations = [
+    ...((specSchema['x-kubernetes-validations'] ?? []) as unknown[]),
+    ...transitions.map((rule) => celValidation(rule)),
+  ];
+  return {
+    type: 'object',
+    description,
+    required: ['spec'],
+    ...(nameRules.length > 0 && {
+      'x-kubernetes-validations': nameRules.map((rule) => ({ ...celValidation(rule), fieldPath: '.metadata.name' })),
+    }),
+    properties: {
+      apiVersion: { type: 'string', description: 'Version of this representation of the object.' },
+      kind: { type: 'string', description: 'What the object is.' },
+      metadata: { type: 'object' },
+      spec: { ...specSchema, ...(validations.length > 0 && { 'x-kubernetes-validations': validations }) },
+      status: { ...structuralSchema(status), default: INITIAL_STATUS },
+    },
+  };
+};
+
+const orderedDeep = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(orderedDeep);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, orderedDeep(item)] as const);
+  return ordered(Object.fromEntries(entries));
+};
+
+const versionOf = (definition: AnyKindDefinition) => ({
+  name: API_VERSION,
+  served: true,
+  storage: true,
+  schema: { openAPIV3Schema: orderedDeep(rootSchema(definition)) },
+  subresources: { status: {} },
+  ...(definition.selectableFields.length > 0 && {
+    selectableFields: definition.selectableFields.map((jsonPath) => ({ jsonPath })),
+  }),
+  additionalPrinterColumns: definition.printerColumns,
+});
+
+/** 12 hex digits of the SHA-256 of all that the API server knows of the version. */
+export const schemaDigest = (definition: AnyKindDefinition): string =>
+  createHash('sha256')
+    .update(JSON.stringify(versionOf(definition)))
+    .digest('hex')
+    .slice(0, 12);
+
+/** The CustomResourceDefinition (apiextensions.k8s.io/v1) of a kind. */
+export const customResourceDefinition = (definition: AnyKindDefinition) => {
+  const { plural, singular, shortName } = RESOURCES[definition.kind];
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: {
+      name: `${plural}.${API_GROUP}`,
+      annotations: { [SCHEMA_DIGEST_ANNOTATION]: schemaDigest(definition) },
+    },
+    spec: {
+      group: API_GROUP,
+      scope: 'Namespaced',
+      names: {
+        kind: definition.kind,
+        listKind: `${definition.kind}List`,
+        plural,
+        singular,
+        shortNames: [shortName],
+        categories: [CATEGORY],
+      },
+      versions: [versionOf(definition)],
+    },
+  };
+};

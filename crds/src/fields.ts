@@ -1,0 +1,91 @@
+import { CONDITION_REASONS, CONDITION_TYPES } from '@standin/contract';
+import { z } from 'zod';
+import { matches, withRules } from './rules.ts';
+
+/** Kubernetes counts characters as code points, zod as UTF-16 units: an emoji is one and two. */
+const codePoints = (text: string): number => {
+  let count = text.length;
+  for (let index = 0; index < text.length; index += 1) {
+    if ((text.codePointAt(index) ?? 0) > 0xff_ff) {
+      count -= 1;
+      index += 1;
+    }
+  }
+  return count;
+};
+
+/** A string of bounded length, in characters. */
+export const text = ({ min = 0, max }: { min?: number; max: number }) =>
+  z
+    .string()
+    .superRefine((value, context) => {
+      const length = codePoints(value);
+      if (length > max) context.addIssue({ code: 'custom', message: `Too long: may not be more than ${max} characters` });
+      if (length < min) context.addIssue({ code: 'custom', message: `should be at least ${min} chars long` });
+    })
+    .meta({ maxLength: max, ...(min > 0 && { minLength: min }) });
+
+/** A whole number; `max` keeps it within what JSON readers agree on. */
+export const integer = (min: number, max: number) =>
+  z
+    .int()
+    .min(min)
+    .max(max)
+    .meta({ format: max > 2 ** 31 - 1 ? 'int64' : 'int32' });
+
+export const SUBDOMAIN_PATTERN = '[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*';
+export const NAME_LENGTH_MAX = 253;
+
+/** The name of another object of the same namespace. */
+export const objectName = (noun: string) =>
+  withRules(text({ min: 1, max: NAME_LENGTH_MAX }), [
+    matches(
+      `(${SUBDOMAIN_PATTERN})?`,
+      `must be the name of ${noun}: lowercase letters, digits, - and ., beginning and ending with a letter or digit`,
+    ),
+  ]);
+
+/** `{name}`: a reference to an object of the same namespace. */
+export const reference = (noun: string) =>
+  z.strictObject({ name: objectName(noun).describe(`Name of ${noun} in the same namespace.`) });
+
+/** RFC 3339. */
+export const timestamp = () => z.string().max(64).meta({ format: 'date-time' });
+
+const condition = z.strictObject({
+  type: text({ min: 1, max: 316 }).describe(`One of ${CONDITION_TYPES.join(', ')}.`),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: text({ min: 1, max: 1_024 }).describe(`One of ${CONDITION_REASONS.join(', ')}.`),
+  message: text({ max: 32_768 }).describe('For people: what is wrong, and what to change.'),
+  observedGeneration: integer(0, Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe('The metadata.generation that this condition is about.'),
+  lastTransitionTime: timestamp().describe('When status last changed.'),
+});
+
+/** Fields that the status of every kind has. */
+export const commonStatus = {
+  observedGeneration: integer(0, Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe('The metadata.generation that this status is about.'),
+  conditions: z
+    .array(condition)
+    .max(16)
+    .optional()
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+    .describe('Whether the object is valid, and served by the gateways.'),
+};
+
+/**
+ * What an object says before the operator has seen it, so that an operator that is away is visible in `kubectl get`.
+ * Gateway API does the same.
+ */
+export const INITIAL_STATUS = {
+  conditions: ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'].map((type) => ({
+    type,
+    status: 'Unknown',
+    reason: 'Pending',
+    message: 'Waiting for the operator',
+    lastTransitionTime: '1970-01-01T00:00:00Z',
+  })),
+};

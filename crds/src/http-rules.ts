@@ -1,0 +1,81 @@
+import { lacks, matches, type Rule } from './rules.ts';
+
+/** What a path segment may hold (RFC 3986 `pchar`), and `/`. */
+const PATH_CHARACTER = "([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})";
+
+/**
+ * A path that reaches us as it was written. Clients rewrite `.` and `..` segments (also when percent-encoded) before they
+ * send, and `//` at the start of a target is a host to some of them: such an endpoint could never be called.
+ */
+export const pathRules: readonly Rule<string>[] = [
+  { cel: "self.startsWith('/')", holds: (self) => self.startsWith('/'), message: 'must begin with /' },
+  {
+    cel: "!self.contains('//')",
+    holds: (self) => !self.includes('//'),
+    message: 'must not contain //: write one slash between two segments',
+  },
+  lacks('[?#]', 'must not have a query or fragment: requests match with any query, so write the path alone'),
+  lacks(
+    '(^|/)(\\.|%2[eE]){1,2}(/|$)',
+    'must not have the segments . and ..: clients resolve them before they send a request',
+  ),
+  matches(
+    `(${PATH_CHARACTER}|[?#])*`,
+    "may have only letters, digits, - . _ ~ ! $ & ' ( ) * + , ; = : @ / and escapes such as %20: percent-encode all else",
+  ),
+];
+
+export const headerNameRules: readonly Rule<string>[] = [
+  matches(
+    "[!#$%&'*+.^_`|~0-9A-Za-z-]*",
+    "must be an HTTP token: letters, digits and ! # $ % & ' * + - . ^ _ ` | ~, without spaces or colons",
+  ),
+];
+
+export const headerValueRules: readonly Rule<string>[] = [
+  lacks(
+    '[\\x00-\\x08\\x0a-\\x1f\\x7f]',
+    'must not have line breaks or other control characters: one header is one line',
+  ),
+  matches('[\\x00-\\xff]*', 'may have only characters of ISO-8859-1, as HTTP headers are bytes: percent-encode all else'),
+  lacks('^[ \\t]|[ \\t]$', 'must not begin or end with a space or tab: HTTP drops them'),
+];
+
+/** Written by the gateway itself; a mock that set them would break the connection or lie about the answer. */
+const RESERVED_HEADERS = [
+  'connection',
+  'content-length',
+  'keep-alive',
+  'proxy-connection',
+  'standin-rejected',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+] as const;
+
+export const mockHeaderRules: readonly Rule<{ name: string }>[] = [
+  {
+    cel: `!(self.name.lowerAscii() in [${RESERVED_HEADERS.map((name) => `'${name}'`).join(', ')}])`,
+    holds: (self) => !(RESERVED_HEADERS as readonly string[]).includes(self.name.toLowerCase()),
+    message: `must not be one of ${RESERVED_HEADERS.join(', ')}: the gateway frames the answer and manages the connection`,
+    field: 'name',
+  },
+];
+
+/** An absolute URL that JavaScript, Go and curl read alike. */
+export const upstreamUrlRules: readonly Rule<string>[] = [
+  matches(
+    'https?://([^/?#]*@)?([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?([/?#].*)?',
+    'must be http:// or https://, a host, perhaps a port and a path: https://api.example.com/orders',
+  ),
+  lacks(
+    '^https?://[^/?#]*@',
+    'must not contain a user name or password: the authorization header of the caller is passed through',
+  ),
+  lacks('#', 'must not have a fragment: it is never sent'),
+  lacks(
+    '[^\\x21\\x23-\\x5b\\x5d-\\x7e]',
+    'may have only visible ASCII characters other than " and \\: percent-encode all else, write the host in punycode',
+  ),
+];

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+
+/**
+ * One fact about a value, said twice: as CEL for the API server, as a predicate for everybody else (directory source,
+ * `standin validate`, dashboard). Message and path are the same on both sides; test/integration/crds.test.ts compares them
+ * on a real API server.
+ */
+export interface Rule<T> {
+  /** CEL; `self` is the value. */
+  readonly cel: string;
+  readonly holds: (self: T) => boolean;
+  /** What to change, in plain English: begins in lower case, has no full stop. */
+  readonly message: string;
+  /** Field below the value that the message is about. */
+  readonly field?: string;
+  /** The field is missing. Else its value is wrong. */
+  readonly required?: boolean;
+}
+
+/** A fact about a change: `oldSelf` is what was there before. */
+export interface TransitionRule<T> extends Omit<Rule<T>, 'holds'> {
+  readonly holds: (self: T, oldSelf: T) => boolean;
+}
+
+/** An entry of `x-kubernetes-validations`. */
+export const celValidation = (rule: Omit<Rule<never>, 'holds'>) => ({
+  rule: rule.cel,
+  message: rule.message,
+  ...(rule.field !== undefined && { fieldPath: `.${rule.field}` }),
+  ...(rule.required && { reason: 'FieldValueRequired' }),
+});
+
+/** The schema, checked by `rules`, with their CEL in its JSON schema. */
+export const withRules = <S extends z.ZodType>(schema: S, rules: readonly Rule<z.output<S>>[]): S =>
+  schema
+    .superRefine((value, context) => {
+      for (const { holds, message, field } of rules) {
+        if (!holds(value)) context.addIssue({ code: 'custom', message, path: field === undefined ? [] : [field] });
+      }
+    })
+    .meta({ 'x-kubernetes-validations': rules.map(celValidation) });
+
+/** A string literal of CEL. */
+const celString = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+
+/** The whole string matches `source`, a regular expression that RE2 and JavaScript read alike. */
+export const matches = (source: string, message: string): Rule<string> => {
+  const expression = new RegExp(`^(?:${source})$`, 'u');
+  return { cel: `self.matches(${celString(`^(?:${source})$`)})`, holds: (self) => expression.test(self), message };
+};
+
+/** No part of the string matches `source`. */
+export const lacks = (source: string, message: string): Rule<string> => {
+  const expression = new RegExp(source, 'u');
+  return { cel: `!self.matches(${celString(source)})`, holds: (self) => !expression.test(self), message };
+};

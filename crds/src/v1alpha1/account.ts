@@ -1,0 +1,81 @@
+import { PLANS } from '@standin/contract';
+import { z } from 'zod';
+import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
+import { commonStatus, integer, NAME_LENGTH_MAX, objectName, text, timestamp } from '../fields.ts';
+
+/** Its Secret is called `<name>-api-key`. */
+const ACCOUNT_NAME_LENGTH_MAX = NAME_LENGTH_MAX - '-api-key'.length;
+
+const spec = z
+  .strictObject({
+    plan: z.enum(PLANS).default('Free').describe('Decides the default quota, and whether log entries may be shared.'),
+    monthlyQuota: integer(0, 1_000_000_000_000)
+      .optional()
+      .describe('Accepted requests per calendar month (UTC). Default: what the operator is configured with for the plan.'),
+    apiKey: z
+      .strictObject({
+        secretName: objectName('a Secret').describe(
+          'Secret with the key under "api-key", 32 to 512 visible ASCII characters. For External Secrets, Sealed Secrets and the like.',
+        ),
+      })
+      .optional()
+      .describe('Bring your own API key. Default: the operator generates one into the Secret NAME-api-key.'),
+  })
+  .describe('What the platform team grants.');
+
+const status = z
+  .strictObject({
+    ...commonStatus,
+    apiKey: z
+      .strictObject({
+        secretName: text({ max: NAME_LENGTH_MAX }).optional().describe('Secret that holds the API key under "api-key".'),
+        fingerprint: text({ max: 64 }).optional().describe('Tells two keys apart, and gives neither away.'),
+        issuedAt: timestamp().optional().describe('Since when this key is in force.'),
+        regenerations: z
+          .array(timestamp())
+          .max(64)
+          .optional()
+          .meta({ 'x-kubernetes-list-type': 'atomic' })
+          .describe('When the key was regenerated within the last hour.'),
+        windowResetsAt: timestamp().optional().describe('When the key can be regenerated again.'),
+      })
+      .optional()
+      .describe('The API key in force; never the key itself, nor its digest.'),
+    usage: z
+      .strictObject({
+        period: text({ max: 7 }).optional().describe('Calendar month, UTC: 2026-11.'),
+        accepted: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Requests accepted in this period.'),
+        quota: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Requests that may be accepted in this period.'),
+      })
+      .optional()
+      .describe('How much of the quota is used.'),
+  })
+  .describe('Written by the operator.');
+
+export type AccountSpec = z.output<typeof spec>;
+export type AccountStatus = z.output<typeof status>;
+
+export const account = defineKind({
+  kind: 'Account',
+  description: 'Owns one API key, a plan and a monthly quota. Projects of the same namespace belong to it by name.',
+  spec,
+  status,
+  nameRules: [
+    {
+      cel: `size(self.metadata.name) <= ${ACCOUNT_NAME_LENGTH_MAX}`,
+      holds: (name) => name.length <= ACCOUNT_NAME_LENGTH_MAX,
+      message: `must be no more than ${ACCOUNT_NAME_LENGTH_MAX} characters, as its Secret is called NAME-api-key`,
+    },
+  ],
+  transitions: [],
+  printerColumns: [
+    { name: 'Plan', type: 'string', jsonPath: '.spec.plan' },
+    ...READY_COLUMNS,
+    AGE_COLUMN,
+    MESSAGE_COLUMN,
+    { name: 'Secret', type: 'string', jsonPath: '.status.apiKey.secretName', priority: 1 },
+    { name: 'Accepted', type: 'integer', jsonPath: '.status.usage.accepted', priority: 1 },
+    { name: 'Quota', type: 'integer', jsonPath: '.status.usage.quota', priority: 1 },
+  ],
+  selectableFields: [],
+});

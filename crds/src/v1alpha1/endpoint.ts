@@ -1,0 +1,185 @@
+import { ACTIONS, LIMITS, METHODS } from '@standin/contract';
+import { z } from 'zod';
+import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
+import { DURATION_PATTERN, parseDuration } from '../duration.ts';
+import { commonStatus, integer, reference, text } from '../fields.ts';
+import { headerNameRules, headerValueRules, mockHeaderRules, pathRules, upstreamUrlRules } from '../http-rules.ts';
+import { matches, withRules, type Rule } from '../rules.ts';
+
+const FORWARD_TIMEOUT_MS_MIN = 100;
+
+/** RFC 9110: these never have a body. */
+const BODYLESS_STATUSES: readonly number[] = [204, 205, 304];
+const BODYLESS = `self.status in [${BODYLESS_STATUSES.join(', ')}]`;
+
+const header = withRules(
+  z.strictObject({
+    name: withRules(text({ min: 1, max: LIMITS.headerNameLengthMax }), headerNameRules),
+    value: withRules(text({ max: LIMITS.headerValueLengthMax }), headerValueRules),
+  }),
+  mockHeaderRules,
+);
+
+interface Mock {
+  readonly body?: string | undefined;
+  readonly status: number;
+  readonly headers?: readonly { readonly name: string }[] | undefined;
+}
+
+const mockRules: readonly Rule<Mock>[] = [
+  {
+    cel: `${BODYLESS} || (has(self.body) && self.body != '')`,
+    holds: ({ body = '', status }) => BODYLESS_STATUSES.includes(status) || body !== '',
+    message: 'must be a JSON document; for an answer without a body set status to 204',
+    field: 'body',
+    required: true,
+  },
+  {
+    cel: `!(${BODYLESS}) || !has(self.body) || self.body == ''`,
+    holds: ({ body = '', status }) => !BODYLESS_STATUSES.includes(status) || body === '',
+    message: `must be left out: an answer with status ${BODYLESS_STATUSES.join(', ')} has no body (RFC 9110)`,
+    field: 'body',
+  },
+  {
+    cel: `!has(self.body) || size(bytes(self.body)) <= ${LIMITS.mockBodyBytesMax}`,
+    holds: ({ body = '' }) => Buffer.byteLength(body) <= LIMITS.mockBodyBytesMax,
+    message: `must be no more than ${LIMITS.mockBodyBytesMax} bytes of UTF-8`,
+    field: 'body',
+  },
+  {
+    cel: "!has(self.headers) || self.headers.filter(h, h.name.lowerAscii() == 'content-type').size() <= 1",
+    holds: ({ headers = [] }) => headers.filter(({ name }) => name.toLowerCase() === 'content-type').length <= 1,
+    message: 'must have content-type at most once',
+    field: 'headers',
+  },
+];
+
+const json = withRules(
+  z.strictObject({
+    body: text({ max: LIMITS.mockBodyBytesMax })
+      .optional()
+      .describe('A JSON document, returned verbatim: spaces, key order, 1.0 and big integers stay as they are.'),
+    status: integer(200, 599).default(200).describe('Status of the answer.'),
+    headers: z
+      .array(header)
+      .max(LIMITS.mockHeadersMax)
+      .optional()
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe('Headers of the answer, in this order. Names may repeat. Default: content-type: application/json.'),
+  }),
+  mockRules,
+);
+
+const serviceRef = z.strictObject({
+  name: withRules(text({ min: 1, max: 63 }), [
+    matches(
+      '([a-z0-9]([a-z0-9-]*[a-z0-9])?)?',
+      'must be the name of a Service: lowercase letters, digits and -, beginning and ending with a letter or digit',
+    ),
+  ]).describe('Name of a Service in the same namespace.'),
+  port: integer(1, 65_535).describe('Port of the Service, as a number.'),
+  path: withRules(text({ min: 1, max: LIMITS.slugLengthMax }), pathRules)
+    .default('/')
+    .describe('Path of the request to the Service.'),
+  scheme: z.enum(['http', 'https']).default('http'),
+});
+
+const timeoutRules: readonly Rule<string>[] = [
+  matches(DURATION_PATTERN, 'must be a duration such as 30s, 500ms or 1m30s'),
+  {
+    cel:
+      `!self.matches('^${DURATION_PATTERN}$') || ` +
+      `(duration(self) >= duration('${FORWARD_TIMEOUT_MS_MIN}ms') && duration(self) <= duration('${LIMITS.forwardTimeoutMsMax}ms'))`,
+    holds: (self) => {
+      const ms = parseDuration(self);
+      return ms === undefined || (ms >= FORWARD_TIMEOUT_MS_MIN && ms <= LIMITS.forwardTimeoutMsMax);
+    },
+    message: `must be between ${FORWARD_TIMEOUT_MS_MIN}ms and ${LIMITS.forwardTimeoutMsMax / 60_000}m`,
+  },
+];
+
+const forward = withRules(
+  z.strictObject({
+    url: withRules(text({ min: 1, max: LIMITS.forwardUrlLengthMax }), upstreamUrlRules)
+      .optional()
+      .describe("The upstream's http or https URL; the caller's query string is appended as received."),
+    serviceRef: serviceRef.optional().describe('The upstream is a Service of this cluster, in the same namespace.'),
+    timeout: withRules(text({ max: 24 }), timeoutRules)
+      .default(`${LIMITS.forwardTimeoutMsDefault / 1_000}s`)
+      .describe('How long the upstream may take until its answer begins, and between two parts of it.'),
+  }),
+  [
+    {
+      cel: 'has(self.url) != has(self.serviceRef)',
+      holds: (self) => (self.url === undefined) !== (self.serviceRef === undefined),
+      message: 'needs either url or serviceRef, and not both',
+    },
+  ],
+);
+
+const spec = withRules(
+  z.strictObject({
+    projectRef: reference('a Project').describe('The project that it belongs to. Cannot be changed.'),
+    displayName: text({ min: 1, max: LIMITS.displayNameLengthMax }).describe('Name for people.'),
+    slug: withRules(text({ min: 1, max: LIMITS.slugLengthMax }), pathRules).describe(
+      "Path below the project's URL, compared byte by byte: /v1/orders.",
+    ),
+    method: z.enum(METHODS).describe('The one method that it answers.'),
+    action: z.enum(ACTIONS).describe('JSON: answer with spec.json. Forward: pass the request on to spec.forward.'),
+    json: json.optional().describe('The mock. May stay here while action is Forward.'),
+    forward: forward.optional().describe('The upstream. May stay here while action is JSON.'),
+  }),
+  [
+    {
+      cel: "self.action != 'JSON' || has(self.json)",
+      holds: (self) => self.action !== 'JSON' || self.json !== undefined,
+      message: 'is needed by action JSON: give the mock here, at least its body',
+      field: 'json',
+      required: true,
+    },
+    {
+      cel: "self.action != 'Forward' || has(self.forward)",
+      holds: (self) => self.action !== 'Forward' || self.forward !== undefined,
+      message: 'is needed by action Forward: give the upstream here, as url or serviceRef',
+      field: 'forward',
+      required: true,
+    },
+  ],
+).describe('What is answered to one method on one path.');
+
+const status = z
+  .strictObject({
+    ...commonStatus,
+    url: text({ max: 4_096 }).optional().describe('Where to send requests, with the header x-api-key.'),
+  })
+  .describe('Written by the operator.');
+
+export type EndpointSpec = z.output<typeof spec>;
+export type EndpointStatus = z.output<typeof status>;
+
+export const endpoint = defineKind({
+  kind: 'Endpoint',
+  description: 'Answers one method on one path of a project: with a mock, or with what an upstream says.',
+  spec,
+  status,
+  nameRules: [],
+  transitions: [
+    {
+      cel: 'self.projectRef.name == oldSelf.projectRef.name',
+      holds: (self, oldSelf) => self.projectRef.name === oldSelf.projectRef.name,
+      message: 'cannot be changed, as the log belongs to the project: create another Endpoint',
+      field: 'projectRef',
+    },
+  ],
+  printerColumns: [
+    { name: 'URL', type: 'string', jsonPath: '.status.url' },
+    { name: 'Method', type: 'string', jsonPath: '.spec.method' },
+    ...READY_COLUMNS,
+    AGE_COLUMN,
+    MESSAGE_COLUMN,
+    { name: 'Project', type: 'string', jsonPath: '.spec.projectRef.name', priority: 1 },
+    { name: 'Action', type: 'string', jsonPath: '.spec.action', priority: 1 },
+    { name: 'Slug', type: 'string', jsonPath: '.spec.slug', priority: 1 },
+  ],
+  selectableFields: ['.spec.projectRef.name'],
+});
