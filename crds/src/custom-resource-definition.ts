@@ -49,7 +49,7 @@ const rootSchema = ({ description, spec, status, nameRules, transitions }: AnyKi
     properties: {
       apiVersion: { type: 'string', description: 'Version of this representation of the object.' },
       kind: { type: 'string', description: 'What the object is.' },
-      metadata: { type: 'object' },
+      metadata: { type: 'object', ...(nameRules.length > 0 && { properties: { name: { type: 'string' } } }) },
       spec: { ...specSchema, ...(validations.length > 0 && { 'x-kubernetes-validations': validations }) },
       status: { ...structuralSchema(status), default: INITIAL_STATUS },
     },
