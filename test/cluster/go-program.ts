@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { runCommand } from './run-command.ts';
+
+/** What the programs in ./program are built into. */
+export type GoProgram = 'cluster' | 'kubectl';
+
+/** The machine lacks something that has to be installed by hand; `message` says what, and how to get it. */
+export class MissingToolError extends Error {
+  override readonly name = 'MissingToolError';
+}
+
+/** Told what is going on while a build runs, about every ten seconds. */
+export type Progress = (line: string) => void;
+
+const SOURCE = path.join(import.meta.dirname, 'program');
+const KUBERNETES_VERSION = 'v1.35.3';
+const PACKAGES: Record<GoProgram, string> = { cluster: '.', kubectl: 'k8s.io/kubernetes/cmd/kubectl' };
+const ESTIMATES: Record<GoProgram, string> = {
+  cluster: 'kube-apiserver, etcd and kube-controller-manager once, about 5 minutes on two cores',
+  kubectl: 'kubectl once, about 1 minute',
+};
+const BUILD_TIMEOUT_MS = 30 * 60_000;
+const LOCK_POLL_MS = 500;
+const PROGRESS_INTERVAL_MS = 10_000;
+
+/** Older releases of Go cannot fetch the release that go.mod asks for. */
+const GO_MINOR_MIN = 21;
+const GO_HINT = `Go 1.${GO_MINOR_MIN} or newer is needed to build the Kubernetes API server that tests run against: https://go.dev/dl/ (or your distribution's golang package). Without Go: STANDIN_TEST_KUBECONFIG=FILE uses a cluster of yours, npm test -- --containers uses Docker.`;
+
+/** `go version`'s answer; throws MissingToolError where there is no usable Go. */
+export const goVersion = async (): Promise<string> => {
+  const { code, stdout } = await runCommand('go', ['version']).catch(() => ({ code: 1, stdout: '' }));
+  const minor = /go1\.(\d+)/.exec(stdout)?.[1];
+  if (code !== 0) throw new MissingToolError(`There is no Go here. ${GO_HINT}`);
+  if (minor !== undefined && Number(minor) < GO_MINOR_MIN) {
+    throw new MissingToolError(`${stdout.trim()} is too old. ${GO_HINT}`);
+  }
+  return stdout.trim();
+};
+
+/** Outside the checkout, so that a fresh clone on the same machine starts at once. */
+export const cacheFolder = (): string =>
+  path.join(process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'), 'standin');
+
+/**
+ * The path of a program of ./program, built first where the cache has none for these sources and this Go. Several callers at once
+ * build once. Throws MissingToolError without Go, Error with the compiler's last lines when the build fails.
+ */
+export const buildGoProgram = async (name: GoProgram, onProgress: Progress): Promise<string> => {
+  const binary = path.join(cacheFolder(), `${name}-${await sourceHash()}`);
+  if (existsSync(binary)) return binary;
+  await mkdir(cacheFolder(), { recursive: true });
+  const release = await acquireLock(`${binary}.lock`, onProgress);
+  try {
+    // Another process may have finished it while this one waited.
+    if (!existsSync(binary)) await compile(name, binary, onProgress);
+    return binary;
+  } finally {
+    await release();
+  }
+};
+
+const sourceHash = async (): Promise<string> => {
+  const hash = createHash('sha256').update(await goVersion());
+  for (const file of ['go.mod', 'go.sum', 'main.go']) hash.update(await readFile(path.join(SOURCE, file)));
+  return hash.digest('hex').slice(0, 16);
+};
+
+const compile = async (name: GoProgram, binary: string, onProgress: Progress): Promise<void> => {
+  const folder = await mkdtemp(`${binary}.build-`);
+  const started = Date.now();
+  onProgress(`building ${ESTIMATES[name]} …`);
+  const ticker = setInterval(() => {
+    onProgress(`  still building ${name}, ${Math.round((Date.now() - started) / 1000)} s`);
+  }, PROGRESS_INTERVAL_MS);
+  try {
+    // Without the version, `kubectl version` reports v0.0.0-master+$Format and fails to parse it. Without cgo no C compiler is needed.
+    const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=${KUBERNETES_VERSION}`;
+    const output = path.join(folder, name);
+    const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags', ldflags, '-o', output, PACKAGES[name]];
+    await goBuild(args);
+    await rename(output, binary);
+    onProgress(`built ${name} in ${Math.round((Date.now() - started) / 1000)} s; kept in ${cacheFolder()}`);
+  } finally {
+    clearInterval(ticker);
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+const goBuild = (args: readonly string[]): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const child = spawn('go', args, {
+      cwd: SOURCE,
+      env: { ...process.env, CGO_ENABLED: '0' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: BUILD_TIMEOUT_MS,
+    });
+    let errors = '';
+    child.stderr.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-4_000)));
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      if (code === 0) resolve();
+      else reject(new Error(`go ${args.slice(0, 1).join(' ')} ended with ${code ?? signal ?? 'nothing'}:\n${errors}`));
+    });
+  });
+
+/** A file with its owner's process id. It only spares a second build: the rename alone keeps the cache sound. */
+const acquireLock = async (file: string, onProgress: Progress): Promise<() => Promise<void>> => {
+  for (let waited = 0; ; waited += LOCK_POLL_MS) {
+    try {
+      const handle = await open(file, 'wx');
+      await handle.writeFile(String(process.pid));
+      await handle.close();
+      return () => rm(file, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const owner = Number(await readFile(file, 'utf8').catch(() => ''));
+    // Without an id after this long, its owner died between creating and writing it.
+    const abandoned = owner > 0 ? !isAlive(owner) : waited > PROGRESS_INTERVAL_MS;
+    if (abandoned) await rm(file, { force: true });
+    else if (waited % PROGRESS_INTERVAL_MS === 0) onProgress(`waiting for the build of process ${owner}`);
+    if (waited > BUILD_TIMEOUT_MS)
+      throw new Error(`${file} is held by process ${owner}; remove it if that is no build`);
+    await delay(LOCK_POLL_MS);
+  }
+};
+
+/** Whether a process with this id runs; one of another user counts. */
+export const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+};

@@ -1,0 +1,26 @@
+import { stringify } from 'yaml';
+
+export interface KubeconfigInput {
+  readonly server: string;
+  /** The CA's certificate, PEM. */
+  readonly certificate: Buffer;
+  readonly token: string;
+  /** The name under which the token is listed; any. */
+  readonly user: string;
+  readonly namespace?: string;
+}
+
+/** A kubeconfig with one cluster, one user and one context. */
+export const kubeconfigYaml = ({ server, certificate, token, user, namespace }: KubeconfigInput): string =>
+  stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      { name: 'standin-test', cluster: { server, 'certificate-authority-data': certificate.toString('base64') } },
+    ],
+    users: [{ name: user, user: { token } }],
+    contexts: [
+      { name: user, context: { cluster: 'standin-test', user, ...(namespace === undefined ? {} : { namespace }) } },
+    ],
+    'current-context': user,
+  });

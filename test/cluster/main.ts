@@ -1,0 +1,69 @@
+/** `npm run cluster`: a Kubernetes API server in the foreground, with Standin's CRDs, until Ctrl-C. */
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { connectCluster, type Cluster } from '../harness/cluster.ts';
+import { installStandin, OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+import { startControlPlane } from './control-plane.ts';
+import { buildGoProgram, isAlive, MissingToolError } from './go-program.ts';
+
+const FOLDER = path.join('.standin', 'cluster');
+const KUBECONFIG = path.join(FOLDER, 'kubeconfig');
+const OPERATOR_KUBECONFIG = path.join(FOLDER, `${SYSTEM_NAMESPACE}-${OPERATOR_SERVICE_ACCOUNT}.kubeconfig`);
+const PID_FILE = path.join(FOLDER, 'pid');
+
+const main = async (): Promise<void> => {
+  const program = await buildGoProgram('cluster', console.log);
+  await claimFolder();
+  const controlPlane = await startControlPlane(program, path.resolve(FOLDER));
+  const stopped = new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(signal, () => resolve());
+    }
+  });
+  try {
+    const cluster = await connectCluster(controlPlane.kubeconfigPath, path.resolve(FOLDER));
+    const crds = await installStandin(cluster);
+    await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, OPERATOR_SERVICE_ACCOUNT);
+    console.log(await welcome(cluster, crds));
+    await stopped;
+    console.log('stopping; its objects are gone with it');
+  } finally {
+    await controlPlane.stop();
+    await rm(FOLDER, { recursive: true, force: true });
+  }
+};
+
+/** One cluster per checkout, so that the kubeconfig's path is always the same. What a killed one left is removed. */
+const claimFolder = async (): Promise<void> => {
+  if (existsSync(PID_FILE)) {
+    const pid = Number(await readFile(PID_FILE, 'utf8'));
+    if (pid > 0 && isAlive(pid)) {
+      throw new MissingToolError(`A cluster of this checkout runs already (process ${pid}): KUBECONFIG=${KUBECONFIG}`);
+    }
+  }
+  await rm(FOLDER, { recursive: true, force: true });
+  await mkdir(FOLDER, { recursive: true, mode: 0o700 });
+  await writeFile(PID_FILE, String(process.pid));
+};
+
+const welcome = async (cluster: Cluster, crds: readonly string[]): Promise<string> => {
+  const { stdout } = await cluster.kubectl(['version', '-o', 'json']);
+  const { serverVersion } = JSON.parse(stdout) as { serverVersion: { gitVersion: string } };
+  return `
+Kubernetes ${serverVersion.gitVersion} at ${cluster.server}, RBAC on, no nodes: objects only, nothing is scheduled.
+CRDs: ${crds.length === 0 ? 'none; npm run generate makes them' : crds.map((name) => name.split('/')[1]).join(', ')}
+
+  export KUBECONFIG=$PWD/${KUBECONFIG}
+  kubectl get standin --all-namespaces
+  kubectl apply -f crds/examples/quickstart
+
+The operator's own token, with the rights of test/harness/rbac.yaml: ${OPERATOR_KUBECONFIG}
+Logs: ${path.join(FOLDER, 'api.log')}, ${path.join(FOLDER, 'controller-manager.log')}
+Ctrl-C ends it, with all its objects.`;
+};
+
+main().catch((error: unknown) => {
+  console.error(error instanceof MissingToolError ? error.message : error);
+  process.exitCode = 1;
+});

@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+
+export interface CommandResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** 128 + the signal's number does not exist here: a killed command has code 1. */
+  readonly code: number;
+}
+
+export interface CommandOptions {
+  /** Written to stdin, which is then closed. */
+  readonly input?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 60_000;
+
+/** Runs a command to its end and collects what it wrote. Rejects only where it cannot be started. */
+export const runCommand = (
+  command: string,
+  args: readonly string[],
+  options: CommandOptions = {},
+): Promise<CommandResult> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      cwd: options.cwd,
+      env: options.env ?? process.env,
+      timeout: options.timeoutMs ?? TIMEOUT_MS,
+      killSignal: 'SIGKILL',
+    });
+    const output = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name].setEncoding('utf8').on('data', (chunk: string) => (output[name] += chunk));
+    }
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ ...output, code: code ?? 1 }));
+    // A command that ends without reading its input is no failure of ours.
+    child.stdin.on('error', () => undefined).end(options.input ?? '');
+  });

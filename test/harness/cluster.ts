@@ -1,0 +1,102 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { startControlPlane } from '../cluster/control-plane.ts';
+import { buildGoProgram } from '../cluster/go-program.ts';
+import { kubeconfigYaml } from '../cluster/kubeconfig.ts';
+import { findKubectl } from '../cluster/kubectl.ts';
+import { runCommand, type CommandResult } from '../cluster/run-command.ts';
+
+export interface KubectlOptions {
+  /** Written to kubectl's stdin: for `-f -`. */
+  readonly input?: string;
+  /** Another kubeconfig than the administrator's: what `tokenKubeconfig` returned. */
+  readonly as?: string;
+  readonly timeoutMs?: number;
+}
+
+/** A real Kubernetes API server, as a test's administrator sees it. RBAC is on. */
+export interface Cluster {
+  readonly server: string;
+  /** The administrator's. */
+  readonly kubeconfigPath: string;
+  /** Runs kubectl to its end. A failure is a `code` other than 0, not an exception. */
+  kubectl(args: readonly string[], options?: KubectlOptions): Promise<CommandResult>;
+  /** `kubectl apply` of one or more YAML documents; throws what kubectl said when it fails. */
+  apply(yaml: string, options?: Pick<KubectlOptions, 'as'>): Promise<void>;
+  /** A kubeconfig with the ServiceAccount's own token, valid for a day. */
+  tokenKubeconfig(namespace: string, serviceAccount: string): Promise<string>;
+}
+
+/** A cluster of one test file, which may stop its API server and start it again. Its objects survive. */
+export interface OwnCluster extends Cluster {
+  /** SIGKILL is a crash. */
+  stopApiServer(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  startApiServer(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a cluster of our own program (about 3 s once it is built), empty but for what Kubernetes itself creates; see installStandin.
+ * For tests that stop the API server; all others share one cluster, see sharedCluster. Throws MissingToolError without Go.
+ */
+export const startCluster = async (onProgress: (line: string) => void = console.log): Promise<OwnCluster> => {
+  const program = await buildGoProgram('cluster', onProgress);
+  const directory = await mkdtemp(path.join(tmpdir(), 'standin-cluster-'));
+  const controlPlane = await startControlPlane(program, directory);
+  const stop = async (): Promise<void> => {
+    await controlPlane.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    const cluster = await connectCluster(controlPlane.kubeconfigPath, directory);
+    return {
+      ...cluster,
+      stopApiServer: (signal) => controlPlane.stopApiServer(signal),
+      startApiServer: () => controlPlane.startApiServer(),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+};
+
+interface ClusterEntry {
+  readonly server: string;
+  readonly 'certificate-authority-data': string;
+}
+
+/** A cluster that runs already. Files that belong to it (kubeconfigs of ServiceAccounts, kubectl's cache) go to `directory`. */
+export const connectCluster = async (kubeconfigPath: string, directory: string): Promise<Cluster> => {
+  const binary = await findKubectl(console.log);
+  const cache = `--cache-dir=${path.join(directory, 'kubectl-cache')}`;
+  const kubectl = (args: readonly string[], options: KubectlOptions = {}): Promise<CommandResult> =>
+    runCommand(binary, [`--kubeconfig=${options.as ?? kubeconfigPath}`, cache, ...args], options);
+  const kubectlOrThrow = async (args: readonly string[], options?: KubectlOptions): Promise<string> => {
+    const { stdout, stderr, code } = await kubectl(args, options);
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')} ended with ${code}:\n${stderr}${stdout}`);
+    return stdout;
+  };
+  const view = await kubectlOrThrow(['config', 'view', '--raw', '--flatten', '--minify', '-o', 'json']);
+  const entry = (JSON.parse(view) as { clusters: { cluster: ClusterEntry }[] }).clusters[0]?.cluster;
+  if (entry === undefined) throw new Error(`${kubeconfigPath} names no cluster`);
+
+  return {
+    server: entry.server,
+    kubeconfigPath,
+    kubectl,
+    apply: async (yaml, options) => {
+      await kubectlOrThrow(['apply', '-f', '-'], { ...options, input: yaml });
+    },
+    tokenKubeconfig: async (namespace, serviceAccount) => {
+      const create = ['create', 'token', serviceAccount, '-n', namespace, '--duration=24h'];
+      const token = (await kubectlOrThrow(create)).trim();
+      const certificate = Buffer.from(entry['certificate-authority-data'], 'base64');
+      const file = path.join(directory, `${namespace}-${serviceAccount}.kubeconfig`);
+      const yaml = kubeconfigYaml({ server: entry.server, certificate, token, user: serviceAccount, namespace });
+      await writeFile(file, yaml, { mode: 0o600 });
+      return file;
+    },
+  };
+};

@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Cluster } from './cluster.ts';
+
+const CRD_FOLDER = path.join(import.meta.dirname, '../../crds/manifests');
+const RBAC_FILE = path.join(import.meta.dirname, 'rbac.yaml');
+
+export const SYSTEM_NAMESPACE = 'standin-system';
+export const OPERATOR_SERVICE_ACCOUNT = 'standin-operator';
+export const GATEWAY_SERVICE_ACCOUNT = 'standin-gateway';
+
+/**
+ * The CRDs (served when this resolves), the namespace standin-system, and the ServiceAccounts of operator and gateway with exactly
+ * the rights that they need. May run again on the same cluster. Returns the CRDs' names.
+ */
+export const installStandin = async (cluster: Cluster): Promise<readonly string[]> => {
+  const manifests = await readCrdManifests();
+  if (manifests.length > 0) {
+    await cluster.apply(manifests.join('\n---\n'));
+    const wait = ['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s'];
+    const { code, stderr } = await cluster.kubectl(wait);
+    if (code !== 0) throw new Error(`the CRDs are not served: ${stderr}`);
+  }
+  await cluster.apply(await readFile(RBAC_FILE, 'utf8'));
+  const { stdout } = await cluster.kubectl(['get', 'crd', '-o', 'name']);
+  return stdout.split('\n').filter((name) => name.endsWith('.standin.dev'));
+};
+
+const readCrdManifests = async (): Promise<readonly string[]> => {
+  if (!existsSync(CRD_FOLDER)) return [];
+  const files = (await readdir(CRD_FOLDER)).filter((name) => name.endsWith('.yaml')).sort();
+  return Promise.all(files.map((name) => readFile(path.join(CRD_FOLDER, name), 'utf8')));
+};
