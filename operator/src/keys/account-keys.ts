@@ -1,5 +1,5 @@
 import { API_KEY_DATA_KEY, SourceError, type ResourceObject, type ResourceSource } from '@standin/contract';
-import type { WorkQueue } from '@standin/kube';
+import type { ReconcileResult } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { KeyState } from '../translate/index.ts';
 import { apiKeyProblem, apiKeySha256, generateApiKey } from './api-key.ts';
@@ -28,6 +28,7 @@ export interface AccountKeysOptions {
 export class AccountKeys {
   readonly #options: AccountKeysOptions;
   readonly #accounts = new Map<string, { readonly object: ResourceObject; readonly secret: KeySecret }>();
+  readonly #states = new Map<string, { readonly secretName: string; readonly key: KeyState }>();
 
   constructor(options: AccountKeysOptions) {
     this.#options = options;
@@ -43,13 +44,27 @@ export class AccountKeys {
 
   delete(accountUid: string): void {
     this.#accounts.delete(accountUid);
+    this.#states.delete(accountUid);
   }
 
-  async reconcile(accountUid: string, queue: Pick<WorkQueue<string>, 'addAfter'>): Promise<void> {
+  /** What was read last, and from which Secret. */
+  state(accountUid: string): { readonly secretName: string; readonly key: KeyState } | undefined {
+    return this.#states.get(accountUid);
+  }
+
+  /** Reads the key, now and past all caches. */
+  async read(accountUid: string): Promise<void> {
     const account = this.#accounts.get(accountUid);
     if (account === undefined) return;
-    this.#options.onKey(accountUid, await this.#read(account.object, account.secret));
-    queue.addAfter(accountUid, this.#options.pollMs);
+    const key = await this.#read(account.object, account.secret);
+    this.#states.set(accountUid, { secretName: account.secret.secretName, key });
+    this.#options.onKey(accountUid, key);
+  }
+
+  async reconcile(accountUid: string): Promise<ReconcileResult | undefined> {
+    if (!this.#accounts.has(accountUid)) return undefined;
+    await this.read(accountUid);
+    return { requeueAfterMs: this.#options.pollMs };
   }
 
   async #read(account: ResourceObject, secret: KeySecret): Promise<KeyState> {

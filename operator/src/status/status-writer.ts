@@ -7,7 +7,6 @@ import {
   type ResourceSource,
   SourceError,
 } from '@standin/contract';
-import type { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ProgrammedState } from '../publish/gateway-registry.ts';
@@ -21,7 +20,17 @@ export interface StatusInputs {
   /** Undefined when nothing of the object is sent to gateways. */
   programmed(key: ConfigKey): ProgrammedState | undefined;
   /** Fields of `status` that are neither conditions nor the verdict's own, such as counts. */
-  extra(verdict: Verdict, before: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
+  extra(verdict: Verdict, before: Readonly<Record<string, unknown>>, now: string): Readonly<Record<string, unknown>>;
+}
+
+/** What became of an object's status. */
+export interface StatusWritten {
+  readonly ref: ObjectRef;
+  readonly uid: string;
+  readonly conditions: readonly Condition[];
+  readonly ready: boolean;
+  /** False when it already was as it should be. */
+  readonly wrote: boolean;
 }
 
 export interface StatusWriterOptions {
@@ -31,8 +40,6 @@ export interface StatusWriterOptions {
   /** A leader that just began leaves `Programmed=True` of a generation alone until then: its gateways are still coming back. */
   readonly settledAtMs: number;
   readonly clock?: () => Date;
-  /** Called with every status that was written. */
-  readonly onWritten?: (ref: ObjectRef, ready: boolean) => void;
 }
 
 const conditionSchema = z.looseObject({ type: z.string(), status: z.string(), lastTransitionTime: z.string() });
@@ -61,45 +68,39 @@ export class StatusWriter {
     this.#told.delete(uid);
   }
 
-  async write(uid: string, queue: Pick<WorkQueue<string>, 'addAfter'>): Promise<void> {
+  /** Resolves undefined when the object is gone, a number when the status has to wait for so many milliseconds. */
+  async write(uid: string): Promise<StatusWritten | number | undefined> {
     const { source, inputs, logger, clock = () => new Date() } = this.#options;
     const object = inputs.object(uid);
     const verdict = inputs.verdict(uid);
-    if (object === undefined || verdict === undefined) return;
+    if (object === undefined || verdict === undefined) return undefined;
 
     const before = statusSchema.parse(this.#newest(uid, object).status ?? {});
     const programmed = verdict.configKey === undefined ? undefined : inputs.programmed(verdict.configKey);
     const unsettledMs = this.#options.settledAtMs - clock().getTime();
     if (unsettledMs > 0 && programmed?.kind !== 'programmed' && wasProgrammed(before, verdict.generation)) {
-      queue.addAfter(uid, unsettledMs);
-      return;
+      return unsettledMs;
     }
 
     const now = clock()
       .toISOString()
       .replace(/\.\d{3}Z$/, 'Z');
     const conditions = conditionsOf(verdict, programmed, (before.conditions ?? []) as unknown as Condition[], now);
-    const desired = {
-      ...verdict.status,
-      ...inputs.extra(verdict, before),
-      observedGeneration: verdict.generation,
-      conditions,
-    };
-    const patch = difference(before, desired);
-    if (patch === undefined) return;
+    const fields = { ...verdict.status, ...inputs.extra(verdict, before, now) };
+    const patch = difference(before, { ...fields, observedGeneration: verdict.generation, conditions });
     const { ref } = verdict;
+    const ready = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+    const result = { ref, uid, conditions, ready, wrote: patch !== undefined };
+    if (patch === undefined) return result;
     try {
       this.#written.set(uid, await source.writeStatus(ref, patch));
     } catch (error) {
-      if (error instanceof SourceError && error.kind === 'NotFound') return;
+      if (error instanceof SourceError && error.kind === 'NotFound') return undefined;
       throw error;
     }
     logger.debug({ ...ref, generation: verdict.generation }, 'status written');
     await this.#tell(object, verdict, conditions);
-    this.#options.onWritten?.(
-      ref,
-      conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
-    );
+    return result;
   }
 
   #newest(uid: string, seen: ResourceObject): ResourceObject {

@@ -1,0 +1,46 @@
+import type { AddressInfo } from 'node:net';
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
+
+export interface AdminServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly registry: Registry;
+}
+
+/** /metrics, /healthz (the process answers) and /readyz (the sources were read once). */
+export class AdminServer {
+  readonly #app: FastifyInstance;
+  #ready = false;
+
+  private constructor(app: FastifyInstance) {
+    this.#app = app;
+  }
+
+  static async listen({ host, port, registry }: AdminServerOptions): Promise<AdminServer> {
+    const app = Fastify({ forceCloseConnections: true });
+    const server = new AdminServer(app);
+    app.get('/healthz', () => 'ok\n');
+    app.get('/readyz', async (_request, reply) => {
+      await reply.code(server.#ready ? 200 : 503).send(server.#ready ? 'ok\n' : 'the sources were not read yet\n');
+    });
+    app.get('/metrics', async (_request, reply) => {
+      await reply.type(registry.contentType).send(await registry.metrics());
+    });
+    await app.listen({ host, port });
+    return server;
+  }
+
+  get url(): string {
+    const { address, port } = this.#app.server.address() as AddressInfo;
+    return `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
+  }
+
+  setReady(): void {
+    this.#ready = true;
+  }
+
+  async close(): Promise<void> {
+    await this.#app.close();
+  }
+}

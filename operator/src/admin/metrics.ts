@@ -1,0 +1,63 @@
+import type { Revision, ResourceObject } from '@standin/contract';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { GatewayRegistry } from '../publish/gateway-registry.ts';
+
+/** What is counted where it happens. */
+export interface OperatorMetrics {
+  readonly programmedSeconds: Histogram;
+  readonly statusWrites: Counter;
+}
+
+/** What is read when somebody asks for it. */
+export interface MetricsView {
+  objects(): Iterable<ResourceObject>;
+  /** Undefined while this operator does not lead. */
+  leading(): { readonly revision: Revision; readonly gateways: GatewayRegistry['gateways'] } | undefined;
+}
+
+/** The operator's own metrics; those of the runtime keep controller-runtime's names (packages/kube). */
+export const operatorMetrics = (registry: Registry, view: MetricsView): OperatorMetrics => {
+  const registers = [registry];
+  new Gauge({
+    name: 'standin_translate_objects',
+    help: 'Objects known, valid or not',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { kind } of view.objects()) this.inc({ kind });
+    },
+  });
+  new Gauge({
+    name: 'standin_publish_revision',
+    help: 'Number of the newest revision; its leader’s epoch is a label',
+    labelNames: ['epoch'],
+    registers,
+    collect() {
+      this.reset();
+      const revision = view.leading()?.revision;
+      if (revision !== undefined) this.set({ epoch: revision.epoch }, revision.number);
+    },
+  });
+  new Gauge({
+    name: 'standin_publish_gateway_revision',
+    help: 'Number of the newest revision that each known gateway has acknowledged',
+    labelNames: ['gateway', 'connected'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { name, connected, acked } of view.leading()?.gateways ?? []) {
+        this.set({ gateway: name, connected: String(connected) }, acked.number);
+      }
+    },
+  });
+  return {
+    programmedSeconds: new Histogram({
+      name: 'standin_publish_programmed_seconds',
+      help: 'From a revision to its acknowledgement by all known gateways',
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
+      registers,
+    }),
+    statusWrites: new Counter({ name: 'standin_status_writes_total', help: 'Statuses written', registers }),
+  };
+};

@@ -1,0 +1,174 @@
+import { configKey, type ConfigKey, type ResourceObject, type ResourceSource, type Revision } from '@standin/contract';
+import { WorkQueue, type ReconcileResult } from '@standin/kube';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { OperatorMetrics } from './admin/metrics.ts';
+import type { DesiredState } from './desired-state.ts';
+import type { AccountKeys } from './keys/account-keys.ts';
+import { ConfigLog } from './publish/config-log.ts';
+import { GatewayRegistry } from './publish/gateway-registry.ts';
+import type { Term } from './publish/leadership.ts';
+import type { StreamServer } from './publish/stream-server.ts';
+import { StatusFields } from './status/status-fields.ts';
+import { StatusWriter, type StatusWritten } from './status/status-writer.ts';
+import type { Changes, Translator } from './translate/index.ts';
+
+export interface LeaderParts {
+  readonly source: ResourceSource;
+  readonly desired: DesiredState;
+  readonly translator: Translator;
+  readonly keys: AccountKeys;
+  readonly server: StreamServer;
+  readonly metrics: OperatorMetrics;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  readonly gatewayForgetMs: number;
+  readonly onStatus?: ((written: StatusWritten) => void) | undefined;
+}
+
+/** Gateways usually acknowledge sooner, and then one write says all. */
+const ACK_WAIT_MS = 100;
+/** A new leader's gateways come back within this time. */
+const SETTLE_MS = 10_000;
+/** Counts in a Project's status follow its endpoints after this time, together. */
+const COUNT_DELAY_MS = 500;
+const STATUS_WORKERS = 16;
+const REFRESH_WORKERS = 16;
+
+const uidOf = (key: ConfigKey): string => key.slice(key.indexOf('/') + 1);
+
+/** One term of leadership: publishes the configuration to the gateways and writes every status. */
+export class Leader {
+  readonly #parts: LeaderParts;
+  readonly #log: ConfigLog;
+  readonly #gateways: GatewayRegistry;
+  readonly #statuses: WorkQueue<string>;
+  readonly #writer: StatusWriter;
+  readonly #fields: StatusFields;
+  /** Objects that wait for gateways, by the revision that put them. */
+  #waiting: { readonly number: number; readonly at: number; readonly uids: readonly string[] }[] = [];
+
+  constructor({ epoch }: Pick<Term, 'epoch'>, parts: LeaderParts) {
+    const { source, desired, translator, keys, registry } = parts;
+    const logger = parts.logger.child({ epoch });
+    this.#parts = { ...parts, logger };
+    this.#log = new ConfigLog(epoch);
+    this.#gateways = new GatewayRegistry({
+      epoch,
+      forgetMs: parts.gatewayForgetMs,
+      onProgress: ({ upTo, keys: changed }) => this.#progress(upTo, changed),
+    });
+    this.#fields = new StatusFields(translator, keys);
+    this.#writer = new StatusWriter({
+      source,
+      logger: logger.child({ stage: 'status' }),
+      settledAtMs: Date.now() + SETTLE_MS,
+      inputs: {
+        object: (uid) => desired.objects.get(uid),
+        verdict: (uid) => translator.verdict(uid),
+        programmed: (key) => {
+          const since = this.#log.since(key);
+          return since === undefined ? undefined : this.#gateways.programmed(key, since);
+        },
+        extra: (verdict, before, now) => this.#fields.of(verdict, before, now),
+      },
+    });
+    this.#statuses = new WorkQueue<string>({
+      name: 'status',
+      concurrency: STATUS_WORKERS,
+      registry,
+      logger,
+      reconcile: (uid) => this.#writeStatus(uid),
+    });
+  }
+
+  /** Reads Accounts and Secrets past all caches, then serves. */
+  async begin(): Promise<void> {
+    const { desired, translator, server, logger } = this.#parts;
+    await this.#refreshAccounts();
+    desired.flush();
+    this.#log.append({ put: [...translator.objects()], remove: [] });
+    for (const uid of desired.objects.keys()) this.#statuses.add(uid);
+    server.lead({ log: this.#log, gateways: this.#gateways });
+    logger.info({ objects: this.#log.size }, 'leading');
+  }
+
+  /** Publishes what changed and has the statuses written that follow from it. */
+  apply(changes: Changes): void {
+    const published = changes.put.map((object) => object.uid);
+    if (published.length + changes.remove.length > 0) {
+      const number = this.#log.append(changes);
+      this.#waiting.push({ number, at: performance.now(), uids: published });
+      for (const uid of published) this.#statuses.addAfter(uid, ACK_WAIT_MS);
+    }
+    const inConfig = new Set(changes.put.map(configKey));
+    for (const { uid, configKey: key } of changes.verdicts) {
+      if (key === undefined || !inConfig.has(key)) this.#statuses.add(uid);
+    }
+  }
+
+  forget({ metadata: { uid } }: ResourceObject): void {
+    this.#writer.forget(uid);
+    const project = this.#fields.forget(uid);
+    if (project !== undefined) this.#statuses.addAfter(project, COUNT_DELAY_MS);
+  }
+
+  get revision(): Revision {
+    return this.#log.revision;
+  }
+
+  get gateways(): GatewayRegistry['gateways'] {
+    return this.#gateways.gateways;
+  }
+
+  async end(): Promise<void> {
+    this.#parts.server.follow(undefined);
+    this.#gateways.close();
+    await this.#statuses.stop();
+  }
+
+  #progress(upTo: number, keys: readonly ConfigKey[]): void {
+    const now = performance.now();
+    const passed = this.#waiting.filter(({ number }) => number <= upTo);
+    if (passed.length > 0) this.#waiting = this.#waiting.slice(passed.length);
+    for (const { at, uids } of passed) {
+      this.#parts.metrics.programmedSeconds.observe((now - at) / 1000);
+      for (const uid of uids) this.#statuses.add(uid);
+    }
+    for (const key of keys) this.#statuses.add(uidOf(key));
+  }
+
+  async #writeStatus(uid: string): Promise<ReconcileResult | undefined> {
+    const written = await this.#writer.write(uid);
+    if (written === undefined) return undefined;
+    if (typeof written === 'number') return { requeueAfterMs: written };
+    if (written.wrote) this.#parts.metrics.statusWrites.inc();
+    this.#parts.onStatus?.(written);
+    const project = this.#fields.setReady(written);
+    if (project !== undefined) this.#statuses.addAfter(project, COUNT_DELAY_MS);
+    return undefined;
+  }
+
+  async #refreshAccounts(): Promise<void> {
+    const { source, desired, keys } = this.#parts;
+    const accounts = [...desired.objects.values()].filter(({ kind }) => kind === 'Account');
+    const refresh = async (account: ResourceObject): Promise<void> => {
+      const { namespace, name, uid } = account.metadata;
+      const fresh = await source.get({ kind: 'Account', namespace, name });
+      if (fresh?.metadata.uid !== uid) desired.remove(account);
+      if (fresh !== undefined) desired.put(fresh);
+    };
+    await inParallel(accounts, refresh);
+    desired.flush();
+    await inParallel([...keys.uids], (uid) => keys.read(uid));
+  }
+}
+
+const inParallel = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
+  const queue = items.values();
+  await Promise.all(
+    Array.from({ length: REFRESH_WORKERS }, async () => {
+      for (const item of queue) await work(item);
+    }),
+  );
+};

@@ -1,0 +1,159 @@
+import { once } from 'node:events';
+import { LIMITS, type ResourceSource, type SourceProblem } from '@standin/contract';
+import { WorkQueue } from '@standin/kube';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { AdminServer } from './admin/admin-server.ts';
+import { operatorMetrics } from './admin/metrics.ts';
+import { DesiredState } from './desired-state.ts';
+import { AccountKeys } from './keys/account-keys.ts';
+import { Leader } from './leader.ts';
+import { awaitCertificates, keepCertificates, type CertificateStore } from './publish/certificate-keeper.ts';
+import { serverCertificate } from './publish/certificates.ts';
+import type { Leadership, Term } from './publish/leadership.ts';
+import { StreamServer } from './publish/stream-server.ts';
+import type { OperatorSettings } from './settings.ts';
+import type { StatusWritten } from './status/status-writer.ts';
+import { Translator, type TranslateSettings } from './translate/index.ts';
+
+export interface OperatorParts {
+  readonly settings: OperatorSettings;
+  readonly translateSettings: TranslateSettings;
+  readonly source: ResourceSource;
+  readonly certificates: CertificateStore;
+  readonly leadership: Leadership;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  /** Called with every status that was written. */
+  readonly onStatus?: (written: StatusWritten) => void;
+  /** Called with what is wrong with the source's input as a whole, each time that changes. */
+  readonly onProblems?: (problems: readonly SourceProblem[]) => void;
+}
+
+export interface Operator {
+  /** Where gateways connect. */
+  readonly streamUrl: string;
+  readonly adminUrl: string;
+  /** Resolves when the sources were read once; rejects when they never can be. */
+  readonly synced: Promise<void>;
+  /** What is known of an object, also without a cluster to ask. */
+  readonly translator: Translator;
+  /** Resolves when everything is closed; the leader's lease is released first. */
+  stop(): Promise<void>;
+}
+
+const KEY_WORKERS = 8;
+
+/**
+ * The operator: sources → translate → publish → status (design §2). Every replica reads and translates; the leader publishes,
+ * writes status and makes keys.
+ */
+export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
+  const { settings, source, logger, registry } = parts;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+
+  const certificates = await awaitCertificates(parts.certificates, logger, signal);
+  const server = await StreamServer.listen({
+    host: settings.stream.host,
+    port: settings.stream.port,
+    certificate: serverCertificate(certificates),
+    logger: logger.child({ stage: 'publish' }),
+  });
+  const admin = await AdminServer.listen({ ...settings.admin, registry });
+
+  // sources → translate; keys join in from the side
+  const translator = new Translator(parts.translateSettings);
+  let leader: Leader | undefined;
+  const keys = new AccountKeys({
+    source,
+    logger: logger.child({ stage: 'keys' }),
+    onKey: (uid, state) => desired.setKey(uid, state),
+    isLeader: () => leader !== undefined,
+    pollMs: settings.secretPollMs,
+  });
+  const keyQueue = new WorkQueue<string>({
+    name: 'keys',
+    concurrency: KEY_WORKERS,
+    registry,
+    logger,
+    reconcile: (uid) => keys.reconcile(uid),
+  });
+  const desired = new DesiredState({
+    translator,
+    holdOffMs: LIMITS.holdOffMs,
+    logger,
+    onChanges: (changes) => {
+      for (const { uid, keySecret } of changes.verdicts) {
+        const object = desired.objects.get(uid);
+        if (object === undefined || keySecret === undefined) continue;
+        keys.set(object, keySecret);
+        keyQueue.add(uid);
+      }
+      leader?.apply(changes);
+    },
+    onRemoved: (object) => {
+      keys.delete(object.metadata.uid);
+      leader?.forget(object);
+    },
+    onProblems: (problems) => parts.onProblems?.(problems),
+  });
+  const synced = source.start(desired, signal).then(() => {
+    desired.flush();
+    admin.setReady();
+    logger.info({ objects: desired.objects.size }, 'sources synced');
+  });
+
+  const metrics = operatorMetrics(registry, { objects: () => desired.objects.values(), leading: () => leader });
+
+  // publish → status, for as long as this operator leads
+  const lead = async (term: Term): Promise<void> => {
+    const current = new Leader(term, {
+      ...{ source, desired, translator, keys, server, metrics, logger, registry },
+      gatewayForgetMs: settings.stream.gatewayForgetMs,
+      onStatus: parts.onStatus,
+    });
+    leader = current;
+    try {
+      await current.begin();
+      await aborted(term.signal);
+    } finally {
+      leader = undefined;
+      await current.end();
+    }
+  };
+  const leading = synced.then(() =>
+    parts.leadership.run({
+      signal,
+      onNewLeader: (url) => {
+        if (leader === undefined) server.follow(url);
+      },
+      onStartedLeading: lead,
+    }),
+  );
+  const keeping = keepCertificates(
+    parts.certificates,
+    certificates,
+    (changed) => server.setCertificate(serverCertificate(changed)),
+    { logger, signal },
+  );
+
+  return {
+    streamUrl: `https://${settings.stream.host}:${server.port}`,
+    adminUrl: admin.url,
+    synced,
+    translator,
+    stop: async () => {
+      stopping.abort();
+      await Promise.allSettled([leading, keeping]);
+      desired.close();
+      await keyQueue.stop();
+      await server.close();
+      await admin.close();
+    },
+  };
+};
+
+const aborted = async (signal: AbortSignal): Promise<void> => {
+  if (!signal.aborted) await once(signal, 'abort');
+};
