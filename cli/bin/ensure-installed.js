@@ -4,7 +4,7 @@ import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 
-export const root = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), '../..');
+export const root = path.resolve(import.meta.dirname, '../..');
 
 const OLDEST_NODE = 20;
 
@@ -50,7 +50,9 @@ export const ensureInstalled = async () => {
   }
   clearInterval(progress);
   if (code !== 0) {
-    fail('npm could not install the packages: its message is above. Check the network and the npm registry, then try again.');
+    fail(
+      'npm could not install the packages: its message is above. Check the network and the npm registry, then try again.',
+    );
   }
 };
 
