@@ -40,8 +40,8 @@ const BROKE_OFF = new Set([
 /** The connection was lost, as far as one can tell without anything wrong in the bytes that came. */
 export const brokeOff = (error: Error): boolean => BROKE_OFF.has(codeOf(error)) && !/^bad /.test(error.message);
 
-/** What undici and the socket throw once a connection stands. `headSeen`: the answer had begun. */
-export const exchangeError = (error: unknown, headSeen: boolean): EgressError => {
+/** What undici and the socket throw once a connection stands. `inBody`: the head of the answer had come. */
+export const exchangeError = (error: unknown, inBody: boolean): EgressError => {
   if (error instanceof EgressError) return error;
   const cause = error instanceof Error ? error : new Error(String(error));
   const fail = (code: UpstreamFailureCode, message: string) => new EgressError(code, message, { cause });
@@ -51,7 +51,7 @@ export const exchangeError = (error: unknown, headSeen: boolean): EgressError =>
   if (cause instanceof errors.HeadersOverflowError) {
     return fail('upstream_invalid', "The head of the upstream's answer is too large.");
   }
-  if (cause instanceof errors.ResponseContentLengthMismatchError || (headSeen && brokeOff(cause))) {
+  if (inBody && (cause instanceof errors.ResponseContentLengthMismatchError || brokeOff(cause))) {
     return fail('upstream_invalid', 'The upstream broke off in the middle of its answer.');
   }
   if (cause instanceof errors.MaxOriginsReachedError) {

@@ -17,7 +17,7 @@ export interface UpstreamAnswer {
    * cuts the connection.
    */
   readonly body: Readable;
-  /** What followed the body; empty until it has ended. */
+  /** What followed the body; empty until it has been received whole. */
   trailers(): readonly HeaderPair[];
 }
 
@@ -128,6 +128,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#settled) return;
     this.#settled = true;
     const stale = !this.#answerBegan && brokeOff(error) && this.#sockets.bytesReadBefore(error) > 0;
-    this.#events.failed(exchangeError(error, this.#answerBegan), stale);
+    this.#events.failed(exchangeError(error, false), stale);
   }
 }
