@@ -1,1 +1,31 @@
-export {};
+export { ApiError, isConflict, isExpired, isNotFound } from './api-error.ts';
+export { systemClock, type Clock } from './clock.ts';
+export {
+  APPLY_PATCH,
+  KubeClient,
+  MERGE_PATCH,
+  WRITE_RATE_DEFAULT,
+  loadKubeClient,
+  type CallOptions,
+  type KubeClientOptions,
+  type LoadClientOptions,
+  type Query,
+  type RequestOptions,
+} from './kube-client.ts';
+export { SharedConnectionConfig, loadConfig, type Lane, type LoadOptions } from './kube-config.ts';
+export { objectKey, type KubeList, type KubeObject } from './kube-object.ts';
+export { LEADER_URL_ANNOTATION, microTime, type Lease } from './lease.ts';
+export {
+  LeaderElector,
+  type Leader,
+  type LeaderCallbacks,
+  type LeaderElectorOptions,
+  type Term,
+} from './leader-elector.ts';
+export { PAGE_SIZE_DEFAULT, listAll, type ListOptions, type Listed } from './list-all.ts';
+export type { KubeLogger } from './logger.ts';
+export { Reflector, type ReflectorOptions } from './reflector.ts';
+export type { ReflectorHandler } from './reflector-store.ts';
+export { resourcePath, type ResourcePath } from './resource-path.ts';
+export type { RateLimit } from './token-bucket.ts';
+export { TerminalError, WorkQueue, type ReconcileResult, type WorkQueueOptions } from './work-queue.ts';

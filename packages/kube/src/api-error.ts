@@ -1,0 +1,96 @@
+/** The part of a Kubernetes `Status` (meta/v1) that we read. */
+export interface ApiStatus {
+  readonly code?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly details?: { readonly retryAfterSeconds?: number };
+  readonly metadata?: { readonly continue?: string };
+}
+
+export interface ApiErrorFields {
+  /** HTTP status; 0 when there was no answer. */
+  readonly status: number;
+  /** Kubernetes' own word (`NotFound`, `Conflict`, `Expired`, …), or `Unreachable` when there was no answer. */
+  readonly reason: string;
+  /** `PATCH /apis/…` */
+  readonly request: string;
+  /** What the server asked for in `Retry-After`. */
+  readonly retryAfterMs?: number;
+}
+
+/** A call to the API server that failed. `message` is the server's own sentence, which names the object or the missing right. */
+export class ApiError extends Error implements ApiErrorFields {
+  override readonly name = 'ApiError';
+  readonly status: number;
+  readonly reason: string;
+  readonly request: string;
+  readonly retryAfterMs?: number;
+
+  constructor(message: string, fields: ApiErrorFields, options?: ErrorOptions) {
+    super(message, options);
+    this.status = fields.status;
+    this.reason = fields.reason;
+    this.request = fields.request;
+    if (fields.retryAfterMs !== undefined) this.retryAfterMs = fields.retryAfterMs;
+  }
+}
+
+const causeText = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  const code = (error as NodeJS.ErrnoException).code;
+  if (error.message !== '') return error.message;
+  // An AggregateError (IPv4 and IPv6 both refused) has a code and no message.
+  return code ?? error.name;
+};
+
+/** No answer came: refused, reset, timed out, not trusted. */
+export const unreachable = (server: string, request: string, cause: unknown): ApiError =>
+  new ApiError(
+    `the Kubernetes API server at ${server} did not answer: ${causeText(cause)}`,
+    { status: 0, reason: 'Unreachable', request },
+    { cause },
+  );
+
+/** Seconds, or an HTTP date (RFC 9110 §10.2.3). */
+const parseRetryAfterMs = (value: string | undefined, now: Date): number | undefined => {
+  if (value === undefined) return undefined;
+  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now.getTime();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+};
+
+const parseStatus = (body: string): ApiStatus => {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    return typeof parsed === 'object' && parsed !== null ? parsed : {};
+  } catch {
+    // A proxy in between answers in its own words.
+    return body === '' ? {} : { message: body.slice(0, 500) };
+  }
+};
+
+export interface RefusedAnswer {
+  readonly status: number;
+  readonly body: string;
+  readonly retryAfter: string | undefined;
+  readonly now: Date;
+}
+
+/** The error in an answer that is not 2xx. */
+export const refused = (request: string, answer: RefusedAnswer): ApiError => {
+  const status = parseStatus(answer.body);
+  const detailSeconds = status.details?.retryAfterSeconds;
+  const retryAfterMs =
+    parseRetryAfterMs(answer.retryAfter, answer.now) ??
+    (detailSeconds === undefined ? undefined : detailSeconds * 1_000);
+  return new ApiError(status.message ?? `${request} was answered with HTTP status ${answer.status}`, {
+    status: answer.status,
+    reason: status.reason ?? 'Unknown',
+    request,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+};
+
+/** `resourceVersion` or `continue` is older than what the server still has: list again. */
+export const isExpired = (error: unknown): boolean => error instanceof ApiError && error.status === 410;
+export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.status === 404;
+export const isConflict = (error: unknown): boolean => error instanceof ApiError && error.status === 409;

@@ -1,0 +1,31 @@
+/** Time and chance, so that tests can choose them. */
+export interface Clock {
+  /** Monotonic, milliseconds: for durations and deadlines, which must not follow a corrected system clock. */
+  now(): number;
+  /** The time of day, for what others read. */
+  date(): Date;
+  /** From 0 to 1, 1 excluded. */
+  random(): number;
+  /** Resolves after `ms`, or at once when `signal` aborts; never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  date: () => new Date(),
+  random: () => Math.random(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted === true) {
+        resolve();
+        return;
+      }
+      const done = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal?.addEventListener('abort', done, { once: true });
+    }),
+};

@@ -1,0 +1,227 @@
+import { HttpMethod, RequestContext } from '@kubernetes/client-node';
+import type { Registry } from 'prom-client';
+import { request, type Dispatcher } from 'undici';
+import { ApiError, refused, unreachable } from './api-error.ts';
+import { backoffMs } from './backoff.ts';
+import { systemClock, type Clock } from './clock.ts';
+import { loadConfig, type Lane, type LoadOptions, type SharedConnectionConfig } from './kube-config.ts';
+import { clientMetrics } from './metrics.ts';
+import { TokenBucket, type RateLimit } from './token-bucket.ts';
+
+export type QueryValue = string | number | boolean | undefined;
+export type Query = Readonly<Record<string, QueryValue>>;
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export const MERGE_PATCH = 'application/merge-patch+json';
+export const APPLY_PATCH = 'application/apply-patch+yaml';
+
+/** An operator with 10,000 objects writes its first statuses in 200 s and leaves the API server room for others. */
+export const WRITE_RATE_DEFAULT: RateLimit = { qps: 50, burst: 100 };
+
+const TIMEOUT_MS_DEFAULT = 30_000;
+const ATTEMPTS_MAX = 6;
+const RETRY_BACKOFF = { baseMs: 100, capMs: 3_000 };
+/** A server may ask for more; then the caller's own retry is the better place to wait. */
+const RETRY_AFTER_MS_MAX = 30_000;
+
+export interface CallOptions {
+  readonly query?: Query;
+  readonly signal?: AbortSignal;
+  /** For the whole answer of one attempt. */
+  readonly timeoutMs?: number;
+  /** `own` also bypasses the write rate limit. */
+  readonly lane?: Lane;
+  /** One attempt only: the caller retries by itself. */
+  readonly once?: boolean;
+}
+
+export interface RequestOptions extends CallOptions {
+  readonly method: Method;
+  /** As `resourcePath` makes it. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly contentType?: string;
+}
+
+export interface KubeClientOptions {
+  readonly config: SharedConnectionConfig;
+  readonly registry?: Registry | undefined;
+  /** Of writes in the `shared` lane. */
+  readonly writeRate?: RateLimit | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * JSON over HTTP to the API server, with what client-node lacks: shared connections, bounded retries with backoff, a rate limit
+ * for writes, and metrics. All methods reject with `ApiError`, or with the signal's reason when it aborts.
+ *
+ * Retried: network errors, 429 and 5xx of calls that may be repeated (all but POST); 429 and 5xx with `Retry-After` of all calls,
+ * because the server says that it did nothing. A retried conditional write may meet its own first attempt and say `Conflict`.
+ */
+export class KubeClient {
+  readonly config: SharedConnectionConfig;
+  /** `https://HOST:PORT` */
+  readonly server: string;
+  readonly #clock: Clock;
+  readonly #writes: TokenBucket;
+  readonly #metrics: ReturnType<typeof clientMetrics> | undefined;
+
+  constructor(options: KubeClientOptions) {
+    this.config = options.config;
+    this.server = options.config.getCurrentCluster()?.server.replace(/\/+$/, '') ?? '';
+    this.#clock = options.clock ?? systemClock;
+    this.#writes = new TokenBucket(options.writeRate ?? WRITE_RATE_DEFAULT, this.#clock);
+    this.#metrics = options.registry === undefined ? undefined : clientMetrics(options.registry);
+  }
+
+  get<T>(path: string, options: CallOptions = {}): Promise<T> {
+    return this.request({ ...options, method: 'GET', path });
+  }
+
+  create<T>(path: string, body: unknown, options: CallOptions = {}): Promise<T> {
+    return this.request({ ...options, method: 'POST', path, body });
+  }
+
+  replace<T>(path: string, body: unknown, options: CallOptions = {}): Promise<T> {
+    return this.request({ ...options, method: 'PUT', path, body });
+  }
+
+  /** JSON merge patch (RFC 7396): `null` removes a field, lists are replaced. Not strategic merge, which custom resources refuse. */
+  mergePatch<T>(path: string, body: unknown, options: CallOptions = {}): Promise<T> {
+    return this.request({ ...options, method: 'PATCH', path, body, contentType: MERGE_PATCH });
+  }
+
+  /** Server-side apply. JSON is YAML. */
+  applyPatch<T>(path: string, body: unknown, fieldManager: string, options: CallOptions = {}): Promise<T> {
+    const query = { ...options.query, fieldManager, force: true };
+    return this.request({ ...options, query, method: 'PATCH', path, body, contentType: APPLY_PATCH });
+  }
+
+  remove(path: string, options: CallOptions = {}): Promise<void> {
+    return this.request({ ...options, method: 'DELETE', path });
+  }
+
+  async request<T>(options: RequestOptions): Promise<T> {
+    const limited = options.method !== 'GET' && options.lane !== 'own';
+    for (let attempt = 0; ; attempt++) {
+      if (limited) await this.#writes.take(options.signal);
+      options.signal?.throwIfAborted();
+      try {
+        return await this.#attempt<T>(options);
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        const delayMs = this.#retryDelayMs(error, options, attempt);
+        if (delayMs === undefined) throw error;
+        await this.#clock.sleep(delayMs, options.signal);
+      }
+    }
+  }
+
+  /**
+   * Opens a watch: the answer's bytes, one JSON event per line. No rate limit, no retry. Rejects and ends with `ApiError`;
+   * silence of `idleMs` is an error, too, because a half-open connection looks like a quiet one.
+   */
+  async watch(
+    path: string,
+    query: Query,
+    options: { signal: AbortSignal; idleMs: number },
+  ): Promise<AsyncIterable<Buffer>> {
+    const call: RequestOptions = { method: 'GET', path, query: { ...query, watch: true }, lane: 'own', ...options };
+    const response = await this.#send(call, { headersTimeout: TIMEOUT_MS_DEFAULT, bodyTimeout: options.idleMs });
+    if (response.statusCode !== 200) throw await this.#refusal(call, response);
+    return response.body;
+  }
+
+  /** Closes idle connections, and the others when their calls have ended. */
+  close(): Promise<void> {
+    return this.config.close();
+  }
+
+  #retryDelayMs(error: unknown, options: RequestOptions, attempt: number): number | undefined {
+    if (options.once === true || attempt + 1 >= ATTEMPTS_MAX || !(error instanceof ApiError)) return undefined;
+    if (error.status === 401 && attempt === 0) {
+      // The token was rotated under us.
+      this.config.forgetToken();
+      return 0;
+    }
+    const overloaded = error.status === 429 || error.status >= 500;
+    if (!overloaded && error.status !== 0) return undefined;
+    const didNothing = error.status === 429 || (overloaded && error.retryAfterMs !== undefined);
+    if (options.method === 'POST' && !didNothing) return undefined;
+    if ((error.retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX) return undefined;
+    const backoff = backoffMs(attempt, RETRY_BACKOFF, () => this.#clock.random());
+    // All who were refused at once hear the same Retry-After; the backoff on top spreads them.
+    return (error.retryAfterMs ?? 0) + backoff;
+  }
+
+  async #attempt<T>(options: RequestOptions): Promise<T> {
+    const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS_DEFAULT);
+    const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
+    const call = { ...options, signal };
+    const response = await this.#send(call, {});
+    if (response.statusCode >= 300) throw await this.#refusal(call, response);
+    try {
+      return (await response.body.json()) as T;
+    } catch (error) {
+      throw unreachable(this.server, `${options.method} ${options.path}`, error);
+    }
+  }
+
+  async #send(
+    options: RequestOptions,
+    timeouts: { headersTimeout?: number; bodyTimeout?: number },
+  ): Promise<Dispatcher.ResponseData> {
+    const url = new URL(this.server + options.path);
+    for (const [name, value] of Object.entries(options.query ?? {})) {
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    }
+    let code = '<error>';
+    try {
+      const context = new RequestContext(url.href, HttpMethod.GET);
+      await this.config.applySecurityAuthentication(context, options.lane);
+      const dispatcher = context.getDispatcher();
+      const response = await request(url, {
+        method: options.method,
+        headers: {
+          accept: 'application/json',
+          'user-agent': 'standin',
+          ...(options.body === undefined ? {} : { 'content-type': options.contentType ?? 'application/json' }),
+          ...context.getHeaders(),
+        },
+        body: options.body === undefined ? null : JSON.stringify(options.body),
+        ...(dispatcher === undefined ? {} : { dispatcher }),
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
+        ...timeouts,
+      });
+      code = String(response.statusCode);
+      return response;
+    } catch (error) {
+      throw unreachable(this.server, `${options.method} ${options.path}`, error);
+    } finally {
+      this.#metrics?.requests.inc({ code, method: options.method, host: url.host });
+    }
+  }
+
+  async #refusal(options: RequestOptions, response: Dispatcher.ResponseData): Promise<ApiError> {
+    const name = `${options.method} ${options.path}`;
+    const body = await response.body.text().catch((error: unknown) => String(error));
+    const retryAfter = response.headers['retry-after'];
+    return refused(name, {
+      status: response.statusCode,
+      body,
+      retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
+      now: this.#clock.date(),
+    });
+  }
+}
+
+export interface LoadClientOptions extends LoadOptions, Omit<KubeClientOptions, 'config'> {}
+
+/** A client for the cluster of a kubeconfig, or of the pod that this process runs in. Connects at the first call. */
+export const loadKubeClient = (options: LoadClientOptions = {}): KubeClient =>
+  new KubeClient({
+    config: loadConfig(options),
+    registry: options.registry,
+    writeRate: options.writeRate,
+    clock: options.clock,
+  });

@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
+import type { AgentOptions } from 'node:https';
+import { KubeConfig, type Cluster, type RequestContext } from '@kubernetes/client-node';
+import { Agent, ProxyAgent, type Dispatcher, type buildConnector } from 'undici';
+import { parse } from 'yaml';
+
+type DispatcherOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
+
+/** Shared calls queue for one of these; an API server closes none of them early, so they stay open. */
+const SHARED_CONNECTIONS_MAX = 8;
+/** Go's default, too: idle connections are kept for 90 s. */
+const IDLE_CONNECTION_MS = 90_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** A peer that vanished is noticed after this plus ten probes of one second each (libuv). */
+const TCP_KEEPALIVE_MS = 10_000;
+/** kubelet renews a projected token long before it expires; client-go re-reads once a minute, too. */
+const TOKEN_FILE_MAX_AGE_MS = 10_000;
+
+/**
+ * `shared`: ordinary calls, over a few kept-alive connections. `own`: watches, which occupy a connection each, and a lease's
+ * renewal, which must not wait behind others.
+ */
+export type Lane = 'shared' | 'own';
+
+const createDispatcher = (options: DispatcherOptions, lane: Lane): Dispatcher => {
+  const common = {
+    connections: lane === 'shared' ? SHARED_CONNECTIONS_MAX : null,
+    keepAliveTimeout: IDLE_CONNECTION_MS,
+    // One dead HTTP/2 connection would silence all watches at once.
+    allowH2: false,
+  };
+  if (options.type === 'proxy') {
+    // The same TLS options; undici's types have no `| undefined`.
+    const { uri, requestTls, connect } = options as {
+      uri: string;
+      requestTls: buildConnector.BuildOptions;
+      connect: buildConnector.BuildOptions;
+    };
+    return new ProxyAgent({ ...common, uri, requestTls, connect });
+  }
+  const tls = (options.type === 'agent' ? options.connect : {}) as buildConnector.BuildOptions;
+  const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: TCP_KEEPALIVE_MS, timeout: CONNECT_TIMEOUT_MS };
+  return new Agent({ ...common, connect });
+};
+
+/**
+ * A KubeConfig whose calls share connections. client-node 2.0.1 makes a dispatcher, and with it a TLS connection, per call
+ * (notes/kubernetes.md §3). The dispatchers are rebuilt when the CA or the client certificate changes on disk.
+ */
+export class SharedConnectionConfig extends KubeConfig {
+  readonly #dispatchers = new Map<Lane, Dispatcher>();
+  #options: DispatcherOptions = { type: 'none' };
+  #optionsKey = '';
+  #tokenFile: string | undefined;
+  #token: { readonly value: string; readonly readAt: number } | undefined;
+
+  /** client-node reads a kubeconfig's token file once, and under a name that kubectl does not use. */
+  setTokenFile(path: string): void {
+    this.#tokenFile = path;
+  }
+
+  /** After a 401: the next call reads the token file again. */
+  forgetToken(): void {
+    this.#token = undefined;
+  }
+
+  override createDispatcherOptions(cluster: Cluster | null, agentOptions: AgentOptions): DispatcherOptions {
+    const options = super.createDispatcherOptions(cluster, agentOptions);
+    // The SOCKS connector is private to client-node: such a call keeps its own connection.
+    if (options.type === 'socks') return options;
+    this.#use(options);
+    return { type: 'none' };
+  }
+
+  override async applySecurityAuthentication(context: RequestContext, lane: Lane = 'shared'): Promise<void> {
+    await super.applySecurityAuthentication(context);
+    const token = this.#readToken();
+    if (token !== undefined) context.setHeaderParam('Authorization', `Bearer ${token}`);
+    if (context.getDispatcher() === undefined) context.setDispatcher(this.#dispatcher(lane));
+  }
+
+  /** Closes idle connections, and the others when their calls have ended. */
+  async close(): Promise<void> {
+    const dispatchers = [...this.#dispatchers.values()];
+    this.#dispatchers.clear();
+    await Promise.all(dispatchers.map((dispatcher) => dispatcher.close()));
+  }
+
+  #use(options: DispatcherOptions): void {
+    const key = JSON.stringify(options, (_, value: unknown) =>
+      Buffer.isBuffer(value) ? value.toString('base64') : value,
+    );
+    if (key === this.#optionsKey) return;
+    this.#options = options;
+    this.#optionsKey = key;
+    // Calls under way end on the old connections.
+    for (const dispatcher of this.#dispatchers.values()) void dispatcher.close();
+    this.#dispatchers.clear();
+  }
+
+  #dispatcher(lane: Lane): Dispatcher {
+    const existing = this.#dispatchers.get(lane);
+    if (existing !== undefined) return existing;
+    const dispatcher = createDispatcher(this.#options, lane);
+    this.#dispatchers.set(lane, dispatcher);
+    return dispatcher;
+  }
+
+  #readToken(): string | undefined {
+    if (this.#tokenFile === undefined) return undefined;
+    const now = performance.now();
+    if (this.#token === undefined || now - this.#token.readAt > TOKEN_FILE_MAX_AGE_MS) {
+      this.#token = { value: readFileSync(this.#tokenFile, 'utf8').trim(), readAt: now };
+    }
+    return this.#token.value;
+  }
+}
+
+interface RawKubeconfig {
+  readonly users?: readonly { readonly name?: string; readonly user?: { readonly tokenFile?: string } }[];
+}
+
+/** `tokenFile` of the current user, as kubectl spells it. */
+const tokenFileOf = (path: string, userName: string | undefined): string | undefined => {
+  const raw = parse(readFileSync(path, 'utf8')) as RawKubeconfig | null;
+  const file = raw?.users?.find((user) => user.name === userName)?.user?.tokenFile;
+  if (file === undefined) return undefined;
+  return isAbsolute(file) ? file : join(dirname(path), file);
+};
+
+export interface LoadOptions {
+  /** Otherwise `KUBECONFIG`, `~/.kube/config`, or the pod's own ServiceAccount, in this order. */
+  readonly kubeconfigPath?: string;
+  readonly context?: string;
+}
+
+/** Throws when the file cannot be read or has no such context. */
+export const loadConfig = (options: LoadOptions = {}): SharedConnectionConfig => {
+  const config = new SharedConnectionConfig();
+  const path = options.kubeconfigPath;
+  if (path === undefined) config.loadFromDefault();
+  else config.loadFromFile(path);
+  if (options.context !== undefined) config.setCurrentContext(options.context);
+  if (config.getCurrentCluster() === null) {
+    const names = config.getContexts().map((context) => context.name);
+    throw new Error(
+      `the kubeconfig has no context "${config.getCurrentContext()}"; it has: ${names.join(', ') || 'none'}`,
+    );
+  }
+  const user = config.getCurrentUser();
+  const inCluster = user?.authProvider as { config?: { tokenFile?: string } } | undefined;
+  const tokenFile = inCluster?.config?.tokenFile ?? (path === undefined ? undefined : tokenFileOf(path, user?.name));
+  if (tokenFile !== undefined) config.setTokenFile(tokenFile);
+  return config;
+};

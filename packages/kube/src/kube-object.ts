@@ -1,0 +1,27 @@
+/** What every Kubernetes object has; the rest is the caller's to parse. */
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid?: string;
+    readonly resourceVersion?: string;
+    readonly generation?: number;
+    readonly creationTimestamp?: string;
+    readonly deletionTimestamp?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly managedFields?: unknown;
+  };
+}
+
+export interface KubeList<T> {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
+  /** Go writes an empty list as null now and then. */
+  readonly items: readonly T[] | null;
+}
+
+/** `namespace/name`, or `name` of a cluster-scoped object. */
+export const objectKey = ({ metadata }: KubeObject): string =>
+  metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;

@@ -1,0 +1,308 @@
+import { randomUUID } from 'node:crypto';
+import { LIMITS } from '@standin/contract';
+import type { Registry } from 'prom-client';
+import { systemClock, type Clock } from './clock.ts';
+import type { CallOptions, KubeClient } from './kube-client.ts';
+import { LEADER_URL_ANNOTATION, LeaseStore, firstEpoch, microTime, type Lease } from './lease.ts';
+import type { KubeLogger } from './logger.ts';
+import { leaderMetrics } from './metrics.ts';
+
+export interface LeaderElectorOptions {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  /** Name of the Lease. */
+  readonly name: string;
+  /** Who this process is for people: the pod's name. A UUID is added, so a restarted process is somebody new. */
+  readonly identity: string;
+  /** Where others reach this process while it leads. */
+  readonly url?: string | undefined;
+  readonly leaseDurationMs?: number;
+  /** A leader that could not renew for this long stops leading; less than the lease's duration, so before anybody else starts. */
+  readonly renewDeadlineMs?: number;
+  readonly retryPeriodMs?: number;
+  readonly logger: KubeLogger;
+  readonly registry?: Registry | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** One time of leading. */
+export interface Term {
+  /** Grows with every term of any process. */
+  readonly epoch: number;
+  /** Aborts when leadership is lost or given back. Whatever the leader does must end then. */
+  readonly signal: AbortSignal;
+}
+
+export interface LeaderCallbacks {
+  /**
+   * Leads until `term.signal` aborts, then ends within the lease's duration: others may start after that. Resolving earlier
+   * changes nothing; a rejection gives leadership back. The next term of this process starts only after it has settled.
+   */
+  readonly onStartedLeading: (term: Term) => Promise<void>;
+  /** Whenever the known leader changes, this process included. */
+  readonly onNewLeader?: (leader: Leader) => void;
+  /** Stops taking part; the lease is given back, so that the next one leads at once. */
+  readonly signal: AbortSignal;
+}
+
+export interface Leader {
+  readonly identity: string;
+  readonly url: string | undefined;
+}
+
+/** A holder that gave the lease back: the shortest duration that the API server takes. */
+const RELEASED_SECONDS = 1;
+
+const withoutLeaderUrl = (lease: Lease | undefined): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(lease?.metadata.annotations ?? {}).filter(([name]) => name !== LEADER_URL_ANNOTATION),
+  );
+
+/** To be created anew. */
+const withoutVersion = ({ metadata: { name, namespace, annotations }, ...lease }: Lease): Lease => ({
+  ...lease,
+  metadata: { name, namespace, ...(annotations === undefined ? {} : { annotations }) },
+});
+
+/**
+ * Leader election on a Lease, with client-go's algorithm: whether a lease has expired is judged by when this process last saw it
+ * change, on its own monotonic clock, so the clocks of the machines need not agree. All writes are compare-and-swap.
+ *
+ * At most one process leads, as long as work stops when its term's signal aborts. A process that was frozen may run for a moment
+ * before it notices: what must not happen twice needs the epoch or a resourceVersion.
+ */
+export class LeaderElector {
+  readonly identity: string;
+  readonly #options: LeaderElectorOptions;
+  readonly #clock: Clock;
+  readonly #store: LeaseStore;
+  readonly #durationMs: number;
+  readonly #deadlineMs: number;
+  readonly #retryMs: number;
+  /** The lease as last seen, and when it was first seen like that. */
+  #observed: { readonly lease: Lease | undefined; readonly at: number } | undefined;
+  #reported: string | undefined;
+
+  constructor(options: LeaderElectorOptions) {
+    this.#options = options;
+    this.identity = `${options.identity}_${randomUUID()}`;
+    this.#clock = options.clock ?? systemClock;
+    this.#store = new LeaseStore(options.client, options.namespace, options.name);
+    this.#durationMs = options.leaseDurationMs ?? LIMITS.leaseDurationMs;
+    this.#deadlineMs = options.renewDeadlineMs ?? LIMITS.leaseRenewDeadlineMs;
+    this.#retryMs = options.retryPeriodMs ?? LIMITS.leaseRetryPeriodMs;
+    this.#setMaster(0);
+  }
+
+  /** Who leads, as last seen; undefined when nobody does, or nothing was seen yet. */
+  leader(): Leader | undefined {
+    const lease = this.#observed?.lease;
+    const identity = lease?.spec.holderIdentity;
+    if (identity === undefined || identity === '') return undefined;
+    return { identity, url: lease?.metadata.annotations?.[LEADER_URL_ANNOTATION] };
+  }
+
+  /** Takes part until the signal aborts; resolves when the last term's work has ended and the lease is given back. */
+  async run(callbacks: LeaderCallbacks): Promise<void> {
+    const { signal } = callbacks;
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        const acquired = await this.#tryAcquire(callbacks);
+        failures = 0;
+        if (acquired !== undefined) await this.#lead(acquired, callbacks);
+      } catch (error) {
+        failures += 1;
+        if (failures % 30 === 1) {
+          this.#options.logger.warn({ lease: this.#options.name, err: error }, 'cannot take part in leader election');
+        }
+      }
+      // Jitter as in client-go, so that the candidates do not ask in step.
+      await this.#clock.sleep(this.#retryMs * (1 + this.#clock.random() * 0.2), signal);
+    }
+  }
+
+  /** Resolves with the lease if it is now ours, and with the time before it was written. */
+  async #tryAcquire(callbacks: LeaderCallbacks): Promise<{ lease: Lease; since: number } | undefined> {
+    const call = this.#call(this.#deadlineMs / 2, callbacks.signal);
+    this.#observe(await this.#store.read(call), callbacks);
+    const lease = this.#observed?.lease;
+    if (!this.#mayTake(lease)) return undefined;
+    const since = this.#clock.now();
+    const now = this.#clock.date();
+    const written = await this.#store.write(
+      this.#held(lease, {
+        acquireTime: microTime(now),
+        leaseTransitions: lease === undefined ? firstEpoch(now) : (lease.spec.leaseTransitions ?? 0) + 1,
+      }),
+      this.#call(this.#deadlineMs / 2),
+    );
+    if (written === undefined) return undefined;
+    this.#observe(written, callbacks);
+    return { lease: written, since };
+  }
+
+  #mayTake(lease: Lease | undefined): boolean {
+    const holder = lease?.spec.holderIdentity;
+    if (holder === undefined || holder === '' || holder === this.identity) return true;
+    const durationMs = (lease?.spec.leaseDurationSeconds ?? this.#durationMs / 1_000) * 1_000;
+    return this.#clock.now() - (this.#observed?.at ?? 0) > durationMs;
+  }
+
+  async #lead(acquired: { lease: Lease; since: number }, callbacks: LeaderCallbacks): Promise<void> {
+    const { logger, name } = this.#options;
+    const term = new AbortController();
+    const epoch = acquired.lease.spec.leaseTransitions ?? 0;
+    logger.info({ lease: name, identity: this.identity, epoch }, 'leading');
+    this.#setMaster(1);
+    const work = Promise.resolve()
+      .then(() => callbacks.onStartedLeading({ epoch, signal: term.signal }))
+      .catch((error: unknown) => {
+        if (term.signal.aborted) return;
+        logger.error({ lease: name, epoch, err: error }, 'the leader failed and gives up leading');
+        term.abort(error);
+      });
+    const lease = await this.#renewUntilLost(acquired, { term, callbacks });
+    this.#setMaster(0);
+    logger.info({ lease: name, identity: this.identity, epoch }, 'no longer leading');
+    // Given back, and led again, only when nothing of this term runs any more.
+    await work;
+    if (lease !== undefined) await this.#release(lease, callbacks);
+  }
+
+  /** Resolves with the lease while it is still ours (we stop by ourselves), or undefined when it is lost. */
+  async #renewUntilLost(
+    acquired: { lease: Lease; since: number },
+    { term, callbacks }: { term: AbortController; callbacks: LeaderCallbacks },
+  ): Promise<Lease | undefined> {
+    let { lease } = acquired;
+    const stop = AbortSignal.any([term.signal, callbacks.signal]);
+    const deadline = this.#deadline(acquired.since, term);
+    try {
+      for (;;) {
+        await this.#clock.sleep(this.#retryMs, stop);
+        if (term.signal.aborted && deadline.passed()) return undefined;
+        if (stop.aborted) return lease;
+        const startedAt = this.#clock.now();
+        const renewed = await this.#renew(lease, callbacks, deadline.remainingMs());
+        if (renewed === 'lost') return undefined;
+        if (renewed === 'failed') continue;
+        lease = renewed;
+        // From before it was sent: others count from when they see it.
+        deadline.moveTo(startedAt);
+      }
+    } finally {
+      deadline.cancel();
+      term.abort(new DOMException('no longer the leader', 'AbortError'));
+    }
+  }
+
+  /** Aborts the term on its own timer: a renewal that hangs must not keep it alive. */
+  #deadline(since: number, term: AbortController) {
+    let from = since;
+    let timer: NodeJS.Timeout | undefined;
+    const remainingMs = () => from + this.#deadlineMs - this.#clock.now();
+    const expire = () => {
+      this.#options.logger.warn({ lease: this.#options.name }, 'could not renew the lease in time');
+      term.abort(new DOMException('could not renew the lease in time', 'AbortError'));
+    };
+    const arm = () => {
+      clearTimeout(timer);
+      timer = setTimeout(expire, Math.max(0, remainingMs()));
+    };
+    arm();
+    return {
+      remainingMs,
+      passed: () => remainingMs() <= 0,
+      moveTo: (time: number) => {
+        from = time;
+        if (!term.signal.aborted) arm();
+      },
+      cancel: () => clearTimeout(timer),
+    };
+  }
+
+  async #renew(lease: Lease, callbacks: LeaderCallbacks, remainingMs: number): Promise<Lease | 'lost' | 'failed'> {
+    // Two attempts fit before the deadline even when the first one hangs.
+    const call = this.#call(Math.max(1, Math.min(remainingMs, this.#deadlineMs / 2)));
+    try {
+      const written = await this.#store.write(this.#held(lease, {}), call);
+      if (written !== undefined) {
+        this.#observe(written, callbacks);
+        return written;
+      }
+      // Somebody wrote: an annotation, our own attempt whose answer was lost, a new leader, or the lease was deleted.
+      const current = await this.#store.read(call);
+      this.#observe(current, callbacks);
+      if (current !== undefined && current.spec.holderIdentity !== this.identity) return 'lost';
+      return (await this.#store.write(this.#held(current ?? withoutVersion(lease), {}), call)) ?? 'failed';
+    } catch (error) {
+      this.#options.logger.debug({ lease: this.#options.name, err: error }, 'cannot renew the lease');
+      return 'failed';
+    }
+  }
+
+  async #release(lease: Lease, callbacks: LeaderCallbacks): Promise<void> {
+    const spec = { leaseDurationSeconds: RELEASED_SECONDS, renewTime: microTime(this.#clock.date()) };
+    const { leaseTransitions = 0, acquireTime } = lease.spec;
+    const released = { ...spec, leaseTransitions, ...(acquireTime === undefined ? {} : { acquireTime }) };
+    const metadata = { ...lease.metadata, annotations: withoutLeaderUrl(lease) };
+    try {
+      const written = await this.#store.write({ ...lease, metadata, spec: released }, this.#call(2_000));
+      if (written !== undefined) this.#observe(written, callbacks);
+    } catch (error) {
+      // It expires by itself.
+      this.#options.logger.debug({ lease: this.#options.name, err: error }, 'cannot give the lease back');
+    }
+  }
+
+  /** The lease as held by us, renewed now. */
+  #held(lease: Lease | undefined, spec: Partial<Lease['spec']>): Lease {
+    const { name, namespace, url } = this.#options;
+    const others = withoutLeaderUrl(lease);
+    return {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: {
+        ...lease?.metadata,
+        name,
+        namespace,
+        annotations: url === undefined ? others : { ...others, [LEADER_URL_ANNOTATION]: url },
+      },
+      spec: {
+        ...lease?.spec,
+        ...spec,
+        holderIdentity: this.identity,
+        leaseDurationSeconds: Math.ceil(this.#durationMs / 1_000),
+        renewTime: microTime(this.#clock.date()),
+      },
+    };
+  }
+
+  #observe(lease: Lease | undefined, callbacks: LeaderCallbacks): void {
+    const changed =
+      this.#observed === undefined ||
+      this.#observed.lease?.metadata.resourceVersion !== lease?.metadata.resourceVersion;
+    if (changed) this.#observed = { lease, at: this.#clock.now() };
+    const leader = this.leader();
+    if (leader === undefined || leader.identity === this.#reported) return;
+    this.#reported = leader.identity;
+    this.#options.logger.info({ lease: this.#options.name, leader: leader.identity, url: leader.url }, 'new leader');
+    try {
+      callbacks.onNewLeader?.(leader);
+    } catch (error) {
+      this.#options.logger.error({ lease: this.#options.name, err: error }, 'onNewLeader threw');
+    }
+  }
+
+  #call(timeoutMs: number, signal?: AbortSignal): CallOptions {
+    // Its own connections, no rate limit, no retries: a renewal must not wait behind statuses.
+    const own = { lane: 'own', once: true, timeoutMs } as const;
+    return signal === undefined ? own : { ...own, signal };
+  }
+
+  #setMaster(value: 0 | 1): void {
+    const { registry, name } = this.#options;
+    if (registry !== undefined) leaderMetrics(registry).master.set({ name }, value);
+  }
+}

@@ -1,0 +1,72 @@
+import { V1MicroTime } from '@kubernetes/client-node';
+import { isConflict, isNotFound } from './api-error.ts';
+import type { CallOptions, KubeClient } from './kube-client.ts';
+import { resourcePath } from './resource-path.ts';
+
+/** Where the leader can be reached; followers name it to those who ask them. */
+export const LEADER_URL_ANNOTATION = 'standin.dev/leader-url';
+
+/** coordination.k8s.io/v1 Lease, as far as we use it. */
+export interface Lease {
+  readonly apiVersion: 'coordination.k8s.io/v1';
+  readonly kind: 'Lease';
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly resourceVersion?: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec: {
+    readonly holderIdentity?: string;
+    readonly leaseDurationSeconds?: number;
+    readonly acquireTime?: string;
+    readonly renewTime?: string;
+    readonly leaseTransitions?: number;
+  };
+}
+
+/** The API server demands six digits; a plain Date is answered with 400, and nobody ever leads. */
+export const microTime = (date: Date): string => new V1MicroTime(date.getTime()).toISOString();
+
+/**
+ * A new Lease's transitions start at the seconds since 2026 instead of 0: epochs must grow over leaders even when somebody
+ * deletes the Lease. Fits the field's 32 bits until 2094.
+ */
+export const firstEpoch = (now: Date): number => Math.max(1, Math.floor((now.getTime() - Date.UTC(2026, 0)) / 1_000));
+
+/** One Lease: read, and written by compare-and-swap only. */
+export class LeaseStore {
+  readonly #client: KubeClient;
+  readonly #collection: string;
+  readonly #path: string;
+
+  constructor(client: KubeClient, namespace: string, name: string) {
+    this.#client = client;
+    const collection = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', namespace };
+    this.#collection = resourcePath(collection);
+    this.#path = resourcePath({ ...collection, name });
+  }
+
+  /** Undefined when there is none. Rejects with `ApiError`. */
+  async read(options: CallOptions): Promise<Lease | undefined> {
+    try {
+      return await this.#client.get<Lease>(this.#path, options);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Undefined when somebody else wrote first. Rejects with `ApiError`. */
+  async write(lease: Lease, options: CallOptions): Promise<Lease | undefined> {
+    try {
+      return lease.metadata.resourceVersion === undefined
+        ? await this.#client.create<Lease>(this.#collection, lease, options)
+        : await this.#client.replace<Lease>(this.#path, lease, options);
+    } catch (error) {
+      // NotFound: deleted meanwhile.
+      if (isConflict(error) || isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+}

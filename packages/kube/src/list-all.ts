@@ -1,0 +1,56 @@
+import { isExpired } from './api-error.ts';
+import type { KubeClient, Query } from './kube-client.ts';
+import type { KubeList, KubeObject } from './kube-object.ts';
+
+/** client-go's page size: small answers, and etcd reads that others can slip between. */
+export const PAGE_SIZE_DEFAULT = 500;
+
+export interface ListOptions {
+  readonly query?: Query | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly pageSize?: number | undefined;
+  /** One attempt per page. */
+  readonly once?: boolean | undefined;
+}
+
+export interface Listed<T> {
+  readonly items: T[];
+  readonly resourceVersion: string;
+}
+
+const listPages = async <T extends KubeObject>(
+  client: KubeClient,
+  path: string,
+  options: ListOptions,
+  limit: number | undefined,
+): Promise<Listed<T>> => {
+  const items: T[] = [];
+  let token: string | undefined;
+  for (;;) {
+    const page = await client.get<KubeList<T>>(path, {
+      query: { ...options.query, limit, continue: token },
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      once: options.once ?? false,
+    });
+    for (const item of page.items ?? []) items.push(item);
+    token = page.metadata.continue;
+    if (token === undefined || token === '') return { items, resourceVersion: page.metadata.resourceVersion };
+  }
+};
+
+/**
+ * The whole list, page by page, as of one resourceVersion. A continue token that expires on the way (etcd keeps about five
+ * minutes) is answered by one list without pages, as client-go does. Rejects with `ApiError`.
+ */
+export const listAll = async <T extends KubeObject>(
+  client: KubeClient,
+  path: string,
+  options: ListOptions = {},
+): Promise<Listed<T>> => {
+  try {
+    return await listPages<T>(client, path, options, options.pageSize ?? PAGE_SIZE_DEFAULT);
+  } catch (error) {
+    if (!isExpired(error)) throw error;
+    return listPages<T>(client, path, options, undefined);
+  }
+};

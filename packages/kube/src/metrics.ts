@@ -1,0 +1,157 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+/** Metrics that several clients, reflectors or queues of one process share, once per registry. */
+const perRegistry = <T>(create: (registry: Registry) => T): ((registry: Registry) => T) => {
+  const created = new WeakMap<Registry, T>();
+  return (registry) => {
+    const existing = created.get(registry);
+    if (existing !== undefined) return existing;
+    const metrics = create(registry);
+    created.set(registry, metrics);
+    return metrics;
+  };
+};
+
+export const clientMetrics = perRegistry((registry) => ({
+  requests: new Counter({
+    name: 'rest_client_requests_total',
+    help: 'HTTP requests to the Kubernetes API server, by status code, method and host; code <error>: no answer.',
+    labelNames: ['code', 'method', 'host'],
+    registers: [registry],
+  }),
+}));
+
+/** What the staleness gauge needs to know of a reflector. */
+export interface StalenessProbe {
+  readonly resource: string;
+  readonly namespace: string;
+  /** Undefined before the first answer. */
+  secondsSinceContact(): number | undefined;
+  size(): number;
+}
+
+export const reflectorMetrics = perRegistry((registry) => {
+  const reflectors = new Set<StalenessProbe>();
+  const labelNames = ['resource', 'namespace'] as const;
+  new Gauge({
+    name: 'standin_reflector_last_sync_seconds',
+    help: 'Seconds since the API server last sent anything (list, event or bookmark). A healthy watch stays below 90.',
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const probe of reflectors) {
+        const seconds = probe.secondsSinceContact();
+        if (seconds !== undefined) this.set({ resource: probe.resource, namespace: probe.namespace }, seconds);
+      }
+    },
+  });
+  new Gauge({
+    name: 'standin_reflector_objects',
+    help: 'Objects in the store.',
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const probe of reflectors) this.set({ resource: probe.resource, namespace: probe.namespace }, probe.size());
+    },
+  });
+  return {
+    reflectors,
+    lists: new Counter({
+      name: 'standin_reflector_lists_total',
+      help: 'Full lists: the first one, and one after every gap that a watch cannot close.',
+      labelNames,
+      registers: [registry],
+    }),
+    restarts: new Counter({
+      name: 'standin_reflector_watch_restarts_total',
+      help: 'Watches that ended, by reason.',
+      labelNames: [...labelNames, 'reason'],
+      registers: [registry],
+    }),
+    handlerErrors: new Counter({
+      name: 'standin_reflector_handler_errors_total',
+      help: 'Exceptions thrown by callbacks; each one is a defect.',
+      labelNames,
+      registers: [registry],
+    }),
+  };
+});
+
+/** controller-runtime's and client-go's names, so that existing dashboards work. */
+const DURATION_BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** What the queue's gauges need to know of a queue. */
+export interface QueueProbe {
+  readonly name: string;
+  depth(): number;
+  /** Seconds that each running item has been worked on. */
+  runningSeconds(): number[];
+}
+
+export const workQueueMetrics = perRegistry((registry) => {
+  const queues = new Set<QueueProbe>();
+  const registers = [registry];
+  const perQueue = (name: string, help: string, value: (queue: QueueProbe) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['name', 'controller'],
+      registers,
+      collect() {
+        for (const queue of queues) this.set({ name: queue.name, controller: queue.name }, value(queue));
+      },
+    });
+  perQueue('workqueue_depth', 'Items that wait for a worker.', (queue) => queue.depth());
+  perQueue('workqueue_unfinished_work_seconds', 'Seconds of work in progress, summed over workers.', (queue) =>
+    queue.runningSeconds().reduce((sum, seconds) => sum + seconds, 0),
+  );
+  perQueue('workqueue_longest_running_processor_seconds', 'Seconds that the longest running worker has run.', (queue) =>
+    Math.max(0, ...queue.runningSeconds()),
+  );
+  const queueCounter = (name: string, help: string) =>
+    new Counter({ name, help, labelNames: ['name', 'controller'], registers });
+  const queueHistogram = (name: string, help: string) =>
+    new Histogram({ name, help, labelNames: ['name', 'controller'], buckets: DURATION_BUCKETS, registers });
+  const controllerCounter = (name: string, help: string) =>
+    new Counter({ name, help, labelNames: ['controller'], registers });
+  const controllerGauge = (name: string, help: string) =>
+    new Gauge({ name, help, labelNames: ['controller'], registers });
+  return {
+    queues,
+    adds: queueCounter('workqueue_adds_total', 'Items added.'),
+    retries: queueCounter('workqueue_retries_total', 'Items added again after a failure.'),
+    waited: queueHistogram('workqueue_queue_duration_seconds', 'Seconds that an item waited for a worker.'),
+    worked: queueHistogram('workqueue_work_duration_seconds', 'Seconds that a worker took for an item.'),
+    reconciles: new Counter({
+      name: 'controller_runtime_reconcile_total',
+      help: 'Reconciliations by result.',
+      labelNames: ['controller', 'result'],
+      registers,
+    }),
+    errors: controllerCounter('controller_runtime_reconcile_errors_total', 'Reconciliations that failed.'),
+    terminalErrors: controllerCounter(
+      'controller_runtime_terminal_reconcile_errors_total',
+      'Reconciliations that failed and are not retried.',
+    ),
+    reconcileSeconds: new Histogram({
+      name: 'controller_runtime_reconcile_time_seconds',
+      help: 'Seconds per reconciliation.',
+      labelNames: ['controller'],
+      buckets: DURATION_BUCKETS,
+      registers,
+    }),
+    maxConcurrent: controllerGauge('controller_runtime_max_concurrent_reconciles', 'Workers.'),
+    active: controllerGauge('controller_runtime_active_workers', 'Workers that are busy.'),
+  };
+});
+
+export const leaderMetrics = perRegistry((registry) => ({
+  master: new Gauge({
+    name: 'leader_election_master_status',
+    help: '1 while this process leads.',
+    labelNames: ['name'],
+    registers: [registry],
+  }),
+}));

@@ -1,0 +1,255 @@
+import type { Registry } from 'prom-client';
+import { ApiError } from './api-error.ts';
+import { backoffMs } from './backoff.ts';
+import { systemClock, type Clock } from './clock.ts';
+import type { KubeClient, Query } from './kube-client.ts';
+import type { KubeObject } from './kube-object.ts';
+import { listAll } from './list-all.ts';
+import type { KubeLogger } from './logger.ts';
+import { reflectorMetrics } from './metrics.ts';
+import { ReflectorStore, type ReflectorHandler } from './reflector-store.ts';
+import { watchEvents } from './watch-events.ts';
+
+/** The server ends a watch after this time; random, so that many clients do not come back together (client-go: 5 to 10 min). */
+const WATCH_SECONDS = { min: 240, max: 300 };
+/** The server sends a bookmark about once a minute: longer silence means that the connection is dead. */
+const IDLE_MS_DEFAULT = 90_000;
+/** A server that is away is asked this often at least, so that its return is noticed within two seconds. */
+const AWAY_BACKOFF = { baseMs: 100, capMs: 1_500 };
+/** A refusal (403, 404, …) that only a change of RBAC or CRDs ends. */
+const REFUSED_BACKOFF = { baseMs: 100, capMs: 5_000 };
+/** A watch that lived for less and brought nothing counts as a failure, or its restart would be a busy loop. */
+const SHORT_WATCH_MS = 1_000;
+
+export interface ReflectorOptions<T extends KubeObject> {
+  readonly client: KubeClient;
+  /** The collection: `resourcePath` without a name. */
+  readonly path: string;
+  /** Plural name of the resource, for logs and metrics. */
+  readonly resource: string;
+  readonly namespace?: string | undefined;
+  /** labelSelector, fieldSelector. */
+  readonly query?: Query | undefined;
+  readonly handler: ReflectorHandler<T>;
+  /** Called before an object is stored: drop what is not needed, it stays in memory otherwise. */
+  readonly transform?: ((object: T) => T) | undefined;
+  readonly logger: KubeLogger;
+  readonly registry?: Registry | undefined;
+  readonly clock?: Clock | undefined;
+  readonly idleMs?: number | undefined;
+  readonly pageSize?: number | undefined;
+}
+
+/** How a list or a watch ended, and where to go on: at `resume`, or with a new list. */
+interface Ending {
+  readonly reason: 'ended' | 'expired' | 'refused' | 'away' | 'broken';
+  readonly resume: string | undefined;
+  readonly error?: unknown;
+  /** Nothing is wrong: go on at once. */
+  readonly healthy: boolean;
+  /** The watch was open for a while: earlier failures are history. */
+  readonly lasted?: boolean;
+}
+
+/** TypeScript takes the loop's condition for lasting. */
+const isAborted = (signal: AbortSignal): boolean => signal.aborted;
+
+/**
+ * Keeps a local copy of one kind, in one namespace or all, up to date for as long as it runs. It survives every failure in
+ * between: it watches on where that closes the gap, and lists again where it does not, telling the difference either way
+ * (deletes included). One list or watch at a time.
+ *
+ * Not promised: every intermediate state of an object, or that a change is told only once.
+ */
+export class Reflector<T extends KubeObject = KubeObject> {
+  /** Resolves when the first full list is in the store; rejects when the reflector is stopped before. */
+  readonly synced: Promise<void>;
+  readonly #options: ReflectorOptions<T>;
+  readonly #clock: Clock;
+  readonly #store: ReflectorStore<T>;
+  readonly #metrics: ReturnType<typeof reflectorMetrics> | undefined;
+  readonly #labels: { readonly resource: string; readonly namespace: string };
+  readonly #settleSynced: { readonly resolve: () => void; readonly reject: (reason: unknown) => void };
+  #contactAt: number | undefined;
+  #running = false;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#metrics = options.registry === undefined ? undefined : reflectorMetrics(options.registry);
+    this.#labels = { resource: options.resource, namespace: options.namespace ?? '' };
+    this.#store = new ReflectorStore<T>({
+      put: (object) => this.#guard(() => options.handler.put(object)),
+      remove: (object) => this.#guard(() => options.handler.remove(object)),
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    this.synced = promise.then(() => undefined);
+    this.#settleSynced = { resolve: () => resolve(undefined), reject };
+    // Nobody has to wait for it.
+    this.synced.catch(() => undefined);
+  }
+
+  /** By `namespace/name`, as last heard. */
+  get(key: string): T | undefined {
+    return this.#store.get(key);
+  }
+
+  list(): IterableIterator<T> {
+    return this.#store.values();
+  }
+
+  /** Since the API server last sent anything; undefined before its first answer. */
+  secondsSinceContact(): number | undefined {
+    return this.#contactAt === undefined ? undefined : (this.#clock.now() - this.#contactAt) / 1_000;
+  }
+
+  /** Lists and watches until `signal` aborts, then resolves. Never rejects because of the server. */
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.#running) throw new Error('the reflector is running already');
+    this.#running = true;
+    const probe = {
+      ...this.#labels,
+      secondsSinceContact: () => this.secondsSinceContact(),
+      size: () => this.#store.size,
+    };
+    this.#metrics?.reflectors.add(probe);
+    try {
+      await this.#loop(signal);
+    } finally {
+      this.#metrics?.reflectors.delete(probe);
+      this.#settleSynced.reject(signal.reason);
+      this.#running = false;
+    }
+  }
+
+  async #loop(signal: AbortSignal): Promise<void> {
+    let position: string | undefined;
+    let failures = 0;
+    let lastReason: Ending['reason'] = 'ended';
+    while (!signal.aborted) {
+      const ending = await this.#listAndWatch(position, signal);
+      if (isAborted(signal)) return;
+      position = ending.resume;
+      this.#metrics?.restarts.inc({ ...this.#labels, reason: ending.reason });
+      if (ending.healthy) {
+        failures = 0;
+        lastReason = ending.reason;
+        continue;
+      }
+      // A server that comes back often refuses for a moment: that is a new story, not the twentieth failure.
+      if (ending.reason !== lastReason || ending.lasted === true) failures = 0;
+      lastReason = ending.reason;
+      const backoff = ending.reason === 'refused' ? REFUSED_BACKOFF : AWAY_BACKOFF;
+      const retryAfterMs = ending.error instanceof ApiError ? (ending.error.retryAfterMs ?? 0) : 0;
+      const delayMs = Math.min(retryAfterMs, 30_000) + backoffMs(failures, backoff, () => this.#clock.random());
+      this.#logRestart(ending, failures);
+      failures += 1;
+      await this.#clock.sleep(delayMs, signal);
+    }
+  }
+
+  async #listAndWatch(position: string | undefined, signal: AbortSignal): Promise<Ending> {
+    let from = position;
+    try {
+      from ??= await this.#list(signal);
+    } catch (error) {
+      return this.#classify(error, undefined);
+    }
+    return this.#watch(from, signal);
+  }
+
+  async #list(signal: AbortSignal): Promise<string> {
+    const { client, path, query, pageSize, transform } = this.#options;
+    this.#metrics?.lists.inc(this.#labels);
+    const listed = await listAll<T>(client, path, { query, signal, pageSize, once: true });
+    this.#contactAt = this.#clock.now();
+    this.#store.replace(transform === undefined ? listed.items : listed.items.map(transform));
+    this.#settleSynced.resolve();
+    return listed.resourceVersion;
+  }
+
+  async #watch(from: string, signal: AbortSignal): Promise<Ending> {
+    const openedAt = this.#clock.now();
+    const { client, path, query, idleMs = IDLE_MS_DEFAULT } = this.#options;
+    const timeoutSeconds =
+      WATCH_SECONDS.min + Math.round(this.#clock.random() * (WATCH_SECONDS.max - WATCH_SECONDS.min));
+    // Ends the connection when we leave in the middle of a stream.
+    const leave = new AbortController();
+    const position = { at: from, events: 0 };
+    try {
+      const bytes = await client.watch(
+        path,
+        { ...query, resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds },
+        { signal: AbortSignal.any([signal, leave.signal]), idleMs },
+      );
+      const expired = await this.#follow(bytes, position);
+      if (expired !== undefined) return expired;
+    } catch (error) {
+      const wasOpen = this.#contactAt !== undefined && this.#contactAt > openedAt;
+      const ending = this.#classify(error, wasOpen ? position.at : undefined);
+      return { ...ending, lasted: wasOpen && this.#clock.now() - openedAt >= SHORT_WATCH_MS };
+    } finally {
+      leave.abort();
+    }
+    const healthy = position.events > 0 || this.#clock.now() - openedAt >= SHORT_WATCH_MS;
+    return { reason: 'ended', resume: position.at, healthy };
+  }
+
+  /** Follows an open watch to its end; returns early when the server says ERROR. Moves `position` with every event. */
+  async #follow(bytes: AsyncIterable<Buffer>, position: { at: string; events: number }): Promise<Ending | undefined> {
+    this.#contactAt = this.#clock.now();
+    const { transform } = this.#options;
+    const heard = () => {
+      this.#contactAt = this.#clock.now();
+    };
+    for await (const event of watchEvents<T>(bytes, heard)) {
+      if (event.type === 'ERROR') {
+        const { code = 0, reason = 'Unknown', message = 'the watch failed' } = event.object;
+        const error = new ApiError(message, { status: code, reason, request: `WATCH ${this.#options.path}` });
+        return { reason: 'expired', resume: undefined, error, healthy: false };
+      }
+      position.at = event.object.metadata.resourceVersion ?? position.at;
+      position.events += 1;
+      if (event.type === 'BOOKMARK') continue;
+      const object = transform === undefined ? event.object : transform(event.object);
+      if (event.type === 'DELETED') this.#store.remove(object);
+      else this.#store.put(object);
+    }
+    return undefined;
+  }
+
+  /**
+   * `resume`: the position of a watch that was open. One that could not even be opened lists again: a server that was away may
+   * have come back with restored state, and would let a watch from our version wait in silence.
+   */
+  #classify(error: unknown, resume: string | undefined): Ending {
+    if (!(error instanceof ApiError)) {
+      // A broken connection carries undici's error; a malformed line has lost our place.
+      const malformed = error instanceof Error && error.name === 'MalformedWatchError';
+      return { reason: 'broken', resume: malformed ? undefined : resume, error, healthy: false };
+    }
+    if (error.status === 410) return { reason: 'expired', resume: undefined, error, healthy: false };
+    if (error.status === 0 || error.status === 429 || error.status >= 500) {
+      return { reason: 'away', resume, error, healthy: false };
+    }
+    if (error.status === 401) this.#options.client.config.forgetToken();
+    return { reason: 'refused', resume: undefined, error, healthy: false };
+  }
+
+  #logRestart(ending: Ending, failures: number): void {
+    const fields = { ...this.#labels, reason: ending.reason, failures, err: ending.error };
+    // The first failure is everyday life; a lasting one is said about once a minute.
+    if (failures === 3 || (failures > 0 && failures % 40 === 0))
+      this.#options.logger.warn(fields, 'watch keeps failing');
+    else this.#options.logger.debug(fields, 'watch restarts');
+  }
+
+  #guard(callback: () => void): void {
+    try {
+      callback();
+    } catch (error) {
+      this.#metrics?.handlerErrors.inc(this.#labels);
+      this.#options.logger.error({ ...this.#labels, err: error }, 'reflector callback threw');
+    }
+  }
+}

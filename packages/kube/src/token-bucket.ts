@@ -1,0 +1,33 @@
+import type { Clock } from './clock.ts';
+
+export interface RateLimit {
+  /** Calls per second in the long run. */
+  readonly qps: number;
+  /** Calls at once after a pause. */
+  readonly burst: number;
+}
+
+/** Token bucket: callers wait in order of arrival until a token is theirs. */
+export class TokenBucket {
+  readonly #limit: RateLimit;
+  readonly #clock: Clock;
+  /** May be negative: tokens that waiting callers have reserved. */
+  #tokens: number;
+  #refilledAt: number;
+
+  constructor(limit: RateLimit, clock: Clock) {
+    this.#limit = limit;
+    this.#clock = clock;
+    this.#tokens = limit.burst;
+    this.#refilledAt = clock.now();
+  }
+
+  /** Resolves when the caller may go; at once when `signal` aborts (its call then fails by itself). */
+  async take(signal?: AbortSignal): Promise<void> {
+    const now = this.#clock.now();
+    this.#tokens = Math.min(this.#limit.burst, this.#tokens + ((now - this.#refilledAt) / 1_000) * this.#limit.qps);
+    this.#refilledAt = now;
+    this.#tokens -= 1;
+    if (this.#tokens < 0) await this.#clock.sleep((-this.#tokens / this.#limit.qps) * 1_000, signal);
+  }
+}

@@ -1,0 +1,176 @@
+import type { Registry } from 'prom-client';
+import { systemClock, type Clock } from './clock.ts';
+import type { KubeLogger } from './logger.ts';
+import { workQueueMetrics } from './metrics.ts';
+
+/** Thrown by a reconciler: only a change of the object can help, so it is not retried. */
+export class TerminalError extends Error {
+  override readonly name = 'TerminalError';
+}
+
+export interface ReconcileResult {
+  /** Look at this key again after this time, though nothing failed. */
+  readonly requeueAfterMs?: number;
+}
+
+/** client-go's per-item exponential limiter. */
+const BACKOFF_DEFAULT = { baseMs: 5, capMs: 1_000_000 };
+
+export interface WorkQueueOptions<Key extends string> {
+  /** Label of all metrics. */
+  readonly name: string;
+  /** Workers. One key never runs on two of them. */
+  readonly concurrency?: number;
+  /**
+   * Brings the world in line with what is wanted for `key`; it is told the key, not what happened. Throwing means: again, with
+   * backoff (`TerminalError`: not again). `signal` aborts when the queue stops.
+   */
+  readonly reconcile: (key: Key, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
+  readonly backoff?: { readonly baseMs: number; readonly capMs: number };
+  readonly logger: KubeLogger;
+  readonly registry?: Registry | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Keyed work queue with controller-runtime's rules: a key waits at most once, runs on one worker at a time, and runs again when it
+ * was added while it ran. Failures back off per key; a success forgets them.
+ */
+export class WorkQueue<Key extends string = string> {
+  readonly #options: WorkQueueOptions<Key>;
+  readonly #clock: Clock;
+  readonly #concurrency: number;
+  readonly #metrics: ReturnType<typeof workQueueMetrics> | undefined;
+  readonly #labels: { readonly name: string; readonly controller: string };
+  /** Keys that wait for a worker, in order, with the time of their arrival. */
+  readonly #waiting = new Map<Key, number>();
+  readonly #running = new Map<Key, number>();
+  /** Added while they ran. */
+  readonly #again = new Set<Key>();
+  readonly #failures = new Map<Key, number>();
+  readonly #delayed = new Map<Key, { readonly dueAt: number; readonly timer: NodeJS.Timeout }>();
+  readonly #workers = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+
+  constructor(options: WorkQueueOptions<Key>) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#concurrency = options.concurrency ?? 1;
+    this.#labels = { name: options.name, controller: options.name };
+    this.#metrics = options.registry === undefined ? undefined : workQueueMetrics(options.registry);
+    this.#metrics?.maxConcurrent.set({ controller: options.name }, this.#concurrency);
+    this.#metrics?.queues.add({
+      name: options.name,
+      depth: () => this.#waiting.size,
+      runningSeconds: () => [...this.#running.values()].map((since) => (this.#clock.now() - since) / 1_000),
+    });
+  }
+
+  /** Keys that wait, run, or will run after a delay. */
+  get size(): number {
+    return this.#waiting.size + this.#running.size + this.#delayed.size;
+  }
+
+  /** Also takes the key out of a pending delay: a change does not wait for a backoff. */
+  add(key: Key): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#cancelDelay(key);
+    if (this.#running.has(key)) {
+      if (!this.#again.has(key)) this.#metrics?.adds.inc(this.#labels);
+      this.#again.add(key);
+      return;
+    }
+    if (this.#waiting.has(key)) return;
+    this.#waiting.set(key, this.#clock.now());
+    this.#metrics?.adds.inc(this.#labels);
+    this.#dispatch();
+  }
+
+  /** Adds the key after `ms`. Of two pending delays the shorter one counts. */
+  addAfter(key: Key, ms: number): void {
+    if (this.#stopping.signal.aborted) return;
+    if (ms <= 0) {
+      this.add(key);
+      return;
+    }
+    const dueAt = this.#clock.now() + ms;
+    const pending = this.#delayed.get(key);
+    if (pending !== undefined && pending.dueAt <= dueAt) return;
+    this.#cancelDelay(key);
+    // setTimeout fires at once above 2^31 - 1 ms.
+    const timer = setTimeout(() => this.add(key), Math.min(ms, 2_147_483_647));
+    this.#delayed.set(key, { dueAt, timer });
+  }
+
+  /** Takes no more work, drops what waits, and resolves when the running reconciliations have ended. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new DOMException('the work queue stops', 'AbortError'));
+    for (const key of [...this.#delayed.keys()]) this.#cancelDelay(key);
+    this.#waiting.clear();
+    this.#again.clear();
+    await Promise.all(this.#workers);
+  }
+
+  #cancelDelay(key: Key): void {
+    clearTimeout(this.#delayed.get(key)?.timer);
+    this.#delayed.delete(key);
+  }
+
+  #dispatch(): void {
+    while (this.#running.size < this.#concurrency) {
+      const next = this.#waiting.entries().next();
+      if (next.done === true) return;
+      const [key, since] = next.value;
+      this.#waiting.delete(key);
+      const startedAt = this.#clock.now();
+      this.#running.set(key, startedAt);
+      this.#metrics?.waited.observe(this.#labels, (startedAt - since) / 1_000);
+      this.#metrics?.active.inc({ controller: this.#options.name });
+      const worker = this.#work(key, startedAt).finally(() => this.#workers.delete(worker));
+      this.#workers.add(worker);
+    }
+  }
+
+  async #work(key: Key, startedAt: number): Promise<void> {
+    const controller = this.#options.name;
+    let result: string;
+    try {
+      const outcome = await this.#options.reconcile(key, this.#stopping.signal);
+      this.#failures.delete(key);
+      result = outcome?.requeueAfterMs === undefined ? 'success' : 'requeue_after';
+      if (outcome?.requeueAfterMs !== undefined) this.addAfter(key, outcome.requeueAfterMs);
+    } catch (error) {
+      result = 'error';
+      this.#failed(key, error);
+    }
+    const seconds = (this.#clock.now() - startedAt) / 1_000;
+    this.#metrics?.reconciles.inc({ controller, result });
+    this.#metrics?.reconcileSeconds.observe({ controller }, seconds);
+    this.#metrics?.worked.observe(this.#labels, seconds);
+    this.#metrics?.active.dec({ controller });
+    this.#running.delete(key);
+    if (this.#again.delete(key) && !this.#stopping.signal.aborted) {
+      this.#cancelDelay(key);
+      this.#waiting.set(key, this.#clock.now());
+    }
+    this.#dispatch();
+  }
+
+  #failed(key: Key, error: unknown): void {
+    if (this.#stopping.signal.aborted) return;
+    const { name: controller, logger, backoff = BACKOFF_DEFAULT } = this.#options;
+    this.#metrics?.errors.inc({ controller });
+    if (error instanceof TerminalError) {
+      this.#metrics?.terminalErrors.inc({ controller });
+      this.#failures.delete(key);
+      logger.error({ controller, key, err: error }, 'reconciliation failed for good');
+      return;
+    }
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    const delayMs = Math.min(backoff.capMs, backoff.baseMs * 2 ** Math.min(failures, 50));
+    this.#metrics?.retries.inc(this.#labels);
+    logger.warn({ controller, key, failures: failures + 1, retryInMs: delayMs, err: error }, 'reconciliation failed');
+    this.addAfter(key, delayMs);
+  }
+}
