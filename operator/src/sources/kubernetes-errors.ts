@@ -1,0 +1,34 @@
+import { SourceError, type SourceErrorKind } from '@standin/contract';
+import { ApiError } from '@standin/kube';
+
+const kindOf = ({ status }: ApiError): SourceErrorKind => {
+  switch (status) {
+    case 404:
+      return 'NotFound';
+    case 409:
+      return 'Conflict';
+    case 400:
+    case 413:
+    case 415:
+    case 422:
+      return 'Invalid';
+    case 401:
+    case 403:
+      return 'Forbidden';
+    default:
+      return 'Unavailable';
+  }
+};
+
+/** The API server's refusal in the port's words; its own sentence stays. Anything else is passed on. */
+export const toSourceError = (error: unknown): unknown =>
+  error instanceof ApiError ? new SourceError(kindOf(error), error.message, { cause: error }) : error;
+
+/** Runs a call to the API server; rejects with `SourceError`. */
+export const asSourceError = async <T>(call: Promise<T>): Promise<T> => {
+  try {
+    return await call;
+  } catch (error) {
+    throw toSourceError(error);
+  }
+};

@@ -1,0 +1,114 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { ResourceObject, SourceEvent } from '@standin/contract';
+import { isNotFound, microTime, resourcePath, type KubeClient } from '@standin/kube';
+import type { Logger } from 'pino';
+
+/** Different events that are remembered, to aggregate their repeats; the oldest is forgotten first. */
+const REMEMBERED_MAX = 2_000;
+/** The API server drops an event after an hour; so long a repeat counts as one. */
+const SERIES_MS_MAX = 30 * 60_000;
+/** A repeat is written at most this often; the count in between is not lost. */
+const REPEAT_WRITE_MS = 10_000;
+/** events.k8s.io/v1 limits. */
+const NOTE_LENGTH_MAX = 1_024;
+const INSTANCE_LENGTH_MAX = 128;
+const NAME_PREFIX_LENGTH_MAX = 200;
+
+const REPORTING_CONTROLLER = 'standin.dev/operator';
+
+interface Series {
+  readonly namespace: string;
+  readonly name: string;
+  readonly startedAt: number;
+  count: number;
+  writtenAt: number;
+}
+
+const seriesKey = (object: ResourceObject, event: SourceEvent): string =>
+  createHash('sha256')
+    .update(JSON.stringify([object.metadata.uid, event.type, event.reason, event.message]))
+    .digest('base64');
+
+const noteOf = (message: string): string =>
+  message.length <= NOTE_LENGTH_MAX ? message : `${message.slice(0, NOTE_LENGTH_MAX - 1)}…`;
+
+/** Writes Events (events.k8s.io/v1). What is said again raises the first one's count, so that a loop does not flood the cluster. */
+export class KubernetesEvents {
+  readonly #client: KubeClient;
+  readonly #logger: Logger;
+  /** In order of the last use. */
+  readonly #series = new Map<string, Series>();
+
+  constructor(client: KubeClient, logger: Logger) {
+    this.#client = client;
+    this.#logger = logger;
+  }
+
+  /** Best effort: a failure is a log line. */
+  async record(object: ResourceObject, event: SourceEvent): Promise<void> {
+    try {
+      await this.#record(object, event);
+    } catch (error) {
+      this.#logger.debug({ err: error, reason: event.reason }, 'cannot write an event');
+    }
+  }
+
+  async #record(object: ResourceObject, event: SourceEvent): Promise<void> {
+    const key = seriesKey(object, event);
+    const known = this.#series.get(key);
+    const now = Date.now();
+    if (known === undefined || now - known.startedAt > SERIES_MS_MAX) {
+      await this.#create(key, object, event);
+      return;
+    }
+    this.#remember(key, known);
+    known.count += 1;
+    const isFirstRepeat = known.count === 2;
+    if (!isFirstRepeat && now - known.writtenAt < REPEAT_WRITE_MS) return;
+    known.writtenAt = now;
+    try {
+      await this.#client.mergePatch(this.#path(known.namespace, known.name), {
+        series: { count: known.count, lastObservedTime: microTime(new Date(now)) },
+      });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      await this.#create(key, object, event);
+    }
+  }
+
+  async #create(key: string, object: ResourceObject, event: SourceEvent): Promise<void> {
+    const { namespace, name, uid, resourceVersion } = object.metadata;
+    const now = new Date();
+    const eventName = `${name.slice(0, NAME_PREFIX_LENGTH_MAX)}.${randomUUID()}`;
+    // Before the call: a repeat that comes meanwhile must not create a second one.
+    const series = { namespace, name: eventName, startedAt: now.getTime(), count: 1, writtenAt: now.getTime() };
+    this.#remember(key, series);
+    await this.#client.create(this.#path(namespace), {
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { name: eventName, namespace },
+      eventTime: microTime(now),
+      reportingController: REPORTING_CONTROLLER,
+      reportingInstance: hostname().slice(0, INSTANCE_LENGTH_MAX) || 'operator',
+      action: 'Reconcile',
+      type: event.type,
+      reason: event.reason,
+      note: noteOf(event.message),
+      regarding: { apiVersion: object.apiVersion, kind: object.kind, namespace, name, uid, resourceVersion },
+    });
+  }
+
+  #remember(key: string, series: Series): void {
+    this.#series.delete(key);
+    this.#series.set(key, series);
+    if (this.#series.size <= REMEMBERED_MAX) return;
+    const oldest = this.#series.keys().next();
+    if (oldest.done !== true) this.#series.delete(oldest.value);
+  }
+
+  #path(namespace: string, name?: string): string {
+    const collection = { group: 'events.k8s.io', version: 'v1', plural: 'events', namespace };
+    return resourcePath(name === undefined ? collection : { ...collection, name });
+  }
+}

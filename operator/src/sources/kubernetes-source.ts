@@ -1,0 +1,239 @@
+import {
+  API_GROUP,
+  API_VERSION,
+  GROUP_VERSION,
+  KINDS,
+  OPERATOR_FIELD_MANAGER,
+  RESOURCES,
+  SourceError,
+  type DesiredObject,
+  type Kind,
+  type ObjectRef,
+  type ResourceObject,
+  type ResourceSource,
+  type SourceEvent,
+  type SourceListener,
+} from '@standin/contract';
+import {
+  ApiError,
+  Reflector,
+  isNotFound,
+  resourcePath,
+  type KubeClient,
+  type KubeLogger,
+  type KubeObject,
+} from '@standin/kube';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { asSourceError, toSourceError } from './kubernetes-errors.ts';
+import { KubernetesEvents } from './kubernetes-events.ts';
+
+export interface KubernetesSourceOptions {
+  readonly client: KubeClient;
+  /** Empty: all namespaces, which needs a ClusterRole; otherwise one watch per kind and namespace. */
+  readonly namespaces: readonly string[];
+  readonly logger: Logger;
+  readonly registry?: Registry;
+}
+
+/** Field manager of `apply`: a person's change, made through us. */
+const APPLY_FIELD_MANAGER = 'standin';
+/** `kubectl apply` keeps a whole second copy of the object in it. */
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+const APPLY_ATTEMPTS_MAX = 5;
+
+type CustomResource = KubeObject & { readonly spec?: unknown; readonly status?: unknown };
+
+const pathOf = (kind: Kind, namespace?: string): string =>
+  resourcePath({ group: API_GROUP, version: API_VERSION, plural: RESOURCES[kind].plural, namespace });
+
+const objectPath = ({ kind, namespace, name }: ObjectRef, subresource?: string): string =>
+  `${pathOf(kind, namespace)}/${encodeURIComponent(name)}${subresource === undefined ? '' : `/${subresource}`}`;
+
+const secretPath = (namespace: string, name?: string): string => {
+  const secrets = { group: '', version: 'v1', plural: 'secrets', namespace };
+  return resourcePath(name === undefined ? secrets : { ...secrets, name });
+};
+
+/** The port's view of a custom resource, without the parts that only cost memory. */
+const toResource = (kind: Kind, object: CustomResource): ResourceObject => {
+  const { metadata, spec, status } = object;
+  const annotations = Object.fromEntries(
+    Object.entries(metadata.annotations ?? {}).filter(([name]) => name !== LAST_APPLIED),
+  );
+  return {
+    apiVersion: GROUP_VERSION,
+    kind,
+    metadata: {
+      name: metadata.name,
+      namespace: metadata.namespace ?? '',
+      uid: metadata.uid ?? '',
+      generation: metadata.generation ?? 0,
+      resourceVersion: metadata.resourceVersion ?? '',
+      creationTimestamp: metadata.creationTimestamp ?? '',
+      ...(metadata.deletionTimestamp === undefined ? {} : { deletionTimestamp: metadata.deletionTimestamp }),
+      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
+      ...(metadata.annotations === undefined ? {} : { annotations }),
+    },
+    spec,
+    ...(status === undefined ? {} : { status }),
+  };
+};
+
+/** Says what right is missing, once per refusal, in one line that names it. */
+const reflectorLogger = (logger: Logger, resource: string, namespace: string | undefined): KubeLogger => {
+  let said = '';
+  const say = (fields: object): void => {
+    const { err } = fields as { err?: unknown };
+    if (!(err instanceof ApiError) || err.message === said) return;
+    said = err.message;
+    const where = namespace === undefined ? 'in all namespaces' : `in namespace "${namespace}"`;
+    if (err.status === 403) {
+      logger.error(
+        { resource, namespace, detail: err.message },
+        `forbidden: the operator's ServiceAccount needs the verbs "list" and "watch" on ${resource}.${API_GROUP} ${where}; retrying`,
+      );
+    } else if (err.status === 404) {
+      logger.error({ resource, namespace }, `the CRD ${resource}.${API_GROUP} is not installed; retrying`);
+    }
+  };
+  return {
+    debug: (fields, message) => {
+      say(fields);
+      logger.debug(fields, message);
+    },
+    info: (fields, message) => logger.info(fields, message),
+    warn: (fields, message) => {
+      say(fields);
+      logger.warn(fields, message);
+    },
+    error: (fields, message) => logger.error(fields, message),
+  };
+};
+
+/** Custom resources of a Kubernetes cluster. */
+class KubernetesSource implements ResourceSource {
+  readonly #options: KubernetesSourceOptions;
+  readonly #client: KubeClient;
+  readonly #events: KubernetesEvents;
+
+  constructor(options: KubernetesSourceOptions) {
+    this.#options = options;
+    this.#client = options.client;
+    this.#events = new KubernetesEvents(options.client, options.logger);
+  }
+
+  /** A missing right or CRD is said and asked for again: it may be granted while we wait. Rejects only when `signal` aborts. */
+  async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
+    const { namespaces, logger, registry } = this.#options;
+    const scopes = namespaces.length === 0 ? [undefined] : [...new Set(namespaces)];
+    const reflectors = KINDS.flatMap((kind) =>
+      scopes.map((namespace) => {
+        const { plural } = RESOURCES[kind];
+        return new Reflector<KubeObject & ResourceObject>({
+          client: this.#client,
+          path: pathOf(kind, namespace),
+          resource: plural,
+          namespace,
+          handler: listener,
+          transform: (object) => toResource(kind, object),
+          logger: reflectorLogger(logger, plural, namespace),
+          registry,
+        });
+      }),
+    );
+    for (const reflector of reflectors) {
+      reflector.run(signal).catch((error: unknown) => logger.error({ err: error }, 'reflector ended'));
+    }
+    await Promise.all(reflectors.map((reflector) => reflector.synced));
+  }
+
+  async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
+    const object = await asSourceError(this.#read(ref));
+    return object === undefined ? undefined : toResource(ref.kind, object);
+  }
+
+  async apply(object: DesiredObject): Promise<ResourceObject> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return toResource(object.kind, await this.#writeOnce(object));
+      } catch (error) {
+        // Created, changed (its status, say) or deleted between our read and our write.
+        const lostRace = error instanceof ApiError && (error.status === 409 || error.status === 404);
+        if (!lostRace || attempt === APPLY_ATTEMPTS_MAX) throw toSourceError(error);
+      }
+    }
+  }
+
+  async delete(ref: ObjectRef): Promise<void> {
+    await asSourceError(this.#client.remove(objectPath(ref)));
+  }
+
+  async writeStatus(
+    ref: ObjectRef,
+    status: Readonly<Record<string, unknown>>,
+    resourceVersion?: string,
+  ): Promise<ResourceObject> {
+    const patch = resourceVersion === undefined ? { status } : { metadata: { resourceVersion }, status };
+    const written = await asSourceError(
+      this.#client.mergePatch<CustomResource>(objectPath(ref, 'status'), patch, {
+        query: { fieldManager: OPERATOR_FIELD_MANAGER },
+      }),
+    );
+    return toResource(ref.kind, written);
+  }
+
+  async readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
+    try {
+      const secret = await this.#client.get<{ data?: Record<string, string> }>(secretPath(namespace, name));
+      const value = secret.data?.[dataKey];
+      return value === undefined ? undefined : Buffer.from(value, 'base64');
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw toSourceError(error);
+    }
+  }
+
+  async createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {
+    const { namespace } = owner.metadata;
+    const ownerReference = {
+      apiVersion: owner.apiVersion,
+      kind: owner.kind,
+      name: owner.metadata.name,
+      uid: owner.metadata.uid,
+      controller: true,
+    };
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'Opaque',
+      metadata: {
+        name,
+        namespace,
+        labels: { 'app.kubernetes.io/managed-by': OPERATOR_FIELD_MANAGER },
+        ownerReferences: [ownerReference],
+      },
+      stringData: data,
+    };
+    const created = this.#client.create(secretPath(namespace), secret, {
+      query: { fieldManager: OPERATOR_FIELD_MANAGER },
+    });
+    await asSourceError(created).catch((error: unknown) => {
+      // Not the server's sentence when it is refused: it may quote the object.
+      if (error instanceof SourceError && error.kind === 'Invalid') {
+        throw new SourceError('Invalid', `the API server refuses the Secret "${name}"`);
+      }
+      throw error;
+    });
+  }
+
+  recordEvent(
+    object: ResourceObject,
+    event: { type: 'Normal' | 'Warning'; reason: string; message: string },
+  ): Promise<void> {
+    return this.#events.record(object, event);
+  }
+}
+
+/** Needs `get`, `list`, `watch` on the kinds, `patch` on their status, `get` and `create` on Secrets, `create` and `patch` on Events. */
+export const kubernetesSource = (options: KubernetesSourceOptions): ResourceSource => new KubernetesSource(options);
