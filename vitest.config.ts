@@ -7,6 +7,8 @@ import { defineConfig } from 'vitest/config';
  */
 export default defineConfig({
   test: {
+    // Offers the cluster that all projects share; starts it when a test asks.
+    globalSetup: ['test/harness/global-setup.ts'],
     projects: [
       {
         test: {
@@ -18,7 +20,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/{integration,e2e}/**/*.test.ts'],
-          globalSetup: ['test/harness/global-setup.ts'],
+          setupFiles: ['test/harness/setup.ts'],
           fileParallelism: false,
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -28,6 +30,7 @@ export default defineConfig({
         test: {
           name: 'torture',
           include: ['test/torture/**/*.test.ts'],
+          setupFiles: ['test/harness/setup.ts'],
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { connectCluster, startCluster, type OwnCluster } from './cluster.ts';
+import { installStandin } from './install-standin.ts';
+
+/** Set by `npm test -- --containers`. */
+export const CONTAINERS_VARIABLE = 'STANDIN_TEST_CONTAINERS';
+export const KUBECONFIG_VARIABLE = 'STANDIN_TEST_KUBECONFIG';
+const K3S_IMAGE = 'rancher/k3s:v1.35.3-k3s1';
+
+/** The cluster that all tests of a run share; what a test's worker needs to reach it. */
+export interface SharedClusterAddress {
+  readonly kubeconfigPath: string;
+  /** For the files that belong to the cluster; removed with it. */
+  readonly directory: string;
+}
+
+interface StartedCluster extends SharedClusterAddress {
+  stop(): Promise<void>;
+}
+
+export interface ClusterBroker {
+  /** Answers GET with a SharedClusterAddress, or with status 500 and the reason as text. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the shared cluster when the first test asks for it, so that a run which needs none also works without Go. Lives in vitest's
+ * main process; tests run in workers, hence the HTTP front.
+ */
+export const startClusterBroker = async (): Promise<ClusterBroker> => {
+  let cluster: Promise<StartedCluster> | undefined;
+  const server = createServer((_request, response) => {
+    cluster ??= startSharedCluster();
+    cluster.then(
+      ({ kubeconfigPath, directory }) => response.end(JSON.stringify({ kubeconfigPath, directory })),
+      (error: unknown) => response.writeHead(500).end(String(error)),
+    );
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await cluster?.then(
+        (started) => started.stop(),
+        () => undefined,
+      );
+    },
+  };
+};
+
+const startSharedCluster = async (): Promise<StartedCluster> => {
+  const started = await chooseCluster();
+  try {
+    await installStandin(await connectCluster(started.kubeconfigPath, started.directory));
+    return started;
+  } catch (error) {
+    await started.stop();
+    throw error;
+  }
+};
+
+/** In this order: a cluster that the user named, k3s in Docker where asked for, our own program. */
+const chooseCluster = async (): Promise<StartedCluster> => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'standin-shared-cluster-'));
+  const removeDirectory = (): Promise<void> => rm(directory, { recursive: true, force: true });
+  const given = process.env[KUBECONFIG_VARIABLE];
+  if (given !== undefined && given !== '') {
+    // A copy: what tests do with a kubeconfig must not change the user's file.
+    const kubeconfigPath = path.join(directory, 'kubeconfig');
+    await writeFile(kubeconfigPath, await readFile(given), { mode: 0o600 });
+    return { kubeconfigPath, directory, stop: removeDirectory };
+  }
+  if (process.env[CONTAINERS_VARIABLE] === '1') {
+    const { K3sContainer } = await import('@testcontainers/k3s');
+    const container = await new K3sContainer(K3S_IMAGE).start();
+    const kubeconfigPath = path.join(directory, 'kubeconfig');
+    await writeFile(kubeconfigPath, container.getKubeConfig(), { mode: 0o600 });
+    const stop = async (): Promise<void> => {
+      await container.stop();
+      await removeDirectory();
+    };
+    return { kubeconfigPath, directory, stop };
+  }
+  const own: OwnCluster = await startCluster();
+  const stop = async (): Promise<void> => {
+    await own.stop();
+    await removeDirectory();
+  };
+  return { kubeconfigPath: own.kubeconfigPath, directory, stop };
+};

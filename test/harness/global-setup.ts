@@ -1,0 +1,16 @@
+import type { TestProject } from 'vitest/node';
+import { startClusterBroker } from './cluster-broker.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** See sharedCluster. */
+    readonly clusterBrokerUrl: string;
+  }
+}
+
+/** vitest's globalSetup: once per run, in vitest's main process. Returns the teardown. */
+export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
+  const broker = await startClusterBroker();
+  project.provide('clusterBrokerUrl', broker.url);
+  return () => broker.close();
+};

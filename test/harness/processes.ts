@@ -1,0 +1,183 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { eventually } from './eventually.ts';
+
+export interface ProcessOptions {
+  /** In messages and log tails: `operator`, `gateway-2`. */
+  readonly name: string;
+  /** The file to run, below the checkout: `operator/src/main.ts`. */
+  readonly main: string;
+  readonly args?: readonly string[];
+  /** Its settings. Nothing named STANDIN_ comes from the machine's own environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Node's own flags: `--max-old-space-size=256`. */
+  readonly nodeArgs?: readonly string[];
+}
+
+export interface ProcessExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+const ROOT = path.join(import.meta.dirname, '../..');
+const END_WITH_PARENT = path.join(import.meta.dirname, 'end-with-parent.js');
+const LOG_LINES_MAX = 5_000;
+const WAIT_TIMEOUT_MS = 20_000;
+const KILL_TIMEOUT_MS = 15_000;
+const TAIL_LINES_SHOWN = 60;
+
+/** One of our processes, under a test's control. It lives at most as long as the test file. */
+export class RunningProcess {
+  readonly name: string;
+  readonly #options: ProcessOptions;
+  /** What it wrote, standard output and error, oldest dropped first. */
+  #lines: string[] = [];
+  /** What it wrote since the last start begins here. */
+  #firstLine = 0;
+  #child: ChildProcess;
+
+  constructor(options: ProcessOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#child = this.#spawn();
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null || this.#child.pid === undefined;
+  }
+
+  /** The last lines that it wrote, over all restarts. */
+  logTail(count = TAIL_LINES_SHOWN): readonly string[] {
+    return this.#lines.slice(-count);
+  }
+
+  /** What it wrote since it was last started. */
+  log(): readonly string[] {
+    return this.#lines.slice(this.#firstLine);
+  }
+
+  /** The first line since the last start that fits, written already or later. Rejects when the process ends first. */
+  waitForLine(what: string, fits: (line: string) => boolean, timeoutMs?: number): Promise<string> {
+    return this.#waitFor(what, () => this.log().find(fits), timeoutMs);
+  }
+
+  /** The same for lines of JSON: pino's records, the CLI's events. */
+  waitForEvent(
+    what: string,
+    fits: (event: Record<string, unknown>) => boolean,
+    timeoutMs?: number,
+  ): Promise<Record<string, unknown>> {
+    return this.#waitFor(what, () => this.log().flatMap(parseEvent).find(fits), timeoutMs);
+  }
+
+  /** Resolves when the URL answers with status 200. Rejects when the process ends first. */
+  async waitForUrl(url: string, timeoutMs?: number): Promise<void> {
+    await this.#waitFor(`200 from ${url}`, () => answersOk(url), timeoutMs);
+  }
+
+  /** Sends a signal and does not wait: SIGSTOP, SIGCONT, SIGHUP. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Resolves when it has ended and all its output is here. One that does not end on its own after 15 s is killed. */
+  async kill(signal: NodeJS.Signals = 'SIGTERM'): Promise<ProcessExit> {
+    if (!this.hasEnded) {
+      const child = this.#child;
+      const closed = once(child, 'close');
+      child.kill(signal);
+      // A stopped process (SIGSTOP) takes no other signal than this one.
+      const timer = setTimeout(() => child.kill('SIGKILL'), KILL_TIMEOUT_MS);
+      await closed;
+      clearTimeout(timer);
+    }
+    return { code: this.#child.exitCode, signal: this.#child.signalCode };
+  }
+
+  /** Starts it again with the same settings; where it still runs, it is killed first (SIGKILL: a crash). */
+  async restart(): Promise<void> {
+    await this.kill('SIGKILL');
+    this.#firstLine = this.#lines.length;
+    this.#child = this.#spawn();
+  }
+
+  async #waitFor<T>(what: string, probe: () => T | Promise<T>, timeoutMs = WAIT_TIMEOUT_MS): Promise<NonNullable<T>> {
+    const ask = async () => (this.hasEnded ? { ended: true } : { ended: false, value: await probe() });
+    const accept = (answer: { ended: boolean; value?: T }): boolean => answer.ended || Boolean(answer.value);
+    const answer = await eventually(`${this.name}: ${what}`, ask, { accept, timeoutMs }).catch((error: unknown) => {
+      throw new Error(`${String(error)}\n${this.logTail().join('\n')}`, { cause: error });
+    });
+    // A last look: what it wrote just before its end counts.
+    const value = answer.ended ? await Promise.resolve(probe()).catch(() => undefined) : answer.value;
+    if (value !== undefined && value !== null) return value;
+    const { exitCode, signalCode } = this.#child;
+    const end = exitCode ?? signalCode ?? 'not started';
+    throw new Error(`${this.name} ended (${end}) before: ${what}\n${this.logTail().join('\n')}`);
+  }
+
+  #spawn(): ChildProcess {
+    const { main, args = [], env = {}, nodeArgs = [] } = this.#options;
+    const inherited = Object.entries(process.env).filter(
+      ([name]) => !name.startsWith('STANDIN_') && !name.startsWith('VITEST') && name !== 'NODE_ENV',
+    );
+    const child = spawn(process.execPath, [...nodeArgs, '--import', END_WITH_PARENT, main, ...args], {
+      cwd: ROOT,
+      env: { ...Object.fromEntries(inherited), ...env },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    child.on('error', (error) => this.#record(String(error)));
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream === null) continue;
+      createInterface({ input: stream, crlfDelay: Infinity }).on('line', (line) => this.#record(line));
+    }
+    return child;
+  }
+
+  #record(line: string): void {
+    this.#lines.push(line);
+    if (this.#lines.length <= LOG_LINES_MAX) return;
+    this.#lines.shift();
+    this.#firstLine = Math.max(0, this.#firstLine - 1);
+  }
+}
+
+const started = new Set<RunningProcess>();
+
+/** Starts a Node process of ours. Does not wait until it is ready. */
+export const startProcess = (options: ProcessOptions): RunningProcess => {
+  const running = new RunningProcess(options);
+  started.add(running);
+  return running;
+};
+
+/** Ends every process that is left. The harness calls it after each test file. */
+export const killAllProcesses = async (): Promise<void> => {
+  const all = [...started];
+  started.clear();
+  await Promise.all(all.map((running) => running.kill('SIGKILL')));
+};
+
+/** The last lines of each process, for the report of a failed test. */
+export const describeProcesses = (): string =>
+  [...started].map((running) => `── ${running.name} ──\n${running.logTail().join('\n')}`).join('\n');
+
+const parseEvent = (line: string): Record<string, unknown>[] => {
+  if (!line.startsWith('{')) return [];
+  try {
+    return [JSON.parse(line) as Record<string, unknown>];
+  } catch {
+    return [];
+  }
+};
+
+const answersOk = async (url: string): Promise<true | undefined> => {
+  const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+  await response.body?.cancel();
+  return response.status === 200 ? true : undefined;
+};

@@ -1,0 +1,16 @@
+import { inject } from 'vitest';
+import './global-setup.ts';
+import { connectCluster, type Cluster } from './cluster.ts';
+import type { SharedClusterAddress } from './cluster-broker.ts';
+
+/**
+ * The cluster of this test run, with Standin's CRDs and RBAC: started for the first test that asks, then the same for all. Tests keep
+ * to a namespace of their own (useNamespace). Throws with the reason and what to install where no cluster can be had.
+ */
+export const sharedCluster = async (): Promise<Cluster> => {
+  const response = await fetch(inject('clusterBrokerUrl'));
+  const body = await response.text();
+  if (!response.ok) throw new Error(`There is no Kubernetes cluster for this test. ${body}`);
+  const { kubeconfigPath, directory } = JSON.parse(body) as SharedClusterAddress;
+  return connectCluster(kubeconfigPath, directory);
+};

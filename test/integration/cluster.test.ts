@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startCluster, type Cluster, type OwnCluster } from '../harness/cluster.ts';
+import { GATEWAY_SERVICE_ACCOUNT, OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+import { useNamespace } from '../harness/namespace.ts';
+import { sharedCluster } from '../harness/shared-cluster.ts';
+
+/** A row: verb, resource, namespace (`*`: in all). */
+type Right = readonly [verb: string, resource: string, namespace: string];
+
+const OPERATOR_MAY: readonly Right[] = [
+  ['list', 'mockendpoints.standin.dev', '*'],
+  ['watch', 'mockaccounts.standin.dev', '*'],
+  ['patch', 'mockprojects.standin.dev/status', '*'],
+  ['get', 'secrets', '*'],
+  ['create', 'secrets', '*'],
+  ['update', 'secrets', '*'],
+  ['create', 'events', '*'],
+  ['patch', 'events.events.k8s.io', '*'],
+  ['update', 'leases.coordination.k8s.io', SYSTEM_NAMESPACE],
+];
+
+const OPERATOR_MAY_NOT: readonly Right[] = [
+  ['list', 'secrets', '*'],
+  ['watch', 'secrets', SYSTEM_NAMESPACE],
+  ['delete', 'secrets', '*'],
+  ['update', 'mockendpoints.standin.dev', '*'],
+  ['patch', 'mockaccounts.standin.dev', '*'],
+  ['create', 'mockprojects.standin.dev', '*'],
+  ['update', 'leases.coordination.k8s.io', 'default'],
+  ['list', 'namespaces', '*'],
+  ['list', 'pods', '*'],
+];
+
+const GATEWAY_MAY_NOT: readonly Right[] = [
+  ['get', 'secrets', SYSTEM_NAMESPACE],
+  ['list', 'mockendpoints.standin.dev', '*'],
+  ['get', 'leases.coordination.k8s.io', SYSTEM_NAMESPACE],
+  ['create', 'events', SYSTEM_NAMESPACE],
+];
+
+describe('the rights of the ServiceAccounts', () => {
+  let cluster: Cluster;
+  let operator: string;
+  let gateway: string;
+
+  beforeAll(async () => {
+    cluster = await sharedCluster();
+    operator = await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, OPERATOR_SERVICE_ACCOUNT);
+    gateway = await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, GATEWAY_SERVICE_ACCOUNT);
+  });
+
+  const canI = async (as: string, [verb, resource, namespace]: Right): Promise<string> => {
+    const where = namespace === '*' ? ['--all-namespaces'] : ['--namespace', namespace];
+    const [name = '', subresource] = resource.split('/');
+    const which = subresource === undefined ? [name] : [name, `--subresource=${subresource}`];
+    const { stdout } = await cluster.kubectl(['auth', 'can-i', verb, ...which, ...where], { as });
+    return stdout.trim();
+  };
+
+  it.for(OPERATOR_MAY)('the operator may %s %s (namespace %s)', async (right) => {
+    expect(await canI(operator, right)).toBe('yes');
+  });
+
+  it.for(OPERATOR_MAY_NOT)('the operator may not %s %s (namespace %s)', async (right) => {
+    expect(await canI(operator, right)).toBe('no');
+  });
+
+  it.for(GATEWAY_MAY_NOT)('the gateway may not %s %s (namespace %s)', async (right) => {
+    expect(await canI(gateway, right)).toBe('no');
+  });
+
+  it('refuses the operator the list of Secrets and hands it one by name', async () => {
+    const namespace = await useNamespace(cluster);
+    const create = ['create', 'secret', 'generic', 'team-a-api-key', '--from-literal=api-key=x', '-n', namespace];
+    expect((await cluster.kubectl(create, { as: operator })).code).toBe(0);
+
+    const one = await cluster.kubectl(['get', 'secret', 'team-a-api-key', '-n', namespace], { as: operator });
+    expect(one.code).toBe(0);
+    const all = await cluster.kubectl(['get', 'secrets', '-n', namespace], { as: operator });
+    expect(all.code).not.toBe(0);
+    expect(all.stderr).toContain('cannot list resource "secrets"');
+  });
+
+  it('serves the custom resources under their category', async () => {
+    const { stdout, code } = await cluster.kubectl(['get', 'standin', '--all-namespaces', '-o', 'name'], {
+      as: operator,
+    });
+    expect({ stdout, code }).toMatchObject({ code: 0 });
+  });
+});
+
+describe.for(['SIGTERM', 'SIGKILL'] as const)('an API server that is stopped with %s and started again', (signal) => {
+  let cluster: OwnCluster;
+
+  beforeAll(async () => {
+    cluster = await startCluster();
+  });
+  afterAll(() => cluster.stop());
+
+  it('is away in between, then has every object and the same address', async () => {
+    await cluster.apply(
+      '{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, namespace: default}, data: {a: "1"}}',
+    );
+    await cluster.apply('{apiVersion: v1, kind: ServiceAccount, metadata: {name: somebody, namespace: default}}');
+    const somebody = await cluster.tokenKubeconfig('default', 'somebody');
+
+    await cluster.stopApiServer(signal);
+    expect((await cluster.kubectl(['get', '--raw=/readyz', '--request-timeout=2s'])).code).not.toBe(0);
+    await cluster.startApiServer();
+
+    const kept = await cluster.kubectl(['get', 'configmap', 'kept', '-n', 'default', '-o', 'jsonpath={.data.a}']);
+    expect(kept).toMatchObject({ code: 0, stdout: '1' });
+    // Tokens stay valid: the signing key is kept, too.
+    expect((await cluster.kubectl(['get', '--raw=/api'], { as: somebody })).code).toBe(0);
+  });
+});
