@@ -98,11 +98,10 @@ describe.for(['SIGTERM', 'SIGKILL'] as const)('an API server that is stopped wit
   afterAll(() => cluster.stop());
 
   it('is away in between, then has every object and the same address', async () => {
-    await cluster.apply(
-      '{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, namespace: default}, data: {a: "1"}}',
-    );
-    await cluster.apply('{apiVersion: v1, kind: ServiceAccount, metadata: {name: somebody, namespace: default}}');
-    const somebody = await cluster.tokenKubeconfig('default', 'somebody');
+    const metadata = { name: 'kept', namespace: 'default' };
+    await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { a: '1' } }));
+    await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'ServiceAccount', metadata }));
+    const somebody = await cluster.tokenKubeconfig('default', 'kept');
 
     await cluster.stopApiServer(signal);
     expect((await cluster.kubectl(['get', '--raw=/readyz', '--request-timeout=2s'])).code).not.toBe(0);
