@@ -1,1 +1,15 @@
-export {};
+export { startEmbeddedEngine } from './embedded/start-embedded-engine.ts';
+export type { EmbeddedEngine, EmbeddedEngineOptions } from './embedded/start-embedded-engine.ts';
+export { EngineStartError } from './embedded/engine-process.ts';
+export { encodeRow } from './encode-row.ts';
+export { LOG_COLUMNS } from './log-columns.ts';
+export { bodyBytesOf, formatTime, parseTime, toLogEntry } from './log-entry.ts';
+export type { BodyEncoding, LogEntry, LogSummary } from './log-entry.ts';
+export { LIST_LIMIT_MAX, LogFilterError } from './log-filter.ts';
+export type { LogCursor, LogFilter, StatusRange } from './log-filter.ts';
+export { LogStoreError } from './log-store-error.ts';
+export type { LogStoreErrorKind } from './log-store-error.ts';
+export { openLogStore } from './log-store.ts';
+export type { InsertBatch, LogStore, LogStoreOptions } from './log-store.ts';
+export { tailLog, tailSummaries } from './tail-log.ts';
+export type { TailFilter, TailOptions } from './tail-log.ts';

@@ -1,0 +1,82 @@
+-- The log: one row per accepted request (design §5). Macros (@name@) are filled in by src/migrate.ts.
+--
+-- Sort key: a project's latest entries are one range. Every column of the sort and partition key is fixed at acceptance, so a
+-- row that is delivered twice meets its twin in the same partition and ReplacingMergeTree merges the two; until then reads
+-- deduplicate by id (LIMIT 1 BY id, highest version first). Never plain count() or sum() over this table.
+CREATE TABLE IF NOT EXISTS @database@.@log_local@ @on_cluster@
+(
+    id                     UUID,
+    version                UInt8,
+    received_at            DateTime64(6, 'UTC') CODEC(Delta, ZSTD(1)),
+    expires_at             DateTime('UTC') CODEC(Delta, ZSTD(1)),
+
+    namespace              LowCardinality(String),
+    account                LowCardinality(String),
+    account_uid            LowCardinality(String),
+    project                LowCardinality(String),
+    project_uid            LowCardinality(String),
+    endpoint               LowCardinality(String),
+    endpoint_uid           LowCardinality(String),
+    endpoint_generation    UInt64 CODEC(ZSTD(1)),
+    gateway                LowCardinality(String),
+    action                 LowCardinality(String),
+    outcome                LowCardinality(String),
+
+    client_address         String CODEC(ZSTD(1)),
+    key_fingerprint        LowCardinality(String),
+
+    -- Bytes as they were on the wire: String holds any byte, nothing here is re-encoded.
+    method                 LowCardinality(String),
+    target                 String CODEC(ZSTD(1)),
+    path                   String CODEC(ZSTD(1)),
+    query                  String CODEC(ZSTD(1)),
+    http_version           LowCardinality(String),
+    request_headers        Array(Tuple(name String, value String)) CODEC(ZSTD(1)),
+    request_trailers       Array(Tuple(name String, value String)) CODEC(ZSTD(1)),
+    request_body           String CODEC(ZSTD(3)),
+
+    status                 UInt16 CODEC(ZSTD(1)),
+    response_headers       Array(Tuple(name String, value String)) CODEC(ZSTD(1)),
+    response_trailers      Array(Tuple(name String, value String)) CODEC(ZSTD(1)),
+    response_body          String CODEC(ZSTD(3)),
+    response_body_bytes    UInt64 CODEC(ZSTD(1)),
+    response_truncated     Bool,
+
+    upstream_url           String CODEC(ZSTD(1)),
+    upstream_error         String CODEC(ZSTD(1)),
+
+    duration_us            UInt64 CODEC(ZSTD(1)),
+    request_us             UInt64 CODEC(ZSTD(1)),
+    upstream_first_byte_us UInt64 CODEC(ZSTD(1)),
+
+    -- Made by the server. When the row was taken: what a tail follows, since rows arrive late after an outage.
+    inserted_at            DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC') CODEC(Delta, ZSTD(1)),
+    -- A list without bodies tells how much there is to read.
+    body_bytes             UInt64 MATERIALIZED length(request_body) + length(response_body) CODEC(ZSTD(1)),
+    -- For search; of repeated names the map's [] finds the first. The truth is request_headers.
+    request_header_map     Map(LowCardinality(String), String)
+                           MATERIALIZED mapFromArrays(arrayMap(h -> lower(h.1), request_headers), arrayMap(h -> h.2, request_headers))
+                           CODEC(ZSTD(1)),
+    response_header_map    Map(LowCardinality(String), String)
+                           MATERIALIZED mapFromArrays(arrayMap(h -> lower(h.1), response_headers), arrayMap(h -> h.2, response_headers))
+                           CODEC(ZSTD(1)),
+    -- W3C Trace Context: joins an entry to the caller's traces.
+    traceparent            String
+                           MATERIALIZED arrayFirst(h -> lower(h.1) = 'traceparent', request_headers).2
+                           CODEC(ZSTD(1)),
+
+    INDEX id_bloom id TYPE bloom_filter(0.01) GRANULARITY 4,
+    INDEX inserted_at_minmax inserted_at TYPE minmax GRANULARITY 1
+)
+ENGINE = @engine@(@replica_path@version)
+PARTITION BY toDate(received_at)
+ORDER BY (project_uid, received_at, id)
+TTL expires_at DELETE
+SETTINGS
+    -- Exactly once does not rest on the server's defaults (they changed in 25.9, 25.10 and 26.2).
+    non_replicated_deduplication_window = 10000,
+    replicated_deduplication_window = 10000,
+    replicated_deduplication_window_seconds = 604800,
+    -- Acknowledged is on disk.
+    fsync_after_insert = 1,
+    fsync_part_directory = 1;

@@ -1,0 +1,81 @@
+import { Readable } from 'node:stream';
+import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
+import type { ClickHouseSettings } from '@clickhouse/client';
+import { toLogStoreError } from './log-store-error.ts';
+
+export interface ClickHouseAddress {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  readonly database: string;
+}
+
+export interface Statement {
+  readonly sql: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly settings?: ClickHouseSettings;
+  /** Body of an insert; `sql` ends with its FORMAT. */
+  readonly body?: Buffer;
+  /** `false`: outside of the database, to create it. */
+  readonly inDatabase?: boolean;
+}
+
+/** The few calls that the log store makes, all over one HTTP client, embedded engine and server alike. */
+export interface ClickHouse {
+  /** Runs a statement and returns the whole answer. `operation` completes the sentence "could not …". */
+  run(operation: string, statement: Statement): Promise<Buffer>;
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Longer than `max_execution_time` of any statement, so that the server's own word arrives first. */
+const REQUEST_TIMEOUT_MS = 35_000;
+/** A server closes idle connections after 3 s (Cloud, older versions: 10 s); ours must be gone before. */
+const IDLE_SOCKET_TTL_MS = 2_500;
+const OPEN_CONNECTIONS_MAX = 10;
+
+const newClient = (address: ClickHouseAddress, database: string) =>
+  createClient({
+    url: address.url,
+    username: address.username,
+    password: address.password,
+    database,
+    application: 'standin',
+    request_timeout: REQUEST_TIMEOUT_MS,
+    max_open_connections: OPEN_CONNECTIONS_MAX,
+    // A busy event loop fires timers late (clickhouse-js #294): stale sockets are also looked for before each request.
+    keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS, eagerly_destroy_stale_sockets: true },
+    // The answer begins when the statement has ended: an exception is a status, never the tail of a 200.
+    clickhouse_settings: { wait_end_of_query: 1 },
+    // Every failure is thrown, and the client's log lines would quote statements and parameters.
+    log: { level: ClickHouseLogLevel.OFF },
+  });
+
+export const connectClickHouse = (address: ClickHouseAddress): ClickHouse => {
+  const client = newClient(address, address.database);
+  const outside = newClient(address, 'default');
+  return {
+    async run(operation, { sql, params = {}, settings = {}, body, inDatabase = true }) {
+      try {
+        const { stream } = await (inDatabase ? client : outside).exec({
+          query: sql,
+          query_params: { ...params },
+          clickhouse_settings: settings,
+          ...(body && { values: Readable.from([body], { objectMode: false }) }),
+        });
+        const chunks: Buffer[] = [];
+        for await (const chunk of stream) chunks.push(chunk as Buffer);
+        return Buffer.concat(chunks);
+      } catch (error) {
+        throw toLogStoreError(operation, error);
+      }
+    },
+    async ping() {
+      const result = await client.ping();
+      if (!result.success) throw toLogStoreError('reach ClickHouse', result.error);
+    },
+    async close() {
+      await Promise.all([client.close(), outside.close()]);
+    },
+  };
+};

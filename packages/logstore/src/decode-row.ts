@@ -1,0 +1,43 @@
+import type { Action, LogRow, Method, Outcome } from '@standin/contract';
+import type { RowBinaryReader } from './row-binary-reader.ts';
+
+/** The inverse of `encodeRow`. Bodies are views on the reader's buffer. */
+export const decodeRow = (reader: RowBinaryReader): LogRow => ({
+  // An object literal's properties are evaluated in order: the order of LOG_COLUMNS.
+  id: reader.uuid(),
+  version: reader.uint8() as 1 | 2,
+  receivedAtUs: reader.int64(),
+  expiresAtS: reader.uint32(),
+  namespace: reader.text(),
+  account: reader.text(),
+  accountUid: reader.text(),
+  project: reader.text(),
+  projectUid: reader.text(),
+  endpoint: reader.text(),
+  endpointUid: reader.text(),
+  endpointGeneration: reader.int64(),
+  gateway: reader.text(),
+  action: reader.text() as Action,
+  outcome: reader.text() as Outcome,
+  clientAddress: reader.text(),
+  keyFingerprint: reader.text(),
+  method: reader.text() as Method,
+  target: reader.latin1(),
+  path: reader.latin1(),
+  query: reader.latin1(),
+  httpVersion: reader.text(),
+  requestHeaders: reader.pairs(),
+  requestTrailers: reader.pairs(),
+  requestBody: reader.bytes(),
+  status: reader.uint16(),
+  responseHeaders: reader.pairs(),
+  responseTrailers: reader.pairs(),
+  responseBody: reader.bytes(),
+  responseBodyBytes: reader.int64(),
+  responseTruncated: reader.uint8() === 1,
+  upstreamUrl: reader.text(),
+  upstreamError: reader.text(),
+  durationUs: reader.int64(),
+  requestUs: reader.int64(),
+  upstreamFirstByteUs: reader.int64(),
+});

@@ -1,0 +1,15 @@
+/** What the engine's process and the one that starts it share. Loads nothing of the engine. */
+
+/** Sent to the parent over IPC, once. */
+export type EngineMessage = { readonly url: string } | { readonly error: string };
+
+/**
+ * Each running statement blocks a thread of libuv's pool; the rest of it serves files. The pool takes its size from
+ * UV_THREADPOOL_SIZE when it is first used.
+ */
+export const THREADPOOL_SIZE = 16;
+
+/** The engine cannot be started; `message` says why and what to do, in one line. */
+export class EngineStartError extends Error {
+  override readonly name = 'EngineStartError';
+}

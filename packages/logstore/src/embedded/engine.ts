@@ -1,0 +1,111 @@
+import { mkdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { Session, version } from 'chdb';
+import { EngineStartError } from './engine-process.ts';
+import { createGate } from './gate.ts';
+import { engineText } from './statement.ts';
+import type { EngineStatement } from './statement.ts';
+
+/** An exception of the engine: `message` is its own text (`Code: 60. DB::Exception: …`). */
+export class EngineException extends Error {
+  override readonly name = 'EngineException';
+  readonly code: number;
+
+  constructor(code: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+export interface EngineResult {
+  readonly bytes: Uint8Array;
+  readonly rowsRead: number;
+  readonly bytesRead: number;
+  /** Seconds. */
+  readonly elapsed: number;
+}
+
+export interface Engine {
+  readonly version: string;
+  /** Where bodies of inserts wait for the engine to read them. Emptied at start. */
+  readonly temporaryDirectory: string;
+  /** `format` is that of a query that names none. Rejects with an `EngineException`. */
+  run(lane: Lane, statement: EngineStatement, format: string): Promise<EngineResult>;
+  close(): void;
+}
+
+/** Inserts and everything else queue apart, so that slow reads never hold up delivery. */
+export type Lane = 'insert' | 'other';
+
+/** Together with room for the front's own files: less than THREADPOOL_SIZE. */
+const INSERTS_RUNNING_MAX = 4;
+const OTHERS_RUNNING_MAX = 8;
+const WAITING_MAX = 200;
+
+const CANNOT_OPEN_FILE = 76;
+
+const toException = (error: unknown): EngineException => {
+  const message = error instanceof Error ? error.message : String(error);
+  const code = /Code: (\d+)/.exec(message)?.[1];
+  return code === undefined
+    ? new EngineException(1001, `Code: 1001. DB::Exception: ${message} (STD_EXCEPTION)`, { cause: error })
+    : new EngineException(Number(code), message, { cause: error });
+};
+
+const openSession = (directory: string): Session => {
+  try {
+    return new Session(directory);
+  } catch (error) {
+    const { code, message } = toException(error);
+    if (code !== CANNOT_OPEN_FILE)
+      throw new EngineStartError(`the ClickHouse engine cannot open ${directory}: ${message}`);
+    throw new EngineStartError(
+      `the ClickHouse data in ${directory} is in use by another process: stop that one, or choose another data folder`,
+    );
+  }
+};
+
+/** Opens ClickHouse over a folder. One process at a time can: the engine locks it. */
+export const openEngine = async (dataDir: string): Promise<Engine> => {
+  const root = path.resolve(dataDir);
+  if (/[*?{}[\]]/.test(root)) {
+    throw new EngineStartError(`the data folder's path must not contain any of * ? { } [ ], which ${root} does`);
+  }
+  const directory = path.join(root, 'engine');
+  const temporaryDirectory = path.join(root, 'tmp');
+  await mkdir(directory, { recursive: true });
+  // Holds the lock, and keeps the engine running between statements.
+  const keeper = openSession(directory);
+  await rm(temporaryDirectory, { recursive: true, force: true });
+  await mkdir(temporaryDirectory);
+
+  const lanes = {
+    insert: createGate(INSERTS_RUNNING_MAX, WAITING_MAX),
+    other: createGate(OTHERS_RUNNING_MAX, WAITING_MAX),
+  };
+
+  const runNow = async (text: string, format: string): Promise<EngineResult> => {
+    // A connection takes 0.3 ms, and nothing that one statement sets is seen by another.
+    const session = new Session(directory);
+    try {
+      const result = await session.queryAsync(text, { format });
+      return {
+        bytes: result.bytes(),
+        rowsRead: result.rowsRead,
+        bytesRead: result.bytesRead,
+        elapsed: result.elapsed,
+      };
+    } catch (error) {
+      throw toException(error);
+    } finally {
+      session.close();
+    }
+  };
+
+  return {
+    version: version().libchdb.replaceAll('"', ''),
+    temporaryDirectory,
+    run: (lane, statement, format) => lanes[lane].run(() => runNow(engineText(statement), format)),
+    close: () => keeper.close(),
+  };
+};

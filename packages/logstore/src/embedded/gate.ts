@@ -1,0 +1,41 @@
+/** Lets at most `runningMax` tasks run at once and `waitingMax` wait, in order of arrival. */
+export interface Gate {
+  /** Runs the task when there is a place, or rejects with a `GateFullError`. */
+  run<T>(task: () => Promise<T>): Promise<T>;
+}
+
+export class GateFullError extends Error {
+  override readonly name = 'GateFullError';
+}
+
+export const createGate = (runningMax: number, waitingMax: number): Gate => {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+
+  const enter = (): Promise<void> | undefined => {
+    if (running < runningMax) {
+      running++;
+      return undefined;
+    }
+    if (waiting.length >= waitingMax) throw new GateFullError(`${running} tasks run and ${waiting.length} wait`);
+    return new Promise((resolve) => waiting.push(resolve));
+  };
+
+  const leave = (): void => {
+    const next = waiting.shift();
+    // The place passes on to the next one.
+    if (next) next();
+    else running--;
+  };
+
+  return {
+    async run(task) {
+      await enter();
+      try {
+        return await task();
+      } finally {
+        leave();
+      }
+    },
+  };
+};

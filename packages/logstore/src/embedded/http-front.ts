@@ -1,0 +1,213 @@
+import { isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import path from 'node:path';
+import { Transform } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, gzipSync } from 'node:zlib';
+import { EngineException } from './engine.ts';
+import type { Engine, EngineResult } from './engine.ts';
+import { exceptionStatus } from './exception-status.ts';
+import { GateFullError } from './gate.ts';
+import { expectsData, formatOf, insertFromFile, StatementError } from './statement.ts';
+import type { EngineStatement } from './statement.ts';
+
+/**
+ * The subset of ClickHouse's HTTP interface (https://clickhouse.com/docs/interfaces/http) that `@clickhouse/client` and curl
+ * use: `/ping`; `POST /` with the query in the body or in `?query=`, then with an insert's data in the body; `param_…`, settings
+ * and `database` in the URL; gzip both ways; exceptions with their code, text and status. Not: sessions, multipart parameters,
+ * users (whoever reaches the loopback interface may ask anything), progress headers.
+ */
+
+/** Bodies of inserts; a delivered batch is at most some 20 MiB. */
+const INSERT_BYTES_MAX = 256 * 1024 * 1024;
+/** Queries, with the data of an insert that carries it in its text. */
+const QUERY_BYTES_MAX = 16 * 1024 * 1024;
+/** ClickHouse's `http_max_uri_size`. */
+const HEAD_BYTES_MAX = 1024 * 1024;
+/** ClickHouse's `keep_alive_timeout` in 26.7. */
+const KEEP_ALIVE_MS = 30_000;
+
+/** Parameters of the URL that are no settings of the engine. */
+const NO_SETTINGS: ReadonlySet<string> = new Set(
+  'query database query_id user password quota_key role default_format wait_end_of_query buffer_size stacktrace close_session session_timeout session_check compress decompress client_protocol_version'.split(
+    ' ',
+  ),
+);
+
+const exception = (code: number, name: string, message: string): EngineException =>
+  new EngineException(code, `Code: ${code}. DB::Exception: ${message} (${name})`);
+
+/**
+ * Whoever asks is a program of this machine. A page in a browser may not: it marks its requests with Origin or Sec-Fetch-Site, and a
+ * rebound name stands in Host.
+ */
+const isForeign = ({ headers }: IncomingMessage): boolean => {
+  const host = (headers.host ?? '').replace(/:\d+$/, '');
+  return (
+    headers.origin !== undefined ||
+    headers['sec-fetch-site'] !== undefined ||
+    !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host)
+  );
+};
+
+const limitBytes = (max: number): Transform => {
+  let total = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, callback) {
+      total += chunk.length;
+      if (total > max) callback(exception(257, 'QUERY_IS_TOO_LARGE', `the body is larger than ${max} bytes`));
+      else callback(null, chunk);
+    },
+  });
+};
+
+const bodyOf = (request: IncomingMessage): Readable =>
+  request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request;
+
+const readQuery = async (request: IncomingMessage): Promise<string> => {
+  const limiter = limitBytes(QUERY_BYTES_MAX);
+  const [bytes] = await Promise.all([buffer(limiter), pipeline(bodyOf(request), limiter)]);
+  if (!isUtf8(bytes)) {
+    throw exception(
+      36,
+      'BAD_ARGUMENTS',
+      "the query is not valid UTF-8: send an insert's binary data as the body, and the query as ?query=",
+    );
+  }
+  return bytes.toString('utf8');
+};
+
+const statementOf = (request: IncomingMessage, search: URLSearchParams, query: string): EngineStatement => {
+  if (search.has('session_id')) {
+    throw exception(48, 'NOT_IMPLEMENTED', 'sessions are not supported by the embedded engine');
+  }
+  const header = request.headers['x-clickhouse-database'];
+  const pairs = [...search];
+  return {
+    query,
+    database: search.get('database') ?? (typeof header === 'string' ? header : undefined),
+    settings: pairs.filter(([name]) => !NO_SETTINGS.has(name) && !name.startsWith('param_')),
+    params: pairs
+      .filter(([name]) => name.startsWith('param_'))
+      .map(([name, value]) => [name.slice('param_'.length), value]),
+    readOnly: request.method === 'GET',
+  };
+};
+
+/** Inserts whose data follows in the body: by way of a file, which the engine reads. */
+const insert = async (
+  engine: Engine,
+  request: IncomingMessage,
+  search: URLSearchParams,
+  query: string,
+): Promise<EngineResult> => {
+  const file = path.join(engine.temporaryDirectory, `${randomUUID()}.insert`);
+  try {
+    await pipeline(bodyOf(request), limitBytes(INSERT_BYTES_MAX), createWriteStream(file));
+    return await engine.run('insert', statementOf(request, search, insertFromFile(query, file)), 'TabSeparated');
+  } finally {
+    await rm(file, { force: true });
+  }
+};
+
+const answerResult = (
+  response: ServerResponse,
+  result: EngineResult,
+  { format, gzip }: { readonly format: string; readonly gzip: boolean },
+): void => {
+  const summary = {
+    read_rows: String(result.rowsRead),
+    read_bytes: String(result.bytesRead),
+    elapsed_ns: String(Math.round(result.elapsed * 1e9)),
+  };
+  response.setHeader('X-ClickHouse-Summary', JSON.stringify(summary));
+  response.setHeader('X-ClickHouse-Format', format);
+  response.setHeader(
+    'Content-Type',
+    /^JSON/.test(format) ? 'application/json; charset=UTF-8' : 'application/octet-stream',
+  );
+  if (gzip) response.setHeader('Content-Encoding', 'gzip');
+  response.end(gzip ? gzipSync(result.bytes) : result.bytes);
+};
+
+const asException = (error: unknown): EngineException => {
+  if (error instanceof EngineException) return error;
+  if (error instanceof GateFullError)
+    return exception(202, 'TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${error.message}`);
+  if (error instanceof StatementError) return exception(115, 'UNKNOWN_SETTING', error.message);
+  return exception(1001, 'STD_EXCEPTION', error instanceof Error ? error.message : String(error));
+};
+
+const answerException = (request: IncomingMessage, response: ServerResponse, version: string, error: unknown): void => {
+  const { code, message } = asException(error);
+  // What is left of the body was not read, so the connection cannot be used again.
+  if (!request.complete) response.setHeader('Connection', 'close');
+  response.setHeader('X-ClickHouse-Exception-Code', code);
+  response.setHeader('Content-Type', 'text/plain; charset=UTF-8');
+  response.statusCode = exceptionStatus(code);
+  response.end(`${message} (version ${version} (embedded))\n`);
+};
+
+const answerQuery = async (
+  engine: Engine,
+  request: IncomingMessage,
+  response: ServerResponse,
+  search: URLSearchParams,
+) => {
+  const inUrl = search.get('query') ?? '';
+  if (expectsData(inUrl) && request.method === 'POST') {
+    answerResult(response, await insert(engine, request, search, inUrl), { format: 'TabSeparated', gzip: false });
+    return;
+  }
+  if (request.headers['content-type']?.startsWith('multipart/') === true) {
+    throw exception(48, 'NOT_IMPLEMENTED', 'multipart parameters are not supported by the embedded engine');
+  }
+  const inBody = request.method === 'POST' ? await readQuery(request) : '';
+  const query = inUrl === '' ? inBody : `${inUrl}\n${inBody}`;
+  if (query.trim() === '') throw exception(62, 'SYNTAX_ERROR', 'Empty query');
+  const defaultFormat = search.get('default_format') ?? 'TabSeparated';
+  const result = await engine.run('other', statementOf(request, search, query), defaultFormat);
+  const gzip =
+    search.get('enable_http_compression') === '1' && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
+  answerResult(response, result, { format: formatOf(query) ?? defaultFormat, gzip });
+};
+
+const answer = async (engine: Engine, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
+  if (isForeign(request)) {
+    response
+      .writeHead(403)
+      .end('The embedded engine answers programs on this machine only, under a loopback address.\n');
+    return;
+  }
+  if (pathname === '/ping' || (pathname === '/' && request.method === 'GET' && !searchParams.has('query'))) {
+    response.end('Ok.\n');
+    return;
+  }
+  if (pathname !== '/' || (request.method !== 'POST' && request.method !== 'GET')) {
+    response.writeHead(404).end('There is no such path: ask with POST /, or GET /?query=.\n');
+    return;
+  }
+  response.setHeader('X-ClickHouse-Query-Id', searchParams.get('query_id') ?? randomUUID());
+  response.setHeader('X-ClickHouse-Timezone', 'UTC');
+  response.setHeader('X-ClickHouse-Server-Display-Name', 'standin-embedded');
+  try {
+    await answerQuery(engine, request, response, searchParams);
+  } catch (error) {
+    answerException(request, response, engine.version, error);
+  }
+};
+
+/** The server, not listening yet. */
+export const createHttpFront = (engine: Engine): Server =>
+  createServer({ maxHeaderSize: HEAD_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+    // A client that went away is no reason to stop.
+    response.on('error', () => response.destroy());
+    answer(engine, request, response).catch(() => response.destroy());
+  });

@@ -1,0 +1,126 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Logger } from 'pino';
+import { EngineStartError, THREADPOOL_SIZE } from './engine-process.ts';
+import type { EngineMessage } from './engine-process.ts';
+
+export interface EmbeddedEngineOptions {
+  /** Created if missing; one engine at a time can use it. */
+  readonly dataDir: string;
+  /** 0, the default, takes any free one. */
+  readonly port?: number | undefined;
+  readonly logger?: Logger | undefined;
+}
+
+export interface EmbeddedEngine {
+  /** For `openLogStore`; any username and password will do. */
+  readonly url: string;
+  /** Of the process that runs now: it changes when the engine crashed and was started again. */
+  readonly pid: number | undefined;
+  /** Finishes what runs, then ends the process. */
+  stop(): Promise<void>;
+}
+
+const main = fileURLToPath(new URL('./main.ts', import.meta.url));
+
+/** A cold start over a large folder; usually below 0.5 s. */
+const START_MS_MAX = 60_000;
+const STOP_MS_MAX = 10_000;
+const RESTART_DELAY_MS = 500;
+const RESTART_DELAY_MS_MAX = 30_000;
+
+const logLines = (stream: Readable | null, logger: Logger | undefined): void => {
+  if (!stream) return;
+  createInterface({ input: stream }).on('line', (line) => logger?.warn({ line }, 'clickhouse engine'));
+};
+
+const exited = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
+
+/** Starts the process and waits for its word. */
+const launch = async (
+  dataDir: string,
+  port: number,
+  logger: Logger | undefined,
+): Promise<{ child: ChildProcess; url: string }> => {
+  const child = fork(main, ['--data', dataDir, '--port', String(port)], {
+    // Not those of the parent: a test runner's loaders or --inspect are not the engine's.
+    execArgv: [],
+    env: { ...process.env, UV_THREADPOOL_SIZE: String(THREADPOOL_SIZE) },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  logLines(child.stdout, logger);
+  logLines(child.stderr, logger);
+  const signal = AbortSignal.timeout(START_MS_MAX);
+  const message = await Promise.race([
+    once(child, 'message', { signal }).then(([first]) => first as EngineMessage),
+    once(child, 'exit').then(([code, killer]): EngineMessage => ({
+      error: `the ClickHouse engine ended at its start (${String(killer ?? code)})`,
+    })),
+  ]).catch((): EngineMessage => ({ error: `the ClickHouse engine was not ready within ${START_MS_MAX / 1000} s` }));
+  if ('url' in message) return { child, url: message.url };
+  child.kill('SIGKILL');
+  throw new EngineStartError(message.error);
+};
+
+const terminate = async (child: ChildProcess): Promise<void> => {
+  if (exited(child)) return;
+  const exit = once(child, 'exit');
+  child.kill('SIGTERM');
+  const inTime = await Promise.race([exit.then(() => true), delay(STOP_MS_MAX, false, { ref: false })]);
+  if (inTime) return;
+  child.kill('SIGKILL');
+  await exit;
+};
+
+/**
+ * Runs ClickHouse over a folder, in a process of its own behind its HTTP interface on the loopback address. The process ends with
+ * this one. If it crashes it is started again on the same port, so to clients that is a short outage. Rejects with an
+ * `EngineStartError` when the folder or the port is in use.
+ */
+export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promise<EmbeddedEngine> => {
+  const { dataDir, logger } = options;
+  const stopping = new AbortController();
+  const first = await launch(dataDir, options.port ?? 0, logger);
+  const { url } = first;
+  const port = Number(new URL(url).port);
+  let { child } = first;
+  const isStopping = (): boolean => stopping.signal.aborted;
+
+  const keepRunning = async (): Promise<void> => {
+    let restartDelayMs = RESTART_DELAY_MS;
+    for (;;) {
+      if (!exited(child)) await once(child, 'exit');
+      if (isStopping()) return;
+      logger?.error({ code: child.exitCode, signal: child.signalCode }, 'clickhouse engine ended; starting it again');
+      await delay(restartDelayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (isStopping()) return;
+      try {
+        ({ child } = await launch(dataDir, port, logger));
+        restartDelayMs = RESTART_DELAY_MS;
+      } catch (error) {
+        logger?.error({ err: error }, 'clickhouse engine cannot be started');
+        restartDelayMs = Math.min(restartDelayMs * 2, RESTART_DELAY_MS_MAX);
+      }
+    }
+  };
+  const running = keepRunning();
+
+  return {
+    url,
+    get pid() {
+      return exited(child) ? undefined : child.pid;
+    },
+    async stop() {
+      stopping.abort();
+      await terminate(child);
+      await running;
+      // A restart was under way.
+      await terminate(child);
+    },
+  };
+};

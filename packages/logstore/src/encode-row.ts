@@ -1,0 +1,94 @@
+import type { LogRow } from '@standin/contract';
+import {
+  bytesSize,
+  latin1Size,
+  pairsSize,
+  putBytes,
+  putLatin1,
+  putPairs,
+  putText,
+  putUint16,
+  putUint32,
+  putUint64,
+  putUuid,
+  textSize,
+  UUID_SIZE,
+} from './row-binary.ts';
+
+/** id, version, received_at, expires_at, status, response_truncated, and five UInt64. */
+const FIXED_SIZE = UUID_SIZE + 1 + 8 + 4 + 2 + 1 + 5 * 8;
+
+const rowSize = (row: LogRow): number =>
+  FIXED_SIZE +
+  textSize(row.namespace) +
+  textSize(row.account) +
+  textSize(row.accountUid) +
+  textSize(row.project) +
+  textSize(row.projectUid) +
+  textSize(row.endpoint) +
+  textSize(row.endpointUid) +
+  textSize(row.gateway) +
+  textSize(row.action) +
+  textSize(row.outcome) +
+  textSize(row.clientAddress) +
+  textSize(row.keyFingerprint) +
+  textSize(row.method) +
+  latin1Size(row.target) +
+  latin1Size(row.path) +
+  latin1Size(row.query) +
+  textSize(row.httpVersion) +
+  pairsSize(row.requestHeaders) +
+  pairsSize(row.requestTrailers) +
+  bytesSize(row.requestBody) +
+  pairsSize(row.responseHeaders) +
+  pairsSize(row.responseTrailers) +
+  bytesSize(row.responseBody) +
+  textSize(row.upstreamUrl) +
+  textSize(row.upstreamError);
+
+/**
+ * One row as RowBinary, columns in the order of `LOG_COLUMNS`. Rows concatenate: that is the body of an insert.
+ *
+ * On the gateway's hot path, hence one allocation and no intermediate objects. Pure, and the same bytes for the same row at
+ * every call: a retried batch must be byte for byte the first one.
+ */
+export const encodeRow = (row: LogRow): Buffer => {
+  const buffer = Buffer.allocUnsafe(rowSize(row));
+  let at = putUuid(buffer, row.id, 0);
+  buffer[at++] = row.version;
+  at = putUint64(buffer, row.receivedAtUs, at);
+  at = putUint32(buffer, row.expiresAtS, at);
+  at = putText(buffer, row.namespace, at);
+  at = putText(buffer, row.account, at);
+  at = putText(buffer, row.accountUid, at);
+  at = putText(buffer, row.project, at);
+  at = putText(buffer, row.projectUid, at);
+  at = putText(buffer, row.endpoint, at);
+  at = putText(buffer, row.endpointUid, at);
+  at = putUint64(buffer, row.endpointGeneration, at);
+  at = putText(buffer, row.gateway, at);
+  at = putText(buffer, row.action, at);
+  at = putText(buffer, row.outcome, at);
+  at = putText(buffer, row.clientAddress, at);
+  at = putText(buffer, row.keyFingerprint, at);
+  at = putText(buffer, row.method, at);
+  at = putLatin1(buffer, row.target, at);
+  at = putLatin1(buffer, row.path, at);
+  at = putLatin1(buffer, row.query, at);
+  at = putText(buffer, row.httpVersion, at);
+  at = putPairs(buffer, row.requestHeaders, at);
+  at = putPairs(buffer, row.requestTrailers, at);
+  at = putBytes(buffer, row.requestBody, at);
+  at = putUint16(buffer, row.status, at);
+  at = putPairs(buffer, row.responseHeaders, at);
+  at = putPairs(buffer, row.responseTrailers, at);
+  at = putBytes(buffer, row.responseBody, at);
+  at = putUint64(buffer, row.responseBodyBytes, at);
+  buffer[at++] = row.responseTruncated ? 1 : 0;
+  at = putText(buffer, row.upstreamUrl, at);
+  at = putText(buffer, row.upstreamError, at);
+  at = putUint64(buffer, row.durationUs, at);
+  at = putUint64(buffer, row.requestUs, at);
+  putUint64(buffer, row.upstreamFirstByteUs, at);
+  return buffer;
+};

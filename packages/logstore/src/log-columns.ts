@@ -1,0 +1,43 @@
+/**
+ * The columns of the table `log` that a row carries, in the order in which `encodeRow` writes them. `migrations/` gives their
+ * types; the integration test holds the two together. Append only: a segment written by an older gateway must stay readable.
+ */
+export const LOG_COLUMNS = [
+  'id',
+  'version',
+  'received_at',
+  'expires_at',
+  'namespace',
+  'account',
+  'account_uid',
+  'project',
+  'project_uid',
+  'endpoint',
+  'endpoint_uid',
+  'endpoint_generation',
+  'gateway',
+  'action',
+  'outcome',
+  'client_address',
+  'key_fingerprint',
+  'method',
+  'target',
+  'path',
+  'query',
+  'http_version',
+  'request_headers',
+  'request_trailers',
+  'request_body',
+  'status',
+  'response_headers',
+  'response_trailers',
+  'response_body',
+  'response_body_bytes',
+  'response_truncated',
+  'upstream_url',
+  'upstream_error',
+  'duration_us',
+  'request_us',
+  'upstream_first_byte_us',
+] as const;
+export type LogColumn = (typeof LOG_COLUMNS)[number];

@@ -1,0 +1,157 @@
+import type { Action, HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
+
+/**
+ * A log entry as people and programs see it: one line of `standin logs -o json`. Fields are only ever added.
+ *
+ * What was bytes on the wire is shown without loss: a body as UTF-8 text if it is valid UTF-8, else as base64; in `target`,
+ * `path`, `query`, header names and values each character is one byte (latin1), so `é` may be one byte E9, and what a client
+ * sent as UTF-8 `C3 A9` reads `Ã©`.
+ */
+export interface LogEntry {
+  readonly id: string;
+  /** RFC 3339 in UTC with microseconds: when the request's head had arrived. */
+  readonly receivedAt: string;
+  readonly namespace: string;
+  readonly project: string;
+  readonly endpoint: string;
+  readonly method: Method;
+  readonly path: string;
+  readonly query: string;
+  /** 0 when no answer was recorded. */
+  readonly status: number;
+  readonly durationMs: number;
+  readonly request: {
+    readonly target: string;
+    readonly httpVersion: string;
+    readonly headers: readonly HeaderPair[];
+    readonly trailers: readonly HeaderPair[];
+    readonly body: string;
+    readonly bodyEncoding: BodyEncoding;
+  };
+  readonly response: {
+    readonly status: number;
+    readonly headers: readonly HeaderPair[];
+    readonly body: string;
+    readonly bodyEncoding: BodyEncoding;
+    /** Only a part of the body was stored: `bodyBytes` is its true size. */
+    readonly truncated: boolean;
+    readonly trailers: readonly HeaderPair[];
+    readonly bodyBytes: number;
+  };
+  readonly outcome: Outcome;
+  readonly action: Action;
+  readonly account: string;
+  readonly projectUid: string;
+  readonly endpointUid: string;
+  readonly endpointGeneration: number;
+  readonly gateway: string;
+  readonly keyFingerprint: string;
+  readonly clientAddress: string;
+  readonly upstreamUrl: string;
+  readonly upstreamError: string;
+  /** Head's arrival to the whole request received. */
+  readonly requestMs: number;
+  /** Dialling the upstream to the first byte of its answer; 0 if there was none. */
+  readonly upstreamFirstByteMs: number;
+  /** RFC 3339: from then on the entry is gone. */
+  readonly expiresAt: string;
+}
+
+export type BodyEncoding = 'utf8' | 'base64';
+
+/** What a list shows of an entry; cheap to read, for it needs no headers and bodies. */
+export interface LogSummary {
+  readonly id: string;
+  readonly receivedAt: string;
+  readonly namespace: string;
+  readonly project: string;
+  readonly endpoint: string;
+  readonly method: Method;
+  readonly path: string;
+  readonly query: string;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly outcome: Outcome;
+  readonly projectUid: string;
+  /** Stored bytes of both bodies. */
+  readonly bodyBytes: number;
+  /** When ClickHouse took the row, by its own clock, in milliseconds since the epoch. */
+  readonly insertedAtMs: number;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+const decodeBody = (bytes: Uint8Array): { body: string; bodyEncoding: BodyEncoding } => {
+  try {
+    return { body: utf8.decode(bytes), bodyEncoding: 'utf8' };
+  } catch {
+    return {
+      body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64'),
+      bodyEncoding: 'base64',
+    };
+  }
+};
+
+/** The bytes of a body as they were on the wire. */
+export const bodyBytesOf = (part: { readonly body: string; readonly bodyEncoding: BodyEncoding }): Buffer =>
+  Buffer.from(part.body, part.bodyEncoding);
+
+/** Microseconds since the epoch as RFC 3339 with microseconds. */
+export const formatTime = (us: number): string => {
+  const milliseconds = Math.floor(us / 1000);
+  const micros = String(us - milliseconds * 1000).padStart(3, '0');
+  return `${new Date(milliseconds).toISOString().slice(0, -1)}${micros}Z`;
+};
+
+const isoTime = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?(Z|[+-]\d\d:\d\d)$/;
+
+/** The inverse of `formatTime`; takes any RFC 3339 time and keeps its microseconds. `undefined` if it is none. */
+export const parseTime = (text: string): number | undefined => {
+  const match = isoTime.exec(text);
+  if (!match) return undefined;
+  const [, seconds = '', fraction = '', zone = ''] = match;
+  const milliseconds = Date.parse(seconds + zone);
+  return Number.isNaN(milliseconds) ? undefined : milliseconds * 1000 + Number(fraction.padEnd(6, '0'));
+};
+
+export const toLogEntry = (row: LogRow): LogEntry => ({
+  id: row.id,
+  receivedAt: formatTime(row.receivedAtUs),
+  namespace: row.namespace,
+  project: row.project,
+  endpoint: row.endpoint,
+  method: row.method,
+  path: row.path,
+  query: row.query,
+  status: row.status,
+  durationMs: row.durationUs / 1000,
+  request: {
+    target: row.target,
+    httpVersion: row.httpVersion,
+    headers: row.requestHeaders,
+    trailers: row.requestTrailers,
+    ...decodeBody(row.requestBody),
+  },
+  response: {
+    status: row.status,
+    headers: row.responseHeaders,
+    ...decodeBody(row.responseBody),
+    truncated: row.responseTruncated,
+    trailers: row.responseTrailers,
+    bodyBytes: row.responseBodyBytes,
+  },
+  outcome: row.outcome,
+  action: row.action,
+  account: row.account,
+  projectUid: row.projectUid,
+  endpointUid: row.endpointUid,
+  endpointGeneration: row.endpointGeneration,
+  gateway: row.gateway,
+  keyFingerprint: row.keyFingerprint,
+  clientAddress: row.clientAddress,
+  upstreamUrl: row.upstreamUrl,
+  upstreamError: row.upstreamError,
+  requestMs: row.requestUs / 1000,
+  upstreamFirstByteMs: row.upstreamFirstByteUs / 1000,
+  expiresAt: new Date(row.expiresAtS * 1000).toISOString(),
+});

@@ -1,0 +1,76 @@
+import { ClickHouseError } from '@clickhouse/client';
+
+/**
+ * `retryable`: the same bytes may be taken later; nothing is wrong with them. `permanent`: the server read them and will never
+ * take them, so a batch is to be bisected and its bad row put into quarantine.
+ *
+ * Only codes that blame the data are permanent. A missing table, a wrong password or a code that nobody foresaw is retryable:
+ * a mistake in the server's set-up must not send good rows into quarantine.
+ */
+export type LogStoreErrorKind = 'retryable' | 'permanent';
+
+/** A refused or failed call to ClickHouse. `cause` has the client's error; its text may quote captured data: keep it off logs. */
+export class LogStoreError extends Error {
+  override readonly name = 'LogStoreError';
+  readonly kind: LogStoreErrorKind;
+  /** ClickHouse's error code (`60`), or the system's (`ECONNREFUSED`, `ETIMEDOUT`). */
+  readonly code: string;
+
+  constructor(message: string, fields: { kind: LogStoreErrorKind; code: string; cause: unknown }) {
+    super(message, { cause: fields.cause });
+    this.kind = fields.kind;
+    this.code = fields.code;
+  }
+}
+
+/** Codes with which ClickHouse refuses the data itself (src/Common/ErrorCodes.cpp). */
+const DATA_ERRORS: ReadonlySet<string> = new Set([
+  '6', // CANNOT_PARSE_TEXT
+  '25', // CANNOT_PARSE_ESCAPE_SEQUENCE
+  '26', // CANNOT_PARSE_QUOTED_STRING
+  '27', // CANNOT_PARSE_INPUT_ASSERTION_FAILED
+  '32', // ATTEMPT_TO_READ_AFTER_EOF
+  '33', // CANNOT_READ_ALL_DATA
+  '38', // CANNOT_PARSE_DATE
+  '41', // CANNOT_PARSE_DATETIME
+  '53', // TYPE_MISMATCH
+  '69', // ARGUMENT_OUT_OF_BOUND
+  '70', // CANNOT_CONVERT_TYPE
+  '72', // CANNOT_PARSE_NUMBER
+  '117', // INCORRECT_DATA
+  '128', // TOO_LARGE_ARRAY_SIZE
+  '131', // TOO_LARGE_STRING_SIZE
+  '190', // SIZES_OF_ARRAYS_DONT_MATCH
+  '321', // VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE
+  '349', // CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
+  '376', // CANNOT_PARSE_UUID
+  '467', // CANNOT_PARSE_BOOL
+  '469', // VIOLATED_CONSTRAINT
+]);
+
+const TOO_MANY_PARTS = '252';
+
+const kindOf = (code: string, message: string): LogStoreErrorKind => {
+  if (DATA_ERRORS.has(code)) return 'permanent';
+  // One code for two things: too many parts heals when merges catch up, too many partitions for one insert never does.
+  if (code === TOO_MANY_PARTS && /too many partitions/i.test(message)) return 'permanent';
+  return 'retryable';
+};
+
+/** Long enough for what ClickHouse says first, short enough to keep most of a quoted row out. */
+const MESSAGE_LENGTH_MAX = 300;
+
+/** Any error of @clickhouse/client as a `LogStoreError`. */
+export const toLogStoreError = (operation: string, cause: unknown): LogStoreError => {
+  if (cause instanceof LogStoreError) return cause;
+  const text = cause instanceof Error ? cause.message : String(cause);
+  const firstLine = (text.split('\n', 1)[0] ?? '').slice(0, MESSAGE_LENGTH_MAX);
+  if (cause instanceof ClickHouseError) {
+    const name = cause.type === undefined ? '' : ` ${cause.type}`;
+    const fields = { kind: kindOf(cause.code, text), code: cause.code, cause };
+    return new LogStoreError(`ClickHouse refused to ${operation}: code ${cause.code}${name}: ${firstLine}`, fields);
+  }
+  const system = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
+  const code = system ?? (/timeout/i.test(text) ? 'ETIMEDOUT' : 'EUNKNOWN');
+  return new LogStoreError(`Could not ${operation}: ${firstLine}`, { kind: 'retryable', code, cause });
+};

@@ -1,0 +1,86 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+/** A numbered file of `migrations/`, ready to run: applied in order, each statement idempotent, never edited once released. */
+export interface Migration {
+  readonly number: number;
+  /** `001_log` */
+  readonly name: string;
+  readonly statements: readonly string[];
+}
+
+export interface MigrationTarget {
+  readonly database: string;
+  /** Name of a ClickHouse cluster: tables are replicated and created `ON CLUSTER`, with a Distributed table in front. */
+  readonly cluster?: string | undefined;
+}
+
+const directory = new URL('../migrations/', import.meta.url);
+const fileName = /^(\d{3})_([a-z_]+)(\.cluster)?\.sql$/;
+
+/** Names are put into SQL, so they are held to what needs no quoting. */
+const identifier = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
+
+const assertIdentifier = (what: string, name: string): void => {
+  if (!identifier.test(name)) throw new Error(`${what} ${JSON.stringify(name)} must match ${identifier.source}`);
+};
+
+export const macrosOf = ({ database, cluster }: MigrationTarget): Readonly<Record<string, string>> => {
+  assertIdentifier('the database', database);
+  if (cluster === undefined) {
+    return {
+      database,
+      database_name: database,
+      cluster: '',
+      on_cluster: '',
+      engine: 'ReplacingMergeTree',
+      replica_path: '',
+      replica_everywhere_path: '',
+      log_local: 'log',
+    };
+  }
+  assertIdentifier('the cluster', cluster);
+  const root = `/clickhouse/tables/${database}`;
+  return {
+    database,
+    database_name: database,
+    cluster,
+    on_cluster: `ON CLUSTER ${cluster}`,
+    engine: 'ReplicatedReplacingMergeTree',
+    // {shard} and {replica} are macros of the server's own configuration.
+    replica_path: `'${root}/{table}/{shard}', '{replica}', `,
+    // One copy for the whole cluster.
+    replica_everywhere_path: `'${root}/{table}', '{shard}-{replica}', `,
+    log_local: 'log_local',
+  };
+};
+
+/** Fills in `@name@`; an unknown macro is an error. */
+export const expandMacros = (sql: string, macros: Readonly<Record<string, string>>): string =>
+  sql.replace(/@([a-z_]+)@/g, (whole, name: string) => {
+    const value = macros[name];
+    if (value === undefined) throw new Error(`unknown macro ${whole} in a migration`);
+    return value;
+  });
+
+const withoutComments = (sql: string): string => sql.replace(/^\s*--.*$/gm, '');
+
+const splitStatements = (sql: string): string[] =>
+  sql
+    .split(/;\s*$/m)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '');
+
+export const loadMigrations = async (target: MigrationTarget): Promise<Migration[]> => {
+  const macros = macrosOf(target);
+  const migrations: Migration[] = [];
+  for (const file of (await readdir(directory)).sort()) {
+    const match = fileName.exec(file);
+    if (!match) throw new Error(`${file} in migrations/ is not named NNN_name.sql or NNN_name.cluster.sql`);
+    const [, number = '', name = '', clusterOnly] = match;
+    if (clusterOnly !== undefined && target.cluster === undefined) continue;
+    const sql = await readFile(new URL(file, directory), 'utf8');
+    const statements = splitStatements(expandMacros(withoutComments(sql), macros));
+    migrations.push({ number: Number(number), name: `${number}_${name}`, statements });
+  }
+  return migrations;
+};

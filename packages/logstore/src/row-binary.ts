@@ -1,0 +1,126 @@
+import type { HeaderPair } from '@standin/contract';
+
+/**
+ * ClickHouse's RowBinary, as far as the log needs it: integers little-endian, strings with a LEB128 length, arrays with a LEB128
+ * count, a UUID as two little-endian UInt64, DateTime64 as Int64, DateTime as UInt32.
+ * https://clickhouse.com/docs/interfaces/formats/RowBinary
+ *
+ * `…Size` says how many bytes `put…` writes; `put…` returns the offset behind what it wrote. Short strings are copied by a loop:
+ * below about 40 characters that beats the call into the runtime.
+ */
+const SHORT_STRING_LENGTH = 40;
+
+export const varintSize = (value: number): number => {
+  let size = 1;
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) size++;
+  return size;
+};
+
+export const putVarint = (buffer: Buffer, value: number, offset: number): number => {
+  let rest = value;
+  let at = offset;
+  while (rest >= 0x80) {
+    buffer[at++] = (rest % 0x80) | 0x80;
+    rest = Math.floor(rest / 0x80);
+  }
+  buffer[at++] = rest;
+  return at;
+};
+
+/** UTF-8 length. */
+const textLength = (text: string): number => {
+  if (text.length > SHORT_STRING_LENGTH) return Buffer.byteLength(text);
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) >= 0x80) return Buffer.byteLength(text);
+  return text.length;
+};
+
+export const textSize = (text: string): number => {
+  const length = textLength(text);
+  return varintSize(length) + length;
+};
+
+/** A UTF-8 string. */
+export const putText = (buffer: Buffer, text: string, offset: number): number => {
+  const length = text.length;
+  if (length > SHORT_STRING_LENGTH) return putLongText(buffer, text, offset);
+  buffer[offset] = length;
+  let at = offset + 1;
+  let seen = 0;
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i);
+    seen |= code;
+    buffer[at++] = code;
+  }
+  return seen < 0x80 ? at : putLongText(buffer, text, offset);
+};
+
+const putLongText = (buffer: Buffer, text: string, offset: number): number => {
+  const length = Buffer.byteLength(text);
+  const at = putVarint(buffer, length, offset);
+  return at + buffer.write(text, at, length, 'utf8');
+};
+
+export const latin1Size = (text: string): number => varintSize(text.length) + text.length;
+
+/** One byte per character. */
+export const putLatin1 = (buffer: Buffer, text: string, offset: number): number => {
+  const length = text.length;
+  let at = putVarint(buffer, length, offset);
+  if (length > SHORT_STRING_LENGTH) return at + buffer.write(text, at, length, 'latin1');
+  for (let i = 0; i < length; i++) buffer[at++] = text.charCodeAt(i);
+  return at;
+};
+
+export const bytesSize = (bytes: Uint8Array): number => varintSize(bytes.length) + bytes.length;
+
+export const putBytes = (buffer: Buffer, bytes: Uint8Array, offset: number): number => {
+  const at = putVarint(buffer, bytes.length, offset);
+  buffer.set(bytes, at);
+  return at + bytes.length;
+};
+
+export const pairsSize = (pairs: readonly HeaderPair[]): number => {
+  let size = varintSize(pairs.length);
+  for (const pair of pairs) size += latin1Size(pair[0]) + latin1Size(pair[1]);
+  return size;
+};
+
+/** `Array(Tuple(String, String))` of latin1 strings. */
+export const putPairs = (buffer: Buffer, pairs: readonly HeaderPair[], offset: number): number => {
+  let at = putVarint(buffer, pairs.length, offset);
+  for (const pair of pairs) at = putLatin1(buffer, pair[1], putLatin1(buffer, pair[0], at));
+  return at;
+};
+
+export const putUint16 = (buffer: Buffer, value: number, offset: number): number => {
+  buffer[offset] = value;
+  buffer[offset + 1] = value >>> 8;
+  return offset + 2;
+};
+
+export const putUint32 = (buffer: Buffer, value: number, offset: number): number => {
+  buffer[offset] = value;
+  buffer[offset + 1] = value >>> 8;
+  buffer[offset + 2] = value >>> 16;
+  buffer[offset + 3] = value >>> 24;
+  return offset + 4;
+};
+
+/** A non-negative safe integer as (U)Int64. */
+export const putUint64 = (buffer: Buffer, value: number, offset: number): number =>
+  putUint32(buffer, Math.floor(value / 0x1_0000_0000), putUint32(buffer, value >>> 0, offset));
+
+/** Where each of a UUID's 16 bytes stands in its text, and where it goes: each half is a little-endian UInt64. */
+const UUID_TEXT_OFFSETS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
+export const UUID_SIZE = 16;
+
+const hexDigit = (code: number): number => (code <= 0x39 ? code - 0x30 : (code | 0x20) - 0x57);
+
+export const putUuid = (buffer: Buffer, uuid: string, offset: number): number => {
+  for (let i = 0; i < UUID_SIZE; i++) {
+    const at = UUID_TEXT_OFFSETS[i] ?? 0;
+    const byte = (hexDigit(uuid.charCodeAt(at)) << 4) | hexDigit(uuid.charCodeAt(at + 1));
+    buffer[offset + (i < 8 ? 7 - i : 23 - i)] = byte;
+  }
+  return offset + UUID_SIZE;
+};

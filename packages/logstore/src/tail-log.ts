@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { LogEntry, LogSummary } from './log-entry.ts';
+import type { LogFilter } from './log-filter.ts';
+import type { LogStore } from './log-store.ts';
+
+export type TailFilter = Omit<LogFilter, 'order' | 'after' | 'insertedSince' | 'until' | 'limit'>;
+
+export interface TailOptions {
+  readonly pollIntervalMs?: number;
+}
+
+const POLL_INTERVAL_MS = 250;
+/**
+ * An insert stamps its rows when it begins and shows them when it ends, and replicas' clocks differ: each poll looks back. A
+ * little every time, and now and then further than an insert may take (the client gives up after 35 s).
+ */
+const OVERLAP_MS = 3_000;
+const WIDE_OVERLAP_MS = 60_000;
+const WIDE_EVERY_MS = 10_000;
+/** What was shown is remembered, to show it once. About 20 MB; above 3,000 rows/s a row may be shown twice. */
+const REMEMBERED_IDS_MAX = 200_000;
+const PAGE_SIZE = 1_000;
+
+/** The last ids seen; the oldest fall out. */
+const rememberIds = (max: number) => {
+  const ids = new Set<string>();
+  /** `false` if the id was there. */
+  return (id: string): boolean => {
+    if (ids.has(id)) return false;
+    ids.add(id);
+    const [oldest] = ids.size > max ? ids : [];
+    if (oldest !== undefined) ids.delete(oldest);
+    return true;
+  };
+};
+
+/** The pages of one poll, oldest first. */
+async function* pages(store: LogStore, filter: LogFilter): AsyncGenerator<LogSummary[]> {
+  for (let after: LogSummary | undefined; ;) {
+    const page = await store.summaries({ ...filter, after });
+    yield page;
+    after = page.at(-1);
+    if (page.length < filter.limit) return;
+  }
+}
+
+const sleep = async (ms: number, signal: AbortSignal): Promise<void> => {
+  try {
+    await delay(ms, undefined, { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+};
+
+const isAborted = (signal: AbortSignal): boolean => signal.aborted;
+
+async function* unseenPages(
+  store: LogStore,
+  filter: TailFilter,
+  signal: AbortSignal,
+  { pollIntervalMs = POLL_INTERVAL_MS }: TailOptions,
+): AsyncGenerator<LogSummary[]> {
+  const since = filter.since ?? new Date();
+  const isNew = rememberIds(REMEMBERED_IDS_MAX);
+  let newestInsertMs = 0;
+  let widePollAt = performance.now() + WIDE_EVERY_MS;
+  while (!isAborted(signal)) {
+    const wide = performance.now() >= widePollAt;
+    if (wide) widePollAt = performance.now() + WIDE_EVERY_MS;
+    const lookBackMs = wide ? WIDE_OVERLAP_MS : OVERLAP_MS;
+    const insertedSince = new Date(Math.max(0, newestInsertMs - lookBackMs));
+    for await (const page of pages(store, {
+      ...filter,
+      since,
+      insertedSince,
+      order: 'oldest-first',
+      limit: PAGE_SIZE,
+    })) {
+      for (const summary of page) newestInsertMs = Math.max(newestInsertMs, summary.insertedAtMs);
+      const unseen = page.filter((summary) => isNew(summary.id));
+      if (unseen.length > 0) yield unseen;
+      if (isAborted(signal)) return;
+    }
+    await sleep(pollIntervalMs, signal);
+  }
+}
+
+/**
+ * Follows the log until `signal` is aborted: summaries of entries received from `filter.since` on (default: from now on), each
+ * once. Follows the time at which ClickHouse took the rows, in overlapping windows, so rows that a gateway delivers late, after
+ * an outage, are shown too. Within a poll the oldest comes first; a row that comes late is shown late.
+ *
+ * Rejects with a `LogStoreError` when a poll fails; the caller decides whether to start again.
+ */
+export async function* tailSummaries(
+  store: LogStore,
+  filter: TailFilter,
+  signal: AbortSignal,
+  options: TailOptions = {},
+): AsyncGenerator<LogSummary> {
+  for await (const page of unseenPages(store, filter, signal, options)) yield* page;
+}
+
+/** As `tailSummaries`, with whole entries. */
+export async function* tailLog(
+  store: LogStore,
+  filter: TailFilter,
+  signal: AbortSignal,
+  options: TailOptions = {},
+): AsyncGenerator<LogEntry> {
+  for await (const page of unseenPages(store, filter, signal, options)) yield* store.entries(page);
+}
