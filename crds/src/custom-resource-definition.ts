@@ -23,13 +23,14 @@ const ordered = (schema: JsonSchema): JsonSchema =>
 
 /** The structural schema of a zod type. Unknown fields are pruned (or refused, `--validate=strict`) without being listed. */
 const structuralSchema = (schema: z.ZodType): JsonSchema => {
-  const { $schema: _, ...result } = z.toJSONSchema(schema, {
+  const result = z.toJSONSchema(schema, {
     target: 'openapi-3.0',
     io: 'input',
     override: ({ jsonSchema }) => {
       delete jsonSchema.additionalProperties;
     },
   }) as JsonSchema;
+  delete result['$schema'];
   return result;
 };
 

@@ -20,7 +20,8 @@ export const text = ({ min = 0, max }: { min?: number; max: number }) =>
     .string()
     .superRefine((value, context) => {
       const length = codePoints(value);
-      if (length > max) context.addIssue({ code: 'custom', message: `Too long: may not be more than ${max} characters` });
+      if (length > max)
+        context.addIssue({ code: 'custom', message: `Too long: may not be more than ${max} characters` });
       if (length < min) context.addIssue({ code: 'custom', message: `should be at least ${min} chars long` });
     })
     .meta({ maxLength: max, ...(min > 0 && { minLength: min }) });

@@ -12,7 +12,12 @@ export const generateManifests = (): Map<string, string> =>
   new Map(
     KINDS.map((kind) => [
       `crds/manifests/${API_GROUP}_${RESOURCES[kind].plural}.yaml`,
-      HEADER + stringify(customResourceDefinition(DEFINITIONS[kind]), { aliasDuplicateObjects: false, lineWidth: 120, version: '1.1' }),
+      HEADER +
+        stringify(customResourceDefinition(DEFINITIONS[kind]), {
+          aliasDuplicateObjects: false,
+          lineWidth: 120,
+          version: '1.1',
+        }),
     ]),
   );
 

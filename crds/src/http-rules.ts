@@ -37,7 +37,10 @@ export const headerValueRules: readonly Rule<string>[] = [
     '[\\x00-\\x08\\x0a-\\x1f\\x7f]',
     'must not have line breaks or other control characters: one header is one line',
   ),
-  matches('[\\x00-\\xff]*', 'may have only characters of ISO-8859-1, as HTTP headers are bytes: percent-encode all else'),
+  matches(
+    '[\\x00-\\xff]*',
+    'may have only characters of ISO-8859-1, as HTTP headers are bytes: percent-encode all else',
+  ),
   lacks('^[ \\t]|[ \\t]$', 'must not begin or end with a space or tab: HTTP drops them'),
 ];
 

@@ -2,6 +2,10 @@ export { customResourceDefinition, SCHEMA_DIGEST_ANNOTATION, schemaDigest } from
 export { durationMs } from './duration.ts';
 export { generateManifests } from './generate.ts';
 export { DEFINITIONS } from './kinds.ts';
+export { parseManifest } from './manifest.ts';
+export type { Manifest, ManifestDocument, ManifestProblem } from './manifest.ts';
+export { checkUpdate, parseObject } from './parse.ts';
+export type { ParsedObject, ParseResult, Problem, Specs } from './parse.ts';
 export type { AccountSpec, AccountStatus } from './v1alpha1/account.ts';
 export type { EndpointSpec, EndpointStatus } from './v1alpha1/endpoint.ts';
 export type { ProjectSpec, ProjectStatus } from './v1alpha1/project.ts';

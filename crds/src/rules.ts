@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 
 /**
  * One fact about a value, said twice: as CEL for the API server, as a predicate for everybody else (directory source,

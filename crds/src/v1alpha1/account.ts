@@ -11,7 +11,9 @@ const spec = z
     plan: z.enum(PLANS).default('Free').describe('Decides the default quota, and whether log entries may be shared.'),
     monthlyQuota: integer(0, 1_000_000_000_000)
       .optional()
-      .describe('Accepted requests per calendar month (UTC). Default: what the operator is configured with for the plan.'),
+      .describe(
+        'Accepted requests per calendar month (UTC). Default: what the operator is configured with for the plan.',
+      ),
     apiKey: z
       .strictObject({
         secretName: objectName('a Secret').describe(
@@ -28,7 +30,9 @@ const status = z
     ...commonStatus,
     apiKey: z
       .strictObject({
-        secretName: text({ max: NAME_LENGTH_MAX }).optional().describe('Secret that holds the API key under "api-key".'),
+        secretName: text({ max: NAME_LENGTH_MAX })
+          .optional()
+          .describe('Secret that holds the API key under "api-key".'),
         fingerprint: text({ max: 64 }).optional().describe('Tells two keys apart, and gives neither away.'),
         issuedAt: timestamp().optional().describe('Since when this key is in force.'),
         regenerations: z

@@ -1,0 +1,141 @@
+import { API_GROUP, GROUP_VERSION, KINDS, type Kind } from '@standin/contract';
+import type { z } from 'zod';
+import { NAME_LENGTH_MAX, SUBDOMAIN_PATTERN } from './fields.ts';
+import { DEFINITIONS } from './kinds.ts';
+import type { AccountSpec } from './v1alpha1/account.ts';
+import type { EndpointSpec } from './v1alpha1/endpoint.ts';
+import type { ProjectSpec } from './v1alpha1/project.ts';
+
+/** Something wrong with an object; `message` says what to change, in the API server's words where it would refuse the object. */
+export interface Problem {
+  /** `spec.json.headers[0].name` */
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface Specs {
+  readonly Account: AccountSpec;
+  readonly Project: ProjectSpec;
+  readonly Endpoint: EndpointSpec;
+}
+
+/** A valid object: kind and spec belong together, defaults are filled in. */
+export type ParsedObject = { readonly [K in Kind]: { readonly kind: K; readonly spec: Specs[K] } }[Kind];
+
+export type ParseResult =
+  { readonly ok: true; readonly value: ParsedObject } | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/**
+ * Checks an object as the API server would with `--validate=strict`: kind, name and spec. `status` is the operator's own and
+ * is not looked at.
+ */
+export const parseObject = (object: unknown): ParseResult => {
+  if (!isRecord(object))
+    return failed([{ path: '', message: 'must be a mapping with apiVersion, kind, metadata and spec' }]);
+  const kind = kindOf(object);
+  if (typeof kind !== 'string') return failed([kind]);
+  const problems = [...unknownFields(object), ...nameProblems(kind, object['metadata'])];
+  const spec = DEFINITIONS[kind].spec.safeParse(object['spec'], { error: messageOf });
+  if (!spec.success) problems.push(...spec.error.issues.flatMap(problemsOf));
+  if (!spec.success || problems.length > 0) return failed(problems);
+  return { ok: true, value: { kind, spec: spec.data } as ParsedObject };
+};
+
+/** What forbids changing an object's spec from `before` to `after`, both valid. */
+export const checkUpdate = <K extends Kind>(kind: K, before: Specs[K], after: Specs[K]): Problem[] =>
+  DEFINITIONS[kind].transitions
+    .filter(({ holds }) => !(holds as (self: Specs[K], oldSelf: Specs[K]) => boolean)(after, before))
+    .map(({ field, message }) => ({ path: ['spec', ...(field === undefined ? [] : [field])].join('.'), message }));
+
+const failed = (problems: readonly Problem[]): ParseResult => ({ ok: false, problems });
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const kindOf = ({ apiVersion, kind }: Record<string, unknown>): Kind | Problem => {
+  if (apiVersion !== GROUP_VERSION) {
+    const isOurs = typeof apiVersion === 'string' && apiVersion.startsWith(`${API_GROUP}/`);
+    return {
+      path: 'apiVersion',
+      message: `must be ${GROUP_VERSION}${isOurs ? '' : ', the only group and version that Standin reads'}`,
+    };
+  }
+  const known = KINDS.find((name) => name === kind);
+  return known ?? { path: 'kind', message: unsupported(kind, KINDS) };
+};
+
+const ROOT_FIELDS: readonly string[] = ['apiVersion', 'kind', 'metadata', 'spec', 'status'];
+const unknownFields = (object: Record<string, unknown>): Problem[] =>
+  Object.keys(object)
+    .filter((field) => !ROOT_FIELDS.includes(field))
+    .map((field) => ({ path: field, message: `unknown field "${field}"` }));
+
+const SUBDOMAIN = new RegExp(`^${SUBDOMAIN_PATTERN}$`);
+const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
+const NAMESPACE_LENGTH_MAX = 63;
+
+/** What the API server itself demands of names (RFC 1123), and what our kinds add. */
+const nameProblems = (kind: Kind, metadata: unknown): Problem[] => {
+  const { name, namespace } = isRecord(metadata) ? metadata : {};
+  const problems: Problem[] = [];
+  const path = 'metadata.name';
+  if (typeof name !== 'string' || name === '')
+    problems.push({ path, message: 'Required value: name or generateName is required' });
+  else {
+    if (name.length > NAME_LENGTH_MAX)
+      problems.push({ path, message: `must be no more than ${NAME_LENGTH_MAX} bytes` });
+    else if (!SUBDOMAIN.test(name)) problems.push({ path, message: RFC_1123 });
+    for (const { holds, message } of DEFINITIONS[kind].nameRules) if (!holds(name)) problems.push({ path, message });
+  }
+  const isNamespace =
+    typeof namespace === 'string' && namespace.length <= NAMESPACE_LENGTH_MAX && LABEL.test(namespace);
+  if (namespace !== undefined && !isNamespace) {
+    problems.push({
+      path: 'metadata.namespace',
+      message: 'must be the name of a namespace: at most 63 letters, digits and -',
+    });
+  }
+  return problems;
+};
+const RFC_1123 =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
+
+type Issue = z.core.$ZodIssue;
+type RawIssue = z.core.$ZodRawIssue;
+
+/** The API server's words, so that a message means the same wherever it is read. */
+const messageOf = (issue: RawIssue): string | undefined => {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined
+        ? 'Required value'
+        : `must be of type ${TYPE_NAMES[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return issue.input === undefined ? 'Required value' : unsupported(issue.input, issue.values);
+    case 'too_big':
+      return issue.origin === 'array'
+        ? `Too many: ${(issue.input as unknown[]).length}: must have at most ${issue.maximum} items`
+        : `should be less than or equal to ${issue.maximum}`;
+    case 'too_small':
+      return `should be greater than or equal to ${issue.minimum}`;
+    default:
+      return undefined;
+  }
+};
+const TYPE_NAMES: Readonly<Record<string, string>> = { int: 'integer', number: 'integer' };
+
+/** Values are hostile: they are cut before they are shown. */
+const unsupported = (value: unknown, values: readonly unknown[]): string => {
+  const shown = (JSON.stringify(value) as string | undefined) ?? '""';
+  const listed = values.map((option) => JSON.stringify(option)).join(', ');
+  return `Unsupported value: ${shown.length > 80 ? `${shown.slice(0, 80)}…` : shown}: supported values: ${listed}`;
+};
+
+const problemsOf = (issue: Issue): Problem[] => {
+  const path = `spec${joinPath(issue.path)}`;
+  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
+  return issue.keys.map((key) => ({ path: `${path}.${key}`, message: `unknown field "${path}.${key}"` }));
+};
+
+const joinPath = (path: readonly PropertyKey[]): string =>
+  path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('');

@@ -1,0 +1,76 @@
+import { API_KEY_DATA_KEY, apiKeySecretName, configKey, type AccountConfig } from '@standin/contract';
+import type { AccountSpec } from '@standin/crds';
+import type { Entry } from './entry.ts';
+import { ACCEPTED, fails, holds, invalid, NOT_LOOKED_AT } from './findings.ts';
+import type { Evaluation, Finding, KeyState, TranslateSettings } from './types.ts';
+
+/** @param holder who has the key, if it is known */
+export const evaluateAccount = (
+  entry: Entry,
+  key: KeyState,
+  holder: Entry | undefined,
+  settings: TranslateSettings,
+): Evaluation => {
+  const { ref, uid, generation, parsed, problems } = entry;
+  const base = { ref, uid, generation };
+  if (parsed?.kind !== 'Account' || problems.length > 0) {
+    const verdict = {
+      ...base,
+      accepted: invalid(problems),
+      resolvedRefs: NOT_LOOKED_AT,
+      configKey: undefined,
+      status: {},
+    };
+    return { verdict, config: undefined };
+  }
+  const { spec } = parsed;
+  const keySecret = secretOf(ref.name, spec);
+  const resolvedRefs = keyFinding(key, keySecret.secretName, holder === undefined || holder === entry);
+  const config: AccountConfig = {
+    kind: 'Account',
+    uid,
+    namespace: ref.namespace,
+    name: ref.name,
+    plan: spec.plan,
+    ...(key.kind === 'key' && resolvedRefs.ok && { keySha256: key.sha256 }),
+  };
+  const verdict = {
+    ...base,
+    accepted: ACCEPTED,
+    resolvedRefs,
+    configKey: configKey(config),
+    status: { usage: { quota: spec.monthlyQuota ?? settings.quotaByPlan[spec.plan] } },
+    keySecret,
+  };
+  return { verdict, config };
+};
+
+const secretOf = (name: string, { apiKey }: AccountSpec) =>
+  apiKey === undefined
+    ? { secretName: apiKeySecretName(name), generated: true }
+    : { secretName: apiKey.secretName, generated: false };
+
+const keyFinding = (key: KeyState, secretName: string, holdsKey: boolean): Finding => {
+  const path = 'spec.apiKey.secretName';
+  switch (key.kind) {
+    case 'pending':
+      return fails('Pending', `The API key in Secret ${secretName} was not read yet.`, path);
+    case 'missing':
+      return fails(
+        'SecretNotFound',
+        `There is no Secret ${key.secretName} with the data key ${API_KEY_DATA_KEY} in this namespace: create it, or remove spec.apiKey to have a key generated.`,
+        path,
+      );
+    case 'invalid':
+      return fails('SecretInvalid', `Secret ${key.secretName} cannot be used: ${key.message}.`, path);
+    case 'key':
+      // Whose key it is stays untold: it may be another team's.
+      return holdsKey
+        ? holds('ResolvedRefs', 'The API key is in force.')
+        : fails(
+            'Conflicted',
+            `An older Account already has the API key in Secret ${secretName}: every Account needs a key of its own.`,
+            path,
+          );
+  }
+};

@@ -1,0 +1,53 @@
+/** Somebody who wants something that only one can have. */
+export interface Claimant {
+  /** Milliseconds since the epoch. */
+  readonly createdAtMs: number;
+  readonly uid: string;
+}
+
+/** The older first; the uid decides between equals, so that every process decides alike. */
+const byAge = (a: Claimant, b: Claimant): number =>
+  a.createdAtMs - b.createdAtMs || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
+
+/** Who claims what. The oldest claimant has it (Gateway API's rule for conflicts). */
+export class Claims<T extends Claimant> {
+  readonly #claimants = new Map<string, T[]>();
+
+  holder(key: string): T | undefined {
+    return this.#claimants.get(key)?.[0];
+  }
+
+  /** Returns the others whose case changes by it. */
+  add(key: string, claimant: T): readonly T[] {
+    const claimants = this.#claimants.get(key);
+    if (claimants === undefined) {
+      this.#claimants.set(key, [claimant]);
+      return [];
+    }
+    const place = placeOf(claimants, claimant);
+    const others = place === 0 ? [...claimants] : [];
+    claimants.splice(place, 0, claimant);
+    return others;
+  }
+
+  /** Returns the others whose case changes by it. */
+  remove(key: string, claimant: T): readonly T[] {
+    const claimants = this.#claimants.get(key) ?? [];
+    const place = claimants.indexOf(claimant);
+    if (place === -1) return [];
+    claimants.splice(place, 1);
+    if (claimants.length === 0) this.#claimants.delete(key);
+    return place === 0 ? [...claimants] : [];
+  }
+}
+
+const placeOf = (claimants: readonly Claimant[], claimant: Claimant): number => {
+  let low = 0;
+  let high = claimants.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (byAge(claimants[middle] ?? claimant, claimant) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};

@@ -1,0 +1,109 @@
+import { configKey, type EndpointConfig, type HeaderPair } from '@standin/contract';
+import { durationMs, type EndpointSpec, type Problem } from '@standin/crds';
+import type { Entry } from './entry.ts';
+import { ACCEPTED, fails, firstFault, holds, invalid, NOT_LOOKED_AT, title } from './findings.ts';
+import { jsonFault } from './json-document.ts';
+import type { Evaluation, Finding, TranslateSettings } from './types.ts';
+
+type ActionConfig = EndpointConfig['action'];
+
+/** What a schema cannot say. Only the action in force is looked at: the other block may be a draft. */
+export const endpointProblems = (spec: EndpointSpec, settings: TranslateSettings): readonly Problem[] =>
+  spec.action === 'JSON' ? bodyProblems(spec) : upstreamProblems(spec, settings);
+
+const bodyProblems = ({ json }: EndpointSpec): readonly Problem[] => {
+  const body = json?.body ?? '';
+  const fault = body === '' ? undefined : jsonFault(body);
+  if (fault === undefined) return [];
+  const { line, column, message } = fault;
+  return [{ path: 'spec.json.body', message: `is not a JSON document: ${message} at line ${line}, column ${column}` }];
+};
+
+const upstreamProblems = ({ forward }: EndpointSpec, settings: TranslateSettings): readonly Problem[] => {
+  if (forward?.url === undefined) return [];
+  const path = 'spec.forward.url';
+  if (!URL.canParse(forward.url)) return [{ path, message: 'is not a URL: look at the host and the port' }];
+  const refusal = settings.checkUpstream(new URL(forward.url));
+  return refusal === undefined ? [] : [{ path, message: refusal }];
+};
+
+/** @param holder who has the method on this path */
+export const evaluateEndpoint = (
+  entry: Entry,
+  project: Entry | undefined,
+  holder: Entry | undefined,
+  settings: TranslateSettings,
+): Evaluation => {
+  const { ref, uid, generation, parsed, problems } = entry;
+  const spec = parsed?.kind === 'Endpoint' ? parsed.spec : undefined;
+  const accepted = problems.length > 0 ? invalid(problems) : holder === entry ? ACCEPTED : routeConflict(spec, holder);
+  const config: EndpointConfig | undefined =
+    spec !== undefined && accepted.ok && project?.evaluation?.config !== undefined
+      ? {
+          kind: 'Endpoint',
+          uid,
+          namespace: ref.namespace,
+          name: ref.name,
+          projectUid: project.uid,
+          generation,
+          slug: spec.slug,
+          method: spec.method,
+          action: actionOf(spec, ref.namespace, settings.clusterDomain),
+        }
+      : undefined;
+  const projectUrl = project?.evaluation?.verdict.status['url'];
+  const verdict = {
+    ref,
+    uid,
+    generation,
+    accepted,
+    resolvedRefs: spec === undefined ? NOT_LOOKED_AT : projectFinding(spec.projectRef.name, project),
+    configKey: config && configKey(config),
+    status: { url: spec !== undefined && typeof projectUrl === 'string' ? projectUrl + spec.slug : undefined },
+  };
+  return { verdict, config };
+};
+
+const routeConflict = (spec: EndpointSpec | undefined, holder: Entry | undefined): Finding => {
+  const route = `${spec?.method ?? ''} ${spec?.slug ?? ''}`;
+  const who = holder === undefined ? 'another Endpoint' : title(holder.ref);
+  return fails(
+    'Conflicted',
+    `${who} is older and already answers ${route} of this project: change spec.slug or spec.method, or delete one of the two.`,
+    'spec.slug',
+  );
+};
+
+const projectFinding = (name: string, project: Entry | undefined): Finding => {
+  const path = 'spec.projectRef.name';
+  if (project?.evaluation === undefined) {
+    return fails('ProjectNotFound', `There is no Project ${name} in this namespace: create it.`, path);
+  }
+  const fault = firstFault(project.evaluation);
+  return fault === undefined
+    ? holds('ResolvedRefs', 'The Project exists and its Account has an API key.')
+    : fails('ProjectNotReady', `Project ${name} is not ready (${fault.reason}): ${fault.message}`, path);
+};
+
+const actionOf = ({ action, json, forward }: EndpointSpec, namespace: string, clusterDomain: string): ActionConfig => {
+  if (action === 'JSON') {
+    const { body = '', status = 200, headers = [] } = json ?? {};
+    return { kind: 'JSON', status, body, headers: mockHeaders(body, headers) };
+  }
+  const timeoutMs = durationMs(forward?.timeout ?? '');
+  const { url = '', serviceRef } = forward ?? {};
+  if (serviceRef === undefined) return { kind: 'Forward', url, timeoutMs, viaService: false };
+  const { scheme, name, port, path } = serviceRef;
+  const serviceUrl = `${scheme}://${name}.${namespace}.svc.${clusterDomain}:${port}${path}`;
+  return { kind: 'Forward', url: serviceUrl, timeoutMs, viaService: true };
+};
+
+/** As written; `content-type` goes first where the mock has a body and names none. */
+const mockHeaders = (
+  body: string,
+  headers: readonly { readonly name: string; readonly value: string }[],
+): HeaderPair[] => {
+  const pairs = headers.map(({ name, value }): HeaderPair => [name, value]);
+  const isTyped = headers.some(({ name }) => name.toLowerCase() === 'content-type');
+  return isTyped || body === '' ? pairs : [['content-type', 'application/json'], ...pairs];
+};

@@ -1,0 +1,33 @@
+import { LIMITS, type ConditionReason, type ObjectRef } from '@standin/contract';
+import type { Problem } from '@standin/crds';
+import type { Evaluation, Finding } from './types.ts';
+
+export const holds = (reason: 'Accepted' | 'ResolvedRefs', message: string): Finding => ({ ok: true, reason, message });
+
+export const fails = (reason: ConditionReason, message: string, path?: string): Finding => ({
+  ok: false,
+  reason,
+  message: truncate(message),
+  ...(path !== undefined && { path }),
+});
+
+export const ACCEPTED = holds('Accepted', 'The object is valid.');
+
+/** Refs of an invalid object are not looked at: they may be what is wrong with it. */
+export const NOT_LOOKED_AT = fails('Invalid', 'Not looked at, because the object is not valid: see Accepted.');
+
+/** All problems of an object in one message, the first with its field. */
+export const invalid = (problems: readonly Problem[]): Finding =>
+  fails('Invalid', `${problems.map(({ path, message }) => `${path}: ${message}`).join('; ')}.`, problems[0]?.path);
+
+/** The first thing that keeps an object from working, whatever the gateways say; undefined if nothing does. */
+export const firstFault = ({ verdict }: Evaluation): Finding | undefined =>
+  [verdict.accepted, verdict.resolvedRefs].find(({ ok }) => !ok);
+
+/** `Endpoint shop/create-order` */
+export const title = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
+
+const truncate = (message: string): string =>
+  message.length <= LIMITS.conditionMessageLengthMax
+    ? message
+    : `${message.slice(0, LIMITS.conditionMessageLengthMax - 1)}…`;

@@ -1,0 +1,3 @@
+export { translate, type Translation, type World } from './translate.ts';
+export { Translator } from './translator.ts';
+export type { Changes, Finding, KeyState, TranslateSettings, Verdict } from './types.ts';

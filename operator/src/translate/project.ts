@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { configKey, type ProjectConfig } from '@standin/contract';
+import type { ProjectSpec } from '@standin/crds';
+import type { Entry } from './entry.ts';
+import { ACCEPTED, fails, firstFault, holds, invalid, NOT_LOOKED_AT, title } from './findings.ts';
+import type { Evaluation, Finding, TranslateSettings } from './types.ts';
+
+/** 5 bits each: 100 in all, so nobody guesses one and no two meet. */
+const DERIVED_URI_LENGTH = 20;
+/** Crockford's base32 in lower case: no i, l, o, u. */
+const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** The pinned URI, or one that follows from the uid: stable, and another one when the object is deleted and made again. */
+export const projectUri = (uid: string, { uri }: ProjectSpec): string => uri ?? derivedUri(uid);
+
+const derivedUri = (uid: string): string =>
+  [...createHash('sha256').update(`standin project ${uid}`).digest().subarray(0, DERIVED_URI_LENGTH)]
+    .map((byte) => BASE32.charAt(byte % BASE32.length))
+    .join('');
+
+/** @param holder who has the project's URI */
+export const evaluateProject = (
+  entry: Entry,
+  account: Entry | undefined,
+  holder: Entry | undefined,
+  settings: TranslateSettings,
+): Evaluation => {
+  const { ref, uid, generation, parsed, problems } = entry;
+  const base = { ref, uid, generation };
+  if (parsed?.kind !== 'Project' || problems.length > 0) {
+    const status = { uri: undefined, url: undefined };
+    return {
+      verdict: { ...base, accepted: invalid(problems), resolvedRefs: NOT_LOOKED_AT, configKey: undefined, status },
+      config: undefined,
+    };
+  }
+  const { spec } = parsed;
+  const uri = projectUri(uid, spec);
+  const accepted = holder === undefined || holder === entry ? ACCEPTED : uriConflict(uri, holder);
+  const config: ProjectConfig | undefined =
+    accepted.ok && account?.evaluation?.config !== undefined
+      ? {
+          kind: 'Project',
+          uid,
+          namespace: ref.namespace,
+          name: ref.name,
+          accountUid: account.uid,
+          uri,
+          retentionDays: spec.retentionDays,
+        }
+      : undefined;
+  const verdict = {
+    ...base,
+    accepted,
+    resolvedRefs: accountFinding(spec.accountRef.name, account),
+    configKey: config && configKey(config),
+    // Somebody else's URL is not shown as this project's.
+    status: accepted.ok ? { uri, url: `${settings.gatewayUrl}/${uri}` } : { uri: undefined, url: undefined },
+  };
+  return { verdict, config };
+};
+
+const uriConflict = (uri: string, { ref }: Entry): Finding =>
+  fails(
+    'Conflicted',
+    `${title(ref)} is older and has the URI ${uri}: remove one of the two, or pin another spec.uri in a new Project.`,
+    'spec.uri',
+  );
+
+const accountFinding = (name: string, account: Entry | undefined): Finding => {
+  const path = 'spec.accountRef.name';
+  if (account?.evaluation === undefined) {
+    return fails('AccountNotFound', `There is no Account ${name} in this namespace: create it.`, path);
+  }
+  const fault = firstFault(account.evaluation);
+  return fault === undefined
+    ? holds('ResolvedRefs', 'The Account exists and has an API key.')
+    : fails('AccountNotReady', `Account ${name} is not ready (${fault.reason}): ${fault.message}`, path);
+};

@@ -1,0 +1,24 @@
+import type { ConfigObject, ResourceObject } from '@standin/contract';
+import { Translator } from './translator.ts';
+import type { KeyState, TranslateSettings, Verdict } from './types.ts';
+
+/** Everything that a translation depends on. */
+export interface World {
+  readonly objects: Iterable<ResourceObject>;
+  /** By the Account's uid; without an entry the key was not read yet. */
+  readonly keys: ReadonlyMap<string, KeyState>;
+}
+
+export interface Translation {
+  readonly objects: readonly ConfigObject[];
+  readonly verdicts: readonly Verdict[];
+}
+
+/** Translates a world whole. `Translator` comes to the same step by step. */
+export const translate = ({ objects, keys }: World, settings: TranslateSettings): Translation => {
+  const translator = new Translator(settings);
+  for (const object of objects) translator.put(object);
+  for (const [uid, state] of keys) translator.setKey(uid, state);
+  const { put, verdicts } = translator.flush();
+  return { objects: put, verdicts };
+};

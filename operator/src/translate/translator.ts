@@ -1,0 +1,221 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  configKey,
+  KINDS,
+  type ConfigKey,
+  type ConfigObject,
+  type Kind,
+  type ObjectRef,
+  type ResourceObject,
+} from '@standin/contract';
+import { evaluateAccount } from './account.ts';
+import { Claims } from './claims.ts';
+import { evaluateEndpoint } from './endpoint.ts';
+import { claimOf, parentOf, readEntry, type Entry } from './entry.ts';
+import { firstFault } from './findings.ts';
+import { evaluateProject } from './project.ts';
+import type { Changes, Evaluation, KeyState, TranslateSettings, Verdict } from './types.ts';
+
+const PENDING: KeyState = { kind: 'pending' };
+const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
+
+/**
+ * Desired state in, configuration and verdicts out; without I/O and clock. The work of a flush is that of what changed since the
+ * last one and of what depends on it, not of all there is.
+ *
+ * Accounts are evaluated before Projects before Endpoints, and each looks at its parent's evaluation; claims (claims.ts) decide
+ * between objects that want the same. What comes out depends on what is there, never on the order in which it came
+ * (translator.test.ts has the property).
+ */
+export class Translator {
+  readonly #settings: TranslateSettings;
+  /** By kind, namespace and name. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #byUid = new Map<string, Entry>();
+  readonly #children = new Map<string, Set<Entry>>();
+  readonly #claims = new Claims<Entry>();
+  readonly #keys = new Map<string, KeyState>();
+  readonly #dirty: Readonly<Record<Kind, Set<Entry>>> = { Account: new Set(), Project: new Set(), Endpoint: new Set() };
+  /** What the last flush left the gateways with. */
+  readonly #published = new Map<ConfigKey, ConfigObject>();
+  /** What this flush will; undefined: nothing. */
+  readonly #next = new Map<ConfigKey, ConfigObject | undefined>();
+
+  constructor(settings: TranslateSettings) {
+    this.#settings = settings;
+  }
+
+  /** Adds an object, or replaces its former self. An older generation than the one that is known changes nothing. */
+  put(object: ResourceObject): void {
+    const { kind, metadata } = object;
+    const ref: ObjectRef = { kind, namespace: metadata.namespace, name: metadata.name };
+    const known = this.#entries.get(keyOf(ref));
+    if (known?.uid === metadata.uid && known.generation >= metadata.generation) return;
+    const entry = readEntry(object, this.#settings);
+    if (known?.uid === metadata.uid) {
+      entry.evaluation = known.evaluation;
+      this.#detach(known);
+    } else if (known !== undefined) this.remove(ref, known.uid);
+    this.#attach(entry);
+  }
+
+  /** Does nothing if the object of that name has another uid by now. */
+  remove(ref: ObjectRef, uid: string): void {
+    const entry = this.#entries.get(keyOf(ref));
+    if (entry?.uid !== uid) return;
+    this.#detach(entry);
+    this.#keys.delete(uid);
+    this.#touch(this.#children.get(keyOf(ref)));
+    if (entry.evaluation?.config !== undefined) this.#next.set(configKey(entry.evaluation.config), undefined);
+  }
+
+  /** What is known of an Account's key; `pending` until it is called. */
+  setKey(accountUid: string, state: KeyState): void {
+    const entry = this.#byUid.get(accountUid);
+    if (entry?.ref.kind !== 'Account' || isDeepStrictEqual(this.#keys.get(accountUid), state)) return;
+    this.#keys.set(accountUid, state);
+    this.#dirty.Account.add(entry);
+    this.#claim(entry);
+  }
+
+  /** Recomputes what is affected by the calls since the last flush; returns what differs. */
+  flush(): Changes {
+    const verdicts: Verdict[] = [];
+    for (const kind of KINDS) {
+      for (const entry of this.#dirty[kind]) {
+        const verdict = this.#reevaluate(entry);
+        if (verdict !== undefined) verdicts.push(verdict);
+      }
+      this.#dirty[kind].clear();
+    }
+    return { ...this.#publish(), verdicts };
+  }
+
+  /** Of the last flush. */
+  verdict(uid: string): Verdict | undefined {
+    return this.#byUid.get(uid)?.evaluation?.verdict;
+  }
+
+  /** Verdicts of the last flush. */
+  *verdicts(): Iterable<Verdict> {
+    for (const { evaluation } of this.#byUid.values()) if (evaluation !== undefined) yield evaluation.verdict;
+  }
+
+  /** What the gateways are to have, as of the last flush. */
+  objects(): Iterable<ConfigObject> {
+    return this.#published.values();
+  }
+
+  /** Uids of the endpoints that name this project, valid or not. */
+  *endpointsOf(projectUid: string): Iterable<string> {
+    const project = this.#byUid.get(projectUid);
+    if (project?.ref.kind !== 'Project') return;
+    for (const endpoint of this.#children.get(keyOf(project.ref)) ?? []) yield endpoint.uid;
+  }
+
+  /** Uid of the project that an endpoint names, if it exists. */
+  projectOf(endpointUid: string): string | undefined {
+    const endpoint = this.#byUid.get(endpointUid);
+    return endpoint?.ref.kind === 'Endpoint' ? this.#parent(endpoint)?.uid : undefined;
+  }
+
+  #attach(entry: Entry): void {
+    this.#entries.set(keyOf(entry.ref), entry);
+    this.#byUid.set(entry.uid, entry);
+    const parent = parentOf(entry);
+    if (parent !== undefined) {
+      const siblings = this.#children.get(keyOf(parent));
+      if (siblings === undefined) this.#children.set(keyOf(parent), new Set([entry]));
+      else siblings.add(entry);
+    }
+    this.#dirty[entry.ref.kind].add(entry);
+    this.#claim(entry);
+  }
+
+  #detach(entry: Entry): void {
+    this.#entries.delete(keyOf(entry.ref));
+    this.#byUid.delete(entry.uid);
+    const parent = parentOf(entry);
+    if (parent !== undefined) {
+      const siblings = this.#children.get(keyOf(parent));
+      siblings?.delete(entry);
+      if (siblings?.size === 0) this.#children.delete(keyOf(parent));
+    }
+    this.#unclaim(entry);
+    this.#dirty[entry.ref.kind].delete(entry);
+  }
+
+  #claim(entry: Entry): void {
+    const wanted = claimOf(entry, this.#key(entry));
+    if (wanted === entry.claim) return;
+    this.#unclaim(entry);
+    entry.claim = wanted;
+    if (wanted !== undefined) this.#touch(this.#claims.add(wanted, entry));
+  }
+
+  #unclaim(entry: Entry): void {
+    if (entry.claim !== undefined) this.#touch(this.#claims.remove(entry.claim, entry));
+    entry.claim = undefined;
+  }
+
+  #touch(entries: Iterable<Entry> = []): void {
+    for (const entry of entries) this.#dirty[entry.ref.kind].add(entry);
+  }
+
+  /** Returns the verdict if it changed. */
+  #reevaluate(entry: Entry): Verdict | undefined {
+    const before = entry.evaluation;
+    const after = this.#evaluate(entry);
+    entry.evaluation = after;
+    if (after.config !== undefined) this.#next.set(configKey(after.config), after.config);
+    else if (before?.config !== undefined) this.#next.set(configKey(before.config), undefined);
+    if (looksDifferentBelow(before, after)) this.#touch(this.#children.get(keyOf(entry.ref)));
+    return isDeepStrictEqual(before?.verdict, after.verdict) ? undefined : after.verdict;
+  }
+
+  #evaluate(entry: Entry): Evaluation {
+    const holder = entry.claim === undefined ? undefined : this.#claims.holder(entry.claim);
+    switch (entry.ref.kind) {
+      case 'Account':
+        return evaluateAccount(entry, this.#key(entry), holder, this.#settings);
+      case 'Project':
+        return evaluateProject(entry, this.#parent(entry), holder, this.#settings);
+      case 'Endpoint':
+        return evaluateEndpoint(entry, this.#parent(entry), holder, this.#settings);
+    }
+  }
+
+  #publish(): { put: ConfigObject[]; remove: ConfigKey[] } {
+    const put: ConfigObject[] = [];
+    const remove: ConfigKey[] = [];
+    for (const [key, object] of this.#next) {
+      const published = this.#published.get(key);
+      if (object === undefined) {
+        if (this.#published.delete(key)) remove.push(key);
+      } else if (!isDeepStrictEqual(published, object)) {
+        this.#published.set(key, object);
+        put.push(object);
+      }
+    }
+    this.#next.clear();
+    return { put, remove };
+  }
+
+  #parent(entry: Entry): Entry | undefined {
+    const parent = parentOf(entry);
+    return parent && this.#entries.get(keyOf(parent));
+  }
+
+  #key({ uid }: Entry): KeyState {
+    return this.#keys.get(uid) ?? PENDING;
+  }
+}
+
+/** Whether an object's children have to be looked at again: a rotated key, say, is none of their business. */
+const looksDifferentBelow = (before: Evaluation | undefined, after: Evaluation): boolean =>
+  before === undefined ||
+  before.verdict.uid !== after.verdict.uid ||
+  before.verdict.configKey !== after.verdict.configKey ||
+  before.verdict.status['url'] !== after.verdict.status['url'] ||
+  firstFault(before)?.message !== firstFault(after)?.message ||
+  firstFault(before)?.reason !== firstFault(after)?.reason;

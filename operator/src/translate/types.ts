@@ -1,0 +1,58 @@
+import type { ConditionReason, ConfigKey, ConfigObject, ObjectRef, Plan } from '@standin/contract';
+
+/** What is known of an Account's API key. `pending`: its Secret was not read yet. */
+export type KeyState =
+  | { readonly kind: 'key'; readonly sha256: string }
+  | { readonly kind: 'missing'; readonly secretName: string }
+  | { readonly kind: 'invalid'; readonly secretName: string; readonly message: string }
+  | { readonly kind: 'pending' };
+
+export interface TranslateSettings {
+  /** Base URL of the gateways, without a slash at its end. */
+  readonly gatewayUrl: string;
+  /** Why the address policy refuses an upstream; undefined if it does not, or cannot tell before the name is looked up. */
+  readonly checkUpstream: (url: URL) => string | undefined;
+  readonly quotaByPlan: Readonly<Record<Plan, number>>;
+  /** What the DNS names of Services end with: `cluster.local`. */
+  readonly clusterDomain: string;
+}
+
+/** A condition in the making. */
+export interface Finding {
+  readonly ok: boolean;
+  readonly reason: ConditionReason;
+  /** What is wrong and what to change, at most `LIMITS.conditionMessageLengthMax` characters. */
+  readonly message: string;
+  /** The field that it is about: `spec.json.body`. */
+  readonly path?: string;
+}
+
+/** All that follows from the desired state for one object. */
+export interface Verdict {
+  readonly ref: ObjectRef;
+  readonly uid: string;
+  /** The generation that was looked at. */
+  readonly generation: number;
+  readonly accepted: Finding;
+  readonly resolvedRefs: Finding;
+  /** What the gateways get of it; undefined: nothing. */
+  readonly configKey: ConfigKey | undefined;
+  /** Derived fields of its status, other than the conditions; undefined removes a field. */
+  readonly status: Readonly<Record<string, unknown>>;
+  /** Accounts: where the API key is to be read, and whether the operator makes it. */
+  readonly keySecret?: { readonly secretName: string; readonly generated: boolean };
+}
+
+/** What differs from the flush before. */
+export interface Changes {
+  readonly put: readonly ConfigObject[];
+  readonly remove: readonly ConfigKey[];
+  /** Of objects that exist. */
+  readonly verdicts: readonly Verdict[];
+}
+
+/** Verdict and configuration of one object. */
+export interface Evaluation {
+  readonly verdict: Verdict;
+  readonly config: ConfigObject | undefined;
+}
