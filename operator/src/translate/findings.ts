@@ -2,6 +2,11 @@ import { LIMITS, type ConditionReason, type ObjectRef } from '@standin/contract'
 import type { Problem } from '@standin/crds';
 import type { Evaluation, Finding } from './types.ts';
 
+const truncate = (message: string): string =>
+  message.length <= LIMITS.conditionMessageLengthMax
+    ? message
+    : `${message.slice(0, LIMITS.conditionMessageLengthMax - 1)}…`;
+
 export const holds = (reason: 'Accepted' | 'ResolvedRefs', message: string): Finding => ({ ok: true, reason, message });
 
 export const fails = (reason: ConditionReason, message: string, path?: string): Finding => ({
@@ -26,8 +31,3 @@ export const firstFault = ({ verdict }: Evaluation): Finding | undefined =>
 
 /** `Endpoint shop/create-order` */
 export const title = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
-
-const truncate = (message: string): string =>
-  message.length <= LIMITS.conditionMessageLengthMax
-    ? message
-    : `${message.slice(0, LIMITS.conditionMessageLengthMax - 1)}…`;

@@ -96,7 +96,7 @@ const faultAt = (text: string, position: number, expected: Expected): JsonFault 
 };
 
 const describe = (word: string): string => {
-  if (word === '"') return 'a string that is not closed, or has a bad escape or a line break';
+  if (word === '"') return 'a string that is not closed, or has a line break or a bad escape';
   if (word === "'") return "' (JSON strings stand in double quotes)";
   return /^[\x21-\x7e]+$/.test(word) ? word : `U+${(word.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
 };

@@ -1,0 +1,205 @@
+import { createHash } from 'node:crypto';
+import {
+  API_GROUP,
+  API_KEY_DATA_KEY,
+  RESOURCES,
+  type ConditionReason,
+  type Kind,
+  type ResourceObject,
+} from '@standin/contract';
+import { parseManifest, parseObject, type ManifestDocument } from '@standin/crds';
+import { z } from 'zod';
+import { apiKeyProblem, apiKeySha256 } from '../keys/api-key.ts';
+import { translate, type Finding, type KeyState, type TranslateSettings, type Verdict } from '../translate/index.ts';
+
+export interface ManifestFile {
+  /** As it is to be shown. */
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface ManifestFinding {
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  /** `Endpoint default/create-order`; empty where there is no object yet. */
+  readonly object: string;
+  /** `spec.json.headers[0].name`; empty if it is about the whole. */
+  readonly path: string;
+  readonly message: string;
+  /** `error`: the operator would not serve the object. */
+  readonly severity: 'error' | 'warning';
+}
+
+export interface ValidateOptions {
+  /** `warning`: the files are a part of what the cluster has, so an Account or Project may well be there. Default: `error`. */
+  readonly missingReferences?: ManifestFinding['severity'];
+}
+
+/**
+ * What the API server and the operator would say of manifests, without a cluster: in the order of files and lines. The files are one
+ * whole: what they refer to has to be in them (see `missingReferences`), and conflicts are decided as if applied in the order given.
+ */
+export const validateManifests = (
+  files: readonly ManifestFile[],
+  settings: TranslateSettings,
+  { missingReferences = 'error' }: ValidateOptions = {},
+): ManifestFinding[] => {
+  const findings: ManifestFinding[] = [];
+  const seen = new Map<string, LocatedObject>();
+  const keys = new Map<string, KeyState>();
+  for (const located of readFiles(files, findings)) collect(located, { seen, keys, findings });
+
+  const objects = [...seen.values()].map(({ object }) => object);
+  const { verdicts } = translate({ objects, keys: keysOf(objects, keys) }, settings);
+  for (const verdict of verdicts) {
+    const located = seen.get(verdict.uid);
+    if (located !== undefined) findings.push(...verdictFindings(verdict, located, missingReferences));
+  }
+  const place = new Map(files.map(({ name }, index) => [name, index]));
+  return findings.sort((a, b) => (place.get(a.file) ?? 0) - (place.get(b.file) ?? 0) || a.line - b.line);
+};
+
+/** A document and where it stands. */
+interface Located {
+  readonly file: string;
+  readonly document: ManifestDocument;
+}
+
+interface LocatedObject extends Located {
+  readonly object: ResourceObject;
+  /** What is wrong with the object alone is among the findings. */
+  readonly isReported: boolean;
+}
+
+interface Collected {
+  /** Objects by kind, namespace and name, which serves as their uid. */
+  readonly seen: Map<string, LocatedObject>;
+  /** Of Secrets among the files, by namespace and name. */
+  readonly keys: Map<string, KeyState>;
+  readonly findings: ManifestFinding[];
+}
+
+const readFiles = (files: readonly ManifestFile[], findings: ManifestFinding[]): Located[] =>
+  files.flatMap(({ name: file, text }) => {
+    const { documents, problems } = parseManifest(text);
+    for (const { line, message } of problems) {
+      findings.push({ file, line, object: '', path: '', message: `is not YAML: ${message}`, severity: 'error' });
+    }
+    return documents.map((document) => ({ file, document }));
+  });
+
+const header = z.looseObject({
+  apiVersion: z.string().catch(''),
+  kind: z.string().catch(''),
+  metadata: z
+    .looseObject({ name: z.string().catch(''), namespace: z.string().optional().catch(undefined) })
+    .catch({ name: '' }),
+  spec: z.unknown(),
+});
+type Header = z.infer<typeof header>;
+
+const collect = (located: Located, { seen, keys, findings }: Collected): void => {
+  const { file, document } = located;
+  const read = header.safeParse(document.value);
+  const found = (path: string, message: string, severity: ManifestFinding['severity'] = 'error'): void => {
+    const object = read.success ? titleOf(read.data) : '';
+    findings.push({ file, line: document.lineOf(steps(path)), object, path, message, severity });
+  };
+  if (read.success && read.data.apiVersion === 'v1' && read.data.kind === 'Secret') {
+    keys.set(secretId(namespaceOf(read.data), read.data.metadata.name), keyIn(read.data));
+    return;
+  }
+  if (read.success && read.data.apiVersion !== '' && !read.data.apiVersion.startsWith(`${API_GROUP}/`)) {
+    found('apiVersion', `${read.data.apiVersion} ${read.data.kind} is not of Standin: left alone`, 'warning');
+    return;
+  }
+  const parsed = parseObject(document.value);
+  if (!parsed.ok) for (const { path, message } of parsed.problems) found(path, message);
+  if (!read.success || !(read.data.kind in RESOURCES) || read.data.metadata.name === '') return;
+
+  const uid = titleOf(read.data);
+  const first = seen.get(uid);
+  if (first !== undefined) {
+    found(
+      'metadata.name',
+      `is the same object as in ${first.file}:${first.document.line}: give one of them another name`,
+    );
+    return;
+  }
+  seen.set(uid, { ...located, object: objectOf(read.data, uid, seen.size), isReported: !parsed.ok });
+};
+
+/** As the API server would store it; a later document is a younger object. */
+const objectOf = (head: Header, uid: string, age: number): ResourceObject => ({
+  apiVersion: head.apiVersion,
+  kind: head.kind as Kind,
+  metadata: {
+    name: head.metadata.name,
+    namespace: namespaceOf(head),
+    uid,
+    generation: 1,
+    resourceVersion: '1',
+    creationTimestamp: new Date(age * 1_000).toISOString(),
+  },
+  spec: head.spec,
+});
+
+const namespaceOf = ({ metadata }: Header): string => metadata.namespace ?? 'default';
+const titleOf = (head: Header): string => `${head.kind} ${namespaceOf(head)}/${head.metadata.name}`;
+const secretId = (namespace: string, name: string): string => `${namespace}/${name}`;
+
+const secretData = z.looseObject({
+  data: z.record(z.string(), z.base64()).optional().catch(undefined),
+  stringData: z.record(z.string(), z.string()).optional().catch(undefined),
+});
+
+const keyIn = (secret: Header): KeyState => {
+  const secretName = secret.metadata.name;
+  const { data, stringData } = secretData.parse(secret);
+  const encoded = data?.[API_KEY_DATA_KEY];
+  const key = stringData?.[API_KEY_DATA_KEY] ?? (encoded && Buffer.from(encoded, 'base64').toString('utf8'));
+  if (key === undefined) return { kind: 'missing', secretName };
+  const message = apiKeyProblem(key);
+  return message === undefined ? { kind: 'key', sha256: apiKeySha256(key) } : { kind: 'invalid', secretName, message };
+};
+
+/** A key that is not among the files is taken to be there, and nobody else's. */
+const keysOf = (objects: readonly ResourceObject[], keys: ReadonlyMap<string, KeyState>): Map<string, KeyState> => {
+  const states = new Map<string, KeyState>();
+  for (const object of objects) {
+    const { uid, namespace } = object.metadata;
+    const parsed = parseObject(object);
+    if (!parsed.ok || parsed.value.kind !== 'Account') continue;
+    const { secretName } = parsed.value.spec.apiKey ?? {};
+    const given = secretName === undefined ? undefined : keys.get(secretId(namespace, secretName));
+    states.set(uid, given ?? { kind: 'key', sha256: createHash('sha256').update(uid).digest('hex') });
+  }
+  return states;
+};
+
+const MISSING: ReadonlySet<ConditionReason> = new Set(['AccountNotFound', 'ProjectNotFound']);
+/** Said once, of the object that has the fault, and not of all that refer to it. */
+const CONSEQUENCES: ReadonlySet<ConditionReason> = new Set(['AccountNotReady', 'ProjectNotReady']);
+
+const verdictFindings = (
+  { uid, accepted, resolvedRefs }: Verdict,
+  { file, document, isReported }: LocatedObject,
+  missing: ManifestFinding['severity'],
+): ManifestFinding[] => {
+  const toFinding = ({ reason, message, path = '' }: Finding): ManifestFinding => ({
+    file,
+    line: document.lineOf(steps(path)),
+    object: uid,
+    path,
+    // A finding of one problem begins with its path, which stands in a field of its own here.
+    message: message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message,
+    severity: MISSING.has(reason) ? missing : 'error',
+  });
+  const findings = isReported ? [] : [accepted, resolvedRefs];
+  return findings.filter(({ ok, reason }) => !ok && !CONSEQUENCES.has(reason)).map(toFinding);
+};
+
+/** `spec.json.headers[0].name` → `['spec', 'json', 'headers', 0, 'name']` */
+const steps = (path: string): (string | number)[] =>
+  [...path.matchAll(/([^.[\]]+)|\[(\d+)\]/g)].map(([, field, index]) => field ?? Number(index));
