@@ -1,0 +1,6 @@
+// `npm run check`: what `npm test` checks without servers. Plain JavaScript, see run.js.
+import { ensureInstalled } from '../cli/bin/ensure-installed.js';
+import { runWithNode24 } from './suite/run-with-node-24.js';
+
+await ensureInstalled();
+runWithNode24('test/suite/check.ts');

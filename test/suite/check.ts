@@ -1,0 +1,16 @@
+/** `npm run check`: generated files, types, lint, format, unit tests; a line each. Minutes less than `npm test`, no servers. */
+import { checkLine, runStaticCheck, STATIC_CHECKS } from './static-checks.ts';
+import { runVitest } from './vitest-run.ts';
+
+let failed = 0;
+for (const check of STATIC_CHECKS) {
+  const { passed } = await runStaticCheck(check);
+  if (!passed) failed += 1;
+}
+
+const started = performance.now();
+const tests = await runVitest({ args: ['--project', 'unit', ...process.argv.slice(2)], quiet: true });
+const name = `unit tests (${tests.passed} passed, ${tests.failed} failed, ${tests.skipped} skipped)`;
+console.log(checkLine({ name, passed: tests.failed === 0, durationMs: performance.now() - started, output: '' }));
+
+process.exitCode = failed + tests.failed === 0 ? 0 : 1;

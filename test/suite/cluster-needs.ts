@@ -1,0 +1,42 @@
+import { glob, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { moduleImports } from './module-imports.ts';
+
+/** Which test files use a Kubernetes cluster, by what they import. */
+export interface ClusterNeeds {
+  /** Use the cluster that all tests share. */
+  readonly shared: readonly string[];
+  /** Start one of their own, which only the Go program can give. */
+  readonly own: readonly string[];
+}
+
+const ROOT = path.join(import.meta.dirname, '../..');
+const SHARED_MODULE = 'test/harness/shared-cluster.ts';
+const OWN_MODULE = 'test/harness/cluster.ts';
+const TEST_FILES = 'test/{integration,e2e,torture}/**/*.test.ts';
+
+/** Paths from the checkout's root, of the files that vitest's `filters` choose (none: all of them). */
+export const findClusterNeeds = async (filters: readonly string[]): Promise<ClusterNeeds> => {
+  const shared: string[] = [];
+  const own: string[] = [];
+  for await (const file of glob(TEST_FILES, { cwd: ROOT })) {
+    if (filters.length > 0 && !filters.some((filter) => file.includes(filter))) continue;
+    const modules = await reachableModules(file);
+    if (modules.has(OWN_MODULE)) own.push(file);
+    else if (modules.has(SHARED_MODULE)) shared.push(file);
+  }
+  return { shared, own };
+};
+
+/** Modules below test/ that a file loads. Ends at the shared cluster, which itself uses the module for own ones. */
+const reachableModules = async (file: string, seen = new Set<string>()): Promise<ReadonlySet<string>> => {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  if (file === SHARED_MODULE || file === OWN_MODULE) return seen;
+  const text = await readFile(path.join(ROOT, file), 'utf8').catch(() => '');
+  for (const { specifier, isTypeOnly } of moduleImports(file, text)) {
+    if (isTypeOnly || !specifier.startsWith('.')) continue;
+    await reachableModules(path.join(path.dirname(file), specifier), seen);
+  }
+  return seen;
+};

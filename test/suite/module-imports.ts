@@ -1,0 +1,28 @@
+import ts from 'typescript';
+
+export interface ModuleImport {
+  /** As written: `../cluster/kubeconfig.ts`, `@standin/contract`, `node:fs`. */
+  readonly specifier: string;
+  /** Erased at run time. */
+  readonly isTypeOnly: boolean;
+}
+
+/** What a TypeScript or JavaScript file imports, by `import`, `export … from` and `import('…')`. */
+export const moduleImports = (fileName: string, text: string): readonly ModuleImport[] => {
+  const imports: ModuleImport[] = [];
+  const add = (node: ts.Node | undefined, isTypeOnly: boolean): void => {
+    if (node !== undefined && ts.isStringLiteral(node)) imports.push({ specifier: node.text, isTypeOnly });
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) {
+      add(node.moduleSpecifier, node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword);
+    } else if (ts.isExportDeclaration(node)) {
+      add(node.moduleSpecifier, node.isTypeOnly);
+    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      add(node.arguments[0], false);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(fileName, text, ts.ScriptTarget.Latest));
+  return imports;
+};

@@ -1,0 +1,101 @@
+/**
+ * `npm test`: checks what the machine has, builds the cluster program where the cache has none, then everything: static checks, unit,
+ * integration, end-to-end and torture tests. Arguments go to vitest: `npm test -- gateway` runs the files with that in their path.
+ * `--containers`: Kubernetes and ClickHouse from Docker images instead of our own programs.
+ */
+import { statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { buildGoProgram, goVersion, MissingToolError } from '../cluster/go-program.ts';
+import { findKubectl } from '../cluster/kubectl.ts';
+import { runCommand } from '../cluster/run-command.ts';
+import { CONTAINERS_VARIABLE, KUBECONFIG_VARIABLE } from '../harness/cluster-broker.ts';
+import { findClusterNeeds } from './cluster-needs.ts';
+import { runStaticCheck, STATIC_CHECKS, type CheckOutcome } from './static-checks.ts';
+import { runVitest } from './vitest-run.ts';
+
+/** Test files that this machine cannot run. */
+interface NotRun {
+  readonly files: readonly string[];
+  /** Why, and how to get what is missing. */
+  readonly reason: string;
+}
+
+/** Go's module and build caches after a first build. */
+const DISK_BYTES_NEEDED = 5e9;
+const FAILURES_SHOWN = 20;
+
+const main = async (): Promise<number> => {
+  const started = performance.now();
+  const args = process.argv.slice(2).filter((arg) => arg !== '--containers');
+  const filters = args.filter((arg) => !arg.startsWith('-'));
+  const useContainers = args.length < process.argv.length - 2;
+  if (useContainers) process.env[CONTAINERS_VARIABLE] = '1';
+
+  const notRun = await prepareClusters(filters, useContainers);
+  const checks: CheckOutcome[] = [];
+  if (filters.length > 0) console.log('Static checks are left out: files were chosen.');
+  else for (const check of STATIC_CHECKS) checks.push(await runStaticCheck(check));
+
+  const excluded = notRun.flatMap(({ files }) => files).flatMap((file) => ['--exclude', file]);
+  const tests = await runVitest({ args: [...args, ...excluded] });
+
+  const failedChecks = checks.filter(({ passed }) => !passed);
+  const failures = [...failedChecks.map(({ name }) => name), ...tests.failures];
+  const passed = checks.length - failedChecks.length + tests.passed;
+  const failed = failedChecks.length + tests.failed;
+  const skipped = tests.skipped + notRun.reduce((sum, { files }) => sum + files.length, 0);
+
+  console.log(`\n── npm test, ${Math.round((performance.now() - started) / 1000)} s ──`);
+  for (const failure of failures.slice(0, FAILURES_SHOWN)) console.log(`✗ ${failure}`);
+  if (failures.length > FAILURES_SHOWN) console.log(`✗ … and ${failures.length - FAILURES_SHOWN} more`);
+  for (const { files, reason } of notRun) console.log(`not run on this machine: ${files.join(', ')}\n  ${reason}`);
+  if (passed + failed === 0) console.log(`no test file has ${filters.join(' or ')} in its path`);
+  console.log(`tests: ${passed} passed, ${failed} failed, ${skipped} skipped`);
+
+  const isCi = process.env['CI'] === 'true';
+  return failed > 0 || passed === 0 || (isCi && skipped > 0) ? 1 : 0;
+};
+
+/** Makes ready what the chosen tests' clusters need, and says which files have to be left out, and why. */
+const prepareClusters = async (filters: readonly string[], useContainers: boolean): Promise<readonly NotRun[]> => {
+  const needs = await findClusterNeeds(filters);
+  const notRun: NotRun[] = [];
+  const sharedIsGiven = (process.env[KUBECONFIG_VARIABLE] ?? '') !== '';
+  if (useContainers && !sharedIsGiven) {
+    const docker = await runCommand('docker', ['info']).catch(() => ({ code: 1 }));
+    if (docker.code !== 0)
+      notRun.push({
+        files: needs.shared,
+        reason: '--containers needs a Docker engine: https://docs.docker.com/engine/install/',
+      });
+  }
+  const needProgram = sharedIsGiven || useContainers ? needs.own : [...needs.own, ...needs.shared];
+  try {
+    if (needProgram.length > 0) {
+      await goVersion();
+      await checkDisk();
+      await buildGoProgram('cluster', console.log);
+    }
+    if (needs.own.length + needs.shared.length > 0) await findKubectl(console.log);
+  } catch (error) {
+    if (!(error instanceof MissingToolError)) throw error;
+    notRun.push({ files: needProgram, reason: error.message });
+  }
+  return notRun.filter(({ files }) => files.length > 0);
+};
+
+const checkDisk = async (): Promise<void> => {
+  const { bavail, bsize } = await statfs(path.join(import.meta.dirname, '../..'));
+  const free = bavail * bsize;
+  if (free >= DISK_BYTES_NEEDED) return;
+  console.log(`Only ${(free / 1e9).toFixed(1)} GB are free; the first build of the cluster program takes about 4 GB.`);
+};
+
+main().then(
+  (code) => (process.exitCode = code),
+  (error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    console.log('tests: 0 passed, 1 failed, 0 skipped');
+    process.exitCode = 1;
+  },
+);

@@ -1,0 +1,45 @@
+import path from 'node:path';
+import { runCommand } from '../cluster/run-command.ts';
+
+/** One check that looks at files only. It counts as one test. */
+export interface StaticCheck {
+  readonly name: string;
+  /** Of this Node: a script and its arguments, from the checkout's root. */
+  readonly command: readonly string[];
+}
+
+export interface CheckOutcome {
+  readonly name: string;
+  readonly passed: boolean;
+  readonly durationMs: number;
+  /** What the tool printed; worth showing when it failed. */
+  readonly output: string;
+}
+
+const ROOT = path.join(import.meta.dirname, '../..');
+const TIMEOUT_MS = 5 * 60_000;
+
+export const STATIC_CHECKS: readonly StaticCheck[] = [
+  { name: 'generated files are current', command: ['test/suite/generated-files.ts'] },
+  { name: 'types', command: ['node_modules/typescript/bin/tsc', '-p', '.'] },
+  { name: 'lint', command: ['node_modules/eslint/bin/eslint.js', '.', '--max-warnings=0'] },
+  { name: 'format', command: ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.'] },
+];
+
+/** Runs one check and prints its line, and all that it said when it failed. */
+export const runStaticCheck = async ({ name, command }: StaticCheck): Promise<CheckOutcome> => {
+  const started = performance.now();
+  const { code, stdout, stderr } = await runCommand(process.execPath, command, { cwd: ROOT, timeoutMs: TIMEOUT_MS });
+  const outcome = {
+    name,
+    passed: code === 0,
+    durationMs: performance.now() - started,
+    output: `${stdout}${stderr}`.trim(),
+  };
+  console.log(checkLine(outcome));
+  if (!outcome.passed) console.log(outcome.output === '' ? `  ended with ${code}` : outcome.output);
+  return outcome;
+};
+
+export const checkLine = ({ name, passed, durationMs }: CheckOutcome): string =>
+  `${passed ? '✓' : '✗'} ${name.padEnd(30)} ${(durationMs / 1000).toFixed(1)} s`;

@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+
+export interface TestCounts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  /** `FILE > NAME` of each failed test; FILE alone where a file failed as a whole. */
+  readonly failures: readonly string[];
+}
+
+export interface VitestOptions {
+  /** File filters and flags, as on vitest's command line. */
+  readonly args: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  readonly quiet?: boolean;
+}
+
+const ROOT = path.join(import.meta.dirname, '../..');
+const RESULTS_FILE = path.join(ROOT, 'test/.results/vitest.json');
+/** The whole suite takes a fraction of this; what takes longer hangs. */
+const TIMEOUT_MS = 35 * 60_000;
+const KILL_AFTER_MS = 10_000;
+
+/** The part of vitest's JSON report (Jest's format) that is counted. */
+const report = z.object({
+  testResults: z.array(
+    z.object({
+      name: z.string(),
+      status: z.string(),
+      assertionResults: z.array(z.object({ fullName: z.string(), status: z.string() })),
+    }),
+  ),
+});
+
+/** Runs vitest to its end, its output going straight to ours, and counts. A file that failed as a whole is one failure. */
+export const runVitest = async ({ args, env = process.env, quiet = false }: VitestOptions): Promise<TestCounts> => {
+  await mkdir(path.dirname(RESULTS_FILE), { recursive: true });
+  await rm(RESULTS_FILE, { force: true });
+  const reporters = [`--reporter=${quiet ? 'minimal' : 'default'}`, '--reporter=json', `--outputFile.json=${RESULTS_FILE}`];
+  const command = ['node_modules/vitest/vitest.mjs', 'run', '--passWithNoTests', ...reporters, ...args];
+  // A group of its own, so that a run which hangs can be ended with all its workers.
+  const child = spawn(process.execPath, command, { cwd: ROOT, env, stdio: 'inherit', detached: true });
+  const signalGroup = (signal: NodeJS.Signals): void => {
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
+      process.kill(-child.pid, signal);
+  };
+  const limit = new AbortController();
+  const timer = setTimeout(() => {
+    limit.abort();
+    signalGroup('SIGTERM');
+    setTimeout(() => signalGroup('SIGKILL'), KILL_AFTER_MS).unref();
+  }, TIMEOUT_MS);
+  const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of stopSignals) process.on(signal, signalGroup);
+  const [code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(timer);
+  for (const signal of stopSignals) process.off(signal, signalGroup);
+
+  const counts = await countResults();
+  if (limit.signal.aborted) return withFailure(counts, `vitest did not end within ${TIMEOUT_MS / 60_000} minutes`);
+  // Unhandled errors and failed teardowns belong to no test.
+  if (code !== 0 && counts.failed === 0)
+    return withFailure(counts, `vitest ended with ${code ?? 'a signal'}; see above`);
+  return counts;
+};
+
+const withFailure = (counts: TestCounts, failure: string): TestCounts => ({
+  ...counts,
+  failed: counts.failed + 1,
+  failures: [...counts.failures, failure],
+});
+
+const countResults = async (): Promise<TestCounts> => {
+  const text = await readFile(RESULTS_FILE, 'utf8').catch(() => '{"testResults":[]}');
+  const files = report.parse(JSON.parse(text)).testResults;
+  const tests = files.flatMap((file) =>
+    file.assertionResults.map((test) => ({ ...test, name: `${path.relative(ROOT, file.name)} > ${test.fullName}` })),
+  );
+  const failures = [
+    ...tests.filter((test) => test.status === 'failed').map((test) => test.name),
+    ...files
+      .filter((file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'))
+      .map((file) => path.relative(ROOT, file.name)),
+  ];
+  const passed = tests.filter((test) => test.status === 'passed').length;
+  const skipped = tests.filter((test) => test.status !== 'passed' && test.status !== 'failed').length;
+  return { passed, failed: failures.length, skipped, failures };
+};
