@@ -1,5 +1,6 @@
 import { API_GROUP, GROUP_VERSION, KINDS, type Kind } from '@standin/contract';
 import type { z } from 'zod';
+import { structuralSchema } from './custom-resource-definition.ts';
 import { NAME_LENGTH_MAX, SUBDOMAIN_PATTERN } from './fields.ts';
 import { DEFINITIONS } from './kinds.ts';
 import type { AccountSpec } from './v1alpha1/account.ts';
@@ -35,7 +36,9 @@ export const parseObject = (object: unknown): ParseResult => {
   const kind = kindOf(object);
   if (typeof kind !== 'string') return failed([kind]);
   const problems = [...unknownFields(object), ...nameProblems(kind, object['metadata'])];
-  const spec = DEFINITIONS[kind].spec.safeParse(object['spec'], { error: messageOf });
+  const spec = DEFINITIONS[kind].spec.safeParse(withoutNulls(object['spec'], DEFAULTED.get(kind) ?? []), {
+    error: messageOf,
+  });
   if (!spec.success) problems.push(...spec.error.issues.flatMap(problemsOf));
   if (!spec.success || problems.length > 0) return failed(problems);
   return { ok: true, value: { kind, spec: spec.data } as ParsedObject };
@@ -46,6 +49,25 @@ export const checkUpdate = <K extends Kind>(kind: K, before: Specs[K], after: Sp
   DEFINITIONS[kind].transitions
     .filter(({ holds }) => !(holds as (self: Specs[K], oldSelf: Specs[K]) => boolean)(after, before))
     .map(({ field, message }) => ({ path: ['spec', ...(field === undefined ? [] : [field])].join('.'), message }));
+
+/** Field names along the way to every field that has a default. */
+const defaultedPaths = (schema: unknown, path: readonly string[] = []): (readonly string[])[] => {
+  const { default: value, properties = {} } = schema as { default?: unknown; properties?: Record<string, unknown> };
+  const below = Object.entries(properties).flatMap(([name, field]) => defaultedPaths(field, [...path, name]));
+  return value === undefined ? below : [path, ...below];
+};
+const DEFAULTED = new Map(KINDS.map((kind) => [kind, defaultedPaths(structuralSchema(DEFINITIONS[kind].spec))]));
+
+/** The API server takes null for "the default, please" (an empty `plan:` in YAML). */
+const withoutNulls = (spec: unknown, paths: readonly (readonly string[])[]): unknown =>
+  paths.reduce((value, path) => withoutNull(value, path), spec);
+
+const withoutNull = (value: unknown, [name = '', ...rest]: readonly string[]): unknown => {
+  if (!isRecord(value) || !Object.hasOwn(value, name)) return value;
+  const { [name]: field, ...others } = value;
+  if (rest.length > 0) return { ...value, [name]: withoutNull(field, rest) };
+  return field === null ? others : value;
+};
 
 const failed = (problems: readonly Problem[]): ParseResult => ({ ok: false, problems });
 
@@ -109,7 +131,7 @@ const messageOf = (issue: RawIssue): string | undefined => {
     case 'invalid_type':
       return issue.input === undefined
         ? 'Required value'
-        : `must be of type ${TYPE_NAMES[issue.expected] ?? issue.expected}`;
+        : `must be of type ${TYPE_NAMES[issue.expected] ?? issue.expected}: "${typeName(issue.input)}"`;
     case 'invalid_value':
       return issue.input === undefined ? 'Required value' : unsupported(issue.input, issue.values);
     case 'too_big':
@@ -123,6 +145,13 @@ const messageOf = (issue: RawIssue): string | undefined => {
   }
 };
 const TYPE_NAMES: Readonly<Record<string, string>> = { int: 'integer', number: 'integer' };
+
+/** As JSON schema calls it. */
+const typeName = (value: unknown): string => {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value;
+};
 
 /** Values are hostile: they are cut before they are shown. */
 const unsupported = (value: unknown, values: readonly unknown[]): string => {
