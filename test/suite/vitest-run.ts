@@ -40,7 +40,11 @@ const report = z.object({
 export const runVitest = async ({ args, env = process.env, quiet = false }: VitestOptions): Promise<TestCounts> => {
   await mkdir(path.dirname(RESULTS_FILE), { recursive: true });
   await rm(RESULTS_FILE, { force: true });
-  const reporters = [`--reporter=${quiet ? 'minimal' : 'default'}`, '--reporter=json', `--outputFile.json=${RESULTS_FILE}`];
+  const reporters = [
+    `--reporter=${quiet ? 'minimal' : 'default'}`,
+    '--reporter=json',
+    `--outputFile.json=${RESULTS_FILE}`,
+  ];
   const command = ['node_modules/vitest/vitest.mjs', 'run', '--passWithNoTests', ...reporters, ...args];
   // A group of its own, so that a run which hangs can be ended with all its workers.
   const child = spawn(process.execPath, command, { cwd: ROOT, env, stdio: 'inherit', detached: true });

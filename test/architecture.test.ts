@@ -1,0 +1,209 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { moduleImports } from './suite/module-imports.ts';
+import { isCode, ROOT, sourceFiles, type SourceFile } from './suite/source-files.ts';
+
+const PACKAGES = ['@standin/contract', '@standin/logstore', '@standin/egress', '@standin/kube'];
+
+/** Workspace folder → the workspaces that it may import: the table of docs/architecture.md. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  'packages/contract': [],
+  'packages/logstore': ['@standin/contract'],
+  'packages/egress': ['@standin/contract'],
+  'packages/kube': ['@standin/contract'],
+  crds: ['@standin/contract'],
+  operator: ['@standin/crds', ...PACKAGES],
+  gateway: PACKAGES,
+  dashboard: ['@standin/crds', ...PACKAGES],
+  cli: ['@standin/crds', '@standin/operator', '@standin/gateway', ...PACKAGES],
+  test: ['@standin/crds', '@standin/operator', '@standin/gateway', 'standin', ...PACKAGES],
+};
+const WORKSPACES = Object.keys(MAY_IMPORT);
+
+const LINES_MAX = 500;
+/** Generated files and plain tables, which nobody reads from top to bottom. */
+const MAY_BE_LONG: readonly string[] = ['package-lock.json', 'test/cluster/program/go.sum'];
+
+const files = sourceFiles();
+const code = files.filter(isCode);
+
+const workspaceOf = (file: string): string | undefined => WORKSPACES.find((folder) => file.startsWith(`${folder}/`));
+const isOurs = (specifier: string): boolean => specifier === 'standin' || specifier.startsWith('@standin/');
+const packageOf = (specifier: string): string =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+/** Also what only tests load: `raw-upstream.testing.ts`. */
+const isTestCode = (file: string): boolean =>
+  file.startsWith('test/') || /\.(test|testing)\.tsx?$/.test(file) || file.includes('/testdata/');
+const isRemixModule = (file: string): boolean => /^dashboard\/app\/(routes\/|root\.|entry\.)/.test(file);
+const isConfigFile = (file: string): boolean => /\.config\.(ts|js)$/.test(file);
+
+/** `PATH:LINE: the line` for each line that matches. */
+const linesMatching = ({ path: file, text }: SourceFile, pattern: RegExp): string[] =>
+  text.split('\n').flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : []));
+
+describe('the rules below', () => {
+  // Prevents: all of them passing because a pattern finds no file.
+  it('look at the code of every workspace that there is', () => {
+    const present = WORKSPACES.filter((folder) => existsSync(path.join(ROOT, folder, 'package.json')));
+    expect(new Set(code.map(({ path: file }) => workspaceOf(file)))).toEqual(new Set([...present, undefined]));
+  });
+
+  it('see every form of import', () => {
+    const text = [
+      "import a from './a.ts';",
+      "import type { B } from './b.ts';",
+      "export * from './c.ts';",
+      "export type { D } from './d.ts';",
+      "const e = await import('./e.ts');",
+      "import './f.ts';",
+      "// import './no.ts';",
+    ].join('\n');
+    const found = moduleImports('x.ts', text).map(({ specifier, isTypeOnly }) => `${specifier} ${isTypeOnly}`);
+    expect(found).toEqual([
+      './a.ts false',
+      './b.ts true',
+      './c.ts false',
+      './d.ts true',
+      './e.ts false',
+      './f.ts false',
+    ]);
+  });
+});
+
+describe('dependencies', () => {
+  // Prevents: a gateway that needs the operator's code to build, or a contract with I/O in it, one convenient import at a time.
+  it('go between workspaces only in the directions of docs/architecture.md', () => {
+    const violations = code.flatMap(({ path: file, text }) => {
+      const allowed = MAY_IMPORT[workspaceOf(file) ?? ''] ?? [];
+      return moduleImports(file, text)
+        .filter(({ specifier }) => isOurs(specifier) && !allowed.includes(specifier))
+        .map(({ specifier }) => `${file} imports ${specifier}`);
+    });
+    expect(violations).toEqual([]);
+  });
+
+  // Prevents: the rule above going unnoticed past package names, and a package's index.ts no longer being its public API.
+  it('do not leave a workspace by a relative path', () => {
+    const violations = code.flatMap(({ path: file, text }) => {
+      const workspace = workspaceOf(file);
+      // The harness also reaches generators and start scripts, which are no API.
+      if (workspace === undefined || workspace === 'test') return [];
+      return moduleImports(file, text)
+        .filter(({ specifier }) => specifier.startsWith('.'))
+        .filter(({ specifier }) => !path.posix.join(path.posix.dirname(file), specifier).startsWith(`${workspace}/`))
+        .map(({ specifier }) => `${file} imports ${specifier}`);
+    });
+    expect(violations).toEqual([]);
+  });
+
+  // Prevents: a package that works in this checkout, where everything is hoisted, and fails in an image with only its own dependencies.
+  it('are declared in the package.json of the workspace that imports them', () => {
+    const declared = (folder: string, field: 'dependencies' | 'devDependencies'): readonly string[] => {
+      const manifest = JSON.parse(readFileSync(path.join(ROOT, folder, 'package.json'), 'utf8')) as {
+        name: string;
+        dependencies?: Record<string, string>;
+        devDependencies?: Record<string, string>;
+      };
+      return [manifest.name, ...Object.keys(manifest[field] ?? {})];
+    };
+    const development = declared('.', 'devDependencies');
+    const violations = code.flatMap(({ path: file, text }) => {
+      const workspace = workspaceOf(file);
+      if (workspace === undefined) return [];
+      const known = [
+        ...declared(workspace, 'dependencies'),
+        ...(isTestCode(file) || isConfigFile(file) ? [...development, ...declared(workspace, 'devDependencies')] : []),
+      ];
+      return moduleImports(file, text)
+        .filter(({ specifier }) => !specifier.startsWith('.') && !isBuiltin(specifier))
+        .filter(({ specifier }) => !known.includes(packageOf(specifier)))
+        .map(({ specifier }) => `${file} imports ${specifier}`);
+    });
+    expect(violations).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  // Prevents: the one file where everything ends up and that nobody reviews whole.
+  it(`have at most ${LINES_MAX} lines`, () => {
+    const violations = files
+      .filter(({ path: file }) => /\.(ts|tsx|js|go|sum|json|yaml)$/.test(file) && !MAY_BE_LONG.includes(file))
+      .filter(({ path: file }) => !file.startsWith('crds/manifests/') && !file.includes('/testdata/'))
+      .map(({ path: file, text }) => ({ file, lines: text.split('\n').length }))
+      .filter(({ lines }) => lines > LINES_MAX)
+      .map(({ file, lines }) => `${file}: ${lines} lines`);
+    expect(violations).toEqual([]);
+  });
+
+  // Prevents: two spellings of one word, and names that differ by case only, which breaks checkouts on macOS and Windows.
+  it('have names in kebab-case', () => {
+    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*$/;
+    const violations = code
+      .map(({ path: file }) => file)
+      // Remix gives route files their names' meaning.
+      .filter((file) => !file.startsWith('dashboard/app/routes/'))
+      .filter((file) => !file.split('/').every((part) => kebab.test(part.replace(/^\./, ''))));
+    expect(violations).toEqual([]);
+  });
+
+  // Prevents: a stage whose input, output and invariants are known only to whoever wrote it.
+  it('of a stage begin with a README of 5 to 15 lines', () => {
+    const stages = ['operator/src', 'gateway/src'].flatMap((folder) =>
+      readdirSync(path.join(ROOT, folder), { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map((entry) => `${folder}/${entry.name}/README.md`),
+    );
+    const violations = stages.flatMap((readme) => {
+      if (!existsSync(path.join(ROOT, readme))) return [`${readme} is missing`];
+      const lines = readFileSync(path.join(ROOT, readme), 'utf8').trimEnd().split('\n').length;
+      return lines >= 5 && lines <= 15 ? [] : [`${readme}: ${lines} lines`];
+    });
+    expect(violations).toEqual([]);
+  });
+
+  // Prevents: a checkout that works on one machine, and a lockfile that sends everybody to somebody's mirror.
+  it('name no folder of a machine and no host of a package registry', () => {
+    const machine = /(^|[\s'"`=(:])(\/root\/|\/home\/[a-z]|\/Users\/[a-zA-Z]|\/work\/[a-z]|C:\\Users)/;
+    const registry = /https?:\/\/[^\s/'"]*(registry|artifactory|nexus|mirror|goproxy|proxy\.golang)/;
+    const violations = files
+      .filter(({ path: file }) => file !== 'test/architecture.test.ts')
+      .flatMap((file) => [...linesMatching(file, machine), ...linesMatching(file, registry)]);
+    expect(violations).toEqual([]);
+  });
+});
+
+describe('code', () => {
+  // Prevents: a test that passes against a mock of the very code whose contract changed. Ports, clocks and ids are passed in instead.
+  it('mocks no module of ours', () => {
+    const violations = code.flatMap((file) =>
+      linesMatching(file, /\bvi\.(do)?[mM]ock\(\s*(import\(\s*)?['"`](\.|@?standin)/),
+    );
+    expect(violations).toEqual([]);
+  });
+
+  // Prevents: one thing with another name in each file that imports it. Config files and Remix's modules have to.
+  it('has no default exports', () => {
+    const violations = code
+      .filter(({ path: file }) => !isConfigFile(file) && !isRemixModule(file))
+      .flatMap((file) => linesMatching(file, /^export default\b|^export \{.*\bas default\b/));
+    expect(violations).toEqual([]);
+  });
+
+  // Prevents: a setting that docs/configuration.md does not know and whose typing mistakes nobody reports. Handing the whole
+  // environment on to a child process reads nothing.
+  it('reads the environment in main.ts and settings.ts only', () => {
+    const mayRead = /(^|\/)(main|settings)\.ts$/;
+    const violations = code
+      .filter(({ path: file }) => !isTestCode(file) && !isConfigFile(file) && !mayRead.test(file))
+      .filter(({ path: file }) => !file.startsWith('cli/bin/'))
+      .flatMap((file) => linesMatching(file, /(?<!\.\.\.)\bprocess\.env\b/))
+      // A comment may name it.
+      .filter((line) => !/: (\/\/|\*)/.test(line));
+    expect(violations).toEqual([]);
+  });
+});

@@ -1,0 +1,64 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { startEmbeddedEngine } from '@standin/logstore';
+import { CONTAINERS_VARIABLE } from './cluster-broker.ts';
+
+/** A real ClickHouse, empty, for one test file. `openLogStore(clickHouse)` connects to it. */
+export interface TestClickHouse {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  readonly database: string;
+  /** What a gateway process needs to reach it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Of the embedded engine's process, for tests that kill it; undefined in a container, or while it is away. */
+  readonly pid: number | undefined;
+  stop(): Promise<void>;
+}
+
+const SERVER_IMAGE = 'clickhouse/clickhouse-server:26.3';
+const DATABASE = 'standin';
+
+/** The embedded engine behind its HTTP front; with `npm test -- --containers`, the server's own image. */
+export const startClickHouse = (): Promise<TestClickHouse> =>
+  process.env[CONTAINERS_VARIABLE] === '1' ? startInContainer() : startEmbedded();
+
+const startEmbedded = async (): Promise<TestClickHouse> => {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'standin-clickhouse-'));
+  const engine = await startEmbeddedEngine({ dataDir });
+  const address = { url: engine.url, username: 'default', password: '', database: DATABASE };
+  return {
+    ...address,
+    env: settingsOf(address),
+    get pid() {
+      return engine.pid;
+    },
+    stop: async () => {
+      await engine.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+};
+
+const startInContainer = async (): Promise<TestClickHouse> => {
+  const { ClickHouseContainer } = await import('@testcontainers/clickhouse');
+  const container = await new ClickHouseContainer(SERVER_IMAGE).withDatabase(DATABASE).start();
+  const address = {
+    url: container.getHttpUrl(),
+    username: container.getUsername(),
+    password: container.getPassword(),
+    database: DATABASE,
+  };
+  const stop = async (): Promise<void> => {
+    await container.stop();
+  };
+  return { ...address, env: settingsOf(address), pid: undefined, stop };
+};
+
+const settingsOf = ({ url, username, password, database }: Omit<TestClickHouse, 'env' | 'pid' | 'stop'>) => ({
+  STANDIN_CLICKHOUSE_URL: url,
+  STANDIN_CLICKHOUSE_USERNAME: username,
+  STANDIN_CLICKHOUSE_PASSWORD: password,
+  STANDIN_CLICKHOUSE_DATABASE: database,
+});
