@@ -35,6 +35,8 @@ export default tseslint.config(
   },
   {
     files: ['**/*.js'],
-    languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } },
+    languageOptions: {
+      globals: { console: 'readonly', URL: 'readonly', setInterval: 'readonly', clearInterval: 'readonly' },
+    },
   },
 );

@@ -29,6 +29,11 @@ export class DesiredState implements SourceListener {
     return this.#objects;
   }
 
+  /** A hold-off is running. */
+  get hasPending(): boolean {
+    return this.#timer !== undefined;
+  }
+
   put(object: ResourceObject): void {
     this.#objects.set(object.metadata.uid, object);
     this.#options.translator.put(object);

@@ -42,7 +42,7 @@ export class Leader {
   readonly #parts: LeaderParts;
   readonly #log: ConfigLog;
   readonly #gateways: GatewayRegistry;
-  readonly #statuses: WorkQueue<string>;
+  readonly #statuses: WorkQueue;
   readonly #writer: StatusWriter;
   readonly #fields: StatusFields;
   /** Objects that wait for gateways, by the revision that put them. */
@@ -73,7 +73,7 @@ export class Leader {
         extra: (verdict, before, now) => this.#fields.of(verdict, before, now),
       },
     });
-    this.#statuses = new WorkQueue<string>({
+    this.#statuses = new WorkQueue({
       name: 'status',
       concurrency: STATUS_WORKERS,
       registry,
@@ -119,6 +119,20 @@ export class Leader {
 
   get gateways(): GatewayRegistry['gateways'] {
     return this.#gateways.gateways;
+  }
+
+  /** Every account's key was read, and at least one gateway holds the newest revision. */
+  isSettled(): boolean {
+    const { desired, keys, translator } = this.#parts;
+    const { number } = this.revision;
+    const accounts = [...desired.objects.values()].filter(({ kind }) => kind === 'Account');
+    return (
+      !desired.hasPending &&
+      accounts.every(({ metadata: { uid } }) => {
+        return translator.verdict(uid)?.keySecret === undefined || keys.state(uid) !== undefined;
+      }) &&
+      this.gateways.some(({ acked }) => acked.number === number)
+    );
   }
 
   async end(): Promise<void> {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { LIMITS, type ResourceSource, type SourceProblem } from '@standin/contract';
+import { LIMITS, type ResourceObject, type ResourceSource, type SourceProblem } from '@standin/contract';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -9,7 +9,7 @@ import { DesiredState } from './desired-state.ts';
 import { AccountKeys } from './keys/account-keys.ts';
 import { Leader } from './leader.ts';
 import { awaitCertificates, keepCertificates, type CertificateStore } from './publish/certificate-keeper.ts';
-import { serverCertificate } from './publish/certificates.ts';
+import { serverCertificate, type Certificates } from './publish/certificates.ts';
 import type { Leadership, Term } from './publish/leadership.ts';
 import { StreamServer } from './publish/stream-server.ts';
 import type { OperatorSettings } from './settings.ts';
@@ -36,8 +36,12 @@ export interface Operator {
   readonly adminUrl: string;
   /** Resolves when the sources were read once; rejects when they never can be. */
   readonly synced: Promise<void>;
-  /** What is known of an object, also without a cluster to ask. */
+  /** Every object that the sources have, by uid. */
+  readonly objects: ReadonlyMap<string, ResourceObject>;
+  /** What is said of each object, and what gateways are told. */
   readonly translator: Translator;
+  /** Whether this operator leads, has read every account's key, and at least one gateway holds the newest revision. */
+  isSettled(): boolean;
   /** Resolves when everything is closed; the leader's lease is released first. */
   stop(): Promise<void>;
 }
@@ -62,49 +66,15 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   });
   const admin = await AdminServer.listen({ ...settings.admin, registry });
 
-  // sources → translate; keys join in from the side
-  const translator = new Translator(parts.translateSettings);
+  // sources → translate
   let leader: Leader | undefined;
-  const keys = new AccountKeys({
-    source,
-    logger: logger.child({ stage: 'keys' }),
-    onKey: (uid, state) => desired.setKey(uid, state),
-    isLeader: () => leader !== undefined,
-    pollMs: settings.secretPollMs,
-  });
-  const keyQueue = new WorkQueue<string>({
-    name: 'keys',
-    concurrency: KEY_WORKERS,
-    registry,
-    logger,
-    reconcile: (uid) => keys.reconcile(uid),
-  });
-  const desired = new DesiredState({
-    translator,
-    holdOffMs: LIMITS.holdOffMs,
-    logger,
-    onChanges: (changes) => {
-      for (const { uid, keySecret } of changes.verdicts) {
-        const object = desired.objects.get(uid);
-        if (object === undefined || keySecret === undefined) continue;
-        keys.set(object, keySecret);
-        keyQueue.add(uid);
-      }
-      leader?.apply(changes);
-    },
-    onRemoved: (object) => {
-      keys.delete(object.metadata.uid);
-      leader?.forget(object);
-    },
-    onProblems: (problems) => parts.onProblems?.(problems),
-  });
+  const { desired, translator, keys, keyQueue } = translateSources(parts, () => leader);
+  const metrics = operatorMetrics(registry, { objects: () => desired.objects.values(), leading: () => leader });
   const synced = source.start(desired, signal).then(() => {
     desired.flush();
     admin.setReady();
     logger.info({ objects: desired.objects.size }, 'sources synced');
   });
-
-  const metrics = operatorMetrics(registry, { objects: () => desired.objects.values(), leading: () => leader });
 
   // publish → status, for as long as this operator leads
   const lead = async (term: Term): Promise<void> => {
@@ -122,27 +92,20 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
       await current.end();
     }
   };
-  const leading = synced.then(() =>
-    parts.leadership.run({
-      signal,
-      onNewLeader: (url) => {
-        if (leader === undefined) server.follow(url);
-      },
-      onStartedLeading: lead,
-    }),
-  );
-  const keeping = keepCertificates(
-    parts.certificates,
-    certificates,
-    (changed) => server.setCertificate(serverCertificate(changed)),
-    { logger, signal },
-  );
+  const onNewLeader = ({ url }: { readonly url: string | undefined }): void => {
+    if (leader === undefined) server.follow(url);
+  };
+  const leading = synced.then(() => parts.leadership.run({ signal, onNewLeader, onStartedLeading: lead }));
+  const onCertificates = (changed: Certificates): void => server.setCertificate(serverCertificate(changed));
+  const keeping = keepCertificates(parts.certificates, certificates, onCertificates, { logger, signal });
 
   return {
     streamUrl: `https://${settings.stream.host}:${server.port}`,
     adminUrl: admin.url,
     synced,
+    objects: desired.objects,
     translator,
+    isSettled: () => leader?.isSettled() ?? false,
     stop: async () => {
       stopping.abort();
       await Promise.allSettled([leading, keeping]);
@@ -152,6 +115,46 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
       await admin.close();
     },
   };
+};
+
+/** Desired state flows into the translator, keys join in from the side, and what follows goes to the leader. */
+const translateSources = (parts: OperatorParts, leader: () => Leader | undefined) => {
+  const { settings, source, logger, registry } = parts;
+  const translator = new Translator(parts.translateSettings);
+  const keys = new AccountKeys({
+    source,
+    logger: logger.child({ stage: 'keys' }),
+    onKey: (uid, state) => desired.setKey(uid, state),
+    isLeader: () => leader() !== undefined,
+    pollMs: settings.secretPollMs,
+  });
+  const keyQueue = new WorkQueue({
+    name: 'keys',
+    concurrency: KEY_WORKERS,
+    registry,
+    logger,
+    reconcile: (uid) => keys.reconcile(uid),
+  });
+  const desired = new DesiredState({
+    translator,
+    holdOffMs: LIMITS.holdOffMs,
+    logger,
+    onChanges: (changes) => {
+      for (const { uid, keySecret } of changes.verdicts) {
+        const object = desired.objects.get(uid);
+        if (object === undefined || keySecret === undefined) continue;
+        keys.set(object, keySecret);
+        keyQueue.add(uid);
+      }
+      leader()?.apply(changes);
+    },
+    onRemoved: (object) => {
+      keys.delete(object.metadata.uid);
+      leader()?.forget(object);
+    },
+    onProblems: (problems) => parts.onProblems?.(problems),
+  });
+  return { translator, desired, keys, keyQueue };
 };
 
 const aborted = async (signal: AbortSignal): Promise<void> => {

@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
 import { LIMITS, listSetting } from '@standin/contract';
+import { checkUpstreamUrl, isCidr } from '@standin/egress';
 import { z } from 'zod';
+import type { TranslateSettings } from './translate/index.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 
@@ -61,11 +63,28 @@ export const operatorSettings = z.object({
     .object({
       allowPrivate: z
         .stringbool()
+        .or(z.boolean())
         .default(false)
         .describe('Accept upstream URLs with loopback and private addresses. Must be the same in the gateways.'),
-      allow: listSetting(z.string())
+      allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
         .default([])
         .describe('CIDRs of private upstreams that are accepted all the same. Must be the same in the gateways.'),
+    })
+    .prefault({}),
+  quota: z
+    .object({
+      free: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .default(100_000)
+        .describe('Accepted requests a month of an account on the plan Free that has no monthlyQuota.'),
+      pro: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .default(10_000_000)
+        .describe('Accepted requests a month of an account on the plan Pro that has no monthlyQuota.'),
     })
     .prefault({}),
   secretPollMs: z.coerce
@@ -81,3 +100,11 @@ export const operatorSettings = z.object({
 });
 
 export type OperatorSettings = Readonly<z.infer<typeof operatorSettings>>;
+
+/** What the translator needs to know of the settings. */
+export const translateSettings = (settings: OperatorSettings): TranslateSettings => ({
+  gatewayUrl: settings.gatewayUrl,
+  clusterDomain: settings.clusterDomain,
+  checkUpstream: (url) => checkUpstreamUrl(url, settings.egress),
+  quotaByPlan: { Free: settings.quota.free, Pro: settings.quota.pro },
+});

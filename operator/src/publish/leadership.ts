@@ -14,7 +14,7 @@ export interface Leadership {
   /** Calls back until `signal` aborts; `onStartedLeading` resolves after the term's signal aborted. */
   run(callbacks: {
     readonly onStartedLeading: (term: Term) => Promise<void>;
-    readonly onNewLeader: (url: string | undefined) => void;
+    readonly onNewLeader: (leader: { readonly url: string | undefined }) => void;
     readonly signal: AbortSignal;
   }): Promise<void>;
 }

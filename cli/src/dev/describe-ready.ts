@@ -1,0 +1,57 @@
+import { API_KEY_DATA_KEY, type ResourceObject, type ResourceSource } from '@standin/contract';
+import type { Operator } from '@standin/operator';
+import type { Ready } from './dev-output.ts';
+
+export interface DescribeReadyOptions {
+  readonly operator: Operator;
+  readonly source: ResourceSource;
+  readonly gateway: string;
+  readonly dir: string;
+  readonly privateUpstreams: boolean;
+}
+
+/** What a person needs to send the first request. */
+export const describeReady = async (options: DescribeReadyOptions): Promise<Ready> => {
+  const { operator, source, gateway, dir, privateUpstreams } = options;
+  const { translator } = operator;
+  const objects = [...operator.objects.values()].sort(byName);
+  const accounts: { namespace: string; name: string; apiKey: string; uid: string }[] = [];
+  for (const { kind, metadata } of objects) {
+    if (kind !== 'Account') continue;
+    const { namespace, name, uid } = metadata;
+    const secretName = translator.verdict(uid)?.keySecret?.secretName;
+    if (secretName === undefined) continue;
+    const key = await source.readSecret(namespace, secretName, API_KEY_DATA_KEY);
+    if (key !== undefined) accounts.push({ namespace, name, uid, apiKey: Buffer.from(key).toString('utf8') });
+  }
+
+  const served = [...translator.objects()];
+  const projects = served
+    .filter(({ kind }) => kind === 'Project')
+    .map(({ namespace, name, uid }) => {
+      return { namespace, name, url: String(translator.verdict(uid)?.status.url) };
+    });
+  const endpoints = served.filter((object) => object.kind === 'Endpoint');
+  const example = endpoints
+    .filter(({ action }) => action.kind === 'JSON')
+    .sort((a, b) => Number(b.method === 'POST') - Number(a.method === 'POST') || a.name.localeCompare(b.name))
+    .map(({ uid, method, projectUid }) => {
+      const project = served.find((object) => object.kind === 'Project' && object.uid === projectUid);
+      const account = accounts.find((candidate) => project?.kind === 'Project' && candidate.uid === project.accountUid);
+      const url = translator.verdict(uid)?.status.url;
+      return account === undefined || typeof url !== 'string' ? undefined : { method, url, apiKey: account.apiKey };
+    })
+    .find((candidate) => candidate !== undefined);
+  return {
+    gateway,
+    accounts: accounts.map(({ namespace, name, apiKey }) => ({ namespace, name, apiKey })),
+    projects,
+    example,
+    endpoints: endpoints.length,
+    dir,
+    privateUpstreams,
+  };
+};
+
+const byName = (a: ResourceObject, b: ResourceObject): number =>
+  a.metadata.namespace.localeCompare(b.metadata.namespace) || a.metadata.name.localeCompare(b.metadata.name);

@@ -1,0 +1,41 @@
+import path from 'node:path';
+import { InvalidArgumentError, type Command } from 'commander';
+import { z } from 'zod';
+import { runDev } from './run-dev.ts';
+
+const QUICKSTART = path.resolve(import.meta.dirname, '../../../crds/examples/quickstart');
+
+const portArgument = (text: string): number => {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new InvalidArgumentError('must be a port: 0 to 65535.');
+  return port;
+};
+
+const outputArgument = (text: string): 'text' | 'json' => {
+  if (text !== 'text' && text !== 'json') throw new InvalidArgumentError('must be text or json.');
+  return text;
+};
+
+const optionsSchema = z.object({
+  gatewayPort: z.number(),
+  data: z.string(),
+  output: z.enum(['text', 'json']),
+  denyPrivateUpstreams: z.boolean().default(false),
+  verbose: z.boolean().default(false),
+});
+
+export const addDevCommand = (program: Command): void => {
+  program
+    .command('dev')
+    .description('run everything on this machine: the manifests of a directory, operator, gateway and ClickHouse')
+    .argument('[DIR]', 'directory of manifests; it is watched', QUICKSTART)
+    .option('--gateway-port <port>', 'port on which endpoints are served', portArgument, 8080)
+    .option('--data <dir>', 'folder for the log, keys and state', '.standin')
+    .option('--output <format>', 'text, or json: one event a line', outputArgument, 'text')
+    .option('--deny-private-upstreams', 'refuse to forward to loopback and private addresses, as a cluster does')
+    .option('--verbose', 'show the log lines of operator, gateway and engine')
+    .action(async (dir: string, options: unknown) => {
+      await runDev({ dir, ...optionsSchema.parse(options) });
+    });
+};

@@ -1,0 +1,45 @@
+import { REJECTED_HEADER, REJECTIONS, UPSTREAM_FAILURES, type Rejection } from '@standin/contract';
+import { table } from './markdown.ts';
+
+export const errorsDoc = (): string => `# Errors
+
+<!-- Generated from packages/contract/src/rejections.ts by \`npm run generate\`. -->
+
+## Rejections
+
+A request that is rejected never reaches its endpoint: it is not logged and not counted. The answer is
+[RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) \`application/problem+json\`, and the header \`${REJECTED_HEADER}\` has the
+code, so that nobody mistakes it for an endpoint's answer:
+
+\`\`\`http
+HTTP/1.1 404 Not Found
+content-type: application/problem+json
+${REJECTED_HEADER}: endpoint_not_found
+
+{"type":"about:blank","title":"No endpoint of this project has this path","status":404,"code":"endpoint_not_found","detail":"…"}
+\`\`\`
+
+${table(
+  ['code', 'status', 'what it means', 'what to do', 'worth a retry'],
+  Object.entries<Rejection>(REJECTIONS).map(([code, { status, title, detail, retryable }]) => [
+    `\`${code}\``,
+    String(status),
+    title,
+    detail,
+    retryable ? 'yes' : 'no',
+  ]),
+)}
+
+Unknown, revoked and malformed keys get the same answer. That a project exists may show: its URI cannot be guessed, and is no
+credential. What may be tried again later carries \`Retry-After\`.
+
+## Failed upstreams
+
+After a request was accepted, its upstream can still fail. These answers are \`application/problem+json\` too, but they are stored and
+counted like any other answer, and carry no \`${REJECTED_HEADER}\`. The log entry's \`upstreamError\` has the details.
+
+${table(
+  ['code', 'status', 'what it means'],
+  Object.entries(UPSTREAM_FAILURES).map(([code, { status, title }]) => [`\`${code}\``, String(status), title]),
+)}
+`;

@@ -1,0 +1,9 @@
+import { configurationDoc } from './configuration-doc.ts';
+import { errorsDoc } from './errors-doc.ts';
+
+/** The documents that are made from the code: path from the checkout's root, and text. */
+export const generatedDocs = (): ReadonlyMap<string, string> =>
+  new Map([
+    ['docs/configuration.md', configurationDoc()],
+    ['docs/errors.md', errorsDoc()],
+  ]);

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { parseSince } from './parse-since.ts';
+import { parseStatus } from './parse-status.ts';
+
+test.each([
+  ['404', { min: 404, max: 404 }],
+  ['5xx', { min: 500, max: 599 }],
+  ['5XX', { min: 500, max: 599 }],
+  ['200-299', { min: 200, max: 299 }],
+])('status %s', (text, range) => {
+  expect(parseStatus(text)).toEqual(range);
+});
+
+test.each(['', '4', '6xx', '40x', '200-', 'ok'])('status %j is refused with an example', (text) => {
+  expect(() => parseStatus(text)).toThrow('must be like 404');
+});
+
+test('since takes an age or a time', () => {
+  const ago = Date.now() - parseSince('10m').getTime();
+  expect(ago).toBeGreaterThanOrEqual(600_000);
+  expect(ago).toBeLessThan(601_000);
+  expect(parseSince('2026-11-21T10:00:00Z')).toEqual(new Date('2026-11-21T10:00:00Z'));
+});
+
+test.each(['', '10', 'm', '10 m', 'yesterday', '2026-13-01T00:00:00Z'])('since %j is refused', (text) => {
+  expect(() => parseSince(text)).toThrow('must be like 10m');
+});

@@ -1,0 +1,13 @@
+import type { ManifestFinding } from '@standin/operator';
+
+/** `orders.yaml:12: error: Endpoint default/create-order: spec.slug: must begin with /`, and a closing line. */
+export const formatFindings = (findings: readonly ManifestFinding[], files: number): string => {
+  const lines = findings.map(({ file, line, severity, object, path, message }) =>
+    [`${file}:${line}`, severity, object, path, message].filter((part) => part !== '').join(': '),
+  );
+  const count = (severity: ManifestFinding['severity']): number =>
+    findings.filter((finding) => finding.severity === severity).length;
+  const plural = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
+  const summary = `${plural(files, 'file')}: ${plural(count('error'), 'error')}, ${plural(count('warning'), 'warning')}`;
+  return [...lines, summary, ''].join('\n');
+};

@@ -1,0 +1,33 @@
+import process from 'node:process';
+import { operatorSettings, translateSettings, validateManifests } from '@standin/operator';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { readManifests } from './read-manifests.ts';
+import { formatFindings } from './format-findings.ts';
+
+const optionsSchema = z.object({
+  partial: z.boolean().default(false),
+  allowPrivateUpstreams: z.boolean().default(false),
+  output: z.enum(['text', 'json']),
+});
+
+export const addValidateCommand = (program: Command): void => {
+  program
+    .command('validate')
+    .description('say what the API server and the operator would say of manifests, without a cluster; exit 1 on errors')
+    .argument('<FILE...>', 'manifest files or directories; - reads standard input')
+    .option('--partial', 'what the files refer to may be in the cluster: only warn when it is missing')
+    .option('--allow-private-upstreams', 'accept upstreams with loopback and private addresses, as standin dev does')
+    .option('-o, --output <format>', 'text, or json: one finding a line', 'text')
+    .action(async (paths: string[], raw: unknown) => {
+      const options = optionsSchema.parse(raw);
+      const files = await readManifests(paths);
+      const settings = operatorSettings.parse({ egress: { allowPrivate: options.allowPrivateUpstreams } });
+      const findings = validateManifests(files, translateSettings(settings), {
+        missingReferences: options.partial ? 'warning' : 'error',
+      });
+      if (options.output === 'json') for (const finding of findings) console.log(JSON.stringify(finding));
+      else process.stdout.write(formatFindings(findings, files.length));
+      if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1;
+    });
+};

@@ -1,0 +1,68 @@
+import process from 'node:process';
+import { parseSettings, SettingsError } from '@standin/contract';
+import { LeaderElector, loadKubeClient } from '@standin/kube';
+import { pino } from 'pino';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { runOperator } from './operator.ts';
+import { certificateSecret } from './publish/certificate-secret.ts';
+import { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';
+import { kubernetesSource } from './sources/index.ts';
+
+/** The operator of a cluster: `node operator/src/main.ts`, settings in the environment (docs/configuration.md). */
+const readSettings = (): OperatorSettings => {
+  try {
+    return parseSettings(operatorSettings, process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    console.error(error.message);
+    process.exit(1);
+  }
+};
+
+const STOP_TIMEOUT_MS = 10_000;
+const LEASE = 'standin-operator';
+
+const settings = readSettings();
+const logger = pino({ level: settings.logLevel, base: { process: 'operator', name: settings.name } });
+const registry = new Registry();
+collectDefaultMetrics({ register: registry });
+
+const client = loadKubeClient({
+  ...(settings.kubeconfig === undefined ? {} : { kubeconfigPath: settings.kubeconfig }),
+  registry,
+});
+const operator = await runOperator({
+  settings,
+  translateSettings: translateSettings(settings),
+  source: kubernetesSource({ client, namespaces: settings.watch.namespaces, logger, registry }),
+  certificates: certificateSecret(client, settings.namespace, settings.stream.certificateSecret),
+  leadership: new LeaderElector({
+    client,
+    namespace: settings.namespace,
+    name: LEASE,
+    identity: settings.name,
+    url: settings.stream.url,
+    logger: logger.child({ stage: 'election' }),
+    registry,
+  }),
+  logger,
+  registry,
+});
+logger.info({ stream: operator.streamUrl, admin: operator.adminUrl, server: client.server }, 'operator listens');
+
+let stopping = false;
+const stop = (signal: NodeJS.Signals): void => {
+  if (stopping) process.exit(1);
+  stopping = true;
+  logger.info({ signal }, 'stopping');
+  setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
+  operator.stop().then(
+    () => process.exit(0),
+    (error: unknown) => {
+      logger.error({ err: error }, 'could not stop in an orderly way');
+      process.exit(1);
+    },
+  );
+};
+process.on('SIGTERM', stop);
+process.on('SIGINT', stop);

@@ -1,0 +1,71 @@
+import { ApiError, isConflict, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
+import type { CertificateStore } from './certificate-keeper.ts';
+import { certificatesSchema, type Certificates } from './certificates.ts';
+
+type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> };
+
+const encode = (text: string): string => Buffer.from(text).toString('base64');
+const decode = (text: string | undefined): string | undefined =>
+  text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8');
+
+/**
+ * The certificates in one Secret of the operator's namespace. Gateways mount only `ca.crt`, `gateway.crt` and `gateway.key` of it
+ * (as ca.crt, tls.crt, tls.key), so that the CA's key stays with the operator.
+ */
+export const certificateSecret = (client: KubeClient, namespace: string, name: string): CertificateStore => {
+  const secrets = { group: '', version: 'v1', plural: 'secrets', namespace };
+  const path = resourcePath({ ...secrets, name });
+  return {
+    read: async () => {
+      const secret = await client.get<Secret>(path).catch((error: unknown) => {
+        if (error instanceof ApiError && error.status === 404) return undefined;
+        throw error;
+      });
+      if (secret === undefined) return undefined;
+      const certificates = certificatesSchema.safeParse(fromData(secret.data ?? {}));
+      if (!certificates.success) {
+        throw new Error(`Secret ${namespace}/${name} is not what the operator wrote: delete it, and it is made anew`);
+      }
+      return { certificates: certificates.data, version: secret.metadata.resourceVersion ?? '' };
+    },
+    write: async (certificates, version) => {
+      const secret = {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { namespace, name, ...(version === undefined ? {} : { resourceVersion: version }) },
+        type: 'Opaque',
+        data: toData(certificates),
+      };
+      try {
+        if (version === undefined) await client.create(resourcePath(secrets), secret);
+        else await client.replace(path, secret);
+        return true;
+      } catch (error) {
+        if (isConflict(error)) return false;
+        throw error;
+      }
+    },
+  };
+};
+
+const toData = ({ caBundle, ca, nextCa, operator, gateway }: Certificates): Record<string, string> => ({
+  'ca.crt': encode(caBundle),
+  'signing-ca.crt': encode(ca.cert),
+  'signing-ca.key': encode(ca.key),
+  ...(nextCa === undefined ? {} : { 'next-ca.crt': encode(nextCa.cert), 'next-ca.key': encode(nextCa.key) }),
+  'operator.crt': encode(operator.cert),
+  'operator.key': encode(operator.key),
+  'gateway.crt': encode(gateway.cert),
+  'gateway.key': encode(gateway.key),
+});
+
+const fromData = (data: Readonly<Record<string, string>>): unknown => {
+  const pair = (name: string) => ({ cert: decode(data[`${name}.crt`]), key: decode(data[`${name}.key`]) });
+  return {
+    caBundle: decode(data['ca.crt']),
+    ca: pair('signing-ca'),
+    ...(data['next-ca.crt'] === undefined ? {} : { nextCa: pair('next-ca') }),
+    operator: pair('operator'),
+    gateway: pair('gateway'),
+  };
+};

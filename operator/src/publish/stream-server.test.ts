@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request, type RequestOptions } from 'node:https';
+import { createInterface } from 'node:readline';
+import { buffer } from 'node:stream/consumers';
+import { STREAM_SERVER_NAME, type ConfigObject } from '@standin/contract';
+import { pino } from 'pino';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { planCertificates, serverCertificate, type Certificates } from './certificates.ts';
+import { ConfigLog } from './config-log.ts';
+import { GatewayRegistry } from './gateway-registry.ts';
+import { StreamServer, type Publication } from './stream-server.ts';
+
+let certificates: Certificates;
+let server: StreamServer;
+let publication: Publication;
+const open = new Set<{ destroy(): void }>();
+
+const logger = pino({ level: 'silent' });
+const account = (uid: string): ConfigObject => ({
+  kind: 'Account',
+  uid,
+  namespace: 'default',
+  name: uid,
+  plan: 'Free',
+});
+
+beforeAll(async () => {
+  certificates = await planCertificates(undefined, new Date());
+});
+beforeEach(async () => {
+  server = await StreamServer.listen({
+    host: '127.0.0.1',
+    port: 0,
+    certificate: serverCertificate(certificates),
+    logger,
+  });
+  publication = {
+    log: new ConfigLog(1),
+    gateways: new GatewayRegistry({ epoch: 1, forgetMs: 1_000, onProgress: () => undefined }),
+  };
+});
+afterEach(async () => {
+  for (const socket of open) socket.destroy();
+  open.clear();
+  publication.gateways.close();
+  await server.close();
+});
+
+const call = async (method: string, path: string, options: RequestOptions & { body?: unknown } = {}) => {
+  const { body, ...rest } = options;
+  const client = request({
+    ...{ host: '127.0.0.1', port: server.port, path, method, agent: false },
+    ...{ ca: certificates.caBundle, ...certificates.gateway, servername: STREAM_SERVER_NAME },
+    headers: body === undefined ? {} : { 'content-type': 'application/json' },
+    ...rest,
+  });
+  open.add(client);
+  client.end(body === undefined ? undefined : JSON.stringify(body));
+  const [response] = (await once(client, 'response')) as [IncomingMessage];
+  return response;
+};
+
+const json = async (response: IncomingMessage): Promise<unknown> =>
+  JSON.parse((await buffer(response)).toString()) as unknown;
+
+/** Reads a stream's messages one by one. */
+const follow = async (gateway: string) => {
+  const response = await call('GET', `/v1/config?gateway=${gateway}&instance=${randomUUID()}`);
+  const lines = createInterface({ input: response })[Symbol.asyncIterator]();
+  return { response, next: async () => JSON.parse((await lines.next()).value ?? 'null') as Record<string, unknown> };
+};
+
+test('a gateway gets the snapshot, then deltas as they come', async () => {
+  publication.log.append({ put: [account('a')], remove: [] });
+  server.lead(publication);
+  const { next } = await follow('gateway-0');
+  expect([await next(), await next(), await next()]).toEqual([
+    { type: 'begin', revision: '1.1', snapshot: true },
+    { type: 'put', object: account('a') },
+    { type: 'commit', revision: '1.1' },
+  ]);
+  publication.log.append({ put: [], remove: ['Account/a'] });
+  expect([await next(), await next(), await next()]).toEqual([
+    { type: 'begin', revision: '1.2', snapshot: false },
+    { type: 'remove', key: 'Account/a' },
+    { type: 'commit', revision: '1.2' },
+  ]);
+});
+
+test('a quiet stream has heartbeats', { timeout: 10_000 }, async () => {
+  server.lead(publication);
+  const { next } = await follow('gateway-0');
+  await next();
+  await next();
+  expect(await next()).toEqual({ type: 'heartbeat', revision: '1.0' });
+});
+
+test('acknowledgements and goodbyes reach the registry', async () => {
+  server.lead(publication);
+  const ack = { gateway: 'gateway-0', instance: 'i', revision: '1.0', rejected: [] };
+  expect((await call('POST', '/v1/acks', { body: ack })).statusCode).toBe(204);
+  expect(publication.gateways.gateways).toHaveLength(1);
+  expect((await call('POST', '/v1/acks', { body: { ...ack, revision: '9.0' } })).statusCode).toBe(409);
+  expect((await call('POST', '/v1/acks', { body: { gateway: 'x' } })).statusCode).toBe(400);
+  expect((await call('DELETE', '/v1/gateways/gateway-0?instance=i')).statusCode).toBe(204);
+  expect(publication.gateways.gateways).toHaveLength(0);
+});
+
+test('a follower answers 503 and names the leader', async () => {
+  server.follow('https://10.0.0.7:9443');
+  const response = await call('GET', '/v1/config?gateway=g&instance=i');
+  expect([response.statusCode, await json(response)]).toEqual([
+    503,
+    { error: 'not_leader', leader: 'https://10.0.0.7:9443' },
+  ]);
+});
+
+test('a leader that stops leading ends its streams', async () => {
+  server.lead(publication);
+  const { response, next } = await follow('gateway-0');
+  await next();
+  server.follow(undefined);
+  await expect(once(response.resume(), 'end')).rejects.toThrow('aborted');
+});
+
+test('nobody without a gateway’s certificate is answered', async () => {
+  server.lead(publication);
+  const path = '/v1/config?gateway=g&instance=i';
+  await expect(call('GET', path, { cert: undefined, key: undefined })).rejects.toThrow();
+  const stranger = await planCertificates(undefined, new Date());
+  await expect(call('GET', path, { ...stranger.gateway })).rejects.toThrow();
+  // The operator's own certificate is for servers only.
+  await expect(call('GET', path, { ...certificates.operator })).rejects.toThrow();
+});
+
+test('a changed certificate is used for new connections', async () => {
+  server.lead(publication);
+  const renewed = await planCertificates(undefined, new Date());
+  server.setCertificate(serverCertificate(renewed));
+  const { statusCode } = await call('POST', '/v1/acks', {
+    body: { gateway: 'g', instance: 'i', revision: '1.0', rejected: [] },
+    ca: renewed.caBundle,
+    ...renewed.gateway,
+  });
+  expect(statusCode).toBe(204);
+});

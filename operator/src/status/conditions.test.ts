@@ -1,0 +1,71 @@
+import type { Condition } from '@standin/contract';
+import { expect, test } from 'vitest';
+import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import type { Verdict } from '../translate/index.ts';
+import { conditionsOf, programmedFinding } from './conditions.ts';
+
+const NOW = '2026-11-21T10:00:00Z';
+const EARLIER = '2026-11-20T10:00:00Z';
+
+const verdict = (change: Partial<Verdict> = {}): Verdict => ({
+  ref: { kind: 'Endpoint', namespace: 'default', name: 'e' },
+  uid: 'u',
+  generation: 4,
+  accepted: { ok: true, reason: 'Accepted', message: 'It is valid.' },
+  resolvedRefs: { ok: true, reason: 'ResolvedRefs', message: 'All references exist.' },
+  configKey: 'Endpoint/u',
+  status: {},
+  ...change,
+});
+
+const short = (conditions: readonly Condition[]): string[] =>
+  conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+
+test('valid, resolved and acknowledged is Ready, at the generation that was looked at', () => {
+  const conditions = conditionsOf(verdict(), { kind: 'programmed' }, [], NOW);
+  expect(short(conditions)).toEqual([
+    'Accepted=True Accepted',
+    'ResolvedRefs=True ResolvedRefs',
+    'Programmed=True Programmed',
+    'Ready=True Ready',
+  ]);
+  expect(new Set(conditions.map(({ observedGeneration }) => observedGeneration))).toEqual(new Set([4]));
+});
+
+test('Ready says the first thing that is wrong, and Stalled is there only for what nobody’s waiting mends', () => {
+  const invalid = { ok: false, reason: 'Invalid', message: 'spec.slug: must begin with /' } as const;
+  const refused = conditionsOf(verdict({ accepted: invalid, configKey: undefined }), undefined, [], NOW);
+  expect(short(refused)).toEqual([
+    'Accepted=False Invalid',
+    'ResolvedRefs=True ResolvedRefs',
+    'Programmed=False NotProgrammed',
+    'Ready=False Invalid',
+    'Stalled=True Invalid',
+  ]);
+  expect(refused[3]?.message).toBe('spec.slug: must begin with /');
+  const waiting = conditionsOf(verdict(), { kind: 'waiting', gateways: ['gateway-2'], known: 3 }, [], NOW);
+  expect(short(waiting).slice(2)).toEqual(['Programmed=False PartiallyProgrammed', 'Ready=False PartiallyProgrammed']);
+});
+
+test('the transition time changes with the status only', () => {
+  const before = conditionsOf(verdict(), { kind: 'programmed' }, [], EARLIER);
+  const after = conditionsOf(verdict({ generation: 5 }), { kind: 'no-gateway' }, before, NOW);
+  expect(after.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])).toEqual([
+    ['Accepted', EARLIER],
+    ['ResolvedRefs', EARLIER],
+    ['Programmed', NOW],
+    ['Ready', NOW],
+  ]);
+});
+
+test.each<[ProgrammedState, string]>([
+  [{ kind: 'waiting', gateways: ['a', 'b'], known: 2 }, 'No gateway has acknowledged it yet: waiting for a, b.'],
+  [{ kind: 'waiting', gateways: ['a'], known: 2 }, 'Waiting for a.'],
+  [
+    { kind: 'waiting', gateways: ['a', 'b', 'c', 'd', 'e', 'f', 'g'], known: 9 },
+    'Waiting for a, b, c, d, e and 2 more.',
+  ],
+  [{ kind: 'rejected', gateway: 'a', message: 'bad header' }, 'a cannot use it: bad header'],
+])('%o reads %j', (state, message) => {
+  expect(programmedFinding(state).message).toBe(message);
+});
