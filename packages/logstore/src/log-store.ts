@@ -1,17 +1,12 @@
-import { TupleParam } from '@clickhouse/client';
 import type { ClickHouseSettings } from '@clickhouse/client';
-import type { Method, Outcome } from '@standin/contract';
 import type { Logger } from 'pino';
 import { connectClickHouse } from './clickhouse.ts';
 import type { ClickHouse, ClickHouseAddress } from './clickhouse.ts';
-import { decodeRow } from './decode-row.ts';
 import { LOG_COLUMNS } from './log-columns.ts';
-import { formatTime, parseTime, toLogEntry } from './log-entry.ts';
 import type { LogEntry, LogSummary } from './log-entry.ts';
-import { summariesQuery, uuidText } from './log-filter.ts';
 import type { LogFilter } from './log-filter.ts';
 import { migrate } from './migrate.ts';
-import { RowBinaryReader } from './row-binary-reader.ts';
+import { readEntries, readEntry, readSummaries } from './read-log.ts';
 
 export interface InsertBatch {
   /** Concatenated `encodeRow`s. A retry sends the very same bytes. */
@@ -48,19 +43,10 @@ export interface LogStoreOptions extends ClickHouseAddress {
   readonly logger?: Logger | undefined;
 }
 
-/** Seconds. */
-const READ_EXECUTION_TIME_MAX = 30;
-/** Entries fetched by one query are bounded in number (their keys travel in the URL) and in bytes of bodies. */
-const FETCH_ROWS_MAX = 100;
-const FETCH_BYTES_MAX = 32 * 1024 * 1024;
-
-/** An id is made within the request's time limit after the head's arrival; generous, for clocks are set now and then. */
-const ID_TIME_SLACK_MS = 3_600_000;
-
-const insertSettings = (token: string, cluster: string | undefined): ClickHouseSettings => ({
+/** Everything that "exactly once" rests on is said with each insert: servers' defaults differ by version and profile. */
+const insertSettings = (cluster: string | undefined): ClickHouseSettings => ({
   async_insert: 0,
   insert_deduplicate: 1,
-  insert_deduplication_token: token,
   // A segment that waited out a long outage may span many days.
   max_partitions_per_insert_block: '1000',
   ...(cluster !== undefined && {
@@ -70,90 +56,13 @@ const insertSettings = (token: string, cluster: string | undefined): ClickHouseS
   }),
 });
 
-const readSettings: ClickHouseSettings = { max_execution_time: READ_EXECUTION_TIME_MAX };
+/** Overrides `insert_deduplicate` since 26.2; older servers refuse to hear of it. */
+const DEDUPLICATE_INSERT = 'deduplicate_insert';
 
-const decodeSummary = (reader: RowBinaryReader): LogSummary => ({
-  // In the order of SUMMARY_COLUMNS.
-  id: reader.uuid(),
-  receivedAt: formatTime(reader.int64()),
-  namespace: reader.text(),
-  project: reader.text(),
-  endpoint: reader.text(),
-  method: reader.text() as Method,
-  path: reader.latin1(),
-  query: reader.latin1(),
-  status: reader.uint16(),
-  durationMs: reader.int64() / 1000,
-  outcome: reader.text() as Outcome,
-  projectUid: reader.text(),
-  bodyBytes: reader.int64(),
-  insertedAtMs: reader.int64(),
-});
-
-const decodeAll = <T>(answer: Buffer, decode: (reader: RowBinaryReader) => T): T[] => {
-  const reader = new RowBinaryReader(answer);
-  const items: T[] = [];
-  while (!reader.done) items.push(decode(reader));
-  return items;
-};
-
-const columns = LOG_COLUMNS.join(', ');
-
-/** `2026-11-21 07:35:12.123456`, as ClickHouse reads a DateTime64(6) in a parameter. */
-const timeText = (receivedAt: string): string =>
-  formatTime(parseTime(receivedAt) ?? 0)
-    .replace('T', ' ')
-    .slice(0, -1);
-
-const fetchByKey = async (clickhouse: ClickHouse, keys: readonly LogSummary[]): Promise<Map<string, LogEntry>> => {
-  const sql = `SELECT ${columns} FROM log
-    WHERE expires_at > now() AND (project_uid, received_at, id) IN {keys:Array(Tuple(String, DateTime64(6, 'UTC'), UUID))}
-    ORDER BY id, version DESC LIMIT 1 BY id FORMAT RowBinary`;
-  const params = { keys: keys.map((key) => new TupleParam([key.projectUid, timeText(key.receivedAt), key.id])) };
-  const answer = await clickhouse.run('read log entries', { sql, params, settings: readSettings });
-  return new Map(decodeAll(answer, decodeRow).map((row) => [row.id, toLogEntry(row)]));
-};
-
-const chunk = function* (summaries: readonly LogSummary[]): Generator<LogSummary[]> {
-  let part: LogSummary[] = [];
-  let bytes = 0;
-  for (const summary of summaries) {
-    if (part.length === FETCH_ROWS_MAX || (part.length > 0 && bytes + summary.bodyBytes > FETCH_BYTES_MAX)) {
-      yield part;
-      part = [];
-      bytes = 0;
-    }
-    part.push(summary);
-    bytes += summary.bodyBytes;
-  }
-  if (part.length > 0) yield part;
-};
-
-async function* readEntries(clickhouse: ClickHouse, summaries: readonly LogSummary[]): AsyncGenerator<LogEntry> {
-  for (const part of chunk(summaries)) {
-    const found = await fetchByKey(clickhouse, part);
-    for (const { id } of part) {
-      const entry = found.get(id);
-      if (entry) yield entry;
-    }
-  }
-}
-
-/** Milliseconds since the epoch, if the id is a UUIDv7. */
-const idTime = (id: string): number | undefined =>
-  id[14] === '7' ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined;
-
-const findById = async (clickhouse: ClickHouse, id: string, aroundMs?: number): Promise<LogEntry | undefined> => {
-  const range = `AND received_at BETWEEN fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
-  const sql = `SELECT ${columns} FROM log WHERE id = {id:UUID} AND expires_at > now() ${aroundMs === undefined ? '' : range}
-    ORDER BY version DESC LIMIT 1 FORMAT RowBinary`;
-  const params = {
-    id,
-    ...(aroundMs !== undefined && { from: aroundMs - ID_TIME_SLACK_MS, to: aroundMs + ID_TIME_SLACK_MS }),
-  };
-  const answer = await clickhouse.run('read a log entry', { sql, params, settings: readSettings });
-  const [row] = decodeAll(answer, decodeRow);
-  return row && toLogEntry(row);
+const knowsSetting = async (clickhouse: ClickHouse, name: string): Promise<boolean> => {
+  const sql = 'SELECT count() FROM system.settings WHERE name = {name:String} FORMAT TabSeparated';
+  const answer = await clickhouse.run('read the settings', { sql, params: { name } });
+  return answer.toString('utf8').trim() === '1';
 };
 
 /**
@@ -164,9 +73,13 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
   const { database, cluster, logger } = options;
   const clickhouse = connectClickHouse(options);
 
-  const summaries = async (filter: LogFilter): Promise<LogSummary[]> => {
-    const { sql, params } = summariesQuery(filter);
-    return decodeAll(await clickhouse.run('list the log', { sql, params, settings: readSettings }), decodeSummary);
+  let forInserts: ClickHouseSettings | undefined;
+  const settingsForInserts = async (): Promise<ClickHouseSettings> => {
+    forInserts ??= {
+      ...insertSettings(cluster),
+      ...((await knowsSetting(clickhouse, DEDUPLICATE_INSERT)) && { [DEDUPLICATE_INSERT]: 'enable' }),
+    };
+    return forInserts;
   };
 
   return {
@@ -174,27 +87,20 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
 
     async insert({ rows, rowCount, token }) {
       if (rowCount === 0) return;
-      const sql = `INSERT INTO log (${columns}) FORMAT RowBinary`;
-      const settings = insertSettings(token, cluster);
+      const sql = `INSERT INTO log (${LOG_COLUMNS.join(', ')}) FORMAT RowBinary`;
+      const settings = { ...(await settingsForInserts()), insert_deduplication_token: token };
       await clickhouse.run(`insert ${rowCount} rows`, { sql, settings, body: rows });
     },
 
-    summaries,
+    summaries: (filter) => readSummaries(clickhouse, filter),
     entries: (wanted) => readEntries(clickhouse, wanted),
     async list(filter) {
       const entries: LogEntry[] = [];
-      for await (const entry of readEntries(clickhouse, await summaries(filter))) entries.push(entry);
+      for await (const entry of readEntries(clickhouse, await readSummaries(clickhouse, filter))) entries.push(entry);
       return entries;
     },
 
-    async get(id) {
-      if (!uuidText.test(id)) return undefined;
-      const around = idTime(id);
-      const near = around === undefined ? undefined : await findById(clickhouse, id, around);
-      // A row whose clock was far off is found all the same, only slower.
-      return near ?? findById(clickhouse, id);
-    },
-
+    get: (id) => readEntry(clickhouse, id),
     ping: () => clickhouse.ping(),
     close: () => clickhouse.close(),
   };

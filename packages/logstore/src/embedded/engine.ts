@@ -1,6 +1,6 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { Session, version } from 'chdb';
+import { Session } from 'chdb';
 import { EngineStartError } from './engine-process.ts';
 import { createGate } from './gate.ts';
 import { engineText } from './statement.ts';
@@ -42,8 +42,6 @@ const INSERTS_RUNNING_MAX = 4;
 const OTHERS_RUNNING_MAX = 8;
 const WAITING_MAX = 200;
 
-const CANNOT_OPEN_FILE = 76;
-
 const toException = (error: unknown): EngineException => {
   const message = error instanceof Error ? error.message : String(error);
   const code = /Code: (\d+)/.exec(message)?.[1];
@@ -52,16 +50,32 @@ const toException = (error: unknown): EngineException => {
     : new EngineException(Number(code), message, { cause: error });
 };
 
-const openSession = (directory: string): Session => {
+/** The engine notes its process in a file of the folder, which it keeps locked. */
+const holderOf = async (directory: string): Promise<string | undefined> => {
+  const status = await readFile(path.join(directory, 'status'), 'utf8').catch(() => '');
+  return /^PID: (\d+)/m.exec(status)?.[1];
+};
+
+const openSession = async (directory: string): Promise<Session> => {
   try {
     return new Session(directory);
   } catch (error) {
-    const { code, message } = toException(error);
-    if (code !== CANNOT_OPEN_FILE)
-      throw new EngineStartError(`the ClickHouse engine cannot open ${directory}: ${message}`);
+    // The engine's own words (code 76, when the folder is locked) go to stderr only.
+    const holder = await holderOf(directory);
     throw new EngineStartError(
-      `the ClickHouse data in ${directory} is in use by another process: stop that one, or choose another data folder`,
+      holder !== undefined && isAlive(Number(holder))
+        ? `the ClickHouse data in ${directory} is in use by process ${holder}: stop it, or choose another data folder`
+        : `the ClickHouse engine cannot open ${directory}: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
     );
+  }
+};
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 };
 
@@ -73,9 +87,13 @@ export const openEngine = async (dataDir: string): Promise<Engine> => {
   }
   const directory = path.join(root, 'engine');
   const temporaryDirectory = path.join(root, 'tmp');
-  await mkdir(directory, { recursive: true });
+  try {
+    await mkdir(directory, { recursive: true });
+  } catch (error) {
+    throw new EngineStartError(`cannot create the data folder ${directory}: ${String(error)}`, { cause: error });
+  }
   // Holds the lock, and keeps the engine running between statements.
-  const keeper = openSession(directory);
+  const keeper = await openSession(directory);
   await rm(temporaryDirectory, { recursive: true, force: true });
   await mkdir(temporaryDirectory);
 
@@ -103,7 +121,7 @@ export const openEngine = async (dataDir: string): Promise<Engine> => {
   };
 
   return {
-    version: version().libchdb.replaceAll('"', ''),
+    version: keeper.query('SELECT version()', 'TSVRaw').trim(),
     temporaryDirectory,
     run: (lane, statement, format) => lanes[lane].run(() => runNow(engineText(statement), format)),
     close: () => keeper.close(),

@@ -5,16 +5,14 @@ import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import path from 'node:path';
-import { Transform } from 'node:stream';
-import type { Readable } from 'node:stream';
+import { PassThrough, Transform } from 'node:stream';
+import type { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, gzipSync } from 'node:zlib';
-import { EngineException } from './engine.ts';
 import type { Engine, EngineResult } from './engine.ts';
-import { exceptionStatus } from './exception-status.ts';
-import { GateFullError } from './gate.ts';
-import { expectsData, formatOf, insertFromFile, StatementError } from './statement.ts';
+import { answerException, exception } from './exceptions.ts';
+import { expectsData, formatOf, insertFromFile } from './statement.ts';
 import type { EngineStatement } from './statement.ts';
 
 /**
@@ -34,14 +32,11 @@ const HEAD_BYTES_MAX = 1024 * 1024;
 const KEEP_ALIVE_MS = 30_000;
 
 /** Parameters of the URL that are no settings of the engine. */
-const NO_SETTINGS: ReadonlySet<string> = new Set(
-  'query database query_id user password quota_key role default_format wait_end_of_query buffer_size stacktrace close_session session_timeout session_check compress decompress client_protocol_version'.split(
-    ' ',
-  ),
-);
-
-const exception = (code: number, name: string, message: string): EngineException =>
-  new EngineException(code, `Code: ${code}. DB::Exception: ${message} (${name})`);
+const NO_SETTINGS: ReadonlySet<string> = new Set([
+  ...['query', 'query_id', 'database', 'default_format', 'user', 'password', 'role', 'quota_key'],
+  ...['wait_end_of_query', 'buffer_size', 'compress', 'decompress', 'stacktrace', 'client_protocol_version'],
+  ...['send_progress_in_http_headers', 'http_headers_progress_interval_ms'],
+]);
 
 /**
  * Whoever asks is a program of this machine. A page in a browser may not: it marks its requests with Origin or Sec-Fetch-Site, and a
@@ -67,18 +62,19 @@ const limitBytes = (max: number): Transform => {
   });
 };
 
-const bodyOf = (request: IncomingMessage): Readable =>
-  request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request;
+/** Writes the body, inflated and bounded, to `target`. Rejects if the client breaks off. */
+const receiveBody = async (request: IncomingMessage, bytesMax: number, target: Writable): Promise<void> => {
+  const limiter = limitBytes(bytesMax);
+  if (request.headers['content-encoding'] === 'gzip') await pipeline(request, createGunzip(), limiter, target);
+  else await pipeline(request, limiter, target);
+};
 
 const readQuery = async (request: IncomingMessage): Promise<string> => {
-  const limiter = limitBytes(QUERY_BYTES_MAX);
-  const [bytes] = await Promise.all([buffer(limiter), pipeline(bodyOf(request), limiter)]);
+  const whole = new PassThrough();
+  const [bytes] = await Promise.all([buffer(whole), receiveBody(request, QUERY_BYTES_MAX, whole)]);
   if (!isUtf8(bytes)) {
-    throw exception(
-      36,
-      'BAD_ARGUMENTS',
-      "the query is not valid UTF-8: send an insert's binary data as the body, and the query as ?query=",
-    );
+    const advice = "send an insert's binary data as the body, and the query as ?query=";
+    throw exception(36, 'BAD_ARGUMENTS', `the query is not valid UTF-8: ${advice}`);
   }
   return bytes.toString('utf8');
 };
@@ -109,7 +105,7 @@ const insert = async (
 ): Promise<EngineResult> => {
   const file = path.join(engine.temporaryDirectory, `${randomUUID()}.insert`);
   try {
-    await pipeline(bodyOf(request), limitBytes(INSERT_BYTES_MAX), createWriteStream(file));
+    await receiveBody(request, INSERT_BYTES_MAX, createWriteStream(file));
     return await engine.run('insert', statementOf(request, search, insertFromFile(query, file)), 'TabSeparated');
   } finally {
     await rm(file, { force: true });
@@ -134,24 +130,6 @@ const answerResult = (
   );
   if (gzip) response.setHeader('Content-Encoding', 'gzip');
   response.end(gzip ? gzipSync(result.bytes) : result.bytes);
-};
-
-const asException = (error: unknown): EngineException => {
-  if (error instanceof EngineException) return error;
-  if (error instanceof GateFullError)
-    return exception(202, 'TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${error.message}`);
-  if (error instanceof StatementError) return exception(115, 'UNKNOWN_SETTING', error.message);
-  return exception(1001, 'STD_EXCEPTION', error instanceof Error ? error.message : String(error));
-};
-
-const answerException = (request: IncomingMessage, response: ServerResponse, version: string, error: unknown): void => {
-  const { code, message } = asException(error);
-  // What is left of the body was not read, so the connection cannot be used again.
-  if (!request.complete) response.setHeader('Connection', 'close');
-  response.setHeader('X-ClickHouse-Exception-Code', code);
-  response.setHeader('Content-Type', 'text/plain; charset=UTF-8');
-  response.statusCode = exceptionStatus(code);
-  response.end(`${message} (version ${version} (embedded))\n`);
 };
 
 const answerQuery = async (

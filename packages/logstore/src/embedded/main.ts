@@ -83,7 +83,7 @@ const main = async (): Promise<void> => {
       engine.close();
       process.exit(0);
     });
-    server.closeIdleConnections();
+    setInterval(() => server.closeIdleConnections(), 50).unref();
     setTimeout(() => process.exit(1), SHUTDOWN_MS_MAX).unref();
   };
   process.on('SIGTERM', stop);

@@ -2,7 +2,6 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
@@ -34,12 +33,32 @@ const STOP_MS_MAX = 10_000;
 const RESTART_DELAY_MS = 500;
 const RESTART_DELAY_MS_MAX = 30_000;
 
-const logLines = (stream: Readable | null, logger: Logger | undefined): void => {
-  if (!stream) return;
-  createInterface({ input: stream }).on('line', (line) => logger?.warn({ line }, 'clickhouse engine'));
+/** Hands on what the process prints, once it runs; before that, it is part of why it does not start. */
+const logLines = (child: ChildProcess, ready: Promise<unknown>, logger: Logger | undefined): void => {
+  for (const stream of [child.stdout, child.stderr]) {
+    if (!stream) continue;
+    createInterface({ input: stream }).on('line', (line) => {
+      ready.then(
+        () => logger?.warn({ line }, 'clickhouse engine'),
+        () => logger?.debug({ line }, 'clickhouse engine'),
+      );
+    });
+  }
 };
 
 const exited = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
+
+/** The engine's URL, or an `EngineStartError`. */
+const firstWord = async (child: ChildProcess): Promise<string> => {
+  const ended = once(child, 'exit').then(([code, signal]): EngineMessage => {
+    return { error: `the ClickHouse engine ended at its start (${String(signal ?? code)})` };
+  });
+  const said = once(child, 'message').then(([message]) => message as EngineMessage);
+  const late: EngineMessage = { error: `the ClickHouse engine was not ready within ${START_MS_MAX / 1000} s` };
+  const message = await Promise.race([said, ended, delay(START_MS_MAX, late, { ref: false })]);
+  if ('error' in message) throw new EngineStartError(message.error);
+  return message.url;
+};
 
 /** Starts the process and waits for its word. */
 const launch = async (
@@ -53,18 +72,14 @@ const launch = async (
     env: { ...process.env, UV_THREADPOOL_SIZE: String(THREADPOOL_SIZE) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  logLines(child.stdout, logger);
-  logLines(child.stderr, logger);
-  const signal = AbortSignal.timeout(START_MS_MAX);
-  const message = await Promise.race([
-    once(child, 'message', { signal }).then(([first]) => first as EngineMessage),
-    once(child, 'exit').then(([code, killer]): EngineMessage => ({
-      error: `the ClickHouse engine ended at its start (${String(killer ?? code)})`,
-    })),
-  ]).catch((): EngineMessage => ({ error: `the ClickHouse engine was not ready within ${START_MS_MAX / 1000} s` }));
-  if ('url' in message) return { child, url: message.url };
-  child.kill('SIGKILL');
-  throw new EngineStartError(message.error);
+  const ready = firstWord(child);
+  logLines(child, ready, logger);
+  try {
+    return { child, url: await ready };
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
 };
 
 const terminate = async (child: ChildProcess): Promise<void> => {

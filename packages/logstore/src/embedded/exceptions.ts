@@ -1,0 +1,55 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { EngineException } from './engine.ts';
+import { GateFullError } from './gate.ts';
+import { StatementError } from './statement.ts';
+
+/**
+ * HTTP statuses of ClickHouse's exceptions, as its own server answers them
+ * (ClickHouse src/Server/HTTP/exceptionCodeToHTTPStatus.cpp).
+ */
+const CODES_BY_STATUS: readonly (readonly [status: number, codes: readonly number[]])[] = [
+  [
+    400,
+    [6, 8, 10, 15, 25, 26, 27, 36, 38, 41, 43, 44, 53, 62, 72, 117, 167, 168, 223, 321, 376, 427, 441, 456, 675, 676],
+  ],
+  [403, [164, 192, 193, 497, 511, 512, 516]],
+  [404, [46, 47, 50, 56, 60, 63, 73, 81, 106, 115, 336]],
+  [408, [159]],
+  [413, [257]],
+  [501, [48]],
+  [503, [76, 202, 209, 439]],
+];
+
+const statuses: ReadonlyMap<number, number> = new Map(
+  CODES_BY_STATUS.flatMap(([status, codes]) => codes.map((code): [number, number] => [code, status])),
+);
+
+const exceptionStatus = (code: number): number => statuses.get(code) ?? 500;
+
+/** One of the front's own, worded like the server's. */
+export const exception = (code: number, name: string, message: string): EngineException =>
+  new EngineException(code, `Code: ${code}. DB::Exception: ${message} (${name})`);
+
+const asException = (error: unknown): EngineException => {
+  if (error instanceof EngineException) return error;
+  if (error instanceof GateFullError)
+    return exception(202, 'TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${error.message}`);
+  if (error instanceof StatementError) return exception(115, 'UNKNOWN_SETTING', error.message);
+  return exception(1001, 'STD_EXCEPTION', error instanceof Error ? error.message : String(error));
+};
+
+/** Answers as ClickHouse's server does: status, code in a header, text. */
+export const answerException = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  version: string,
+  error: unknown,
+): void => {
+  const { code, message } = asException(error);
+  // What is left of the body was not read, so the connection cannot be used again.
+  if (!request.complete) response.setHeader('Connection', 'close');
+  response.setHeader('X-ClickHouse-Exception-Code', code);
+  response.setHeader('Content-Type', 'text/plain; charset=UTF-8');
+  response.statusCode = exceptionStatus(code);
+  response.end(`${message} (version ${version} (embedded))\n`);
+};
