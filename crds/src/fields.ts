@@ -20,9 +20,10 @@ export const text = ({ min = 0, max }: { min?: number; max: number }) =>
     .string()
     .superRefine((value, context) => {
       const length = codePoints(value);
-      if (length > max)
-        context.addIssue({ code: 'custom', message: `Too long: may not be more than ${max} characters` });
-      if (length < min) context.addIssue({ code: 'custom', message: `should be at least ${min} chars long` });
+      // As in the API server, rules are not checked on a value that has no right size.
+      const refuse = (message: string): void => context.addIssue({ code: 'custom', message, continue: false });
+      if (length > max) refuse(`Too long: may not be more than ${max} characters`);
+      if (length < min) refuse(`should be at least ${min} chars long`);
     })
     .meta({ maxLength: max, ...(min > 0 && { minLength: min }) });
 
@@ -41,7 +42,7 @@ export const NAME_LENGTH_MAX = 253;
 export const objectName = (noun: string) =>
   withRules(text({ min: 1, max: NAME_LENGTH_MAX }), [
     matches(
-      `(${SUBDOMAIN_PATTERN})?`,
+      SUBDOMAIN_PATTERN,
       `must be the name of ${noun}: lowercase letters, digits, - and ., beginning and ending with a letter or digit`,
     ),
   ]);

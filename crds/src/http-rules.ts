@@ -27,7 +27,7 @@ export const pathRules: readonly Rule<string>[] = [
 
 export const headerNameRules: readonly Rule<string>[] = [
   matches(
-    "[!#$%&'*+.^_`|~0-9A-Za-z-]*",
+    "[!#$%&'*+.^_`|~0-9A-Za-z-]+",
     "must be an HTTP token: letters, digits and ! # $ % & ' * + - . ^ _ ` | ~, without spaces or colons",
   ),
 ];
@@ -69,7 +69,7 @@ export const mockHeaderRules: readonly Rule<{ name: string }>[] = [
 /** An absolute URL that JavaScript, Go and curl read alike. */
 export const upstreamUrlRules: readonly Rule<string>[] = [
   matches(
-    'https?://([^/?#]*@)?([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?([/?#].*)?',
+    'https?://([^/?#]*@)?([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?([/?#][\\s\\S]*)?',
     'must be http:// or https://, a host, perhaps a port and a path: https://api.example.com/orders',
   ),
   lacks(

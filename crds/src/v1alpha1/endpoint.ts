@@ -14,11 +14,11 @@ const BODYLESS = `self.status in [${BODYLESS_STATUSES.join(', ')}]`;
 
 const header = withRules(
   z.strictObject({
-    name: withRules(text({ min: 1, max: LIMITS.headerNameLengthMax }), headerNameRules),
-    value: withRules(text({ max: LIMITS.headerValueLengthMax }), headerValueRules),
+    name: withRules(text({ min: 1, max: LIMITS.headerNameLengthMax }), headerNameRules).describe('Sent as written.'),
+    value: withRules(text({ max: LIMITS.headerValueLengthMax }), headerValueRules).describe('Sent as ISO-8859-1.'),
   }),
   mockHeaderRules,
-);
+).describe('One line of the head.');
 
 interface Mock {
   readonly body?: string | undefined;
@@ -73,7 +73,7 @@ const json = withRules(
 const serviceRef = z.strictObject({
   name: withRules(text({ min: 1, max: 63 }), [
     matches(
-      '([a-z0-9]([a-z0-9-]*[a-z0-9])?)?',
+      '[a-z0-9]([a-z0-9-]*[a-z0-9])?',
       'must be the name of a Service: lowercase letters, digits and -, beginning and ending with a letter or digit',
     ),
   ]).describe('Name of a Service in the same namespace.'),
@@ -81,7 +81,7 @@ const serviceRef = z.strictObject({
   path: withRules(text({ min: 1, max: LIMITS.slugLengthMax }), pathRules)
     .default('/')
     .describe('Path of the request to the Service.'),
-  scheme: z.enum(['http', 'https']).default('http'),
+  scheme: z.enum(['http', 'https']).default('http').describe('How to speak to the Service.'),
 });
 
 const timeoutRules: readonly Rule<string>[] = [

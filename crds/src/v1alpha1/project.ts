@@ -12,7 +12,7 @@ const spec = z
     accountRef: reference('an Account').describe('The account whose API key callers use. Cannot be changed.'),
     uri: withRules(text({ min: LIMITS.projectUriLengthMin, max: LIMITS.projectUriLengthMax }), [
       matches(
-        '([a-z0-9]([a-z0-9-]*[a-z0-9])?)?',
+        '[a-z0-9]([a-z0-9-]*[a-z0-9])?',
         'may have only lowercase letters, digits and -, and begins and ends with a letter or digit',
       ),
     ])

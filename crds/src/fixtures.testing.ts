@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseManifest } from './manifest.ts';
+
+/** One file of crds/testdata: an object, and what is to be said of it. */
+export interface Fixture {
+  /** File name without `.yaml`. */
+  readonly name: string;
+  readonly object: Readonly<Record<string, unknown>>;
+  /** Of the comments at the top, `# PATH: MESSAGE`: the message may go on. */
+  readonly expected: readonly { readonly path: string; readonly message: string }[];
+}
+
+const FOLDER = path.join(import.meta.dirname, '../testdata');
+
+/** All fixtures that the schemas accept, or refuse. */
+export const fixtures = (which: 'accepted' | 'refused'): Fixture[] =>
+  readdirSync(path.join(FOLDER, which)).map((file) => {
+    const text = readFileSync(path.join(FOLDER, which, file), 'utf8');
+    const { documents, problems } = parseManifest(text);
+    const [document] = documents;
+    if (document === undefined || documents.length !== 1 || problems.length > 0)
+      throw new Error(`${file}: not one object`);
+    const expected = [...text.matchAll(/^# ([^:]+): (.*)$/gm)].map(([, where = '', message = '']) => ({
+      path: where,
+      message,
+    }));
+    return { name: path.basename(file, '.yaml'), object: document.value as Record<string, unknown>, expected };
+  });

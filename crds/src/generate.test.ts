@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { KINDS } from '@standin/contract';
+import { describe, expect, it } from 'vitest';
+import { customResourceDefinition, schemaDigest } from './custom-resource-definition.ts';
+import { generateManifests } from './generate.ts';
+import { DEFINITIONS } from './kinds.ts';
+
+interface Schema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: unknown;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly maximum?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly [extension: `x-kubernetes-${string}`]: unknown;
+}
+
+const rootOf = (kind: (typeof KINDS)[number]): Schema => {
+  const [version] = customResourceDefinition(DEFINITIONS[kind]).spec.versions;
+  return version?.schema.openAPIV3Schema as Schema;
+};
+
+/** Every node below spec and status, with its path. */
+const nodes = (schema: Schema, at = ''): (readonly [path: string, schema: Schema])[] => [
+  [at, schema],
+  ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) => nodes(field, `${at}.${name}`)),
+  ...(schema.items ? nodes(schema.items, `${at}[]`) : []),
+];
+const allNodes = KINDS.flatMap((kind) => {
+  const { spec = {}, status = {} } = rootOf(kind).properties ?? {};
+  return [...nodes(spec, `${kind}.spec`), ...nodes(status, `${kind}.status`)];
+});
+const pathsWhere = (isWrong: (schema: Schema) => boolean): string[] =>
+  allNodes.flatMap(([at, schema]) => (isWrong(schema) ? [at] : []));
+
+it('the committed manifests are those that the schemas give', () => {
+  for (const [file, content] of generateManifests()) {
+    expect(readFileSync(path.join(import.meta.dirname, '../..', file), 'utf8'), 'run npm run generate').toBe(content);
+  }
+});
+
+it('a manifest fits into the annotation of kubectl apply', () => {
+  for (const content of generateManifests().values()) expect(content.length).toBeLessThan(200_000);
+});
+
+it('the digest changes with the schema, and only with it', () => {
+  const digests = KINDS.map((kind) => schemaDigest(DEFINITIONS[kind]));
+  expect(new Set(digests).size).toBe(KINDS.length);
+  const { Endpoint } = DEFINITIONS;
+  expect(schemaDigest({ ...Endpoint })).toBe(schemaDigest(Endpoint));
+  expect(schemaDigest({ ...Endpoint, description: 'other' })).not.toBe(schemaDigest(Endpoint));
+});
+
+describe('the schemas', () => {
+  it('bound every string', () => {
+    expect(pathsWhere(({ type, enum: values, maxLength }) => type === 'string' && !values && !maxLength)).toEqual([]);
+  });
+
+  it('bound every list and say who merges it', () => {
+    const isOpen = (schema: Schema) => !schema.maxItems || !schema['x-kubernetes-list-type'];
+    expect(pathsWhere((schema) => schema.type === 'array' && isOpen(schema))).toEqual([]);
+  });
+
+  it('bound every number and have no fractions', () => {
+    expect(pathsWhere(({ type, maximum }) => type === 'number' || (type === 'integer' && !maximum))).toEqual([]);
+  });
+
+  it('have no booleans: an enum can grow', () => {
+    expect(pathsWhere(({ type }) => type === 'boolean')).toEqual([]);
+  });
+
+  it('have no defaults in list items: Argo CD would show them as a difference for ever', () => {
+    expect(allNodes.filter(([at, schema]) => at.includes('[]') && schema.default !== undefined)).toEqual([]);
+  });
+
+  it('keep nothing that they do not know', () => {
+    expect(pathsWhere((schema) => schema['x-kubernetes-preserve-unknown-fields'] !== undefined)).toEqual([]);
+    expect(JSON.stringify(allNodes)).not.toContain('additionalProperties');
+  });
+
+  it('explain every field of spec', () => {
+    const unexplained = pathsWhere(({ description }) => !description).filter((at) => at.includes('.spec'));
+    expect(unexplained).toEqual([]);
+  });
+});

@@ -1,0 +1,56 @@
+import { expect, describe, it } from 'vitest';
+import { parseManifest } from './manifest.ts';
+
+const valueOf = (yaml: string): unknown => parseManifest(yaml).documents[0]?.value;
+
+describe('parseManifest', () => {
+  it('gives each document with the line of its first key', () => {
+    const { documents, problems } = parseManifest('# a comment\na: 1\n---\n---\n# nothing\n---\n\nb: 2\n');
+    expect(problems).toEqual([]);
+    expect(documents.map(({ value, line }) => [value, line])).toEqual([
+      [{ a: 1 }, 2],
+      [{ b: 2 }, 8],
+    ]);
+  });
+
+  it('costs a broken document only itself, and says where it breaks', () => {
+    const { documents, problems } = parseManifest('a: 1\n---\nb: [\n---\nc: 3\nc: 4\n---\nd: *x\n---\ne: 5\n');
+    expect(documents.map(({ value }) => value)).toEqual([{ a: 1 }, { e: 5 }]);
+    expect(problems.map(({ line }) => line)).toEqual([4, 6, 8]);
+  });
+
+  it('takes a List apart', () => {
+    const { documents } = parseManifest('apiVersion: v1\nkind: List\nitems:\n- a: 1\n- b:\n    c: 2\n');
+    expect(documents.map(({ value, line }) => [value, line])).toEqual([
+      [{ a: 1 }, 4],
+      [{ b: { c: 2 } }, 5],
+    ]);
+    expect(documents[1]?.lineOf(['b', 'c'])).toBe(6);
+  });
+
+  it('finds the line of a field, or of its nearest parent', () => {
+    const [document] = parseManifest('a:\n  b:\n    - c: 1\n      d: 2\n').documents;
+    expect(document?.lineOf(['a', 'b', 0, 'd'])).toBe(4);
+    expect(document?.lineOf(['a', 'b', 7, 'x'])).toBe(3);
+    expect(document?.lineOf(['z'])).toBe(1);
+  });
+
+  it('survives an alias bomb', () => {
+    const bomb = [
+      'a: &a [x,x,x,x,x,x,x,x,x]',
+      ...'bcdefgh'.split('').map((name, level) => {
+        const below = `*${String.fromCharCode(97 + level)}`;
+        return `${name}: &${name} [${Array<string>(9).fill(below).join(',')}]`;
+      }),
+    ].join('\n');
+    expect(parseManifest(bomb)).toMatchObject({ documents: [], problems: [{ line: 1 }] });
+  });
+
+  it('reads JSON, which is YAML', () => {
+    expect(valueOf('{"a": [1, "2"], "b": {"c": null}}')).toEqual({ a: [1, '2'], b: { c: null } });
+  });
+
+  it('keeps a block of text as it is', () => {
+    expect(valueOf('body: |\n  {\n    "a": 1.0\n  }\n')).toEqual({ body: '{\n  "a": 1.0\n}\n' });
+  });
+});

@@ -1,0 +1,94 @@
+import { LIMITS } from '@standin/contract';
+import { describe, expect, it } from 'vitest';
+import { fixtures } from './fixtures.testing.ts';
+import { checkUpdate, parseObject } from './parse.ts';
+
+const endpoint = (spec: object) => ({
+  apiVersion: 'standin.dev/v1alpha1',
+  kind: 'Endpoint',
+  metadata: { name: 'orders' },
+  spec: { projectRef: { name: 'shop' }, displayName: 'Orders', slug: '/v1', method: 'GET', action: 'JSON', ...spec },
+});
+
+const problemsOf = (object: unknown) => {
+  const result = parseObject(object);
+  return result.ok ? [] : result.problems;
+};
+
+describe('the fixtures', () => {
+  it.each(fixtures('accepted'))('accepts $name', ({ object }) => {
+    expect(problemsOf(object)).toEqual([]);
+  });
+
+  it.each(fixtures('refused'))('refuses $name', ({ object, expected }) => {
+    expect(expected).not.toEqual([]);
+    expect(problemsOf(object)).toEqual(
+      expected.map(({ path, message }) => ({ path, message: expect.stringContaining(message) as string })),
+    );
+  });
+});
+
+describe('what is not one of our objects', () => {
+  it.each([
+    [null, ''],
+    ['text', ''],
+    [[], ''],
+    [{}, 'apiVersion'],
+    [{ apiVersion: 'v1', kind: 'Endpoint' }, 'apiVersion'],
+    [{ apiVersion: 'standin.dev/v1', kind: 'Endpoint' }, 'apiVersion'],
+    [{ apiVersion: 'standin.dev/v1alpha1' }, 'kind'],
+    [{ apiVersion: 'standin.dev/v1alpha1', kind: 'Mock' }, 'kind'],
+    [{ apiVersion: 'standin.dev/v1alpha1', kind: 'toString' }, 'kind'],
+  ])('%j is refused for its %s', (object, path) => {
+    expect(problemsOf(object)).toEqual([expect.objectContaining({ path })]);
+  });
+
+  it('a value that is shown is cut', () => {
+    const [problem] = problemsOf(endpoint({ method: 'X'.repeat(10_000), json: { body: '1' } }));
+    expect(problem?.message.length).toBeLessThan(200);
+  });
+});
+
+describe('the size of a mock', () => {
+  const ofBytes = (bytes: number): string => JSON.stringify('a'.repeat(bytes - 2));
+
+  it('may be all that an annotation of kubectl can keep', () => {
+    expect(problemsOf(endpoint({ json: { body: ofBytes(LIMITS.mockBodyBytesMax) } }))).toEqual([]);
+  });
+
+  it('is counted in bytes, not in characters', () => {
+    const body = JSON.stringify('é'.repeat(LIMITS.mockBodyBytesMax / 2));
+    expect(problemsOf(endpoint({ json: { body } }))).toEqual([
+      { path: 'spec.json.body', message: 'must be no more than 200000 bytes of UTF-8' },
+    ]);
+  });
+
+  it('of 300 kB is refused', () => {
+    expect(problemsOf(endpoint({ json: { body: ofBytes(300_000) } }))[0]).toEqual({
+      path: 'spec.json.body',
+      message: 'Too long: may not be more than 200000 characters',
+    });
+  });
+});
+
+it('fills in what a manifest leaves out', () => {
+  const result = parseObject(endpoint({ action: 'Forward', forward: { serviceRef: { name: 'a', port: 80 } } }));
+  expect(result).toMatchObject({
+    ok: true,
+    value: { spec: { forward: { timeout: '30s', serviceRef: { path: '/', scheme: 'http' } } } },
+  });
+});
+
+describe('updates', () => {
+  const project = { accountRef: { name: 'default' }, retentionDays: 30 };
+
+  it.each([
+    ['the account', project, { ...project, accountRef: { name: 'other' } }, ['spec.accountRef']],
+    ['a pinned uri', { ...project, uri: 'a'.repeat(16) }, { ...project, uri: 'b'.repeat(16) }, ['spec.uri']],
+    ['a pinned uri to none', { ...project, uri: 'a'.repeat(16) }, project, ['spec.uri']],
+    ['no uri to a pinned one', project, { ...project, uri: 'a'.repeat(16) }, []],
+    ['the retention', project, { ...project, retentionDays: 1 }, []],
+  ])('of a Project: %s', (_, before, after, paths) => {
+    expect(checkUpdate('Project', before, after).map(({ path }) => path)).toEqual(paths);
+  });
+});
