@@ -227,11 +227,33 @@ class KubernetesSource implements ResourceSource {
     });
   }
 
-  recordEvent(
-    object: ResourceObject,
-    event: { type: 'Normal' | 'Warning'; reason: string; message: string },
-  ): Promise<void> {
+  recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {
     return this.#events.record(object, event);
+  }
+
+  async #read(ref: ObjectRef): Promise<CustomResource | undefined> {
+    try {
+      return await this.#client.get<CustomResource>(objectPath(ref));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #writeOnce({ apiVersion, kind, metadata, spec }: DesiredObject): Promise<CustomResource> {
+    const { name, namespace, labels = {}, annotations = {} } = metadata;
+    const query = { fieldManager: APPLY_FIELD_MANAGER, fieldValidation: 'Strict' };
+    const ref = { kind, namespace, name };
+    const current = await this.#read(ref);
+    if (current === undefined) {
+      const created = { apiVersion, kind, metadata: { name, namespace, labels, annotations }, spec };
+      return this.#client.create(pathOf(kind, namespace), created, { query });
+    }
+    // kubectl's own note stays, or its next apply could not tell what was removed. So do owners and finalizers.
+    const lastApplied = current.metadata.annotations?.[LAST_APPLIED];
+    const kept = lastApplied === undefined ? {} : { [LAST_APPLIED]: lastApplied };
+    const replaced = { ...current.metadata, labels, annotations: { ...annotations, ...kept } };
+    return this.#client.replace(objectPath(ref), { apiVersion, kind, metadata: replaced, spec }, { query });
   }
 }
 

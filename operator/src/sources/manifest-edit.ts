@@ -1,0 +1,149 @@
+import { GROUP_VERSION, type DesiredObject, type ObjectRef } from '@standin/contract';
+import { isMap, isScalar, isSeq, parseAllDocuments, type Document, type Node, type YAMLMap } from 'yaml';
+import { DEFAULT_NAMESPACE } from './manifest-objects.ts';
+
+/** As parseManifest reads: with 1.1, a text like `on` is quoted when it is written. */
+const PARSE_OPTIONS = { version: '1.1', prettyErrors: false, logLevel: 'error' } as const;
+
+/** What of the author's style can be told from the text; the rest of a document is kept node by node. */
+const writeOptions = (text: string) => ({
+  // Never folds a long line.
+  lineWidth: 0,
+  indentSeq: !/^( *)[^\s#-][^\n]*:[ \t]*\n\1- /m.test(text),
+  indent: /^[^\s#-][^\n]*:[ \t]*\n( {4})\S/m.test(text) ? 4 : 2,
+  flowCollectionPadding: /\{ /.test(text),
+});
+
+interface Found {
+  /** Position of the document in the stream. */
+  readonly index: number;
+  readonly documents: readonly Document.Parsed[];
+  /** The object's mapping: the whole document, or an item of a List. */
+  readonly node: YAMLMap;
+  readonly itemOf: { readonly items: unknown[] } | undefined;
+}
+
+const isObject = (node: unknown, ref: ObjectRef): node is YAMLMap =>
+  isMap(node) &&
+  node.get('apiVersion') === GROUP_VERSION &&
+  node.get('kind') === ref.kind &&
+  node.getIn(['metadata', 'name']) === ref.name &&
+  (node.getIn(['metadata', 'namespace']) ?? DEFAULT_NAMESPACE) === ref.namespace;
+
+const find = (text: string, ref: ObjectRef): Found | undefined => {
+  const documents = parseAllDocuments(text, PARSE_OPTIONS);
+  for (const [index, document] of documents.entries()) {
+    const root: unknown = document.contents;
+    if (isObject(root, ref)) return { index, documents, node: root, itemOf: undefined };
+    const items: unknown = isMap(root) && root.get('kind') === 'List' ? root.get('items', true) : undefined;
+    if (!isSeq(items)) continue;
+    const node = items.items.find((item) => isObject(item, ref));
+    if (node !== undefined) return { index, documents, node, itemOf: items };
+  }
+  return undefined;
+};
+
+/** Source text of each document; together they are the whole text. */
+const slices = (text: string, documents: readonly Document.Parsed[]): string[] => {
+  const starts = documents.map((document, index) => (index === 0 ? 0 : document.range[0]));
+  return starts.map((start, index) => text.slice(start, starts[index + 1]));
+};
+
+/** Makes `node` say `value`, touching only what differs, so that comments and style of the rest stay. */
+const updateNode = (document: Document, node: unknown, value: unknown): Node => {
+  if (isMap(node) && isPlainObject(value)) {
+    for (const { key } of [...node.items]) {
+      const name = isScalar(key) ? key.value : key;
+      if (!Object.hasOwn(value, String(name))) node.delete(key);
+    }
+    for (const [name, item] of Object.entries(value)) node.set(name, updateNode(document, node.get(name, true), item));
+    return node;
+  }
+  if (isSeq(node) && Array.isArray(value)) {
+    node.items.length = Math.min(node.items.length, value.length);
+    value.forEach((item: unknown, index) => {
+      node.items[index] = updateNode(document, node.items[index], item);
+    });
+    return node;
+  }
+  if (isScalar(node) && !isPlainObject(value) && !Array.isArray(value)) {
+    if (node.value !== value) {
+      // Its old source would be written again.
+      delete node.source;
+      if (typeof node.value !== typeof value) delete node.type;
+      node.value = value;
+    }
+    return node;
+  }
+  return document.createNode(value);
+};
+
+const isPlainObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const setField = (document: Document, map: YAMLMap, field: string, value: unknown): void => {
+  const isEmpty = value === undefined || (isPlainObject(value) && Object.keys(value).length === 0);
+  if (isEmpty) map.delete(field);
+  else map.set(field, updateNode(document, map.get(field, true), value));
+};
+
+const isJson = (text: string): boolean => /^\s*[{[]/.test(text);
+
+/** A file of its own for an object. */
+export const newManifest = ({ apiVersion, kind, metadata, spec }: DesiredObject, json: boolean): string => {
+  const { name, namespace, labels = {}, annotations = {} } = metadata;
+  const whole = {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      namespace,
+      ...(Object.keys(labels).length === 0 ? {} : { labels }),
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+    },
+    spec,
+  };
+  if (json) return `${JSON.stringify(whole, null, 2)}\n`;
+  const [document] = parseAllDocuments('{}', PARSE_OPTIONS) as Document.Parsed[];
+  if (document === undefined) throw new Error('yaml parsed nothing');
+  document.contents = document.createNode(whole) as unknown as Document.Parsed['contents'];
+  return document.toString({ lineWidth: 0 });
+};
+
+/** The file's text with the object's spec, labels and annotations as desired; undefined when the file does not hold the object. */
+export const editManifest = (text: string, desired: DesiredObject): string | undefined => {
+  const { kind, metadata, spec } = desired;
+  const found = find(text, { kind, namespace: metadata.namespace, name: metadata.name });
+  const document = found?.documents[found.index];
+  if (found === undefined || document === undefined) return undefined;
+  setField(document, found.node, 'spec', spec);
+  const meta = found.node.get('metadata', true);
+  if (isMap(meta)) {
+    setField(document, meta, 'labels', metadata.labels);
+    setField(document, meta, 'annotations', metadata.annotations);
+  }
+  return replaceDocument(text, found, document);
+};
+
+/** The file's text without the object: empty when nothing else is in it; undefined when it does not hold the object. */
+export const removeFromManifest = (text: string, ref: ObjectRef): string | undefined => {
+  const found = find(text, ref);
+  const document = found?.documents[found.index];
+  if (found === undefined || document === undefined) return undefined;
+  if (found.itemOf !== undefined && found.itemOf.items.length > 1) {
+    found.itemOf.items.splice(found.itemOf.items.indexOf(found.node), 1);
+    return replaceDocument(text, found, document);
+  }
+  const others = slices(text, found.documents).filter((_, index) => index !== found.index);
+  const isEmpty = found.documents.every(({ contents }, index) => index === found.index || contents === null);
+  if (isEmpty) return '';
+  // The next document's marker has nothing left to separate.
+  return found.index === 0 ? others.join('').replace(/^---[ \t]*\n/, '') : others.join('');
+};
+
+const replaceDocument = (text: string, found: Found, document: Document.Parsed): string => {
+  if (isJson(text) && found.documents.length === 1) return `${JSON.stringify(document.toJS(), null, 2)}\n`;
+  const parts = slices(text, found.documents);
+  parts[found.index] = document.toString(writeOptions(text));
+  return parts.join('');
+};

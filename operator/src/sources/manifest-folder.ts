@@ -1,0 +1,125 @@
+import type { BigIntStats } from 'node:fs';
+import { open, readdir, stat } from 'node:fs/promises';
+import { join, relative, resolve, sep } from 'node:path';
+import { SourceError } from '@standin/contract';
+
+const EXTENSIONS = ['.yaml', '.yml', '.json'];
+/** A person's directory, not a database; above it something else is meant. */
+const FILES_MAX = 20_000;
+/** A manifest's largest part is a mock body, below 200 kB. */
+const FILE_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Changes whenever the content may have changed. */
+export type Fingerprint = string;
+
+export interface FolderScan {
+  /** In order of name. The path is relative, with `/`. */
+  readonly files: readonly { readonly file: string; readonly fingerprint: Fingerprint }[];
+  readonly tooMany: boolean;
+}
+
+/** The directory is not there: what it held may come back. */
+export class FolderGoneError extends Error {
+  override readonly name = 'FolderGoneError';
+}
+
+/** A directory of manifests, as files. */
+export class ManifestFolder {
+  readonly path: string;
+  readonly #dataDir: string;
+
+  constructor(path: string, dataDir: string) {
+    this.path = resolve(path);
+    this.#dataDir = resolve(dataDir);
+  }
+
+  /** What editors and we ourselves leave beside manifests, hidden files, the data folder, and libraries. */
+  ignores(path: string): boolean {
+    const absolute = resolve(this.path, path);
+    if (absolute === this.#dataDir || absolute.startsWith(this.#dataDir + sep)) return true;
+    const parts = relative(this.path, absolute).split(sep);
+    return parts.some((part) => (part.startsWith('.') && part !== '.' && part !== '..') || part === 'node_modules');
+  }
+
+  isManifest(name: string): boolean {
+    // `a.yaml~`, `#a.yaml#`, `4913`, `a.yaml.swp` have other endings.
+    return EXTENSIONS.some((extension) => name.endsWith(extension));
+  }
+
+  /** Rejects with `SourceError`, in one line that says what to do. */
+  async check(): Promise<void> {
+    if (`${this.path}${sep}`.startsWith(this.#dataDir + sep)) {
+      throw new SourceError(
+        'Invalid',
+        `the manifests cannot lie in the data folder ${this.#dataDir}; choose another one`,
+      );
+    }
+    try {
+      await readdir(this.path);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') throw new SourceError('NotFound', `there is no directory ${this.path}`);
+      if (code === 'ENOTDIR')
+        throw new SourceError('Invalid', `${this.path} is a file; name the directory that it is in`);
+      throw new SourceError('Forbidden', `cannot read the directory ${this.path}: ${code ?? String(error)}`);
+    }
+  }
+
+  /** Identity of the directory itself: another one may be in its place. Rejects with `FolderGoneError`. */
+  async identity(): Promise<string> {
+    try {
+      const { dev, ino, birthtimeNs } = await stat(this.path, { bigint: true });
+      return `${dev}:${ino}:${birthtimeNs}`;
+    } catch (error) {
+      throw new FolderGoneError(`cannot read the directory ${this.path}`, { cause: error });
+    }
+  }
+
+  /** Rejects with `FolderGoneError`. */
+  async scan(): Promise<FolderScan> {
+    const found: string[] = [];
+    await this.#walk('', found);
+    found.sort();
+    const tooMany = found.length > FILES_MAX;
+    const files: { file: string; fingerprint: Fingerprint }[] = [];
+    for (const file of found.slice(0, FILES_MAX)) {
+      const stats = await stat(join(this.path, file), { bigint: true }).catch(() => undefined);
+      // Gone since, or a link to nowhere.
+      if (stats?.isFile() === true) files.push({ file, fingerprint: fingerprintOf(stats) });
+    }
+    return { files, tooMany };
+  }
+
+  /** Rejects with what the file system says, or when the file is far too large. */
+  async read(file: string): Promise<string> {
+    const handle = await open(join(this.path, file), 'r');
+    try {
+      const { size } = await handle.stat();
+      if (size > FILE_BYTES_MAX) throw new Error(`larger than ${FILE_BYTES_MAX} bytes`);
+      return await handle.readFile('utf8');
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async #walk(folder: string, found: string[]): Promise<void> {
+    let entries;
+    try {
+      entries = await readdir(join(this.path, folder), { withFileTypes: true });
+    } catch (error) {
+      if (folder === '') throw new FolderGoneError(`cannot read the directory ${this.path}`, { cause: error });
+      // Removed while we looked.
+      return;
+    }
+    for (const entry of entries) {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (this.ignores(path)) continue;
+      if (entry.isDirectory()) await this.#walk(path, found);
+      // Links to files are followed (ConfigMap volumes are made of them), links to directories are not: they can form loops.
+      else if (this.isManifest(entry.name)) found.push(path);
+    }
+  }
+}
+
+const fingerprintOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Fingerprint =>
+  [dev, ino, size, mtimeNs, ctimeNs].join(':');

@@ -1,0 +1,154 @@
+import { API_GROUP, GROUP_VERSION, KINDS, type Kind, type ObjectMeta, type SourceProblem } from '@standin/contract';
+import { parseManifest, type ManifestDocument } from '@standin/crds';
+
+/** Used where a manifest names none, as kubectl does. */
+export const DEFAULT_NAMESPACE = 'default';
+
+/** An object as a file has it: what the source itself keeps (uid, generation, …) is not yet there. */
+export interface ManifestObject {
+  readonly key: string;
+  readonly where: string;
+  readonly kind: Kind;
+  readonly metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'labels' | 'annotations'>;
+  readonly spec: unknown;
+  /** Fields at the top that no kind has: kept, so that the translator can name them. */
+  readonly unknownFields: Readonly<Record<string, unknown>>;
+}
+
+export interface ManifestSecret {
+  readonly key: string;
+  readonly where: string;
+  readonly data: ReadonlyMap<string, Buffer>;
+}
+
+export interface ManifestContent {
+  readonly objects: readonly ManifestObject[];
+  readonly secrets: readonly ManifestSecret[];
+  readonly problems: readonly SourceProblem[];
+  /** Some of the file is not YAML: what it held there is unknown. */
+  readonly broken: boolean;
+}
+
+export const EMPTY_CONTENT: ManifestContent = { objects: [], secrets: [], problems: [], broken: false };
+
+export const manifestKey = (ref: { kind: string; namespace: string; name: string }): string =>
+  `${ref.kind}/${ref.namespace}/${ref.name}`;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isRecord = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isTextMap = (value: unknown): value is Readonly<Record<string, string>> =>
+  isRecord(value) && Object.values(value).every((item) => typeof item === 'string');
+
+/** A sentence that says what to change, and the field that it is about. */
+interface Fault {
+  readonly path: readonly string[];
+  readonly message: string;
+}
+
+const isFault = (value: object): value is Fault => 'message' in value && 'path' in value;
+
+const readMetadata = (metadata: unknown): ManifestObject['metadata'] | Fault => {
+  if (!isRecord(metadata)) return { path: ['metadata'], message: 'metadata must be a mapping with a name' };
+  const { name, namespace = DEFAULT_NAMESPACE, labels, annotations } = metadata;
+  if (typeof name !== 'string' || name === '') {
+    return { path: ['metadata', 'name'], message: 'metadata.name must be text; put a number in quotes' };
+  }
+  if (typeof namespace !== 'string' || namespace === '') {
+    return { path: ['metadata', 'namespace'], message: 'metadata.namespace must be text; put a number in quotes' };
+  }
+  for (const [field, value] of Object.entries({ labels, annotations })) {
+    if (value === undefined || value === null || isTextMap(value)) continue;
+    return {
+      path: ['metadata', field],
+      message: `metadata.${field} must be a mapping of text to text; put numbers and booleans in quotes`,
+    };
+  }
+  return {
+    name,
+    namespace,
+    ...(isTextMap(labels) ? { labels } : {}),
+    ...(isTextMap(annotations) ? { annotations } : {}),
+  };
+};
+
+const readSecret = (value: Fields, where: string): ManifestSecret | Fault => {
+  const metadata = readMetadata(value['metadata']);
+  if (isFault(metadata)) return metadata;
+  const entries = new Map<string, Buffer>();
+  for (const [field, encoding] of [
+    ['data', 'base64'],
+    ['stringData', 'utf8'],
+  ] as const) {
+    const map = value[field] ?? {};
+    if (!isTextMap(map)) {
+      return {
+        path: [field],
+        message: `${field} of a Secret must be a mapping of text to text; put numbers in quotes`,
+      };
+    }
+    for (const [key, text] of Object.entries(map)) entries.set(key, Buffer.from(text, encoding));
+  }
+  return { key: manifestKey({ kind: 'Secret', ...metadata }), where, data: entries };
+};
+
+/** A status in a manifest is somebody else's, copied from `kubectl get -o yaml`. */
+const ROOT_FIELDS = new Set(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
+
+const readObject = (value: Fields, where: string): ManifestObject | Fault => {
+  const { apiVersion, kind, metadata: rawMetadata, spec } = value;
+  const known = KINDS.find((candidate) => candidate === kind);
+  const kinds = `${KINDS.slice(0, -1).join(', ')} and ${KINDS.at(-1) ?? ''}`;
+  if (apiVersion !== GROUP_VERSION) {
+    const isOurs = known !== undefined || (typeof apiVersion === 'string' && apiVersion.startsWith(`${API_GROUP}/`));
+    return isOurs
+      ? { path: ['apiVersion'], message: `apiVersion must be ${GROUP_VERSION}` }
+      : {
+          path: ['kind'],
+          message: `${describe(apiVersion, kind)} is not a kind of Standin's; it reads ${kinds}, and Secrets`,
+        };
+  }
+  if (known === undefined) {
+    return { path: ['kind'], message: `there is no ${describe(apiVersion, kind)}; the kinds are ${kinds}` };
+  }
+  const metadata = readMetadata(rawMetadata);
+  if (isFault(metadata)) return metadata;
+  const unknownFields = Object.fromEntries(Object.entries(value).filter(([field]) => !ROOT_FIELDS.has(field)));
+  return { key: manifestKey({ kind: known, ...metadata }), where, kind: known, metadata, spec, unknownFields };
+};
+
+const describe = (apiVersion: unknown, kind: unknown): string => {
+  const name = typeof kind === 'string' && kind !== '' ? `kind "${kind}"` : 'object without a kind';
+  return typeof apiVersion === 'string' ? `${name} (${apiVersion})` : `${name} and apiVersion`;
+};
+
+const isSecret = (value: Fields): boolean => value['apiVersion'] === 'v1' && value['kind'] === 'Secret';
+
+/** What a manifest file says. Never throws: what cannot be used is a problem, and costs only its own document. */
+export const readManifest = (text: string, file: string): ManifestContent => {
+  const manifest = parseManifest(text);
+  const objects: ManifestObject[] = [];
+  const secrets: ManifestSecret[] = [];
+  const problems: SourceProblem[] = manifest.problems.map(({ line, message }) => ({
+    where: `${file}:${line}`,
+    message: `not YAML: ${message}`,
+  }));
+  const note = ({ path, message }: Fault, document: ManifestDocument): void => {
+    problems.push({ where: `${file}:${document.lineOf(path)}`, message });
+  };
+  for (const document of manifest.documents) {
+    const { value, line } = document;
+    const where = `${file}:${line}`;
+    if (!isRecord(value)) {
+      note({ path: [], message: 'must be a mapping with apiVersion, kind, metadata and spec' }, document);
+      continue;
+    }
+    const read = isSecret(value) ? readSecret(value, where) : readObject(value, where);
+    if (isFault(read)) note(read, document);
+    else if ('data' in read) secrets.push(read);
+    else objects.push(read);
+  }
+  return { objects, secrets, problems, broken: manifest.problems.length > 0 };
+};

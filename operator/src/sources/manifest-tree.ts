@@ -1,0 +1,90 @@
+import type { SourceProblem } from '@standin/contract';
+import { EMPTY_CONTENT, type ManifestContent, type ManifestObject, type ManifestSecret } from './manifest-objects.ts';
+
+/** What one file holds now, and what it held when it last was whole. */
+interface ManifestFile {
+  readonly content: ManifestContent;
+  /** Objects of the last good version that a broken file no longer shows. */
+  readonly kept: readonly ManifestObject[];
+  readonly keptSecrets: readonly ManifestSecret[];
+}
+
+export interface DesiredTree {
+  /** In order of file and place in the file. */
+  readonly objects: ReadonlyMap<string, ManifestObject>;
+  readonly secrets: ReadonlyMap<string, ManifestSecret>;
+  readonly problems: readonly SourceProblem[];
+}
+
+const missingFrom = <T extends { readonly key: string }>(before: readonly T[], now: readonly T[]): T[] => {
+  const keys = new Set(now.map(({ key }) => key));
+  return before.filter(({ key }) => !keys.has(key));
+};
+
+/**
+ * The manifests of a directory, file by file. Pure: it is told what files hold. A file that is broken keeps what it had, until it
+ * is whole again or gone; of two objects with one name, the one in the first file (by name) is in force.
+ */
+export class ManifestTree {
+  readonly #files = new Map<string, ManifestFile>();
+
+  get files(): ReadonlySet<string> {
+    return new Set(this.#files.keys());
+  }
+
+  /** The file that an object in force comes from. */
+  fileOf(object: ManifestObject | ManifestSecret): string {
+    return object.where.slice(0, object.where.lastIndexOf(':'));
+  }
+
+  isBroken(file: string): boolean {
+    return this.#files.get(file)?.content.broken ?? false;
+  }
+
+  put(file: string, content: ManifestContent): void {
+    const before = content.broken ? this.#files.get(file) : undefined;
+    const held = before === undefined ? [] : [...before.content.objects, ...before.kept];
+    const heldSecrets = before === undefined ? [] : [...before.content.secrets, ...before.keptSecrets];
+    this.#files.set(file, {
+      content,
+      kept: missingFrom(held, content.objects),
+      keptSecrets: missingFrom(heldSecrets, content.secrets),
+    });
+  }
+
+  /** A file that is there but cannot be read keeps what it had, too. */
+  putUnreadable(file: string, message: string): void {
+    this.put(file, { ...EMPTY_CONTENT, problems: [{ where: file, message }], broken: true });
+  }
+
+  remove(file: string): void {
+    this.#files.delete(file);
+  }
+
+  /** What is in force, over all files. */
+  desired(): DesiredTree {
+    const objects = new Map<string, ManifestObject>();
+    const secrets = new Map<string, ManifestSecret>();
+    const problems: SourceProblem[] = [];
+    const add = <T extends ManifestObject | ManifestSecret>(into: Map<string, T>, item: T): void => {
+      const first = into.get(item.key);
+      if (first === undefined) into.set(item.key, item);
+      else
+        problems.push({
+          where: item.where,
+          message: `${item.key} is in ${first.where} already; remove one of the two`,
+        });
+    };
+    for (const [, file] of [...this.#files].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const kept = file.kept.length + file.keptSecrets.length;
+      const note = kept === 0 ? '' : `; until it is repaired, ${kept} object(s) of its last good version stay in force`;
+      for (const [index, problem] of file.content.problems.entries()) {
+        // The first problem of a broken file is the one that broke it.
+        problems.push(index === 0 ? { ...problem, message: problem.message + note } : problem);
+      }
+      for (const object of [...file.content.objects, ...file.kept]) add(objects, object);
+      for (const secret of [...file.content.secrets, ...file.keptSecrets]) add(secrets, secret);
+    }
+    return { objects, secrets, problems };
+  }
+}

@@ -1,0 +1,127 @@
+import { realpath, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SourceError, type DesiredObject, type ObjectRef } from '@standin/contract';
+import { writeFileAtomic } from './atomic-write.ts';
+import { editManifest, newManifest, removeFromManifest } from './manifest-edit.ts';
+import type { ManifestFolder } from './manifest-folder.ts';
+import { manifestKey, readManifest, type ManifestObject } from './manifest-objects.ts';
+import { canonicalJson } from './merge-patch.ts';
+
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+const MANIFEST_MODE = 0o644;
+
+const contentOf = ({ metadata, spec }: ManifestObject): string => canonicalJson([metadata, spec]);
+
+const wantedOf = ({ metadata: { name, namespace, labels = {}, annotations = {} }, spec }: DesiredObject): string => {
+  const maps = {
+    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+  };
+  return canonicalJson([{ name, namespace, ...maps }, spec]);
+};
+
+/** An edit must say what was wanted, and leave all others alone. An anchor that others refer to would not. */
+const isFaithful = (before: string, after: string, key: string, wanted: string | undefined): boolean => {
+  const read = (text: string) =>
+    new Map(readManifest(text, '').objects.map((object) => [object.key, contentOf(object)] as const));
+  const expected = read(before);
+  if (wanted === undefined) expected.delete(key);
+  else expected.set(key, wanted);
+  const got = read(after);
+  return got.size === expected.size && [...expected].every(([name, content]) => got.get(name) === content);
+};
+
+/** Writes objects into a directory of manifests, into the file that holds them, ready to commit. */
+export class ManifestWriter {
+  readonly #folder: ManifestFolder;
+
+  constructor(folder: ManifestFolder) {
+    this.#folder = folder;
+  }
+
+  /** Resolves with the file that was written. `file`: where the object is now. Rejects with `SourceError`. */
+  async write(desired: DesiredObject, file: string | undefined): Promise<string> {
+    const { kind, metadata } = desired;
+    for (const part of [metadata.name, metadata.namespace]) {
+      if (!NAME.test(part)) throw new SourceError('Invalid', `"${part}" is not a name that Kubernetes accepts`);
+    }
+    if (file === undefined) return this.#create(desired);
+    const before = await this.#read(file);
+    const after = editManifest(before, desired);
+    if (after === undefined) throw new SourceError('Conflict', `${file} changed meanwhile`);
+    const key = manifestKey({ kind, ...metadata });
+    if (!isFaithful(before, after, key, wantedOf(desired))) {
+      throw new SourceError(
+        'Invalid',
+        `${file} must be edited by hand: its objects share parts (YAML anchors), or it is damaged`,
+      );
+    }
+    if (after !== before) await this.#write(file, after);
+    return file;
+  }
+
+  /** Removes the object's document, or the file with it. Rejects with `SourceError`. */
+  async remove(ref: ObjectRef, file: string): Promise<void> {
+    const before = await this.#read(file);
+    const after = removeFromManifest(before, ref);
+    if (after === undefined) throw new SourceError('Conflict', `${file} changed meanwhile`);
+    if (after === '') {
+      await this.#io(file, rm(join(this.#folder.path, file)));
+      return;
+    }
+    if (!isFaithful(before, after, manifestKey(ref), undefined)) {
+      throw new SourceError(
+        'Invalid',
+        `${file} must be edited by hand: its objects share parts (YAML anchors), or it is damaged`,
+      );
+    }
+    await this.#write(file, after);
+  }
+
+  async #create(desired: DesiredObject): Promise<string> {
+    const { kind, metadata } = desired;
+    const names = [[metadata.name], [metadata.namespace, metadata.name]];
+    const content = newManifest(desired, false);
+    for (const parts of names) {
+      const file = `${[kind.toLowerCase(), ...parts].join('-')}.yaml`;
+      try {
+        await writeFileAtomic(join(this.#folder.path, file), content, { mode: MANIFEST_MODE, exclusive: true });
+        return file;
+      } catch (error) {
+        // Somebody else's file: the next name.
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw this.#refusal(file, error);
+      }
+    }
+    throw new SourceError(
+      'Conflict',
+      `there are files for ${kind} "${metadata.name}" already, with something else in them`,
+    );
+  }
+
+  async #write(file: string, content: string): Promise<void> {
+    // A link stays a link.
+    const path = await this.#io(file, realpath(join(this.#folder.path, file)));
+    const { mode } = await this.#io(file, stat(path));
+    await this.#io(file, writeFileAtomic(path, content, { mode: mode & 0o777 }));
+  }
+
+  #read(file: string): Promise<string> {
+    return this.#io(file, this.#folder.read(file));
+  }
+
+  async #io<T>(file: string, call: Promise<T>): Promise<T> {
+    try {
+      return await call;
+    } catch (error) {
+      throw this.#refusal(file, error);
+    }
+  }
+
+  #refusal(file: string, error: unknown): SourceError {
+    const { code } = error as NodeJS.ErrnoException;
+    const kind = code === 'EACCES' || code === 'EPERM' || code === 'EROFS' ? 'Forbidden' : 'Unavailable';
+    return new SourceError(kind, `cannot write ${file} in ${this.#folder.path}: ${code ?? String(error)}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,19 @@
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** JSON merge patch (RFC 7396): `null` removes, mappings merge, everything else replaces. Neither argument is changed. */
+export const mergePatch = (target: unknown, patch: unknown): unknown => {
+  if (!isRecord(patch)) return patch;
+  const merged = new Map(Object.entries(isRecord(target) ? target : {}));
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(key);
+    else merged.set(key, mergePatch(merged.get(key), value));
+  }
+  return Object.fromEntries(merged);
+};
+
+const sortKeys = (_: string, value: unknown): unknown =>
+  isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+
+/** The same text for the same data, whatever the order of its keys. */
+export const canonicalJson = (value: unknown): string => JSON.stringify(value ?? null, sortKeys);

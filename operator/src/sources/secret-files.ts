@@ -1,0 +1,76 @@
+import { readFile, readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { SourceError } from '@standin/contract';
+import { z } from 'zod';
+import { writeFileAtomic } from './atomic-write.ts';
+
+const secretSchema = z.strictObject({
+  owner: z.strictObject({ kind: z.string(), name: z.string(), uid: z.string() }),
+  /** Base64, as in a Kubernetes Secret. */
+  data: z.record(z.string(), z.string()),
+});
+
+/** RFC 1123; also keeps a name inside its folder. */
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+/** Generated Secrets, one file each: `<folder>/<namespace>/<name>.json`, mode 0600. */
+export class SecretFiles {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async read(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
+    const secret = await this.#load(this.#path(namespace, name));
+    const value = secret === undefined ? undefined : new Map(Object.entries(secret.data)).get(dataKey);
+    return value === undefined ? undefined : Buffer.from(value, 'base64');
+  }
+
+  /** Rejects with `Conflict` if there is one of that name. */
+  async create(
+    namespace: string,
+    name: string,
+    secret: { owner: z.infer<typeof secretSchema>['owner']; data: Readonly<Record<string, string>> },
+  ): Promise<void> {
+    const data = Object.entries(secret.data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
+    const content = JSON.stringify({ owner: secret.owner, data: Object.fromEntries(data) as Record<string, string> });
+    try {
+      await writeFileAtomic(this.#path(namespace, name), content, { mode: 0o600, exclusive: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw secretConflict(namespace, name);
+      throw new SourceError('Unavailable', `cannot write a Secret to ${this.#folder}`, { cause: error });
+    }
+  }
+
+  /** Removes the Secrets of an owner that was deleted. */
+  async removeAllOf(namespace: string, ownerUid: string): Promise<void> {
+    const folder = dirname(this.#path(namespace, 'any'));
+    const files = await readdir(folder).catch(() => []);
+    for (const file of files.filter((name) => name.endsWith('.json'))) {
+      const path = join(folder, file);
+      const secret = await this.#load(path);
+      if (secret?.owner.uid === ownerUid) await rm(path, { force: true });
+    }
+  }
+
+  async #load(path: string): Promise<z.infer<typeof secretSchema> | undefined> {
+    try {
+      return secretSchema.parse(JSON.parse(await readFile(path, 'utf8')));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      // Not the cause's text: it may quote the secret.
+      throw new SourceError('Unavailable', `cannot read the Secret in ${path}; repair or remove the file`);
+    }
+  }
+
+  #path(namespace: string, name: string): string {
+    for (const part of [namespace, name]) {
+      if (!NAME.test(part)) throw new SourceError('Invalid', `"${part}" is not a name that Kubernetes accepts`);
+    }
+    return join(this.#folder, namespace, `${name}.json`);
+  }
+}
+
+export const secretConflict = (namespace: string, name: string): SourceError =>
+  new SourceError('Conflict', `there is a Secret "${name}" in namespace "${namespace}" already`);
