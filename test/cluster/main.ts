@@ -6,6 +6,7 @@ import { connectCluster, type Cluster } from '../harness/cluster.ts';
 import { installStandin, OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 import { startControlPlane } from './control-plane.ts';
 import { buildGoProgram, isAlive, MissingToolError } from './go-program.ts';
+import { findKubectl } from './kubectl.ts';
 
 const FOLDER = path.join('.standin', 'cluster');
 const KUBECONFIG = path.join(FOLDER, 'kubeconfig');
@@ -48,13 +49,14 @@ const claimFolder = async (): Promise<void> => {
 };
 
 const welcome = async (cluster: Cluster, crds: readonly string[]): Promise<string> => {
+  const kubectl = await findKubectl(console.log);
   const { stdout } = await cluster.kubectl(['version', '-o', 'json']);
   const { serverVersion } = JSON.parse(stdout) as { serverVersion: { gitVersion: string } };
   return `
 Kubernetes ${serverVersion.gitVersion} at ${cluster.server}, RBAC on, no nodes: objects only, nothing is scheduled.
 CRDs: ${crds.length === 0 ? 'none; npm run generate makes them' : crds.map((name) => name.split('/')[1]).join(', ')}
 
-  export KUBECONFIG=$PWD/${KUBECONFIG}
+  export KUBECONFIG=$PWD/${KUBECONFIG}${kubectl === 'kubectl' ? '' : `\n  alias kubectl=${kubectl}`}
   kubectl get standin --all-namespaces
   kubectl apply -f crds/examples/quickstart
 
