@@ -1,0 +1,75 @@
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { formatDuration, formatSummaryLine, wantsColour, type LineEntry } from './format-entry.ts';
+
+const entry: LineEntry = {
+  // Without a zone: the reader's own, wherever the test runs.
+  receivedAt: '2026-11-21T07:35:12.123456',
+  namespace: 'default',
+  endpoint: 'create-order',
+  method: 'POST',
+  path: '/v1/orders',
+  query: '',
+  status: 201,
+  durationMs: 12.34,
+  outcome: 'mocked',
+};
+const line = (changes: Partial<LineEntry>, colour = false): string =>
+  formatSummaryLine({ ...entry, ...changes }, { colour });
+
+describe('formatSummaryLine', () => {
+  test('aligns time, method, status, path, duration and endpoint', () => {
+    const other = line({ method: 'DELETE', path: '/v1/orders/17', query: 'force=1', durationMs: 1234, status: 404 });
+    expect([line({}), other]).toEqual(
+      [
+        '11-21 07:35:12.123  POST    201  /v1/orders                         12.3 ms  default/create-order',
+        '11-21 07:35:12.123  DELETE  404  /v1/orders/17?force=1               1.2 s  default/create-order',
+      ].map((text) => text),
+    );
+  });
+
+  test('says what a status alone does not tell', () => {
+    expect(line({ status: 502, outcome: 'upstream_failed' })).toMatch(/ 502 .* upstream failed$/);
+    expect(line({ status: 0, outcome: 'response_unknown' })).toMatch(/ --- .* answer unknown$/);
+  });
+
+  test.each([
+    ['an escape sequence', '/a\x1b[31m', String.raw`/a\x1b[31m`],
+    ['an 8-bit one, a line break', '/a\x9b31m\r\n', String.raw`/a\x9b31m\x0d\x0a`],
+    ['nothing but a letter', '/caf\xe9', '/caf\xe9'],
+  ])('lets no path act on the terminal: %s', (_what, path, shown) => {
+    expect(line({ path })).toContain(`  ${shown} `);
+  });
+
+  test('cuts a path that would fill the screen', () => {
+    const long = line({ path: `/${'x'.repeat(5_000)}` });
+    expect(long).toContain('x…');
+    expect(long.length).toBeLessThan(200);
+  });
+
+  test('adds colour when asked, and nothing else', () => {
+    const coloured = line({ status: 503 }, true);
+    expect(coloured).toContain('\x1b[31m503\x1b[39m');
+    expect(stripVTControlCharacters(coloured)).toBe(line({ status: 503 }));
+  });
+});
+
+test.each([
+  [0.04, '0.0 ms'],
+  [0.812, '0.8 ms'],
+  [999.94, '999.9 ms'],
+  [999.96, '1.0 s'],
+  [61_000, '61.0 s'],
+])('%d ms reads %s', (ms, text) => {
+  expect(formatDuration(ms)).toBe(text);
+});
+
+test.each([
+  [{ isTTY: true }, {}, true],
+  [{ isTTY: true }, { NO_COLOR: '' }, true],
+  [{ isTTY: true }, { NO_COLOR: '1' }, false],
+  [{ isTTY: false }, {}, false],
+  [{}, {}, false],
+])('colour on %j with %j: %s', (stream, env, wanted) => {
+  expect(wantsColour(stream, env)).toBe(wanted);
+});

@@ -1,0 +1,76 @@
+import { styleText } from 'node:util';
+import type { LogSummary } from '@standin/logstore';
+
+/** What a line shows; summaries and whole entries have it. */
+export type LineEntry = Pick<
+  LogSummary,
+  'receivedAt' | 'namespace' | 'endpoint' | 'method' | 'path' | 'query' | 'status' | 'durationMs' | 'outcome'
+>;
+
+export interface LineOptions {
+  readonly colour: boolean;
+}
+
+/** Colour is for people: on a terminal, unless they said no (https://no-color.org). */
+export const wantsColour = (
+  stream: { readonly isTTY?: boolean },
+  env: Readonly<Record<string, string | undefined>>,
+): boolean => stream.isTTY === true && (env['NO_COLOR'] ?? '') === '';
+
+type Style = Parameters<typeof styleText>[0];
+
+const STATUS_STYLES: readonly Style[] = ['dim', 'dim', 'green', 'cyan', 'yellow', 'red'];
+const METHOD_WIDTH = 'DELETE'.length;
+const PATH_WIDTH = 32;
+const TARGET_LENGTH_MAX = 100;
+const DURATION_WIDTH = '999.9 ms'.length;
+
+const twoDigits = (value: number): string => String(value).padStart(2, '0');
+
+/** `11-21 07:35:12.123`, in the reader's time zone. */
+const formatClock = (receivedAt: string): string => {
+  const time = new Date(receivedAt);
+  const date = `${twoDigits(time.getMonth() + 1)}-${twoDigits(time.getDate())}`;
+  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits).join(':');
+  return `${date} ${clock}.${String(time.getMilliseconds()).padStart(3, '0')}`;
+};
+
+/** `0.8 ms`, `12.3 s`. */
+export const formatDuration = (ms: number): string =>
+  ms < 999.95 ? `${ms.toFixed(1)} ms` : `${(ms / 1000).toFixed(1)} s`;
+
+/** A caller chose the path: what a terminal would act on is shown as `\x1b` instead. */
+const printable = (text: string): string =>
+  text.replace(/\p{Cc}/gu, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`);
+
+const formatTarget = ({ path, query }: LineEntry): string => {
+  const target = printable(query === '' ? path : `${path}?${query}`);
+  return target.length > TARGET_LENGTH_MAX ? `${target.slice(0, TARGET_LENGTH_MAX - 1)}…` : target;
+};
+
+/** What the status alone does not tell. */
+const NOTES: Readonly<Partial<Record<LineEntry['outcome'], string>>> = {
+  upstream_failed: 'upstream failed',
+  upstream_timeout: 'upstream timed out',
+  response_unknown: 'answer unknown',
+};
+
+/**
+ * One line, columns aligned: time, method, status (`---` when no answer was recorded), path with its query, duration, endpoint.
+ * `11-21 07:35:12.123  POST    201  /v1/orders                          12.3 ms  default/create-order`
+ */
+export const formatSummaryLine = (entry: LineEntry, { colour }: LineOptions): string => {
+  const style = (format: Style, text: string): string =>
+    colour ? styleText(format, text, { validateStream: false }) : text;
+  const status = entry.status === 0 ? '---' : String(entry.status);
+  const note = NOTES[entry.outcome];
+  return [
+    style('dim', formatClock(entry.receivedAt)),
+    entry.method.padEnd(METHOD_WIDTH),
+    style(STATUS_STYLES[Math.floor(entry.status / 100)] ?? 'dim', status),
+    formatTarget(entry).padEnd(PATH_WIDTH),
+    formatDuration(entry.durationMs).padStart(DURATION_WIDTH),
+    style('dim', `${entry.namespace}/${entry.endpoint}`),
+    ...(note === undefined ? [] : [style('yellow', note)]),
+  ].join('  ');
+};
