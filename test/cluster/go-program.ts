@@ -31,7 +31,7 @@ const PROGRESS_INTERVAL_MS = 10_000;
 
 /** Older releases of Go cannot fetch the release that go.mod asks for. */
 const GO_MINOR_MIN = 21;
-const GO_HINT = `Go 1.${GO_MINOR_MIN} or newer is needed to build the Kubernetes API server that tests run against: https://go.dev/dl/ (or your distribution's golang package). Tests can do without: STANDIN_TEST_KUBECONFIG=FILE names a cluster of yours, `npm test -- --containers` uses Docker.`;
+const GO_HINT = `Go 1.${GO_MINOR_MIN} or newer is needed to build the Kubernetes API server that tests run against: https://go.dev/dl/ (or your distribution's golang package). Tests can do without: STANDIN_TEST_KUBECONFIG=FILE names a cluster of yours, npm test -- --containers uses Docker.`;
 
 /** `go version`'s answer; throws MissingToolError where there is no usable Go. */
 export const goVersion = async (): Promise<string> => {
