@@ -1,0 +1,164 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { eventually } from '../harness/eventually.ts';
+import { freePorts } from '../harness/ports.ts';
+import { startProcess, type RunningProcess } from '../harness/processes.ts';
+import { json, Stand } from '../torture/stand.ts';
+import type { LoadOptions, LoadResult } from './load.ts';
+import { cpuSeconds, pinToCore, printMeasurements, printTable } from './machine.ts';
+
+const run = promisify(execFile);
+
+const SERVER_CORE = 0;
+/** The load generator's and ClickHouse's. */
+const OTHER_CORE = 1;
+const CONNECTIONS = 64;
+const ROUNDS = 3;
+const ROUND_SECONDS = 6;
+const WARM_UP_SECONDS = 3;
+const REQUEST_BODY_BYTES = 256;
+const ANSWER_BODY_BYTES = 834;
+const RATIO_MIN = 0.5;
+
+interface Contender {
+  readonly name: string;
+  readonly pid: number;
+  readonly port: number;
+  readonly request: string;
+}
+
+interface Round extends LoadResult {
+  readonly cpuMicrosPerRequest: number;
+}
+
+const loadFile = path.join(import.meta.dirname, 'load.ts');
+
+const load = async ({ port, request }: Contender, seconds: number): Promise<LoadResult> => {
+  const options: LoadOptions = { port, request, seconds, connections: CONNECTIONS };
+  const args = ['--cpu-list', String(OTHER_CORE), process.execPath, loadFile, JSON.stringify(options)];
+  const { stdout } = await run('taskset', args);
+  return JSON.parse(stdout) as LoadResult;
+};
+
+const measure = async (contender: Contender): Promise<Round> => {
+  const before = await cpuSeconds(contender.pid);
+  const result = await load(contender, ROUND_SECONDS);
+  const cpu = (await cpuSeconds(contender.pid)) - before;
+  return { ...result, cpuMicrosPerRequest: (cpu / result.requests) * 1e6 };
+};
+
+const jsonOfLength = (bytes: number): string => {
+  const empty = '{"id":"018f2c5e-0000-7000-8000-000000000000","note":""}';
+  return empty.replace('""}', `"${'x'.repeat(bytes - empty.length)}"}`);
+};
+
+const postOf = (target: string, headers: string): string =>
+  `POST ${target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}` +
+  `Content-Length: ${REQUEST_BODY_BYTES}\r\n\r\n${jsonOfLength(REQUEST_BODY_BYTES)}`;
+
+const startRival = async (kind: 'bare' | 'fastify', port: number, bodyFile: string): Promise<RunningProcess> => {
+  const rival = startProcess({ name: kind, main: 'test/bench/rival-server.ts', args: [kind, String(port), bodyFile] });
+  await rival.waitForUrl(`http://127.0.0.1:${port}/`);
+  return rival;
+};
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+
+const report = (contenders: readonly Contender[], rounds: ReadonlyMap<string, readonly Round[]>): number => {
+  const perSecond = (name: string) =>
+    median((rounds.get(name) ?? []).map(({ requests, seconds }) => requests / seconds));
+  const bare = perSecond('bare Node http');
+  printTable(
+    contenders.map(({ name }) => {
+      const own = rounds.get(name) ?? [];
+      return {
+        server: name,
+        'requests/s': Math.round(perSecond(name)),
+        'ratio to bare': (perSecond(name) / bare).toFixed(2),
+        'CPU µs/request': median(own.map((round) => round.cpuMicrosPerRequest)).toFixed(1),
+        'p50 ms': median(own.map(({ p50Ms }) => p50Ms)).toFixed(2),
+        'p99 ms': median(own.map(({ p99Ms }) => p99Ms)).toFixed(2),
+      };
+    }),
+  );
+  return perSecond('Standin') / bare;
+};
+
+/** Requests per second of the gateway with capture on against bare Node and bare Fastify, in one run, rounds interleaved. */
+export const benchGateway = async (): Promise<boolean> => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'standin-bench-'));
+  const bodyFile = path.join(directory, 'body.json');
+  const body = jsonOfLength(ANSWER_BODY_BYTES);
+  await writeFile(bodyFile, body);
+  const [barePort = 0, fastifyPort = 0] = await freePorts(2);
+  const bare = await startRival('bare', barePort, bodyFile);
+  const fastify = await startRival('fastify', fastifyPort, bodyFile);
+  const stand = await Stand.start();
+  try {
+    await pinToCore(process.pid, OTHER_CORE);
+    await pinToCore(stand.enginePid, OTHER_CORE);
+    const headers = [['content-type', 'application/json']] as const;
+    await stand.publish({ slug: '/bench', method: 'POST', action: json(body, { headers }) });
+    const rivalRequest = postOf('/bench', '');
+    const contenders: Contender[] = [
+      { name: 'bare Node http', pid: bare.pid, port: barePort, request: rivalRequest },
+      { name: 'bare Fastify', pid: fastify.pid, port: fastifyPort, request: rivalRequest },
+      {
+        name: 'Standin',
+        pid: stand.gateway.pid,
+        port: stand.port,
+        request: postOf(`/${stand.own.uri}/bench`, `x-api-key: ${stand.own.key}\r\n`),
+      },
+    ];
+    let answered = 0;
+    const rounds = new Map<string, Round[]>(contenders.map(({ name }) => [name, []]));
+    for (const contender of contenders) {
+      await pinToCore(contender.pid, SERVER_CORE);
+      const { requests, refused } = await load(contender, WARM_UP_SECONDS);
+      if (contender.name === 'Standin') answered += requests - refused;
+    }
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const contender of contenders) {
+        const result = await measure(contender);
+        rounds.get(contender.name)?.push(result);
+        if (contender.name === 'Standin') answered += result.requests - result.refused;
+        if (result.refused > 0) console.log(`${contender.name}: ${result.refused} answers were not 200`);
+      }
+    }
+    console.log(
+      `POST ${REQUEST_BODY_BYTES} B → ${ANSWER_BODY_BYTES} B JSON, ${CONNECTIONS} connections, server on core ${SERVER_CORE}, ` +
+        `load generator and ClickHouse on core ${OTHER_CORE}; median of ${ROUNDS} interleaved rounds of ${ROUND_SECONDS} s\n`,
+    );
+    const ratio = report(contenders, rounds);
+    const stored = await eventually('the rows of all answers', () => stand.countRows(), {
+      accept: (count) => count >= answered,
+      timeoutMs: 60_000,
+      intervalMs: 500,
+    });
+    console.log();
+    const measurements = [
+      {
+        what: 'requests/s, Standin to bare Node',
+        measured: `${ratio.toFixed(2)} ×`,
+        bar: `≥ ${RATIO_MIN} ×`,
+        met: ratio >= RATIO_MIN,
+      },
+      {
+        what: 'rows of Standin’s answers',
+        measured: `${stored} of ${answered}`,
+        bar: 'all, once',
+        met: stored === answered,
+      },
+    ];
+    printMeasurements(measurements);
+    return measurements.every(({ met }) => met);
+  } finally {
+    await stand[Symbol.asyncDispose]();
+    await Promise.all([bare.kill(), fastify.kill()]);
+    await rm(directory, { recursive: true });
+  }
+};

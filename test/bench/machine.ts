@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { availableParallelism, cpus, release, totalmem } from 'node:os';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** One line that says on what was measured. */
+export const describeMachine = (): string =>
+  `${availableParallelism()} × ${cpus()[0]?.model ?? 'unknown CPU'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ` +
+  `Linux ${release()}, Node ${process.version}`;
+
+/** Moves a process and all its threads to one core. Linux only. */
+export const pinToCore = async (pid: number, core: number): Promise<void> => {
+  await run('taskset', ['--all-tasks', '--cpu-list', '--pid', String(core), String(pid)]);
+};
+
+const TICKS_PER_SECOND = 100;
+
+/** CPU time of a process and its threads so far, seconds, user and system. */
+export const cpuSeconds = async (pid: number): Promise<number> => {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // The command, in parentheses, may hold blanks; utime and stime are fields 14 and 15.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+};
+
+/** Memory of a process that is in RAM, MiB. */
+export const residentMiB = async (pid: number): Promise<number> => {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_024;
+};
+
+/** Value below which that part of the values lie. */
+export const percentile = (values: readonly number[], part: number): number => {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+};
+
+/** A bar and what was measured, as a line of a table. */
+export interface Measurement {
+  readonly what: string;
+  readonly measured: string;
+  readonly bar: string;
+  readonly met: boolean;
+}
+
+/** Rows of equal keys as a table of plain text. */
+export const printTable = (rows: readonly Readonly<Record<string, string | number>>[]): void => {
+  const columns = Object.keys(rows[0] ?? {});
+  const width = (column: string) => Math.max(column.length, ...rows.map((row) => String(row[column]).length));
+  const line = (cell: (column: string) => string) =>
+    columns
+      .map((column) => cell(column).padEnd(width(column)))
+      .join('  ')
+      .trimEnd();
+  console.log(line((column) => column));
+  console.log(line((column) => '-'.repeat(width(column))));
+  for (const row of rows) console.log(line((column) => String(row[column])));
+};
+
+export const printMeasurements = (measurements: readonly Measurement[]): void => {
+  printTable(measurements.map(({ what, measured, bar, met }) => ({ what, measured, bar, '': met ? 'met' : 'MISSED' })));
+};

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ask, RawClient } from './raw-client.ts';
+import { json, Stand } from './stand.ts';
+import { answerOf, startUpstream, type Upstream } from './upstream.ts';
+
+/** Torture 31: targets and methods that ask a proxy to go elsewhere. */
+let stand: Stand;
+/** Whom the requests name; nobody may ever connect to it. */
+let named: Upstream;
+beforeAll(async () => {
+  named = await startUpstream(answerOf('never'));
+  stand = await Stand.start({ env: { STANDIN_EGRESS_ALLOW_PRIVATE: 'true' } });
+  await stand.publish({ slug: '/a', action: json('a') }, { slug: '/a', method: 'POST', action: json('a') });
+});
+afterAll(async () => {
+  await stand[Symbol.asyncDispose]();
+  await named[Symbol.asyncDispose]();
+});
+
+const CASES: [name: string, requestLine: string, headers: string, status: number, code: string][] = [
+  ['two Hosts', 'GET TARGET', 'Host: gateway\r\nHost: NAMED', 400, 'host_invalid'],
+  ['two equal Hosts', 'GET TARGET', 'Host: gateway\r\nhost: gateway', 400, 'host_invalid'],
+  ['no Host', 'GET TARGET', 'X-A: b', 400, 'host_invalid|bad_request'],
+  ['absolute form', 'GET http://NAMEDTARGET', 'Host: NAMED', 400, 'target_invalid'],
+  ['absolute form of https', 'GET https://NAMEDTARGET', 'Host: gateway', 400, 'target_invalid'],
+  ['absolute form of another scheme', 'GET ftp://NAMED/a', 'Host: gateway', 400, 'target_invalid'],
+  ['two slashes', 'GET //NAMED/a', 'Host: gateway', 400, 'target_invalid'],
+  ['two slashes and the own path', 'GET /TARGET', 'Host: gateway', 400, 'target_invalid'],
+  ['no slash', 'GET NAMED', 'Host: gateway', 400, 'target_invalid|bad_request'],
+  ['asterisk form', 'OPTIONS *', 'Host: gateway', 400, 'target_invalid'],
+  ['asterisk form of GET', 'GET *', 'Host: gateway', 400, 'target_invalid|bad_request'],
+  ['CONNECT', 'CONNECT NAMED', 'Host: NAMED', 400, 'target_invalid|bad_request'],
+  ['TRACE', 'TRACE TARGET', 'Host: gateway', 405, 'method_not_allowed'],
+  ['HEAD', 'HEAD TARGET', 'Host: gateway', 405, 'method_not_allowed'],
+  ['OPTIONS', 'OPTIONS TARGET', 'Host: gateway', 405, 'method_not_allowed'],
+  ['PURGE', 'PURGE TARGET', 'Host: gateway', 405, 'method_not_allowed'],
+  [
+    'h2c upgrade',
+    'GET TARGET',
+    'Host: gateway\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__',
+    400,
+    'upgrade_unsupported',
+  ],
+  [
+    'WebSocket upgrade',
+    'GET TARGET',
+    'Host: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13',
+    400,
+    'upgrade_unsupported',
+  ],
+  [
+    'upgrade to TLS',
+    'OPTIONS TARGET',
+    'Host: gateway\r\nConnection: Upgrade\r\nUpgrade: TLS/1.0',
+    400,
+    'upgrade_unsupported',
+  ],
+];
+
+test.each(CASES)('%s is refused', async (...[, requestLine, headers, status, code]) => {
+  const fill = (text: string) =>
+    text.replaceAll('NAMED', `127.0.0.1:${named.port}`).replaceAll('TARGET', stand.target('/a'));
+  using client = await RawClient.connect(stand.port);
+  client.send(`${fill(requestLine)} HTTP/1.1\r\n${fill(headers)}\r\nx-api-key: ${stand.own.key}\r\n\r\n`);
+  // An answer to HEAD has no body, whatever its Content-Length says.
+  const text = await (async () => {
+    await expect.poll(() => client.pending.toString('latin1'), { timeout: 5_000 }).toContain('\r\n\r\n');
+    return client.pending.toString('latin1');
+  })();
+  expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  expect(text).toMatch(new RegExp(`\r\nstandin-rejected: (${code})\r\n`, 'i'));
+  if (status === 405) expect(text).toMatch(/\r\nallow: GET, POST\r\n/i);
+});
+
+test.each([
+  ['a missing path', '/URI', 404],
+  ['a path of another project', '/OTHER/a', 401],
+  ['an unknown project', '/nobody-knows-this-one/a', 404],
+  ['dots', '/URI/x/../a', 404],
+  ['encoded dots', '/URI/%2e%2e/URI/a', 404],
+  ['an encoded slash', '/URI%2fa', 404],
+  ['an encoded slug', '/URI/%61', 404],
+  ['a trailing slash', '/URI/a/', 404],
+  ['an empty segment', '/URI//a', 404],
+  ['a zero byte', '/URI/a%00', 404],
+  ['a backslash', '/URI\\a', 404],
+])('%s is compared byte by byte', async (_name, target, status) => {
+  const path = target.replaceAll('URI', stand.own.uri).replaceAll('OTHER', stand.tenants[1].uri);
+  const answer = await ask(stand.port, stand.head('GET', path));
+  expect(answer?.status).toBe(status);
+  expect(answer?.all('standin-rejected')).toHaveLength(1);
+});
+
+test('nobody connected to the named host, and the log is empty', async () => {
+  const rows = await stand.verify();
+  expect(named.connections()).toBe(0);
+  expect(rows).toHaveLength(1);
+});

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LIMITS } from '@standin/contract';
+import { RawClient } from './raw-client.ts';
+import { forward, json, Stand } from './stand.ts';
+import { startUpstream, type Upstream } from './upstream.ts';
+
+/**
+ * Torture 34: callers that stall. The long form (STANDIN_TEST_TORTURE=long) has ten times as many; it needs `ulimit -n` of
+ * 25,000 or more.
+ */
+const LONG = process.env['STANDIN_TEST_TORTURE'] === 'long';
+const STALLED = LONG ? 5_000 : 500;
+const NOT_READING = LONG ? 200 : 20;
+/** More than both kernels' socket buffers hold together. */
+const LARGE_BYTES = 32 * 1024 * 1024;
+/** The gateway looks at its connections every second or two. */
+const SLACK_MS = 2_000;
+const CONNECT_AT_ONCE = 200;
+
+let stand: Stand;
+let upstream: Upstream;
+beforeAll(async () => {
+  const block = Buffer.alloc(64 * 1024, 'x');
+  upstream = await startUpstream((socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${LARGE_BYTES}\r\n\r\n`);
+    let left = LARGE_BYTES;
+    const pump = () => {
+      while (left > 0 && !socket.destroyed) {
+        left -= block.length;
+        if (!socket.write(block)) {
+          socket.once('drain', pump);
+          return;
+        }
+      }
+    };
+    pump();
+  });
+  stand = await Stand.start({ env: { STANDIN_EGRESS_ALLOW_PRIVATE: 'true' } });
+  await stand.publish(
+    { slug: '/a', method: 'POST', action: json('ok') },
+    { slug: '/a', action: json('ok') },
+    { slug: '/large', action: forward(`${upstream.url}/`) },
+  );
+});
+afterAll(async () => {
+  await stand[Symbol.asyncDispose]();
+  await upstream[Symbol.asyncDispose]();
+});
+
+/** Opens many connections, a few hundred at a time so that no SYN is dropped. */
+const connectMany = async (count: number, first: (client: RawClient) => void): Promise<RawClient[]> => {
+  const clients: RawClient[] = [];
+  while (clients.length < count) {
+    const batch = Math.min(CONNECT_AT_ONCE, count - clients.length);
+    const opened = await Promise.all(Array.from({ length: batch }, () => RawClient.connect(stand.port)));
+    for (const client of opened) first(client);
+    clients.push(...opened);
+  }
+  return clients;
+};
+
+/** 99th percentile of a good caller's waiting, milliseconds, over that time. */
+const goodCallersP99 = async (forMs: number): Promise<number> => {
+  const waits: number[] = [];
+  const until = performance.now() + forMs;
+  const caller = async () => {
+    using client = await RawClient.connect(stand.port);
+    while (performance.now() < until) {
+      const marker = stand.marker();
+      const started = performance.now();
+      client.send(stand.head('GET', stand.target('/a', marker)));
+      const answer = await client.answer();
+      waits.push(performance.now() - started);
+      expect(answer?.status).toBe(200);
+      stand.accept(marker);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, caller));
+  waits.sort((a, b) => a - b);
+  return waits[Math.floor(waits.length * 0.99)] ?? Number.NaN;
+};
+
+describe(`${STALLED} callers that stall in their heads, as many in their bodies, ${NOT_READING} that do not read`, () => {
+  test('are cut on time, and good callers hardly notice', { timeout: 120_000 }, async () => {
+    const quietBefore = await goodCallersP99(3_000);
+
+    const markers: string[] = [];
+    const opened = performance.now();
+    const heads = await connectMany(STALLED, (client) =>
+      client.send(stand.head('GET', stand.target('/a')).slice(0, -2)),
+    );
+    const bodies = await connectMany(STALLED, (client) =>
+      client.send(`${stand.head('POST', stand.target('/a'), [['Content-Length', '100']])}half`),
+    );
+    const readers = await connectMany(NOT_READING, (client) => {
+      client.socket.pause();
+      const marker = stand.marker();
+      client.send(stand.head('GET', stand.target('/large', marker)));
+      markers.push(marker);
+    });
+    const openedMs = performance.now() - opened;
+    // Drips a byte now and then: a head's time is for the whole head, not between two bytes.
+    const drip = setInterval(() => {
+      for (const client of heads.slice(0, 50)) client.send('x');
+      for (const client of bodies.slice(0, 50)) client.send('x');
+    }, 2_000);
+
+    const busy = goodCallersP99(8_000);
+    const cut = async (clients: readonly RawClient[], limitMs: number): Promise<number> => {
+      const waited = await Promise.all(clients.map((client) => client.closed(limitMs + openedMs + SLACK_MS)));
+      return Math.max(...waited);
+    };
+    const [headsMs, bodiesMs] = await Promise.all([
+      cut(heads, LIMITS.requestHeadTimeoutMs),
+      cut(bodies, LIMITS.requestTimeoutMs),
+    ]);
+    clearInterval(drip);
+    const busyP99 = await busy;
+    for (const client of [...heads, ...bodies]) {
+      expect((await client.answer())?.status).toBe(408);
+      client[Symbol.dispose]();
+    }
+
+    // A reader that does not read cannot see the end; the upstream's side of it does.
+    await expect.poll(() => upstream.open(), { timeout: LIMITS.responseStallTimeoutMs + SLACK_MS + 5_000 }).toBe(0);
+    for (const client of readers) client[Symbol.dispose]();
+    for (const marker of markers) stand.accept(marker);
+    const quietAfter = await goodCallersP99(3_000);
+
+    console.log(
+      `slow clients: heads cut ≤ ${Math.round(headsMs)} ms, bodies ≤ ${Math.round(bodiesMs)} ms (opened within ${Math.round(openedMs)} ms); ` +
+        `good callers' p99 ${quietBefore.toFixed(1)} ms quiet, ${busyP99.toFixed(1)} ms under stalls, ${quietAfter.toFixed(1)} ms after`,
+    );
+    // The floor is the noise of a machine that runs other tests at the same time.
+    expect(busyP99).toBeLessThan(Math.max(2 * Math.max(quietBefore, quietAfter), 50));
+    await stand.verify();
+  });
+});

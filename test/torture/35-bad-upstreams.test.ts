@@ -1,0 +1,292 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LIMITS, type Outcome } from '@standin/contract';
+import { bodyBytesOf } from '@standin/logstore';
+import { ask, RawClient } from './raw-client.ts';
+import { forward, json, Stand } from './stand.ts';
+import { answerOf, startUpstream, type Behaviour, type Upstream } from './upstream.ts';
+
+/** Torture 35: whatever an upstream does, the caller gets an honest answer, the log has it, and the gateway lives. */
+let stand: Stand;
+const upstreams: Upstream[] = [];
+beforeAll(async () => {
+  stand = await Stand.start({ env: { STANDIN_EGRESS_ALLOW_PRIVATE: 'true' } });
+  await stand.publish({ slug: '/mock', action: json('alive') });
+});
+afterAll(async () => {
+  await stand[Symbol.asyncDispose]();
+  for (const upstream of upstreams) await upstream[Symbol.asyncDispose]();
+});
+
+let serial = 0;
+/** An endpoint of its own for each upstream. */
+const forwardTo = async (url: string, timeoutMs = 5_000): Promise<{ marker: string; bytes: string }> => {
+  serial += 1;
+  const slug = `/up-${serial}`;
+  await stand.publish({ slug, action: forward(url, { timeoutMs }) });
+  const marker = stand.marker();
+  stand.accept(marker);
+  return { marker, bytes: stand.head('GET', stand.target(slug, marker)) };
+};
+
+const upstreamWith = async (behaviour: Behaviour | string): Promise<Upstream> => {
+  const upstream = await startUpstream(behaviour);
+  upstreams.push(upstream);
+  return upstream;
+};
+
+const codeOf = (body: Buffer): unknown => (JSON.parse(body.toString()) as { code: unknown }).code;
+
+const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+
+describe('no answer that could be handed on: 502 or 504', () => {
+  const cases: [string, Behaviour | string, number, string, Outcome][] = [
+    ['closes at once', (socket) => socket.end(), 502, 'upstream_unreachable', 'upstream_failed'],
+    ['resets at once', (socket) => socket.resetAndDestroy(), 502, 'upstream_unreachable', 'upstream_failed'],
+    [
+      'resets within its head',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\nx-a', () => socket.resetAndDestroy()),
+      502,
+      'upstream_unreachable',
+      'upstream_failed',
+    ],
+    ['is silent', () => undefined, 504, 'upstream_timeout', 'upstream_timeout'],
+    [
+      'drips its head',
+      (socket) => {
+        const drip = setInterval(() => socket.write('x'), 50);
+        socket.write('HTTP/1.1 200 OK\r\nx-a: ');
+        socket.on('close', () => clearInterval(drip));
+      },
+      504,
+      'upstream_timeout',
+      'upstream_timeout',
+    ],
+    [
+      'sends a head of 70 kB',
+      `HTTP/1.1 200 OK\r\nx-a: ${'x'.repeat(70_000)}\r\n\r\n`,
+      502,
+      'upstream_invalid',
+      'upstream_failed',
+    ],
+    [
+      'sends length and coding',
+      'HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+      502,
+      'upstream_invalid',
+      'upstream_failed',
+    ],
+    [
+      'sends coding and length',
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n',
+      502,
+      'upstream_invalid',
+      'upstream_failed',
+    ],
+    [
+      'sends two lengths',
+      'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab',
+      502,
+      'upstream_invalid',
+      'upstream_failed',
+    ],
+    ['sends status 600', 'HTTP/1.1 600 Odd\r\ncontent-length: 0\r\n\r\n', 502, 'upstream_invalid', 'upstream_failed'],
+    ['sends status 999', 'HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n', 502, 'upstream_invalid', 'upstream_failed'],
+    ['sends status 000', 'HTTP/1.1 000 Odd\r\ncontent-length: 0\r\n\r\n', 502, 'upstream_invalid', 'upstream_failed'],
+    [
+      'sends an unasked 100',
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
+      502,
+      'upstream_invalid',
+      'upstream_failed',
+    ],
+    [
+      'switches protocols',
+      'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
+      502,
+      'upstream_invalid',
+      'upstream_failed',
+    ],
+    ['speaks SMTP', '220 mail ESMTP\r\n', 502, 'upstream_invalid', 'upstream_failed'],
+    [
+      'speaks HTTP/2',
+      '\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x64\x00\x04',
+      502,
+      'upstream_invalid',
+      'upstream_failed',
+    ],
+  ];
+  test.each(cases)('%s', async (...[, behaviour, status, code, outcome]) => {
+    const upstream = await upstreamWith(behaviour);
+    const { marker, bytes } = await forwardTo(upstream.url, 700);
+    const answer = await ask(stand.port, bytes);
+    expect(answer?.status).toBe(status);
+    expect(codeOf(answer?.body ?? Buffer.from('{}'))).toBe(code);
+    expect(answer?.all('standin-rejected')).toEqual([]);
+    const row = await stand.row(marker);
+    expect(row).toMatchObject({ status, outcome, upstreamUrl: `${upstream.url}/?${marker}` });
+    expect(row.upstreamError).not.toBe('');
+    expect(bodyBytesOf(row.response)).toEqual(answer?.body);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('refuses connections', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    const { marker, bytes } = await forwardTo(`http://127.0.0.1:${port}`);
+    const answer = await ask(stand.port, bytes);
+    expect(answer?.status).toBe(502);
+    expect(await stand.row(marker)).toMatchObject({ status: 502, outcome: 'upstream_failed' });
+  });
+
+  test('does not speak TLS', async () => {
+    const upstream = await upstreamWith(answerOf('plain'));
+    const { marker, bytes } = await forwardTo(upstream.url.replace('http:', 'https:'));
+    expect((await ask(stand.port, bytes))?.status).toBe(502);
+    expect(await stand.row(marker)).toMatchObject({ status: 502, outcome: 'upstream_failed' });
+  });
+});
+
+describe('an answer that breaks off: the caller sees it break off', () => {
+  const reset: Behaviour = (socket) =>
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc', () =>
+      setTimeout(() => socket.resetAndDestroy(), 50),
+    );
+  const cases: [string, Behaviour, Outcome][] = [
+    ['by a reset', reset, 'upstream_failed'],
+    ['by its end', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'), 'upstream_failed'],
+    [
+      'by a reset of an answer without length',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\n\r\nabc', () => setTimeout(() => socket.resetAndDestroy(), 50)),
+      'upstream_failed',
+    ],
+    ['in a chunk', (socket) => socket.end(`${CHUNKED}9\r\nabc`), 'upstream_failed'],
+    ['before the last chunk', (socket) => socket.end(`${CHUNKED}3\r\nabc\r\n`), 'upstream_failed'],
+    ['by a chunk that is none', (socket) => socket.write(`${CHUNKED}3\r\nabc\r\nxyz\r\n`), 'upstream_failed'],
+    ['by silence', (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'), 'upstream_timeout'],
+  ];
+  test.each(cases)('%s', async (_name, behaviour, outcome) => {
+    const upstream = await upstreamWith(behaviour);
+    const { marker, bytes } = await forwardTo(upstream.url, 700);
+    using client = await RawClient.connect(stand.port);
+    client.send(bytes);
+    await client.closed();
+    const text = client.pending.toString('latin1');
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
+    expect(text).toContain('abc');
+    // No last chunk, no full length: nobody takes it for whole.
+    expect(text).not.toMatch(/0\r\n\r\n$/);
+    const row = await stand.row(marker);
+    expect(row).toMatchObject({ status: 200, outcome });
+    expect(bodyBytesOf(row.response).toString()).toBe('abc');
+    expect(row.upstreamError).not.toBe('');
+  });
+});
+
+describe('odd but valid answers are faithful', () => {
+  test('20 kB of headers', async () => {
+    const large = 'x'.repeat(20_000);
+    const upstream = await upstreamWith(answerOf('ok', `X-Large: ${large}\r\n`));
+    const { marker, bytes } = await forwardTo(upstream.url);
+    const answer = await ask(stand.port, bytes);
+    expect(answer?.headers).toContainEqual(['X-Large', large]);
+    expect((await stand.row(marker)).response.headers).toContainEqual(['X-Large', large]);
+  });
+
+  test.each([204, 304])('%i with a body: no body, and the connection goes on', async (status) => {
+    const upstream = await upstreamWith(
+      `HTTP/1.1 ${status} X\r\ncontent-length: 18\r\nx-a: b\r\n\r\nHTTP/1.1 200 OK\r\n\r\n`,
+    );
+    const { marker, bytes } = await forwardTo(upstream.url);
+    const follower = stand.marker();
+    using client = await RawClient.connect(stand.port);
+    client.send(bytes + stand.head('GET', stand.target('/mock', follower)));
+    expect(await client.answer()).toMatchObject({ status, body: Buffer.alloc(0) });
+    expect(await client.answer()).toMatchObject({ status: 200, body: Buffer.from('alive') });
+    stand.accept(follower);
+    expect(await stand.row(marker)).toMatchObject({ status, outcome: 'forwarded' });
+  });
+
+  test('early hints are not handed on, the answer is', async () => {
+    const upstream = await upstreamWith(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${answerOf('late')}`);
+    const { bytes } = await forwardTo(upstream.url);
+    expect(await ask(stand.port, bytes)).toMatchObject({ status: 200, body: Buffer.from('late') });
+  });
+
+  test('a redirect, an odd status text, bytes after the answer, gzip that is none', async () => {
+    const head = 'Location: http://169.254.169.254/\r\nContent-Encoding: gzip\r\n';
+    const upstream = await upstreamWith((socket) => {
+      socket.write(
+        `HTTP/1.1 302 Ganz woanders\r\n${head}content-length: 3\r\n\r\nabcHTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nextra`,
+      );
+    });
+    const { marker, bytes } = await forwardTo(upstream.url);
+    const answer = await ask(stand.port, bytes);
+    expect(answer).toMatchObject({ status: 302, body: Buffer.from('abc') });
+    expect(answer?.all('location')).toEqual(['http://169.254.169.254/']);
+    expect(await stand.row(marker)).toMatchObject({ status: 302, outcome: 'forwarded' });
+  });
+
+  test('chunks, their extensions and trailers', async () => {
+    const upstream = await upstreamWith(`${CHUNKED}3;a=b\r\nabc\r\n0\r\nX-Sum: 1\r\nx-sum: 2\r\n\r\n`);
+    const { marker, bytes } = await forwardTo(upstream.url);
+    expect(await ask(stand.port, bytes)).toMatchObject({ status: 200, body: Buffer.from('abc') });
+    expect((await stand.row(marker)).response.trailers).toEqual([
+      ['X-Sum', '1'],
+      ['x-sum', '2'],
+    ]);
+  });
+
+  test('chunks without end stream through until the caller leaves; 10 MiB are stored, and that it is not all', async () => {
+    const block = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
+    const upstream = await upstreamWith((socket) => {
+      socket.write(CHUNKED);
+      const pump = () => {
+        while (!socket.destroyed && socket.write(block));
+      };
+      socket.on('drain', pump);
+      pump();
+    });
+    const { marker, bytes } = await forwardTo(upstream.url);
+    const client = await RawClient.connect(stand.port);
+    client.socket.removeAllListeners('data');
+    let read = 0;
+    client.socket.on('data', (chunk: Buffer) => (read += chunk.length));
+    client.send(bytes);
+    await expect.poll(() => read, { timeout: 20_000 }).toBeGreaterThan(40 * 1024 * 1024);
+    client[Symbol.dispose]();
+    const row = await stand.row(marker);
+    expect(row.response.truncated).toBe(true);
+    expect(bodyBytesOf(row.response)).toHaveLength(LIMITS.responseCaptureBytesMax);
+    expect(row.response.bodyBytes).toBeGreaterThan(40 * 1024 * 1024);
+    await expect.poll(() => upstream.open(), { timeout: 10_000 }).toBe(0);
+  });
+
+  test('50 MiB stream through whole with flat memory', async () => {
+    const total = 50 * 1024 * 1024;
+    const block = Buffer.alloc(64 * 1024, 'y');
+    const upstream = await upstreamWith((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${total}\r\n\r\n`);
+      let left = total;
+      const pump = () => {
+        while (left > 0 && !socket.destroyed) {
+          left -= block.length;
+          if (!socket.write(block)) return void socket.once('drain', pump);
+        }
+      };
+      pump();
+    });
+    const { marker, bytes } = await forwardTo(upstream.url);
+    const answer = await ask(stand.port, bytes);
+    expect(answer?.body).toHaveLength(total);
+    expect((await stand.row(marker)).response).toMatchObject({ truncated: true, bodyBytes: total });
+  });
+});
+
+test('the gateway lives, and the log has every one of these exchanges once', async () => {
+  await stand.verify();
+  expect(stand.gateway.hasEnded).toBe(false);
+  expect(stand.gateway.log().filter((line) => /unhandled|uncaught/i.test(line))).toEqual([]);
+});

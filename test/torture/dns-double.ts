@@ -1,0 +1,28 @@
+import dns from 'node:dns';
+import { syncBuiltinESMExports } from 'node:module';
+
+/**
+ * Loaded into the gateway's process before its own code (`node --import`): answers DNS as the test says. STANDIN_TEST_DNS is
+ * JSON, name → list of answers, each a list of addresses; the last answer repeats.
+ */
+const table = JSON.parse(process.env['STANDIN_TEST_DNS'] ?? '{}') as Record<string, string[][]>;
+
+type Callback = (error: Error | null, addresses?: { address: string; family: number }[]) => void;
+
+const lookup = (hostname: string, _options: unknown, callback: Callback): void => {
+  const answers = table[hostname];
+  if (answers === undefined) {
+    const error = new Error(`getaddrinfo ENOTFOUND ${hostname}`);
+    process.nextTick(callback, Object.assign(error, { code: 'ENOTFOUND', hostname }));
+    return;
+  }
+  const addresses = (answers.length > 1 ? answers.shift() : answers[0]) ?? [];
+  process.nextTick(
+    callback,
+    null,
+    addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+  );
+};
+
+Object.assign(dns, { lookup });
+syncBuiltinESMExports();

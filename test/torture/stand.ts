@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import {
+  type ConfigObject,
+  type EndpointConfig,
+  type ForwardActionConfig,
+  type HeaderPair,
+  type JsonActionConfig,
+  type Method,
+} from '@standin/contract';
+import {
+  openLogStore,
+  startEmbeddedEngine,
+  type EmbeddedEngine,
+  type LogEntry,
+  type LogStore,
+} from '@standin/logstore';
+import pino from 'pino';
+import { eventually } from '../harness/eventually.ts';
+import { freePorts } from '../harness/ports.ts';
+import { startProcess, type RunningProcess } from '../harness/processes.ts';
+import { startConfigStream, type ConfigStream } from './config-stream.ts';
+import { ask } from './raw-client.ts';
+
+export interface StandOptions {
+  /** Settings of the gateway besides the stand's own: `STANDIN_EGRESS_ALLOW`. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly nodeArgs?: readonly string[];
+}
+
+/** A project with an account of its own. */
+export interface Tenant {
+  readonly key: string;
+  readonly uri: string;
+  readonly projectUid: string;
+}
+
+export interface EndpointSpec {
+  readonly slug: string;
+  readonly method?: Method;
+  readonly action: JsonActionConfig | ForwardActionConfig;
+}
+
+export const json = (body: string, more: Partial<JsonActionConfig> = {}): JsonActionConfig => ({
+  kind: 'JSON',
+  status: 200,
+  headers: [],
+  body,
+  ...more,
+});
+
+export const forward = (url: string, more: Partial<ForwardActionConfig> = {}): ForwardActionConfig => ({
+  kind: 'Forward',
+  url,
+  timeoutMs: 30_000,
+  viaService: false,
+  ...more,
+});
+
+/**
+ * A real gateway process, with the real embedded ClickHouse, and its configuration over the real stream; the test holds the other
+ * ends. `accept` and `verify` keep the books: what was answered is in the log once, nothing else is.
+ */
+export class Stand implements AsyncDisposable {
+  readonly port: number;
+  readonly adminPort: number;
+  readonly clickhouseUrl: string;
+  readonly enginePid: number;
+  readonly gateway: RunningProcess;
+  readonly store: LogStore;
+  readonly tenants: readonly [Tenant, Tenant];
+  readonly #stream: ConfigStream;
+  readonly #accepted: string[] = [];
+  readonly #cleanups: (() => Promise<unknown>)[];
+  #serial = 0;
+
+  private constructor(parts: {
+    ports: readonly [number, number];
+    engine: EmbeddedEngine;
+    gateway: RunningProcess;
+    store: LogStore;
+    stream: ConfigStream;
+    tenants: readonly [Tenant, Tenant];
+    cleanups: (() => Promise<unknown>)[];
+  }) {
+    [this.port, this.adminPort] = parts.ports;
+    this.clickhouseUrl = parts.engine.url;
+    this.enginePid = parts.engine.pid ?? 0;
+    this.gateway = parts.gateway;
+    this.store = parts.store;
+    this.tenants = parts.tenants;
+    this.#stream = parts.stream;
+    this.#cleanups = parts.cleanups;
+  }
+
+  /** Resolves when the gateway is ready, with two tenants and the endpoint `GET /verify`. */
+  static async start(options: StandOptions = {}): Promise<Stand> {
+    const directory = await mkdtemp(path.join(tmpdir(), 'standin-torture-'));
+    const cleanups: (() => Promise<unknown>)[] = [() => rm(directory, { recursive: true, force: true })];
+    try {
+      const engine = await startEmbeddedEngine({ dataDir: path.join(directory, 'clickhouse') });
+      cleanups.push(() => engine.stop());
+      const store = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
+      cleanups.push(() => store.close());
+      await store.migrate();
+      const stream = await startConfigStream(pino({ level: 'silent' }));
+      cleanups.push(() => stream.close());
+      const tlsDir = path.join(directory, 'tls');
+      await mkdir(tlsDir);
+      for (const [name, text] of Object.entries(stream.gatewayFiles)) await writeFile(path.join(tlsDir, name), text);
+      const [port = 0, adminPort = 0] = await freePorts(2);
+      const gateway = startProcess({
+        name: 'gateway',
+        main: 'gateway/src/main.ts',
+        nodeArgs: options.nodeArgs ?? [],
+        env: {
+          STANDIN_HOST: '127.0.0.1',
+          STANDIN_PORT: String(port),
+          STANDIN_ADMIN_HOST: '127.0.0.1',
+          STANDIN_ADMIN_PORT: String(adminPort),
+          STANDIN_NAME: 'gateway-0',
+          STANDIN_DATA_DIR: path.join(directory, 'gateway'),
+          STANDIN_OPERATOR_URLS: stream.url,
+          STANDIN_OPERATOR_TLS_DIR: tlsDir,
+          STANDIN_CLICKHOUSE_URL: engine.url,
+          STANDIN_CLICKHOUSE_DATABASE: 'standin',
+          STANDIN_DRAIN_MS: '0',
+          STANDIN_LOG_LEVEL: 'warn',
+          ...options.env,
+        },
+      });
+      cleanups.push(() => gateway.kill('SIGKILL'));
+      const tenants: [NewTenant, NewTenant] = [tenant('own'), tenant('other')];
+      stream.publish(tenants.flatMap(({ objects }) => objects));
+      await gateway.waitForUrl(`http://127.0.0.1:${adminPort}/readyz`);
+      const stand = new Stand({
+        ports: [port, adminPort],
+        engine,
+        gateway,
+        store,
+        stream,
+        tenants,
+        cleanups,
+      });
+      await stand.publish({ slug: '/verify', action: json('{}') });
+      return stand;
+    } catch (error) {
+      for (const cleanup of cleanups.reverse()) await cleanup();
+      throw error;
+    }
+  }
+
+  get own(): Tenant {
+    return this.tenants[0];
+  }
+
+  /** Adds endpoints to the first tenant's project; resolves when the gateway has acknowledged, with what it rejects. */
+  async publish(...specs: readonly EndpointSpec[]): Promise<ReadonlyMap<string, string>> {
+    const objects = specs.map((spec): EndpointConfig => {
+      const name = `${(spec.method ?? 'GET').toLowerCase()}${spec.slug.replaceAll('/', '-')}`;
+      return {
+        kind: 'Endpoint',
+        uid: createHash('sha256').update(name).digest('hex').slice(0, 32),
+        namespace: 'torture',
+        name,
+        projectUid: this.own.projectUid,
+        generation: 1,
+        method: 'GET',
+        ...spec,
+      };
+    });
+    return this.#stream.publishAndAwait(objects);
+  }
+
+  /** A query that no other request has, by which its row is found. */
+  marker(): string {
+    this.#serial += 1;
+    return `n=${this.#serial}`;
+  }
+
+  /** Target of an endpoint of the first tenant, with a marker of its own. */
+  target(slug: string, marker = this.marker()): string {
+    return `/${this.own.uri}${slug}?${marker}`;
+  }
+
+  /** A well-formed request head for that target, up to and with the empty line. */
+  head(method: string, target: string, headers: readonly HeaderPair[] = []): string {
+    const lines = [['Host', 'gateway'], ['x-api-key', this.own.key], ...headers] as const;
+    return `${method} ${target} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
+  }
+
+  /** Notes that the request with this marker was answered: its row must come, once. */
+  accept(marker: string): void {
+    this.#accepted.push(marker);
+  }
+
+  /**
+   * I1, I2, I4, I8: every accepted request has exactly one row, and there is no other row, in any project. A last request
+   * proves that the gateway still answers, and that all rows before its own are there.
+   */
+  async verify(): Promise<readonly LogEntry[]> {
+    const marker = this.marker();
+    const answer = await ask(this.port, this.head('GET', this.target('/verify', marker)));
+    assert.equal(answer?.status, 200);
+    this.accept(marker);
+    const expected = [...this.#accepted].sort();
+    const seen = await eventually('the rows of all accepted requests', () => this.#markers(), {
+      accept: (markers) => markers.length >= expected.length && markers.includes(marker),
+      timeoutMs: 15_000,
+    });
+    assert.deepEqual([...seen].sort(), expected);
+    return this.store.list({ limit: 1_000, order: 'oldest-first' });
+  }
+
+  async #markers(): Promise<string[]> {
+    return (await this.store.summaries({ limit: 10_000 })).map(({ query }) => query);
+  }
+
+  /** Rows in the log, each id once. */
+  async countRows(): Promise<number> {
+    const url = new URL(this.clickhouseUrl);
+    url.searchParams.set('database', 'standin');
+    const response = await fetch(url, { method: 'POST', body: 'SELECT uniqExact(id) FROM log FORMAT TSV' });
+    return Number(await response.text());
+  }
+
+  /** The row of that request. */
+  async row(marker: string): Promise<LogEntry> {
+    const find = async () => (await this.store.list({ limit: 1_000 })).find(({ query }) => query === marker);
+    const row = await eventually(`the row ${marker}`, find, { timeoutMs: 15_000 });
+    assert(row);
+    return row;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const cleanup of this.#cleanups.splice(0).reverse()) await cleanup();
+  }
+}
+
+interface NewTenant extends Tenant {
+  readonly objects: readonly ConfigObject[];
+}
+
+const tenant = (name: string): NewTenant => {
+  const key = `sk_${randomUUID().replaceAll('-', '')}`;
+  const uri = randomUUID().replaceAll('-', '').slice(0, 24);
+  const projectUid = randomUUID();
+  const accountUid = randomUUID();
+  const named = { namespace: 'torture', name };
+  return {
+    key,
+    uri,
+    projectUid,
+    objects: [
+      {
+        kind: 'Account',
+        uid: accountUid,
+        ...named,
+        plan: 'Free',
+        keySha256: createHash('sha256').update(key).digest('hex'),
+      },
+      { kind: 'Project', uid: projectUid, ...named, accountUid, uri, retentionDays: 1 },
+    ],
+  };
+};

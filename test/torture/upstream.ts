@@ -1,0 +1,65 @@
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { parseRequest, type SeenRequest } from './parse-request.ts';
+
+/** What to do with a whole request. */
+export type Behaviour = (socket: Socket, request: SeenRequest) => void;
+
+export interface Upstream extends AsyncDisposable {
+  readonly port: number;
+  readonly url: string;
+  /** Requests in the order seen, each framed by its Content-Length: what a strict server understands. */
+  readonly requests: readonly SeenRequest[];
+  /** Bytes that no request explains: a desynchronised connection. */
+  leftovers(): Buffer;
+  /** Connections made so far. */
+  connections(): number;
+  /** Connections that stand now. */
+  open(): number;
+}
+
+/** A server of bytes, not of HTTP: it answers with exactly what the behaviour writes. */
+export const startUpstream = async (
+  behaviour: Behaviour | string,
+  tls?: { readonly cert: string; readonly key: string },
+): Promise<Upstream> => {
+  const sockets = new Set<Socket>();
+  const pending = new Map<Socket, Buffer>();
+  const requests: SeenRequest[] = [];
+  let count = 0;
+  const onConnection = (socket: Socket) => {
+    count += 1;
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('data', (chunk: Buffer) => {
+      let bytes = Buffer.concat([pending.get(socket) ?? Buffer.alloc(0), chunk]);
+      for (let parsed = parseRequest(bytes); parsed; parsed = parseRequest(bytes)) {
+        bytes = bytes.subarray(parsed.end);
+        requests.push(parsed.request);
+        if (typeof behaviour === 'string') socket.write(behaviour, 'latin1');
+        else behaviour(socket, parsed.request);
+      }
+      pending.set(socket, bytes);
+    });
+  };
+  const server = tls ? createTlsServer(tls, onConnection) : createServer(onConnection);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`,
+    requests,
+    leftovers: () => Buffer.concat([...pending.values()]),
+    connections: () => count,
+    open: () => sockets.size,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+};
+
+/** A whole answer with a body. */
+export const answerOf = (body: string, head = ''): string =>
+  `HTTP/1.1 200 OK\r\n${head}content-length: ${Buffer.byteLength(body, 'latin1')}\r\n\r\n${body}`;
