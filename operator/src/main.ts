@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { runOperator } from './operator.ts';
 import { certificateSecret } from './publish/certificate-secret.ts';
+import { LEASE_NAME } from './publish/leadership.ts';
 import { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';
 import { kubernetesSource } from './sources/index.ts';
 
@@ -20,7 +21,6 @@ const readSettings = (): OperatorSettings => {
 };
 
 const STOP_TIMEOUT_MS = 10_000;
-const LEASE = 'standin-operator';
 
 const settings = readSettings();
 const logger = pino({ level: settings.logLevel, base: { process: 'operator', name: settings.name } });
@@ -39,7 +39,7 @@ const operator = await runOperator({
   leadership: new LeaderElector({
     client,
     namespace: settings.namespace,
-    name: LEASE,
+    name: LEASE_NAME,
     identity: settings.name,
     url: settings.stream.url,
     logger: logger.child({ stage: 'election' }),

@@ -6,13 +6,14 @@ export interface DescribeReadyOptions {
   readonly operator: Operator;
   readonly source: ResourceSource;
   readonly gateway: string;
-  readonly dir: string;
+  /** The directory or kubeconfig that the resources come from. */
+  readonly origin: string;
   readonly privateUpstreams: boolean;
 }
 
 /** What a person needs to send the first request. */
 export const describeReady = async (options: DescribeReadyOptions): Promise<Ready> => {
-  const { operator, source, gateway, dir, privateUpstreams } = options;
+  const { operator, source, gateway, origin, privateUpstreams } = options;
   const { translator } = operator;
   const objects = [...operator.objects.values()].sort(byName);
   const accounts: { namespace: string; name: string; apiKey: string; uid: string }[] = [];
@@ -48,7 +49,7 @@ export const describeReady = async (options: DescribeReadyOptions): Promise<Read
     projects,
     example,
     endpoints: endpoints.length,
-    dir,
+    origin,
     privateUpstreams,
   };
 };

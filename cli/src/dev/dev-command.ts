@@ -1,7 +1,9 @@
 import path from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { z } from 'zod';
+import { PlainError } from '../plain-error.ts';
 import { runDev } from './run-dev.ts';
+import type { ResourcesFrom } from './start-standin.ts';
 
 const QUICKSTART = path.resolve(import.meta.dirname, '../../../crds/examples/quickstart');
 
@@ -18,6 +20,7 @@ const outputArgument = (text: string): 'text' | 'json' => {
 };
 
 const optionsSchema = z.object({
+  kubeconfig: z.string().optional(),
   gatewayPort: z.number(),
   data: z.string(),
   output: z.enum(['text', 'json']),
@@ -29,13 +32,20 @@ export const addDevCommand = (program: Command): void => {
   program
     .command('dev')
     .description('run everything on this machine: the manifests of a directory, operator, gateway and ClickHouse')
-    .argument('[DIR]', 'directory of manifests; it is watched', QUICKSTART)
+    .argument('[DIR]', 'directory of manifests; it is watched (default: the quickstart example)')
+    .option('--kubeconfig <file>', 'take the resources from this cluster, instead of a directory')
     .option('--gateway-port <port>', 'port on which endpoints are served', portArgument, 8080)
     .option('--data <dir>', 'folder for the log, keys and state', '.standin')
     .option('--output <format>', 'text, or json: one event a line', outputArgument, 'text')
     .option('--deny-private-upstreams', 'refuse to forward to loopback and private addresses, as a cluster does')
     .option('--verbose', 'show the log lines of operator, gateway and engine')
-    .action(async (dir: string, options: unknown) => {
-      await runDev({ dir, ...optionsSchema.parse(options) });
+    .action(async (dir: string | undefined, raw: unknown) => {
+      const { kubeconfig, ...options } = optionsSchema.parse(raw);
+      if (kubeconfig !== undefined && dir !== undefined) {
+        throw new PlainError('name a directory or a cluster (--kubeconfig), not both');
+      }
+      const from: ResourcesFrom =
+        kubeconfig === undefined ? { kind: 'directory', dir: dir ?? QUICKSTART } : { kind: 'cluster', kubeconfig };
+      await runDev({ from, ...options });
     });
 };

@@ -12,7 +12,8 @@ export interface Ready {
   /** An endpoint to try first; undefined when none is ready. */
   readonly example: { readonly method: string; readonly url: string; readonly apiKey: string } | undefined;
   readonly endpoints: number;
-  readonly dir: string;
+  /** The directory or kubeconfig that they come from. */
+  readonly origin: string;
   readonly privateUpstreams: boolean;
 }
 
@@ -69,7 +70,7 @@ export const textOutput = (out: Writable & { readonly isTTY?: boolean }): DevOut
     starting: () => line('Starting ClickHouse, operator and gateway …'),
     ready: (ready) => {
       line();
-      line(`${style('green', 'Ready.')} ${ready.endpoints} endpoints of ${ready.dir}, at ${ready.gateway}`);
+      line(`${style('green', 'Ready.')} ${ready.endpoints} endpoints of ${ready.origin}, at ${ready.gateway}`);
       for (const { namespace, name, url } of ready.projects) line(`  Project ${namespace}/${name}  ${url}`);
       for (const { namespace, name, apiKey } of ready.accounts)
         line(`  Account ${namespace}/${name}  x-api-key: ${apiKey}`);
@@ -86,7 +87,7 @@ export const textOutput = (out: Writable & { readonly isTTY?: boolean }): DevOut
           ? 'Forward may reach localhost and private addresses here; --deny-private-upstreams refuses them, as a cluster does.'
           : 'Forward is refused to localhost and private addresses, as in a cluster.',
       );
-      line('Save a manifest and it is live. Requests appear below; npx standin logs lists them. Ctrl-C stops.');
+      line('Change a manifest and it is live. Requests appear below; npx standin logs lists them. Ctrl-C stops.');
       line();
     },
     notice: ({ object, ready, message }) => {

@@ -1,4 +1,4 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { access, constants, mkdir, readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -9,10 +9,10 @@ import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
 import { jsonOutput, textOutput, type DevOutput } from './dev-output.ts';
 import { removeRunFile, writeRunFile } from './run-file.ts';
-import { startStandin } from './start-standin.ts';
+import { startStandin, type ResourcesFrom } from './start-standin.ts';
 
 export interface DevOptions {
-  readonly dir: string;
+  readonly from: ResourcesFrom;
   readonly gatewayPort: number;
   readonly data: string;
   readonly output: 'text' | 'json';
@@ -25,7 +25,7 @@ export const runDev = async (options: DevOptions): Promise<void> => {
   const output: DevOutput = options.output === 'json' ? jsonOutput(process.stdout) : textOutput(process.stdout);
   const logger = pino({ level: options.verbose ? 'info' : 'fatal' }, pino.destination({ dest: 2, sync: true }));
   const dataDir = path.resolve(options.data);
-  await checkDirectory(options.dir);
+  await checkReadable(options.from);
   await checkPort(options.gatewayPort);
   await mkdir(dataDir, { recursive: true }).catch((error: unknown) => {
     throw new PlainError(`cannot use ${options.data} for data: ${String(error)}; choose another folder with --data`);
@@ -61,17 +61,25 @@ export const runDev = async (options: DevOptions): Promise<void> => {
   }
 };
 
-const checkDirectory = async (dir: string): Promise<void> => {
+const checkReadable = async (from: ResourcesFrom): Promise<void> => {
+  const name = from.kind === 'directory' ? from.dir : from.kubeconfig;
   try {
-    await readdir(dir);
+    if (from.kind === 'directory') await readdir(name);
+    else await access(name, constants.R_OK);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const problem =
-      { ENOENT: 'does not exist', ENOTDIR: 'is not a directory', EACCES: 'cannot be read: permission denied' }[
-        code ?? ''
-      ] ?? `cannot be read (${String(code)})`;
-    throw new PlainError(`${dir} ${problem}: name a directory of manifests, such as crds/examples/quickstart`);
+    const code = (error as NodeJS.ErrnoException).code ?? '';
+    const remedy =
+      from.kind === 'directory'
+        ? 'name a directory of manifests, such as crds/examples/quickstart'
+        : 'name a kubeconfig file';
+    throw new PlainError(`${name} ${UNREADABLE[code] ?? `cannot be read (${code})`}: ${remedy}`);
   }
+};
+
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'is not a directory',
+  EACCES: 'cannot be read: permission denied',
 };
 
 const checkPort = async (port: number): Promise<void> => {

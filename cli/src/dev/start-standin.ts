@@ -1,23 +1,33 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ResourceSource } from '@standin/contract';
 import { gatewaySettings, runGateway } from '@standin/gateway';
 import {
   certificateFile,
   directorySource,
+  kubernetesSource,
+  LEASE_NAME,
   operatorSettings,
   runOperator,
   soleLeader,
   translateSettings,
+  type Leadership,
+  type OperatorSettings,
   type StatusWritten,
 } from '@standin/operator';
+import { LeaderElector, loadKubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import type { DevOutput, Ready } from './dev-output.ts';
 import { describeReady } from './describe-ready.ts';
 
+/** Where Accounts, Projects and Endpoints come from. */
+export type ResourcesFrom =
+  { readonly kind: 'directory'; readonly dir: string } | { readonly kind: 'cluster'; readonly kubeconfig: string };
+
 export interface StandinOptions {
-  readonly dir: string;
+  readonly from: ResourcesFrom;
   readonly dataDir: string;
   readonly gatewayPort: number;
   readonly denyPrivateUpstreams: boolean;
@@ -39,13 +49,12 @@ const SETTLE_POLL_MS = 20;
 
 /** Operator and gateway in this process, on loopback: the same code and the same config stream as in a cluster. */
 export const startStandin = async (options: StandinOptions): Promise<RunningStandin> => {
-  const { dir, dataDir, logger, output } = options;
+  const { from, dataDir, logger, output } = options;
   const inData = (...parts: string[]): string => path.join(dataDir, ...parts);
   const egress = { allowPrivate: !options.denyPrivateUpstreams };
   const listenAnywhere = { host: LOOPBACK, port: 0 };
   const url = `http://localhost:${options.gatewayPort}`;
 
-  const source = directorySource({ dir, dataDir, logger });
   const operatorConfig = operatorSettings.parse({
     name: 'dev',
     stream: listenAnywhere,
@@ -54,14 +63,16 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     egress,
     secretPollMs: 1_000,
   });
+  const registry = new Registry();
+  const { source, leadership } = openSource(options, operatorConfig, registry);
   const operator = await runOperator({
     settings: operatorConfig,
     translateSettings: translateSettings(operatorConfig),
     source,
     certificates: certificateFile(inData('tls')),
-    leadership: soleLeader(inData('operator')),
+    leadership,
     logger: logger.child({ process: 'operator' }),
-    registry: new Registry(),
+    registry,
     onStatus: noticeStatuses(output),
     onProblems: (problems) => output.problems(problems),
   });
@@ -86,13 +97,29 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     ready: async (signal) => {
       await Promise.race([operator.synced, aborted(signal)]);
       while (!operator.isSettled()) await delay(SETTLE_POLL_MS, undefined, { signal });
-      return describeReady({ operator, source, gateway: url, dir, privateUpstreams: egress.allowPrivate });
+      const origin = path.relative('.', from.kind === 'directory' ? from.dir : from.kubeconfig) || '.';
+      return describeReady({ operator, source, gateway: url, origin, privateUpstreams: egress.allowPrivate });
     },
     stop: async () => {
       await gateway.stop();
       await operator.stop();
     },
   };
+};
+
+const openSource = (
+  { from, dataDir, logger }: StandinOptions,
+  settings: OperatorSettings,
+  registry: Registry,
+): { readonly source: ResourceSource; readonly leadership: Leadership } => {
+  if (from.kind === 'directory') {
+    const source = directorySource({ dir: from.dir, dataDir, logger });
+    return { source, leadership: soleLeader(path.join(dataDir, 'operator')) };
+  }
+  const client = loadKubeClient({ kubeconfigPath: from.kubeconfig, registry });
+  const source = kubernetesSource({ client, namespaces: [], logger, registry });
+  const { name: identity, namespace } = settings;
+  return { source, leadership: new LeaderElector({ client, namespace, name: LEASE_NAME, identity, logger, registry }) };
 };
 
 const aborted = async (signal: AbortSignal): Promise<never> => {

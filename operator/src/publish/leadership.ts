@@ -1,6 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
+/** The Lease that operators of one cluster hold in turns. */
+export const LEASE_NAME = 'standin-operator';
+
 /** One operator's time as leader. */
 export interface Term {
   /** Grows with every leader. */

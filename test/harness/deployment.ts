@@ -1,0 +1,133 @@
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { TestClickHouse } from './clickhouse.ts';
+import type { Cluster } from './cluster.ts';
+import { eventually } from './eventually.ts';
+import { OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from './install-standin.ts';
+import { freePort } from './ports.ts';
+import { startProcess, type RunningProcess } from './processes.ts';
+
+export interface DeployOptions {
+  readonly cluster: Cluster;
+  readonly clickHouse: Pick<TestClickHouse, 'env'>;
+  readonly operators?: number;
+  readonly gateways?: number;
+  /** Settings for every gateway, besides those that the deployment itself needs. */
+  readonly gatewayEnv?: Readonly<Record<string, string>>;
+  /** Settings for every operator. */
+  readonly operatorEnv?: Readonly<Record<string, string>>;
+}
+
+export interface DeployedOperator {
+  readonly process: RunningProcess;
+  readonly streamUrl: string;
+  readonly adminUrl: string;
+}
+
+export interface DeployedGateway {
+  readonly process: RunningProcess;
+  readonly url: string;
+  readonly adminUrl: string;
+}
+
+export interface Deployment {
+  readonly operators: readonly DeployedOperator[];
+  readonly gateways: readonly DeployedGateway[];
+  stop(): Promise<void>;
+}
+
+const READY_TIMEOUT_MS = 40_000;
+
+/**
+ * Operators and gateways as processes on a real cluster, as the chart will run them: the operators with their ServiceAccount's own
+ * token, the gateways with no credential of the cluster at all, only with the stream certificates that a kubelet would mount.
+ */
+export const deploy = async (options: DeployOptions): Promise<Deployment> => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'standin-deployment-'));
+  const operators = await startOperators(options);
+  const tlsDir = path.join(directory, 'tls');
+  await mountStreamCertificates(options.cluster, tlsDir);
+  const gateways = await startGateways(options, { directory, tlsDir, operators });
+  const all = [...gateways, ...operators].map(({ process }) => process);
+  return {
+    operators,
+    gateways,
+    stop: async () => {
+      await Promise.all(all.map((process) => process.kill('SIGKILL')));
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+};
+
+const startOperators = async (options: DeployOptions): Promise<readonly DeployedOperator[]> => {
+  const kubeconfig = await options.cluster.tokenKubeconfig(SYSTEM_NAMESPACE, OPERATOR_SERVICE_ACCOUNT);
+  const names = Array.from({ length: options.operators ?? 1 }, (_, index) => `operator-${index}`);
+  return Promise.all(
+    names.map(async (name) => {
+      const [streamPort, adminPort] = [await freePort(), await freePort()];
+      const streamUrl = `https://127.0.0.1:${streamPort}`;
+      const env = {
+        STANDIN_NAME: name,
+        STANDIN_KUBECONFIG: kubeconfig,
+        STANDIN_NAMESPACE: SYSTEM_NAMESPACE,
+        STANDIN_STREAM_HOST: '127.0.0.1',
+        STANDIN_STREAM_PORT: String(streamPort),
+        STANDIN_STREAM_URL: streamUrl,
+        STANDIN_ADMIN_HOST: '127.0.0.1',
+        STANDIN_ADMIN_PORT: String(adminPort),
+        STANDIN_GATEWAY_URL: 'http://standin.test',
+        ...options.operatorEnv,
+      };
+      const process = startProcess({ name, main: 'operator/src/main.ts', env });
+      const adminUrl = `http://127.0.0.1:${adminPort}`;
+      await process.waitForUrl(`${adminUrl}/readyz`, READY_TIMEOUT_MS);
+      return { process, streamUrl, adminUrl };
+    }),
+  );
+};
+
+/** What a kubelet does for the gateway's pod: three keys of the operator's Secret as files; not the CA's key. */
+const mountStreamCertificates = async (cluster: Cluster, dir: string): Promise<void> => {
+  const data = await eventually('the Secret with the stream’s certificates', async () => {
+    const { stdout } = await cluster.kubectl(['get', 'secret', 'standin-stream-tls', '-n', SYSTEM_NAMESPACE, '-o', 'json']);
+    return (JSON.parse(stdout) as { data: Record<string, string> }).data;
+  });
+  await mkdir(dir, { recursive: true });
+  for (const [key, file] of [
+    ['ca.crt', 'ca.crt'],
+    ['gateway.crt', 'tls.crt'],
+    ['gateway.key', 'tls.key'],
+  ] as const) {
+    await writeFile(path.join(dir, file), Buffer.from(data[key] ?? '', 'base64'), { mode: 0o600 });
+  }
+};
+
+const startGateways = async (
+  options: DeployOptions,
+  place: { readonly directory: string; readonly tlsDir: string; readonly operators: readonly DeployedOperator[] },
+): Promise<readonly DeployedGateway[]> => {
+  const names = Array.from({ length: options.gateways ?? 3 }, (_, index) => `gateway-${index}`);
+  return Promise.all(
+    names.map(async (name) => {
+      const [port, adminPort] = [await freePort(), await freePort()];
+      const env = {
+        STANDIN_NAME: name,
+        STANDIN_HOST: '127.0.0.1',
+        STANDIN_PORT: String(port),
+        STANDIN_ADMIN_HOST: '127.0.0.1',
+        STANDIN_ADMIN_PORT: String(adminPort),
+        STANDIN_DATA_DIR: path.join(place.directory, name),
+        STANDIN_OPERATOR_URLS: place.operators.map(({ streamUrl }) => streamUrl).join(','),
+        STANDIN_OPERATOR_TLS_DIR: place.tlsDir,
+        STANDIN_DRAIN_MS: '0',
+        ...options.clickHouse.env,
+        ...options.gatewayEnv,
+      };
+      const process = startProcess({ name, main: 'gateway/src/main.ts', env });
+      const adminUrl = `http://127.0.0.1:${adminPort}`;
+      await process.waitForUrl(`${adminUrl}/readyz`, READY_TIMEOUT_MS);
+      return { process, url: `http://127.0.0.1:${port}`, adminUrl };
+    }),
+  );
+};
