@@ -69,7 +69,7 @@ const routeConflict = (spec: EndpointSpec | undefined, holder: Entry | undefined
   const who = holder === undefined ? 'another Endpoint' : title(holder.ref);
   return fails(
     'Conflicted',
-    `${who} is older and already answers ${route} of this project: change spec.slug or spec.method, or delete one of the two.`,
+    `${who} came first and already answers ${route} of this project: change spec.slug or spec.method, or delete one of the two.`,
     'spec.slug',
   );
 };

@@ -63,7 +63,7 @@ export const evaluateProject = (
 const uriConflict = (uri: string, { ref }: Entry): Finding =>
   fails(
     'Conflicted',
-    `${title(ref)} is older and has the URI ${uri}: remove one of the two, or pin another spec.uri in a new Project.`,
+    `${title(ref)} came first and has the URI ${uri}: remove one of the two, or pin another spec.uri in a new Project.`,
     'spec.uri',
   );
 

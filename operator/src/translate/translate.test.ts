@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { configObjectSchema, LIMITS, type Kind, type ResourceObject } from '@standin/contract';
+import { parseManifest } from '@standin/crds';
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { translate, type World } from './translate.ts';
+import type { Finding, KeyState, TranslateSettings } from './types.ts';
+
+const FOLDER = path.join(import.meta.dirname, 'testdata');
+
+const SETTINGS: TranslateSettings = {
+  gatewayUrl: 'https://mocks.example.com',
+  checkUpstream: (url) => (url.hostname === '10.0.0.1' ? 'the address 10.0.0.1 is private' : undefined),
+  quotaByPlan: { Free: 1_000, Pro: 100_000 },
+  clusterDomain: 'cluster.local',
+};
+
+interface Input {
+  readonly kind: Kind;
+  readonly apiVersion: string;
+  readonly metadata: { readonly name: string } & Partial<ResourceObject['metadata']>;
+  readonly spec: unknown;
+}
+
+/** A stream of manifests whose metadata is filled in, and perhaps a document `keys` (account → state) at its end. */
+const readWorld = (text: string): World => {
+  const { documents, problems } = parseManifest(text);
+  expect(problems).toEqual([]);
+  const values = documents.map(({ value }) => value as Input | { readonly keys: Record<string, KeyState> });
+  const inputs = values.flatMap((value) => ('keys' in value ? [] : [value]));
+  const keys = Object.assign({}, ...values.map((value) => ('keys' in value ? value.keys : {}))) as Record<
+    string,
+    KeyState
+  >;
+  const objects = inputs.map(({ apiVersion, kind, metadata, spec }, index) => ({
+    apiVersion,
+    kind,
+    metadata: {
+      namespace: 'default',
+      uid: `${kind}-${metadata.namespace ?? 'default'}-${metadata.name}`.toLowerCase(),
+      generation: 1,
+      resourceVersion: '1',
+      creationTimestamp: `2026-01-01T00:00:${String(index).padStart(2, '0')}Z`,
+      ...metadata,
+    },
+    spec,
+  }));
+  const accounts = objects.filter(({ kind }) => kind === 'Account');
+  const keyOf = ({ uid, name }: ResourceObject['metadata']): KeyState =>
+    keys[name] ?? { kind: 'key', sha256: createHash('sha256').update(uid).digest('hex') };
+  return { objects, keys: new Map(accounts.map(({ metadata }) => [metadata.uid, keyOf(metadata)])) };
+};
+
+const show = ({ ok, reason, message, path: field }: Finding): string =>
+  `${ok ? 'True' : 'False'} ${reason}${field === undefined ? '' : ` (${field})`}: ${message}`;
+
+/** The translation as people read it. */
+const readable = (world: World): string => {
+  const { objects, verdicts } = translate(world, SETTINGS);
+  for (const object of objects) configObjectSchema.parse(object);
+  const shown = verdicts.map(({ ref, accepted, resolvedRefs, configKey, status, keySecret }) => ({
+    object: `${ref.kind} ${ref.namespace}/${ref.name}`,
+    accepted: show(accepted),
+    resolvedRefs: show(resolvedRefs),
+    ...(configKey === undefined && { served: false }),
+    status,
+    ...(keySecret && { keySecret }),
+  }));
+  return stringify({ verdicts: shown, config: objects }, { lineWidth: 0, aliasDuplicateObjects: false });
+};
+
+describe('the golden cases (vitest -u writes them anew)', () => {
+  const cases = readdirSync(FOLDER)
+    .filter((file) => file.endsWith('.in.yaml'))
+    .map((file) => path.basename(file, '.in.yaml'));
+
+  it.each(cases)('%s', async (name) => {
+    const world = readWorld(readFileSync(path.join(FOLDER, `${name}.in.yaml`), 'utf8'));
+    await expect(readable(world)).toMatchFileSnapshot(path.join(FOLDER, `${name}.out.yaml`));
+  });
+
+  it('keep every message within the limit', () => {
+    for (const name of cases) {
+      const world = readWorld(readFileSync(path.join(FOLDER, `${name}.in.yaml`), 'utf8'));
+      for (const { accepted, resolvedRefs } of translate(world, SETTINGS).verdicts) {
+        expect(accepted.message.length).toBeLessThanOrEqual(LIMITS.conditionMessageLengthMax);
+        expect(resolvedRefs.message.length).toBeLessThanOrEqual(LIMITS.conditionMessageLengthMax);
+      }
+    }
+  });
+});

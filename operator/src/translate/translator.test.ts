@@ -1,0 +1,388 @@
+import type { ConfigObject, Kind, ObjectRef, ResourceObject } from '@standin/contract';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { translate } from './translate.ts';
+import { Translator } from './translator.ts';
+import type { KeyState, TranslateSettings, Verdict } from './types.ts';
+
+const SETTINGS: TranslateSettings = {
+  gatewayUrl: 'http://gateway',
+  checkUpstream: (url) => (url.hostname === '10.0.0.1' ? 'the address is private' : undefined),
+  quotaByPlan: { Free: 1, Pro: 2 },
+  clusterDomain: 'cluster.local',
+};
+
+const KEY: KeyState = { kind: 'key', sha256: 'a'.repeat(64) };
+
+const make = (
+  kind: Kind,
+  name: string,
+  spec: object,
+  metadata: Partial<ResourceObject['metadata']> = {},
+): ResourceObject => ({
+  apiVersion: 'standin.dev/v1alpha1',
+  kind,
+  metadata: {
+    name,
+    namespace: 'default',
+    uid: `${kind} ${name}`,
+    generation: 1,
+    resourceVersion: '1',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    ...metadata,
+  },
+  spec,
+});
+const account = make('Account', 'default', {});
+const project = make('Project', 'shop', { accountRef: { name: 'default' } });
+const endpoint = (
+  name: string,
+  spec: object = {},
+  metadata: Partial<ResourceObject['metadata']> = {},
+): ResourceObject => {
+  const all = { projectRef: { name: 'shop' }, displayName: 'a', slug: '/v1', method: 'GET', action: 'JSON' };
+  return make('Endpoint', name, { ...all, json: { body: '{}' }, ...spec }, metadata);
+};
+const refOf = ({ kind, metadata }: ResourceObject): ObjectRef => ({
+  kind,
+  namespace: metadata.namespace,
+  name: metadata.name,
+});
+
+/** A translator that has translated these already. */
+const translatorOf = (...objects: ResourceObject[]): Translator => {
+  const translator = new Translator(SETTINGS);
+  for (const object of objects) translator.put(object);
+  translator.setKey(account.metadata.uid, KEY);
+  translator.flush();
+  return translator;
+};
+const NOTHING = { put: [], remove: [], verdicts: [] };
+
+describe('a flush', () => {
+  it('without a change gives nothing', () => {
+    const translator = translatorOf(account, project, endpoint('a'));
+    expect(translator.flush()).toEqual(NOTHING);
+    translator.put(endpoint('a'));
+    translator.setKey(account.metadata.uid, KEY);
+    expect(translator.flush()).toEqual(NOTHING);
+  });
+
+  it('gives what one edit changes, and nothing else', () => {
+    const translator = translatorOf(account, project, endpoint('a'), endpoint('b', { slug: '/b' }));
+    translator.put(endpoint('a', { slug: '/a' }, { generation: 2 }));
+    const { put, remove, verdicts } = translator.flush();
+    expect(put.map(({ name }) => name)).toEqual(['a']);
+    expect(remove).toEqual([]);
+    expect(verdicts.map(({ uid, generation }) => [uid, generation])).toEqual([['Endpoint a', 2]]);
+  });
+
+  it('tells of a generation that changes nothing for the gateways, as its status has to follow', () => {
+    const translator = translatorOf(account, project, endpoint('a'));
+    translator.put(endpoint('a', { displayName: 'b', forward: { url: 'http://a' } }, { generation: 2 }));
+    const { put, verdicts } = translator.flush();
+    expect(put.map((object) => (object as { generation?: number }).generation)).toEqual([2]);
+    expect(verdicts).toHaveLength(1);
+  });
+
+  it('of a rotated key tells the gateways the Account alone', () => {
+    const translator = translatorOf(account, project, endpoint('a'));
+    translator.setKey(account.metadata.uid, { kind: 'key', sha256: 'b'.repeat(64) });
+    const { put, remove, verdicts } = translator.flush();
+    expect({ put, remove, verdicts }).toMatchObject({
+      put: [{ kind: 'Account', keySha256: 'b'.repeat(64) }],
+      remove: [],
+      verdicts: [],
+    });
+  });
+
+  it('of a key that is gone takes the key away, and leaves all else where it is', () => {
+    const translator = translatorOf(account, project, endpoint('a'));
+    translator.setKey(account.metadata.uid, { kind: 'missing', secretName: 's' });
+    const { put, remove, verdicts } = translator.flush();
+    expect(put).toEqual([expect.not.objectContaining({ keySha256: expect.anything() as unknown })]);
+    expect(remove).toEqual([]);
+    expect(verdicts.map(({ resolvedRefs }) => resolvedRefs.reason)).toEqual([
+      'SecretNotFound',
+      'AccountNotReady',
+      'ProjectNotReady',
+    ]);
+  });
+
+  it('of an Account that is removed removes all of it', () => {
+    const translator = translatorOf(account, project, endpoint('a'));
+    translator.remove(refOf(account), account.metadata.uid);
+    const { put, remove, verdicts } = translator.flush();
+    expect(put).toEqual([]);
+    expect(remove.toSorted()).toEqual(['Account/Account default', 'Endpoint/Endpoint a', 'Project/Project shop']);
+    expect(verdicts.map(({ uid }) => uid)).toEqual(['Project shop', 'Endpoint a']);
+    expect(translator.verdict(account.metadata.uid)).toBeUndefined();
+  });
+});
+
+describe('an endpoint that wants the route of an older one', () => {
+  const older = endpoint('older', {}, { creationTimestamp: '2026-01-01T00:00:00Z' });
+  const younger = endpoint('younger', {}, { creationTimestamp: '2026-01-01T00:00:01Z' });
+
+  it('takes over when that is deleted', () => {
+    const translator = translatorOf(account, project, younger, older);
+    expect(translator.verdict('Endpoint younger')?.accepted).toMatchObject({ ok: false, reason: 'Conflicted' });
+    translator.remove(refOf(older), older.metadata.uid);
+    const { put, remove } = translator.flush();
+    expect([put.map(({ name }) => name), remove]).toEqual([['younger'], ['Endpoint/Endpoint older']]);
+    expect(translator.verdict('Endpoint younger')?.accepted.ok).toBe(true);
+  });
+
+  it.each([
+    ['moves to another slug', { slug: '/other' }],
+    ['becomes invalid', { json: { body: '{' } }],
+  ])('takes over when that %s', (_, change) => {
+    const translator = translatorOf(account, project, older, younger);
+    translator.put(endpoint('older', change, { ...older.metadata, generation: 2 }));
+    expect(translator.flush().put.map(({ name }) => name)).toContain('younger');
+  });
+
+  it('gives way when the older one comes later', () => {
+    const translator = translatorOf(account, project, younger);
+    translator.put(older);
+    const { put, remove } = translator.flush();
+    expect([put.map(({ name }) => name), remove]).toEqual([['older'], ['Endpoint/Endpoint younger']]);
+  });
+});
+
+describe('an object that was deleted and made again', () => {
+  it('is another one, also when its removal was not seen', () => {
+    const translator = translatorOf(account, project, endpoint('a'));
+    const again = make('Project', 'shop', { accountRef: { name: 'default' } }, { uid: 'again' });
+    translator.put(again);
+    const { put, remove } = translator.flush();
+    expect(remove).toEqual(['Project/Project shop']);
+    expect(put.map(({ kind, uid }) => [kind, uid])).toEqual([
+      ['Project', 'again'],
+      ['Endpoint', 'Endpoint a'],
+    ]);
+    expect(translator.verdict('Endpoint a')?.status['url']).toBe(
+      `${String(translator.verdict('again')?.status['url'])}/v1`,
+    );
+  });
+
+  it('is not removed by news of its predecessor', () => {
+    const translator = translatorOf(account, project, endpoint('a'));
+    translator.remove({ kind: 'Endpoint', namespace: 'default', name: 'a' }, 'predecessor');
+    expect(translator.flush()).toEqual(NOTHING);
+  });
+
+  it('does not inherit the key', () => {
+    const translator = translatorOf(account);
+    translator.put(make('Account', 'default', {}, { uid: 'again' }));
+    translator.flush();
+    expect(translator.verdict('again')?.resolvedRefs.reason).toBe('Pending');
+  });
+});
+
+it('an older generation that arrives late changes nothing', () => {
+  const translator = translatorOf(account, project, endpoint('a', { slug: '/new' }, { generation: 2 }));
+  translator.put(endpoint('a', { slug: '/old' }, { generation: 1 }));
+  expect(translator.flush()).toEqual(NOTHING);
+});
+
+it('endpoints and projects know each other', () => {
+  const translator = translatorOf(
+    account,
+    project,
+    endpoint('a'),
+    endpoint('b', { json: { body: '{' } }),
+    endpoint('c', { projectRef: { name: 'x' } }),
+  );
+  expect([...translator.endpointsOf('Project shop')]).toEqual(['Endpoint a', 'Endpoint b']);
+  expect(translator.projectOf('Endpoint a')).toBe('Project shop');
+  expect(translator.projectOf('Endpoint c')).toBeUndefined();
+  expect([...translator.endpointsOf('Endpoint a')]).toEqual([]);
+});
+
+it('the work of a flush does not grow with what is there', () => {
+  const count = 2_000;
+  const translator = translatorOf(
+    account,
+    project,
+    ...Array.from({ length: count }, (_, index) => endpoint(`e${index}`, { slug: `/${index}` })),
+  );
+  let looked = 0;
+  const counting = new Proxy(SETTINGS, { get: (target, name) => (looked++, Reflect.get(target, name) as unknown) });
+  const watched = new Translator(counting);
+  for (const object of [account, project]) watched.put(object);
+  for (let index = 0; index < count; index++) watched.put(endpoint(`e${index}`, { slug: `/${index}` }));
+  watched.flush();
+  looked = 0;
+  watched.put(endpoint('e1', { slug: '/1', json: { body: '1' } }, { generation: 2 }));
+  expect(watched.flush().put).toHaveLength(1);
+  // Each evaluation looks at the settings a few times.
+  expect(looked).toBeLessThan(10);
+  expect([...translator.objects()]).toHaveLength(count + 2);
+});
+
+describe('for any world', () => {
+  const NAMES = ['a', 'b'] as const;
+  const name = fc.constantFrom(...NAMES);
+  const second = fc.integer({ min: 0, max: 3 });
+  const spec: Readonly<Record<Kind, fc.Arbitrary<object>>> = {
+    Account: fc.oneof(
+      fc.constant({}),
+      fc.constant({ plan: 'Pro' }),
+      fc.constant({ plan: 'Gold' }),
+      fc.constant({ apiKey: { secretName: 's' } }),
+    ),
+    Project: fc.record({
+      accountRef: fc.record({ name }),
+      uri: fc.option(fc.constantFrom('u'.repeat(16), 'v'.repeat(16), 'short'), { nil: undefined }),
+    }),
+    Endpoint: fc.record({
+      projectRef: fc.record({ name }),
+      displayName: fc.constant('x'),
+      slug: fc.constantFrom('/1', '/2', 'bad'),
+      method: fc.constantFrom('GET', 'POST'),
+      action: fc.constantFrom('JSON', 'Forward'),
+      json: fc.constantFrom({ body: '{}' }, { body: '{' }),
+      forward: fc.constantFrom({ url: 'http://a.example' }, { url: 'http://10.0.0.1' }),
+    }),
+  };
+  const key = fc.constantFrom<KeyState>(
+    KEY,
+    { kind: 'key', sha256: 'b'.repeat(64) },
+    { kind: 'missing', secretName: 's' },
+    { kind: 'invalid', secretName: 's', message: 'too short' },
+    { kind: 'pending' },
+  );
+  interface Step {
+    readonly ref: ObjectRef;
+    readonly act: 'put' | 'recreate' | 'remove' | 'key' | 'flush';
+    readonly spec: object;
+    readonly key: KeyState;
+    readonly second: number;
+  }
+  const step: fc.Arbitrary<Step> = fc.constantFrom<Kind>('Account', 'Project', 'Endpoint').chain((kind) =>
+    fc.record({
+      ref: fc.record({ kind: fc.constant(kind), namespace: name, name }),
+      act: fc.constantFrom<Step['act']>('put', 'put', 'put', 'recreate', 'remove', 'key', 'flush'),
+      spec: spec[kind],
+      key,
+      second,
+    }),
+  );
+
+  const byUid = <T extends { readonly uid: string }>(items: Iterable<T>): T[] =>
+    [...items].sort((x, y) => (x.uid < y.uid ? -1 : 1));
+
+  it('step by step comes to the same as all at once, and the changes add up', () => {
+    const run = (steps: readonly Step[]): void => {
+      const translator = new Translator(SETTINGS);
+      const world = new Map<string, ResourceObject>();
+      const keys = new Map<string, KeyState>();
+      const served = new Map<string, ConfigObject>();
+      const told = new Map<string, Verdict>();
+      let made = 0;
+      const flush = (): void => {
+        const { put, remove, verdicts } = translator.flush();
+        for (const removed of remove) expect(served.delete(removed)).toBe(true);
+        for (const object of put) served.set(`${object.kind}/${object.uid}`, object);
+        for (const verdict of verdicts) told.set(verdict.uid, verdict);
+      };
+      for (const { ref, act, spec: wanted, key: state, second: age } of [...steps, { act: 'flush' } as Step]) {
+        if (act === 'flush') {
+          flush();
+          continue;
+        }
+        const id = `${ref.kind} ${ref.namespace}/${ref.name}`;
+        const known = world.get(id);
+        if (act === 'remove' && known !== undefined) {
+          translator.remove(ref, known.metadata.uid);
+          told.delete(known.metadata.uid);
+          keys.delete(known.metadata.uid);
+          world.delete(id);
+        }
+        if (act === 'put' || act === 'recreate') {
+          if (act === 'recreate' && known !== undefined) {
+            told.delete(known.metadata.uid);
+            keys.delete(known.metadata.uid);
+          }
+          const isSame = act === 'put' && known !== undefined;
+          made += 1;
+          const object = make(ref.kind, ref.name, wanted, {
+            namespace: ref.namespace,
+            uid: isSame ? known.metadata.uid : `${made % 7}-${made}`,
+            generation: isSame ? known.metadata.generation + 1 : 1,
+            creationTimestamp: isSame ? known.metadata.creationTimestamp : `2026-01-01T00:00:0${age}Z`,
+          });
+          world.set(id, object);
+          translator.put(object);
+        }
+        if (act === 'key' && ref.kind === 'Account' && known !== undefined) {
+          keys.set(known.metadata.uid, state);
+          translator.setKey(known.metadata.uid, state);
+        }
+      }
+      const whole = translate({ objects: world.values(), keys }, SETTINGS);
+      expect(byUid(served.values())).toEqual(byUid(whole.objects));
+      expect(byUid(translator.objects())).toEqual(byUid(whole.objects));
+      expect(byUid(told.values())).toEqual(byUid(whole.verdicts));
+      expect(byUid(translator.verdicts())).toEqual(byUid(whole.verdicts));
+    };
+    fc.assert(fc.property(fc.array(step, { maxLength: 40 }), run), { numRuns: 400 });
+  });
+
+  const objectsOf = (steps: readonly Step[]): ResourceObject[] => {
+    const objects = new Map<string, ResourceObject>();
+    for (const { ref, spec: wanted, second: age } of steps) {
+      const id = `${ref.kind} ${ref.namespace}/${ref.name}`;
+      const metadata = { namespace: ref.namespace, uid: id, creationTimestamp: `2026-01-01T00:00:0${age}Z` };
+      if (!objects.has(id)) objects.set(id, make(ref.kind, ref.name, wanted, metadata));
+    }
+    return [...objects.values()];
+  };
+  /** Every account has a key of its own. */
+  const keysOf = (objects: readonly ResourceObject[]): Map<string, KeyState> =>
+    new Map(
+      objects.map(({ metadata }) => [
+        metadata.uid,
+        { kind: 'key', sha256: Buffer.from(metadata.uid).toString('hex').padEnd(64, '0').slice(0, 64) },
+      ]),
+    );
+
+  it('a broken object costs itself only, however old it is', () => {
+    const broken: fc.Arbitrary<ResourceObject> = fc
+      .tuple(
+        fc.constantFrom<Kind>('Account', 'Project', 'Endpoint'),
+        name,
+        fc.oneof(
+          fc.constant(null),
+          fc.constant('text'),
+          fc.constant({ slug: '/1', json: {} }),
+          fc.dictionary(fc.string(), fc.jsonValue()),
+        ),
+      )
+      .map(([kind, namespace, wanted]) => {
+        const nonsense = (wanted ?? {}) as object;
+        const metadata = { namespace, uid: '0', creationTimestamp: '2020-01-01T00:00:00Z' };
+        return make(kind, 'broken', kind === 'Account' ? { plan: 'Gold', ...nonsense } : nonsense, metadata);
+      });
+    const brokenEndpoint = fc
+      .tuple(name, name, fc.constantFrom('/1', '/2'))
+      .map(([namespace, shop, slug]) =>
+        endpoint(
+          'broken',
+          { projectRef: { name: shop }, slug, json: { body: '{' } },
+          { namespace, uid: '0', creationTimestamp: '2020-01-01T00:00:00Z' },
+        ),
+      );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 20 }), fc.oneof(broken, brokenEndpoint), (steps, object) => {
+        const objects = objectsOf(steps);
+        const keys = keysOf(objects);
+        const without = translate({ objects, keys }, SETTINGS);
+        const withBroken = translate({ objects: [object, ...objects], keys }, SETTINGS);
+        expect(byUid(withBroken.objects)).toEqual(byUid(without.objects));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
