@@ -1,0 +1,223 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FakeApiServer, clientFor, fail, json } from '../testing/fake-api-server.ts';
+import { ApiError } from './api-error.ts';
+import { loadKubeClient } from './kube-client.ts';
+import { listAll } from './list-all.ts';
+
+describe('KubeClient', () => {
+  let server: FakeApiServer;
+
+  beforeEach(async () => {
+    server = new FakeApiServer((_, response) => json(response, 200, {}));
+    await server.start();
+  });
+  afterEach(() => server.stop());
+
+  it('makes 200 calls over a few connections', async () => {
+    const client = clientFor(server);
+    for (let call = 0; call < 100; call++) await client.get('/api/v1/namespaces/a');
+    await Promise.all(Array.from({ length: 100 }, () => client.get('/api/v1/namespaces/a')));
+    expect(server.count('GET')).toBe(200);
+    expect(server.connections).toBeLessThanOrEqual(8);
+    await client.close();
+  });
+
+  it('repeats a refused write after the time that the server asks for', async () => {
+    const times: number[] = [];
+    server.script = (_, response) => {
+      times.push(performance.now());
+      if (times.length === 1) fail(response, 429, 'TooManyRequests', { 'retry-after': '1' });
+      else json(response, 201, { made: true });
+    };
+    const client = clientFor(server);
+    await expect(client.create('/api/v1/namespaces/a/secrets', {})).resolves.toEqual({ made: true });
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(1_000);
+    await client.close();
+  });
+
+  it.for([
+    ['GET', 503, 2],
+    ['PATCH', 500, 2],
+    ['DELETE', 503, 2],
+    ['POST', 503, 1],
+    ['GET', 404, 1],
+    ['PUT', 409, 1],
+  ] as const)('answers %s with status %i: %i attempts', async ([method, status, attempts]) => {
+    server.script = (_, response) => {
+      if (server.requests.length === 1) fail(response, status, 'Scripted');
+      else json(response, 200, {});
+    };
+    const client = clientFor(server);
+    const result = client.request({ method, path: '/x', ...(method === 'GET' ? {} : { body: {} }) });
+    if (attempts === 1)
+      await expect(result).rejects.toMatchObject({ status, reason: 'Scripted', message: 'scripted: Scripted' });
+    else await result;
+    expect(server.requests).toHaveLength(attempts);
+    await client.close();
+  });
+
+  it('gives up after six attempts and says what the server said', async () => {
+    server.script = (_, response) => fail(response, 503, 'Overloaded');
+    const client = clientFor(server, { clock: hurried });
+    await expect(client.get('/x')).rejects.toBeInstanceOf(ApiError);
+    expect(server.requests).toHaveLength(6);
+    await client.close();
+  });
+
+  it('says that the server cannot be reached, and where', async () => {
+    await server.stop();
+    const client = clientFor(server);
+    await expect(client.get('/x', { once: true })).rejects.toMatchObject({
+      status: 0,
+      reason: 'Unreachable',
+      message: expect.stringContaining(`${server.url} did not answer: connect ECONNREFUSED`) as string,
+    });
+    await server.start();
+  });
+
+  it('ends a call that is not answered in time', async () => {
+    server.script = () => undefined;
+    const client = clientFor(server);
+    await expect(client.get('/x', { once: true, timeoutMs: 50 })).rejects.toMatchObject({ reason: 'Unreachable' });
+    await client.close();
+  });
+
+  it('ends with the reason of its signal', async () => {
+    server.script = () => undefined;
+    const client = clientFor(server);
+    const abort = new AbortController();
+    const call = client.get('/x', { signal: abort.signal });
+    abort.abort(new Error('stop'));
+    await expect(call).rejects.toThrow('stop');
+    await client.close();
+  });
+
+  it('writes patches as merge patches, with its field manager', async () => {
+    const client = clientFor(server);
+    await client.mergePatch('/x/status', { status: { a: null } }, { query: { fieldManager: 'me', dryRun: undefined } });
+    expect(server.requests[0]).toMatchObject({ method: 'PATCH', body: { status: { a: null } } });
+    expect(server.requests[0]?.headers['content-type']).toBe('application/merge-patch+json');
+    expect(server.requests[0]?.query.toString()).toBe('fieldManager=me');
+    await client.close();
+  });
+
+  it('limits the rate of writes, and neither reads nor its own lane', async () => {
+    const client = clientFor(server, { writeRate: { qps: 20, burst: 5 } });
+    const startedAt = performance.now();
+    await Promise.all(Array.from({ length: 50 }, () => client.get('/x')));
+    await Promise.all(Array.from({ length: 50 }, () => client.mergePatch('/x', {}, { lane: 'own' })));
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    const writesFrom = performance.now();
+    await Promise.all(Array.from({ length: 15 }, () => client.mergePatch('/x', {})));
+    // 5 at once, 10 more at 20 per second.
+    expect(performance.now() - writesFrom).toBeGreaterThan(450);
+    await client.close();
+  });
+
+  it('counts requests as client-go does', async () => {
+    const registry = new Registry();
+    const client = clientFor(server, { registry });
+    await client.get('/x');
+    await expect(registry.metrics()).resolves.toContain(
+      `rest_client_requests_total{code="200",method="GET",host="${new URL(server.url).host}"} 1`,
+    );
+    await client.close();
+  });
+
+  describe('listAll', () => {
+    const item = (name: string) => ({ metadata: { name, resourceVersion: '1' } });
+
+    it('reads page by page', async () => {
+      server.script = ({ query }, response) => {
+        const page = Number(query.get('continue') ?? '0');
+        const metadata = page < 2 ? { resourceVersion: '9', continue: String(page + 1) } : { resourceVersion: '9' };
+        json(response, 200, { metadata, items: [item(`a${page}`)] });
+      };
+      const client = clientFor(server);
+      const { items, resourceVersion } = await listAll(client, '/x', { pageSize: 1 });
+      expect(items.map(({ metadata }) => metadata.name)).toEqual(['a0', 'a1', 'a2']);
+      expect(resourceVersion).toBe('9');
+      expect(server.requests.map(({ query }) => query.get('limit'))).toEqual(['1', '1', '1']);
+      await client.close();
+    });
+
+    it('lists once without pages when the continue token has expired', async () => {
+      server.script = ({ query }, response) => {
+        if (query.has('continue')) fail(response, 410, 'Expired');
+        else if (query.has('limit'))
+          json(response, 200, { metadata: { resourceVersion: '1', continue: 'old' }, items: [item('a')] });
+        else json(response, 200, { metadata: { resourceVersion: '2' }, items: [item('a'), item('b')] });
+      };
+      const client = clientFor(server);
+      const { items, resourceVersion } = await listAll(client, '/x');
+      expect(items).toHaveLength(2);
+      expect(resourceVersion).toBe('2');
+      await client.close();
+    });
+
+    it('takes a null list for an empty one', async () => {
+      server.script = (_, response) => json(response, 200, { metadata: { resourceVersion: '1' }, items: null });
+      const client = clientFor(server);
+      await expect(listAll(client, '/x')).resolves.toEqual({ items: [], resourceVersion: '1' });
+      await client.close();
+    });
+  });
+
+  describe('from a kubeconfig', () => {
+    let folder: string;
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'kube-client-'));
+    });
+    afterEach(() => rm(folder, { recursive: true }));
+
+    const kubeconfig = (user: object) =>
+      JSON.stringify({
+        'current-context': 'one',
+        contexts: [{ name: 'one', context: { cluster: 'c', user: 'u' } }],
+        clusters: [{ name: 'c', cluster: { server: server.url, 'insecure-skip-tls-verify': true } }],
+        users: [{ name: 'u', user }],
+      });
+
+    it('re-reads a rotated token file when the server refuses the old token', async () => {
+      const path = join(folder, 'config');
+      await writeFile(path, kubeconfig({ tokenFile: 'token' }));
+      await writeFile(join(folder, 'token'), 'first\n');
+      let valid = 'Bearer first';
+      server.script = ({ headers }, response) => {
+        if (headers.authorization === valid) json(response, 200, {});
+        else fail(response, 401, 'Unauthorized');
+      };
+      const client = loadKubeClient({ kubeconfigPath: path });
+      await client.get('/x');
+      valid = 'Bearer second';
+      await writeFile(join(folder, 'token'), 'second\n');
+      await client.get('/x');
+      expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([
+        'Bearer first',
+        'Bearer first',
+        'Bearer second',
+      ]);
+      await client.close();
+    });
+
+    it('names the contexts that there are when the one asked for is missing', async () => {
+      const path = join(folder, 'config');
+      await writeFile(path, kubeconfig({ token: 't' }));
+      expect(() => loadKubeClient({ kubeconfigPath: path, context: 'other' })).toThrow(
+        'the kubeconfig has no context "other"; it has: one',
+      );
+    });
+  });
+});
+
+/** The system's clock, whose sleeps are over at once. */
+const hurried = {
+  now: () => performance.now(),
+  date: () => new Date(),
+  random: () => 0,
+  sleep: () => Promise.resolve(),
+};

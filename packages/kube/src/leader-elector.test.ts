@@ -1,0 +1,261 @@
+import type { ServerResponse } from 'node:http';
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FakeApiServer, clientFor, fail, json, recordingLogger, type SeenRequest } from '../testing/fake-api-server.ts';
+import { until } from '../testing/until.ts';
+import { LEADER_URL_ANNOTATION, firstEpoch, microTime, type Lease } from './lease.ts';
+import { LeaderElector, type Leader, type LeaderElectorOptions, type Term } from './leader-elector.ts';
+
+/** Shorter than the real times, with room for a busy machine. */
+const FAST = { leaseDurationMs: 2_000, renewDeadlineMs: 1_200, retryPeriodMs: 100 };
+
+/** One Lease with compare-and-swap. */
+class LeaseServer {
+  lease: Lease | undefined;
+  version = 0;
+  writes = 0;
+
+  readonly script = (request: SeenRequest, response: ServerResponse): void => {
+    if (request.method === 'GET') {
+      if (this.lease === undefined) fail(response, 404, 'NotFound');
+      else json(response, 200, this.lease);
+      return;
+    }
+    const sent = request.body as Lease;
+    const isCreate = request.method === 'POST';
+    if (isCreate !== (this.lease === undefined))
+      fail(response, isCreate ? 409 : 404, isCreate ? 'AlreadyExists' : 'NotFound');
+    else if (sent.metadata.resourceVersion !== this.lease?.metadata.resourceVersion) fail(response, 409, 'Conflict');
+    else json(response, 200, this.store(sent));
+  };
+
+  store(lease: Lease): Lease {
+    this.version += 1;
+    this.writes += 1;
+    this.lease = { ...lease, metadata: { ...lease.metadata, resourceVersion: String(this.version) } };
+    return this.lease;
+  }
+}
+
+interface Candidate {
+  readonly elector: LeaderElector;
+  readonly terms: Term[];
+  readonly leaders: Leader[];
+  readonly stop: () => Promise<void>;
+}
+
+describe('LeaderElector', () => {
+  let server: FakeApiServer;
+  let leases: LeaseServer;
+  let candidates: Candidate[];
+
+  beforeEach(async () => {
+    leases = new LeaseServer();
+    server = new FakeApiServer(leases.script);
+    await server.start();
+    candidates = [];
+  });
+  afterEach(async () => {
+    await Promise.all(candidates.map(({ stop }) => stop()));
+    await server.stop();
+  });
+
+  const join = (
+    identity: string,
+    options: Partial<LeaderElectorOptions> = {},
+    work: (term: Term) => Promise<void> = () => Promise.resolve(),
+  ): Candidate => {
+    const client = clientFor(server);
+    const elector = new LeaderElector({
+      client,
+      namespace: 'standin-system',
+      name: 'standin-operator',
+      identity,
+      url: `https://${identity}:8443`,
+      logger: recordingLogger(),
+      ...FAST,
+      ...options,
+    });
+    const stop = new AbortController();
+    const terms: Term[] = [];
+    const leaders: Leader[] = [];
+    const running = elector.run({
+      onStartedLeading: (term) => {
+        terms.push(term);
+        return work(term);
+      },
+      onNewLeader: (leader) => leaders.push(leader),
+      signal: stop.signal,
+    });
+    const candidate = {
+      elector,
+      terms,
+      leaders,
+      stop: async () => {
+        stop.abort();
+        await running;
+        await client.close();
+      },
+    };
+    candidates.push(candidate);
+    return candidate;
+  };
+
+  const leading = ({ terms }: Candidate): boolean => terms.at(-1)?.signal.aborted === false;
+
+  it('creates the lease, holds it, and names its address', async () => {
+    const registry = new Registry();
+    const a = join('a', { registry });
+    await until('a leads', () => leading(a));
+    expect(leases.lease?.spec).toMatchObject({ holderIdentity: a.elector.identity, leaseDurationSeconds: 2 });
+    expect(leases.lease?.metadata.annotations).toEqual({ [LEADER_URL_ANNOTATION]: 'https://a:8443' });
+    expect(leases.lease?.spec.renewTime).toMatch(/\.\d{6}Z$/);
+    expect(a.leaders).toEqual([{ identity: a.elector.identity, url: 'https://a:8443' }]);
+    await expect(registry.metrics()).resolves.toContain('leader_election_master_status{name="standin-operator"} 1');
+    const writes = leases.writes;
+    await until('renewals', () => leases.writes >= writes + 3);
+    expect(a.terms).toHaveLength(1);
+    await a.stop();
+    await expect(registry.metrics()).resolves.toContain('leader_election_master_status{name="standin-operator"} 0');
+  });
+
+  it('lets one lead, and tells the others where', async () => {
+    const a = join('a');
+    await until('a leads', () => leading(a));
+    const b = join('b');
+    await until('b knows', () => b.leaders.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 1.5 * FAST.leaseDurationMs));
+    expect(b.terms).toEqual([]);
+    expect(b.elector.leader()).toEqual({ identity: a.elector.identity, url: 'https://a:8443' });
+  });
+
+  it('hands over at once when it stops, with a later epoch', async () => {
+    const a = join('a');
+    await until('a leads', () => leading(a));
+    const b = join('b');
+    await until('b knows', () => b.leaders.length === 1);
+    const stoppedAt = performance.now();
+    await a.stop();
+    await until('b leads', () => leading(b));
+    expect(performance.now() - stoppedAt).toBeLessThan(FAST.leaseDurationMs / 2);
+    expect(b.terms[0]?.epoch).toBe((a.terms[0]?.epoch ?? 0) + 1);
+    expect(a.terms[0]?.signal.aborted).toBe(true);
+  });
+
+  it('takes over from one that died, when its lease has run out', async () => {
+    leases.store({
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'standin-operator', namespace: 'standin-system' },
+      // A clock that is hours ahead changes nothing.
+      spec: {
+        holderIdentity: 'dead',
+        leaseDurationSeconds: 1,
+        leaseTransitions: 41,
+        renewTime: '2099-01-01T00:00:00.000000Z',
+      },
+    });
+    const startedAt = performance.now();
+    const b = join('b');
+    await until('b leads', () => leading(b));
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(1_000);
+    expect(b.terms[0]?.epoch).toBe(42);
+    expect(b.leaders.map(({ identity }) => identity)).toEqual(['dead', b.elector.identity]);
+  });
+
+  it('stops leading before the lease can run out when it cannot renew', async () => {
+    const a = join('a');
+    await until('a leads', () => leading(a));
+    const lastWrite = () => Date.parse(leases.lease?.spec.renewTime ?? '');
+    // Hangs, which is worse than refusing.
+    server.script = () => undefined;
+    await until('the end of the term', () => !leading(a));
+    expect(Date.now() - lastWrite()).toBeLessThan(FAST.leaseDurationMs - 300);
+    server.script = leases.script;
+    await until('another term', () => a.terms.length === 2);
+    expect(a.terms[1]?.epoch).toBe((a.terms[0]?.epoch ?? 0) + 1);
+  });
+
+  it('leads on through an outage that is shorter than the deadline', async () => {
+    const a = join('a');
+    await until('a leads', () => leading(a));
+    await server.stop();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await server.start();
+    const writes = leases.writes;
+    await until('renewals', () => leases.writes >= writes + 3);
+    expect(a.terms).toHaveLength(1);
+    expect(leading(a)).toBe(true);
+  });
+
+  it('stops leading when somebody else holds the lease', async () => {
+    const a = join('a');
+    await until('a leads', () => leading(a));
+    const { lease } = leases;
+    if (lease === undefined) throw new Error('no lease');
+    leases.store({ ...lease, spec: { ...lease.spec, holderIdentity: 'thief' } });
+    await until('the end of the term', () => !leading(a));
+    expect(a.leaders.at(-1)?.identity).toBe('thief');
+  });
+
+  it('leads on, in the same epoch, when somebody writes an annotation or deletes the lease', async () => {
+    const a = join('a');
+    await until('a leads', () => leading(a));
+    const { lease } = leases;
+    if (lease === undefined) throw new Error('no lease');
+    leases.store({ ...lease, metadata: { ...lease.metadata, annotations: { mine: 'too' } } });
+    await until('both annotations', () => Object.keys(leases.lease?.metadata.annotations ?? {}).length === 2);
+    leases.lease = undefined;
+    await until('a new lease', () => leases.lease !== undefined);
+    expect(leases.lease).toMatchObject({ spec: { leaseTransitions: a.terms[0]?.epoch } });
+    expect(a.terms).toHaveLength(1);
+    expect(leading(a)).toBe(true);
+  });
+
+  it('gives the lease back when its work fails, and leads again', async () => {
+    let runs = 0;
+    const a = join('a', {}, () => {
+      runs += 1;
+      return runs === 1 ? Promise.reject(new Error('cannot serve')) : Promise.resolve();
+    });
+    await until('a second term', () => a.terms.length === 2);
+    expect(a.terms[0]?.signal.aborted).toBe(true);
+    expect(leading(a)).toBe(true);
+  });
+
+  it('gives the lease back only when its work has ended', async () => {
+    const ended = Promise.withResolvers<undefined>();
+    const a = join('a', {}, async (term) => {
+      await new Promise((resolve) => term.signal.addEventListener('abort', resolve));
+      await ended.promise;
+    });
+    await until('a leads', () => leading(a));
+    const stopping = a.stop();
+    await until('the end of the term', () => !leading(a));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(leases.lease?.spec.holderIdentity).toBe(a.elector.identity);
+    ended.resolve(undefined);
+    await stopping;
+    expect(leases.lease?.spec.holderIdentity).toBeUndefined();
+    expect(leases.lease?.metadata.annotations).toEqual({});
+  });
+
+  it('lets exactly one of many win a race for a new lease', async () => {
+    const many = ['a', 'b', 'c', 'd', 'e'].map((name) => join(name));
+    await until('a leader', () => many.some(leading));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(many.filter(leading)).toHaveLength(1);
+  });
+});
+
+describe('lease values', () => {
+  it('are six digits of a second', () => {
+    expect(microTime(new Date(0))).toBe('1970-01-01T00:00:00.000000Z');
+  });
+
+  it('begin epochs later when a lease was deleted', () => {
+    const first = firstEpoch(new Date('2026-11-21T08:00:00Z'));
+    expect(firstEpoch(new Date('2026-11-21T08:01:00Z'))).toBe(first + 60);
+    expect(firstEpoch(new Date('2093-12-31T00:00:00Z'))).toBeLessThan(2 ** 31);
+  });
+});

@@ -1,0 +1,181 @@
+import { Registry } from 'prom-client';
+import { describe, expect, it } from 'vitest';
+import { recordingLogger } from '../testing/fake-api-server.ts';
+import { until } from '../testing/until.ts';
+import { TerminalError, WorkQueue, type WorkQueueOptions } from './work-queue.ts';
+
+const queueOf = (reconcile: WorkQueueOptions<string>['reconcile'], options: Partial<WorkQueueOptions<string>> = {}) =>
+  new WorkQueue<string>({ name: 'test', logger: recordingLogger(), reconcile, ...options });
+
+/** A reconciler whose runs end when the test says so. */
+const gated = () => {
+  const runs: { key: string; end: () => void }[] = [];
+  const reconcile = (key: string) =>
+    new Promise<undefined>((resolve) => {
+      runs.push({ key, end: () => resolve(undefined) });
+    });
+  return { runs, reconcile };
+};
+
+describe('WorkQueue', () => {
+  it('works on a key once, however often it was added while it waited', async () => {
+    const { runs, reconcile } = gated();
+    const queue = queueOf(reconcile);
+    queue.add('busy');
+    for (let time = 0; time < 5; time++) queue.add('a');
+    runs[0]?.end();
+    await until('the second run', () => runs.length === 2);
+    runs[1]?.end();
+    await until('rest', () => queue.size === 0);
+    expect(runs.map(({ key }) => key)).toEqual(['busy', 'a']);
+    await queue.stop();
+  });
+
+  it('never works on a key twice at a time, and again afterwards if it was added meanwhile', async () => {
+    const { runs, reconcile } = gated();
+    const queue = queueOf(reconcile, { concurrency: 4 });
+    queue.add('a');
+    queue.add('a');
+    queue.add('a');
+    expect(runs).toHaveLength(1);
+    runs[0]?.end();
+    await until('the second run', () => runs.length === 2);
+    runs[1]?.end();
+    await until('rest', () => queue.size === 0);
+    expect(runs).toHaveLength(2);
+    await queue.stop();
+  });
+
+  it('works on as many keys at a time as it has workers', async () => {
+    const { runs, reconcile } = gated();
+    const queue = queueOf(reconcile, { concurrency: 2 });
+    for (const key of ['a', 'b', 'c']) queue.add(key);
+    expect(runs.map(({ key }) => key)).toEqual(['a', 'b']);
+    runs[0]?.end();
+    await until('the third key', () => runs.length === 3);
+    runs.forEach(({ end }) => end());
+    await queue.stop();
+  });
+
+  it('backs off per key, doubling, up to the cap, and forgets failures after a success', async () => {
+    const times: number[] = [];
+    const queue = queueOf(
+      () => {
+        times.push(performance.now());
+        return times.length < 5 ? Promise.reject(new Error('not yet')) : Promise.resolve(undefined);
+      },
+      { backoff: { baseMs: 20, capMs: 80 } },
+    );
+    queue.add('a');
+    await until('five attempts', () => times.length === 5);
+    const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+    [20, 40, 80, 80].forEach((expected, index) => {
+      // Timers may fire a millisecond early by the other clock.
+      expect(pauses[index]).toBeGreaterThanOrEqual(expected - 2);
+      expect(pauses[index]).toBeLessThan(expected + 60);
+    });
+    await queue.stop();
+  });
+
+  it('does not let a change wait for a backoff', async () => {
+    let runs = 0;
+    const queue = queueOf(
+      () => {
+        runs += 1;
+        return Promise.reject(new Error('always'));
+      },
+      { backoff: { baseMs: 60_000, capMs: 60_000 } },
+    );
+    queue.add('a');
+    await until('the failure', () => runs === 1);
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    queue.add('a');
+    await until('the second run', () => runs === 2);
+    await queue.stop();
+  });
+
+  it('does not retry a terminal error', async () => {
+    let runs = 0;
+    const queue = queueOf(() => {
+      runs += 1;
+      return Promise.reject(new TerminalError('never'));
+    });
+    queue.add('a');
+    await until('rest', () => queue.size === 0);
+    expect(runs).toBe(1);
+    await queue.stop();
+  });
+
+  it('looks again after the time that a reconciliation asks for', async () => {
+    const times: number[] = [];
+    const queue = queueOf(() => {
+      times.push(performance.now());
+      return Promise.resolve(times.length === 1 ? { requeueAfterMs: 50 } : undefined);
+    });
+    queue.add('a');
+    await until('the second run', () => times.length === 2);
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(45);
+    await queue.stop();
+  });
+
+  it('keeps the shorter of two delays', async () => {
+    const ran: string[] = [];
+    const queue = queueOf((key) => {
+      ran.push(key);
+      return Promise.resolve(undefined);
+    });
+    queue.addAfter('a', 60_000);
+    queue.addAfter('a', 20);
+    queue.addAfter('a', 60_000);
+    await until('the run', () => ran.length === 1);
+    expect(queue.size).toBeLessThanOrEqual(1);
+    await queue.stop();
+  });
+
+  it('stops when what runs has ended, and starts nothing more', async () => {
+    const { runs, reconcile } = gated();
+    const queue = queueOf(reconcile);
+    queue.add('a');
+    queue.add('b');
+    queue.addAfter('c', 10);
+    let stopped = false;
+    const stopping = queue.stop().then(() => (stopped = true));
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(stopped).toBe(false);
+    runs[0]?.end();
+    await stopping;
+    queue.add('d');
+    expect(runs.map(({ key }) => key)).toEqual(['a']);
+    expect(queue.size).toBe(0);
+  });
+
+  it('has the metrics of controller-runtime', async () => {
+    const registry = new Registry();
+    const queue = queueOf((key) => (key === 'bad' ? Promise.reject(new Error('no')) : Promise.resolve(undefined)), {
+      registry,
+      backoff: { baseMs: 60_000, capMs: 60_000 },
+    });
+    queue.add('good');
+    queue.add('bad');
+    await until('both', () => queue.size === 1);
+    const metrics = await registry.metrics();
+    for (const line of [
+      'controller_runtime_reconcile_total{controller="test",result="success"} 1',
+      'controller_runtime_reconcile_total{controller="test",result="error"} 1',
+      'controller_runtime_reconcile_errors_total{controller="test"} 1',
+      'controller_runtime_max_concurrent_reconciles{controller="test"} 1',
+      'controller_runtime_active_workers{controller="test"} 0',
+      'controller_runtime_reconcile_time_seconds_count{controller="test"} 2',
+      'workqueue_adds_total{name="test",controller="test"} 2',
+      'workqueue_depth{name="test",controller="test"} 0',
+      'workqueue_retries_total{name="test",controller="test"} 1',
+      'workqueue_queue_duration_seconds_count{name="test",controller="test"} 2',
+      'workqueue_work_duration_seconds_count{name="test",controller="test"} 2',
+      'workqueue_unfinished_work_seconds{name="test",controller="test"} 0',
+      'workqueue_longest_running_processor_seconds{name="test",controller="test"} 0',
+    ]) {
+      expect(metrics).toContain(line);
+    }
+    await queue.stop();
+  });
+});

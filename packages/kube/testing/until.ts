@@ -1,0 +1,8 @@
+/** Resolves when the condition holds; rejects after the time. */
+export const until = async (what: string, condition: () => boolean, timeoutMs = 5_000): Promise<void> => {
+  const deadline = performance.now() + timeoutMs;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+};
