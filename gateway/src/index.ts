@@ -1,1 +1,3 @@
-export {};
+export { runGateway, type Gateway, type GatewayOptions } from './gateway.ts';
+export { gatewaySettings, type GatewaySettings } from './settings.ts';
+export type { LogSink } from './deliver/log-sink.ts';

@@ -1,0 +1,58 @@
+import { hash } from 'node:crypto';
+import { keyFingerprint, type AccountConfig } from '@standin/contract';
+import type { RoutingTable } from '../match/routing-table.ts';
+import type { RequestHead } from '../receive/read-head.ts';
+import { Refusal } from '../respond/refusal.ts';
+
+export type KeyHeaderName = 'exact' | 'any-case';
+
+/** Whose key the request carries. */
+export interface Authenticated {
+  /** Accounts with this key: one, unless people chose the same own key twice. */
+  readonly holders: readonly AccountConfig[];
+  readonly fingerprint: string;
+}
+
+const MISSING = new Refusal('api_key_missing');
+const REPEATED = new Refusal('api_key_repeated');
+const NAME_NOT_LOWERCASE = new Refusal('api_key_header_name');
+const PADDED = new Refusal('api_key_whitespace');
+/** Unknown, revoked and malformed keys alike. */
+const INVALID = new Refusal('api_key_invalid');
+
+/** Digests of valid keys, so that a busy key is hashed once. */
+const DIGESTS_KEPT_MAX = 10_000;
+const digests = new Map<string, string>();
+
+/** Lower-case hex SHA-256 of a header value, latin1. */
+const digestOf = (key: string): string => digests.get(key) ?? hash('sha256', Buffer.from(key, 'latin1'), 'hex');
+
+const remember = (key: string, digest: string): void => {
+  if (digests.has(key)) return;
+  if (digests.size >= DIGESTS_KEPT_MAX) digests.clear();
+  digests.set(key, digest);
+};
+
+/**
+ * Exactly one header named `x-api-key`, in lowercase unless the setting says otherwise, with no whitespace added to its value
+ * on the wire, and a key that an account holds now. Lookup by digest: how long it takes tells nothing about the key.
+ */
+export const authenticate = (
+  head: RequestHead,
+  table: RoutingTable,
+  keyHeaderName: KeyHeaderName,
+): Authenticated | Refusal => {
+  if (head.keyCount === 0) return MISSING;
+  if (head.keyCount > 1) return REPEATED;
+  const [name, key] = head.headers[head.keyIndex] ?? ['', ''];
+  if (keyHeaderName === 'exact' && name !== 'x-api-key') return NAME_NOT_LOWERCASE;
+  if (head.keyPadded) return PADDED;
+  const digest = digestOf(key);
+  const holders = table.holdersOf(digest);
+  if (holders.length === 0) return INVALID;
+  remember(key, digest);
+  const fingerprint = keyFingerprint(digest);
+  // The one thing that is not kept as received.
+  head.headers[head.keyIndex] = [name, `sha256:${fingerprint}`];
+  return { holders, fingerprint };
+};

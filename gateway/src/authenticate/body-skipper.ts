@@ -1,0 +1,87 @@
+const LF = 0x0a;
+const CR = 0x0d;
+
+const DONE = 0;
+const SIZED = 1;
+const CHUNK_SIZE = 2;
+const CHUNK_EXTENSION = 3;
+const CHUNK_DATA = 4;
+const TRAILER_START = 5;
+const TRAILER_LINE = 6;
+const TRAILER_END = 7;
+
+/** The value of a hexadecimal digit, or -1. */
+const hexDigit = (byte: number): number => {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+};
+
+/** Finds where a request's body ends (RFC 9112 sections 6 and 7), without looking at what is in it. */
+export class BodySkipper {
+  #state = DONE;
+  #remaining = 0;
+
+  get isDone(): boolean {
+    return this.#state === DONE;
+  }
+
+  startSized(bytes: number): void {
+    this.#state = SIZED;
+    this.#remaining = bytes;
+  }
+
+  startChunked(): void {
+    this.#state = CHUNK_SIZE;
+    this.#remaining = 0;
+  }
+
+  /** Skips what belongs to the body; returns where it ends in `chunk`, or the chunk's length. */
+  skip(chunk: Uint8Array, from: number): number {
+    const end = chunk.length;
+    let at = from;
+    while (at < end && this.#state !== DONE) {
+      if (this.#state === SIZED || this.#state === CHUNK_DATA) {
+        const bytes = Math.min(this.#remaining, end - at);
+        at += bytes;
+        this.#remaining -= bytes;
+        if (this.#remaining === 0) this.#state = this.#state === SIZED ? DONE : CHUNK_SIZE;
+      } else this.#readFraming(chunk[at++] ?? 0);
+    }
+    return at;
+  }
+
+  #readFraming(byte: number): void {
+    switch (this.#state) {
+      case CHUNK_SIZE: {
+        const digit = hexDigit(byte);
+        if (digit >= 0) this.#remaining = this.#remaining * 16 + digit;
+        else if (byte === LF) this.#endChunkHead();
+        else this.#state = CHUNK_EXTENSION;
+        break;
+      }
+      case CHUNK_EXTENSION:
+        if (byte === LF) this.#endChunkHead();
+        break;
+      case TRAILER_START:
+        if (byte === CR) this.#state = TRAILER_END;
+        else this.#state = byte === LF ? DONE : TRAILER_LINE;
+        break;
+      case TRAILER_LINE:
+        if (byte === LF) this.#state = TRAILER_START;
+        break;
+      default:
+        this.#state = byte === LF ? DONE : TRAILER_LINE;
+    }
+  }
+
+  #endChunkHead(): void {
+    if (this.#remaining === 0) {
+      this.#state = TRAILER_START;
+    } else {
+      // The data and the line break behind it.
+      this.#remaining += 2;
+      this.#state = CHUNK_DATA;
+    }
+  }
+}

@@ -1,0 +1,216 @@
+import { BodySkipper } from './body-skipper.ts';
+
+/** What the bytes of one request head say, before any parser has tidied them. */
+export interface HeadVerdict {
+  /** Header lines in the head. */
+  readonly lines: number;
+  /** Lines whose name is `x-api-key` in any case. */
+  readonly keyLines: number;
+  /** Bytes of the last such line's value, without the blanks around it. */
+  readonly keyLength: number;
+  /** Such a line had more than one space after its colon, a tab there, or a blank behind its value. */
+  readonly keyPadded: boolean;
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SP = 0x20;
+const HTAB = 0x09;
+const COLON = 0x3a;
+
+const BEFORE_HEAD = 0;
+const REQUEST_LINE = 1;
+const LINE_START = 2;
+const NAME = 3;
+const OTHER_LINE = 4;
+const KEY_VALUE = 5;
+const LENGTH_VALUE = 6;
+const CODING_VALUE = 7;
+const HEAD_END = 8;
+const BODY = 9;
+
+interface WatchedName {
+  readonly bytes: Uint8Array;
+  readonly valueState: number;
+}
+const watched = (name: string, valueState: number): WatchedName => ({ bytes: Buffer.from(name), valueState });
+const KEY = watched('x-api-key', KEY_VALUE);
+const CONTENT_LENGTH = watched('content-length', LENGTH_VALUE);
+const TRANSFER_ENCODING = watched('transfer-encoding', CODING_VALUE);
+
+/** The one watched name that begins with this letter, whatever its case. */
+const nameBeginning = (letter: number): WatchedName | undefined => {
+  if (letter === 0x78) return KEY;
+  if (letter === 0x63) return CONTENT_LENGTH;
+  return letter === 0x74 ? TRANSFER_ENCODING : undefined;
+};
+
+/** Verdicts that no request has asked for: pipelining that nothing answers is not followed any further. */
+const VERDICTS_WAITING_MAX = 1_024;
+
+/**
+ * Reads all bytes of a connection beside Node's parser, which trims header values, and keeps one verdict per request head.
+ * Heads straddle chunks, chunks hold several heads, bodies contain look-alikes: so it follows the framing
+ * (RFC 9112 section 6), as strictly as it needs to for what Node's parser lets through. It decides nothing alone: whoever
+ * takes a verdict compares it with the parsed head and closes the connection if the two disagree.
+ */
+export class HeadScanner {
+  readonly #verdicts: HeadVerdict[] = [];
+  readonly #body = new BodySkipper();
+  #state = BEFORE_HEAD;
+  #name: WatchedName | undefined;
+  #nameAt = 0;
+
+  #lines = 0;
+  #keyLines = 0;
+  #keyLength = 0;
+  #keyPadded = false;
+  /** Blanks since the value's last visible byte, and visible bytes so far, inner blanks included. */
+  #blanks = 0;
+  #valueLength = 0;
+  #tabAhead = false;
+
+  #contentLength = 0;
+  #chunked = false;
+
+  /** The bytes so far end within a request line, so a head that grew too large has a target that is too long. */
+  get isInRequestLine(): boolean {
+    return this.#state === REQUEST_LINE;
+  }
+
+  push(chunk: Uint8Array): void {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#state === BODY) {
+        at = this.#body.skip(chunk, at);
+        if (this.#body.isDone) this.#state = BEFORE_HEAD;
+      } else at = this.#scanHead(chunk, at);
+    }
+  }
+
+  /** The verdict on the oldest head not yet taken. */
+  take(): HeadVerdict | undefined {
+    return this.#verdicts.shift();
+  }
+
+  /** Reads on until the chunk ends or a body begins; returns where. */
+  #scanHead(chunk: Uint8Array, from: number): number {
+    const end = chunk.length;
+    let at = from;
+    while (at < end && this.#state !== BODY) {
+      switch (this.#state) {
+        case BEFORE_HEAD:
+          // Empty lines before a request line are legal.
+          if (chunk[at] !== CR && chunk[at] !== LF) this.#state = REQUEST_LINE;
+          else at++;
+          break;
+        case REQUEST_LINE:
+        case OTHER_LINE:
+          while (at < end && chunk[at] !== LF) at++;
+          if (at < end) this.#state = LINE_START;
+          at++;
+          break;
+        case LINE_START:
+          this.#startLine(chunk[at++] ?? 0);
+          break;
+        case NAME:
+          this.#readName(chunk[at++] ?? 0);
+          break;
+        case HEAD_END:
+          if (chunk[at++] === LF) this.#endHead();
+          else this.#state = OTHER_LINE;
+          break;
+        default:
+          this.#readValue(chunk[at++] ?? 0);
+      }
+    }
+    return at;
+  }
+
+  #startLine(byte: number): void {
+    if (byte === CR) {
+      this.#state = HEAD_END;
+    } else if (byte === LF) {
+      this.#endHead();
+    } else {
+      this.#lines++;
+      this.#name = nameBeginning(byte | 0x20);
+      this.#nameAt = 1;
+      this.#state = this.#name === undefined ? OTHER_LINE : NAME;
+    }
+  }
+
+  #readName(byte: number): void {
+    const name = this.#name;
+    if (name === undefined || byte === LF) {
+      this.#state = byte === LF ? LINE_START : OTHER_LINE;
+    } else if (this.#nameAt < name.bytes.length) {
+      if ((byte | 0x20) === name.bytes[this.#nameAt]) this.#nameAt++;
+      else this.#state = OTHER_LINE;
+    } else if (byte === COLON) {
+      this.#state = name.valueState;
+      this.#blanks = 0;
+      this.#valueLength = 0;
+      this.#tabAhead = false;
+    } else {
+      this.#state = OTHER_LINE;
+    }
+  }
+
+  #readValue(byte: number): void {
+    if (byte === LF) {
+      if (this.#state === KEY_VALUE) this.#endKey();
+      this.#state = LINE_START;
+    } else if (byte === SP || byte === HTAB) {
+      this.#blanks++;
+      if (byte === HTAB && this.#valueLength === 0) this.#tabAhead = true;
+    } else if (byte !== CR) {
+      this.#readVisible(byte);
+    }
+  }
+
+  #readVisible(byte: number): void {
+    if (this.#valueLength === 0) {
+      if (this.#state === KEY_VALUE && (this.#blanks > 1 || this.#tabAhead)) this.#keyPadded = true;
+      this.#valueLength = 1;
+    } else {
+      this.#valueLength += this.#blanks + 1;
+    }
+    this.#blanks = 0;
+    // A value with anything but digits does not get past the parser.
+    if (this.#state === LENGTH_VALUE) this.#contentLength = this.#contentLength * 10 + (byte - 0x30);
+    // Neither does any coding after chunked; a coding before it is refused by receive.
+    else if (this.#state === CODING_VALUE) this.#chunked = true;
+  }
+
+  #endKey(): void {
+    this.#keyLines++;
+    this.#keyLength = this.#valueLength;
+    if (this.#valueLength === 0 ? this.#blanks > 1 || this.#tabAhead : this.#blanks > 0) this.#keyPadded = true;
+  }
+
+  #endHead(): void {
+    if (this.#verdicts.length < VERDICTS_WAITING_MAX) {
+      this.#verdicts.push({
+        lines: this.#lines,
+        keyLines: this.#keyLines,
+        keyLength: this.#keyLength,
+        keyPadded: this.#keyPadded,
+      });
+    }
+    this.#state = BEFORE_HEAD;
+    if (this.#chunked) {
+      this.#body.startChunked();
+      this.#state = BODY;
+    } else if (this.#contentLength > 0) {
+      this.#body.startSized(this.#contentLength);
+      this.#state = BODY;
+    }
+    this.#lines = 0;
+    this.#keyLines = 0;
+    this.#keyLength = 0;
+    this.#keyPadded = false;
+    this.#contentLength = 0;
+    this.#chunked = false;
+  }
+}

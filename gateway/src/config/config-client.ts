@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { ConfigStore } from './config-store.ts';
+import type { DiskCopy } from './disk-copy.ts';
+import { OperatorConnection, type OperatorAddress } from './operator-connection.ts';
+import { NotLeaderError, StreamSession } from './stream-session.ts';
+
+export interface ConfigClientOptions {
+  /** Name of this gateway. */
+  readonly name: string;
+  readonly urls: readonly string[];
+  readonly tlsDir: string;
+  readonly store: ConfigStore;
+  readonly diskCopy: DiskCopy;
+  readonly logger: Logger;
+}
+
+const BACKOFF_MS_MIN = 100;
+const BACKOFF_MS_MAX = 2_000;
+/** How long a gateway that starts waits for an operator before it takes the copy on its disk. */
+const PATIENCE_MS = 5_000;
+const GOODBYE_TIMEOUT_MS = 1_000;
+const FAILURES_KEPT_MAX = 1_000;
+
+/** How a session ended. */
+interface SessionEnd {
+  readonly hadStream: boolean;
+  /** Named by an operator that does not lead. */
+  readonly leaderUrl?: string | undefined;
+}
+
+const reasonOf = (error: unknown): string => {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+};
+
+/**
+ * Keeps a `ConfigStore` at what the leading operator says: tries all addresses of all operators, follows the hint of those that do
+ * not lead, and comes back, whatever happens. While nobody answers, the configuration in force stays.
+ */
+export class ConfigClient {
+  readonly #options: ConfigClientOptions;
+  readonly #instance = randomUUID();
+  readonly #stopped = new AbortController();
+  #connection: OperatorConnection | undefined;
+  #running: Promise<void> | undefined;
+  #hint: string | undefined;
+  #hasSnapshot = false;
+  readonly #failures = new Set<string>();
+  /** A stream is open and its snapshot in force. */
+  isConnected = false;
+
+  constructor(options: ConfigClientOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when there is a configuration, or none could be had yet: then `ConfigStore` gets one later. */
+  async start(): Promise<void> {
+    const { diskCopy } = this.#options;
+    const first = Promise.withResolvers<'stream' | 'nobody'>();
+    this.#running = this.#run(first.resolve);
+    const patience = setTimeout(() => first.resolve('nobody'), PATIENCE_MS);
+    const source = await first.promise;
+    clearTimeout(patience);
+    if (source === 'nobody' && !this.#hasSnapshot && !this.#stopped.signal.aborted) await diskCopy.restore();
+  }
+
+  /** Says goodbye to the operator, and writes what is in force to disk. Bounded. */
+  async stop(): Promise<void> {
+    const signal = AbortSignal.timeout(GOODBYE_TIMEOUT_MS);
+    await this.#connection?.goodbye(signal).catch((error: unknown) => {
+      this.#options.logger.info({ reason: reasonOf(error) }, 'the operator does not hear this gateway’s goodbye');
+    });
+    this.#stopped.abort();
+    await this.#running;
+    if (this.#hasSnapshot) await this.#options.diskCopy.flush();
+  }
+
+  async #run(onFirst: (outcome: 'stream' | 'nobody') => void): Promise<void> {
+    const { signal } = this.#stopped;
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      const hadStream = await this.#round(() => onFirst('stream'));
+      if (hadStream) attempt = 0;
+      else onFirst('nobody');
+      const pauseMs = Math.min(BACKOFF_MS_MIN * 2 ** attempt, BACKOFF_MS_MAX) * (0.5 + Math.random() / 2);
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Tries every address once; true if one of them had a stream for us, which has ended by now. */
+  async #round(onCommit: () => void): Promise<boolean> {
+    const { signal } = this.#stopped;
+    const queue = await this.#addresses();
+    for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
+      const end = await this.#session(next, onCommit);
+      if (end.hadStream) return true;
+      if (end.leaderUrl !== undefined && end.leaderUrl !== this.#hint) {
+        this.#hint = end.leaderUrl;
+        queue.unshift(...(await this.#resolve(end.leaderUrl)));
+      }
+    }
+    // A leader that was named and does not answer is asked last from now on.
+    this.#hint = undefined;
+    return false;
+  }
+
+  async #session(target: OperatorAddress, onCommit: () => void): Promise<SessionEnd> {
+    const { store, diskCopy, logger, tlsDir, name } = this.#options;
+    const where = { url: target.url.origin, address: target.address };
+    try {
+      this.#connection = await OperatorConnection.open(target, tlsDir, { name, instance: this.#instance });
+      const session = new StreamSession(this.#connection, {
+        store,
+        diskCopy,
+        logger,
+        onCommit: () => {
+          if (!this.isConnected) logger.info(where, 'configuration received from the operator');
+          this.#hasSnapshot = true;
+          this.isConnected = true;
+          this.#failures.clear();
+          onCommit();
+        },
+      });
+      return await session.run(this.#stopped.signal);
+    } catch (error) {
+      if (error instanceof NotLeaderError) return { hadStream: false, leaderUrl: error.leaderUrl };
+      const reason = reasonOf(error);
+      if (this.isConnected) logger.warn({ ...where, reason }, 'config stream ended');
+      else this.#reportFailure({ ...where, reason });
+      return { hadStream: this.isConnected };
+    } finally {
+      this.isConnected = false;
+      this.#connection?.close();
+      this.#connection = undefined;
+    }
+  }
+
+  /** Once per reason, until there was a stream again: while operators are away, every address fails every other second. */
+  #reportFailure(failure: { readonly url: string; readonly address?: string; readonly reason: string }): void {
+    const text = `${failure.url} ${failure.address ?? ''} ${failure.reason}`;
+    this.#options.logger[this.#failures.has(text) ? 'debug' : 'warn'](failure, 'no config stream');
+    if (this.#failures.size < FAILURES_KEPT_MAX) this.#failures.add(text);
+  }
+
+  /** All addresses of all operators, in an order of our own, so that gateways spread. */
+  async #addresses(): Promise<OperatorAddress[]> {
+    const found = await Promise.all(this.#options.urls.map((url) => this.#resolve(url)));
+    const shuffled = found
+      .flat()
+      .map((address) => ({ address, place: Math.random() }))
+      .sort((a, b) => a.place - b.place)
+      .map(({ address }) => address);
+    return this.#hint === undefined ? shuffled : [...(await this.#resolve(this.#hint)), ...shuffled];
+  }
+
+  async #resolve(text: string): Promise<OperatorAddress[]> {
+    const url = URL.parse(text);
+    if (url?.protocol !== 'https:') return [];
+    try {
+      const addresses = await lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true });
+      return addresses.map(({ address }) => ({ url, address }));
+    } catch (error) {
+      this.#reportFailure({ url: url.origin, reason: reasonOf(error) });
+      return [];
+    }
+  }
+}

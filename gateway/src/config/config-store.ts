@@ -1,0 +1,240 @@
+import {
+  compareRevisions,
+  configKey,
+  configObjectSchema,
+  formatRevision,
+  LIMITS,
+  parseRevision,
+  type ConfigKey,
+  type ConfigObject,
+  type RejectedObject,
+  type Revision,
+  type StreamMessage,
+} from '@standin/contract';
+import type { Logger } from 'pino';
+import { RoutingTable, type TableEntry } from '../match/routing-table.ts';
+import { compile } from './compile.ts';
+
+/** A transaction that has ended: what to acknowledge. */
+export interface Committed {
+  readonly revision: Revision;
+  readonly rejected: readonly RejectedObject[];
+  /** A key that was valid before is not any more: it must not come back from this gateway's disk. */
+  readonly revokesKey: boolean;
+}
+
+/** What the operator said makes no sense here: the connection is given up, and a snapshot asked for anew. */
+export class StreamProtocolError extends Error {
+  override readonly name = 'StreamProtocolError';
+}
+
+type Begin = Pick<Extract<StreamMessage, { type: 'begin' }>, 'revision' | 'snapshot'>;
+
+interface Change {
+  readonly key: ConfigKey;
+  /** Undefined: the object goes. */
+  readonly entry: TableEntry | undefined;
+}
+
+interface Transaction {
+  readonly revision: Revision;
+  readonly isSnapshot: boolean;
+  readonly changes: Change[];
+  readonly rejected: Map<ConfigKey, string>;
+  /** Keys that this transaction says something about. */
+  readonly named: Set<ConfigKey>;
+}
+
+/** No operator believes for longer than a lease that it leads. */
+const OLDER_MS = 2 * LIMITS.leaseDurationMs;
+const MESSAGE_LENGTH_MAX = 1_000;
+/** As many as an acknowledgement may hold. */
+const REJECTED_MAX = 1_000;
+
+/**
+ * The configuration in force. A transaction is prepared aside, object by object as it arrives, and takes effect as a whole when
+ * it is committed: no request sees half of it. An object that this gateway cannot use keeps its last good version.
+ */
+export class ConfigStore {
+  readonly #logger: Logger;
+  readonly #maxStalenessMs: number;
+  #table: RoutingTable | undefined;
+  #revision: Revision = { epoch: 0, number: 0 };
+  /** The configuration is the disk's: whatever an operator says is newer. */
+  #isFromDisk = false;
+  #rejected = new Map<ConfigKey, string>();
+  #transaction: Transaction | undefined;
+  #heardMs: number | undefined;
+  #olderSinceMs: number | undefined;
+
+  /** Zero staleness: the last configuration stays in force for ever. */
+  constructor({ logger, maxStalenessMs }: { logger: Logger; maxStalenessMs: number }) {
+    this.#logger = logger;
+    this.#maxStalenessMs = maxStalenessMs;
+  }
+
+  get revision(): Revision {
+    return this.#revision;
+  }
+
+  get isFromDisk(): boolean {
+    return this.#isFromDisk;
+  }
+
+  get objectCount(): number {
+    return this.#table?.size ?? 0;
+  }
+
+  get rejectedCount(): number {
+    return this.#rejected.size;
+  }
+
+  /** Milliseconds since the operator's last word; undefined: it has said nothing yet. */
+  ageMs(nowMs: number): number | undefined {
+    return this.#heardMs === undefined ? undefined : nowMs - this.#heardMs;
+  }
+
+  /** What requests at `nowMs` (of `performance.now()`) are matched against; undefined: none may be answered. */
+  tableAt(nowMs: number): RoutingTable | undefined {
+    if (this.#maxStalenessMs > 0 && nowMs - (this.#heardMs ?? -Infinity) > this.#maxStalenessMs) return undefined;
+    return this.#table;
+  }
+
+  /** All objects in force, for the copy on disk. */
+  *objects(): Generator<ConfigObject> {
+    for (const { config } of this.#table?.entries() ?? []) yield config;
+  }
+
+  /** The operator is alive. */
+  heard(nowMs: number): void {
+    this.#heardMs = nowMs;
+  }
+
+  /**
+   * What to do with a transaction: `skip` a delta that is older than what is in force; `refuse` an operator whose snapshot is.
+   * Such an operator does not know yet that it no longer leads. If one is still there after `OLDER_MS`, then its epochs have
+   * begun anew, and what it says is the truth.
+   */
+  judge({ revision, snapshot }: Begin, nowMs: number): 'take' | 'skip' | 'refuse' {
+    if (this.#isFromDisk || compareRevisions(parseRevision(revision), this.#revision) >= 0) {
+      this.#olderSinceMs = undefined;
+      return 'take';
+    }
+    if (!snapshot) return 'skip';
+    this.#olderSinceMs ??= nowMs;
+    if (nowMs - this.#olderSinceMs < OLDER_MS) return 'refuse';
+    this.#logger.warn({ revision, replaces: formatRevision(this.#revision) }, 'the operators’ epochs have begun anew');
+    this.#olderSinceMs = undefined;
+    return 'take';
+  }
+
+  /** A connection ended: what it had begun is void. */
+  abandon(): void {
+    this.#transaction = undefined;
+  }
+
+  begin({ revision, snapshot }: Begin): void {
+    if (this.#transaction !== undefined) throw new StreamProtocolError('a transaction began within another');
+    if (!snapshot && (this.#table === undefined || this.#isFromDisk)) {
+      throw new StreamProtocolError('a delta came before the first snapshot');
+    }
+    this.#transaction = {
+      revision: parseRevision(revision),
+      isSnapshot: snapshot,
+      changes: [],
+      rejected: new Map(),
+      named: new Set(),
+    };
+  }
+
+  put(object: ConfigObject): void {
+    const key = configKey(object);
+    try {
+      this.#change(key, compile(object));
+    } catch (error) {
+      this.reject(key, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  remove(key: ConfigKey): void {
+    this.#change(key, undefined);
+  }
+
+  reject(key: ConfigKey, message: string): void {
+    const transaction = this.#current();
+    const lastGood = this.#table?.entry(key);
+    if (lastGood !== undefined) this.#change(key, lastGood);
+    transaction.named.add(key);
+    transaction.rejected.set(key, message.slice(0, MESSAGE_LENGTH_MAX));
+    this.#logger.warn({ object: key, reason: message }, 'object rejected, its last good version stays in force');
+  }
+
+  /** Everything since `begin` takes effect. */
+  commit(revision: string): Committed {
+    const transaction = this.#current();
+    if (revision !== formatRevision(transaction.revision)) {
+      throw new StreamProtocolError('a commit names another revision than its begin');
+    }
+    this.#transaction = undefined;
+    const before = this.#table;
+    const digests = keyDigests(before, transaction);
+    const table = transaction.isSnapshot || before === undefined ? new RoutingTable() : before;
+    // Nothing below can fail or wait: requests see the state before, or the state after.
+    for (const { key, entry } of transaction.changes) {
+      if (entry === undefined) table.remove(key);
+      else table.put(key, entry);
+    }
+    if (transaction.isSnapshot) this.#rejected = new Map();
+    for (const key of transaction.named) this.#rejected.delete(key);
+    for (const [key, message] of transaction.rejected) this.#rejected.set(key, message);
+    this.#table = table;
+    this.#revision = transaction.revision;
+    this.#isFromDisk = false;
+    return {
+      revision: transaction.revision,
+      rejected: [...this.#rejected].slice(0, REJECTED_MAX).map(([key, message]) => ({ key, message })),
+      revokesKey: digests.some((digest) => table.holdersOf(digest).length === 0),
+    };
+  }
+
+  /** Starts from the copy on disk, until an operator is heard; nothing happens if it was faster. */
+  restore(revision: Revision, objects: readonly unknown[]): void {
+    if (this.#table !== undefined) return;
+    const table = new RoutingTable();
+    for (const object of objects) {
+      const parsed = configObjectSchema.safeParse(object);
+      if (!parsed.success) continue;
+      try {
+        table.put(configKey(parsed.data), compile(parsed.data));
+      } catch {
+        // It was good when it was written. An operator will say so again, and hear why it is not any more.
+      }
+    }
+    this.#table = table;
+    this.#revision = revision;
+    this.#isFromDisk = true;
+  }
+
+  #change(key: ConfigKey, entry: TableEntry | undefined): void {
+    const transaction = this.#current();
+    transaction.changes.push({ key, entry });
+    transaction.named.add(key);
+    transaction.rejected.delete(key);
+  }
+
+  #current(): Transaction {
+    if (this.#transaction === undefined) throw new StreamProtocolError('a change came outside of a transaction');
+    return this.#transaction;
+  }
+}
+
+/** Digests that the transaction may take out of force. */
+const keyDigests = (table: RoutingTable | undefined, { isSnapshot, named }: Transaction): string[] => {
+  if (table === undefined) return [];
+  const candidates = isSnapshot ? table.entries() : [...named].map((key) => table.entry(key));
+  const digests: string[] = [];
+  for (const entry of candidates) {
+    if (entry?.kind === 'Account' && entry.config.keySha256 !== undefined) digests.push(entry.config.keySha256);
+  }
+  return digests;
+};

@@ -1,0 +1,115 @@
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { formatRevision, parseRevision, type ConfigObject, type Revision, type StreamMessage } from '@standin/contract';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { ConfigStore } from './config-store.ts';
+
+/** Changes that follow each other within this time are written once. */
+const DEBOUNCE_MS = 1_000;
+/** Lines handed to the file at once. */
+const LINES_PER_WRITE = 500;
+
+const FILE_NAME = 'config.ndjson';
+
+const beginLine = z.object({ type: z.literal('begin'), revision: z.string() });
+const putLine = z.object({ type: z.literal('put'), object: z.unknown() });
+const commitLine = z.object({ type: z.literal('commit'), revision: z.string() });
+
+/** The configuration as it was written last. */
+interface StoredConfig {
+  readonly revision: Revision;
+  readonly objects: readonly unknown[];
+}
+
+const parseCopy = (text: string): StoredConfig | undefined => {
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map((line): unknown => JSON.parse(line));
+  const begin = beginLine.safeParse(lines.at(0));
+  const commit = commitLine.safeParse(lines.at(-1));
+  if (!begin.success || !commit.success || begin.data.revision !== commit.data.revision) return undefined;
+  const objects = lines.slice(1, -1).map((line) => putLine.parse(line).object);
+  return { revision: parseRevision(begin.data.revision), objects };
+};
+
+/** `objects` is taken at one moment; turning it into text may take its time. */
+function* lines(revision: string, objects: readonly ConfigObject[]): Generator<string> {
+  yield JSON.stringify({ type: 'begin', revision, snapshot: true } satisfies StreamMessage);
+  for (const object of objects) yield JSON.stringify({ type: 'put', object } satisfies StreamMessage);
+  yield JSON.stringify({ type: 'commit', revision } satisfies StreamMessage);
+}
+
+/**
+ * The copy of the configuration with which a gateway starts when no operator answers: one snapshot of the config stream, as
+ * NDJSON. It holds digests of keys and the mocks, so only its owner may read it. Replaced as a whole, so that it is never half.
+ */
+export class DiskCopy {
+  readonly #path: string;
+  readonly #store: ConfigStore;
+  readonly #logger: Logger;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(dataDir: string, store: ConfigStore, logger: Logger) {
+    this.#path = join(dataDir, FILE_NAME);
+    this.#store = store;
+    this.#logger = logger;
+  }
+
+  /** Puts the copy in force; false if there is none, or none that can be read. */
+  async restore(): Promise<boolean> {
+    try {
+      const copy = parseCopy(await readFile(this.#path, 'utf8'));
+      if (copy === undefined) throw new Error('the file is not one whole snapshot');
+      this.#store.restore(copy.revision, copy.objects);
+      this.#logger.info({ path: this.#path, revision: formatRevision(copy.revision) }, 'configuration read from disk');
+      return true;
+    } catch (error) {
+      const isAbsent = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+      if (!isAbsent) this.#logger.error({ path: this.#path, err: error }, 'the configuration on disk cannot be used');
+      return false;
+    }
+  }
+
+  /** The configuration has changed. */
+  schedule(): void {
+    this.#timer ??= setTimeout(() => void this.flush(), DEBOUNCE_MS);
+  }
+
+  /** Resolves when the configuration of this moment, or a later one, is on disk, or could not be written. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    const revision = formatRevision(this.#store.revision);
+    const objects = [...this.#store.objects()];
+    const draft = `${this.#path}.${process.pid}.tmp`;
+    try {
+      await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
+      const file = await open(draft, 'w', 0o600);
+      try {
+        let block: string[] = [];
+        for (const line of lines(revision, objects)) {
+          block.push(line, '\n');
+          if (block.length < 2 * LINES_PER_WRITE) continue;
+          await file.write(block.join(''));
+          block = [];
+        }
+        await file.write(block.join(''));
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(draft, this.#path);
+    } catch (error) {
+      await rm(draft, { force: true }).catch(() => undefined);
+      this.#logger.error({ path: this.#path, err: error }, 'the configuration cannot be written to disk');
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request as httpsRequest } from 'node:https';
+import { join } from 'node:path';
+import { STREAM_SERVER_NAME, type Ack } from '@standin/contract';
+
+/** One address under which an operator may answer. */
+export interface OperatorAddress {
+  readonly url: URL;
+  /** What its host resolved to. */
+  readonly address: string;
+}
+
+/** An operator that does not answer within this time counts as away. */
+const ANSWER_TIMEOUT_MS = 3_000;
+/** Answers other than the stream are a line. */
+const ANSWER_BYTES_MAX = 64 * 1024;
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/**
+ * HTTPS to one operator, with both sides' certificates. They are read at each connection: an operator that renews them does not
+ * wait for gateways to restart.
+ */
+export class OperatorConnection {
+  readonly #target: OperatorAddress;
+  readonly #agent: Agent;
+  readonly #name: string;
+  readonly #instance: string;
+
+  private constructor(target: OperatorAddress, agent: Agent, { name, instance }: { name: string; instance: string }) {
+    this.#target = target;
+    this.#agent = agent;
+    this.#name = name;
+    this.#instance = instance;
+  }
+
+  static async open(
+    target: OperatorAddress,
+    tlsDir: string,
+    gateway: { name: string; instance: string },
+  ): Promise<OperatorConnection> {
+    const [ca, cert, key] = await Promise.all(
+      ['ca.crt', 'tls.crt', 'tls.key'].map((file) => readFile(join(tlsDir, file))),
+    );
+    // Operators are dialled by address; who they are, the certificate says.
+    const tls = { ca, cert, key, servername: STREAM_SERVER_NAME, minVersion: 'TLSv1.3' as const };
+    return new OperatorConnection(target, new Agent({ ...tls, keepAlive: true, maxSockets: 4 }), gateway);
+  }
+
+  get origin(): string {
+    return this.#target.url.origin;
+  }
+
+  /** The config stream, once its head is there. Whoever gets it destroys it. */
+  stream(signal: AbortSignal): Promise<IncomingMessage> {
+    return this.#send('GET', `/v1/config?${this.#query(['gateway', 'instance'])}`, { signal });
+  }
+
+  /** False: the operator does not know this gateway, which has to connect anew. */
+  async ack(ack: Omit<Ack, 'gateway' | 'instance'>, signal: AbortSignal): Promise<boolean> {
+    const body = JSON.stringify({ gateway: this.#name, instance: this.#instance, ...ack } satisfies Ack);
+    const { status } = await readAnswer(await this.#send('POST', '/v1/acks', { signal, body }));
+    if (status !== 204 && status !== 409) throw new Error(`the operator answered an acknowledgement with ${status}`);
+    return status === 204;
+  }
+
+  /** Says that this gateway goes and is not to be waited for. */
+  async goodbye(signal: AbortSignal): Promise<void> {
+    const path = `/v1/gateways/${encodeURIComponent(this.#name)}?${this.#query(['instance'])}`;
+    await readAnswer(await this.#send('DELETE', path, { signal }));
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #query(names: readonly ('gateway' | 'instance')[]): string {
+    const values = { gateway: this.#name, instance: this.#instance };
+    return names.map((name) => `${name}=${encodeURIComponent(values[name])}`).join('&');
+  }
+
+  #send(method: string, path: string, options: { signal: AbortSignal; body?: string }): Promise<IncomingMessage> {
+    const { url, address } = this.#target;
+    const { signal, body } = options;
+    return new Promise((resolve, reject) => {
+      const request = httpsRequest({
+        host: address,
+        port: url.port === '' ? 443 : url.port,
+        method,
+        path,
+        agent: this.#agent,
+        signal,
+        headers: {
+          host: url.host,
+          ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+        },
+      });
+      const timer = setTimeout(
+        () => request.destroy(new Error(`no answer within ${ANSWER_TIMEOUT_MS} ms`)),
+        ANSWER_TIMEOUT_MS,
+      );
+      request.once('response', (response) => {
+        clearTimeout(timer);
+        resolve(response);
+      });
+      // After the response an error shows on the response itself.
+      request.on('error', (error) => {
+        clearTimeout(timer);
+        reject(error);
+      });
+      request.end(body);
+    });
+  }
+}
+
+/** A whole answer that is not a stream. */
+export const readAnswer = async (response: IncomingMessage): Promise<Answer> => {
+  const timer = setTimeout(() => response.destroy(new Error('the answer stalled')), ANSWER_TIMEOUT_MS);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > ANSWER_BYTES_MAX) throw new Error('the answer is too long');
+      chunks.push(chunk);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+  return { status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') };
+};

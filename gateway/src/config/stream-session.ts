@@ -1,0 +1,199 @@
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  configKey,
+  formatRevision,
+  LIMITS,
+  notLeaderSchema,
+  streamMessageSchema,
+  type StreamMessage,
+} from '@standin/contract';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { StreamProtocolError, type Committed, type ConfigStore } from './config-store.ts';
+import type { DiskCopy } from './disk-copy.ts';
+import { LineSplitter } from './line-splitter.ts';
+import { readAnswer, type OperatorConnection } from './operator-connection.ts';
+
+/** A mock of `LIMITS.mockBodyBytesMax`, escaped, with its headers, is far below this. */
+const LINE_BYTES_MAX = 4 * 1024 * 1024;
+const ACK_ATTEMPTS_MAX = 4;
+const ACK_RETRY_MS = 100;
+/** This operator does not lead; another may. */
+export class NotLeaderError extends Error {
+  override readonly name = 'NotLeaderError';
+  readonly leaderUrl: string | undefined;
+
+  constructor(leaderUrl: string | undefined) {
+    super('this operator does not lead');
+    this.leaderUrl = leaderUrl;
+  }
+}
+
+export interface SessionParts {
+  readonly store: ConfigStore;
+  readonly diskCopy: DiskCopy;
+  readonly logger: Logger;
+  /** A snapshot or delta has taken effect. */
+  readonly onCommit: () => void;
+}
+
+/** What one look at a message that the schema refuses can still say about it. */
+const putOfSomething = z.object({
+  type: z.literal('put'),
+  object: z.object({ kind: z.enum(['Account', 'Project', 'Endpoint']), uid: z.string() }),
+});
+
+/** One connection to the config stream, from its snapshot to its end. */
+export class StreamSession {
+  readonly #connection: OperatorConnection;
+  readonly #parts: SessionParts;
+  readonly #end = new AbortController();
+  #isSkipping = false;
+  #unacked: Committed | undefined;
+  #acking: Promise<void> | undefined;
+
+  constructor(connection: OperatorConnection, parts: SessionParts) {
+    this.#connection = connection;
+    this.#parts = parts;
+  }
+
+  /** Never resolves: rejects with the reason why the session ended. */
+  async run(signal: AbortSignal): Promise<never> {
+    const { store } = this.#parts;
+    const ended = AbortSignal.any([signal, this.#end.signal]);
+    const response = await this.#connection.stream(ended);
+    try {
+      if (response.statusCode !== 200) throw await refusalOf(response);
+      await this.#read(response);
+      throw new Error('the operator closed the stream');
+    } finally {
+      this.#end.abort();
+      response.on('error', () => undefined).destroy();
+      store.abandon();
+      await this.#acking;
+    }
+  }
+
+  async #read(response: IncomingMessage): Promise<void> {
+    const silence = setTimeout(
+      () => response.destroy(new Error(`no word from the operator for ${LIMITS.streamSilenceMsMax} ms`)),
+      LIMITS.streamSilenceMsMax,
+    );
+    const splitter = new LineSplitter(LINE_BYTES_MAX);
+    try {
+      for await (const chunk of response as AsyncIterable<Buffer>) {
+        silence.refresh();
+        this.#parts.store.heard(performance.now());
+        for (const line of splitter.push(chunk)) this.#take(line);
+      }
+    } finally {
+      clearTimeout(silence);
+    }
+  }
+
+  #take(line: string): void {
+    const { store } = this.#parts;
+    const json: unknown = JSON.parse(line);
+    const parsed = streamMessageSchema.safeParse(json);
+    if (!parsed.success) {
+      this.#takeUnknown(json, parsed.error);
+      return;
+    }
+    const message = parsed.data;
+    switch (message.type) {
+      case 'heartbeat':
+        return;
+      case 'begin':
+        this.#isSkipping = this.#mustSkip(message);
+        if (!this.#isSkipping) store.begin(message);
+        return;
+      case 'put':
+        if (!this.#isSkipping) store.put(message.object);
+        return;
+      case 'remove':
+        if (!this.#isSkipping) store.remove(message.key);
+        return;
+      case 'commit':
+        if (!this.#isSkipping) this.#committed(store.commit(message.revision));
+        this.#isSkipping = false;
+    }
+  }
+
+  /** An operator that is newer than this gateway may know objects that it does not: those are rejected one by one. */
+  #takeUnknown(json: unknown, error: z.ZodError): void {
+    const put = putOfSomething.safeParse(json);
+    if (!put.success) throw new StreamProtocolError(`a message is not understood: ${z.prettifyError(error)}`);
+    const [issue] = error.issues;
+    const where = issue?.path.join('.') ?? '';
+    if (!this.#isSkipping) {
+      this.#parts.store.reject(
+        configKey(put.data.object),
+        `this gateway does not understand ${where}: ${issue?.message ?? ''}`,
+      );
+    }
+  }
+
+  #mustSkip(message: Extract<StreamMessage, { type: 'begin' }>): boolean {
+    const { store } = this.#parts;
+    const verdict = store.judge(message, performance.now());
+    if (verdict === 'refuse') {
+      throw new Error(`the operator offers ${message.revision}, older than ${formatRevision(store.revision)}`);
+    }
+    return verdict === 'skip';
+  }
+
+  #committed(committed: Committed): void {
+    const { diskCopy, onCommit } = this.#parts;
+    onCommit();
+    diskCopy.schedule();
+    this.#unacked = { ...committed, revokesKey: committed.revokesKey || this.#unacked?.revokesKey === true };
+    this.#acking ??= this.#ackAll().finally(() => (this.#acking = undefined));
+  }
+
+  /** The newest revision speaks for all before it. */
+  async #ackAll(): Promise<void> {
+    for (let next = this.#nextAck(); next !== undefined; next = this.#nextAck()) {
+      // A gateway that dies after this acknowledgement must not wake up with the revoked key.
+      if (next.revokesKey) await this.#parts.diskCopy.flush();
+      await this.#ack(next);
+    }
+  }
+
+  #nextAck(): Committed | undefined {
+    const next = this.#end.signal.aborted ? undefined : this.#unacked;
+    this.#unacked = undefined;
+    return next;
+  }
+
+  async #ack({ revision, rejected }: Committed): Promise<void> {
+    const { signal } = this.#end;
+    const ack = { revision: formatRevision(revision), rejected: [...rejected] };
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      try {
+        if (!(await this.#connection.ack(ack, signal))) this.#end.abort();
+        return;
+      } catch (error) {
+        this.#parts.logger.info({ err: error, attempt }, 'the operator does not take an acknowledgement');
+        // Connecting anew gets a snapshot, and with it another acknowledgement.
+        if (attempt === ACK_ATTEMPTS_MAX) this.#end.abort();
+        else await delay(ACK_RETRY_MS * 2 ** attempt, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+}
+
+const refusalOf = async (response: IncomingMessage): Promise<Error> => {
+  const { status, body } = await readAnswer(response);
+  const notLeader = status === 503 ? notLeaderSchema.safeParse(parseJson(body)) : undefined;
+  if (notLeader?.success === true) return new NotLeaderError(notLeader.data.leader ?? undefined);
+  return new Error(`the operator answered ${status}: ${body.slice(0, 200)}`);
+};
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { LIMITS } from '@standin/contract';
+import { LogStoreError, type InsertBatch } from '@standin/logstore';
+import type { Logger } from 'pino';
+import type { ByteBudget } from '../receive/byte-budget.ts';
+import type { LogSink } from './log-sink.ts';
+
+export interface DeliveryOptions {
+  readonly sink: LogSink;
+  readonly budget: ByteBudget;
+  /** Bring the tables up to date before the first insert. */
+  readonly migrate: boolean;
+  readonly logger: Logger;
+}
+
+/** A row waits this long for others at most; the insert itself takes the rest of `LIMITS.flushIntervalMsMax`. */
+const FLUSH_INTERVAL_MS = LIMITS.flushIntervalMsMax / 2;
+const BACKOFF_MS_MIN = 100;
+const BACKOFF_MS_MAX = 10_000;
+
+/** The rows themselves are at fault. */
+const isPermanent = (error: unknown): boolean => error instanceof LogStoreError && error.kind === 'permanent';
+
+/** For the log: without the cause, whose text may quote captured data. */
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Half to whole, so that gateways which failed together do not come back together. */
+const backoffMs = (attempt: number): number =>
+  Math.min(BACKOFF_MS_MIN * 2 ** attempt, BACKOFF_MS_MAX) * (0.5 + Math.random() / 2);
+
+interface Batch {
+  readonly rows: readonly Buffer[];
+  readonly bytes: number;
+  readonly token: string;
+}
+
+/**
+ * Takes encoded rows to ClickHouse in batches: after at most `FLUSH_INTERVAL_MS`, or sooner when a batch is full. One insert at a
+ * time; while it runs or fails, rows gather. A batch keeps its bytes and its token over all its retries, so it lands once.
+ * Rows that ClickHouse will never take are found by halving their batch, counted, and left out.
+ */
+export class Delivery {
+  readonly #options: DeliveryOptions;
+  readonly #giveUp = new AbortController();
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #sending: Promise<void> | undefined;
+  #isMigrated: boolean;
+
+  deliveredRows = 0;
+  deliveredBatches = 0;
+  failedAttempts = 0;
+  refusedRows = 0;
+  /** `performance.now()` since which nothing could be delivered; undefined while it works. */
+  failingSinceMs: number | undefined;
+
+  constructor(options: DeliveryOptions) {
+    this.#options = options;
+    this.#isMigrated = !options.migrate;
+  }
+
+  /** Never fails and never waits. The row's bytes are in the budget; they are freed when it is delivered. */
+  add(row: Buffer): void {
+    this.#waiting.push(row);
+    this.#waitingBytes += row.length;
+    if (this.#sending !== undefined) return;
+    if (this.#waitingBytes >= LIMITS.flushBytesMax) this.#send();
+    else this.#timer ??= setTimeout(() => this.#send(), FLUSH_INTERVAL_MS);
+  }
+
+  /** Brings the tables up to date as soon as ClickHouse answers, so that readers find them before the first row. */
+  start(): void {
+    if (!this.#isMigrated) this.#send();
+  }
+
+  /** Delivers what is here, for at most `timeoutMs`. Says how many rows were left. */
+  async stop(timeoutMs: number): Promise<number> {
+    const timer = setTimeout(() => this.#giveUp.abort(), timeoutMs);
+    while (this.#waiting.length > 0 && !this.#giveUp.signal.aborted) {
+      this.#send();
+      await this.#sending;
+    }
+    clearTimeout(timer);
+    clearTimeout(this.#timer);
+    this.#giveUp.abort();
+    await this.#sending;
+    return this.#waiting.length;
+  }
+
+  #send(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = undefined;
+      if (this.#waiting.length > 0 && !this.#giveUp.signal.aborted) {
+        this.#timer ??= setTimeout(() => this.#send(), FLUSH_INTERVAL_MS);
+      }
+    });
+  }
+
+  /** Everything that waits, and whatever fills another batch meanwhile. */
+  async #sendAll(): Promise<void> {
+    const { signal } = this.#giveUp;
+    if (!this.#isMigrated) {
+      const migrate = () => this.#options.sink.migrate();
+      this.#isMigrated = await this.#persist('bring the log’s tables up to date', migrate, () => false);
+    }
+    do {
+      const batch = this.#takeBatch();
+      if (batch !== undefined && !(await this.#deliver(batch))) {
+        this.#waiting = [...batch.rows, ...this.#waiting];
+        this.#waitingBytes += batch.bytes;
+      }
+    } while (this.#waitingBytes >= LIMITS.flushBytesMax && !signal.aborted);
+  }
+
+  #takeBatch(): Batch | undefined {
+    let bytes = 0;
+    let count = 0;
+    for (const row of this.#waiting) {
+      if (count > 0 && bytes + row.length > LIMITS.flushBytesMax) break;
+      bytes += row.length;
+      count++;
+    }
+    if (count === 0) return undefined;
+    const rows = this.#waiting.splice(0, count);
+    this.#waitingBytes -= bytes;
+    return { rows, bytes, token: randomUUID() };
+  }
+
+  /** Until it is done, or delivery gives up: false. */
+  async #deliver(batch: Batch): Promise<boolean> {
+    const { sink, budget, logger } = this.#options;
+    const insert: InsertBatch = { rows: Buffer.concat(batch.rows), rowCount: batch.rows.length, token: batch.token };
+    try {
+      if (!(await this.#persist('deliver rows to the log', () => sink.insert(insert)))) return false;
+    } catch (error) {
+      if (batch.rows.length > 1) return this.#deliverHalves(batch);
+      this.refusedRows++;
+      budget.freeRows(batch.bytes);
+      logger.error(
+        { reason: reasonOf(error), rowBytes: batch.bytes },
+        'ClickHouse refuses a log row for good: the row is lost',
+      );
+      return true;
+    }
+    this.deliveredRows += batch.rows.length;
+    this.deliveredBatches++;
+    budget.freeRows(batch.bytes);
+    return true;
+  }
+
+  /** The halves' tokens follow from the batch's, so that they too land once. */
+  async #deliverHalves({ rows, bytes, token }: Batch): Promise<boolean> {
+    const middle = rows.length >> 1;
+    const first = rows.slice(0, middle);
+    const firstBytes = first.reduce((sum, row) => sum + row.length, 0);
+    const isFirstDone = await this.#deliver({ rows: first, bytes: firstBytes, token: `${token}.0` });
+    const isSecondDone = await this.#deliver({
+      rows: rows.slice(middle),
+      bytes: bytes - firstBytes,
+      token: `${token}.1`,
+    });
+    return isFirstDone && isSecondDone;
+  }
+
+  /**
+   * Repeats a call to ClickHouse until it succeeds (true) or delivery gives up (false). Rejects with an error that no repetition
+   * changes.
+   */
+  async #persist(task: string, call: () => Promise<void>, isFinal = isPermanent): Promise<boolean> {
+    const { signal } = this.#giveUp;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await call();
+        if (this.failingSinceMs !== undefined) this.#options.logger.info({ task }, 'ClickHouse takes the log again');
+        this.failingSinceMs = undefined;
+        return true;
+      } catch (error) {
+        if (isFinal(error)) throw error;
+        this.failedAttempts++;
+        if (this.failingSinceMs === undefined) {
+          this.failingSinceMs = performance.now();
+          this.#options.logger.warn({ task, reason: reasonOf(error) }, 'ClickHouse does not take the log, trying on');
+        }
+        const isOver = await delay(backoffMs(attempt), false, { signal }).catch(() => true);
+        if (isOver) return false;
+      }
+    }
+  }
+}

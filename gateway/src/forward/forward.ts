@@ -1,0 +1,161 @@
+import type { HeaderPair, UpstreamFailureCode } from '@standin/contract';
+import { EgressError, joinUpstreamUrl, type Egress, type UpstreamAnswer } from '@standin/egress';
+import type { Endpoint } from '../match/routing-table.ts';
+import type { ByteBudget } from '../receive/byte-budget.ts';
+import { buildRequestRow, buildRow, type Accepted, type Answered } from '../record/build-row.ts';
+import type { Recorder } from '../record/recorder.ts';
+import { upstreamProblem } from '../respond/problem.ts';
+import { retryLater, type Refusal } from '../respond/refusal.ts';
+import { Capture } from './capture.ts';
+import { relayBody, type RelayEnd } from './relay-body.ts';
+import { acceptsTrailers, frameAnswer, passableTrailers, upstreamHeaders, type Framing } from './upstream-headers.ts';
+
+export type ForwardEndpoint = Extract<Endpoint, { kind: 'Forward' }>;
+
+export interface ForwardOptions {
+  readonly recorder: Recorder;
+  readonly egress: Egress;
+  readonly budget: ByteBudget;
+  readonly captureBytesMax: number;
+}
+
+interface Failure {
+  readonly code: UpstreamFailureCode;
+  readonly message: string;
+}
+
+const CUT_SHORT = 'The caller went away, and the rest of the answer was not read.';
+
+const failureOf = (error: unknown): Failure =>
+  error instanceof EgressError
+    ? error
+    : { code: 'upstream_invalid', message: error instanceof Error ? error.message : String(error) };
+
+/**
+ * Records the request, asks the upstream once, streams its answer through, and records the exchange before the last byte of the
+ * answer goes out. From the first record on the request counts, however it ends.
+ */
+export const forward = async (
+  accepted: Accepted,
+  endpoint: ForwardEndpoint,
+  options: ForwardOptions,
+): Promise<Refusal | undefined> => {
+  const { exchange, head, body } = accepted;
+  const upstreamUrl = joinUpstreamUrl(endpoint.forward.url, head.query);
+  const isRecorded = await options.recorder.request(buildRequestRow(accepted, upstreamUrl));
+  if (!isRecorded) return retryLater('log_unavailable');
+
+  const relay = new Relay(accepted, upstreamUrl, options);
+  let answer: UpstreamAnswer;
+  try {
+    answer = await options.egress.request({
+      url: upstreamUrl,
+      // Matched, so it is one of an endpoint's.
+      method: endpoint.config.method,
+      headers: upstreamHeaders(head, exchange.connection.peerAddress),
+      body: body.length > 0 ? body : undefined,
+      timeoutMs: endpoint.forward.timeoutMs,
+      viaService: endpoint.forward.viaService,
+    });
+  } catch (error) {
+    await relay.fail(failureOf(error));
+    return undefined;
+  }
+  await relay.pass(answer);
+  return undefined;
+};
+
+/** The way of one answer: from the upstream to the caller and into the log. */
+class Relay {
+  readonly #accepted: Accepted;
+  readonly #upstreamUrl: string;
+  readonly #options: ForwardOptions;
+  readonly #capture: Capture;
+  readonly #dialledMs = performance.now();
+  #firstByteUs = 0;
+
+  constructor(accepted: Accepted, upstreamUrl: string, options: ForwardOptions) {
+    this.#accepted = accepted;
+    this.#upstreamUrl = upstreamUrl;
+    this.#options = options;
+    this.#capture = new Capture(options.captureBytesMax, options.budget);
+  }
+
+  /** No answer came, or none that can be passed on: 502 or 504, stored and counted like any answer. */
+  async fail({ code, message }: Failure): Promise<void> {
+    const { exchange } = this.#accepted;
+    const { status, headers, body } = upstreamProblem(code, message);
+    const dated: HeaderPair[] = [...headers, ['date', exchange.date()]];
+    await this.#record({
+      outcome: code === 'upstream_timeout' ? 'upstream_timeout' : 'upstream_failed',
+      status,
+      headers: dated,
+      body,
+      bodyBytes: body.length,
+      upstreamError: message,
+    });
+    exchange.answer(status, dated, body);
+  }
+
+  async pass(answer: UpstreamAnswer): Promise<void> {
+    const { exchange } = this.#accepted;
+    this.#firstByteUs = Math.round((performance.now() - this.#dialledMs) * 1000);
+    const framing = frameAnswer(answer.status, answer.headers, exchange.date());
+    if (framing === undefined) {
+      answer.body.on('error', () => undefined).destroy();
+      await this.fail({
+        code: 'upstream_invalid',
+        message: 'The upstream contradicts itself about its answer’s length.',
+      });
+      return;
+    }
+    exchange.begin(answer.status, framing.headers, answer.statusText);
+    const end = await relayBody(answer, exchange, {
+      capture: this.#capture,
+      contentLength: framing.contentLength,
+      readBytesMax: this.#options.captureBytesMax,
+    });
+    await this.#recordAnswer(answer, framing, end);
+    this.#capture.free();
+    if (end.error !== undefined) exchange.destroy();
+    else exchange.end(end.heldBack, this.#trailersFor(answer));
+  }
+
+  /** RFC 9110 section 6.5.1: only to a recipient that said it takes them. */
+  #trailersFor(answer: UpstreamAnswer): readonly HeaderPair[] {
+    const trailers = answer.trailers();
+    return trailers.length > 0 && acceptsTrailers(this.#accepted.head) ? passableTrailers(trailers) : [];
+  }
+
+  #recordAnswer(answer: UpstreamAnswer, framing: Framing, end: RelayEnd): Promise<void> {
+    const failure = end.error === undefined ? undefined : failureOf(end.error);
+    return this.#record({
+      outcome: failure === undefined ? 'forwarded' : outcomeOf(failure),
+      status: answer.status,
+      headers: framing.headers,
+      trailers: answer.trailers(),
+      body: this.#capture.bytes(),
+      bodyBytes: this.#capture.totalBytes,
+      isTruncated: this.#capture.isTruncated || end.isCutShort,
+      upstreamError: failure?.message ?? (end.isCutShort ? CUT_SHORT : ''),
+    });
+  }
+
+  async #record(
+    answered: Pick<Answered, 'outcome' | 'status' | 'headers' | 'body' | 'bodyBytes' | 'upstreamError'> &
+      Partial<Answered>,
+  ): Promise<void> {
+    await this.#options.recorder.exchange(
+      buildRow(this.#accepted, {
+        trailers: [],
+        isTruncated: false,
+        ...answered,
+        upstreamUrl: this.#upstreamUrl,
+        upstreamFirstByteUs: this.#firstByteUs,
+      }),
+    );
+  }
+}
+
+const outcomeOf = ({ code }: Failure): 'upstream_timeout' | 'upstream_failed' =>
+  code === 'upstream_timeout' ? 'upstream_timeout' : 'upstream_failed';

@@ -1,0 +1,48 @@
+import type { UpstreamAnswer } from '@standin/egress';
+import type { Exchange } from '../receive/exchange.ts';
+import type { Capture } from './capture.ts';
+
+export interface RelayOptions {
+  readonly capture: Capture;
+  /** Undefined: chunked towards the caller. */
+  readonly contentLength: number | undefined;
+  /** Once the caller is gone, this much of the answer is still read, for the log. */
+  readonly readBytesMax: number;
+}
+
+export interface RelayEnd {
+  /** The bytes with which the answer would be whole for the caller: to be sent once it is recorded. */
+  readonly heldBack: Uint8Array | undefined;
+  /** The upstream broke off; the caller must not believe that it has everything. */
+  readonly error: unknown;
+  /** The caller was gone, and the rest of the answer was not read any more. */
+  readonly isCutShort: boolean;
+}
+
+/**
+ * Passes an answer's body on as it comes, no faster than the caller takes it. Nothing is held back but the chunk that completes
+ * a body of known length (a chunked one is complete only with its terminator).
+ */
+export const relayBody = async (
+  answer: UpstreamAnswer,
+  exchange: Exchange,
+  { capture, contentLength, readBytesMax }: RelayOptions,
+): Promise<RelayEnd> => {
+  let heldBack: Uint8Array | undefined;
+  if (answer.body.readableLength === 0 && contentLength !== 0) exchange.flushHead();
+  try {
+    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+      capture.add(chunk);
+      if (exchange.isGone) {
+        if (capture.totalBytes >= readBytesMax) return { heldBack, error: undefined, isCutShort: true };
+      } else if (contentLength !== undefined && capture.totalBytes >= contentLength) {
+        heldBack = chunk;
+      } else if (!exchange.write(chunk)) {
+        await exchange.drained();
+      }
+    }
+  } catch (error) {
+    return { heldBack, error, isCutShort: false };
+  }
+  return { heldBack, error: undefined, isCutShort: false };
+};

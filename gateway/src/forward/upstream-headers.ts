@@ -1,0 +1,71 @@
+import type { HeaderPair } from '@standin/contract';
+import { stripHopByHop } from '@standin/egress';
+import type { RequestHead } from '../receive/read-head.ts';
+
+const isNamed = (name: string, wanted: string): boolean =>
+  name.length === wanted.length && name.toLowerCase() === wanted;
+
+/**
+ * What goes upstream: the caller's headers in order and case, without the key, with `x-forwarded-for`, `-host` and `-proto`. A proxy
+ * in front may have set the last two already: it knows better what the caller asked for. Hop-by-hop headers, `host` and
+ * framing are egress's to leave out.
+ */
+export const upstreamHeaders = (head: RequestHead, peerAddress: string): HeaderPair[] => {
+  const kept: HeaderPair[] = [];
+  const forwardedFor: string[] = [];
+  let hasHost = false;
+  let hasProto = false;
+  for (const [index, header] of head.headers.entries()) {
+    const [name, value] = header;
+    if (index === head.keyIndex) continue;
+    if (isNamed(name, 'x-forwarded-for')) {
+      if (value !== '') forwardedFor.push(value);
+      continue;
+    }
+    if (isNamed(name, 'x-forwarded-host')) hasHost = true;
+    if (isNamed(name, 'x-forwarded-proto')) hasProto = true;
+    kept.push(header);
+  }
+  // `Connection` may name any of these as meant for this hop only: a caller must not take away what the gateway adds.
+  const forwarded = stripHopByHop(kept);
+  forwarded.push(['x-forwarded-for', [...forwardedFor, peerAddress].join(', ')]);
+  if (!hasHost) forwarded.push(['x-forwarded-host', head.host]);
+  if (!hasProto) forwarded.push(['x-forwarded-proto', 'http']);
+  return forwarded;
+};
+
+/** How the answer's body is framed towards the caller. */
+export interface Framing {
+  /** Undefined: chunked. */
+  readonly contentLength: number | undefined;
+  readonly headers: readonly HeaderPair[];
+}
+
+/** One length, however often it is repeated (RFC 9110 section 8.6); anything else is no length. */
+const lengthOf = (values: readonly string[]): number | undefined => {
+  const members = new Set(values.flatMap((value) => value.split(',')).map((member) => member.trim()));
+  const [only = ''] = members;
+  return members.size === 1 && /^\d{1,15}$/.test(only) ? Number(only) : undefined;
+};
+
+/** Undefined: the upstream contradicts itself about the length of its answer. */
+export const frameAnswer = (status: number, headers: readonly HeaderPair[], date: string): Framing | undefined => {
+  const lengths = headers.filter(([name]) => isNamed(name, 'content-length')).map(([, value]) => value);
+  const isChunked = headers.some(([name]) => isNamed(name, 'transfer-encoding'));
+  const contentLength = lengths.length === 0 || isChunked ? undefined : lengthOf(lengths);
+  if (lengths.length > 0 && !isChunked && contentLength === undefined) return undefined;
+  const kept = stripHopByHop(headers).filter(
+    ([name]) => !isNamed(name, 'content-length') && !isNamed(name, 'standin-rejected'),
+  );
+  // RFC 9110 section 8.6: no length with 204; with 304 it is the length that 200 would have had.
+  if (contentLength !== undefined && status !== 204) kept.push(['content-length', String(contentLength)]);
+  if (!kept.some(([name]) => isNamed(name, 'date'))) kept.push(['date', date]);
+  return { contentLength: status === 204 || status === 304 ? 0 : contentLength, headers: kept };
+};
+
+export const acceptsTrailers = ({ headers }: RequestHead): boolean =>
+  headers.some(([name, value]) => isNamed(name, 'te') && /(^|,)\s*trailers\s*(,|$)/i.test(value));
+
+/** Trailers must not say anything about framing or the connection (RFC 9110 section 6.5.1). */
+export const passableTrailers = (trailers: readonly HeaderPair[]): HeaderPair[] =>
+  stripHopByHop(trailers).filter(([name]) => !isNamed(name, 'content-length') && !isNamed(name, 'host'));

@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createEgress } from '@standin/egress';
+import { openLogStore } from '@standin/logstore';
+import type { Logger } from 'pino';
+import { admitAll } from './admit/quota-gate.ts';
+import { ConfigClient } from './config/config-client.ts';
+import { ConfigStore } from './config/config-store.ts';
+import { DiskCopy } from './config/disk-copy.ts';
+import { Delivery } from './deliver/delivery.ts';
+import type { LogSink } from './deliver/log-sink.ts';
+import { listenAdmin } from './observe/admin-server.ts';
+import { Metrics } from './observe/metrics.ts';
+import { Pipeline } from './pipeline.ts';
+import { ByteBudget } from './receive/byte-budget.ts';
+import { Receiver } from './receive/server.ts';
+import { MemoryRecorder } from './record/memory-recorder.ts';
+import type { GatewaySettings } from './settings.ts';
+
+export interface GatewayOptions {
+  readonly settings: GatewaySettings;
+  readonly logger: Logger;
+  /** Where the log goes instead of the ClickHouse of the settings. Closed on `stop`. */
+  readonly logSink?: LogSink;
+}
+
+export interface Gateway {
+  /** Where callers are answered, without a slash at the end. */
+  readonly url: string;
+  /** Where /metrics, /healthz and /readyz are. */
+  readonly adminUrl: string;
+  /** Drains, delivers the log, says goodbye to the operator. Takes at most `drainMs` + 2 × `drainTimeoutMs` and some seconds. */
+  stop(): Promise<void>;
+}
+
+/** An address that one can connect to, for one on which a server listens. */
+const urlOf = (host: string, port: number): string => {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+};
+
+/** Resolves when the gateway listens. Whether it has a configuration by then, `/readyz` says. */
+export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
+  const { settings, logger } = options;
+  const { limits } = settings;
+
+  const budget = new ByteBudget(limits.inFlightBytes);
+  const metrics = new Metrics();
+  const sink = options.logSink ?? openLogStore({ ...settings.clickhouse, logger });
+  const delivery = new Delivery({ sink, budget, migrate: settings.clickhouse.migrate, logger });
+  const recorder = new MemoryRecorder({ budget, deliver: (row) => delivery.add(row) });
+  const egress = createEgress({
+    policy: { allowPrivate: settings.egress.allowPrivate, allow: settings.egress.allow },
+    ...(settings.egress.ca !== undefined && { ca: settings.egress.ca }),
+  });
+
+  const store = new ConfigStore({ logger, maxStalenessMs: settings.maxStalenessMs });
+  const diskCopy = new DiskCopy(settings.dataDir, store, logger);
+  const client = new ConfigClient({
+    name: settings.name,
+    urls: settings.operator.urls,
+    tlsDir: settings.operator.tls.dir,
+    store,
+    diskCopy,
+    logger,
+  });
+
+  const pipeline = new Pipeline({ settings, config: store, budget, gate: admitAll, recorder, egress, metrics, logger });
+  const receiver = await Receiver.listen({
+    settings,
+    onExchange: (exchange, target) => pipeline.handle(exchange, target),
+    onRefused: (code) => metrics.rejected(code),
+  });
+
+  const notReadyBecause = (): string[] => [
+    ...(pipeline.isDraining ? ['stopping'] : []),
+    ...(store.tableAt(performance.now()) === undefined ? ['no usable configuration'] : []),
+  ];
+  const admin = await listenAdmin({ ...settings.admin, registry: metrics.registry, notReadyBecause }).catch(
+    async (error: unknown) => {
+      await receiver.close();
+      throw error;
+    },
+  );
+  metrics.observe({
+    store,
+    client,
+    delivery,
+    budget,
+    runningRequests: () => pipeline.running,
+    connectionCount: () => receiver.connectionCount(),
+  });
+
+  delivery.start();
+  const starting = client.start();
+  const url = urlOf(settings.host, receiver.port);
+  const adminUrl = urlOf(settings.admin.host, admin.port);
+  logger.info({ url, adminUrl, gateway: settings.name }, 'gateway listens');
+
+  const stop = async (): Promise<void> => {
+    logger.info({ runningRequests: pipeline.running }, 'gateway stops');
+    // Load balancers learn of it by the probe, callers by `connection: close`; both still get answers meanwhile.
+    pipeline.isDraining = true;
+    await delay(settings.drainMs);
+
+    const closed = receiver.close();
+    const cut = setTimeout(() => receiver.cut(), settings.drainTimeoutMs);
+    await Promise.all([
+      closed,
+      Promise.race([pipeline.idle(), delay(settings.drainTimeoutMs, undefined, { ref: false })]),
+    ]);
+    clearTimeout(cut);
+    await egress.close();
+
+    await recorder.close();
+    const lostRows = await delivery.stop(settings.drainTimeoutMs);
+    if (lostRows > 0) logger.error({ rows: lostRows }, 'ClickHouse did not take the rest of the log in time');
+    await client.stop();
+    await starting;
+    await Promise.all([sink.close(), admin.app.close()]);
+    logger.info('gateway stopped');
+  };
+  let stopping: Promise<void> | undefined;
+  return { url, adminUrl, stop: () => (stopping ??= stop()) };
+};

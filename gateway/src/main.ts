@@ -1,0 +1,33 @@
+import { parseSettings, SettingsError } from '@standin/contract';
+import { pino } from 'pino';
+import { runGateway } from './gateway.ts';
+import { gatewaySettings, type GatewaySettings } from './settings.ts';
+
+/** `node gateway/src/main.ts`: settings from the environment, until SIGTERM or SIGINT. */
+const readSettings = (): GatewaySettings => {
+  try {
+    return parseSettings(gatewaySettings, process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
+};
+
+const settings = readSettings();
+const logger = pino({ name: 'gateway', level: settings.logLevel });
+const gateway = await runGateway({ settings, logger });
+
+const stop = (signal: NodeJS.Signals): void => {
+  logger.info({ signal }, 'signal received');
+  // A second one ends the process at once.
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => process.exit(1));
+  gateway.stop().then(
+    () => process.exit(0),
+    (error: unknown) => {
+      logger.fatal({ err: error }, 'stop failed');
+      process.exit(1);
+    },
+  );
+};
+process.once('SIGTERM', stop).once('SIGINT', stop);

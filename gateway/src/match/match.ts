@@ -1,0 +1,46 @@
+import type { AccountConfig, ProjectConfig } from '@standin/contract';
+import type { Authenticated } from '../authenticate/authenticate.ts';
+import type { RequestHead } from '../receive/read-head.ts';
+import { Refusal } from '../respond/refusal.ts';
+import type { Endpoint, Methods, RoutingTable } from './routing-table.ts';
+
+/** Whose endpoint answers. */
+export interface Route {
+  readonly account: AccountConfig;
+  readonly project: ProjectConfig;
+  readonly endpoint: Endpoint;
+}
+
+const PROJECT_NOT_FOUND = new Refusal('project_not_found');
+const OTHER_ACCOUNT = new Refusal('api_key_other_account');
+
+const notFound = (table: RoutingTable, project: ProjectConfig, path: string): Refusal => {
+  const similar = table.similarPath(project.uid, path);
+  if (similar === undefined) return new Refusal('endpoint_not_found');
+  return new Refusal('endpoint_not_found', {
+    detail: `Paths are compared byte by byte. This project has an endpoint at ${similar}, which differs only in case or in slashes at the end.`,
+  });
+};
+
+const methodNotAllowed = (methods: Methods, method: string): Refusal => {
+  const allowed = [...methods.keys()].sort().join(', ');
+  return new Refusal('method_not_allowed', {
+    detail: `Send ${allowed} instead of ${method}.`,
+    headers: [['allow', allowed]],
+  });
+};
+
+/**
+ * The endpoint at the request's path and method, in the project of one of the key's accounts. Project URI and path are compared
+ * byte by byte with the raw target; the query plays no part.
+ */
+export const match = (head: RequestHead, { holders }: Authenticated, table: RoutingTable): Route | Refusal => {
+  const project = table.projectAt(head.projectUri);
+  if (project === undefined) return PROJECT_NOT_FOUND;
+  const account = holders.find((holder) => holder.uid === project.accountUid);
+  if (account === undefined) return OTHER_ACCOUNT;
+  const methods = table.methodsAt(project.uid, head.path);
+  if (methods === undefined) return notFound(table, project, head.path);
+  const endpoint = methods.get(head.method);
+  return endpoint === undefined ? methodNotAllowed(methods, head.method) : { account, project, endpoint };
+};

@@ -1,0 +1,133 @@
+import type { AccountConfig, ConfigKey, EndpointConfig, Method, ProjectConfig } from '@standin/contract';
+import type { MockAnswer } from '../respond/mock-answer.ts';
+
+/** An endpoint, ready to answer. */
+export type Endpoint =
+  | { readonly kind: 'JSON'; readonly config: EndpointConfig; readonly mock: MockAnswer }
+  | {
+      readonly kind: 'Forward';
+      readonly config: EndpointConfig;
+      readonly forward: Extract<EndpointConfig['action'], { kind: 'Forward' }>;
+    };
+
+/** An object of the configuration that this gateway can use. */
+export type TableEntry =
+  | { readonly kind: 'Account'; readonly config: AccountConfig }
+  | { readonly kind: 'Project'; readonly config: ProjectConfig }
+  | { readonly kind: 'Endpoint'; readonly config: EndpointConfig; readonly endpoint: Endpoint };
+
+export type Methods = ReadonlyMap<string, Endpoint>;
+type Paths = Map<string, Map<Method, Endpoint>>;
+
+const NOBODY: readonly AccountConfig[] = [];
+
+/** Differs from a path only in what people get wrong: case, and slashes at the end. */
+const looseForm = (path: string): string => path.toLowerCase().replace(/\/+$/, '');
+
+/**
+ * Everything that requests are matched against. Putting and removing cost the same however many objects there are. Changes that
+ * belong together are made in one go, without waiting in between: so no request ever sees half of them.
+ */
+export class RoutingTable {
+  readonly #entries = new Map<ConfigKey, TableEntry>();
+  readonly #holders = new Map<string, readonly AccountConfig[]>();
+  readonly #projects = new Map<string, ProjectConfig>();
+  readonly #paths = new Map<string, Paths>();
+  /** Loose form → path, per project; made when a path is not found, dropped when an endpoint of the project changes. */
+  readonly #looseForms = new Map<string, Map<string, string>>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  entry(key: ConfigKey): TableEntry | undefined {
+    return this.#entries.get(key);
+  }
+
+  entries(): IterableIterator<TableEntry> {
+    return this.#entries.values();
+  }
+
+  /** Accounts whose key has this digest. */
+  holdersOf(keySha256: string): readonly AccountConfig[] {
+    return this.#holders.get(keySha256) ?? NOBODY;
+  }
+
+  projectAt(uri: string): ProjectConfig | undefined {
+    return this.#projects.get(uri);
+  }
+
+  /** The endpoints at a path, by method. */
+  methodsAt(projectUid: string, path: string): Methods | undefined {
+    return this.#paths.get(projectUid)?.get(path);
+  }
+
+  /** A path of the project that differs only in case or in slashes at its end. */
+  similarPath(projectUid: string, path: string): string | undefined {
+    let loose = this.#looseForms.get(projectUid);
+    if (loose === undefined) {
+      loose = new Map([...(this.#paths.get(projectUid)?.keys() ?? [])].map((known) => [looseForm(known), known]));
+      this.#looseForms.set(projectUid, loose);
+    }
+    return loose.get(looseForm(path));
+  }
+
+  put(key: ConfigKey, entry: TableEntry): void {
+    this.remove(key);
+    this.#entries.set(key, entry);
+    switch (entry.kind) {
+      case 'Account': {
+        const { keySha256 } = entry.config;
+        if (keySha256 !== undefined) this.#holders.set(keySha256, [...this.holdersOf(keySha256), entry.config]);
+        break;
+      }
+      case 'Project':
+        this.#projects.set(entry.config.uri, entry.config);
+        break;
+      case 'Endpoint':
+        this.#putEndpoint(entry.endpoint);
+    }
+  }
+
+  remove(key: ConfigKey): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    switch (entry.kind) {
+      case 'Account': {
+        const { keySha256 = '' } = entry.config;
+        const others = this.holdersOf(keySha256).filter((holder) => holder !== entry.config);
+        if (others.length > 0) this.#holders.set(keySha256, others);
+        else this.#holders.delete(keySha256);
+        break;
+      }
+      case 'Project':
+        // Within one change another project may have taken the URI over already.
+        if (this.#projects.get(entry.config.uri) === entry.config) this.#projects.delete(entry.config.uri);
+        break;
+      case 'Endpoint':
+        this.#removeEndpoint(entry.endpoint);
+    }
+  }
+
+  #putEndpoint(endpoint: Endpoint): void {
+    const { projectUid, slug, method } = endpoint.config;
+    const paths: Paths = this.#paths.get(projectUid) ?? new Map<string, Map<Method, Endpoint>>();
+    const methods = paths.get(slug) ?? new Map<Method, Endpoint>();
+    this.#paths.set(projectUid, paths);
+    paths.set(slug, methods);
+    methods.set(method, endpoint);
+    this.#looseForms.delete(projectUid);
+  }
+
+  #removeEndpoint(endpoint: Endpoint): void {
+    const { projectUid, slug, method } = endpoint.config;
+    const paths = this.#paths.get(projectUid);
+    const methods = paths?.get(slug);
+    if (paths === undefined || methods?.get(method) !== endpoint) return;
+    methods.delete(method);
+    if (methods.size === 0) paths.delete(slug);
+    if (paths.size === 0) this.#paths.delete(projectUid);
+    this.#looseForms.delete(projectUid);
+  }
+}

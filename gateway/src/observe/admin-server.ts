@@ -1,0 +1,25 @@
+import type { AddressInfo } from 'node:net';
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
+
+export interface AdminServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly registry: Registry;
+  /** Why no traffic should come here now; empty: it should. */
+  readonly notReadyBecause: () => readonly string[];
+}
+
+/** `/metrics`, `/healthz` and `/readyz`, on a port of their own that callers do not reach. */
+export const listenAdmin = async (options: AdminServerOptions): Promise<{ app: FastifyInstance; port: number }> => {
+  const { host, port, registry, notReadyBecause } = options;
+  const app = Fastify({ logger: false, forceCloseConnections: true });
+  app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()));
+  app.get('/healthz', () => ({ healthy: true }));
+  app.get('/readyz', async (_request, reply) => {
+    const reasons = notReadyBecause();
+    return reply.code(reasons.length === 0 ? 200 : 503).send({ ready: reasons.length === 0, reasons });
+  });
+  await app.listen({ host, port });
+  return { app, port: (app.server.address() as AddressInfo).port };
+};

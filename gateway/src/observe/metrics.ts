@@ -1,0 +1,149 @@
+import { formatRevision, type Action, type RejectionCode } from '@standin/contract';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { ConfigClient } from '../config/config-client.ts';
+import type { ConfigStore } from '../config/config-store.ts';
+import type { Delivery } from '../deliver/delivery.ts';
+import type { ByteBudget } from '../receive/byte-budget.ts';
+
+/** What the gauges are read from when somebody asks. */
+export interface Observed {
+  readonly store: ConfigStore;
+  readonly client: ConfigClient;
+  readonly delivery: Delivery;
+  readonly budget: ByteBudget;
+  readonly runningRequests: () => number;
+  readonly connectionCount: () => Promise<number>;
+}
+
+/** Seconds. A mock takes a fraction of a millisecond, an upstream as long as its timeout. */
+const DURATION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
+
+const STATUS_CLASSES = ['', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
+
+/**
+ * What the gateway counts. Per request a plain number grows; Prometheus' objects are filled when they are scraped.
+ */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly #answers: Record<Action, number[]> = { JSON: [0, 0, 0, 0, 0, 0], Forward: [0, 0, 0, 0, 0, 0] };
+  readonly #rejections = new Map<RejectionCode, number>();
+  readonly #durations: Record<Action, { observe(seconds: number): void }>;
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry });
+    const registers = [this.registry];
+    const answers = this.#answers;
+    const rejections = this.#rejections;
+    new Counter({
+      name: 'standin_respond_answers_total',
+      help: 'Accepted requests that were answered.',
+      labelNames: ['action', 'status'],
+      registers,
+      collect() {
+        this.reset();
+        for (const [action, counts] of Object.entries(answers)) {
+          for (const [index, count] of counts.entries()) {
+            if (count > 0) this.inc({ action, status: STATUS_CLASSES[index] ?? '' }, count);
+          }
+        }
+      },
+    });
+    new Counter({
+      name: 'standin_receive_rejections_total',
+      help: 'Requests that were not accepted, by code (docs/errors.md).',
+      labelNames: ['code'],
+      registers,
+      collect() {
+        this.reset();
+        for (const [code, count] of rejections) this.inc({ code }, count);
+      },
+    });
+    const durations = new Histogram({
+      name: 'standin_respond_duration_seconds',
+      help: 'From the arrival of a request’s head to the last byte of its answer.',
+      labelNames: ['action'],
+      buckets: DURATION_BUCKETS,
+      registers,
+    });
+    this.#durations = {
+      JSON: durations.labels({ action: 'JSON' }),
+      Forward: durations.labels({ action: 'Forward' }),
+    };
+  }
+
+  answered(action: Action, status: number, durationMs: number): void {
+    const counts = this.#answers[action];
+    const index = Math.floor(status / 100);
+    counts[index] = (counts[index] ?? 0) + 1;
+    this.#durations[action].observe(durationMs / 1000);
+  }
+
+  rejected(code: RejectionCode): void {
+    this.#rejections.set(code, (this.#rejections.get(code) ?? 0) + 1);
+  }
+
+  observe({ store, client, delivery, budget, runningRequests, connectionCount }: Observed): void {
+    const { registry } = this;
+    const gauge = (name: string, help: string, value: () => number | Promise<number>) =>
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        async collect() {
+          this.set(await value());
+        },
+      });
+    const counter = (name: string, help: string, value: () => number) =>
+      new Counter({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          this.reset();
+          this.inc(value());
+        },
+      });
+    const since = (ms: number | undefined) => (ms === undefined ? 0 : (performance.now() - ms) / 1000);
+
+    gauge('standin_receive_connections', 'Open connections of callers.', connectionCount);
+    gauge('standin_receive_running_requests', 'Requests that have arrived and are not answered.', runningRequests);
+    gauge('standin_receive_held_bytes', 'Memory held for bodies of running requests.', () => budget.receivedBytes);
+    gauge(
+      'standin_deliver_backlog_bytes',
+      'Memory held for log rows not yet delivered.',
+      () => budget.undeliveredBytes,
+    );
+    gauge('standin_deliver_failing_seconds', 'Time since which ClickHouse takes nothing; 0: it does.', () =>
+      since(delivery.failingSinceMs),
+    );
+    counter('standin_deliver_rows_total', 'Log rows that ClickHouse has.', () => delivery.deliveredRows);
+    counter('standin_deliver_batches_total', 'Inserts that ClickHouse acknowledged.', () => delivery.deliveredBatches);
+    counter(
+      'standin_deliver_failures_total',
+      'Calls to ClickHouse that failed and are repeated.',
+      () => delivery.failedAttempts,
+    );
+    counter(
+      'standin_deliver_refused_rows_total',
+      'Log rows that ClickHouse will never take: lost.',
+      () => delivery.refusedRows,
+    );
+    gauge('standin_config_objects', 'Objects of the configuration in force.', () => store.objectCount);
+    gauge('standin_config_rejected_objects', 'Objects that this gateway cannot serve.', () => store.rejectedCount);
+    gauge('standin_config_connected', '1 while the config stream is open.', () => Number(client.isConnected));
+    gauge('standin_config_age_seconds', 'Time since the operator’s last word; -1: none yet.', () => {
+      const ageMs = store.ageMs(performance.now());
+      return ageMs === undefined ? -1 : ageMs / 1000;
+    });
+    new Gauge({
+      name: 'standin_config_revision_info',
+      help: 'The revision in force, and where it is from.',
+      labelNames: ['revision', 'source'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        this.set({ revision: formatRevision(store.revision), source: store.isFromDisk ? 'disk' : 'stream' }, 1);
+      },
+    });
+  }
+}

@@ -1,0 +1,150 @@
+import type { HeaderPair } from '@standin/contract';
+import type { Egress } from '@standin/egress';
+import type { Logger } from 'pino';
+import { v7 as uuidv7 } from 'uuid';
+import type { QuotaGate } from './admit/quota-gate.ts';
+import { authenticate } from './authenticate/authenticate.ts';
+import type { ConfigStore } from './config/config-store.ts';
+import { forward } from './forward/forward.ts';
+import { match } from './match/match.ts';
+import type { Metrics } from './observe/metrics.ts';
+import type { ByteBudget } from './receive/byte-budget.ts';
+import type { Exchange } from './receive/exchange.ts';
+import { GONE, readBody } from './receive/read-body.ts';
+import { readHead } from './receive/read-head.ts';
+import type { Accepted } from './record/build-row.ts';
+import type { Recorder } from './record/recorder.ts';
+import { rejectionProblem } from './respond/problem.ts';
+import { Refusal, retryLater } from './respond/refusal.ts';
+import { respond } from './respond/respond.ts';
+import type { GatewaySettings } from './settings.ts';
+
+export interface PipelineParts {
+  readonly settings: GatewaySettings;
+  readonly config: ConfigStore;
+  readonly budget: ByteBudget;
+  readonly gate: QuotaGate;
+  readonly recorder: Recorder;
+  readonly egress: Egress;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+const NO_TRAILERS: readonly HeaderPair[] = [];
+
+const pairsOf = (raw: readonly string[]): readonly HeaderPair[] => {
+  if (raw.length === 0) return NO_TRAILERS;
+  const pairs: HeaderPair[] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at] ?? '', raw[at + 1] ?? '']);
+  return pairs;
+};
+
+/** The way of every request through the stages. A stage refuses by returning a `Refusal`; from `record` on nothing is refused. */
+export class Pipeline {
+  readonly #parts: PipelineParts;
+  readonly #captureBytesMax: number;
+  /** Every answer from now on ends its connection. */
+  isDraining = false;
+  /** Requests between their head's arrival and the end of their answer. */
+  running = 0;
+  #onIdle: (() => void) | undefined;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+    this.#captureBytesMax = parts.settings.limits.responseCaptureBytes;
+  }
+
+  /** `target` is the request target as received. Never throws. */
+  handle(exchange: Exchange, target: string): void {
+    this.running++;
+    if (this.isDraining) exchange.closes = true;
+    this.#run(exchange, target)
+      .catch((error: unknown) => {
+        this.#parts.logger.error({ err: error }, 'request failed');
+        exchange.destroy();
+      })
+      .finally(() => {
+        this.running--;
+        if (this.running === 0) this.#onIdle?.();
+      });
+  }
+
+  /** Resolves when no request is running. */
+  idle(): Promise<void> {
+    return this.running === 0 ? Promise.resolve() : new Promise((resolve) => (this.#onIdle = resolve));
+  }
+
+  async #run(exchange: Exchange, target: string): Promise<void> {
+    const { metrics, budget } = this.#parts;
+    const accepted = await this.#accept(exchange, target);
+    if (accepted === GONE) return;
+    if (accepted instanceof Refusal) {
+      this.#refuse(exchange, accepted);
+      return;
+    }
+    const { kind } = accepted.route.endpoint;
+    try {
+      const refusal = await this.#answer(accepted);
+      if (refusal === undefined) {
+        metrics.answered(kind, exchange.response.statusCode, performance.now() - exchange.startedMs);
+      } else {
+        this.#parts.gate.giveBack(accepted.route.account);
+        this.#refuse(exchange, refusal);
+      }
+    } finally {
+      budget.freeBody(accepted.body.length);
+    }
+  }
+
+  /** receive → authenticate → match → read → admit. */
+  async #accept(exchange: Exchange, target: string): Promise<Accepted | Refusal | typeof GONE> {
+    const { settings, config, budget, gate } = this.#parts;
+    const verdict = exchange.connection.scanner.take();
+    const head = readHead(exchange.request, target, verdict, settings.limits.requestTargetBytes);
+    if (head instanceof Refusal) return head;
+    exchange.hasUnreadBody = head.isChunked || head.contentLength > 0;
+    exchange.awaitsContinue = head.expectsContinue;
+
+    const table = config.tableAt(exchange.startedMs);
+    if (table === undefined) return retryLater('not_ready');
+    const authenticated = authenticate(head, table, settings.apiKeyHeader.name);
+    if (authenticated instanceof Refusal) return authenticated;
+    const route = match(head, authenticated, table);
+    if (route instanceof Refusal) return route;
+
+    const body = await readBody(exchange, head, { bodyBytesMax: settings.limits.requestBodyBytes, budget });
+    if (body instanceof Refusal || body === GONE) return body;
+    const refusal = gate.admit(route.account);
+    if (refusal !== undefined) {
+      budget.freeBody(body.length);
+      return refusal;
+    }
+    return {
+      id: uuidv7(),
+      gateway: settings.name,
+      exchange,
+      head,
+      body,
+      trailers: pairsOf(exchange.request.rawTrailers),
+      authenticated,
+      route,
+      requestUs: exchange.elapsedUs(),
+    };
+  }
+
+  /** record → respond or forward. */
+  #answer(accepted: Accepted): Promise<Refusal | undefined> {
+    const { recorder, egress, budget } = this.#parts;
+    const { endpoint } = accepted.route;
+    return endpoint.kind === 'JSON'
+      ? respond(accepted, endpoint.mock, recorder)
+      : forward(accepted, endpoint, { recorder, egress, budget, captureBytesMax: this.#captureBytesMax });
+  }
+
+  #refuse(exchange: Exchange, refusal: Refusal): void {
+    if (refusal.closes) exchange.closes = true;
+    const { status, headers, body } = rejectionProblem(refusal);
+    this.#parts.metrics.rejected(refusal.code);
+    exchange.answer(status, [...headers, ['date', exchange.date()]], body);
+  }
+}

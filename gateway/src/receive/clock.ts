@@ -1,0 +1,20 @@
+/** The wall clock may step by this much before the gateway's microseconds follow it, milliseconds. */
+const STEP_MS = 2;
+
+let wallMs = Date.now();
+let monotonicMs = performance.now();
+
+/**
+ * Microseconds since the epoch at the moment that `performance.now()` gave as `nowMs`. `Date.now()` has only milliseconds, and
+ * `performance.timeOrigin` knows nothing of corrections to the clock since the process began.
+ */
+export const wallClockUs = (nowMs: number): number => {
+  const estimateMs = wallMs + (nowMs - monotonicMs);
+  const clockMs = Date.now();
+  if (Math.abs(estimateMs - clockMs) > STEP_MS) {
+    wallMs = clockMs;
+    monotonicMs = nowMs;
+    return clockMs * 1000;
+  }
+  return Math.floor(estimateMs * 1000);
+};

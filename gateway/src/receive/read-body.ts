@@ -1,0 +1,112 @@
+import type { RejectionCode } from '@standin/contract';
+import { Refusal, retryLater } from '../respond/refusal.ts';
+import type { ByteBudget } from './byte-budget.ts';
+import type { Exchange } from './exchange.ts';
+import type { RequestHead } from './read-head.ts';
+
+export interface ReadBodyOptions {
+  readonly bodyBytesMax: number;
+  readonly budget: ByteBudget;
+}
+
+/** The caller went away before its request was whole: there is nobody to answer. */
+export const GONE = Symbol('gone');
+
+const NOTHING = new Uint8Array(0);
+
+const noRoom = (budget: ByteBudget, closes = false): Refusal =>
+  retryLater(budget.isFullOfRows ? 'log_unavailable' : 'overloaded', closes);
+
+const tooLarge = (bodyBytesMax: number): Refusal =>
+  new Refusal('body_too_large', {
+    detail: `Send at most ${bodyBytesMax} bytes; an administrator can raise limits.requestBodyBytes.`,
+    closes: true,
+  });
+
+/**
+ * The whole body as bytes, whatever the method and content type. Its bytes are taken from the budget, and stay taken when it
+ * resolves with a body: whoever gets it gives them back.
+ */
+export const readBody = (
+  exchange: Exchange,
+  head: RequestHead,
+  { bodyBytesMax, budget }: ReadBodyOptions,
+): Promise<Uint8Array | Refusal | typeof GONE> | Uint8Array | Refusal => {
+  const { contentLength, isChunked } = head;
+  if (contentLength === 0 && !isChunked) return NOTHING;
+  if (contentLength > bodyBytesMax) return tooLarge(bodyBytesMax);
+  if (!budget.takeForBody(contentLength)) return noRoom(budget);
+  exchange.askForBody();
+  return new Promise((resolve) => {
+    new BodyReader(exchange, { bodyBytesMax, budget, takenBytes: contentLength, resolve }).start();
+  });
+};
+
+interface BodyReaderOptions extends ReadBodyOptions {
+  readonly takenBytes: number;
+  readonly resolve: (result: Uint8Array | Refusal | typeof GONE) => void;
+}
+
+class BodyReader {
+  readonly #exchange: Exchange;
+  readonly #options: BodyReaderOptions;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #takenBytes: number;
+  #isSettled = false;
+
+  constructor(exchange: Exchange, options: BodyReaderOptions) {
+    this.#exchange = exchange;
+    this.#options = options;
+    this.#takenBytes = options.takenBytes;
+  }
+
+  start(): void {
+    const { request, connection } = this.#exchange;
+    connection.reading = this.#exchange;
+    this.#exchange.onBroken = (code: RejectionCode) => this.#fail(new Refusal(code, { closes: true }));
+    request
+      .on('data', (chunk: Buffer) => this.#add(chunk))
+      .on('end', () => this.#finish())
+      .on('close', () => this.#fail(GONE));
+  }
+
+  #add(chunk: Buffer): void {
+    if (this.#isSettled) return;
+    const { bodyBytesMax, budget } = this.#options;
+    this.#bytes += chunk.length;
+    if (this.#bytes > bodyBytesMax) {
+      this.#fail(tooLarge(bodyBytesMax));
+      return;
+    }
+    if (this.#bytes > this.#takenBytes) {
+      if (!budget.takeForBody(this.#bytes - this.#takenBytes)) {
+        this.#fail(noRoom(budget, true));
+        return;
+      }
+      this.#takenBytes = this.#bytes;
+    }
+    this.#chunks.push(chunk);
+  }
+
+  #finish(): void {
+    const [first = NOTHING] = this.#chunks;
+    this.#exchange.hasUnreadBody = false;
+    this.#settle(this.#chunks.length > 1 ? Buffer.concat(this.#chunks, this.#bytes) : first);
+  }
+
+  #fail(result: Refusal | typeof GONE): void {
+    if (this.#isSettled) return;
+    this.#options.budget.freeBody(this.#takenBytes);
+    this.#settle(result);
+  }
+
+  #settle(result: Uint8Array | Refusal | typeof GONE): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#chunks = [];
+    this.#exchange.onBroken = undefined;
+    this.#exchange.connection.reading = undefined;
+    this.#options.resolve(result);
+  }
+}

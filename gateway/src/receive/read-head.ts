@@ -1,0 +1,164 @@
+import type { IncomingMessage } from 'node:http';
+import type { HeaderPair } from '@standin/contract';
+import type { HeadVerdict } from '../authenticate/head-scanner.ts';
+import { Refusal } from '../respond/refusal.ts';
+
+/** A request's head, taken apart once. All text is latin1: one character per byte. */
+export interface RequestHead {
+  readonly method: string;
+  /** As received. */
+  readonly target: string;
+  /** First path segment, without slashes. */
+  readonly projectUri: string;
+  /** What follows it, up to the query. */
+  readonly path: string;
+  /** What follows the first `?`. */
+  readonly query: string;
+  readonly httpVersion: string;
+  /** In wire order. The key's value is in here until `authenticate` has replaced it. */
+  readonly headers: HeaderPair[];
+  readonly host: string;
+  /** Headers named `x-api-key` in any case. */
+  readonly keyCount: number;
+  /** Place of the last of them in `headers`. */
+  readonly keyIndex: number;
+  readonly keyPadded: boolean;
+  /** 0 if none was sent. */
+  readonly contentLength: number;
+  readonly isChunked: boolean;
+  readonly expectsContinue: boolean;
+}
+
+// RFC 3986 host and port, and the brackets of an IPv6 address: nothing that could begin another part of a URL.
+const HOST = /^[A-Za-z0-9\-._~!$&'()*+;=:[\]%]+$/;
+
+const malformed = (detail: string): Refusal => new Refusal('bad_request', { detail, closes: true });
+
+interface HeaderFacts {
+  headers: HeaderPair[];
+  host: string;
+  hostCount: number;
+  keyCount: number;
+  keyIndex: number;
+  contentLength: number;
+  transferCoding: string | undefined;
+  expectation: string | undefined;
+  upgrades: boolean;
+}
+
+const collect = (raw: readonly string[]): HeaderFacts => {
+  const facts: HeaderFacts = {
+    headers: [],
+    host: '',
+    hostCount: 0,
+    keyCount: 0,
+    keyIndex: -1,
+    contentLength: 0,
+    transferCoding: undefined,
+    expectation: undefined,
+    upgrades: false,
+  };
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = raw[at] ?? '';
+    const value = raw[at + 1] ?? '';
+    facts.headers.push([name, value]);
+    note(facts, name, value);
+  }
+  return facts;
+};
+
+/** Lengths first: most headers are none of these, and need no lowercase copy. */
+const note = (facts: HeaderFacts, name: string, value: string): void => {
+  switch (name.length) {
+    case 4:
+      if (name.toLowerCase() !== 'host') return;
+      facts.host = value;
+      facts.hostCount++;
+      return;
+    case 6:
+      if (name.toLowerCase() === 'expect') facts.expectation = value.toLowerCase();
+      return;
+    case 7:
+      if (name.toLowerCase() === 'upgrade') facts.upgrades = true;
+      return;
+    case 9:
+      if (name !== 'x-api-key' && name.toLowerCase() !== 'x-api-key') return;
+      facts.keyCount++;
+      facts.keyIndex = facts.headers.length - 1;
+      return;
+    case 14:
+      if (name.toLowerCase() === 'content-length') facts.contentLength = Number(value);
+      return;
+    case 17:
+      if (name.toLowerCase() !== 'transfer-encoding') return;
+      facts.transferCoding = facts.transferCoding === undefined ? value : `${facts.transferCoding},${value}`;
+  }
+};
+
+/** The parser and the scanner of the raw bytes saw the same head. */
+const agrees = (verdict: HeadVerdict, facts: HeaderFacts): boolean =>
+  verdict.lines === facts.headers.length &&
+  verdict.keyLines === facts.keyCount &&
+  (facts.keyCount === 0 || verdict.keyLength === facts.headers[facts.keyIndex]?.[1].length);
+
+const checkFacts = (facts: HeaderFacts, httpVersion: string): Refusal | undefined => {
+  if (facts.hostCount !== 1 || !HOST.test(facts.host)) return new Refusal('host_invalid', { closes: true });
+  if (facts.upgrades) return new Refusal('upgrade_unsupported', { closes: true });
+  if (facts.transferCoding !== undefined) {
+    if (httpVersion === '1.0') return malformed('HTTP/1.0 has no Transfer-Encoding (RFC 9112 section 6.1).');
+    if (facts.transferCoding.toLowerCase() !== 'chunked') {
+      return malformed('The only supported Transfer-Encoding of a request is chunked.');
+    }
+  }
+  if (facts.expectation !== undefined && facts.expectation !== '100-continue') {
+    return new Refusal('expectation_failed', { closes: true });
+  }
+  return undefined;
+};
+
+const checkTarget = (target: string, targetBytesMax: number): Refusal | undefined => {
+  if (target.length > targetBytesMax) return new Refusal('target_too_long', { closes: true });
+  // `//evil.example/x` is a host to anything that resolves it as a URL; `#` is never sent by a client that knows better.
+  if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
+    return new Refusal('target_invalid', { closes: true });
+  }
+  return undefined;
+};
+
+/**
+ * Takes a parsed head apart and refuses what node:http lets through and RFC 9112 does not, or Standin does not serve. `verdict`
+ * is what the raw bytes said.
+ */
+export const readHead = (
+  request: IncomingMessage,
+  target: string,
+  verdict: HeadVerdict | undefined,
+  targetBytesMax: number,
+): RequestHead | Refusal => {
+  const { method = '', httpVersion, rawHeaders } = request;
+  const facts = collect(rawHeaders);
+  if (verdict === undefined || !agrees(verdict, facts)) return malformed('The head of the request is ambiguous.');
+  const refusal = checkTarget(target, targetBytesMax) ?? checkFacts(facts, httpVersion);
+  if (refusal !== undefined) return refusal;
+
+  const queryAt = target.indexOf('?');
+  const pathEnd = queryAt === -1 ? target.length : queryAt;
+  const slashAt = target.indexOf('/', 1);
+  const uriEnd = slashAt === -1 || slashAt > pathEnd ? pathEnd : slashAt;
+  return {
+    method,
+    target,
+    projectUri: target.slice(1, uriEnd),
+    path: target.slice(uriEnd, pathEnd),
+    query: queryAt === -1 ? '' : target.slice(queryAt + 1),
+    httpVersion,
+    headers: facts.headers,
+    host: facts.host,
+    keyCount: facts.keyCount,
+    keyIndex: facts.keyIndex,
+    keyPadded: verdict.keyPadded,
+    contentLength: facts.contentLength,
+    isChunked: facts.transferCoding !== undefined,
+    expectsContinue: facts.expectation !== undefined && httpVersion !== '1.0',
+  };
+};

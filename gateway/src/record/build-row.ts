@@ -1,0 +1,100 @@
+import type { HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
+import type { Authenticated } from '../authenticate/authenticate.ts';
+import type { Route } from '../match/match.ts';
+import type { Exchange } from '../receive/exchange.ts';
+import type { RequestHead } from '../receive/read-head.ts';
+
+/** A request that is there whole, matched and admitted. */
+export interface Accepted {
+  readonly id: string;
+  readonly gateway: string;
+  readonly exchange: Exchange;
+  readonly head: RequestHead;
+  readonly body: Uint8Array;
+  readonly trailers: readonly HeaderPair[];
+  readonly authenticated: Authenticated;
+  readonly route: Route;
+  /** Microseconds from the head's arrival to the end of the body. */
+  readonly requestUs: number;
+}
+
+/** What was answered, as far as the log wants to know. */
+export interface Answered {
+  readonly outcome: Outcome;
+  readonly status: number;
+  readonly headers: readonly HeaderPair[];
+  readonly trailers: readonly HeaderPair[];
+  readonly body: Uint8Array;
+  readonly bodyBytes: number;
+  readonly isTruncated: boolean;
+  readonly upstreamUrl: string;
+  readonly upstreamError: string;
+  readonly upstreamFirstByteUs: number;
+}
+
+const DAY_S = 24 * 60 * 60;
+const NOTHING = new Uint8Array(0);
+
+/** The whole exchange (version 2). Everything that ClickHouse sorts, partitions or expires by stems from the acceptance alone. */
+export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 = 2): LogRow => {
+  const { exchange, head, authenticated, route } = accepted;
+  const { account, project, endpoint } = route;
+  return {
+    id: accepted.id,
+    version,
+    receivedAtUs: exchange.receivedAtUs,
+    expiresAtS: Math.floor(exchange.receivedAtUs / 1_000_000) + project.retentionDays * DAY_S,
+    namespace: project.namespace,
+    account: account.name,
+    accountUid: account.uid,
+    project: project.name,
+    projectUid: project.uid,
+    endpoint: endpoint.config.name,
+    endpointUid: endpoint.config.uid,
+    endpointGeneration: endpoint.config.generation,
+    gateway: accepted.gateway,
+    action: endpoint.kind,
+    outcome: answered.outcome,
+    clientAddress: exchange.connection.peerAddress,
+    keyFingerprint: authenticated.fingerprint,
+    // Matched, so it is one of ours.
+    method: head.method as Method,
+    target: head.target,
+    path: head.path,
+    query: head.query,
+    httpVersion: head.httpVersion,
+    requestHeaders: head.headers,
+    requestTrailers: accepted.trailers,
+    requestBody: accepted.body,
+    status: answered.status,
+    responseHeaders: answered.headers,
+    responseTrailers: answered.trailers,
+    responseBody: answered.body,
+    responseBodyBytes: answered.bodyBytes,
+    responseTruncated: answered.isTruncated,
+    upstreamUrl: answered.upstreamUrl,
+    upstreamError: answered.upstreamError,
+    durationUs: exchange.elapsedUs(),
+    requestUs: accepted.requestUs,
+    upstreamFirstByteUs: answered.upstreamFirstByteUs,
+  };
+};
+
+/** The request alone (version 1), in case that its answer never comes. */
+export const buildRequestRow = (accepted: Accepted, upstreamUrl: string): LogRow =>
+  buildRow(
+    accepted,
+    {
+      outcome: 'response_unknown',
+      status: 0,
+      headers: [],
+      trailers: [],
+      body: NOTHING,
+      bodyBytes: 0,
+      isTruncated: false,
+      upstreamUrl,
+      upstreamError: '',
+      upstreamFirstByteUs: 0,
+    },
+    1,
+  );

@@ -1,0 +1,85 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import type { HeaderPair, JsonActionConfig } from '@standin/contract';
+
+/** The gateway frames answers and manages connections itself; `standin-rejected` would make an answer look like a refusal. */
+const RESERVED_HEADERS = new Set([
+  'connection',
+  'content-length',
+  'keep-alive',
+  'proxy-connection',
+  'standin-rejected',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** RFC 9110: answers with these statuses have no content, and say nothing about its length. */
+const BODYLESS_STATUSES = new Set([204, 304]);
+
+/** Above this, writing the body on its own is cheaper than copying it behind the head. */
+const ONE_WRITE_BYTES_MAX = 16 * 1024;
+
+const NOTHING = Buffer.alloc(0);
+
+const isDate = ([name]: HeaderPair): boolean => name.toLowerCase() === 'date';
+
+/**
+ * A mock, ready to be written: nothing but the date is computed per request. Throws, with a message for people, if HTTP cannot
+ * carry it.
+ */
+export class MockAnswer {
+  readonly status: number;
+  readonly #text: string;
+  readonly #headers: readonly HeaderPair[];
+  readonly #hasOwnDate: boolean;
+  readonly #isAscii: boolean;
+  #bytes: Buffer | undefined;
+  #datedHeaders: readonly HeaderPair[] = [];
+  #date = '';
+
+  constructor({ status, headers, body }: JsonActionConfig) {
+    if (status < 200 || status > 599) throw new Error(`status ${status} cannot be answered: it must be 200 to 599`);
+    for (const [name, value] of headers) checkHeader(name, value);
+    this.status = status;
+    this.#text = status === 205 || BODYLESS_STATUSES.has(status) ? '' : body;
+    const bytes = Buffer.byteLength(this.#text);
+    this.#isAscii = bytes === this.#text.length;
+    const names = new Set(headers.map(([name]) => name.toLowerCase()));
+    this.#headers = [
+      ...headers,
+      ...(this.#text === '' || names.has('content-type') ? [] : [['content-type', 'application/json'] as const]),
+      ...(BODYLESS_STATUSES.has(status) ? [] : [['content-length', String(bytes)] as const]),
+    ];
+    this.#hasOwnDate = headers.some(isDate);
+    if (this.#hasOwnDate) this.#datedHeaders = this.#headers;
+  }
+
+  /** Names in their case, in order, with `Date`. The same array for the same date. */
+  headers(date: string): readonly HeaderPair[] {
+    if (!this.#hasOwnDate && date !== this.#date) {
+      this.#date = date;
+      this.#datedHeaders = [...this.#headers, ['date', date]];
+    }
+    return this.#datedHeaders;
+  }
+
+  /** The body as the log keeps it. */
+  get bytes(): Buffer {
+    this.#bytes ??= this.#text === '' ? NOTHING : Buffer.from(this.#text);
+    return this.#bytes;
+  }
+
+  /** The body as it is written fastest: one byte per character if it is a string. */
+  get wire(): string | Buffer {
+    return this.#isAscii && this.#text.length <= ONE_WRITE_BYTES_MAX ? this.#text : this.bytes;
+  }
+}
+
+const checkHeader = (name: string, value: string): void => {
+  validateHeaderName(name);
+  validateHeaderValue(name, value);
+  if (RESERVED_HEADERS.has(name.toLowerCase())) {
+    throw new Error(`header ${name} cannot be set: the gateway frames the answer and manages the connection`);
+  }
+};

@@ -1,0 +1,66 @@
+import {
+  REJECTED_HEADER,
+  REJECTIONS,
+  UPSTREAM_FAILURES,
+  type HeaderPair,
+  type RejectionCode,
+  type UpstreamFailureCode,
+} from '@standin/contract';
+import type { Refusal } from './refusal.ts';
+
+/** An answer of the gateway's own, ready for the wire but for its date. */
+export interface Problem {
+  readonly status: number;
+  readonly headers: readonly HeaderPair[];
+  readonly body: Buffer;
+}
+
+interface ProblemText {
+  readonly status: number;
+  readonly title: string;
+  readonly detail: string;
+}
+
+/** RFC 9457. `code` repeats the last part of `type`, so that nobody has to take a URL apart. */
+const problem = (code: string, text: ProblemText, headers: readonly HeaderPair[]): Problem => {
+  const { status, title, detail } = text;
+  const body = Buffer.from(
+    `${JSON.stringify({ type: `https://standin.dev/errors#${code}`, title, status, detail, code })}\n`,
+  );
+  return {
+    status,
+    headers: [
+      ['content-type', 'application/problem+json'],
+      ['content-length', String(body.length)],
+      ['cache-control', 'no-store'],
+      ...headers,
+    ],
+    body,
+  };
+};
+
+/** RFC 9110 section 11.6.1: a 401 names a scheme; ours is an API key in a header. */
+const CHALLENGE: HeaderPair = ['www-authenticate', 'ApiKey realm="standin", header="x-api-key"'];
+
+const build = (code: RejectionCode, detail?: string, headers: readonly HeaderPair[] = []): Problem => {
+  const rejection = REJECTIONS[code];
+  return problem(code, { ...rejection, detail: detail ?? rejection.detail }, [
+    [REJECTED_HEADER, code],
+    ...(rejection.status === 401 ? [CHALLENGE] : []),
+    ...headers,
+  ]);
+};
+
+const prepared = new Map<RejectionCode, Problem>();
+
+/** What a caller gets who sent a request that is not accepted. */
+export const rejectionProblem = ({ code, detail, headers }: Refusal): Problem => {
+  if (detail !== undefined || headers.length > 0) return build(code, detail, headers);
+  const known = prepared.get(code) ?? build(code);
+  prepared.set(code, known);
+  return known;
+};
+
+/** What a caller gets whose request was accepted, and whose upstream failed. */
+export const upstreamProblem = (code: UpstreamFailureCode, detail: string): Problem =>
+  problem(code, { ...UPSTREAM_FAILURES[code], detail }, []);

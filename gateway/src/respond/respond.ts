@@ -1,0 +1,32 @@
+import { buildRow, type Accepted } from '../record/build-row.ts';
+import type { Recorder } from '../record/recorder.ts';
+import type { MockAnswer } from './mock-answer.ts';
+import { retryLater, type Refusal } from './refusal.ts';
+
+/** Records the exchange, then answers with the mock, verbatim. */
+export const respond = async (
+  accepted: Accepted,
+  mock: MockAnswer,
+  recorder: Recorder,
+): Promise<Refusal | undefined> => {
+  const { exchange } = accepted;
+  const headers = mock.headers(exchange.date());
+  const { status, bytes } = mock;
+  const isRecorded = await recorder.exchange(
+    buildRow(accepted, {
+      outcome: 'mocked',
+      status,
+      headers,
+      trailers: [],
+      body: bytes,
+      bodyBytes: bytes.length,
+      isTruncated: false,
+      upstreamUrl: '',
+      upstreamError: '',
+      upstreamFirstByteUs: 0,
+    }),
+  );
+  if (!isRecorded) return retryLater('log_unavailable');
+  exchange.answer(status, headers, mock.wire);
+  return undefined;
+};
