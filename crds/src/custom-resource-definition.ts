@@ -22,7 +22,7 @@ const ordered = (schema: JsonSchema): JsonSchema =>
   );
 
 /** The structural schema of a zod type. Unknown fields are pruned (or refused, `--validate=strict`) without being listed. */
-export const structuralSchema = (schema: z.ZodType): JsonSchema => {
+const structuralSchema = (schema: z.ZodType): JsonSchema => {
   const result = z.toJSONSchema(schema, {
     target: 'openapi-3.0',
     io: 'input',

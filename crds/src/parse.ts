@@ -1,6 +1,5 @@
 import { API_GROUP, GROUP_VERSION, KINDS, type Kind } from '@standin/contract';
 import type { z } from 'zod';
-import { structuralSchema } from './custom-resource-definition.ts';
 import { NAME_LENGTH_MAX, SUBDOMAIN_PATTERN } from './fields.ts';
 import { DEFINITIONS } from './kinds.ts';
 import type { AccountSpec } from './v1alpha1/account.ts';
@@ -36,7 +35,7 @@ export const parseObject = (object: unknown): ParseResult => {
   const kind = kindOf(object);
   if (typeof kind !== 'string') return failed([kind]);
   const problems = [...unknownFields(object), ...nameProblems(kind, object['metadata'])];
-  const spec = DEFINITIONS[kind].spec.safeParse(withoutNulls(object['spec'], DEFAULTED.get(kind) ?? []), {
+  const spec = DEFINITIONS[kind].spec.safeParse(withoutNulls(object['spec']), {
     error: messageOf,
   });
   if (!spec.success) problems.push(...spec.error.issues.flatMap(problemsOf));
@@ -50,23 +49,16 @@ export const checkUpdate = <K extends Kind>(kind: K, before: Specs[K], after: Sp
     .filter(({ holds }) => !(holds as (self: Specs[K], oldSelf: Specs[K]) => boolean)(after, before))
     .map(({ field, message }) => ({ path: ['spec', ...(field === undefined ? [] : [field])].join('.'), message }));
 
-/** Field names along the way to every field that has a default. */
-const defaultedPaths = (schema: unknown, path: readonly string[] = []): (readonly string[])[] => {
-  const { default: value, properties = {} } = schema as { default?: unknown; properties?: Record<string, unknown> };
-  const below = Object.entries(properties).flatMap(([name, field]) => defaultedPaths(field, [...path, name]));
-  return value === undefined ? below : [path, ...below];
-};
-const DEFAULTED = new Map(KINDS.map((kind) => [kind, defaultedPaths(structuralSchema(DEFINITIONS[kind].spec))]));
+/** Deeper than any schema of ours. */
+const DEPTH_MAX = 10;
 
-/** The API server takes null for "the default, please" (an empty `plan:` in YAML). */
-const withoutNulls = (spec: unknown, paths: readonly (readonly string[])[]): unknown =>
-  paths.reduce((value, path) => withoutNull(value, path), spec);
-
-const withoutNull = (value: unknown, [name = '', ...rest]: readonly string[]): unknown => {
-  if (!isRecord(value) || !Object.hasOwn(value, name)) return value;
-  const { [name]: field, ...others } = value;
-  if (rest.length > 0) return { ...value, [name]: withoutNull(field, rest) };
-  return field === null ? others : value;
+/** The API server takes a field that is null (an empty `plan:` in YAML) for one that is not there. */
+const withoutNulls = (value: unknown, depth = 0): unknown => {
+  if (value === null && depth === 0) return undefined;
+  if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return value;
+  if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1));
+  const fields = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field, depth + 1)]));
 };
 
 const failed = (problems: readonly Problem[]): ParseResult => ({ ok: false, problems });
@@ -105,7 +97,7 @@ const nameProblems = (kind: Kind, metadata: unknown): Problem[] => {
     problems.push({ path, message: 'Required value: name or generateName is required' });
   else {
     if (name.length > NAME_LENGTH_MAX)
-      problems.push({ path, message: `must be no more than ${NAME_LENGTH_MAX} bytes` });
+      problems.push({ path, message: `must be no more than ${NAME_LENGTH_MAX} characters` });
     else if (!SUBDOMAIN.test(name)) problems.push({ path, message: RFC_1123 });
     for (const { holds, message } of DEFINITIONS[kind].nameRules) if (!holds(name)) problems.push({ path, message });
   }

@@ -1,0 +1,285 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { CustomObjectsApi, KubeConfig } from '@kubernetes/client-node';
+import { API_GROUP, API_VERSION, KINDS, RESOURCES, type Kind } from '@standin/contract';
+import { DEFINITIONS, parseManifest, parseObject, SCHEMA_DIGEST_ANNOTATION, schemaDigest } from '@standin/crds';
+import type { Problem } from '@standin/crds';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { fixtures } from '../../crds/src/fixtures.testing.ts';
+import type { Cluster } from '../harness/cluster.ts';
+import { createNamespace, deleteNamespace, useNamespace } from '../harness/namespace.ts';
+import { sharedCluster } from '../harness/shared-cluster.ts';
+
+const ROOT = path.join(import.meta.dirname, '../..');
+
+let cluster: Cluster;
+let objects: CustomObjectsApi;
+let namespace: string;
+
+beforeAll(async () => {
+  cluster = await sharedCluster();
+  const kubeConfig = new KubeConfig();
+  kubeConfig.loadFromFile(cluster.kubeconfigPath);
+  objects = kubeConfig.makeApiClient(CustomObjectsApi);
+  namespace = await createNamespace(cluster, 'crds');
+});
+afterAll(() => deleteNamespace(cluster, namespace));
+
+type Manifest = Readonly<Record<string, unknown>>;
+
+/** The API server's Status, as far as it is looked at. */
+interface Refusal {
+  readonly message: string;
+  readonly details?: { readonly causes?: readonly { readonly field: string; readonly message: string }[] };
+}
+
+/** What `kubectl create --dry-run=server --validate=strict` would be told; undefined if the object is fine. Nothing is kept. */
+const refusalOf = async (body: Manifest): Promise<Refusal | undefined> => {
+  const { plural } = RESOURCES[body['kind'] as Kind];
+  const request = { group: API_GROUP, version: API_VERSION, namespace, plural, body };
+  try {
+    await objects.createNamespacedCustomObject({ ...request, dryRun: 'All', fieldValidation: 'Strict' });
+    return undefined;
+  } catch (error) {
+    return JSON.parse((error as { body: string }).body) as Refusal;
+  }
+};
+
+/** An object where there should be none is told by the field in it that nobody knows. */
+const says = ({ message, details }: Refusal, problem: Problem): boolean => {
+  if (problem.message.startsWith('unknown field')) return message.includes(problem.message);
+  if (problem.message.endsWith(': "object"') && message.includes(`unknown field "${problem.path}.`)) return true;
+  const causes = details?.causes ?? [];
+  return causes.some(({ field, message: text }) => field === problem.path && text.includes(problem.message));
+};
+
+/** Every message of a CEL rule in the committed CRDs. */
+const celMessages = (): ReadonlySet<string> => {
+  const messages = new Set<string>();
+  const collect = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return;
+    const { rule, message } = node as { rule?: unknown; message?: unknown };
+    if (typeof rule === 'string' && typeof message === 'string') messages.add(message);
+    for (const child of Object.values(node)) collect(child);
+  };
+  for (const kind of KINDS) {
+    const file = path.join(ROOT, `crds/manifests/${API_GROUP}_${RESOURCES[kind].plural}.yaml`);
+    for (const { value } of parseManifest(readFileSync(file, 'utf8')).documents) collect(value);
+  }
+  return messages;
+};
+
+describe('zod and the API server agree', () => {
+  const verbatim = celMessages();
+
+  it.each(fixtures('accepted'))('to accept $name', async ({ object }) => {
+    expect(await refusalOf(object)).toBeUndefined();
+  });
+
+  it.each(fixtures('refused'))('to refuse $name', async ({ object, expected }) => {
+    const refusal = await refusalOf(object);
+    if (refusal === undefined) throw new Error('the API server accepted it');
+    const result = parseObject(object);
+    const problems = result.ok ? [] : result.problems;
+    // The words of a CEL rule are ours on both sides; of the others, the part that the fixture tells.
+    const told = problems.map((problem, index) =>
+      verbatim.has(problem.message) ? problem : { ...problem, ...expected[index] },
+    );
+    expect(
+      told.filter((problem) => !says(refusal, problem)),
+      refusal.message,
+    ).toEqual([]);
+  });
+
+  it('has a fixture for every CEL rule', () => {
+    const tested = new Set(
+      fixtures('refused').flatMap(({ object }) => {
+        const result = parseObject(object);
+        return result.ok ? [] : result.problems.map(({ message }) => message);
+      }),
+    );
+    const ofTransitions = KINDS.flatMap((kind) => DEFINITIONS[kind].transitions.map(({ message }) => message));
+    // Too large for a file: see the next tests.
+    const elsewhere = ['must be no more than 200000 bytes of UTF-8', ...ofTransitions];
+    expect([...verbatim].filter((message) => !tested.has(message) && !elsewhere.includes(message))).toEqual([]);
+  });
+
+  it.each([
+    ['200 kB', 'a'.repeat(199_998), true],
+    ['200 kB of two-byte characters', 'é'.repeat(99_999), true],
+    ['a byte more', 'é'.repeat(99_999) + 'a', false],
+    ['300 kB', 'a'.repeat(299_998), false],
+  ])('on a body of %s', async (_, text, fits) => {
+    const spec = { projectRef: { name: 'shop' }, displayName: 'a', slug: '/', method: 'GET', action: 'JSON' };
+    const json = { body: JSON.stringify(text) };
+    const object = {
+      apiVersion: `${API_GROUP}/${API_VERSION}`,
+      kind: 'Endpoint',
+      metadata: { name: 'large' },
+      spec: { ...spec, json },
+    };
+    expect(parseObject(object).ok).toBe(fits);
+    expect((await refusalOf(object)) === undefined).toBe(fits);
+  });
+});
+
+describe('kubectl', () => {
+  const example = (name: string): string => path.join(ROOT, 'crds/examples', name);
+
+  it('says what is wrong in the words of the rule', async () => {
+    const file = path.join(ROOT, 'crds/testdata/refused/header-value-crlf.yaml');
+    const { code, stderr } = await cluster.kubectl(['apply', '-n', namespace, '-f', file]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('spec.json.headers[0].value: Invalid value:');
+    expect(stderr).toContain('must not have line breaks or other control characters: one header is one line');
+  });
+
+  it('refuses an unknown field and an unknown kind', async () => {
+    const field = path.join(ROOT, 'crds/testdata/refused/unknown-field.yaml');
+    expect((await cluster.kubectl(['apply', '-n', namespace, '-f', field])).stderr).toContain(
+      'unknown field "spec.slgu"',
+    );
+    const input = 'apiVersion: standin.dev/v1alpha1\nkind: Mock\nmetadata: {name: a}\n';
+    const { code, stderr } = await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], { input });
+    expect(code).toBe(1);
+    expect(stderr).toContain('no matches for kind "Mock"');
+  });
+
+  it('applies the examples and lists them by category, with a status that says that nobody has looked yet', async () => {
+    const own = await useNamespace(cluster);
+    const folders = ['quickstart', 'forward', 'own-key'].flatMap((name) => ['-f', example(name)]);
+    expect(await cluster.kubectl(['apply', '-n', own, ...folders])).toMatchObject({ code: 0, stderr: '' });
+
+    const { stdout } = await cluster.kubectl(['get', 'standin', '-n', own, '-o', 'wide']);
+    const table = stdout.split('\n').map((line) => line.trim().split(/\s{2,}/));
+    const row = (name: string) => table.find(([first]) => first?.includes(`/${name}`))?.join(' | ');
+    const header = (kind: string) =>
+      table[table.findIndex(([first]) => first?.startsWith(`${kind}.`)) - 1]?.join(' | ');
+    expect(header('endpoint')).toMatch(/NAME.*URL.*METHOD.*READY.*REASON.*AGE.*MESSAGE.*PROJECT.*ACTION.*SLUG/);
+    expect(header('project')).toMatch(/NAME.*URL.*ACCOUNT.*READY.*REASON.*AGE.*MESSAGE.*ENDPOINTS/);
+    expect(header('account')).toMatch(/NAME.*PLAN.*READY.*REASON.*AGE.*MESSAGE.*SECRET/);
+    expect(row('create-order')).toMatch(/POST.*Unknown.*Pending.*Waiting for the operator.*shop.*JSON.*\/v1\/orders/);
+    expect(row('default')).toMatch(/Free.*Unknown.*Pending.*Waiting for the operator/);
+
+    const status = [
+      'get',
+      'mpr',
+      'shop',
+      '-n',
+      own,
+      '-o',
+      'jsonpath={range .status.conditions[*]}{.type}={.status} {end}',
+    ];
+    expect((await cluster.kubectl(status)).stdout.trim()).toBe(
+      'Accepted=Unknown ResolvedRefs=Unknown Programmed=Unknown Ready=Unknown',
+    );
+  });
+
+  it('applies the GitOps example as a kustomization', async () => {
+    const args = ['apply', '-k', example('gitops'), '--dry-run=server', '--validate=strict'];
+    const { stdout, stderr } = await cluster.kubectl(args);
+    expect(stdout).toContain('namespace/payments created');
+    // In a dry run the namespace does not come into being, so its objects are refused for that alone.
+    expect(
+      stderr.split('\n').filter((line) => line !== '' && !line.includes('namespaces "payments" not found')),
+    ).toEqual([]);
+  });
+
+  it('selects by project', async () => {
+    const own = await useNamespace(cluster);
+    await cluster.kubectl(['apply', '-n', own, '-f', example('quickstart')]);
+    const by = async (project: string) => {
+      const selector = `--field-selector=spec.projectRef.name=${project}`;
+      return (await cluster.kubectl(['get', 'mep', '-n', own, '-o', 'name', selector])).stdout.trim().split('\n');
+    };
+    expect(await by('shop')).toHaveLength(3);
+    expect(await by('other')).toEqual(['']);
+  });
+
+  it.each([
+    ['a project’s account', 'mpr/shop', { spec: { accountRef: { name: 'b' } } }, 'the log belongs to the account'],
+    [
+      'an endpoint’s project',
+      'mep/create-order',
+      { spec: { projectRef: { name: 'b' } } },
+      'the log belongs to the project',
+    ],
+  ])('cannot change %s', async (_, object, patch, message) => {
+    const own = await useNamespace(cluster);
+    await cluster.kubectl(['apply', '-n', own, '-f', example('quickstart')]);
+    const merge = ['patch', object, '-n', own, '--type=merge', '-p', JSON.stringify(patch)];
+    const { code, stderr } = await cluster.kubectl(merge);
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
+  });
+
+  it('can pin a project’s uri once, and cannot change or remove it then', async () => {
+    const own = await useNamespace(cluster);
+    await cluster.kubectl(['apply', '-n', own, '-f', example('quickstart')]);
+    const pin = (uri: string | null) =>
+      cluster.kubectl(['patch', 'mpr/shop', '-n', own, '--type=merge', '-p', JSON.stringify({ spec: { uri } })]);
+    expect(await pin('a'.repeat(16))).toMatchObject({ code: 0 });
+    for (const uri of ['b'.repeat(16), null]) {
+      const { code, stderr } = await pin(uri);
+      expect(code).toBe(1);
+      expect(stderr).toContain('cannot be changed or removed once it is set');
+    }
+  });
+
+  it('cannot write a status through the object itself', async () => {
+    const own = await useNamespace(cluster);
+    await cluster.kubectl(['apply', '-n', own, '-f', example('quickstart')]);
+    const status = JSON.stringify({ status: { url: 'http://evil.example' } });
+    await cluster.kubectl(['patch', 'mep/create-order', '-n', own, '--type=merge', '-p', status]);
+    const { stdout } = await cluster.kubectl(['get', 'mep/create-order', '-n', own, '-o', 'jsonpath={.status.url}']);
+    expect(stdout).toBe('');
+  });
+
+  it('explains fields', async () => {
+    const { stdout } = await cluster.kubectl(['explain', 'mockendpoints.spec.json.body']);
+    expect(stdout).toContain('returned verbatim');
+  });
+
+  it('reads YAML as we do', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'standin-yaml-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const scalars = [
+      'y',
+      'yes',
+      'Off',
+      '0x1F',
+      '017',
+      '0o17',
+      '1_000',
+      '12:30:45',
+      '2001-12-14',
+      '~',
+      '1e3',
+      '+1',
+      '=',
+      '0b11',
+    ];
+    const values = scalars.map((scalar) => `- ${scalar}\n`).join('');
+    const merged = 'base: &base {a: 1, b: 2}\nover: {<<: *base, b: 3}\n';
+    const text = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n${merged}values:\n${values}`;
+    const file = path.join(folder, 'scalars.yaml');
+    writeFileSync(file, text);
+    const create = ['create', '--dry-run=client', '--validate=false', '-n', namespace, '-o', 'json', '-f', file];
+    const { stdout, stderr } = await cluster.kubectl(create);
+    expect(stderr).toBe('');
+    const { values: theirs, over } = JSON.parse(stdout) as { values: unknown[]; over: unknown };
+    const ours = parseManifest(text).documents[0]?.value as { values: unknown[]; over: unknown };
+    // YAML 1.2's way to write octal numbers; nobody means 0o17 in a manifest of ours.
+    const octal = scalars.indexOf('0o17');
+    expect(ours.values.toSpliced(octal, 1)).toEqual(theirs.toSpliced(octal, 1));
+    expect(ours.over).toEqual(over);
+  });
+});
+
+it.each(KINDS)('the CRD of %s carries the digest of its schema', async (kind) => {
+  const name = `${RESOURCES[kind].plural}.${API_GROUP}`;
+  const { stdout } = await cluster.kubectl(['get', 'crd', name, '-o', 'jsonpath={.metadata.annotations}']);
+  const annotations = JSON.parse(stdout) as Record<string, string>;
+  expect(annotations[SCHEMA_DIGEST_ANNOTATION]).toBe(schemaDigest(DEFINITIONS[kind]));
+});
