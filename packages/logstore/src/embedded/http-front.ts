@@ -56,7 +56,7 @@ const limitBytes = (max: number): Transform => {
   return new Transform({
     transform(chunk: Buffer, _encoding, callback) {
       total += chunk.length;
-      if (total > max) callback(exception(257, 'QUERY_IS_TOO_LARGE', `the body is larger than ${max} bytes`));
+      if (total > max) callback(exception(229, 'QUERY_IS_TOO_LARGE', `the body is larger than ${max} bytes`));
       else callback(null, chunk);
     },
   });

@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decodeRow } from './decode-row.ts';
+import { encodeRow } from './encode-row.ts';
+import { anyLogRow } from './log-row.testing.ts';
+import { latin1Size, putLatin1, putText, putUint64, putUuid, putVarint, textSize, varintSize } from './row-binary.ts';
+import { RowBinaryReader } from './row-binary-reader.ts';
+
+describe('encodeRow', () => {
+  test('every row reads back as it was, and fills its buffer exactly', () => {
+    fc.assert(
+      fc.property(anyLogRow, (row) => {
+        const reader = new RowBinaryReader(encodeRow(row));
+        expect(decodeRow(reader)).toEqual(row);
+        expect(reader.done).toBe(true);
+      }),
+    );
+  });
+
+  test('the same row gives the same bytes at every call: a retry is identical', () => {
+    fc.assert(
+      fc.property(anyLogRow, (row) => encodeRow(row).equals(encodeRow(structuredClone(row)))),
+      { numRuns: 20 },
+    );
+  });
+
+  test('rows concatenate', () => {
+    fc.assert(
+      fc.property(fc.array(anyLogRow, { maxLength: 4 }), (rows) => {
+        const reader = new RowBinaryReader(Buffer.concat(rows.map(encodeRow)));
+        expect(rows.map(() => decodeRow(reader))).toEqual(rows);
+        expect(reader.done).toBe(true);
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
+
+const encoded = (size: number, put: (buffer: Buffer) => number): string => {
+  const buffer = Buffer.alloc(size);
+  expect(put(buffer)).toBe(size);
+  return buffer.toString('hex');
+};
+
+describe('RowBinary, byte for byte', () => {
+  test.each([
+    [0, '00'],
+    [1, '01'],
+    [127, '7f'],
+    [128, '8001'],
+    [16_383, 'ff7f'],
+    [16_384, '808001'],
+    [2 ** 31, '8080808008'],
+    [2 ** 40 + 1, '818080808020'],
+  ])('varint %d', (value, hex) => {
+    expect(encoded(varintSize(value), (buffer) => putVarint(buffer, value, 0))).toBe(hex);
+    expect(new RowBinaryReader(Buffer.from(hex, 'hex')).varint()).toBe(value);
+  });
+
+  test.each([
+    [0, '0000000000000000'],
+    [0x1234_5678_9abc, 'bc9a785634120000'],
+    [Number.MAX_SAFE_INTEGER, 'ffffffffffff1f00'],
+  ])('UInt64 %d', (value, hex) => {
+    expect(encoded(8, (buffer) => putUint64(buffer, value, 0))).toBe(hex);
+    expect(new RowBinaryReader(Buffer.from(hex, 'hex')).int64()).toBe(value);
+  });
+
+  test('a UUID is two little-endian halves, as the format documents', () => {
+    const uuid = '61f0c404-5cb3-11e7-907b-a6006ad3dba0';
+    const hex = 'e711b35c04c4f061a0dbd36a00a67b90';
+    expect(encoded(16, (buffer) => putUuid(buffer, uuid, 0))).toBe(hex);
+    expect(encoded(16, (buffer) => putUuid(buffer, uuid.toUpperCase(), 0))).toBe(hex);
+    expect(new RowBinaryReader(Buffer.from(hex, 'hex')).uuid()).toBe(uuid);
+  });
+
+  test.each([
+    ['', '00'],
+    ['abc', '03616263'],
+    ['é', '02c3a9'],
+    ['日本', '06e697a5e69cac'],
+    ['x'.repeat(41), `29${'78'.repeat(41)}`],
+    ['é'.repeat(100), `c801${'c3a9'.repeat(100)}`],
+  ])('text %j is UTF-8', (text, hex) => {
+    expect(encoded(textSize(text), (buffer) => putText(buffer, text, 0))).toBe(hex);
+  });
+
+  test.each([
+    ['é\xff\x00', '03e9ff00'],
+    ['\xe9'.repeat(130), `8201${'e9'.repeat(130)}`],
+  ])('latin1 %j is one byte a character', (text, hex) => {
+    expect(encoded(latin1Size(text), (buffer) => putLatin1(buffer, text, 0))).toBe(hex);
+  });
+
+  test('a buffer that ends inside a value is an error, not a short value', () => {
+    expect(() => new RowBinaryReader(Buffer.from('0561', 'hex')).bytes()).toThrow(RangeError);
+    expect(() => new RowBinaryReader(Buffer.from('80', 'hex')).varint()).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { assertLimit, LIST_LIMIT_MAX, LogFilterError, summariesQuery } from './log-filter.ts';
+
+const after = { id: '01931f3e-7c3a-7bbb-8ccc-0123456789ab', receivedAt: '2026-11-21T07:35:12.123456Z' };
+
+describe('summariesQuery', () => {
+  test('no value becomes part of the SQL', () => {
+    const value = fc.string({ minLength: 1 }).map((text) => `\u{1f511}${text}`);
+    const filter = fc.record({ projectUid: value, namespace: value, project: value, endpoint: value });
+    fc.assert(
+      fc.property(filter, (values) => {
+        const { sql, params } = summariesQuery({ ...values, limit: 10 });
+        expect(sql).not.toContain('\u{1f511}');
+        expect(params).toMatchObject(values);
+      }),
+    );
+  });
+
+  test('every parameter in the SQL has its value, and the other way round', () => {
+    const times = { since: new Date(0), until: new Date(1), insertedSince: new Date(2) };
+    const names = { projectUid: 'u', namespace: 'n', project: 'p', endpoint: 'e', method: 'GET' } as const;
+    const { sql, params } = summariesQuery({ ...times, ...names, after, status: { min: 400, max: 599 }, limit: 5 });
+    const placeholders = [...sql.matchAll(/\{(\w+):/g)].map(([, name]) => name);
+    expect(new Set(placeholders)).toEqual(new Set(Object.keys(params)));
+  });
+
+  test('expired entries are never asked for', () => {
+    expect(summariesQuery({ limit: 1 }).sql).toContain('expires_at > now()');
+  });
+
+  test('a cursor keeps its microseconds, and goes the way of the order', () => {
+    const newest = summariesQuery({ limit: 1, after });
+    const oldest = summariesQuery({ limit: 1, after, order: 'oldest-first' });
+    expect(newest.params).toMatchObject({
+      afterUs: Date.parse('2026-11-21T07:35:12Z') * 1000 + 123_456,
+      afterId: after.id,
+    });
+    expect(newest.sql).toMatch(/\(received_at, id\) < .*ORDER BY received_at DESC, id DESC/s);
+    expect(oldest.sql).toMatch(/\(received_at, id\) > .*ORDER BY received_at ASC, id ASC/s);
+  });
+
+  test.each([
+    ['an id that is none', { after: { ...after, id: 'x' } }],
+    ['a time that is none', { after: { ...after, receivedAt: 'x' } }],
+    ['an invalid date', { since: new Date(Number.NaN) }],
+  ])('refuses %s', (_what, filter) => {
+    expect(() => summariesQuery({ ...filter, limit: 1 })).toThrow(LogFilterError);
+  });
+});
+
+test.each([0, -1, 1.5, Number.NaN, LIST_LIMIT_MAX + 1])('a limit of %d is refused', (limit) => {
+  expect(() => assertLimit(limit)).toThrow(LogFilterError);
+});

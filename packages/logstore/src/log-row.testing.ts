@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { ACTIONS, METHODS, OUTCOMES } from '@standin/contract';
+import type { LogRow } from '@standin/contract';
+import fc from 'fast-check';
+
+/** Any string of bytes, as Node gives headers and targets. Long enough to leave the short strings' path. */
+const latin1 = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString('latin1'));
+/** Any Unicode text, without lone surrogates: those have no UTF-8. */
+const text = fc.string({ unit: 'binary', maxLength: 60 });
+const pairs = fc.array(fc.tuple(latin1, latin1), { maxLength: 8 });
+const body = fc.uint8Array({ maxLength: 1_000 }).map((bytes) => Buffer.from(bytes));
+const count = fc.maxSafeNat();
+
+/** Any row that a gateway could record, and many that none would. */
+export const anyLogRow: fc.Arbitrary<LogRow> = fc.record({
+  id: fc.uuid(),
+  version: fc.constantFrom(1 as const, 2 as const),
+  receivedAtUs: count,
+  expiresAtS: fc.nat({ max: 0xffff_ffff }),
+  namespace: text,
+  account: text,
+  accountUid: text,
+  project: text,
+  projectUid: text,
+  endpoint: text,
+  endpointUid: text,
+  endpointGeneration: count,
+  gateway: text,
+  action: fc.constantFrom(...ACTIONS),
+  outcome: fc.constantFrom(...OUTCOMES),
+  clientAddress: text,
+  keyFingerprint: text,
+  method: fc.constantFrom(...METHODS),
+  target: latin1,
+  path: latin1,
+  query: latin1,
+  httpVersion: fc.constantFrom('1.0', '1.1'),
+  requestHeaders: pairs,
+  requestTrailers: pairs,
+  requestBody: body,
+  status: fc.nat({ max: 0xffff }),
+  responseHeaders: pairs,
+  responseTrailers: pairs,
+  responseBody: body,
+  responseBodyBytes: count,
+  responseTruncated: fc.boolean(),
+  upstreamUrl: text,
+  upstreamError: text,
+  durationUs: count,
+  requestUs: count,
+  upstreamFirstByteUs: count,
+});
+
+/** A UUIDv7 of this time. */
+const newId = (ms: number): string => {
+  const time = ms.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+};
+
+/** An ordinary row, received now, with these changes. */
+export const newLogRow = (changes: Partial<LogRow> = {}): LogRow => {
+  const receivedAtUs = changes.receivedAtUs ?? Date.now() * 1000;
+  return {
+    id: newId(Math.floor(receivedAtUs / 1000)),
+    version: 2,
+    receivedAtUs,
+    expiresAtS: Math.floor(Date.now() / 1000) + 86_400,
+    namespace: 'default',
+    account: 'default',
+    accountUid: 'a0c1b2d3-0000-4000-8000-000000000001',
+    project: 'shop',
+    projectUid: 'a0c1b2d3-0000-4000-8000-000000000002',
+    endpoint: 'create-order',
+    endpointUid: 'a0c1b2d3-0000-4000-8000-000000000003',
+    endpointGeneration: 1,
+    gateway: 'gateway-0',
+    action: 'JSON',
+    outcome: 'mocked',
+    clientAddress: '127.0.0.1',
+    keyFingerprint: '0123abcd',
+    method: 'POST',
+    target: '/k3v9k3v9k3v9k3v9/v1/orders?a=1',
+    path: '/v1/orders',
+    query: 'a=1',
+    httpVersion: '1.1',
+    requestHeaders: [
+      ['host', 'localhost'],
+      ['content-type', 'application/json'],
+    ],
+    requestTrailers: [],
+    requestBody: Buffer.from('{"a":1}'),
+    status: 200,
+    responseHeaders: [['content-type', 'application/json']],
+    responseTrailers: [],
+    responseBody: Buffer.from('{"id":1}'),
+    responseBodyBytes: 8,
+    responseTruncated: false,
+    upstreamUrl: '',
+    upstreamError: '',
+    durationUs: 812,
+    requestUs: 300,
+    upstreamFirstByteUs: 0,
+    ...changes,
+  };
+};

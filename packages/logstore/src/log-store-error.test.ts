@@ -1,0 +1,48 @@
+import { ClickHouseError } from '@clickhouse/client';
+import { describe, expect, test } from 'vitest';
+import { LogStoreError, toLogStoreError } from './log-store-error.ts';
+
+const refused = (code: string, message: string, type = 'TYPE') => new ClickHouseError({ code, message, type });
+
+describe('toLogStoreError', () => {
+  test.each([
+    ['too many parts heals', refused('252', 'Too many parts (3000). Merges are processing slower'), 'retryable', '252'],
+    [
+      'too many partitions never does',
+      refused('252', 'Too many partitions for single INSERT block'),
+      'permanent',
+      '252',
+    ],
+    ['memory limit', refused('241', 'Memory limit (total) exceeded'), 'retryable', '241'],
+    ['too many queries', refused('202', 'Too many simultaneous queries'), 'retryable', '202'],
+    ['data cut short', refused('33', 'Cannot read all data'), 'permanent', '33'],
+    ['a wrong value', refused('117', 'Incorrect data'), 'permanent', '117'],
+    ['a table that is not there yet', refused('60', 'Unknown table'), 'retryable', '60'],
+    ['a wrong password', refused('516', 'Authentication failed'), 'retryable', '516'],
+    ['a code nobody foresaw', refused('9999', 'New'), 'retryable', '9999'],
+    [
+      'a refused connection',
+      Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }),
+      'retryable',
+      'ECONNREFUSED',
+    ],
+    ['a timeout', new Error('Timeout error.'), 'retryable', 'ETIMEDOUT'],
+    ['something else', 'odd', 'retryable', 'EUNKNOWN'],
+  ])('%s', (_what, cause, kind, code) => {
+    const error = toLogStoreError('insert 3 rows', cause);
+    expect(error).toMatchObject({ kind, code, cause });
+    expect(error.message).toContain('insert 3 rows');
+  });
+
+  test('its text is one short line, for what ClickHouse quotes may be captured data', () => {
+    const { message } = toLogStoreError('insert', refused('27', `Cannot parse\n${'secret '.repeat(100)}`));
+    expect(message).not.toContain('secret');
+    expect(toLogStoreError('insert', refused('27', 'x'.repeat(10_000))).message.length).toBeLessThan(500);
+  });
+
+  test('is not wrapped twice', () => {
+    const error = toLogStoreError('a', new Error('b'));
+    expect(toLogStoreError('c', error)).toBe(error);
+    expect(error).toBeInstanceOf(LogStoreError);
+  });
+});

@@ -1,0 +1,364 @@
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { LogRow } from '@standin/contract';
+import {
+  bodyBytesOf,
+  encodeRow,
+  LOG_COLUMNS,
+  openLogStore,
+  tailLog,
+  type LogEntry,
+  type LogStore,
+} from '@standin/logstore';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { anyLogRow, newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+
+let clickHouse: TestClickHouse;
+let store: LogStore;
+
+beforeAll(async () => {
+  clickHouse = await startClickHouse();
+  store = openLogStore(clickHouse);
+  await store.migrate();
+});
+
+afterAll(async () => {
+  await store.close();
+  await clickHouse.stop();
+});
+
+let batches = 0;
+const insert = (rows: readonly LogRow[], token = `batch-${batches++}`): Promise<void> =>
+  store.insert({ rows: Buffer.concat(rows.map(encodeRow)), rowCount: rows.length, token });
+
+/** Each test has a project of its own. */
+let projects = 0;
+const newProject = (): Partial<LogRow> => ({ projectUid: `project-${projects++}` });
+
+const query = async (sql: string): Promise<string> => {
+  const { url, username, password, database } = clickHouse;
+  const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password };
+  const response = await fetch(`${url}/?database=${database}`, { method: 'POST', body: sql, headers });
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  return text.trim();
+};
+
+const byteValues = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+
+describe('bytes', () => {
+  test('bodies, headers in order, trailers and the target come back as they were', async () => {
+    const row = newLogRow({
+      ...newProject(),
+      target: '/k/caf\xe9%00?\xff',
+      path: '/caf\xe9%00',
+      query: '\xff',
+      requestHeaders: [
+        ['Set-Cookie', 'b=2'],
+        ['set-cookie', 'a=1'],
+        ['X-Latin', byteValues.toString('latin1')],
+        ['empty', ''],
+      ],
+      requestTrailers: [['x-checksum', '\x80']],
+      requestBody: byteValues,
+      responseHeaders: [
+        ['vary', 'a'],
+        ['vary', 'b'],
+      ],
+      responseTrailers: [['grpc-status', '0']],
+      responseBody: Buffer.from('eda080fffe00', 'hex'),
+      responseBodyBytes: 2 ** 40,
+      responseTruncated: true,
+      upstreamError: 'connect ECONNREFUSED — “naïve”',
+    });
+    await insert([row]);
+
+    const entry = await store.get(row.id);
+    expect(entry).toMatchObject({
+      path: row.path,
+      query: row.query,
+      request: {
+        target: row.target,
+        headers: row.requestHeaders,
+        trailers: row.requestTrailers,
+        bodyEncoding: 'base64',
+      },
+      response: { headers: row.responseHeaders, trailers: row.responseTrailers, truncated: true, bodyBytes: 2 ** 40 },
+      upstreamError: row.upstreamError,
+    });
+    expect(bodyBytesOf((entry as LogEntry).request)).toEqual(byteValues);
+    expect(bodyBytesOf((entry as LogEntry).response)).toEqual(row.responseBody);
+  });
+
+  test('bodies of 10 MiB, both ways', async () => {
+    const body = Buffer.alloc(10 * 1024 * 1024, byteValues);
+    const row = newLogRow({ ...newProject(), requestBody: body, responseBody: body });
+    await insert([row]);
+    const entry = (await store.get(row.id)) as LogEntry;
+    expect(bodyBytesOf(entry.request).equals(body)).toBe(true);
+    expect(bodyBytesOf(entry.response).equals(body)).toBe(true);
+  });
+
+  test('any row at all', async () => {
+    const expiresAtS = Math.floor(Date.now() / 1000) + 1_000;
+    const received = { min: Date.now() * 1000 - 1e9, max: Date.now() * 1000 };
+    const anyRow = fc
+      .tuple(anyLogRow, fc.integer(received))
+      .map(([row, receivedAtUs]) => ({ ...row, receivedAtUs, expiresAtS }));
+    const rows = fc.sample(anyRow, { numRuns: 100, seed: 42 });
+    await insert(rows);
+    for (const row of rows) {
+      const entry = await store.get(row.id);
+      expect(entry?.request.headers).toEqual(row.requestHeaders);
+      expect(entry?.projectUid).toBe(row.projectUid);
+      expect(entry && bodyBytesOf(entry.request)).toEqual(row.requestBody);
+    }
+  });
+
+  test('headers can be searched by their lower-case name, and the trace is a column', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const row = newLogRow({
+      ...newProject(),
+      requestHeaders: [
+        ['X-Event', 'push'],
+        ['TraceParent', traceparent],
+      ],
+    });
+    await insert([row]);
+    const found = await query(
+      `SELECT request_header_map['x-event'], traceparent FROM log WHERE id = '${row.id}' FORMAT TabSeparated`,
+    );
+    expect(found).toBe(`push\t${traceparent}`);
+  });
+});
+
+describe('exactly once', () => {
+  test('a batch that is sent again with its token adds nothing', async () => {
+    const row = newLogRow(newProject());
+    for (let attempt = 0; attempt < 3; attempt++) await insert([row], `retried-${row.id}`);
+    expect(await query(`SELECT count() FROM log WHERE id = '${row.id}'`)).toBe('1');
+  });
+
+  test('rows that arrive under two tokens are read once, before and after they are merged', async () => {
+    const rows = [newLogRow(newProject()), newLogRow(newProject())];
+    await insert(rows);
+    await insert(rows);
+    await insert(rows.slice(1));
+    const ids = rows.map(({ id }) => id);
+    const read = async (): Promise<string[]> => {
+      const entries = await Promise.all(rows.map(({ projectUid }) => store.list({ projectUid, limit: 10 })));
+      return entries.flat().map(({ id }) => id);
+    };
+    expect(await read()).toEqual(ids);
+    await query('OPTIMIZE TABLE log FINAL');
+    expect(await read()).toEqual(ids);
+    expect(await query(`SELECT count() FROM log WHERE id IN ('${ids.join("','")}')`)).toBe('2');
+  });
+
+  test.each([
+    ['after', [1, 2]],
+    ['before', [2, 1]],
+  ] as const)('the whole exchange counts, delivered %s the request alone', async (_when, versions) => {
+    const whole = newLogRow({ ...newProject(), status: 502, outcome: 'upstream_failed' });
+    const alone: LogRow = {
+      ...whole,
+      version: 1,
+      status: 0,
+      outcome: 'response_unknown',
+      responseBody: Buffer.alloc(0),
+    };
+    for (const version of versions) await insert([version === 1 ? alone : whole]);
+
+    const { projectUid } = whole;
+    expect((await store.list({ projectUid, limit: 10 })).map(({ status }) => status)).toEqual([502]);
+    expect((await store.get(whole.id))?.outcome).toBe('upstream_failed');
+    expect(await store.list({ projectUid, status: 502, limit: 10 })).toHaveLength(1);
+    expect(await store.list({ projectUid, status: 0, limit: 10 })).toEqual([]);
+  });
+
+  test('a request whose answer never came is found by status 0', async () => {
+    const alone = newLogRow({ ...newProject(), version: 1, status: 0, outcome: 'response_unknown' });
+    await insert([alone]);
+    const found = await store.list({ projectUid: alone.projectUid, status: 0, limit: 10 });
+    expect(found.map(({ id }) => id)).toEqual([alone.id]);
+  });
+
+  test('the list is full although many rows were delivered twice', async () => {
+    const { projectUid } = newLogRow(newProject());
+    const start = Date.now() * 1000;
+    const rows = Array.from({ length: 60 }, (_, index) => newLogRow({ projectUid, receivedAtUs: start + index }));
+    for (let copy = 0; copy < 3; copy++) await insert(rows);
+    const listed = await store.summaries({ projectUid, limit: 50 });
+    expect(listed.map(({ id }) => id)).toEqual(
+      rows
+        .toReversed()
+        .slice(0, 50)
+        .map(({ id }) => id),
+    );
+  });
+});
+
+describe('list', () => {
+  const { projectUid } = newLogRow(newProject());
+  const start = Date.UTC(2026, 10, 21, 7) * 1000;
+  const rows = Array.from({ length: 10 }, (_, index) =>
+    newLogRow({
+      projectUid,
+      namespace: index % 2 === 0 ? 'even' : 'odd',
+      project: `p${index % 3}`,
+      endpoint: index < 5 ? 'low' : 'high',
+      method: index === 7 ? 'GET' : 'POST',
+      status: 200 + index * 50,
+      // Pairs share a microsecond.
+      receivedAtUs: start + Math.floor(index / 2),
+      expiresAtS: Math.floor(Date.now() / 1000) + 86_400,
+    }),
+  );
+  const numbers = (entries: readonly { readonly id: string }[]): number[] =>
+    entries.map(({ id }) => rows.findIndex((row) => row.id === id)).sort((a, b) => a - b);
+
+  beforeAll(() => insert(rows));
+
+  test.each([
+    ['namespace', { namespace: 'even' }, [0, 2, 4, 6, 8]],
+    ['project', { project: 'p1' }, [1, 4, 7]],
+    ['endpoint', { endpoint: 'low' }, [0, 1, 2, 3, 4]],
+    ['method', { method: 'GET' }, [7]],
+    ['status', { status: 300 }, [2]],
+    ['a range of statuses', { status: { min: 400, max: 499 } }, [4, 5]],
+    ['all at once', { namespace: 'odd', endpoint: 'high', method: 'POST', status: { min: 500, max: 599 } }, []],
+    ['until', { until: new Date(start / 1000) }, []],
+    ['since', { since: new Date(start / 1000) }, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]],
+    ['a value with a quote', { namespace: "o'd\\d\t" }, []],
+  ] as const)('by %s', async (_what, filter, expected) => {
+    expect(numbers(await store.list({ projectUid, ...filter, limit: 100 }))).toEqual(expected);
+  });
+
+  test.each(['newest-first', 'oldest-first'] as const)(
+    'page by page, %s, misses and repeats nothing',
+    async (order) => {
+      const pages: string[][] = [];
+      for (let after: LogEntry | undefined; ;) {
+        const page = await store.list({ projectUid, order, limit: 3, after });
+        pages.push(page.map(({ id }) => id));
+        after = page.at(-1);
+        if (page.length < 3) break;
+      }
+      expect(pages.map((page) => page.length)).toEqual([3, 3, 3, 1]);
+      const whole = await store.list({ projectUid, order, limit: 100 });
+      expect(pages.flat()).toEqual(whole.map(({ id }) => id));
+      const times = whole.map(({ receivedAt }) => receivedAt);
+      expect(times).toEqual(order === 'oldest-first' ? times.toSorted() : times.toSorted().toReversed());
+    },
+  );
+
+  test('an expired entry is gone at once, in lists and by id', async () => {
+    const expired = newLogRow({ projectUid, expiresAtS: Math.floor(Date.now() / 1000) - 1 });
+    await insert([expired]);
+    expect(await store.get(expired.id)).toBeUndefined();
+    expect(numbers(await store.list({ projectUid, limit: 100 }))).not.toContain(-1);
+  });
+
+  test('an id that nobody has, and one that is none', async () => {
+    expect(await store.get(newLogRow().id)).toBeUndefined();
+    expect(await store.get("x' OR 1=1")).toBeUndefined();
+  });
+
+  test('an entry is found by an id whose time is far from its own', async () => {
+    const row = newLogRow({ ...newProject(), id: '00000000-0001-7000-8000-000000000001' });
+    await insert([row]);
+    expect((await store.get(row.id))?.id).toBe(row.id);
+  });
+});
+
+describe('tail', () => {
+  test('shows new entries once, also those that come late or twice', async () => {
+    const { projectUid } = newLogRow(newProject());
+    const since = new Date(Date.now() - 3_600_000);
+    const at = (minutes: number): LogRow =>
+      newLogRow({ projectUid, receivedAtUs: since.getTime() * 1000 + minutes * 60_000_000 });
+    const [before, first, second, late] = [at(-1), at(30), at(40), at(1)] as const;
+    await insert([before, first]);
+
+    const stop = new AbortController();
+    const seen: string[] = [];
+    for await (const { id } of tailLog(store, { projectUid, since }, stop.signal, { pollIntervalMs: 20 })) {
+      seen.push(id);
+      if (id === first.id) await insert([second, first]);
+      if (id === second.id) await insert([second, late]);
+      if (id === late.id) stop.abort();
+    }
+    expect(seen).toEqual([first.id, second.id, late.id]);
+  });
+});
+
+describe('migrations', () => {
+  test('can be repeated and run by many processes at once, on a new database too', async () => {
+    const stores = Array.from({ length: 6 }, () => openLogStore({ ...clickHouse, database: 'fresh' }));
+    await Promise.all(stores.map((other) => other.migrate()));
+    await Promise.all(stores.map((other) => other.migrate()));
+    expect(await query('SELECT count() FROM fresh.log')).toBe('0');
+    expect(await query('SELECT DISTINCT number FROM fresh.migrations')).toBe('1');
+    await Promise.all(stores.map((other) => other.close()));
+  });
+
+  test('the columns stand in the order in which rows are encoded', async () => {
+    const names = await query(
+      "SELECT name FROM system.columns WHERE database = currentDatabase() AND table = 'log' AND default_kind = '' ORDER BY position",
+    );
+    expect(names.split('\n')).toEqual([...LOG_COLUMNS]);
+  });
+
+  test('the table relies on no default of the server', async () => {
+    const engine = await query(
+      "SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = 'log'",
+    );
+    expect(engine).toContain('ReplacingMergeTree(version) PARTITION BY toDate(received_at)');
+    expect(engine).toContain('ORDER BY (project_uid, received_at, id) TTL expires_at');
+    const windows = ['non_replicated_deduplication_window = 10000', 'replicated_deduplication_window = 10000'];
+    for (const setting of [...windows, 'fsync_after_insert = 1', 'fsync_part_directory = 1']) {
+      expect(engine).toContain(setting);
+    }
+  });
+});
+
+describe('errors', () => {
+  test('a batch whose data is cut short is refused for good, and nothing of it stays', async () => {
+    const row = newLogRow(newProject());
+    const rows = Buffer.concat([encodeRow(row), encodeRow(newLogRow()).subarray(0, 50)]);
+    const failed = store.insert({ rows, rowCount: 2, token: `cut-${row.id}` });
+    await expect(failed).rejects.toMatchObject({ name: 'LogStoreError', kind: 'permanent', code: '33' });
+    expect(await store.get(row.id)).toBeUndefined();
+  });
+
+  test('a database that is not there yet may come', async () => {
+    const other = openLogStore({ ...clickHouse, database: 'nowhere' });
+    const failed = other.insert({ rows: encodeRow(newLogRow()), rowCount: 1, token: 't' });
+    await expect(failed).rejects.toMatchObject({ kind: 'retryable', code: '81' });
+    await other.close();
+  });
+
+  test('no server', async () => {
+    const other = openLogStore({ ...clickHouse, url: 'http://127.0.0.1:1' });
+    await expect(other.list({ limit: 1 })).rejects.toMatchObject({ kind: 'retryable', code: 'ECONNREFUSED' });
+    await expect(other.ping()).rejects.toMatchObject({ kind: 'retryable' });
+    await other.close();
+  });
+
+  test('an exception behind the status 200 is a failure', async () => {
+    const server = createServer((request, response) => {
+      request.resume();
+      response.writeHead(200, { 'X-ClickHouse-Exception-Code': '241' });
+      response.end('Code: 241. DB::Exception: Memory limit (total) exceeded. (MEMORY_LIMIT_EXCEEDED)');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const other = openLogStore({ ...clickHouse, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    const failed = other.insert({ rows: encodeRow(newLogRow()), rowCount: 1, token: 't' });
+    await expect(failed).rejects.toMatchObject({ kind: 'retryable', code: '241' });
+    await other.close();
+    server.close();
+  });
+});
