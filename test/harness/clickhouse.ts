@@ -1,8 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { rm } from 'node:fs/promises';
 import { startEmbeddedEngine } from '@standin/logstore';
 import { CONTAINERS_VARIABLE } from './cluster-broker.ts';
+import { createTempFolder } from './temp-folder.ts';
 
 /** A real ClickHouse, empty, for one test file. `openLogStore(clickHouse)` connects to it. */
 export interface TestClickHouse {
@@ -25,7 +24,7 @@ export const startClickHouse = (): Promise<TestClickHouse> =>
   process.env[CONTAINERS_VARIABLE] === '1' ? startInContainer() : startEmbedded();
 
 const startEmbedded = async (): Promise<TestClickHouse> => {
-  const dataDir = await mkdtemp(path.join(tmpdir(), 'standin-clickhouse-'));
+  const dataDir = await createTempFolder('clickhouse');
   const engine = await startEmbeddedEngine({ dataDir });
   const address = { url: engine.url, username: 'default', password: '', database: DATABASE };
   return {

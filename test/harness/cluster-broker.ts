@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connectCluster, startCluster, type OwnCluster } from './cluster.ts';
 import { installStandin } from './install-standin.ts';
+import { createTempFolder } from './temp-folder.ts';
 
 /** Set by `npm test -- --containers`. */
 export const CONTAINERS_VARIABLE = 'STANDIN_TEST_CONTAINERS';
@@ -69,7 +69,7 @@ const startSharedCluster = async (): Promise<StartedCluster> => {
 
 /** In this order: a cluster that the user named, k3s in Docker where asked for, our own program. */
 const chooseCluster = async (): Promise<StartedCluster> => {
-  const directory = await mkdtemp(path.join(tmpdir(), 'standin-shared-cluster-'));
+  const directory = await createTempFolder('shared-cluster');
   const removeDirectory = (): Promise<void> => rm(directory, { recursive: true, force: true });
   const given = process.env[KUBECONFIG_VARIABLE];
   if (given !== undefined && given !== '') {

@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { startControlPlane } from '../cluster/control-plane.ts';
 import { buildGoProgram } from '../cluster/go-program.ts';
 import { kubeconfigYaml } from '../cluster/kubeconfig.ts';
 import { findKubectl } from '../cluster/kubectl.ts';
 import { runCommand, type CommandResult } from '../cluster/run-command.ts';
+import { createTempFolder } from './temp-folder.ts';
 
 export interface KubectlOptions {
   /** Written to kubectl's stdin: for `-f -`. */
@@ -42,7 +42,7 @@ export interface OwnCluster extends Cluster {
  */
 export const startCluster = async (onProgress: (line: string) => void = console.log): Promise<OwnCluster> => {
   const program = await buildGoProgram('cluster', onProgress);
-  const directory = await mkdtemp(path.join(tmpdir(), 'standin-cluster-'));
+  const directory = await createTempFolder('cluster');
   const controlPlane = await startControlPlane(program, directory);
   const stop = async (): Promise<void> => {
     await controlPlane.stop();
