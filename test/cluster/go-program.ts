@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isAlive } from './is-alive.ts';
 import { runCommand } from './run-command.ts';
 
 /** What the programs in ./program are built into. */
@@ -129,15 +130,5 @@ const acquireLock = async (file: string, onProgress: Progress): Promise<() => Pr
     if (waited > BUILD_TIMEOUT_MS)
       throw new Error(`${file} is held by process ${owner}; remove it if that is no build`);
     await delay(LOCK_POLL_MS);
-  }
-};
-
-/** Whether a process with this id runs; one of another user counts. */
-export const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 };

@@ -5,7 +5,8 @@ import path from 'node:path';
 import { connectCluster, type Cluster } from '../harness/cluster.ts';
 import { installStandin, OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 import { startControlPlane } from './control-plane.ts';
-import { buildGoProgram, isAlive, MissingToolError } from './go-program.ts';
+import { buildGoProgram, MissingToolError } from './go-program.ts';
+import { isAlive } from './is-alive.ts';
 import { findKubectl } from './kubectl.ts';
 
 const FOLDER = path.join('.standin', 'cluster');

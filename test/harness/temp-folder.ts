@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { isAlive } from '../cluster/go-program.ts';
+import { isAlive } from '../cluster/is-alive.ts';
 
 const PREFIX = 'standin-test-';
 /** A process id says nothing about another container that shares this folder for temporary files; an hour without use does. */
