@@ -172,7 +172,13 @@ describe('an object that was deleted and made again', () => {
     expect(translator.flush()).toEqual(NOTHING);
   });
 
-  it('does not inherit the key', () => {
+  it('does not inherit the key, also where uids derive from names', () => {
+    const derived = translatorOf(account);
+    derived.remove(refOf(account), account.metadata.uid);
+    derived.put(account);
+    derived.flush();
+    expect(derived.verdict(account.metadata.uid)?.resolvedRefs.reason).toBe('Pending');
+
     const translator = translatorOf(account);
     translator.put(make('Account', 'default', {}, { uid: 'again' }));
     translator.flush();

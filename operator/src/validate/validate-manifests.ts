@@ -95,7 +95,7 @@ const header = z.looseObject({
   metadata: z
     .looseObject({ name: z.string().catch(''), namespace: z.string().optional().catch(undefined) })
     .catch({ name: '' }),
-  spec: z.unknown(),
+  spec: z.unknown().optional(),
 });
 type Header = z.infer<typeof header>;
 
@@ -193,7 +193,7 @@ const verdictFindings = (
     object: uid,
     path,
     // A finding of one problem begins with its path, which stands in a field of its own here.
-    message: message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message,
+    message: message.startsWith(`${path}: `) ? message.slice(path.length + 2).replace(/\.$/, '') : message,
     severity: MISSING.has(reason) ? missing : 'error',
   });
   const findings = isReported ? [] : [accepted, resolvedRefs];

@@ -1,0 +1,177 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { TranslateSettings } from '../translate/index.ts';
+import { validateManifests, type ManifestFinding, type ValidateOptions } from './validate-manifests.ts';
+
+const EXAMPLES = path.join(import.meta.dirname, '../../../crds/examples');
+
+const SETTINGS: TranslateSettings = {
+  gatewayUrl: 'http://gateway',
+  checkUpstream: (url) => (url.hostname === '10.0.0.1' ? 'the address 10.0.0.1 is private' : undefined),
+  quotaByPlan: { Free: 1, Pro: 2 },
+  clusterDomain: 'cluster.local',
+};
+
+const HEAD = 'apiVersion: standin.dev/v1alpha1\n';
+const ACCOUNT = `${HEAD}kind: Account\nmetadata: {name: default}\nspec: {}\n`;
+const PROJECT = `${HEAD}kind: Project\nmetadata: {name: shop}\nspec: {accountRef: {name: default}}\n`;
+const endpoint = (spec: string, name = 'orders'): string =>
+  `${HEAD}kind: Endpoint\nmetadata:\n  name: ${name}\nspec:\n  projectRef: {name: shop}\n  displayName: Orders\n${spec}`;
+const MOCK = '  slug: /v1\n  method: GET\n  action: JSON\n  json: {body: "{}"}\n';
+
+const validate = (texts: readonly string[], options?: ValidateOptions): ManifestFinding[] =>
+  validateManifests(
+    [
+      { name: 'base.yaml', text: [ACCOUNT, PROJECT].join('---\n') },
+      ...texts.map((text, index) => ({ name: `${index}.yaml`, text })),
+    ],
+    SETTINGS,
+    options,
+  );
+
+/** `0.yaml:9 error Endpoint default/orders spec.slug: …` */
+const shown = ({ file, line, severity, object, path: field, message }: ManifestFinding): string =>
+  `${file}:${line} ${severity} ${object} ${field}: ${message}`;
+
+describe('bad input', () => {
+  it.each([
+    [
+      'an unknown kind',
+      `${HEAD}kind: Mock\nmetadata: {name: a}\n`,
+      '0.yaml:2 error Mock default/a kind: Unsupported value: "Mock"',
+    ],
+    [
+      'another version',
+      'apiVersion: standin.dev/v1\nkind: Endpoint\nmetadata: {name: a}\n',
+      '0.yaml:1 error Endpoint default/a apiVersion: must be standin.dev/v1alpha1',
+    ],
+    [
+      'an unknown field',
+      endpoint(`${MOCK}  slgu: /a\n`),
+      '0.yaml:12 error Endpoint default/orders spec.slgu: unknown field "spec.slgu"',
+    ],
+    [
+      'a body that is not JSON',
+      endpoint('  slug: /v1\n  method: GET\n  action: JSON\n  json:\n    body: "{a}"\n'),
+      '0.yaml:12 error Endpoint default/orders spec.json.body: is not a JSON document: expected a key in double quotes or }, found a at line 1, column 2',
+    ],
+    [
+      'a slug without /',
+      endpoint(MOCK.replace('/v1', 'v1')),
+      '0.yaml:8 error Endpoint default/orders spec.slug: must begin with /',
+    ],
+    [
+      'the method HEAD',
+      endpoint(MOCK.replace('GET', 'HEAD')),
+      '0.yaml:9 error Endpoint default/orders spec.method: Unsupported value: "HEAD"',
+    ],
+    [
+      'a forward to a private address',
+      endpoint('  slug: /v1\n  method: GET\n  action: Forward\n  forward:\n    url: http://10.0.0.1/\n'),
+      '0.yaml:12 error Endpoint default/orders spec.forward.url: the address 10.0.0.1 is private',
+    ],
+    [
+      'a header with CR and LF',
+      endpoint(
+        '  slug: /v1\n  method: GET\n  action: JSON\n  json:\n    body: "1"\n    headers:\n      - name: a\n        value: "b\\r\\nc: d"\n',
+      ),
+      '0.yaml:15 error Endpoint default/orders spec.json.headers[0].value: must not have line breaks',
+    ],
+    [
+      'a body of 300 kB',
+      endpoint(`  slug: /v1\n  method: GET\n  action: JSON\n  json:\n    body: '"${'a'.repeat(300_000)}"'\n`),
+      '0.yaml:12 error Endpoint default/orders spec.json.body: Too long',
+    ],
+    [
+      'a name that is too long',
+      endpoint(MOCK, 'a'.repeat(254)),
+      `0.yaml:4 error Endpoint default/${'a'.repeat(254)} metadata.name: must be no more than 253 characters`,
+    ],
+    ['no name', `${HEAD}kind: Endpoint\nspec: {}\n`, '0.yaml:1 error Endpoint default/ metadata.name: Required value'],
+    ['text', 'just text\n', '0.yaml:1 error  : must be a mapping'],
+    ['what is not YAML', 'a: 1\nb: [\n', '0.yaml:3 error  : is not YAML'],
+    [
+      'a project without its account',
+      `${HEAD}kind: Project\nmetadata: {name: lone}\nspec:\n  accountRef:\n    name: nobody\n`,
+      '0.yaml:6 error Project default/lone spec.accountRef.name: There is no Account nobody',
+    ],
+    [
+      'an object of something else',
+      'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n',
+      '0.yaml:1 warning Deployment default/a apiVersion: apps/v1 Deployment is not of Standin',
+    ],
+  ])('%s', (_, text, finding) => {
+    expect(validate([text]).map(shown)[0]).toContain(finding);
+  });
+
+  it('two endpoints on one method and slug: the later one is told', () => {
+    expect(validate([endpoint(MOCK, 'first'), endpoint(MOCK, 'second')]).map(shown)).toEqual([
+      expect.stringContaining(
+        '1.yaml:8 error Endpoint default/second spec.slug: Endpoint default/first came first and already answers GET /v1',
+      ),
+    ]);
+  });
+
+  it('one object twice', () => {
+    expect(validate([endpoint(MOCK), endpoint(MOCK)]).map(shown)).toEqual([
+      expect.stringContaining(
+        '1.yaml:4 error Endpoint default/orders metadata.name: is the same object as in 0.yaml:1',
+      ),
+    ]);
+  });
+
+  it('a broken document costs the others in its file nothing', () => {
+    const findings = validate([
+      [endpoint(MOCK), 'a: [\n', endpoint(MOCK.replace('/v1', '/v2'), 'other')].join('---\n'),
+    ]);
+    expect(findings.map(({ message }) => message)).toEqual([expect.stringContaining('is not YAML')]);
+  });
+});
+
+it('a fault is told once, and not of everything behind it', () => {
+  const text = ACCOUNT.replace('spec: {}', 'spec: {plan: Gold}');
+  const files = [{ name: 'a.yaml', text: [text, PROJECT, endpoint(MOCK)].join('---\n') }];
+  expect(validateManifests(files, SETTINGS).map(shown)).toEqual([
+    'a.yaml:4 error Account default/default spec.plan: Unsupported value: "Gold": supported values: "Free", "Pro"',
+  ]);
+});
+
+it('of a part of what the cluster has, what is not among the files is a warning', () => {
+  const files = [{ name: 'a.yaml', text: endpoint(MOCK) }];
+  expect(validateManifests(files, SETTINGS)).toMatchObject([{ severity: 'error', path: 'spec.projectRef.name' }]);
+  expect(validateManifests(files, SETTINGS, { missingReferences: 'warning' })).toMatchObject([{ severity: 'warning' }]);
+});
+
+it.each([
+  ['too short', 'stringData: {api-key: short}', 'the key has 5 characters'],
+  ['without the data key', 'stringData: {key: a}', 'with the data key api-key'],
+  [
+    'encoded, with a line break',
+    `data: {api-key: ${Buffer.from(`${'a'.repeat(40)}\n`).toString('base64')}}`,
+    'whitespace',
+  ],
+])('an own key that is %s is told of its Account', (_, data, message) => {
+  const own = ACCOUNT.replace('spec: {}', 'spec: {apiKey: {secretName: own}}');
+  const text = `${own}---\napiVersion: v1\nkind: Secret\nmetadata: {name: own}\n${data}\n`;
+  expect(validateManifests([{ name: 'a.yaml', text }], SETTINGS)).toMatchObject([
+    {
+      object: 'Account default/default',
+      path: 'spec.apiKey.secretName',
+      message: expect.stringContaining(message) as string,
+    },
+  ]);
+});
+
+it.each([['quickstart'], ['quickstart', 'forward'], ['own-key'], ['gitops']])(
+  'the examples are fine: %s %s',
+  (...folders) => {
+    const files = folders.flatMap((folder) =>
+      readdirSync(path.join(EXAMPLES, folder)).map((name) => ({
+        name: `${folder}/${name}`,
+        text: readFileSync(path.join(EXAMPLES, folder, name), 'utf8'),
+      })),
+    );
+    expect(validateManifests(files, SETTINGS).filter(({ severity }) => severity === 'error')).toEqual([]);
+  },
+);

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CONDITION_REASONS, CONDITION_TYPES } from './conditions.ts';
+
+const page = readFileSync(path.join(import.meta.dirname, '../../../docs/conditions.md'), 'utf8');
+const [types = '', reasons = ''] = page.split('\n## Reasons\n');
+/** The first cell of every row of a section's tables. */
+const rows = (section: string): string[] => [...section.matchAll(/^\| `(\w+)`/gm)].map(([, name = '']) => name);
+
+describe('docs/conditions.md', () => {
+  it('explains every type, and no other', () => {
+    expect(rows(types)).toEqual([...CONDITION_TYPES]);
+  });
+
+  it('explains every reason once, in the order of the table, and no other', () => {
+    expect(rows(reasons)).toEqual([...CONDITION_REASONS]);
+  });
+});
