@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   API_GROUP,
   API_VERSION,
@@ -186,7 +187,7 @@ class KubernetesSource implements ResourceSource {
   async readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
     try {
       const secret = await this.#client.get<{ data?: Record<string, string> }>(secretPath(namespace, name));
-      const value = secret.data?.[dataKey];
+      const value = new Map(Object.entries(secret.data ?? {})).get(dataKey);
       return value === undefined ? undefined : Buffer.from(value, 'base64');
     } catch (error) {
       if (isNotFound(error)) return undefined;
@@ -253,6 +254,9 @@ class KubernetesSource implements ResourceSource {
     const lastApplied = current.metadata.annotations?.[LAST_APPLIED];
     const kept = lastApplied === undefined ? {} : { [LAST_APPLIED]: lastApplied };
     const replaced = { ...current.metadata, labels, annotations: { ...annotations, ...kept } };
+    const asIs = { labels: {}, annotations: {}, ...current.metadata };
+    // The API server would note us as the writer, which is a change.
+    if (isDeepStrictEqual([current.spec, asIs], [spec, replaced])) return current;
     return this.#client.replace(objectPath(ref), { apiVersion, kind, metadata: replaced, spec }, { query });
   }
 }

@@ -1,0 +1,24 @@
+/** A candidate for leadership in a process of its own; tells its parent when it leads. Arguments: kubeconfig, namespace, lease. */
+import { LeaderElector, loadKubeClient } from '@standin/kube';
+import pino from 'pino';
+
+export interface LeaderReport {
+  readonly identity: string;
+  readonly epoch: number;
+}
+
+const [kubeconfigPath = '', namespace = '', name = ''] = process.argv.slice(2);
+const elector = new LeaderElector({
+  client: loadKubeClient({ kubeconfigPath }),
+  namespace,
+  name,
+  identity: 'child',
+  logger: pino({ level: 'silent' }),
+});
+await elector.run({
+  onStartedLeading: ({ epoch }) => {
+    process.send?.({ identity: elector.identity, epoch } satisfies LeaderReport);
+    return Promise.resolve();
+  },
+  signal: new AbortController().signal,
+});

@@ -1,0 +1,203 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import 'reflect-metadata';
+import { X509CertificateGenerator } from '@peculiar/x509';
+import { GROUP_VERSION, type ResourceObject } from '@standin/contract';
+import { loadKubeClient, type KubeClient } from '@standin/kube';
+import { kubernetesSource } from '@standin/operator';
+import pino from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Cluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+import { useNamespace } from '../harness/namespace.ts';
+import { sharedCluster } from '../harness/shared-cluster.ts';
+
+/** What only the Kubernetes source does; what both do is in source-conformance.test.ts. */
+
+const silent = pino({ level: 'silent' });
+
+describe('the Kubernetes source', () => {
+  let cluster: Cluster;
+  let client: KubeClient;
+
+  beforeAll(async () => {
+    cluster = await sharedCluster();
+    client = loadKubeClient({
+      kubeconfigPath: await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, OPERATOR_SERVICE_ACCOUNT),
+    });
+  });
+  afterAll(() => client.close());
+
+  const applyAccount = async (namespace: string, name: string): Promise<void> => {
+    const object = {
+      apiVersion: GROUP_VERSION,
+      kind: 'Account',
+      metadata: { name, namespace },
+      spec: { plan: 'Free' },
+    };
+    await cluster.apply(JSON.stringify(object));
+  };
+
+  it('counts a repeated event up instead of adding another', async () => {
+    const namespace = await useNamespace(cluster);
+    await applyAccount(namespace, 'a');
+    const source = kubernetesSource({ client, namespaces: [], logger: silent });
+    const object = await source.get({ kind: 'Account', namespace, name: 'a' });
+    if (object === undefined) throw new Error('no object');
+    for (let time = 0; time < 2; time++) {
+      await source.recordEvent(object, { type: 'Warning', reason: 'Invalid', message: 'spec.plan: no' });
+    }
+    await source.recordEvent(object, { type: 'Normal', reason: 'Accepted', message: 'fine' });
+    const { stdout } = await cluster.kubectl(['get', 'events.events.k8s.io', '-n', namespace, '-o', 'json']);
+    const { items } = JSON.parse(stdout) as { items: { reason: string; note: string; series?: { count: number } }[] };
+    expect(items.map(({ reason, note, series }) => [reason, note, series?.count]).sort()).toEqual([
+      ['Accepted', 'fine', undefined],
+      ['Invalid', 'spec.plan: no', 2],
+    ]);
+    const described = await cluster.kubectl(['describe', 'mac', 'a', '-n', namespace]);
+    expect(described.stdout).toContain('spec.plan: no');
+  });
+
+  it('names the right that is missing, and goes on when it is granted', async () => {
+    const namespace = await useNamespace(cluster);
+    const metadata = { name: 'newcomer', namespace };
+    await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'ServiceAccount', metadata }));
+    await applyAccount(namespace, 'a');
+    const kubeconfigPath = await cluster.tokenKubeconfig(namespace, 'newcomer');
+    const newcomer = loadKubeClient({ kubeconfigPath });
+    const lines: string[] = [];
+    const logger = pino(
+      { level: 'error' },
+      { write: (line: string) => lines.push((JSON.parse(line) as { msg: string }).msg) },
+    );
+    const stop = new AbortController();
+    const put: ResourceObject[] = [];
+    const started = kubernetesSource({ client: newcomer, namespaces: [namespace], logger }).start(
+      { put: (object) => put.push(object), remove: () => undefined, problems: () => undefined },
+      stop.signal,
+    );
+    const missing = `forbidden: the operator's ServiceAccount needs the verbs "list" and "watch" on mockaccounts.standin.dev in namespace "${namespace}"; retrying`;
+    await eventually('the line', () => lines.includes(missing));
+    const rules = [{ apiGroups: ['standin.dev'], resources: ['*'], verbs: ['list', 'watch'] }];
+    const rbac = 'rbac.authorization.k8s.io';
+    const subjects = [{ kind: 'ServiceAccount', ...metadata }];
+    await cluster.apply(JSON.stringify({ apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules }));
+    const roleRef = { apiGroup: rbac, kind: 'Role', name: 'newcomer' };
+    await cluster.apply(JSON.stringify({ apiVersion: `${rbac}/v1`, kind: 'RoleBinding', metadata, roleRef, subjects }));
+    await started;
+    expect(put.map(({ metadata: { name } }) => name)).toEqual(['a']);
+    // Said once, not at every attempt.
+    expect(lines.filter((line) => line === missing)).toHaveLength(1);
+    stop.abort();
+    await newcomer.close();
+  });
+
+  it('owns the Secrets that it creates, so that they are collected with their owner', async () => {
+    const namespace = await useNamespace(cluster);
+    await applyAccount(namespace, 'a');
+    const source = kubernetesSource({ client, namespaces: [], logger: silent });
+    const object = await source.get({ kind: 'Account', namespace, name: 'a' });
+    if (object === undefined) throw new Error('no object');
+    await source.createSecret(object, 'a-api-key', { 'api-key': 'x' });
+    await cluster.kubectl(['delete', 'mac', 'a', '-n', namespace]);
+    await eventually(
+      'the collection',
+      async () => (await source.readSecret(namespace, 'a-api-key', 'api-key')) === undefined,
+      {
+        timeoutMs: 30_000,
+      },
+    );
+  });
+
+  it('keeps what kubectl notes for its next apply', async () => {
+    const namespace = await useNamespace(cluster);
+    await applyAccount(namespace, 'a');
+    const admin = loadKubeClient({ kubeconfigPath: cluster.kubeconfigPath });
+    const source = kubernetesSource({ client: admin, namespaces: [], logger: silent });
+    const seen = await source.get({ kind: 'Account', namespace, name: 'a' });
+    expect(seen?.metadata.annotations).toEqual({});
+    const desired = {
+      apiVersion: GROUP_VERSION,
+      kind: 'Account' as const,
+      metadata: { name: 'a', namespace },
+      spec: { plan: 'Pro' },
+    };
+    await source.apply(desired);
+    const { stdout } = await cluster.kubectl([
+      'get',
+      'mac',
+      'a',
+      '-n',
+      namespace,
+      '-o',
+      'jsonpath={.metadata.annotations}',
+    ]);
+    expect(stdout).toContain('last-applied-configuration');
+    await admin.close();
+  });
+});
+
+describe('a cluster whose CA is replaced', () => {
+  let folder: string;
+  let server: Server | undefined;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'standin-ca-'));
+  });
+  afterAll(async () => {
+    server?.closeAllConnections();
+    server?.close();
+    await rm(folder, { recursive: true });
+  });
+
+  /** Its own certificate is its CA. */
+  const serve = async (port: number): Promise<{ port: number; ca: string }> => {
+    const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
+    const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+    const certificate = await X509CertificateGenerator.createSelfSigned({
+      name: 'CN=localhost',
+      keys,
+      signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
+    });
+    const key = Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
+    const pem = `-----BEGIN PRIVATE KEY-----\n${key}\n-----END PRIVATE KEY-----\n`;
+    const next = createServer({ cert: certificate.toString('pem'), key: pem }, (_, response) => response.end('{}'));
+    await new Promise<void>((resolve) => next.listen(port, '127.0.0.1', resolve));
+    server = next;
+    return { port: (next.address() as AddressInfo).port, ca: certificate.toString('pem') };
+  };
+
+  it('is trusted as soon as the CA file says so', async () => {
+    const { port, ca } = await serve(0);
+    const caFile = path.join(folder, 'ca.crt');
+    await writeFile(caFile, ca);
+    const kubeconfigPath = path.join(folder, 'config');
+    const cluster = {
+      server: `https://127.0.0.1:${port}`,
+      'certificate-authority': caFile,
+      'tls-server-name': 'localhost',
+    };
+    const kubeconfig = {
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+      clusters: [{ name: 'c', cluster }],
+      users: [{ name: 'u', user: { token: 't' } }],
+    };
+    await writeFile(kubeconfigPath, JSON.stringify(kubeconfig));
+    const client = loadKubeClient({ kubeconfigPath });
+    await client.get('/x', { once: true });
+
+    server?.closeAllConnections();
+    await new Promise((resolve) => server?.close(resolve));
+    const replaced = await serve(port);
+    await expect(client.get('/x', { once: true })).rejects.toMatchObject({ reason: 'Unreachable' });
+    await writeFile(caFile, replaced.ca);
+    expect(await readFile(caFile, 'utf8')).not.toBe(ca);
+    await client.get('/x', { once: true });
+    await client.close();
+  });
+});

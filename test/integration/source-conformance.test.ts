@@ -1,0 +1,296 @@
+import { GROUP_VERSION, type ObjectRef, type ResourceObject, type SourceListener } from '@standin/contract';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../harness/eventually.ts';
+import { directoryDriver, kubernetesDriver, type Manifest, type SourceDriver } from './source-drivers.ts';
+
+/**
+ * The contract of ResourceSource, on both implementations: a directory of manifests, and a real Kubernetes API server with the
+ * operator's own ServiceAccount.
+ */
+
+/** What a source told its listener. */
+class Told implements SourceListener {
+  readonly objects = new Map<string, ResourceObject>();
+  readonly log: string[] = [];
+
+  put(object: ResourceObject): void {
+    this.objects.set(keyOf({ kind: object.kind, ...object.metadata }), object);
+    this.log.push(`put ${object.metadata.name}`);
+  }
+
+  remove(object: ResourceObject): void {
+    this.objects.delete(keyOf({ kind: object.kind, ...object.metadata }));
+    this.log.push(`remove ${object.metadata.name}`);
+  }
+
+  problems(): void {
+    this.log.push('problems');
+  }
+}
+
+const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind}/${namespace}/${name}`;
+
+const account = (name: string, monthlyQuota = 1, namespace = 'default'): Manifest => ({
+  kind: 'Account',
+  namespace,
+  name,
+  spec: { plan: 'Free', monthlyQuota },
+});
+
+const quotaOf = (object: ResourceObject | undefined): unknown =>
+  (object?.spec as { monthlyQuota?: number } | undefined)?.monthlyQuota;
+
+describe.for([
+  ['a directory of manifests', directoryDriver, { sameUid: true }],
+  ['the Kubernetes API', kubernetesDriver, { sameUid: false }],
+] as const)('%s as a source', ([, open, { sameUid }]) => {
+  let driver: SourceDriver;
+  let told: Told;
+  let stop: AbortController;
+
+  beforeAll(async () => {
+    driver = await open();
+  });
+  beforeEach(() => {
+    told = new Told();
+    stop = new AbortController();
+  });
+  afterEach(async () => {
+    stop.abort();
+    await driver.reset();
+  });
+  afterAll(async () => {
+    await driver.close();
+  });
+
+  const start = () => driver.source.start(told, stop.signal);
+  const known = (ref: ObjectRef): ResourceObject | undefined => told.objects.get(keyOf(ref));
+  const knownQuota = (ref: ObjectRef, quota: number) =>
+    eventually(`${keyOf(ref)} with quota ${quota}`, () => known(ref), {
+      accept: (object) => quotaOf(object) === quota,
+    });
+  const knownAtAll = async (ref: ObjectRef): Promise<ResourceObject> => {
+    const object = await eventually(keyOf(ref), () => known(ref));
+    if (object === undefined) throw new Error(`no ${keyOf(ref)}`);
+    return object;
+  };
+
+  it('has told of all objects when it has started', async () => {
+    await driver.write([account('a'), account('b')]);
+    await start();
+    expect([...told.objects.keys()].sort()).toEqual(['Account/default/a', 'Account/default/b']);
+    const { metadata, apiVersion, kind } = await knownAtAll(account('a'));
+    expect({ apiVersion, kind }).toEqual({ apiVersion: GROUP_VERSION, kind: 'Account' });
+    expect(metadata).toMatchObject({ name: 'a', namespace: 'default', generation: 1 });
+    expect(metadata.uid).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(Date.now() - Date.parse(metadata.creationTimestamp)).toBeLessThan(60_000);
+    expect(metadata.resourceVersion).not.toBe('');
+  });
+
+  it('tells of objects that are added, changed and removed', async () => {
+    await start();
+    await driver.write([account('a', 1)]);
+    await knownQuota(account('a'), 1);
+    await driver.write([account('a', 2)]);
+    await knownQuota(account('a'), 2);
+    await driver.remove(account('a'));
+    await eventually('the removal', () => !told.objects.has(keyOf(account('a'))));
+    expect(told.log.at(-1)).toBe('remove a');
+  });
+
+  it('tells two objects of one name in two namespaces apart', async () => {
+    const [here, there] = driver.namespaces;
+    await driver.write([account('a', 1, here), account('a', 2, there)]);
+    await start();
+    expect(quotaOf(known(account('a', 0, here)))).toBe(1);
+    expect(quotaOf(known(account('a', 0, there)))).toBe(2);
+    expect(known(account('a', 0, here))?.metadata.uid).not.toBe(known(account('a', 0, there))?.metadata.uid);
+  });
+
+  it('raises the generation when the spec changes, and not for labels or status', async () => {
+    await driver.write([account('a', 1)]);
+    await start();
+    const first = await knownAtAll(account('a'));
+    await driver.source.writeStatus(account('a'), { usage: { accepted: 1 } });
+    const withStatus = await eventually('the status', () => known(account('a')), {
+      accept: (object) =>
+        object?.status !== undefined && object.metadata.resourceVersion !== first.metadata.resourceVersion,
+    });
+    expect(withStatus?.metadata.generation).toBe(1);
+    await driver.write([{ ...account('a', 1), labels: { team: 'x' } }]);
+    const labelled = await eventually('the label', () => known(account('a')), {
+      accept: (object) => object?.metadata.labels?.['team'] === 'x',
+    });
+    expect(labelled?.metadata.generation).toBe(1);
+    expect(labelled?.status).toMatchObject({ usage: { accepted: 1 } });
+    await driver.write([account('a', 2)]);
+    const changed = await knownQuota(account('a'), 2);
+    expect(changed?.metadata.generation).toBe(2);
+    expect(changed?.metadata.uid).toBe(first.metadata.uid);
+  });
+
+  /**
+   * A directory has nowhere to keep an identity that a checkout does not bring back, so its uids derive from kind, namespace and
+   * name: an object that returns has the same log. Everything else is that of a new object.
+   */
+  it(`gives an object that is made again ${sameUid ? 'the same uid, but' : 'a new uid, and'} no status`, async () => {
+    await driver.write([account('a', 1)]);
+    await start();
+    const first = await knownAtAll(account('a'));
+    await driver.source.writeStatus(account('a'), { usage: { accepted: 1 } });
+    await driver.remove(account('a'));
+    await eventually('the removal', () => !told.objects.has(keyOf(account('a'))));
+    await driver.write([account('a', 2)]);
+    const second = await knownQuota(account('a'), 2);
+    expect(second?.metadata.uid === first.metadata.uid).toBe(sameUid);
+    expect(second?.status).not.toMatchObject({ usage: { accepted: 1 } });
+    expect(Date.parse(second?.metadata.creationTimestamp ?? '')).toBeGreaterThanOrEqual(
+      Date.parse(first.metadata.creationTimestamp),
+    );
+  });
+
+  describe('status', () => {
+    beforeEach(async () => {
+      await driver.write([account('a')]);
+      await start();
+    });
+
+    it('is merged: fields stay, null removes one', async () => {
+      await driver.source.writeStatus(account('a'), { usage: { period: '2026-11', accepted: 1 } });
+      const written = await driver.source.writeStatus(account('a'), { usage: { period: null, quota: 5 } });
+      expect(written.status).toMatchObject({ usage: { accepted: 1, quota: 5 } });
+      expect(written.status).not.toHaveProperty('usage.period');
+      const told = await eventually('the status', () => known(account('a')), {
+        accept: (object) => object?.metadata.resourceVersion === written.metadata.resourceVersion,
+      });
+      expect(told).toEqual(written);
+      await expect(driver.source.get(account('a'))).resolves.toEqual(written);
+    });
+
+    it('does not count as a write when nothing changes', async () => {
+      const first = await driver.source.writeStatus(account('a'), { usage: { accepted: 1 } });
+      const second = await driver.source.writeStatus(account('a'), { usage: { accepted: 1 } });
+      expect(second.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
+    });
+
+    it('is refused with Conflict when the object changed since', async () => {
+      const before = await knownAtAll(account('a'));
+      const { resourceVersion } = before.metadata;
+      await driver.source.writeStatus(account('a'), { usage: { accepted: 1 } }, resourceVersion);
+      const stale = driver.source.writeStatus(account('a'), { usage: { accepted: 2 } }, resourceVersion);
+      await expect(stale).rejects.toMatchObject({ name: 'SourceError', kind: 'Conflict' });
+      await expect(driver.source.get(account('a'))).resolves.toMatchObject({ status: { usage: { accepted: 1 } } });
+    });
+
+    it('of an object that is not there is NotFound', async () => {
+      const write = driver.source.writeStatus(account('missing'), { usage: { accepted: 1 } });
+      await expect(write).rejects.toMatchObject({ name: 'SourceError', kind: 'NotFound' });
+    });
+  });
+
+  describe('apply, get and delete', () => {
+    const desired = (monthlyQuota: number, labels: Readonly<Record<string, string>> = {}) => ({
+      apiVersion: GROUP_VERSION,
+      kind: 'Account' as const,
+      metadata: { name: 'a', namespace: 'default', labels },
+      spec: { plan: 'Pro', monthlyQuota },
+    });
+
+    it('creates, replaces and deletes', async () => {
+      await start();
+      await expect(driver.source.get(account('a'))).resolves.toBeUndefined();
+      const created = await driver.editor.apply(desired(1, { team: 'x' }));
+      expect(created).toMatchObject({ metadata: { generation: 1, labels: { team: 'x' } }, spec: { monthlyQuota: 1 } });
+      await driver.source.writeStatus(account('a'), { usage: { accepted: 7 } });
+      const replaced = await driver.editor.apply(desired(2));
+      expect(replaced).toMatchObject({ metadata: { generation: 2 }, status: { usage: { accepted: 7 } } });
+      expect(replaced.metadata.labels ?? {}).toEqual({});
+      await expect(driver.source.get(account('a'))).resolves.toEqual(replaced);
+      await knownQuota(account('a'), 2);
+      await driver.editor.delete(account('a'));
+      await expect(driver.source.get(account('a'))).resolves.toBeUndefined();
+      await eventually('the removal', () => told.objects.size === 0);
+      await expect(driver.editor.delete(account('a'))).rejects.toMatchObject({ name: 'SourceError', kind: 'NotFound' });
+    });
+
+    it('leaves an object that is as desired alone', async () => {
+      const first = await driver.editor.apply(desired(1));
+      const second = await driver.editor.apply(desired(1));
+      expect(second.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
+    });
+
+    it('refuses a name that no object can have', async () => {
+      const nameless = { ...desired(1), metadata: { name: '../A', namespace: 'default' } };
+      await expect(driver.editor.apply(nameless)).rejects.toMatchObject({ name: 'SourceError', kind: 'Invalid' });
+    });
+  });
+
+  describe('secrets', () => {
+    it('are created once and read', async () => {
+      await driver.write([account('owner')]);
+      await start();
+      const owner = await knownAtAll(account('owner'));
+      const name = `generated-${driver.namespaces.join('-')}`;
+      await expect(driver.source.readSecret('default', name, 'api-key')).resolves.toBeUndefined();
+      await driver.source.createSecret(owner, name, { 'api-key': 'sesame-é' });
+      const value = await driver.source.readSecret('default', name, 'api-key');
+      expect(Buffer.from(value ?? []).toString()).toBe('sesame-é');
+      await expect(driver.source.readSecret('default', name, 'other')).resolves.toBeUndefined();
+      await expect(driver.source.readSecret('default', name, '__proto__')).resolves.toBeUndefined();
+      const again = driver.source.createSecret(owner, name, { 'api-key': 'other' });
+      await expect(again).rejects.toMatchObject({ name: 'SourceError', kind: 'Conflict' });
+    });
+
+    it('that people bring are read, byte for byte', async () => {
+      const bytes = Buffer.from([0, 255, 10, 13, 195, 40]);
+      await driver.writeSecret('default', 'brought', { 'api-key': bytes });
+      await start();
+      const value = await driver.source.readSecret('default', 'brought', 'api-key');
+      expect(Buffer.from(value ?? [])).toEqual(bytes);
+    });
+  });
+
+  it('takes events, also many of the same, and never rejects', async () => {
+    await driver.write([account('a')]);
+    await start();
+    const object = await knownAtAll(account('a'));
+    const event = { type: 'Warning', reason: 'Invalid', message: `é${'x'.repeat(5_000)}` } as const;
+    for (let time = 0; time < 5; time++) await driver.source.recordEvent(object, event);
+    const gone = { ...object, metadata: { ...object.metadata, namespace: 'no-such-namespace' } };
+    await driver.source.recordEvent(gone, event);
+  });
+
+  it('survives an outage and tells what changed in it', { timeout: 120_000 }, async () => {
+    await driver.write([account('kept', 1), account('changed', 1), account('removed', 1)]);
+    await start();
+    expect(told.objects.size).toBe(3);
+    await driver.outage({ write: [account('changed', 2), account('added', 1)], remove: [account('removed')] });
+    await knownQuota(account('changed'), 2);
+    await knownQuota(account('added'), 1);
+    await eventually('the removal', () => !told.objects.has(keyOf(account('removed'))));
+    expect(quotaOf(known(account('kept')))).toBe(1);
+    expect(told.log).not.toContain('remove kept');
+    // And it lives on.
+    await driver.write([account('kept', 9)]);
+    await knownQuota(account('kept'), 9);
+  });
+
+  it('tells of a thousand objects, each once', { timeout: 120_000 }, async () => {
+    const names = Array.from({ length: 1_000 }, (_, index) => `n${index}`);
+    await driver.write(names.map((name) => account(name)));
+    await start();
+    expect(told.objects.size).toBe(1_000);
+    expect(told.log.filter((line) => line.startsWith('put'))).toHaveLength(1_000);
+    // Pages end in the middle; the order of first sight is total.
+    const first = new Set([...told.objects.values()].map(({ metadata }) => metadata.uid));
+    expect(first.size).toBe(1_000);
+  });
+
+  it('says nothing more when its signal has aborted', async () => {
+    await start();
+    stop.abort();
+    await driver.write([account('late')]);
+    await expect(driver.source.get(account('late'))).resolves.toBeDefined();
+    expect(told.log).toEqual([]);
+  });
+});

@@ -1,0 +1,137 @@
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { GROUP_VERSION, RESOURCES, type ObjectRef, type ResourceSource } from '@standin/contract';
+import { loadKubeClient, resourcePath } from '@standin/kube';
+import { directorySource, kubernetesSource } from '@standin/operator';
+import pino from 'pino';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE, installStandin } from '../harness/install-standin.ts';
+
+export const logger = pino({ level: 'silent' });
+
+/** An object as a person writes it. */
+export interface Manifest extends ObjectRef {
+  readonly spec: object;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** One source, and what people and the world do to it. */
+export interface SourceDriver {
+  /** With the operator's rights. */
+  readonly source: ResourceSource;
+  /** With the rights of somebody who may change objects. */
+  readonly editor: ResourceSource;
+  readonly namespaces: readonly [string, string];
+  /** As by kubectl, or in an editor. */
+  write(manifests: readonly Manifest[]): Promise<void>;
+  remove(ref: ObjectRef): Promise<void>;
+  /** A Secret that a person brings. */
+  writeSecret(namespace: string, name: string, data: Readonly<Record<string, Buffer>>): Promise<void>;
+  /** What the source reads goes away; then `meanwhile` has changed, and it is back. */
+  outage(meanwhile: { write: readonly Manifest[]; remove: readonly ObjectRef[] }): Promise<void>;
+  /** Removes everything between two tests. */
+  reset(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const toObject = ({ kind, namespace, name, labels, spec }: Manifest) => ({
+  apiVersion: GROUP_VERSION,
+  kind,
+  metadata: { name, namespace, ...(labels === undefined ? {} : { labels }) },
+  spec,
+});
+
+const secretOf = (namespace: string, name: string, data: Readonly<Record<string, Buffer>>) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name, namespace },
+  data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, value.toString('base64')])),
+});
+
+/** A directory with one file per object. */
+export const directoryDriver = async (): Promise<SourceDriver> => {
+  const root = await mkdtemp(path.join(tmpdir(), 'standin-source-'));
+  const dir = path.join(root, 'manifests');
+  let generation = 0;
+  const fileOf = (folder: string, { kind, namespace, name }: ObjectRef) =>
+    path.join(folder, `${kind.toLowerCase()}-${namespace}-${name}.json`);
+  const write = async (folder: string, manifests: readonly Manifest[]) => {
+    for (const manifest of manifests) await writeFile(fileOf(folder, manifest), JSON.stringify(toObject(manifest)));
+  };
+  const open = () => directorySource({ dir, dataDir: path.join(root, `data-${generation}`), logger });
+  await mkdir(dir);
+  let source = open();
+  return {
+    get source() {
+      return source;
+    },
+    get editor() {
+      return source;
+    },
+    namespaces: ['default', 'other'],
+    write: (manifests) => write(dir, manifests),
+    remove: (ref) => rm(fileOf(dir, ref)),
+    writeSecret: (namespace, name, data) =>
+      writeFile(path.join(dir, `secret-${name}.json`), JSON.stringify(secretOf(namespace, name, data))),
+    outage: async ({ write: changed, remove }) => {
+      const away = path.join(root, 'away');
+      await rename(dir, away);
+      await write(away, changed);
+      for (const ref of remove) await rm(fileOf(away, ref));
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await rename(away, dir);
+    },
+    reset: async () => {
+      await rm(dir, { recursive: true });
+      await mkdir(dir);
+      generation += 1;
+      source = open();
+    },
+    close: () => rm(root, { recursive: true }),
+  };
+};
+
+/** A real API server with the operator's real rights. */
+export const kubernetesDriver = async (): Promise<SourceDriver & { readonly cluster: OwnCluster }> => {
+  const cluster = await startCluster();
+  await installStandin(cluster);
+  const operator = await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, OPERATOR_SERVICE_ACCOUNT);
+  const operatorClient = loadKubeClient({ kubeconfigPath: operator });
+  const adminClient = loadKubeClient({
+    kubeconfigPath: cluster.kubeconfigPath,
+    writeRate: { qps: 1_000, burst: 1_000 },
+  });
+  const namespaces = ['default', 'other'] as const;
+  await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } }));
+  const editor = kubernetesSource({ client: adminClient, namespaces: [], logger });
+  const collection = (namespace: string) =>
+    resourcePath({ group: 'standin.dev', version: 'v1alpha1', plural: RESOURCES.Account.plural, namespace });
+  const write = async (manifests: readonly Manifest[]) => {
+    await Promise.all(manifests.map((manifest) => editor.apply(toObject(manifest))));
+  };
+  return {
+    cluster,
+    source: kubernetesSource({ client: operatorClient, namespaces: [], logger }),
+    editor,
+    namespaces,
+    write,
+    remove: (ref) => editor.delete(ref),
+    writeSecret: (namespace, name, data) => cluster.apply(JSON.stringify(secretOf(namespace, name, data))),
+    outage: async ({ write: changed, remove }) => {
+      await cluster.stopApiServer('SIGKILL');
+      await cluster.startApiServer();
+      // The operator hears of this only when it is connected again; it may be before or after.
+      await write(changed);
+      for (const ref of remove) await editor.delete(ref);
+    },
+    reset: async () => {
+      for (const namespace of namespaces) await adminClient.remove(collection(namespace));
+    },
+    close: async () => {
+      await operatorClient.close();
+      await adminClient.close();
+      await cluster.stop();
+    },
+  };
+};
