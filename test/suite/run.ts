@@ -23,11 +23,15 @@ interface NotRun {
 /** Go's module and build caches after a first build. */
 const DISK_BYTES_NEEDED = 5e9;
 const FAILURES_SHOWN = 20;
+/** Of vitest, where the value is an argument of its own and no file filter. */
+const FLAGS_WITH_VALUE: readonly string[] = ['-t', '--testNamePattern', '--project', '--exclude', '--bail', '--retry'];
 
 const main = async (): Promise<number> => {
   const started = performance.now();
   const args = process.argv.slice(2).filter((arg) => arg !== '--containers');
-  const filters = args.filter((arg) => !arg.startsWith('-'));
+  const filters = args.filter(
+    (arg, index) => !arg.startsWith('-') && !FLAGS_WITH_VALUE.includes(args[index - 1] ?? ''),
+  );
   const useContainers = args.length < process.argv.length - 2;
   if (useContainers) process.env[CONTAINERS_VARIABLE] = '1';
 
@@ -49,7 +53,7 @@ const main = async (): Promise<number> => {
   for (const failure of failures.slice(0, FAILURES_SHOWN)) console.log(`✗ ${failure}`);
   if (failures.length > FAILURES_SHOWN) console.log(`✗ … and ${failures.length - FAILURES_SHOWN} more`);
   for (const { files, reason } of notRun) console.log(`not run on this machine: ${files.join(', ')}\n  ${reason}`);
-  if (passed + failed === 0) console.log(`no test file has ${filters.join(' or ')} in its path`);
+  if (passed + failed + skipped === 0) console.log(`no test file has ${filters.join(' or ')} in its path`);
   console.log(`tests: ${passed} passed, ${failed} failed, ${skipped} skipped`);
 
   const isCi = process.env['CI'] === 'true';
