@@ -1,6 +1,5 @@
 export { customResourceDefinition, SCHEMA_DIGEST_ANNOTATION, schemaDigest } from './custom-resource-definition.ts';
 export { durationMs } from './duration.ts';
-export { generateManifests } from './generate.ts';
 export { DEFINITIONS } from './kinds.ts';
 export { parseManifest } from './manifest.ts';
 export type { Manifest, ManifestDocument, ManifestProblem } from './manifest.ts';
