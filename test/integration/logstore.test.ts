@@ -14,6 +14,7 @@ import {
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { anyLogRow, newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { loadMigrations } from '../../packages/logstore/src/migrations.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 
 let clickHouse: TestClickHouse;
@@ -303,6 +304,14 @@ describe('migrations', () => {
     expect(await query('SELECT count() FROM fresh.log')).toBe('0');
     expect(await query('SELECT DISTINCT number FROM fresh.migrations')).toBe('1');
     await Promise.all(stores.map((other) => other.close()));
+  });
+
+  test('the variant for a cluster is SQL that ClickHouse understands', async () => {
+    const migrations = await loadMigrations({ database: 'standin', cluster: 'main' });
+    for (const statement of migrations.flatMap(({ statements }) => statements)) {
+      const quoted = statement.replace(/[\\']/g, '\\$&');
+      expect(await query(`SELECT formatQuerySingleLine('${quoted}') FORMAT TSVRaw`)).toContain('ON CLUSTER main');
+    }
   });
 
   test('the columns stand in the order in which rows are encoded', async () => {

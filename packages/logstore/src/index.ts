@@ -1,6 +1,7 @@
 export { startEmbeddedEngine } from './embedded/start-embedded-engine.ts';
 export type { EmbeddedEngine, EmbeddedEngineOptions } from './embedded/start-embedded-engine.ts';
 export { EngineStartError } from './embedded/engine-process.ts';
+export { decodeRow } from './decode-row.ts';
 export { encodeRow } from './encode-row.ts';
 export { LOG_COLUMNS } from './log-columns.ts';
 export { bodyBytesOf, formatTime, parseTime, toLogEntry } from './log-entry.ts';
@@ -11,5 +12,6 @@ export { LogStoreError } from './log-store-error.ts';
 export type { LogStoreErrorKind } from './log-store-error.ts';
 export { openLogStore } from './log-store.ts';
 export type { InsertBatch, LogStore, LogStoreOptions } from './log-store.ts';
+export { RowBinaryReader } from './row-binary-reader.ts';
 export { tailLog, tailSummaries } from './tail-log.ts';
 export type { TailFilter, TailOptions } from './tail-log.ts';

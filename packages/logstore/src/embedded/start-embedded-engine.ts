@@ -48,6 +48,10 @@ const logLines = (child: ChildProcess, ready: Promise<unknown>, logger: Logger |
 
 const exited = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
 
+const untilExit = async (child: ChildProcess): Promise<void> => {
+  if (!exited(child)) await new Promise((resolve) => child.once('exit', resolve));
+};
+
 /** The engine's URL, or an `EngineStartError`. */
 const firstWord = async (child: ChildProcess): Promise<string> => {
   const ended = once(child, 'exit').then(([code, signal]): EngineMessage => {
@@ -72,6 +76,7 @@ const launch = async (
     env: { ...process.env, UV_THREADPOOL_SIZE: String(THREADPOOL_SIZE) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
+  child.on('error', (error) => logger?.error({ err: error }, 'clickhouse engine process'));
   const ready = firstWord(child);
   logLines(child, ready, logger);
   try {
@@ -83,13 +88,11 @@ const launch = async (
 };
 
 const terminate = async (child: ChildProcess): Promise<void> => {
-  if (exited(child)) return;
-  const exit = once(child, 'exit');
   child.kill('SIGTERM');
-  const inTime = await Promise.race([exit.then(() => true), delay(STOP_MS_MAX, false, { ref: false })]);
+  const inTime = await Promise.race([untilExit(child).then(() => true), delay(STOP_MS_MAX, false, { ref: false })]);
   if (inTime) return;
   child.kill('SIGKILL');
-  await exit;
+  await untilExit(child);
 };
 
 /**
@@ -109,7 +112,7 @@ export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promi
   const keepRunning = async (): Promise<void> => {
     let restartDelayMs = RESTART_DELAY_MS;
     for (;;) {
-      if (!exited(child)) await once(child, 'exit');
+      await untilExit(child);
       if (isStopping()) return;
       logger?.error({ code: child.exitCode, signal: child.signalCode }, 'clickhouse engine ended; starting it again');
       await delay(restartDelayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
