@@ -119,7 +119,7 @@ describe('h1spec: a whole request is answered or refused', () => {
 
 describe('request smuggling', () => {
   /** A whole request that must never be seen as one. */
-  const inner = () => stand.head('GET', stand.target('/smuggled'));
+  const inner = (marker = stand.marker()) => stand.head('GET', stand.target('/smuggled', marker));
   type Payload = [name: string, headers: string, body: (smuggled: string) => string, method?: 'GET' | 'POST'];
   const chunked = 'Transfer-Encoding: chunked\r\n';
   const plain = (smuggled: string) => `0\r\n\r\n${smuggled}`;
@@ -168,17 +168,52 @@ describe('request smuggling', () => {
     ['coding twice', `${chunked}${chunked}`, plain],
     ['coding twice, the second hidden', `${chunked}Transfer-Encoding: x\r\n`, plain],
   ];
-  test.each(refused)('%s: refused, and nothing reaches the upstream', async (_name, headers, body, method = 'POST') => {
-    const before = upstream.requests.length;
-    const head = stand.head(method, stand.target('/forward')).replace(/\r\n$/, `${headers}\r\n`);
+  /** Marker of each hidden request → the payload that hid it. */
+  const hidden = new Map<string, string>();
+
+  test.concurrent.each(refused)('%s: refused, and the connection ends', async (name, headers, body) => {
+    const marker = stand.marker();
+    hidden.set(marker, name);
+    const head = stand.head('POST', stand.target('/forward')).replace(/\r\n$/, `${headers}\r\n`);
     using client = await RawClient.connect(stand.port);
-    client.send(head + body(inner()));
+    client.send(head + body(inner(marker)));
     const answer = await client.answer();
     expect(answer?.status).toBe(400);
     expect(answer?.all('standin-rejected')).toHaveLength(1);
     await client.closed();
     expect(client.pending.toString('latin1')).toBe('');
-    expect(upstream.requests).toHaveLength(before);
+  });
+
+  // Refused by the gateway itself, not by Node's parser, which goes on to what follows.
+  test.concurrent.each([
+    ['no key', (head: string) => head.replace(/x-api-key: .*\r\n/, ''), 401],
+    ['two Hosts', (head: string) => head.replace('Host: gateway', 'Host: gateway\r\nHost: b'), 400],
+    ['an upgrade', (head: string) => head.replace('Host: gateway', 'Host: gateway\r\nUpgrade: h2c'), 400],
+    ['a target without slash', (head: string) => head.replace(' /', ' x:/'), 400],
+  ] satisfies [string, (head: string) => string, number][])(
+    'behind a request with %s that ends the connection, nothing is served',
+    async (name, spoil, status) => {
+      const marker = stand.marker();
+      hidden.set(marker, name);
+      const head = stand
+        .head('POST', stand.target('/forward'))
+        .replace(/\r\n$/, 'Connection: close\r\nContent-Length: 2\r\n\r\n');
+      using client = await RawClient.connect(stand.port);
+      client.send(`${spoil(head)}ab${inner(marker)}`);
+      expect((await client.answer())?.status).toBe(status);
+      await client.closed();
+      expect(client.pending.toString('latin1')).toBe('');
+    },
+  );
+
+  test('nothing of this reached the upstream', async () => {
+    // What was accepted before this request would have been forwarded before it.
+    const marker = stand.marker();
+    expect(await ask(stand.port, stand.head('GET', stand.target('/forward', marker)))).toMatchObject({ status: 200 });
+    stand.accept(marker);
+    const reached = upstream.requests.map(({ target }) => hidden.get(target.replace(/^.*\?/, '')));
+    expect(reached.filter((name) => name !== undefined)).toEqual([]);
+    expect(upstream.requests.map(({ target }) => target)).toEqual([`/forward?${marker}`]);
     expect(upstream.leftovers()).toHaveLength(0);
   });
 

@@ -142,10 +142,13 @@ describe('no answer that could be handed on: 502 or 504', () => {
   });
 
   test('does not speak TLS', async () => {
-    const upstream = await upstreamWith(answerOf('plain'));
-    const { marker, bytes } = await forwardTo(upstream.url.replace('http:', 'https:'));
+    const server = createServer((socket) => socket.on('error', () => undefined).end(answerOf('plain')));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const { marker, bytes } = await forwardTo(`https://127.0.0.1:${port}`);
     expect((await ask(stand.port, bytes))?.status).toBe(502);
     expect(await stand.row(marker)).toMatchObject({ status: 502, outcome: 'upstream_failed' });
+    await new Promise((resolve) => server.close(resolve));
   });
 });
 

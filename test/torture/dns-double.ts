@@ -1,4 +1,5 @@
 import dns from 'node:dns';
+import { isIP } from 'node:net';
 import { syncBuiltinESMExports } from 'node:module';
 
 /**
@@ -9,7 +10,13 @@ const table = JSON.parse(process.env['STANDIN_TEST_DNS'] ?? '{}') as Record<stri
 
 type Callback = (error: Error | null, addresses?: { address: string; family: number }[]) => void;
 
-const lookup = (hostname: string, _options: unknown, callback: Callback): void => {
+const systemLookup = dns.lookup.bind(dns);
+
+const lookup = (hostname: string, options: object, callback: Callback): void => {
+  if (isIP(hostname) !== 0) {
+    systemLookup(hostname, options, callback as never);
+    return;
+  }
   const answers = table[hostname];
   if (answers === undefined) {
     const error = new Error(`getaddrinfo ENOTFOUND ${hostname}`);

@@ -76,6 +76,7 @@ export class Stand implements AsyncDisposable {
   readonly #accepted: string[] = [];
   readonly #cleanups: (() => Promise<unknown>)[];
   #serial = 0;
+  #listing: Promise<LogEntry[]> | undefined;
 
   private constructor(parts: {
     ports: readonly [number, number];
@@ -229,10 +230,16 @@ export class Stand implements AsyncDisposable {
 
   /** The row of that request. */
   async row(marker: string): Promise<LogEntry> {
-    const find = async () => (await this.store.list({ limit: 1_000 })).find(({ query }) => query === marker);
+    const find = async () => (await this.#list()).find(({ query }) => query === marker);
     const row = await eventually(`the row ${marker}`, find, { timeoutMs: 15_000 });
     assert(row);
     return row;
+  }
+
+  /** The newest entries; whoever asks while an answer is on its way shares it. */
+  #list(): Promise<LogEntry[]> {
+    this.#listing ??= this.store.list({ limit: 1_000 }).finally(() => (this.#listing = undefined));
+    return this.#listing;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
