@@ -5,7 +5,8 @@ import type { Registry } from 'prom-client';
 import type { OperatorMetrics } from './admin/metrics.ts';
 import type { DesiredState } from './desired-state.ts';
 import type { AccountKeys } from './keys/account-keys.ts';
-import { ConfigLog } from './publish/config-log.ts';
+import { ConfigLog, type ConfigChanges } from './publish/config-log.ts';
+import type { GatewayMemory } from './publish/gateway-memory.ts';
 import { GatewayRegistry } from './publish/gateway-registry.ts';
 import type { Term } from './publish/leadership.ts';
 import type { StreamServer } from './publish/stream-server.ts';
@@ -23,6 +24,7 @@ export interface LeaderParts {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly gatewayForgetMs: number;
+  readonly gatewayMemory: GatewayMemory;
   readonly onStatus?: ((written: StatusWritten) => void) | undefined;
 }
 
@@ -35,6 +37,8 @@ const COUNT_DELAY_MS = 500;
 const STATUS_WORKERS = 16;
 const REFRESH_WORKERS = 16;
 
+const REMEMBERING = 'known';
+
 const uidOf = (key: ConfigKey): string => key.slice(key.indexOf('/') + 1);
 
 /** One term of leadership: publishes the configuration to the gateways and writes every status. */
@@ -43,8 +47,11 @@ export class Leader {
   readonly #log: ConfigLog;
   readonly #gateways: GatewayRegistry;
   readonly #statuses: WorkQueue;
+  /** Writes down who the known gateways are; a queue, for its retries. */
+  readonly #remembering: WorkQueue;
   readonly #writer: StatusWriter;
   readonly #fields: StatusFields;
+  #known: readonly string[] = [];
   /** Objects that wait for gateways, by the revision that put them. */
   #waiting: { readonly number: number; readonly at: number; readonly uids: readonly string[] }[] = [];
 
@@ -56,6 +63,10 @@ export class Leader {
     this.#gateways = new GatewayRegistry({
       epoch,
       forgetMs: parts.gatewayForgetMs,
+      onKnown: (names) => {
+        this.#known = names;
+        this.#remembering.add(REMEMBERING);
+      },
       onProgress: ({ upTo, keys: changed }) => this.#progress(upTo, changed),
     });
     this.#fields = new StatusFields(translator, keys);
@@ -73,6 +84,15 @@ export class Leader {
         extra: (verdict, before, now) => this.#fields.of(verdict, before, now),
       },
     });
+    this.#remembering = new WorkQueue({
+      name: 'gateways',
+      registry,
+      logger,
+      reconcile: async () => {
+        await parts.gatewayMemory.write(this.#known);
+        return undefined;
+      },
+    });
     this.#statuses = new WorkQueue({
       name: 'status',
       concurrency: STATUS_WORKERS,
@@ -82,12 +102,13 @@ export class Leader {
     });
   }
 
-  /** Reads Accounts and Secrets past all caches, then serves. */
+  /** Reads the known gateways, and Accounts and Secrets past all caches, then serves. */
   async begin(): Promise<void> {
-    const { desired, translator, server, logger } = this.#parts;
+    const { desired, translator, server, logger, gatewayMemory } = this.#parts;
+    this.#gateways.expect(await gatewayMemory.read());
     await this.#refreshAccounts();
     desired.flush();
-    this.#log.append({ put: [...translator.objects()], remove: [] });
+    this.#publish({ put: [...translator.objects()], remove: [] });
     for (const uid of desired.objects.keys()) this.#statuses.add(uid);
     server.lead({ log: this.#log, gateways: this.#gateways });
     logger.info({ objects: this.#log.size }, 'leading');
@@ -95,12 +116,8 @@ export class Leader {
 
   /** Publishes what changed and has the statuses written that follow from it. */
   apply(changes: Changes): void {
-    const published = changes.put.map((object) => object.uid);
-    if (published.length + changes.remove.length > 0) {
-      const number = this.#log.append(changes);
-      this.#waiting.push({ number, at: performance.now(), uids: published });
-      for (const uid of published) this.#statuses.addAfter(uid, ACK_WAIT_MS);
-    }
+    if (changes.put.length + changes.remove.length > 0) this.#publish(changes);
+    for (const { uid } of changes.put) this.#statuses.addAfter(uid, ACK_WAIT_MS);
     const inConfig = new Set(changes.put.map(configKey));
     for (const { uid, configKey: key } of changes.verdicts) {
       if (key === undefined || !inConfig.has(key)) this.#statuses.add(uid);
@@ -138,7 +155,12 @@ export class Leader {
   async end(): Promise<void> {
     this.#parts.server.follow(undefined);
     this.#gateways.close();
-    await this.#statuses.stop();
+    await Promise.all([this.#statuses.stop(), this.#remembering.stop()]);
+  }
+
+  #publish(changes: ConfigChanges): void {
+    const number = this.#log.append(changes);
+    this.#waiting.push({ number, at: performance.now(), uids: changes.put.map(({ uid }) => uid) });
   }
 
   #progress(upTo: number, keys: readonly ConfigKey[]): void {

@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { runOperator } from './operator.ts';
 import { certificateSecret } from './publish/certificate-secret.ts';
+import { gatewayConfigMap } from './publish/gateway-memory.ts';
 import { LEASE_NAME } from './publish/leadership.ts';
 import { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';
 import { kubernetesSource } from './sources/index.ts';
@@ -20,6 +21,7 @@ const readSettings = (): OperatorSettings => {
   }
 };
 
+const GATEWAYS_CONFIG_MAP = 'standin-gateways';
 const STOP_TIMEOUT_MS = 10_000;
 
 const settings = readSettings();
@@ -45,6 +47,7 @@ const operator = await runOperator({
     logger: logger.child({ stage: 'election' }),
     registry,
   }),
+  gatewayMemory: gatewayConfigMap(client, settings.namespace, GATEWAYS_CONFIG_MAP),
   logger,
   registry,
 });

@@ -10,6 +10,7 @@ import { AccountKeys } from './keys/account-keys.ts';
 import { Leader } from './leader.ts';
 import { awaitCertificates, keepCertificates, type CertificateStore } from './publish/certificate-keeper.ts';
 import { serverCertificate, type Certificates } from './publish/certificates.ts';
+import type { GatewayMemory } from './publish/gateway-memory.ts';
 import type { Leadership, Term } from './publish/leadership.ts';
 import { StreamServer } from './publish/stream-server.ts';
 import type { OperatorSettings } from './settings.ts';
@@ -22,6 +23,7 @@ export interface OperatorParts {
   readonly source: ResourceSource;
   readonly certificates: CertificateStore;
   readonly leadership: Leadership;
+  readonly gatewayMemory: GatewayMemory;
   readonly logger: Logger;
   readonly registry: Registry;
   /** Called with every status that was written. */
@@ -81,6 +83,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
     const current = new Leader(term, {
       ...{ source, desired, translator, keys, server, metrics, logger, registry },
       gatewayForgetMs: settings.stream.gatewayForgetMs,
+      gatewayMemory: parts.gatewayMemory,
       onStatus: parts.onStatus,
     });
     leader = current;

@@ -2,12 +2,19 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { GatewayRegistry } from './gateway-registry.ts';
 
 let progress: { upTo: number; keys: readonly string[] }[];
+let known: (readonly string[])[];
 let registry: GatewayRegistry;
 
 beforeEach(() => {
   vi.useFakeTimers();
   progress = [];
-  registry = new GatewayRegistry({ epoch: 3, forgetMs: 1_000, onProgress: (step) => progress.push({ ...step }) });
+  known = [];
+  registry = new GatewayRegistry({
+    epoch: 3,
+    forgetMs: 1_000,
+    onKnown: (names) => known.push(names),
+    onProgress: (step) => progress.push({ ...step }),
+  });
 });
 afterEach(() => {
   registry.close();
@@ -74,4 +81,26 @@ test('a restarted gateway takes its predecessor’s place, whose late goodbye do
   expect(registry.gateways).toHaveLength(2);
   registry.goodbye('b', 'b-2');
   expect(registry.gateways).toHaveLength(1);
+});
+
+test('a gateway that the leader before knew is waited for until it acknowledges or is forgotten', () => {
+  registry.expect(['a', 'b']);
+  ack('a', 1);
+  expect(registry.programmed('Endpoint/e', 1)).toEqual({ kind: 'waiting', gateways: ['b'], known: 2 });
+  registry.connected('b', 'b-1');
+  expect(registry.programmed('Endpoint/e', 1).kind).toBe('waiting');
+  ack('b', 1);
+  expect(registry.programmed('Endpoint/e', 1)).toEqual({ kind: 'programmed' });
+  expect(known).toEqual([]);
+  registry.expect(['gone']);
+  vi.advanceTimersByTime(1_000);
+  expect(registry.programmed('Endpoint/e', 1)).toEqual({ kind: 'programmed' });
+  expect(known).toEqual([['a', 'b']]);
+});
+
+test('the names of the known gateways are told when one joins or leaves', () => {
+  ack('b', 1);
+  ack('a', 1);
+  registry.goodbye('b', 'b-1');
+  expect(known).toEqual([['b'], ['a', 'b'], ['a']]);
 });

@@ -20,6 +20,8 @@ export type ProgrammedState =
 export interface GatewayRegistryOptions {
   readonly epoch: number;
   readonly forgetMs: number;
+  /** Called with the names of all known gateways when one joins or is forgotten. */
+  readonly onKnown: (names: readonly string[]) => void;
   /** Called when what `programmed()` says may have changed for objects up to that revision, or for the keys named. */
   readonly onProgress: (progress: { readonly upTo: number; readonly keys: readonly ConfigKey[] }) => void;
 }
@@ -36,6 +38,20 @@ export class GatewayRegistry {
     this.#options = options;
   }
 
+  /**
+   * Waits for gateways that the leader before knew, as if their streams had just ended: nothing is programmed before they have
+   * acknowledged it, too, or are forgotten.
+   */
+  expect(names: readonly string[]): void {
+    for (const name of names) {
+      if (this.#known.has(name)) continue;
+      const acked = { epoch: this.#options.epoch, number: 0 };
+      const gateway: KnownGateway = { name, instance: '', acked, rejected: new Map(), forgetTimer: undefined };
+      this.#known.set(name, gateway);
+      this.#forgetLater(gateway);
+    }
+  }
+
   get gateways(): readonly { name: string; instance: string; acked: Revision; connected: boolean }[] {
     return [...this.#known.values()].map(({ name, instance, acked, forgetTimer }) => {
       return { name, instance, acked, connected: forgetTimer === undefined };
@@ -46,6 +62,8 @@ export class GatewayRegistry {
   connected(name: string, instance: string): void {
     const gateway = this.#known.get(name);
     if (gateway === undefined) return;
+    // One that the leader before knew stays known until it has acknowledged something here.
+    if (gateway.instance === '') return;
     if (gateway.instance !== instance) this.#forget(gateway);
     else {
       clearTimeout(gateway.forgetTimer);
@@ -56,7 +74,7 @@ export class GatewayRegistry {
   disconnected(name: string, instance: string): void {
     const gateway = this.#known.get(name);
     if (gateway?.instance !== instance || gateway.forgetTimer !== undefined) return;
-    gateway.forgetTimer = setTimeout(() => this.#forget(gateway), this.#options.forgetMs).unref();
+    this.#forgetLater(gateway);
   }
 
   /** The gateway shut down in an orderly way. */
@@ -80,6 +98,7 @@ export class GatewayRegistry {
       if (gateway !== undefined) clearTimeout(gateway.forgetTimer);
       const { gateway: name, instance } = ack;
       this.#known.set(name, { name, instance, acked: revision, rejected, forgetTimer: undefined });
+      if (gateway === undefined) this.#tellKnown();
     }
     const keys = [...new Set([...before.keys(), ...rejected.keys()])].filter(
       (key) => before.get(key) !== rejected.get(key),
@@ -112,9 +131,18 @@ export class GatewayRegistry {
     return Math.min(...[...this.#known.values()].map(({ acked }) => acked.number));
   }
 
+  #forgetLater(gateway: KnownGateway): void {
+    gateway.forgetTimer = setTimeout(() => this.#forget(gateway), this.#options.forgetMs).unref();
+  }
+
+  #tellKnown(): void {
+    this.#options.onKnown([...this.#known.keys()].sort());
+  }
+
   #forget(gateway: KnownGateway): void {
     clearTimeout(gateway.forgetTimer);
     this.#known.delete(gateway.name);
+    this.#tellKnown();
     const upTo = this.#known.size === 0 ? 0 : this.#floor();
     this.#options.onProgress({ upTo, keys: [...gateway.rejected.keys()] });
   }

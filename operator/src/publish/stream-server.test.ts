@@ -38,7 +38,7 @@ beforeEach(async () => {
   });
   publication = {
     log: new ConfigLog(1),
-    gateways: new GatewayRegistry({ epoch: 1, forgetMs: 1_000, onProgress: () => undefined }),
+    gateways: new GatewayRegistry({ epoch: 1, forgetMs: 1_000, onKnown: () => undefined, onProgress: () => undefined }),
   };
 });
 afterEach(async () => {

@@ -82,10 +82,13 @@ const isPlainObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const setField = (document: Document, map: YAMLMap, field: string, value: unknown): void => {
-  const isEmpty = value === undefined || (isPlainObject(value) && Object.keys(value).length === 0);
-  if (isEmpty) map.delete(field);
+  if (value === undefined) map.delete(field);
   else map.set(field, updateNode(document, map.get(field, true), value));
 };
+
+/** An empty mapping of labels is not written. */
+const unlessEmpty = <T extends object>(map: T | undefined): T | undefined =>
+  map === undefined || Object.keys(map).length === 0 ? undefined : map;
 
 const isJson = (text: string): boolean => /^\s*[{[]/.test(text);
 
@@ -119,8 +122,8 @@ export const editManifest = (text: string, desired: DesiredObject): string | und
   setField(document, found.node, 'spec', spec);
   const meta = found.node.get('metadata', true);
   if (isMap(meta)) {
-    setField(document, meta, 'labels', metadata.labels);
-    setField(document, meta, 'annotations', metadata.annotations);
+    setField(document, meta, 'labels', unlessEmpty(metadata.labels));
+    setField(document, meta, 'annotations', unlessEmpty(metadata.annotations));
   }
   return replaceDocument(text, found, document);
 };

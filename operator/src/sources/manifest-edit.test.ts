@@ -1,0 +1,165 @@
+import { GROUP_VERSION, type DesiredObject } from '@standin/contract';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { editManifest, newManifest, removeFromManifest } from './manifest-edit.ts';
+import { readManifest } from './manifest-objects.ts';
+
+const desired = (spec: unknown, metadata: Partial<DesiredObject['metadata']> = {}): DesiredObject => ({
+  apiVersion: GROUP_VERSION,
+  kind: 'Endpoint',
+  metadata: { name: 'a', namespace: 'default', ...metadata },
+  spec,
+});
+
+const specsOf = (text: string) =>
+  readManifest(text, 'f.yaml').objects.map(({ metadata, spec }) => [metadata.name, spec]);
+
+const COMMENTED = `# Orders of the shop.
+apiVersion: standin.dev/v1alpha1
+kind: Endpoint
+metadata:
+  name: a
+spec:
+  # The path.
+  slug: /v1/orders   # as in the docs
+  method: POST
+
+  action: JSON
+  json:
+    status: 200
+    headers:
+    - {name: x-a, value: "1"}
+    - name: x-b # why
+      value: '2'
+    body: |
+      {"id": 1.0,
+        "on": true}
+`;
+
+describe('editManifest', () => {
+  it('touches only what differs, and keeps comments, order, quotes and blocks', () => {
+    const { spec } = readManifest(COMMENTED, 'f.yaml').objects[0] ?? {};
+    const changed = { ...(spec as object), slug: '/v2/orders', method: 'PUT' };
+    expect(editManifest(COMMENTED, desired(changed))).toBe(
+      COMMENTED.replace('/v1/orders   #', '/v2/orders #').replace('POST', 'PUT'),
+    );
+  });
+
+  it('adds, removes and replaces fields and items', () => {
+    const text = editManifest(COMMENTED, desired({ slug: '/x', json: { headers: [{ name: 'x-a', value: 'on' }] } }));
+    expect(text).toBe(`# Orders of the shop.
+apiVersion: standin.dev/v1alpha1
+kind: Endpoint
+metadata:
+  name: a
+spec:
+  # The path.
+  slug: /x # as in the docs
+  json:
+    headers:
+    - {name: x-a, value: "on"}
+`);
+  });
+
+  it('leaves the other documents of the file as they are, to the byte', () => {
+    const other = 'apiVersion: standin.dev/v1alpha1\nkind:   Endpoint\nmetadata: { name:  b }\nspec:\n    slug:  /b\n';
+    const one = COMMENTED.replace('name: a', 'name: c');
+    const file = `${other}---\n${COMMENTED}---\n# last\n${one}`;
+    const text = editManifest(file, desired({ slug: '/x' })) ?? '';
+    expect(text.startsWith(`${other}---\n`)).toBe(true);
+    expect(text.endsWith(`---\n# last\n${one}`)).toBe(true);
+    expect(specsOf(text).map(([name]) => name)).toEqual(['b', 'a', 'c']);
+    expect(specsOf(text)[1]).toEqual(['a', { slug: '/x' }]);
+  });
+
+  it('writes labels and annotations, and removes empty ones', () => {
+    const labelled = editManifest(COMMENTED, desired({}, { labels: { team: 'yes' } })) ?? '';
+    expect(labelled).toContain('  name: a\n  labels:\n    team: "yes"\n');
+    expect(readManifest(labelled, 'f').objects[0]?.metadata.labels).toEqual({ team: 'yes' });
+    expect(editManifest(labelled, desired({}))).not.toContain('labels');
+  });
+
+  it('edits an item of a List', () => {
+    const list = `apiVersion: v1\nkind: List\nitems:\n${COMMENTED.replace(/^/gm, '    ').replace('    #', '  - #').trimEnd()}\n`;
+    expect(specsOf(list)).toHaveLength(1);
+    expect(specsOf(editManifest(list, desired({ slug: '/x' })) ?? '')).toEqual([['a', { slug: '/x' }]]);
+    expect(removeFromManifest(list, { kind: 'Endpoint', namespace: 'default', name: 'a' })).toBe('');
+  });
+
+  it('writes JSON in a JSON file', () => {
+    const json = newManifest(desired({ slug: '/a' }), true);
+    expect(JSON.parse(editManifest(json, desired({ slug: '/x' })) ?? '')).toMatchObject({ spec: { slug: '/x' } });
+  });
+
+  it('does not find an object of another namespace or kind', () => {
+    expect(editManifest(COMMENTED, desired({}, { namespace: 'other' }))).toBeUndefined();
+    expect(removeFromManifest(COMMENTED, { kind: 'Project', namespace: 'default', name: 'a' })).toBeUndefined();
+  });
+
+  const value = fc.letrec((tie) => ({
+    any: fc.oneof(
+      { maxDepth: 3 },
+      fc.string({ unit: 'grapheme' }),
+      fc.constantFrom(
+        'on',
+        'no',
+        '017',
+        '1.0',
+        '0x1f',
+        '2026-11-21',
+        '1:30',
+        '~',
+        'null',
+        '',
+        ' x',
+        'a: b',
+        '# c',
+        '- d',
+        'a\n\n b\n',
+        '\t',
+      ),
+      fc.integer(),
+      fc.boolean(),
+      fc.array(tie('any'), { maxLength: 4 }),
+      fc.dictionary(
+        fc.string({ minLength: 1, maxLength: 8 }).filter((key) => key !== '__proto__'),
+        tie('any'),
+        { maxKeys: 4 },
+      ),
+    ),
+  })).any;
+  const spec = fc.dictionary(fc.constantFrom('slug', 'method', 'json', 'on', 'x'), value);
+
+  it('says afterwards exactly what was wanted, whatever was there before', () => {
+    fc.assert(
+      fc.property(spec, spec, (before, after) => {
+        const created = newManifest(desired(before), false);
+        expect(specsOf(created)).toEqual([['a', before]]);
+        expect(specsOf(editManifest(created, desired(after)) ?? '')).toEqual([['a', after]]);
+        expect(specsOf(editManifest(COMMENTED, desired(after)) ?? '')).toEqual([['a', after]]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('removeFromManifest', () => {
+  const document = (name: string) =>
+    `# ${name}\napiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata: {name: ${name}}\n`;
+  const file = `${document('a')}---\n${document('b')}---\n${document('c')}`;
+
+  it.for([
+    ['a', ['b', 'c']],
+    ['b', ['a', 'c']],
+    ['c', ['a', 'b']],
+  ] as const)('takes out %s only', ([name, rest]) => {
+    const text = removeFromManifest(file, { kind: 'Endpoint', namespace: 'default', name }) ?? '';
+    expect(specsOf(text).map(([left]) => left)).toEqual(rest);
+    for (const left of rest) expect(text).toContain(document(left));
+    expect(text).not.toContain(`# ${name}\n`);
+  });
+
+  it('leaves nothing when it was the only one', () => {
+    expect(removeFromManifest(document('a'), { kind: 'Endpoint', namespace: 'default', name: 'a' })).toBe('');
+  });
+});

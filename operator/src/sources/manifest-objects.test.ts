@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { readManifest } from './manifest-objects.ts';
+import { ManifestTree } from './manifest-tree.ts';
+
+const endpoint = (name: string, slug = '/a') =>
+  `apiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata: {name: ${name}}\nspec: {slug: ${slug}}\n`;
+
+describe('readManifest', () => {
+  it.for([
+    ['kind: Endpoint\n', 'f.yaml:1', 'apiVersion must be standin.dev/v1alpha1'],
+    ['apiVersion: standin.dev/v2\nkind: Endpoint\n', 'f.yaml:1', 'apiVersion must be standin.dev/v1alpha1'],
+    [
+      'apiVersion: standin.dev/v1alpha1\nkind: Endpiont\n',
+      'f.yaml:2',
+      'there is no kind "Endpiont" (standin.dev/v1alpha1); the kinds are Account, Project and Endpoint',
+    ],
+    [
+      '\napiVersion: apps/v1\nkind: Deployment\n',
+      'f.yaml:3',
+      'kind "Deployment" (apps/v1) is not a kind of Standin\'s; it reads Account, Project and Endpoint, and Secrets',
+    ],
+    [
+      'name: x\n',
+      'f.yaml:1',
+      "object without a kind and apiVersion is not a kind of Standin's; it reads Account, Project and Endpoint, and Secrets",
+    ],
+    ['- a\n', 'f.yaml:1', 'must be a mapping with apiVersion, kind, metadata and spec'],
+    ['apiVersion: standin.dev/v1alpha1\nkind: Endpoint\n', 'f.yaml:1', 'metadata must be a mapping with a name'],
+    [
+      'apiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata:\n  name: 12\n',
+      'f.yaml:4',
+      'metadata.name must be text; put a number in quotes',
+    ],
+    [
+      'apiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata:\n  name: a\n  labels: {a: 1}\n',
+      'f.yaml:5',
+      'metadata.labels must be a mapping of text to text; put numbers and booleans in quotes',
+    ],
+    [
+      'apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  a: 1\n',
+      'f.yaml:4',
+      'stringData of a Secret must be a mapping of text to text; put numbers in quotes',
+    ],
+  ] as const)('says what to change in %j', ([text, where, message]) => {
+    const line = Number(where.split(':')[1]);
+    const { problems, objects } = readManifest(text, 'f.yaml');
+    expect(objects).toEqual([]);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]?.message).toBe(message);
+    expect(Math.abs(Number(problems[0]?.where.split(':')[1]) - line)).toBeLessThanOrEqual(1);
+  });
+
+  it('lets a bad document cost only itself', () => {
+    const text = `${endpoint('a')}---\nkind: Nothing\n---\n${endpoint('b')}---\n# nothing\n`;
+    const { objects, problems, broken } = readManifest(text, 'f.yaml');
+    expect(objects.map(({ key, where }) => [key, where])).toEqual([
+      ['Endpoint/default/a', 'f.yaml:1'],
+      ['Endpoint/default/b', 'f.yaml:8'],
+    ]);
+    expect(problems).toHaveLength(1);
+    expect(broken).toBe(false);
+  });
+
+  it('reads Secrets, stringData before data', () => {
+    const text =
+      'apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: shop}\ndata: {a: eA==, b: eA==}\nstringData: {b: "y"}\n';
+    const [secret] = readManifest(text, 'f.yaml').secrets;
+    expect(secret?.key).toBe('Secret/shop/s');
+    expect([...(secret?.data ?? [])].map(([key, value]) => [key, value.toString()])).toEqual([
+      ['a', 'x'],
+      ['b', 'y'],
+    ]);
+  });
+
+  it('keeps unknown fields for the translator and drops a copied status', () => {
+    const [object] = readManifest(`${endpoint('a')}status: {x: 1}\nspce: {}\n`, 'f.yaml').objects;
+    expect(object?.unknownFields).toEqual({ spce: {} });
+  });
+});
+
+describe('ManifestTree', () => {
+  const read = (file: string, text: string) => readManifest(text, file);
+  const keys = (tree: ManifestTree) => [...tree.desired().objects.keys()];
+
+  it('keeps what a broken file had, and says so', () => {
+    const tree = new ManifestTree();
+    tree.put('a.yaml', read('a.yaml', endpoint('a') + '---\n' + endpoint('b')));
+    tree.put('a.yaml', read('a.yaml', `${endpoint('a', '/new')}---\nfoo: [\n`));
+    const { objects, problems } = tree.desired();
+    expect([...objects.values()].map(({ key, spec }) => [key, spec])).toEqual([
+      ['Endpoint/default/a', { slug: '/new' }],
+      ['Endpoint/default/b', { slug: '/a' }],
+    ]);
+    expect(problems.some(({ message }) => message.endsWith('1 object(s) of its last good version stay in force'))).toBe(
+      true,
+    );
+    // Broken again, in another way: still kept.
+    tree.put('a.yaml', read('a.yaml', 'foo: ]\n'));
+    expect(keys(tree)).toEqual(['Endpoint/default/a', 'Endpoint/default/b']);
+    tree.put('a.yaml', read('a.yaml', endpoint('a')));
+    expect(keys(tree)).toEqual(['Endpoint/default/a']);
+    expect(tree.desired().problems).toEqual([]);
+  });
+
+  it('takes the first file by name when two have one object, and the other when it is gone', () => {
+    const tree = new ManifestTree();
+    tree.put('b.yaml', read('b.yaml', endpoint('x', '/b')));
+    tree.put('a.yaml', read('a.yaml', endpoint('x', '/a')));
+    expect(tree.desired().objects.get('Endpoint/default/x')?.spec).toEqual({ slug: '/a' });
+    expect(tree.desired().problems).toEqual([
+      { where: 'b.yaml:1', message: 'Endpoint/default/x is in a.yaml:1 already; remove one of the two' },
+    ]);
+    tree.remove('a.yaml');
+    expect(tree.desired().objects.get('Endpoint/default/x')?.spec).toEqual({ slug: '/b' });
+    expect(tree.desired().problems).toEqual([]);
+  });
+
+  it('keeps what a file that cannot be read had', () => {
+    const tree = new ManifestTree();
+    tree.put('a.yaml', read('a.yaml', endpoint('a')));
+    tree.putUnreadable('a.yaml', 'cannot be read: EACCES');
+    expect(keys(tree)).toEqual(['Endpoint/default/a']);
+    expect(tree.desired().problems[0]?.message).toMatch(/^cannot be read: EACCES; until it is repaired/);
+  });
+});

@@ -1,0 +1,51 @@
+import 'reflect-metadata';
+import { webcrypto } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import * as x509 from '@peculiar/x509';
+
+/** A real HTTPS server with a certificate of a CA that only this test knows. */
+export interface TlsUpstream {
+  readonly url: string;
+  /** PEM. */
+  readonly ca: string;
+  close(): Promise<void>;
+}
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+
+x509.cryptoProvider.set(webcrypto);
+
+export const startTlsUpstream = async (
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<TlsUpstream> => {
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: '01',
+    name: 'CN=localhost',
+    notBefore: new Date(Date.now() - 3_600_000),
+    notAfter: new Date(Date.now() + 86_400_000),
+    signingAlgorithm: ALGORITHM,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: 'localhost' }]),
+    ],
+  });
+  const ca = certificate.toString('pem');
+  const key = x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY');
+  const server = createServer({ cert: ca, key }, answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `https://localhost:${port}`,
+    ca,
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};
