@@ -1,6 +1,7 @@
 import process from 'node:process';
 import { Command } from 'commander';
 import { addDevCommand } from './dev/dev-command.ts';
+import { wantsColour } from './logs/format-entry.ts';
 import { addLogCommands } from './logs/log-commands.ts';
 import { PlainError } from './plain-error.ts';
 import { addValidateCommand } from './validate/validate-command.ts';
@@ -10,8 +11,9 @@ const program = new Command('standin')
   .showHelpAfterError('(standin --help lists the commands)')
   .enablePositionalOptions();
 
-addDevCommand(program);
-addLogCommands(program);
+const colour = wantsColour(process.stdout, process.env);
+addDevCommand(program, colour);
+addLogCommands(program, colour);
 addValidateCommand(program);
 
 try {

@@ -28,7 +28,7 @@ const optionsSchema = z.object({
   verbose: z.boolean().default(false),
 });
 
-export const addDevCommand = (program: Command): void => {
+export const addDevCommand = (program: Command, colour: boolean): void => {
   program
     .command('dev')
     .description('run everything on this machine: the manifests of a directory, operator, gateway and ClickHouse')
@@ -46,6 +46,6 @@ export const addDevCommand = (program: Command): void => {
       }
       const from: ResourcesFrom =
         kubeconfig === undefined ? { kind: 'directory', dir: dir ?? QUICKSTART } : { kind: 'cluster', kubeconfig };
-      await runDev({ from, ...options });
+      await runDev({ from, colour, ...options });
     });
 };

@@ -61,9 +61,9 @@ export const jsonOutput = (out: Writable): DevOutput => {
   };
 };
 
-export const textOutput = (out: Writable & { readonly isTTY?: boolean }): DevOutput => {
+export const textOutput = (out: Writable, colour: boolean): DevOutput => {
   const style = (format: Parameters<typeof styleText>[0], text: string): string =>
-    styleText(format, text, { stream: out, validateStream: true });
+    colour ? styleText(format, text, { validateStream: false }) : text;
   const line = (text = ''): void => void out.write(`${text}\n`);
   const warn = (where: string, message: string): void => line(`${style('yellow', '!')} ${where}: ${message}`);
   return {
@@ -97,7 +97,7 @@ export const textOutput = (out: Writable & { readonly isTTY?: boolean }): DevOut
     problems: (problems) => {
       for (const { where, message } of problems) warn(where, message);
     },
-    request: (entry) => line(formatSummaryLine(entry, { colour: out.isTTY === true })),
+    request: (entry) => line(formatSummaryLine(entry, { colour })),
     stopping: () => line('Stopping …'),
   };
 };

@@ -18,11 +18,13 @@ export interface DevOptions {
   readonly output: 'text' | 'json';
   readonly denyPrivateUpstreams: boolean;
   readonly verbose: boolean;
+  readonly colour: boolean;
 }
 
 /** `standin dev`: everything on this machine, until a signal comes. */
 export const runDev = async (options: DevOptions): Promise<void> => {
-  const output: DevOutput = options.output === 'json' ? jsonOutput(process.stdout) : textOutput(process.stdout);
+  const output: DevOutput =
+    options.output === 'json' ? jsonOutput(process.stdout) : textOutput(process.stdout, options.colour);
   const logger = pino({ level: options.verbose ? 'info' : 'fatal' }, pino.destination({ dest: 2, sync: true }));
   const dataDir = path.resolve(options.data);
   await checkReadable(options.from);

@@ -1,6 +1,5 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
-import process from 'node:process';
 import { openLogStore, startEmbeddedEngine, type LogStore } from '@standin/logstore';
 import { readRunFile } from '../dev/run-file.ts';
 import { PlainError } from '../plain-error.ts';
@@ -11,6 +10,7 @@ export interface LogSourceOptions {
   /** A ClickHouse server instead. */
   readonly clickhouseUrl?: string | undefined;
   readonly clickhouseUser: string;
+  readonly clickhousePassword: string;
   readonly database: string;
 }
 
@@ -24,8 +24,7 @@ export interface LogSource {
  * folder, else of the folder itself, with an engine of our own for as long as the command takes.
  */
 export const openLogSource = async (options: LogSourceOptions): Promise<LogSource> => {
-  const { clickhouseUrl, clickhouseUser: username, database } = options;
-  const password = process.env.STANDIN_CLICKHOUSE_PASSWORD ?? '';
+  const { clickhouseUrl, clickhouseUser: username, clickhousePassword: password, database } = options;
   if (clickhouseUrl !== undefined) return opened(openLogStore({ url: clickhouseUrl, username, password, database }));
 
   const running = await readRunFile(path.resolve(options.data));
