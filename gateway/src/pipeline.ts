@@ -1,7 +1,6 @@
 import type { HeaderPair } from '@standin/contract';
 import type { Egress } from '@standin/egress';
 import type { Logger } from 'pino';
-import { v7 as uuidv7 } from 'uuid';
 import type { QuotaGate } from './admit/quota-gate.ts';
 import { authenticate } from './authenticate/authenticate.ts';
 import type { ConfigStore } from './config/config-store.ts';
@@ -14,6 +13,7 @@ import { GONE, readBody } from './receive/read-body.ts';
 import { readHead } from './receive/read-head.ts';
 import type { Accepted } from './record/build-row.ts';
 import type { Recorder } from './record/recorder.ts';
+import { rowId } from './record/row-id.ts';
 import { rejectionProblem } from './respond/problem.ts';
 import { Refusal, retryLater } from './respond/refusal.ts';
 import { respond } from './respond/respond.ts';
@@ -120,7 +120,7 @@ export class Pipeline {
       return refusal;
     }
     return {
-      id: uuidv7(),
+      id: rowId(Math.floor(exchange.receivedAtUs / 1000)),
       gateway: settings.name,
       exchange,
       head,

@@ -2,6 +2,7 @@ import { BodySkipper } from './body-skipper.ts';
 
 /** What the bytes of one request head say, before any parser has tidied them. */
 export interface HeadVerdict {
+  readonly requestLineBytes: number;
   /** Header lines in the head. */
   readonly lines: number;
   /** Lines whose name is `x-api-key` in any case. */
@@ -61,6 +62,7 @@ export class HeadScanner {
   #name: WatchedName | undefined;
   #nameAt = 0;
 
+  #requestLineBytes = 0;
   #lines = 0;
   #keyLines = 0;
   #keyLength = 0;
@@ -73,9 +75,9 @@ export class HeadScanner {
   #contentLength = 0;
   #chunked = false;
 
-  /** The bytes so far end within a request line, so a head that grew too large has a target that is too long. */
-  get isInRequestLine(): boolean {
-    return this.#state === REQUEST_LINE;
+  /** Of the oldest head not yet taken, be it whole or not: why a head is too large. */
+  get requestLineBytes(): number {
+    return this.#verdicts[0]?.requestLineBytes ?? this.#requestLineBytes;
   }
 
   push(chunk: Uint8Array): void {
@@ -105,11 +107,14 @@ export class HeadScanner {
           else at++;
           break;
         case REQUEST_LINE:
-        case OTHER_LINE:
+        case OTHER_LINE: {
+          const start = at;
           while (at < end && chunk[at] !== LF) at++;
+          if (this.#state === REQUEST_LINE) this.#requestLineBytes += at - start;
           if (at < end) this.#state = LINE_START;
           at++;
           break;
+        }
         case LINE_START:
           this.#startLine(chunk[at++] ?? 0);
           break;
@@ -192,6 +197,7 @@ export class HeadScanner {
   #endHead(): void {
     if (this.#verdicts.length < VERDICTS_WAITING_MAX) {
       this.#verdicts.push({
+        requestLineBytes: this.#requestLineBytes,
         lines: this.#lines,
         keyLines: this.#keyLines,
         keyLength: this.#keyLength,
@@ -206,6 +212,7 @@ export class HeadScanner {
       this.#body.startSized(this.#contentLength);
       this.#state = BODY;
     }
+    this.#requestLineBytes = 0;
     this.#lines = 0;
     this.#keyLines = 0;
     this.#keyLength = 0;

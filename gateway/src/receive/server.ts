@@ -23,11 +23,11 @@ const TIMEOUT_CHECK_INTERVAL_MS = 2_000;
 const FAREWELL_MS = 2_000;
 
 /** Node's parser stops at a head that is larger than allowed, and says so by this code. */
-const refusalOf = (error: Error, connection: Connection): RejectionCode => {
+const refusalOf = (error: Error, requestLineBytes: number, targetBytesMax: number): RejectionCode => {
   const code = 'code' in error ? error.code : undefined;
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout';
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return connection.scanner.isInRequestLine ? 'target_too_long' : 'headers_too_large';
+    return requestLineBytes > targetBytesMax ? 'target_too_long' : 'headers_too_large';
   }
   return 'bad_request';
 };
@@ -155,7 +155,11 @@ export class Receiver {
     }
     if (connection.isBroken) return;
     connection.isBroken = true;
-    const code = refusalOf(error, connection);
+    const code = refusalOf(
+      error,
+      connection.scanner.requestLineBytes,
+      this.#options.settings.limits.requestTargetBytes,
+    );
     // A request is half here: its own answer says what is wrong with it.
     if (connection.reading?.onBroken !== undefined) {
       connection.reading.onBroken(code);

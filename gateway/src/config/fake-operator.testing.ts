@@ -1,0 +1,131 @@
+import { EventEmitter, once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import {
+  ackSchema,
+  configKey,
+  formatRevision,
+  type Ack,
+  type ConfigKey,
+  type ConfigObject,
+  type NotLeader,
+  type StreamMessage,
+} from '@standin/contract';
+import type { StreamCertificates } from './stream-certificates.testing.ts';
+
+/** The operator's end of the config stream, as a test wants it: over mutual TLS, on a free port. */
+export class FakeOperator {
+  readonly acks: Ack[] = [];
+  readonly goodbyes: string[] = [];
+  /** Given to gateways while this operator does not lead. */
+  leaderUrl: string | null = null;
+  leads = true;
+  epoch = 1;
+  readonly #server: Server;
+  readonly #objects = new Map<ConfigKey, ConfigObject>();
+  readonly #streams = new Set<ServerResponse>();
+  readonly #events = new EventEmitter();
+  #number = 0;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async listen({ ca, server: pair }: StreamCertificates, port = 0): Promise<FakeOperator> {
+    const server = createServer({ ca, ...pair, requestCert: true, rejectUnauthorized: true });
+    const operator = new FakeOperator(server);
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      void operator.#answer(request, response);
+    });
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return operator;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `https://127.0.0.1:${this.port}`;
+  }
+
+  get revision(): string {
+    return formatRevision({ epoch: this.epoch, number: this.#number });
+  }
+
+  get streamCount(): number {
+    return this.#streams.size;
+  }
+
+  /** One transaction; resolves with its acknowledgement. */
+  async publish(puts: readonly ConfigObject[], removes: readonly ConfigKey[] = []): Promise<Ack> {
+    for (const object of puts) this.#objects.set(configKey(object), object);
+    for (const key of removes) this.#objects.delete(key);
+    this.#number++;
+    const { revision } = this;
+    this.send(
+      { type: 'begin', revision, snapshot: false },
+      ...puts.map((object) => ({ type: 'put', object }) as const),
+      ...removes.map((key) => ({ type: 'remove', key }) as const),
+      { type: 'commit', revision },
+    );
+    return this.acked(revision);
+  }
+
+  /** Messages as they are, whether they make sense or not. */
+  send(...messages: readonly (StreamMessage | object)[]): void {
+    for (const stream of this.#streams)
+      stream.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
+  }
+
+  async acked(revision: string): Promise<Ack> {
+    for (;;) {
+      const ack = this.acks.find((one) => one.revision === revision);
+      if (ack !== undefined) return ack;
+      await once(this.#events, 'ack');
+    }
+  }
+
+  cutStreams(): void {
+    for (const stream of this.#streams) stream.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await once(this.#server, 'close');
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'https://operator');
+    if (!this.leads) {
+      response.writeHead(503, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: 'not_leader', leader: this.leaderUrl } satisfies NotLeader));
+    } else if (request.method === 'GET' && pathname === '/v1/config') {
+      this.#stream(response);
+    } else if (request.method === 'POST') {
+      const chunks = (await request.toArray()) as Buffer[];
+      this.acks.push(ackSchema.parse(JSON.parse(Buffer.concat(chunks).toString())));
+      response.writeHead(204).end();
+      this.#events.emit('ack');
+    } else {
+      this.goodbyes.push(`${pathname} ${searchParams.get('instance') ?? ''}`);
+      response.writeHead(204).end();
+    }
+  }
+
+  #stream(response: ServerResponse): void {
+    this.#streams.add(response);
+    response.on('close', () => this.#streams.delete(response));
+    const { revision } = this;
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+    const messages: StreamMessage[] = [
+      { type: 'begin', revision, snapshot: true },
+      ...[...this.#objects.values()].map((object) => ({ type: 'put', object }) as const),
+      { type: 'commit', revision },
+    ];
+    response.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
+  }
+}

@@ -1,0 +1,46 @@
+import { EventEmitter, once } from 'node:events';
+import type { LogRow } from '@standin/contract';
+import { decodeRow, RowBinaryReader, type InsertBatch } from '@standin/logstore';
+import type { LogSink } from './log-sink.ts';
+
+/** A log in memory that reads what it is given, and fails when told to. */
+export class MemorySink implements LogSink {
+  readonly rows: LogRow[] = [];
+  readonly attempts: InsertBatch[] = [];
+  /** Throws what an insert is to fail with. */
+  onInsert: ((batch: InsertBatch) => void) | undefined;
+  isClosed = false;
+  readonly #events = new EventEmitter();
+  readonly #tokens = new Set<string>();
+
+  migrate(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  insert(batch: InsertBatch): Promise<void> {
+    this.attempts.push({ ...batch, rows: Buffer.from(batch.rows) });
+    try {
+      this.onInsert?.(batch);
+    } catch (error) {
+      this.#events.emit('change');
+      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    }
+    if (!this.#tokens.has(batch.token)) {
+      this.#tokens.add(batch.token);
+      const reader = new RowBinaryReader(Buffer.from(batch.rows));
+      while (!reader.done) this.rows.push(decodeRow(reader));
+    }
+    this.#events.emit('change');
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    this.isClosed = true;
+    return Promise.resolve();
+  }
+
+  /** Resolves when the sink looks as wanted. */
+  async until(isWanted: (sink: this) => boolean): Promise<void> {
+    while (!isWanted(this)) await once(this.#events, 'change');
+  }
+}

@@ -1,0 +1,335 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  BASIC_OBJECTS,
+  endpoint,
+  HOST,
+  KEY,
+  request,
+  startTestGateway,
+  URI,
+  WITH_KEY,
+  type TestGateway,
+} from '../gateway.testing.ts';
+import { exchange, headerOf, RawClient } from '../raw-client.testing.ts';
+
+const CAPTURE_MAX = 64 * 1024;
+const PATH = `/${URI}/f`;
+
+/** Answers with the bytes that a test gives it, whatever is asked. */
+let rawAnswer: (socket: Socket) => void = () => undefined;
+const rawUpstream: Server = createServer((socket) => {
+  socket.on('error', () => undefined);
+  socket.once('data', () => rawAnswer(socket));
+});
+/** A well-behaved upstream. */
+let answer: (request: IncomingMessage, response: ServerResponse, body: Buffer) => void = () => undefined;
+const upstream = createHttpServer((incoming, response) => {
+  void incoming.toArray().then((chunks) => answer(incoming, response, Buffer.concat(chunks as Buffer[])));
+});
+
+let stand: TestGateway;
+const urlOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+beforeAll(async () => {
+  for (const server of [rawUpstream, upstream]) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  }
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const nobody = urlOf(closed);
+  closed.close();
+  const forwards = (slug: string, url: string) => endpoint(slug, { kind: 'Forward', url, timeoutMs: 700 });
+  stand = await startTestGateway({
+    settings: { egress: { allowPrivate: true }, limits: { responseCaptureBytes: CAPTURE_MAX } },
+    objects: [
+      ...BASIC_OBJECTS,
+      forwards('/f', `${urlOf(upstream)}/base?fixed=1`),
+      forwards('/raw', `${urlOf(rawUpstream)}/`),
+      forwards('/nobody', nobody),
+      forwards('/metadata', 'http://169.254.169.254/latest'),
+    ],
+  });
+});
+afterAll(async () => {
+  await stand[Symbol.asyncDispose]();
+  upstream.closeAllConnections();
+  upstream.close();
+  rawUpstream.close();
+});
+
+let serial = 0;
+let marker = '';
+beforeEach(() => {
+  marker = `n=${++serial}`;
+});
+
+const rowOf = async () => {
+  await stand.sink.until(({ rows }) => rows.some(({ query }) => query === marker));
+  const found = stand.sink.rows.filter(({ query }) => query === marker);
+  expect(found).toHaveLength(1);
+  const [row] = found;
+  if (row === undefined) throw new Error('no row');
+  return row;
+};
+const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
+const ask = (slug: string, lines: readonly string[] = [], body = '') =>
+  exchange(stand.gateway.url, request('POST', `/${URI}${slug}?${marker}`, [HOST, WITH_KEY, ...lines], body));
+
+describe('a request that goes upstream', () => {
+  test('keeps its body, query and headers; loses the key and what was meant for one hop', async () => {
+    let seen: { url: string | undefined; headers: string[]; body: string } | undefined;
+    answer = (incoming, response, body) => {
+      seen = { url: incoming.url, headers: incoming.rawHeaders, body: body.toString('latin1') };
+      response.end('ok');
+    };
+    const lines = [
+      'Authorization: Bearer t',
+      'X-Case: a',
+      'x-case: b',
+      'X-Hop: gone',
+      'Connection: x-hop, x-forwarded-for',
+      'TE: trailers',
+      'Keep-Alive: 1',
+      'X-Forwarded-For: 192.0.2.1',
+      'Proxy-Authorization: p',
+      'Content-Length: 4',
+      'Expect: 100-continue',
+    ];
+    const { status } = await ask('/f', lines, '\x00\xffab');
+    expect(status).toBe(200);
+    expect(seen?.url).toBe(`/base?fixed=1&${marker}`);
+    expect(seen?.body).toBe('\x00\xffab');
+    const headers = seen?.headers ?? [];
+    const pairs = headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1]]] : []));
+    expect(pairs).toEqual(
+      expect.arrayContaining([
+        ['Authorization', 'Bearer t'],
+        ['X-Case', 'a'],
+        ['x-case', 'b'],
+        ['x-forwarded-for', '192.0.2.1, 127.0.0.1'],
+        ['x-forwarded-host', 'gateway'],
+        ['x-forwarded-proto', 'http'],
+      ]),
+    );
+    const names = pairs.map(([name = '']) => name.toLowerCase());
+    for (const gone of ['x-api-key', 'x-hop', 'te', 'keep-alive', 'proxy-authorization', 'expect'])
+      expect(names).not.toContain(gone);
+    expect(pairs.filter(([name = '']) => name.toLowerCase() === 'host')).toEqual([
+      ['host', new URL(urlOf(upstream)).host],
+    ]);
+    expect(JSON.stringify(pairs)).not.toContain(KEY);
+  });
+
+  test('is in the log as it came, with the URL that was asked', async () => {
+    answer = (_incoming, response) => response.end('ok');
+    await ask('/f', ['Content-Length: 2'], 'hi');
+    const row = await rowOf();
+    expect(row).toMatchObject({
+      outcome: 'forwarded',
+      action: 'Forward',
+      version: 2,
+      status: 200,
+      upstreamUrl: `${urlOf(upstream)}/base?fixed=1&${marker}`,
+      upstreamError: '',
+    });
+    expect([text(row.requestBody), text(row.responseBody), row.responseTruncated]).toEqual(['hi', 'ok', false]);
+    expect(row.upstreamFirstByteUs).toBeGreaterThan(0);
+  });
+});
+
+describe('an answer that comes back', () => {
+  test('keeps status, reason, headers in order and case, and cookies apart; loses what was meant for one hop', async () => {
+    rawAnswer = (socket) =>
+      socket.end(
+        'HTTP/1.1 418 I am a teapot\r\nX-A: 1\r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\nX-Hop: gone\r\nConnection: close, x-hop\r\nKeep-Alive: timeout=1\r\nContent-Length: 3\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nstandin-rejected: forged\r\n\r\nabc',
+      );
+    const got = await ask('/raw');
+    expect([got.status, got.reason, got.body.toString()]).toEqual([418, 'I am a teapot', 'abc']);
+    expect(got.headers).toEqual([
+      ['X-A', '1'],
+      ['Set-Cookie', 'a=1'],
+      ['set-cookie', 'b=2'],
+      ['Date', 'Thu, 01 Jan 1970 00:00:00 GMT'],
+      ['content-length', '3'],
+    ]);
+    expect((await rowOf()).responseHeaders).toEqual(got.headers);
+  });
+
+  test('is not followed when it redirects, and not inflated', async () => {
+    rawAnswer = (socket) =>
+      socket.end(
+        'HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b',
+        'latin1',
+      );
+    const got = await ask('/raw');
+    expect([got.status, headerOf(got, 'location'), got.body.toString('latin1')]).toEqual([
+      302,
+      'http://169.254.169.254/',
+      '\x1f\x8b',
+    ]);
+  });
+
+  test.each([
+    [204, ''],
+    [304, 'Content-Length: 10\r\n'],
+  ])('%i has no body', async (status, line) => {
+    rawAnswer = (socket) => socket.end(`HTTP/1.1 ${status} X\r\n${line}\r\n`);
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(request('POST', `/${URI}/raw?${marker}`, [HOST, WITH_KEY, 'Connection: close']));
+    await client.closed();
+    expect(client.received.toString()).toMatch(new RegExp(`^HTTP/1.1 ${status} X\r\n[^]*\r\n\r\n$`));
+    expect((await rowOf()).responseBodyBytes).toBe(0);
+  });
+
+  test('streams: what has come is passed on before the rest comes', async () => {
+    const pending: ServerResponse[] = [];
+    answer = (_incoming, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: 1\n\n');
+      pending.push(response);
+    };
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(request('POST', `${PATH}?${marker}`, [HOST, WITH_KEY]));
+    while (!client.received.toString().includes('data: 1\n\n')) await once(client.socket, 'data');
+    pending[0]?.end('data: 2\n\n');
+    while (!client.received.toString().endsWith('0\r\n\r\n')) await once(client.socket, 'data');
+    expect(text((await rowOf()).responseBody)).toBe('data: 1\n\ndata: 2\n\n');
+    client.destroy();
+  });
+
+  test('reaches the caller whole when it is larger than what the log keeps', async () => {
+    answer = (_incoming, response) => {
+      response.writeHead(200, { 'content-length': 3 * CAPTURE_MAX });
+      response.end('y'.repeat(3 * CAPTURE_MAX));
+    };
+    expect((await ask('/f')).body.length).toBe(3 * CAPTURE_MAX);
+    const row = await rowOf();
+    expect([row.responseBody.length, row.responseBodyBytes, row.responseTruncated]).toEqual([
+      CAPTURE_MAX,
+      3 * CAPTURE_MAX,
+      true,
+    ]);
+  });
+
+  test('passes trailers on to who takes them, and keeps them', async () => {
+    rawAnswer = (socket) =>
+      socket.end(
+        'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n',
+      );
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(request('POST', `/${URI}/raw?${marker}`, [HOST, WITH_KEY, 'TE: trailers', 'Connection: close']));
+    await client.closed();
+    expect(client.received.toString()).toMatch(/2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n$/);
+    expect((await rowOf()).responseTrailers).toEqual([['X-Sum', '1']]);
+  });
+});
+
+describe('an upstream that fails', () => {
+  test.each([
+    ['refuses the connection', '/nobody', () => undefined, 502, 'upstream_unreachable', 'upstream_failed'],
+    ['must not be reached', '/metadata', () => undefined, 502, 'upstream_blocked', 'upstream_failed'],
+    [
+      'closes without an answer',
+      '/raw',
+      (socket: Socket) => socket.destroy(),
+      502,
+      'upstream_unreachable',
+      'upstream_failed',
+    ],
+    [
+      'speaks something else',
+      '/raw',
+      (socket: Socket) => socket.end('SSH-2.0-x\r\n'),
+      502,
+      'upstream_invalid',
+      'upstream_failed',
+    ],
+    [
+      'answers with status 600',
+      '/raw',
+      (socket: Socket) => socket.end('HTTP/1.1 600 X\r\n\r\n'),
+      502,
+      'upstream_invalid',
+      'upstream_failed',
+    ],
+    [
+      'answers with status 000',
+      '/raw',
+      (socket: Socket) => socket.end('HTTP/1.1 000 X\r\n\r\n'),
+      502,
+      'upstream_invalid',
+      'upstream_failed',
+    ],
+    ['says nothing', '/raw', () => undefined, 504, 'upstream_timeout', 'upstream_timeout'],
+  ] as const)('%s: a problem that is stored like any answer', async (...[, slug, act, status, code, outcome]) => {
+    rawAnswer = act;
+    const got = await ask(slug);
+    expect([got.status, headerOf(got, 'content-type'), headerOf(got, 'standin-rejected')]).toEqual([
+      status,
+      'application/problem+json',
+      undefined,
+    ]);
+    expect(JSON.parse(got.body.toString())).toMatchObject({ status, code });
+    const row = await rowOf();
+    expect(row).toMatchObject({ status, outcome, responseHeaders: got.headers });
+    expect(text(row.responseBody)).toBe(got.body.toString());
+    expect(row.upstreamError).not.toBe('');
+  });
+
+  test.each([
+    ['a known length', 'Content-Length: 100\r\n\r\nabc'],
+    ['chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
+  ])('breaks off within %s: the caller’s connection does too, and the row says so', async (_name, rest) => {
+    rawAnswer = (socket) => socket.write(`HTTP/1.1 200 OK\r\n${rest}`, () => setTimeout(() => socket.destroy(), 20));
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(request('POST', `/${URI}/raw?${marker}`, [HOST, WITH_KEY]));
+    await once(client.socket, 'close');
+    expect(client.received.toString()).toContain('abc');
+    expect(client.received.toString()).not.toContain('0\r\n\r\n');
+    const row = await rowOf();
+    expect([row.status, row.outcome, text(row.responseBody)]).toEqual([200, 'upstream_failed', 'abc']);
+    expect(row.upstreamError).not.toBe('');
+  });
+
+  test('a caller that goes away leaves a whole row behind', async () => {
+    const pending: ServerResponse[] = [];
+    const arrived = new Promise<void>((resolve) => {
+      answer = (_incoming, response) => {
+        response.write('begin ');
+        pending.push(response);
+        resolve();
+      };
+    });
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(request('POST', `${PATH}?${marker}`, [HOST, WITH_KEY]));
+    await arrived;
+    await once(client.socket, 'data');
+    client.destroy();
+    await once(client.socket, 'close');
+    pending[0]?.end('end');
+    const row = await rowOf();
+    expect([row.outcome, text(row.responseBody), row.responseTruncated]).toEqual(['forwarded', 'begin end', false]);
+  });
+
+  test('an endless answer ends when nobody reads it any more', async () => {
+    const cut = Promise.withResolvers<undefined>();
+    answer = (_incoming, response) => {
+      const pour = (): void => {
+        while (!response.destroyed && response.write('z'.repeat(16_384)));
+      };
+      response.on('drain', pour).on('close', () => cut.resolve(undefined));
+      pour();
+    };
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(request('POST', `${PATH}?${marker}`, [HOST, WITH_KEY]));
+    await once(client.socket, 'data');
+    client.destroy();
+    await cut.promise;
+    const row = await rowOf();
+    expect([row.responseTruncated, row.responseBody.length]).toEqual([true, CAPTURE_MAX]);
+  });
+});

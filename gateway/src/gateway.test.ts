@@ -1,0 +1,264 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  BASIC_OBJECTS,
+  endpoint,
+  HOST,
+  KEY,
+  PATH,
+  request,
+  sha256,
+  startTestGateway,
+  URI,
+  WITH_KEY,
+  type TestGateway,
+} from './gateway.testing.ts';
+import { exchange, headerOf, RawClient } from './raw-client.testing.ts';
+
+const BODY_MAX = 64 * 1024;
+
+const objects = [
+  ...BASIC_OBJECTS,
+  endpoint('/v1/orders', {}, { method: 'GET' }),
+  endpoint('/empty', { kind: 'JSON', status: 204, body: '' }),
+  endpoint('/not-modified', { kind: 'JSON', status: 304, body: 'never sent' }),
+  endpoint('/headers', {
+    kind: 'JSON',
+    status: 201,
+    headers: [
+      ['X-Case', 'kept'],
+      ['Set-Cookie', 'a=1'],
+      ['set-cookie', 'b=2'],
+      ['Content-Type', 'text/plain; charset=utf-8'],
+      ['x-latin1', '\xe9'],
+    ],
+    body: 'schön 💡',
+  }),
+  endpoint('/large', { kind: 'JSON', body: 'x'.repeat(200_000) }),
+];
+
+let stand: TestGateway;
+beforeAll(async () => {
+  stand = await startTestGateway({
+    objects,
+    settings: { limits: { requestBodyBytes: BODY_MAX } },
+  });
+});
+afterAll(async () => {
+  await stand[Symbol.asyncDispose]();
+});
+
+const send = (method: string, target: string, lines: readonly string[] = [], body = '') =>
+  exchange(stand.gateway.url, request(method, target, [HOST, WITH_KEY, ...lines], body));
+
+describe('a mock', () => {
+  test('goes out verbatim, with a length, a date and a default type', async () => {
+    const answer = await send('POST', PATH, [], '');
+    expect(answer.headers.map(([name]) => name)).toEqual(['content-type', 'content-length', 'date']);
+    expect([answer.status, answer.reason, answer.body.toString()]).toEqual([200, 'OK', '{"id": 1}']);
+    expect(headerOf(answer, 'content-type')).toBe('application/json');
+  });
+
+  test('keeps headers in order and case, cookies apart, and bytes as UTF-8', async () => {
+    const answer = await send('POST', `/${URI}/headers`);
+    expect(answer.status).toBe(201);
+    expect(answer.headers.slice(0, 6)).toEqual([
+      ['X-Case', 'kept'],
+      ['Set-Cookie', 'a=1'],
+      ['set-cookie', 'b=2'],
+      ['Content-Type', 'text/plain; charset=utf-8'],
+      ['x-latin1', '\xe9'],
+      ['content-length', '11'],
+    ]);
+    expect(answer.body.toString()).toBe('schön 💡');
+  });
+
+  test.each([
+    ['/empty', 204],
+    ['/not-modified', 304],
+  ])('%s has no body and no length', async (slug, status) => {
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(request('POST', `/${URI}${slug}`, [HOST, WITH_KEY]) + request('GET', PATH, [HOST, WITH_KEY]));
+    const [first, second] = await client.answers(2);
+    expect([first?.status, first?.headers.map(([name]) => name), second?.status]).toEqual([status, ['date'], 200]);
+    client.destroy();
+  });
+
+  test('a large one arrives whole', async () => {
+    expect((await send('POST', `/${URI}/large`)).body.length).toBe(200_000);
+  });
+
+  test('HTTP/1.0 is answered and the connection closed', async () => {
+    const answer = await exchange(stand.gateway.url, `POST ${PATH} HTTP/1.0\r\n${HOST}\r\n${WITH_KEY}\r\n\r\n`);
+    expect([answer.status, answer.isClosed]).toEqual([200, true]);
+  });
+
+  test('connection: close is honoured', async () => {
+    expect((await send('POST', PATH, ['Connection: close'])).isClosed).toBe(true);
+  });
+});
+
+describe('the log', () => {
+  const rowOf = async (marker: string) => {
+    await stand.sink.until(({ rows }) => rows.some(({ query }) => query === marker));
+    const found = stand.sink.rows.filter(({ query }) => query === marker);
+    expect(found).toHaveLength(1);
+    return found[0];
+  };
+
+  test('has the exchange byte for byte, with the key replaced by its fingerprint', async () => {
+    const body = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString('latin1');
+    const answer = await send(
+      'POST',
+      `${PATH}?a=1&%00=//?`,
+      ['Content-Length: 256', 'Accept: x', 'X-L: \xe9', 'accept: y'],
+      body,
+    );
+    const row = await rowOf('a=1&%00=//?');
+    expect(row).toMatchObject({
+      version: 2,
+      namespace: 'team-a',
+      account: 'own',
+      accountUid: 'account-own',
+      project: 'shop',
+      projectUid: 'project-shop',
+      endpoint: 'post-v1-orders',
+      endpointUid: 'endpoint-post-v1-orders',
+      endpointGeneration: 1,
+      gateway: stand.settings.name,
+      action: 'JSON',
+      outcome: 'mocked',
+      clientAddress: '127.0.0.1',
+      keyFingerprint: sha256(KEY).slice(0, 8),
+      method: 'POST',
+      target: `${PATH}?a=1&%00=//?`,
+      path: '/v1/orders',
+      httpVersion: '1.1',
+      requestHeaders: [
+        ['Host', 'gateway'],
+        ['x-api-key', `sha256:${sha256(KEY).slice(0, 8)}`],
+        ['Content-Length', '256'],
+        ['Accept', 'x'],
+        ['X-L', '\xe9'],
+        ['accept', 'y'],
+      ],
+      requestTrailers: [],
+      status: 200,
+      responseHeaders: answer.headers,
+      responseTruncated: false,
+      responseBodyBytes: 9,
+      upstreamUrl: '',
+      upstreamError: '',
+    });
+    expect(Buffer.from(row?.requestBody ?? []).toString('latin1')).toBe(body);
+    expect(Buffer.from(row?.responseBody ?? []).toString()).toBe('{"id": 1}');
+    expect(row?.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    expect(Math.abs((row?.receivedAtUs ?? 0) / 1000 - Date.now())).toBeLessThan(10_000);
+    expect((row?.expiresAtS ?? 0) - Math.floor((row?.receivedAtUs ?? 0) / 1e6)).toBe(30 * 24 * 60 * 60);
+  });
+
+  test('has a body of exactly the limit, chunked bodies joined, and trailers', async () => {
+    expect((await send('POST', `${PATH}?limit`, [`Content-Length: ${BODY_MAX}`], 'x'.repeat(BODY_MAX))).status).toBe(
+      200,
+    );
+    expect((await rowOf('limit'))?.requestBody.length).toBe(BODY_MAX);
+    await send(
+      'POST',
+      `${PATH}?chunked`,
+      ['Transfer-Encoding: chunked'],
+      '3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nX-T: 1\r\nx-t: 2\r\n\r\n',
+    );
+    const row = await rowOf('chunked');
+    expect([Buffer.from(row?.requestBody ?? []).toString(), row?.requestTrailers]).toEqual([
+      'abcde',
+      [
+        ['X-T', '1'],
+        ['x-t', '2'],
+      ],
+    ]);
+  });
+
+  test('has the body of a GET', async () => {
+    await send('GET', `${PATH}?get`, ['Content-Length: 2'], 'hi');
+    expect(Buffer.from((await rowOf('get'))?.requestBody ?? []).toString()).toBe('hi');
+  });
+
+  test('has no request whose sender went away in the middle', async () => {
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(request('POST', `${PATH}?gone`, [HOST, WITH_KEY, 'Content-Length: 100']) + 'x');
+    await delay(20);
+    client.destroy();
+    await send('POST', `${PATH}?later`);
+    await rowOf('later');
+    expect(stand.sink.rows.some(({ query }) => query === 'gone')).toBe(false);
+  });
+});
+
+describe('a connection', () => {
+  test('answers pipelined requests in their order', async () => {
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(
+      request('POST', `${PATH}?p1`, [HOST, WITH_KEY, 'Content-Length: 3'], 'abc') +
+        request('POST', PATH, [HOST, `x-api-key:  ${KEY}`]) +
+        request('POST', `/${URI}/large`, [HOST, WITH_KEY]) +
+        request('GET', PATH, [HOST, WITH_KEY]),
+    );
+    const answers = await client.answers(4);
+    expect(answers.map(({ status, body }) => [status, body.length])).toEqual([
+      [200, 9],
+      [401, expect.any(Number)],
+      [200, 200_000],
+      [200, 9],
+    ]);
+    client.destroy();
+  });
+
+  test('bytes that are not HTTP are answered behind what came before them', async () => {
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(
+      request('POST', `/${URI}/large`, [HOST, WITH_KEY]) + request('GET', PATH, [HOST, WITH_KEY]) + 'garbage\r\n\r\n',
+    );
+    const answers = await client.answers(3);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 400]);
+    await client.closed();
+  });
+
+  test('stays open after a refusal, with the refused body thrown away', async () => {
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(request('POST', PATH, [HOST, 'Content-Length: 5'], 'GET /') + request('GET', PATH, [HOST, WITH_KEY]));
+    expect((await client.answers(2)).map(({ status }) => status)).toEqual([401, 200]);
+    client.destroy();
+  });
+
+  test('100 Continue comes after key and path were accepted, and the body is read then', async () => {
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(request('POST', `${PATH}?continue`, [HOST, WITH_KEY, 'Content-Length: 2', 'Expect: 100-continue']));
+    while (!client.received.toString().startsWith('HTTP/1.1 100 Continue\r\n\r\n')) await delay(5);
+    client.send('hi');
+    const [answer] = await client.answers();
+    expect(answer?.status).toBe(200);
+    client.destroy();
+  });
+
+  test.each([
+    ['a wrong key', 'x-api-key: nobody', 2, 401],
+    ['a body that is too large', WITH_KEY, BODY_MAX + 1, 413],
+  ])('no 100 Continue for %s', async (_name, keyLine, length, status) => {
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(request('POST', PATH, [HOST, keyLine, `Content-Length: ${length}`, 'Expect: 100-continue']));
+    const [answer] = await client.answers();
+    expect(client.received.toString().startsWith(`HTTP/1.1 ${status}`)).toBe(true);
+    expect(answer && headerOf(answer, 'connection')).toBe('close');
+    client.destroy();
+  });
+
+  test('a refusal reaches a caller that is still sending its body', async () => {
+    const client = await RawClient.connect(stand.gateway.url);
+    const length = 3 * 1024 * 1024;
+    client.send(request('POST', PATH, [HOST, WITH_KEY, `Content-Length: ${length}`]));
+    client.send('x'.repeat(length));
+    const [answer] = await client.answers();
+    expect(answer?.status).toBe(413);
+    await client.closed();
+  });
+});

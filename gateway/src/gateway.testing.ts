@@ -1,0 +1,144 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AccountConfig, ConfigObject, EndpointConfig, HeaderPair, ProjectConfig } from '@standin/contract';
+import { pino } from 'pino';
+import { FakeOperator } from './config/fake-operator.testing.ts';
+import { makeStreamCertificates, type StreamCertificates } from './config/stream-certificates.testing.ts';
+import { MemorySink } from './deliver/memory-sink.testing.ts';
+import { runGateway, type Gateway } from './gateway.ts';
+import { gatewaySettings, type GatewaySettings } from './settings.ts';
+
+export const KEY = 'sk_0123456789abcdef0123456789abcdef';
+export const OTHER_KEY = 'sk_fedcba9876543210fedcba9876543210';
+export const URI = 'k3v9k3v9k3v9k3v9';
+
+/** Of the mock that `BASIC_OBJECTS` has at POST. */
+export const PATH = `/${URI}/v1/orders`;
+export const HOST = 'Host: gateway';
+export const WITH_KEY = `x-api-key: ${KEY}`;
+
+/** The bytes of a request, latin1. */
+export const request = (method: string, target: string, lines: readonly string[], body = ''): string =>
+  `${method} ${target} HTTP/1.1\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n${body}`;
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+export const account = (name: string, key: string): AccountConfig => ({
+  kind: 'Account',
+  uid: `account-${name}`,
+  namespace: 'team-a',
+  name,
+  plan: 'Free',
+  keySha256: sha256(key),
+});
+
+export const project = (name: string, uri: string, accountName = 'own'): ProjectConfig => ({
+  kind: 'Project',
+  uid: `project-${name}`,
+  namespace: 'team-a',
+  name,
+  accountUid: `account-${accountName}`,
+  uri,
+  retentionDays: 30,
+});
+
+export const endpoint = (
+  slug: string,
+  action: Partial<EndpointConfig['action']> = {},
+  more: Partial<EndpointConfig> = {},
+): EndpointConfig => {
+  const method = more.method ?? 'POST';
+  const name = `${method.toLowerCase()}${slug.replaceAll('/', '-')}`;
+  const mock = { kind: 'JSON', status: 200, headers: [] as HeaderPair[], body: '{"id": 1}' } as const;
+  return {
+    kind: 'Endpoint',
+    uid: `endpoint-${name}`,
+    namespace: 'team-a',
+    name,
+    projectUid: 'project-shop',
+    generation: 1,
+    slug,
+    method,
+    action: {
+      ...(action.kind === 'Forward' ? { timeoutMs: 2_000, viaService: false } : mock),
+      ...action,
+    } as EndpointConfig['action'],
+    ...more,
+  };
+};
+
+/** Two accounts, a project of each, and one mock. */
+export const BASIC_OBJECTS: readonly ConfigObject[] = [
+  account('own', KEY),
+  account('other', OTHER_KEY),
+  project('shop', URI),
+  project('theirs', 'theirs0123456789', 'other'),
+  endpoint('/v1/orders'),
+];
+
+export interface TestGateway extends AsyncDisposable {
+  readonly gateway: Gateway;
+  readonly operator: FakeOperator;
+  readonly sink: MemorySink;
+  readonly certificates: StreamCertificates;
+  readonly dataDir: string;
+  readonly settings: GatewaySettings;
+}
+
+export interface TestGatewayOptions {
+  readonly settings?: Record<string, unknown>;
+  readonly objects?: readonly ConfigObject[];
+  readonly sink?: MemorySink;
+}
+
+/** A folder with the files that `operator.tls.dir` names. */
+export const writeCertificates = async (dir: string, { ca, client }: StreamCertificates): Promise<void> => {
+  await mkdir(dir, { recursive: true });
+  await writeFile(join(dir, 'ca.crt'), ca);
+  await writeFile(join(dir, 'tls.crt'), client.cert);
+  await writeFile(join(dir, 'tls.key'), client.key);
+};
+
+/** Settings of a gateway that listens on free ports and keeps everything below `dir`. */
+export const testSettings = (dir: string, more: Record<string, unknown> = {}): GatewaySettings =>
+  gatewaySettings.parse({
+    host: '127.0.0.1',
+    port: 0,
+    admin: { host: '127.0.0.1', port: 0 },
+    name: `gateway-${randomUUID().slice(0, 8)}`,
+    dataDir: join(dir, 'data'),
+    drainMs: 0,
+    drainTimeoutMs: 2_000,
+    ...more,
+    operator: { tls: { dir: join(dir, 'tls') }, ...(more['operator'] as object | undefined) },
+  });
+
+export const quiet = pino({ level: 'silent' });
+
+/** A gateway with a fake operator and a log in memory; it has acknowledged `objects`. */
+export const startTestGateway = async (options: TestGatewayOptions = {}): Promise<TestGateway> => {
+  const dir = await mkdtemp(join(tmpdir(), 'standin-gateway-'));
+  const certificates = await makeStreamCertificates();
+  await writeCertificates(join(dir, 'tls'), certificates);
+  const operator = await FakeOperator.listen(certificates);
+  const settings = testSettings(dir, { operator: { urls: [operator.url] }, ...options.settings });
+  const sink = options.sink ?? new MemorySink();
+  const gateway = await runGateway({ settings, logger: quiet, logSink: sink });
+  await operator.acked(operator.revision);
+  await operator.publish(options.objects ?? BASIC_OBJECTS);
+  return {
+    gateway,
+    operator,
+    sink,
+    certificates,
+    dataDir: settings.dataDir,
+    settings,
+    [Symbol.asyncDispose]: async () => {
+      await gateway.stop();
+      await operator.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+};

@@ -1,0 +1,209 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { AccountConfig, LogRow } from '@standin/contract';
+import { createEgress } from '@standin/egress';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { QuotaGate } from './admit/quota-gate.ts';
+import { ConfigStore } from './config/config-store.ts';
+import { BASIC_OBJECTS, endpoint, HOST, PATH, quiet, request, testSettings, URI, WITH_KEY } from './gateway.testing.ts';
+import { Metrics } from './observe/metrics.ts';
+import { Pipeline } from './pipeline.ts';
+import { exchange, headerOf, RawClient } from './raw-client.testing.ts';
+import { ByteBudget } from './receive/byte-budget.ts';
+import { Receiver } from './receive/server.ts';
+import type { Recorder } from './record/recorder.ts';
+import { Refusal } from './respond/refusal.ts';
+
+/** A recorder that waits for the test to decide. */
+class HeldRecorder implements Recorder {
+  readonly calls: { readonly method: 'request' | 'exchange'; readonly row: LogRow; decide(isKept: boolean): void }[] =
+    [];
+  #onCall: () => void = () => undefined;
+
+  request(row: LogRow): Promise<boolean> {
+    return this.#hold('request', row);
+  }
+
+  exchange(row: LogRow): Promise<boolean> {
+    return this.#hold('exchange', row);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async call(index: number) {
+    for (;;) {
+      const call = this.calls[index];
+      if (call !== undefined) return call;
+      await new Promise<void>((resolve) => (this.#onCall = resolve));
+    }
+  }
+
+  #hold(method: 'request' | 'exchange', row: LogRow): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.calls.push({ method, row, decide: resolve });
+      this.#onCall();
+    });
+  }
+}
+
+class CountingGate implements QuotaGate {
+  permits = 1;
+
+  admit(_account: AccountConfig): Refusal | undefined {
+    if (this.permits === 0) return new Refusal('quota_exceeded', { headers: [['retry-after', '60']] });
+    this.permits--;
+    return undefined;
+  }
+
+  giveBack(): void {
+    this.permits++;
+  }
+}
+
+let recorder: HeldRecorder;
+let gate: CountingGate;
+let budget: ByteBudget;
+let receiver: Receiver;
+let url: string;
+let upstreamRequests: IncomingMessage[];
+const upstream = createServer((incoming, response) => {
+  upstreamRequests.push(incoming);
+  response.end('from upstream');
+});
+const egress = createEgress({ policy: { allowPrivate: true, allow: [] } });
+
+beforeEach(async () => {
+  upstreamRequests = [];
+  upstream.listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  recorder = new HeldRecorder();
+  gate = new CountingGate();
+  budget = new ByteBudget(1_000);
+  const config = new ConfigStore({ logger: quiet, maxStalenessMs: 0 });
+  config.restore({ epoch: 1, number: 1 }, [
+    ...BASIC_OBJECTS,
+    endpoint('/f', { kind: 'Forward', url: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/` }),
+  ]);
+  const settings = testSettings('/nowhere');
+  const parts = { settings, config, budget, gate, recorder, egress, metrics: new Metrics(), logger: quiet };
+  const pipeline = new Pipeline(parts);
+  receiver = await Receiver.listen({
+    settings,
+    onExchange: (one, target) => pipeline.handle(one, target),
+    onRefused: () => undefined,
+  });
+  url = `http://127.0.0.1:${receiver.port}`;
+});
+afterEach(async () => {
+  const closed = receiver.close();
+  receiver.cut();
+  await closed;
+  upstream.closeAllConnections();
+  upstream.close();
+});
+
+const post = (path: string, body = ''): string =>
+  request('POST', path, [HOST, WITH_KEY, `Content-Length: ${body.length}`], body);
+
+describe('a mock', () => {
+  test('is answered once it is recorded, not before', async () => {
+    const client = await RawClient.connect(url);
+    client.send(post(PATH));
+    const call = await recorder.call(0);
+    expect([call.method, call.row.version, client.received.length]).toEqual(['exchange', 2, 0]);
+    call.decide(true);
+    expect((await client.answers())[0]?.status).toBe(200);
+    client.destroy();
+  });
+
+  test('that cannot be recorded is refused, and its permit given back', async () => {
+    const answer = exchange(url, post(PATH, 'body'));
+    (await recorder.call(0)).decide(false);
+    expect([(await answer).status, headerOf(await answer, 'standin-rejected')]).toEqual([503, 'log_unavailable']);
+    expect(headerOf(await answer, 'retry-after')).toBe('1');
+    expect([gate.permits, budget.receivedBytes]).toEqual([1, 0]);
+  });
+
+  test('without a permit is refused before anything is recorded', async () => {
+    gate.permits = 0;
+    const answer = await exchange(url, post(PATH, 'body'));
+    expect([answer.status, headerOf(answer, 'standin-rejected'), headerOf(answer, 'retry-after')]).toEqual([
+      429,
+      'quota_exceeded',
+      '60',
+    ]);
+    expect([recorder.calls.length, budget.receivedBytes]).toEqual([0, 0]);
+  });
+});
+
+describe('a Forward', () => {
+  test('is recorded before the upstream hears of it, and whole before its last byte goes out', async () => {
+    const client = await RawClient.connect(url);
+    client.send(post(`/${URI}/f`, 'x'));
+    const first = await recorder.call(0);
+    expect([first.method, first.row.version, first.row.outcome, upstreamRequests.length]).toEqual([
+      'request',
+      1,
+      'response_unknown',
+      0,
+    ]);
+    first.decide(true);
+    const second = await recorder.call(1);
+    expect([second.method, second.row.id, second.row.status]).toEqual(['exchange', first.row.id, 200]);
+    expect(client.received.toString()).not.toContain('from upstream');
+    second.decide(true);
+    expect((await client.answers())[0]?.body.toString()).toBe('from upstream');
+    client.destroy();
+  });
+
+  test('that cannot be recorded is refused, and the upstream never hears of it', async () => {
+    const answer = exchange(url, post(`/${URI}/f`));
+    (await recorder.call(0)).decide(false);
+    expect(headerOf(await answer, 'standin-rejected')).toBe('log_unavailable');
+    expect([upstreamRequests.length, gate.permits]).toEqual([0, 1]);
+  });
+});
+
+describe('memory', () => {
+  test('a body for which there is no room is refused, whether its length is known or not', async () => {
+    const known = await exchange(url, post(PATH, 'x'.repeat(1_001)));
+    expect([known.status, headerOf(known, 'standin-rejected')]).toEqual([503, 'overloaded']);
+    const head = request('POST', PATH, [HOST, WITH_KEY, 'Transfer-Encoding: chunked']);
+    const chunked = await exchange(url, `${head}${(1_001).toString(16)}\r\n${'x'.repeat(1_001)}\r\n0\r\n\r\n`);
+    expect([chunked.status, headerOf(chunked, 'standin-rejected')]).toEqual([503, 'overloaded']);
+    expect(budget.receivedBytes).toBe(0);
+  });
+
+  test('a log that nobody takes is named as the reason', async () => {
+    budget.addRow(999);
+    expect(headerOf(await exchange(url, post(PATH, 'body')), 'standin-rejected')).toBe('log_unavailable');
+  });
+});
+
+test('without a configuration a request is told to come back', async () => {
+  const settings = testSettings('/nowhere');
+  const config = new ConfigStore({ logger: quiet, maxStalenessMs: 0 });
+  const pipeline = new Pipeline({
+    settings,
+    config,
+    budget,
+    gate,
+    recorder,
+    egress,
+    metrics: new Metrics(),
+    logger: quiet,
+  });
+  const empty = await Receiver.listen({
+    settings,
+    onExchange: (one, target) => pipeline.handle(one, target),
+    onRefused: () => undefined,
+  });
+  const answer = await exchange(`http://127.0.0.1:${empty.port}`, post(PATH));
+  expect([answer.status, headerOf(answer, 'standin-rejected')]).toEqual([503, 'not_ready']);
+  const closed = empty.close();
+  empty.cut();
+  await closed;
+});

@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+/** One answer, as it was on the wire. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly reason: string;
+  /** In order and case. */
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: Buffer;
+}
+
+/** The value of a header, by its name in any case. */
+export const headerOf = ({ headers }: RawAnswer, name: string): string | undefined =>
+  headers.find(([known]) => known.toLowerCase() === name)?.[1];
+
+/** Takes answers apart that have a content-length or no body at all. */
+export const parseAnswers = (bytes: Buffer): RawAnswer[] => {
+  const answers: RawAnswer[] = [];
+  let rest = bytes;
+  for (let end = rest.indexOf('\r\n\r\n'); end !== -1; end = rest.indexOf('\r\n\r\n')) {
+    const [statusLine = '', ...lines] = rest.subarray(0, end).toString('latin1').split('\r\n');
+    const [, status = '', reason = ''] = /^HTTP\/1\.1 (\d{3}) ?(.*)$/.exec(statusLine) ?? [];
+    const headers = lines.map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon), line.slice(colon + 1).trim()] as const;
+    });
+    const length = Number(headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1] ?? 0);
+    answers.push({ status: Number(status), reason, headers, body: rest.subarray(end + 4, end + 4 + length) });
+    rest = rest.subarray(end + 4 + length);
+  }
+  return answers;
+};
+
+/** A connection that sends exactly the bytes it is told to. */
+export class RawClient {
+  readonly socket: Socket;
+  #received = Buffer.alloc(0);
+  /** The last request's answer has no body, whatever its length says. */
+  #isHead = false;
+  #change = Promise.withResolvers<undefined>();
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    const change = () => {
+      this.#change.resolve(undefined);
+      this.#change = Promise.withResolvers();
+    };
+    socket.on('data', (chunk: Buffer) => {
+      this.#received = Buffer.concat([this.#received, chunk]);
+      change();
+    });
+    socket.on('end', change).on('close', change);
+    socket.on('error', () => undefined);
+  }
+
+  static async connect(url: string): Promise<RawClient> {
+    const { hostname, port } = new URL(url);
+    const client = new RawClient(connect(Number(port), hostname));
+    await once(client.socket, 'connect');
+    return client;
+  }
+
+  get received(): Buffer {
+    return this.#received;
+  }
+
+  get isClosed(): boolean {
+    return this.socket.readableEnded || this.socket.destroyed;
+  }
+
+  /** Latin1. */
+  send(text: string | Buffer): void {
+    this.#isHead = text.toString().startsWith('HEAD ');
+    this.socket.write(typeof text === 'string' ? Buffer.from(text, 'latin1') : text);
+  }
+
+  /** The first `count` answers. */
+  async answers(count = 1): Promise<RawAnswer[]> {
+    for (;;) {
+      const answers = parseAnswers(this.#received).filter(({ status }) => status >= 200);
+      const last = answers.at(-1);
+      const isWhole =
+        last === undefined || this.#isHead || Number(headerOf(last, 'content-length') ?? 0) === last.body.length;
+      if (answers.length >= count && isWhole) return answers;
+      if (this.isClosed) throw new Error(`closed after ${JSON.stringify(this.#received.toString('latin1'))}`);
+      await this.#change.promise;
+    }
+  }
+
+  async closed(): Promise<void> {
+    while (!this.isClosed) await this.#change.promise;
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+}
+
+/** Sends bytes on a connection of their own, and resolves with the first final answer. */
+export const exchange = async (url: string, bytes: string | Buffer): Promise<RawAnswer & { isClosed: boolean }> => {
+  const client = await RawClient.connect(url);
+  try {
+    client.send(bytes);
+    const [answer] = await client.answers();
+    if (answer === undefined) throw new Error('no answer');
+    return { ...answer, isClosed: headerOf(answer, 'connection') === 'close' };
+  } finally {
+    client.destroy();
+  }
+};

@@ -1,0 +1,172 @@
+import type { RejectionCode } from '@standin/contract';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  BASIC_OBJECTS,
+  endpoint,
+  HOST,
+  KEY,
+  OTHER_KEY,
+  PATH,
+  request,
+  startTestGateway,
+  URI,
+  WITH_KEY,
+  type TestGateway,
+} from './gateway.testing.ts';
+import { exchange, headerOf, type RawAnswer } from './raw-client.testing.ts';
+
+const BODY_MAX = 64 * 1024;
+
+const objects = [...BASIC_OBJECTS, endpoint('/v1/orders', {}, { method: 'GET' })];
+
+let stand: TestGateway;
+beforeAll(async () => {
+  stand = await startTestGateway({
+    objects,
+    settings: { limits: { requestBodyBytes: BODY_MAX, requestHeadTimeoutMs: 400, requestTimeoutMs: 900 } },
+  });
+});
+afterAll(async () => {
+  await stand[Symbol.asyncDispose]();
+});
+
+const send = (method: string, target: string, lines: readonly string[] = [], body = '') =>
+  exchange(stand.gateway.url, request(method, target, [HOST, WITH_KEY, ...lines], body));
+
+const problem = ({ body }: RawAnswer): Record<string, unknown> =>
+  JSON.parse(body.toString()) as Record<string, unknown>;
+
+describe('what is refused, with what, and never logged', () => {
+  type Case = readonly [name: string, bytes: string, status: number, code: RejectionCode];
+  const post = (...lines: string[]) => request('POST', PATH, [HOST, ...lines]);
+
+  /** The bytes are good HTTP: the connection stays. */
+  const wellFormed: readonly Case[] = [
+    ['no key', post(), 401, 'api_key_missing'],
+    ['an empty key', post('x-api-key:'), 401, 'api_key_invalid'],
+    ['a wrong key', post('x-api-key: sk_wrong'), 401, 'api_key_invalid'],
+    ['a key of 10 kB', post(`x-api-key: ${'k'.repeat(10_000)}`), 401, 'api_key_invalid'],
+    ['the key twice', post(WITH_KEY, WITH_KEY), 401, 'api_key_repeated'],
+    ['the key twice in different cases', post(WITH_KEY, `X-API-Key: ${KEY}`), 401, 'api_key_repeated'],
+    ['two keys in one header', post(`x-api-key: ${KEY}, ${KEY}`), 401, 'api_key_invalid'],
+    ['X-API-Key', post(`X-API-Key: ${KEY}`), 401, 'api_key_header_name'],
+    ['X-Api-Key', post(`X-Api-Key: ${KEY}`), 401, 'api_key_header_name'],
+    ['a trailing space', post(`x-api-key: ${KEY} `), 401, 'api_key_whitespace'],
+    ['a trailing tab', post(`x-api-key: ${KEY}\t`), 401, 'api_key_whitespace'],
+    ['two spaces before the key', post(`x-api-key:  ${KEY}`), 401, 'api_key_whitespace'],
+    ['a tab before the key', post(`x-api-key:\t${KEY}`), 401, 'api_key_whitespace'],
+    ['the key of another account', post(`x-api-key: ${OTHER_KEY}`), 401, 'api_key_other_account'],
+    ['an unknown project', request('POST', '/nobody/v1/orders', [HOST, WITH_KEY]), 404, 'project_not_found'],
+    ['no project at all', request('POST', '/', [HOST, WITH_KEY]), 404, 'project_not_found'],
+    ['a project alone', request('POST', `/${URI}`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
+    ['an unknown path', request('POST', `/${URI}/v2`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
+    ['an escaped path', request('POST', `/${URI}/v1/%6Frders`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
+    ['a path with dots', request('POST', `/${URI}/v1/../v1/orders`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
+    ['another method', request('PUT', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
+    ['HEAD', request('HEAD', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
+    ['OPTIONS', request('OPTIONS', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
+    ['TRACE', request('TRACE', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
+    ['PURGE', request('PURGE', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
+    ['TRACE without a key', request('TRACE', PATH, [HOST]), 401, 'api_key_missing'],
+  ];
+
+  /** Nothing that follows can be trusted to be what it seems. */
+  const malformed: readonly Case[] = [
+    ['an unknown method', request('FOO', PATH, [HOST, WITH_KEY]), 400, 'bad_request'],
+    ['CONNECT', request('CONNECT', 'gateway:443', [HOST, WITH_KEY]), 400, 'target_invalid'],
+    ['a body over the limit', post(WITH_KEY, `content-length: ${BODY_MAX + 1}`), 413, 'body_too_large'],
+    ['a length of 2^63', post(WITH_KEY, 'content-length: 9223372036854775808'), 413, 'body_too_large'],
+    [
+      'chunks over the limit',
+      post(WITH_KEY, 'transfer-encoding: chunked') +
+        `${(BODY_MAX + 1).toString(16)}\r\n${'x'.repeat(BODY_MAX + 1)}\r\n`,
+      413,
+      'body_too_large',
+    ],
+    ['no Host', request('POST', PATH, [WITH_KEY]), 400, 'host_invalid'],
+    ['two Hosts', request('POST', PATH, [HOST, HOST, WITH_KEY]), 400, 'host_invalid'],
+    ['a Host that is none', request('POST', PATH, ['Host: a/b', WITH_KEY]), 400, 'host_invalid'],
+    ['an absolute target', request('POST', `http://evil${PATH}`, [HOST, WITH_KEY]), 400, 'target_invalid'],
+    ['//evil/x', request('GET', '//evil/x', [HOST, WITH_KEY]), 400, 'target_invalid'],
+    ['OPTIONS *', request('OPTIONS', '*', [HOST, WITH_KEY]), 400, 'target_invalid'],
+    ['a fragment', request('POST', `${PATH}#x`, [HOST, WITH_KEY]), 400, 'target_invalid'],
+    ['a target of 9 kB', request('POST', `${PATH}?${'q'.repeat(9_000)}`, [HOST, WITH_KEY]), 414, 'target_too_long'],
+    ['a target of 20 kB', request('POST', `${PATH}?${'q'.repeat(20_000)}`, [HOST, WITH_KEY]), 414, 'target_too_long'],
+    ['20 kB of headers', post(WITH_KEY, `a: ${'b'.repeat(20_000)}`), 431, 'headers_too_large'],
+    [
+      'an upgrade to h2c',
+      post(WITH_KEY, 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQ'),
+      400,
+      'upgrade_unsupported',
+    ],
+    [
+      'an upgrade to websocket',
+      request('GET', PATH, [HOST, WITH_KEY, 'Connection: Upgrade', 'Upgrade: websocket']),
+      400,
+      'upgrade_unsupported',
+    ],
+    ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'bad_request'],
+    ['HTTP/1.2', `POST ${PATH} HTTP/1.2\r\n${HOST}\r\n${WITH_KEY}\r\n\r\n`, 400, 'bad_request'],
+    ['another expectation', post(WITH_KEY, 'Expect: 200-ok'), 417, 'expectation_failed'],
+    ['a coding before chunked', post(WITH_KEY, 'Transfer-Encoding: gzip, chunked') + '0\r\n\r\n', 400, 'bad_request'],
+    [
+      'chunks and a length',
+      post(WITH_KEY, 'Transfer-Encoding: chunked', 'Content-Length: 5') + '0\r\n\r\n',
+      400,
+      'bad_request',
+    ],
+    [
+      'chunks in HTTP/1.0',
+      `POST ${PATH} HTTP/1.0\r\n${HOST}\r\n${WITH_KEY}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      400,
+      'bad_request',
+    ],
+    ['two lengths', post(WITH_KEY, 'Content-Length: 1', 'Content-Length: 2') + 'ab', 400, 'bad_request'],
+    ['a folded header', post(WITH_KEY, 'a: b', ' c'), 400, 'bad_request'],
+    ['a folded key', post('x-api-key:', ` ${KEY}`), 400, 'bad_request'],
+    ['a space before a colon', post(`x-api-key : ${KEY}`), 400, 'bad_request'],
+    ['a NUL in a header', post(WITH_KEY, 'a: \0'), 400, 'bad_request'],
+    ['a broken chunk', post(WITH_KEY, 'transfer-encoding: chunked') + 'zz\r\n', 400, 'bad_request'],
+    ['garbage', 'hello\r\n\r\n', 400, 'bad_request'],
+    ['a stalled head', `POST ${PATH} HTTP/1.1\r\n${HOST}\r\n`, 408, 'request_timeout'],
+    ['a stalled body', post(WITH_KEY, 'content-length: 10') + 'abc', 408, 'request_timeout'],
+    ['chunks without an end', post(WITH_KEY, 'transfer-encoding: chunked') + '3\r\nabc\r\n', 408, 'request_timeout'],
+  ];
+
+  const check = async ([, bytes, status, code]: Case): Promise<RawAnswer> => {
+    const answer = await exchange(stand.gateway.url, bytes);
+    expect([answer.status, headerOf(answer, 'standin-rejected')]).toEqual([status, code]);
+    expect(headerOf(answer, 'content-type')).toBe('application/problem+json');
+    if (!bytes.startsWith('HEAD')) expect(problem(answer)).toMatchObject({ status, code });
+    if (status === 401) expect(headerOf(answer, 'www-authenticate')).toContain('x-api-key');
+    return answer;
+  };
+
+  test.concurrent.each(wellFormed)('%s', async (...one) => {
+    expect(headerOf(await check(one), 'connection')).toBeUndefined();
+  });
+
+  test.concurrent.each(malformed)('%s: and the connection closes', { timeout: 15_000 }, async (...one) => {
+    expect(headerOf(await check(one), 'connection')).toBe('close');
+  });
+
+  test('none of them is in the log, and a good request after all of them is', async () => {
+    await send('POST', `${PATH}?after`);
+    await stand.sink.until(({ rows }) => rows.some(({ query }) => query === 'after'));
+    expect(stand.sink.rows.filter(({ target }) => target === PATH)).toEqual([]);
+  });
+
+  test('unknown, malformed and revoked keys get the same answer', async () => {
+    const bodies = await Promise.all(
+      ['sk_wrong', '%', ''].map(async (key) =>
+        (await exchange(stand.gateway.url, post(`x-api-key: ${key}`))).body.toString(),
+      ),
+    );
+    expect(new Set(bodies).size).toBe(1);
+  });
+
+  test('a 405 lists the methods; a 404 names the path that was probably meant', async () => {
+    expect(headerOf(await send('PUT', PATH), 'allow')).toBe('GET, POST');
+    expect(problem(await send('POST', `/${URI}/V1/orders/`))['detail']).toContain('at /v1/orders,');
+  });
+});
