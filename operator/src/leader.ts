@@ -1,4 +1,4 @@
-import { configKey, type ConfigKey, type ResourceObject, type ResourceSource, type Revision } from '@standin/contract';
+import { type ConfigKey, type ResourceObject, type ResourceSource, type Revision } from '@standin/contract';
 import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -28,8 +28,8 @@ export interface LeaderParts {
   readonly onStatus?: ((written: StatusWritten) => void) | undefined;
 }
 
-/** Gateways usually acknowledge sooner, and then one write says all. */
-const ACK_WAIT_MS = 100;
+/** By then gateways have usually acknowledged, and a new Account's key was read: one write says all. */
+const STATUS_DELAY_MS = 100;
 /** A new leader's gateways come back within this time. */
 const SETTLE_MS = 10_000;
 /** Counts in a Project's status follow its endpoints after this time, together. */
@@ -117,11 +117,7 @@ export class Leader {
   /** Publishes what changed and has the statuses written that follow from it. */
   apply(changes: Changes): void {
     if (changes.put.length + changes.remove.length > 0) this.#publish(changes);
-    for (const { uid } of changes.put) this.#statuses.addAfter(uid, ACK_WAIT_MS);
-    const inConfig = new Set(changes.put.map(configKey));
-    for (const { uid, configKey: key } of changes.verdicts) {
-      if (key === undefined || !inConfig.has(key)) this.#statuses.add(uid);
-    }
+    for (const { uid } of [...changes.put, ...changes.verdicts]) this.#statuses.addAfter(uid, STATUS_DELAY_MS);
   }
 
   forget({ metadata: { uid } }: ResourceObject): void {
