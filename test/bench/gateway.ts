@@ -1,16 +1,13 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { eventually } from '../harness/eventually.ts';
 import { freePorts } from '../harness/ports.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
 import { json, Stand } from '../torture/stand.ts';
-import type { LoadOptions, LoadResult } from './load.ts';
+import type { LoadResult } from './load.ts';
 import { cpuSeconds, pinToCore, printMeasurements, printTable } from './machine.ts';
-
-const run = promisify(execFile);
+import { runLoad } from './run-load.ts';
 
 const SERVER_CORE = 0;
 /** The load generator's and ClickHouse's. */
@@ -34,14 +31,8 @@ interface Round extends LoadResult {
   readonly cpuMicrosPerRequest: number;
 }
 
-const loadFile = path.join(import.meta.dirname, 'load.ts');
-
-const load = async ({ port, request }: Contender, seconds: number): Promise<LoadResult> => {
-  const options: LoadOptions = { port, request, seconds, connections: CONNECTIONS };
-  const args = ['--cpu-list', String(OTHER_CORE), process.execPath, loadFile, JSON.stringify(options)];
-  const { stdout } = await run('taskset', args);
-  return JSON.parse(stdout) as LoadResult;
-};
+const load = ({ port, request }: Contender, seconds: number): Promise<LoadResult> =>
+  runLoad({ port, requests: [request], seconds, connections: CONNECTIONS }, OTHER_CORE);
 
 const measure = async (contender: Contender): Promise<Round> => {
   const before = await cpuSeconds(contender.pid);

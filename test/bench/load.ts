@@ -1,16 +1,17 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { json as readJson } from 'node:stream/consumers';
 
 /**
- * A closed-loop load generator, a process of its own so that it can be pinned: `node load.ts JSON`. Its requests are made
- * beforehand; of an answer it reads no more than its status and Content-Length. Prints one `LoadResult` as JSON.
+ * A closed-loop load generator, a process of its own so that it can be pinned: reads `LoadOptions` as JSON from its standard
+ * input, prints a `LoadResult`. Its requests are made beforehand; of an answer it reads no more than status and Content-Length.
  */
 export interface LoadOptions {
   readonly port: number;
   readonly connections: number;
   readonly seconds: number;
-  /** The whole request, latin1. */
-  readonly request: string;
+  /** Whole requests, latin1, sent in turn. */
+  readonly requests: readonly string[];
 }
 
 export interface LoadResult {
@@ -25,9 +26,13 @@ export interface LoadResult {
 const HEAD_END = Buffer.from('\r\n\r\n');
 
 /** One connection: the next request goes out when the answer to the last one is whole. */
-const runConnection = async (options: LoadOptions, until: number, waits: number[]): Promise<number> => {
-  const request = Buffer.from(options.request, 'latin1');
-  const socket = connect({ port: options.port, host: '127.0.0.1', noDelay: true });
+const runConnection = async (
+  port: number,
+  nextRequest: () => Buffer,
+  until: number,
+  waits: number[],
+): Promise<number> => {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   await once(socket, 'connect');
   let refused = 0;
   let sentAt = 0;
@@ -40,7 +45,7 @@ const runConnection = async (options: LoadOptions, until: number, waits: number[
     if (sentAt >= until) {
       socket.destroy();
       resolve(refused);
-    } else socket.write(request);
+    } else socket.write(nextRequest());
   };
   const take = (chunk: Buffer): void => {
     if (left < 0) {
@@ -71,10 +76,16 @@ const runConnection = async (options: LoadOptions, until: number, waits: number[
 
 const runLoad = async (options: LoadOptions): Promise<LoadResult> => {
   const waits: number[] = [];
+  const requests = options.requests.map((text) => Buffer.from(text, 'latin1'));
+  let turn = 0;
+  const nextRequest = (): Buffer => {
+    turn = (turn + 1) % requests.length;
+    return requests[turn] ?? Buffer.alloc(0);
+  };
   const started = performance.now();
   const until = started + options.seconds * 1_000;
   const refused = await Promise.all(
-    Array.from({ length: options.connections }, () => runConnection(options, until, waits)),
+    Array.from({ length: options.connections }, () => runConnection(options.port, nextRequest, until, waits)),
   );
   const seconds = (performance.now() - started) / 1_000;
   const sorted = Float64Array.from(waits).sort();
@@ -89,6 +100,6 @@ const runLoad = async (options: LoadOptions): Promise<LoadResult> => {
 };
 
 if (import.meta.main) {
-  const options = JSON.parse(process.argv[2] ?? '{}') as LoadOptions;
+  const options = (await readJson(process.stdin)) as LoadOptions;
   console.log(JSON.stringify(await runLoad(options)));
 }

@@ -25,11 +25,16 @@ export const cpuSeconds = async (pid: number): Promise<number> => {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 };
 
-/** Memory of a process that is in RAM, MiB. */
-export const residentMiB = async (pid: number): Promise<number> => {
+const statusMiB = async (pid: number, field: string): Promise<number> => {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_024;
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1_024;
 };
+
+/** Memory of a process that is in RAM, MiB. */
+export const residentMiB = (pid: number): Promise<number> => statusMiB(pid, 'VmRSS');
+
+/** The most of it since the process started, MiB. */
+export const peakResidentMiB = (pid: number): Promise<number> => statusMiB(pid, 'VmHWM');
 
 /** Value below which that part of the values lie. */
 export const percentile = (values: readonly number[], part: number): number => {

@@ -1,6 +1,8 @@
 import { describeMachine } from './machine.ts';
 import { benchFresh } from './fresh.ts';
 import { benchGateway } from './gateway.ts';
+import { benchLive } from './live.ts';
+import { benchScale } from './scale.ts';
 
 /**
  * `npm run bench [-- NAME…]`: measures, prints tables, and ends with 1 if a bar was missed. Never part of the tests: what is
@@ -8,6 +10,8 @@ import { benchGateway } from './gateway.ts';
  */
 const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   gateway: benchGateway,
+  live: benchLive,
+  scale: benchScale,
   fresh: benchFresh,
 };
 

@@ -26,7 +26,12 @@ export const startConfigStream = async (logger: Logger): Promise<ConfigStream> =
     logger,
   });
   const log = new ConfigLog(1);
-  const gateways = new GatewayRegistry({ epoch: 1, forgetMs: 60_000, onProgress: () => undefined });
+  const gateways = new GatewayRegistry({
+    epoch: 1,
+    forgetMs: 60_000,
+    onKnown: () => undefined,
+    onProgress: () => undefined,
+  });
   server.lead({ log, gateways });
   const publish = (put: readonly ConfigObject[], remove: readonly ConfigKey[] = []) => log.append({ put, remove });
   return {

@@ -1,0 +1,154 @@
+import { loadKubeClient, resourcePath, type KubeClient } from '@standin/kube';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { deploy, type Deployment } from '../harness/deployment.ts';
+import { eventually } from '../harness/eventually.ts';
+import { installStandin } from '../harness/install-standin.ts';
+
+const NAMESPACE = 'bench';
+/** Requests to the API server at once while the endpoints are made. */
+const WRITERS = 16;
+const PROJECT = 'shop';
+const ACCOUNT = 'team';
+const PROGRAMMED_TIMEOUT_MS = 120_000;
+
+/** A real API server with many endpoints, one operator, three gateways. */
+export interface ClusterStand extends AsyncDisposable {
+  readonly deployment: Deployment;
+  readonly apiKey: string;
+  /** `/PROJECT-URI/SLUG` of that endpoint. */
+  target(index: number): string;
+  /** Makes endpoints with these indexes, and resolves when every gateway has acknowledged them. */
+  createEndpoints(from: number, to: number): Promise<void>;
+  /** Changes an endpoint's mock; resolves when the API server has acknowledged the write. */
+  setBody(index: number, body: string): Promise<void>;
+  /** Revision numbers that the gateways have acknowledged in the current leader's term; empty while nobody leads. */
+  acknowledged(): Promise<readonly number[]>;
+}
+
+const path = (plural: string, name?: string): string =>
+  resourcePath({
+    group: 'standin.dev',
+    version: 'v1alpha1',
+    plural,
+    namespace: NAMESPACE,
+    ...(name === undefined ? {} : { name }),
+  });
+
+const object = (kind: string, name: string, spec: Record<string, unknown>) => ({
+  apiVersion: 'standin.dev/v1alpha1',
+  kind,
+  metadata: { name, namespace: NAMESPACE },
+  spec,
+});
+
+const endpointName = (index: number): string => `endpoint-${index}`;
+
+const endpoint = (index: number) =>
+  object('Endpoint', endpointName(index), {
+    projectRef: { name: PROJECT },
+    displayName: `Endpoint ${index}`,
+    slug: `/v1/things/${index}`,
+    method: 'GET',
+    action: 'JSON',
+    json: { body: JSON.stringify({ id: index, name: `Thing ${index}`, description: 'x'.repeat(400) }) },
+  });
+
+/** Runs `work` for each index, a few at once. */
+const inParallel = async (from: number, to: number, work: (index: number) => Promise<unknown>): Promise<void> => {
+  let next = from;
+  const worker = async () => {
+    while (next < to) {
+      const index = next;
+      next += 1;
+      await work(index);
+    }
+  };
+  await Promise.all(Array.from({ length: WRITERS }, worker));
+};
+
+const metricsOf = async (adminUrl: string): Promise<string> => (await fetch(`${adminUrl}/metrics`)).text();
+
+const numbersOf = (metrics: string, name: string): number[] =>
+  [...metrics.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))].map(([, value]) => Number(value));
+
+const prepare = async (cluster: OwnCluster, client: KubeClient): Promise<void> => {
+  await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }));
+  await client.create(path('mockaccounts'), object('Account', ACCOUNT, { plan: 'Free' }));
+  const project = { displayName: 'Shop', accountRef: { name: ACCOUNT } };
+  await client.create(path('mockprojects'), object('Project', PROJECT, project));
+};
+
+/** The key and the path of the project, once the operator has made them. */
+const readAccess = async (client: KubeClient): Promise<{ apiKey: string; projectPath: string }> => {
+  const secret = resourcePath({
+    group: '',
+    version: 'v1',
+    plural: 'secrets',
+    namespace: NAMESPACE,
+    name: `${ACCOUNT}-api-key`,
+  });
+  const { data } = await eventually('the account’s key', () => client.get<{ data: Record<string, string> }>(secret));
+  const { status } = await eventually(
+    'the project’s URL',
+    () => client.get<{ status?: { url?: string } }>(path('mockprojects', PROJECT)),
+    { accept: (project) => project.status?.url !== undefined, timeoutMs: 30_000 },
+  );
+  return {
+    apiKey: Buffer.from(data['api-key'] ?? '', 'base64').toString(),
+    projectPath: new URL(status?.url ?? '').pathname,
+  };
+};
+
+export const startClusterStand = async (): Promise<ClusterStand> => {
+  const cleanups: (() => Promise<unknown>)[] = [];
+  const dispose = async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  };
+  try {
+    const cluster = await startCluster();
+    cleanups.push(() => cluster.stop());
+    const clickHouse: TestClickHouse = await startClickHouse();
+    cleanups.push(() => clickHouse.stop());
+    await installStandin(cluster);
+    const writeRate = { qps: 100_000, burst: 100_000 };
+    const client = loadKubeClient({ kubeconfigPath: cluster.kubeconfigPath, writeRate });
+    cleanups.push(() => client.close());
+    await prepare(cluster, client);
+    const deployment = await deploy({ cluster, clickHouse, gatewayEnv: { STANDIN_LOG_LEVEL: 'warn' } });
+    cleanups.push(() => deployment.stop());
+    const { apiKey, projectPath } = await readAccess(client);
+
+    const operatorMetrics = () => metricsOf(deployment.operators[0]?.adminUrl ?? '');
+    const acknowledged = async () => numbersOf(await operatorMetrics(), 'standin_publish_gateway_revision');
+    let created = 0;
+    return {
+      deployment,
+      apiKey,
+      target: (index) => `${projectPath}/v1/things/${index}`,
+      createEndpoints: async (from, to) => {
+        await inParallel(from, to, (index) => client.create(path('mockendpoints'), endpoint(index)));
+        created += to - from;
+        // Account, Project, and all endpoints known; and every gateway at the newest revision.
+        const isDone = async () => {
+          const metrics = await operatorMetrics();
+          const known = numbersOf(metrics, 'standin_translate_objects').reduce((sum, count) => sum + count, 0);
+          const [newest = Number.NaN] = numbersOf(metrics, 'standin_publish_revision');
+          const acked = numbersOf(metrics, 'standin_publish_gateway_revision');
+          return (
+            known === created + 2 && acked.length === deployment.gateways.length && acked.every((n) => n === newest)
+          );
+        };
+        await eventually('all endpoints on all gateways', isDone, { timeoutMs: PROGRAMMED_TIMEOUT_MS });
+      },
+      setBody: async (index, body) => {
+        await client.mergePatch(path('mockendpoints', endpointName(index)), { spec: { json: { body } } });
+      },
+      acknowledged,
+      [Symbol.asyncDispose]: dispose,
+    };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+};

@@ -1,0 +1,131 @@
+import { eventually } from '../harness/eventually.ts';
+import { json, Stand } from '../torture/stand.ts';
+import { startClusterStand } from './cluster-stand.ts';
+import {
+  cpuSeconds,
+  peakResidentMiB,
+  percentile,
+  printMeasurements,
+  residentMiB,
+  type Measurement,
+} from './machine.ts';
+import { runLoad } from './run-load.ts';
+
+const ENDPOINTS = 10_000;
+const FEW_ENDPOINTS = 10;
+const OPERATOR_MIB_MAX = 500;
+const GATEWAY_MIB_MAX = 250;
+const SNAPSHOT_MS_MAX = 10_000;
+/** What two equal measurements differ by on a quiet machine. */
+const MATCH_RATIO_MAX = 1.15;
+const ROUNDS = 5;
+const ROUND_SECONDS = 3;
+const CONNECTIONS = 16;
+/** Endpoints that a round asks for, spread over all: as many in both cases, so that only the table's size differs. */
+const ASKED = 10;
+
+const atMost = (what: string, measured: number, max: number, unit: string): Measurement => ({
+  what,
+  measured: `${measured.toFixed(unit === '×' ? 2 : 0)} ${unit}`,
+  bar: `≤ ${max} ${unit}`,
+  met: measured <= max,
+});
+
+const measureCluster = async (): Promise<Measurement[]> => {
+  await using stand = await startClusterStand();
+  await stand.createEndpoints(0, ENDPOINTS);
+  const [operator] = stand.deployment.operators;
+  if (operator === undefined) throw new Error('there is no operator');
+  const pids = stand.deployment.gateways.map(({ process }) => process.pid);
+  const operatorMiB = await residentMiB(operator.process.pid);
+  const operatorPeakMiB = await peakResidentMiB(operator.process.pid);
+  const gatewaysMiB = await Promise.all(pids.map(residentMiB));
+  const gatewaysPeakMiB = await Promise.all(pids.map(peakResidentMiB));
+
+  const restarted = Date.now();
+  await operator.process.restart();
+  const leading = await operator.process.waitForEvent(
+    'the new leader',
+    (event) => event['msg'] === 'leading' && 'lease' in event,
+    60_000,
+  );
+  await eventually('the snapshot on all gateways', () => stand.acknowledged(), {
+    accept: (numbers) => numbers.length === pids.length && numbers.every((number) => number > 0),
+    timeoutMs: 60_000,
+    intervalMs: 20,
+  });
+  const snapshotMs = Date.now() - Number(leading['time']);
+  const restartedPeakMiB = await peakResidentMiB(operator.process.pid);
+  const leadAfterMs = Number(leading['time']) - restarted;
+  console.log(
+    `peaks: operator ${operatorPeakMiB.toFixed(0)} MiB, restarted operator ${restartedPeakMiB.toFixed(0)} MiB, ` +
+      `gateways ${gatewaysPeakMiB.map((mib) => mib.toFixed(0)).join(', ')} MiB; ` +
+      `the restarted operator led after ${(leadAfterMs / 1_000).toFixed(1)} s`,
+  );
+  return [
+    atMost(`operator with ${ENDPOINTS} endpoints, resident`, operatorMiB, OPERATOR_MIB_MAX, 'MiB'),
+    atMost(`gateway with ${ENDPOINTS} endpoints, resident`, Math.max(...gatewaysMiB), GATEWAY_MIB_MAX, 'MiB'),
+    atMost('restarted operator: from leading to its snapshot on all gateways', snapshotMs, SNAPSHOT_MS_MAX, 'ms'),
+  ];
+};
+
+/** CPU microseconds per request of a gateway. */
+const cpuPerRequest = async (stand: Stand, endpoints: number): Promise<number> => {
+  const asked = Array.from({ length: ASKED }, (_unused, index) =>
+    stand.head('GET', `/${stand.own.uri}/v1/things/${Math.floor((index * endpoints) / ASKED)}`),
+  );
+  const before = await cpuSeconds(stand.gateway.pid);
+  const { requests, refused } = await runLoad({
+    port: stand.port,
+    connections: CONNECTIONS,
+    seconds: ROUND_SECONDS,
+    requests: asked,
+  });
+  if (refused > 0) throw new Error(`${refused} answers were not 200`);
+  return (((await cpuSeconds(stand.gateway.pid)) - before) / requests) * 1e6;
+};
+
+const measureMatch = async (): Promise<Measurement[]> => {
+  const things = (count: number) =>
+    Array.from({ length: count }, (_unused, index) => ({
+      slug: `/v1/things/${index}`,
+      action: json(JSON.stringify({ id: index })),
+    }));
+  await using few = await Stand.start();
+  await using many = await Stand.start();
+  await few.publish(...things(FEW_ENDPOINTS));
+  await many.publish(...things(ENDPOINTS));
+  const costs: [few: number, many: number][] = [];
+  await cpuPerRequest(few, FEW_ENDPOINTS);
+  await cpuPerRequest(many, ENDPOINTS);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    costs.push([await cpuPerRequest(few, FEW_ENDPOINTS), await cpuPerRequest(many, ENDPOINTS)]);
+  }
+  const fewMicros = percentile(
+    costs.map(([micros]) => micros),
+    0.5,
+  );
+  const manyMicros = percentile(
+    costs.map(([, micros]) => micros),
+    0.5,
+  );
+  console.log(
+    `CPU per request, median of ${ROUNDS} interleaved rounds: ${fewMicros.toFixed(1)} µs with ${FEW_ENDPOINTS} endpoints, ` +
+      `${manyMicros.toFixed(1)} µs with ${ENDPOINTS}\n`,
+  );
+  return [
+    atMost(
+      `a request with ${ENDPOINTS} endpoints to one with ${FEW_ENDPOINTS}, CPU`,
+      manyMicros / fewMicros,
+      MATCH_RATIO_MAX,
+      '×',
+    ),
+  ];
+};
+
+/** What 10,000 endpoints cost: memory, a restart, a match. */
+export const benchScale = async (): Promise<boolean> => {
+  const measurements = [...(await measureCluster()), ...(await measureMatch())];
+  printMeasurements(measurements);
+  return measurements.every(({ met }) => met);
+};
