@@ -96,22 +96,22 @@ describe('the Kubernetes source', () => {
     await newcomer.close();
   });
 
-  it('owns the Secrets that it creates, so that they are collected with their owner', async () => {
-    const namespace = await useNamespace(cluster);
-    await applyAccount(namespace, 'a');
-    const source = kubernetesSource({ client, namespaces: [], logger: silent });
-    const object = await source.get({ kind: 'Account', namespace, name: 'a' });
-    if (object === undefined) throw new Error('no object');
-    await source.createSecret(object, 'a-api-key', { 'api-key': 'x' });
-    await cluster.kubectl(['delete', 'mac', 'a', '-n', namespace]);
-    await eventually(
-      'the collection',
-      async () => (await source.readSecret(namespace, 'a-api-key', 'api-key')) === undefined,
-      {
-        timeoutMs: 30_000,
-      },
-    );
-  });
+  // The garbage collector learns of new CRDs every 30 seconds.
+  it(
+    'owns the Secrets that it creates, so that they are collected with their owner',
+    { timeout: 120_000 },
+    async () => {
+      const namespace = await useNamespace(cluster);
+      await applyAccount(namespace, 'a');
+      const source = kubernetesSource({ client, namespaces: [], logger: silent });
+      const object = await source.get({ kind: 'Account', namespace, name: 'a' });
+      if (object === undefined) throw new Error('no object');
+      await source.createSecret(object, 'a-api-key', { 'api-key': 'x' });
+      await cluster.kubectl(['delete', 'mac', 'a', '-n', namespace]);
+      const isGone = async () => (await source.readSecret(namespace, 'a-api-key', 'api-key')) === undefined;
+      await eventually('the collection', isGone, { timeoutMs: 100_000, intervalMs: 500 });
+    },
+  );
 
   it('keeps what kubectl notes for its next apply', async () => {
     const namespace = await useNamespace(cluster);

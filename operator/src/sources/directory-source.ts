@@ -92,6 +92,7 @@ class DirectorySource implements ResourceSource {
     const watch = new FolderWatch({
       folder: this.#folder,
       onChange: (file) => this.#reader.note(file),
+      lookMs: () => this.#reader.lookMs,
       logger: this.#options.logger,
     });
     const stop = (): void => {
@@ -112,8 +113,9 @@ class DirectorySource implements ResourceSource {
   }
 
   async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
-    await this.#look();
-    return this.#inForce.get(manifestKey(ref))?.resource;
+    const key = manifestKey(ref);
+    await this.#lookAt(key);
+    return this.#inForce.get(key)?.resource;
   }
 
   apply(object: DesiredObject): Promise<ResourceObject> {
@@ -121,7 +123,7 @@ class DirectorySource implements ResourceSource {
       const key = manifestKey({ kind: object.kind, ...object.metadata });
       const file = await this.#fileOf(key);
       const written = await this.#writer.write(object, file);
-      await this.#reader.look(written);
+      await this.#reader.look({ files: [written], force: true });
       const resource = this.#inForce.get(key)?.resource;
       if (resource === undefined)
         throw new SourceError('Unavailable', `${written} was written and changed again at once`);
@@ -135,7 +137,7 @@ class DirectorySource implements ResourceSource {
       const file = await this.#fileOf(key);
       if (file === undefined) throw notFound(ref);
       await this.#writer.remove(ref, file);
-      await this.#reader.look(file);
+      await this.#reader.look({ files: [file], force: true });
       if (!this.#inForce.has(key)) await this.#secrets.removeAllOf(ref.namespace, uidOf(key));
     });
   }
@@ -204,14 +206,17 @@ class DirectorySource implements ResourceSource {
     await this.#reader.look();
   }
 
-  async #look(): Promise<void> {
+  /** At the file that holds an object, or held it; an object that is new may be anywhere. */
+  async #lookAt(key: string): Promise<void> {
     await this.#open();
-    await this.#reader.look();
+    const manifest = this.#desired.objects.get(key);
+    if (manifest !== undefined) await this.#reader.look({ files: [this.#reader.fileOf(manifest)] });
+    if (!this.#desired.objects.has(key)) await this.#reader.look();
   }
 
   /** The file that holds an object now. Rejects when that file cannot be edited. */
   async #fileOf(key: string): Promise<string | undefined> {
-    await this.#look();
+    await this.#lookAt(key);
     const manifest = this.#desired.objects.get(key);
     if (manifest === undefined) return undefined;
     const file = this.#reader.fileOf(manifest);

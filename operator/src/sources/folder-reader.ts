@@ -1,35 +1,57 @@
-import { FolderGoneError, type Fingerprint, type FolderScan, type ManifestFolder } from './manifest-folder.ts';
+import { FolderGoneError, type Fingerprint, type ManifestFolder } from './manifest-folder.ts';
 import { readManifest, type ManifestObject } from './manifest-objects.ts';
 import { ManifestTree, type DesiredTree } from './manifest-tree.ts';
 
 /** A file is read when nothing happened to it for this long: editors write in several steps. */
 const QUIET_MS = 30;
+/** Changes that come close together are looked at together, for at most this long. */
+const TOGETHER_MS_MAX = 150;
+/** So long a file that is gone waits for a new one that is still being written: it may have been renamed. */
+const RENAME_MS_MAX = 1_000;
+
+export interface FolderReaderCallbacks {
+  /** Called after every look that found something. */
+  readonly onDesired: (desired: DesiredTree) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** What to look at; without `files`, at everything. */
+export interface Look {
+  readonly files?: readonly string[];
+  /** Read them even if they seem unchanged or busy: we wrote them ourselves. */
+  readonly force?: boolean;
+}
+
+/** Files as they are now; undefined: not there. */
+type Found = ReadonlyMap<string, Fingerprint | undefined>;
 
 /**
  * Reads what changed in a directory, one look at a time. A directory that is gone keeps what it held: it is more often being
  * replaced (a checkout, a volume) than given up, and who wants no objects removes files.
  */
 export class FolderReader {
+  /** How long the last look at everything took. */
+  lookMs = 0;
   readonly #folder: ManifestFolder;
-  readonly #onDesired: (desired: DesiredTree) => void;
-  readonly #onError: (error: unknown) => void;
+  readonly #callbacks: FolderReaderCallbacks;
   readonly #tree = new ManifestTree();
   readonly #fingerprints = new Map<string, Fingerprint>();
   /** When something last happened to a file. */
   readonly #noted = new Map<string, number>();
+  /** Something happened that no file can be told of. */
+  #somewhere = false;
+  /** The first and the last note that no look has taken up yet. */
+  #firstNoteAt = 0;
+  #lastNoteAt = 0;
   #looking: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #problem: string | undefined;
   #published = false;
   #stopped = false;
 
-  constructor(
-    folder: ManifestFolder,
-    callbacks: { readonly onDesired: (desired: DesiredTree) => void; readonly onError: (error: unknown) => void },
-  ) {
+  constructor(folder: ManifestFolder, callbacks: FolderReaderCallbacks) {
     this.#folder = folder;
-    this.#onDesired = callbacks.onDesired;
-    this.#onError = callbacks.onError;
+    this.#callbacks = callbacks;
   }
 
   fileOf(object: ManifestObject): string {
@@ -42,15 +64,18 @@ export class FolderReader {
 
   /** Something happened to a file, or somewhere: look when it is quiet. */
   note(file: string | undefined): void {
-    if (file !== undefined && this.#folder.isManifest(file)) this.#noted.set(file, performance.now());
+    const now = performance.now();
+    if (file !== undefined && this.#folder.isManifest(file)) this.#noted.set(file, now);
+    else this.#somewhere = true;
+    this.#lastNoteAt = now;
     this.#lookSoon();
   }
 
-  /** Looks now, after a look that is under way. `written` is read even if it seems unchanged or busy: we wrote it. */
-  look(written?: string): Promise<void> {
-    const look = this.#looking.then(() => this.#look(written));
-    this.#looking = look.catch(() => undefined);
-    return look;
+  /** Looks now, after a look that is under way. */
+  look(look: Look = {}): Promise<void> {
+    const looked = this.#looking.then(() => this.#look(look));
+    this.#looking = looked.catch(() => undefined);
+    return looked;
   }
 
   stop(): void {
@@ -60,60 +85,100 @@ export class FolderReader {
 
   #lookSoon(): void {
     if (this.#stopped || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      void this.look()
-        .catch(this.#onError)
-        .finally(() => {
-          if (this.#noted.size > 0) this.#lookSoon();
-        });
-    }, QUIET_MS);
+    this.#firstNoteAt = performance.now();
+    this.#timer = setTimeout(() => this.#lookWhenQuiet(), QUIET_MS);
   }
 
-  async #look(written: string | undefined): Promise<void> {
+  #lookWhenQuiet(): void {
+    const now = performance.now();
+    const quietInMs = this.#lastNoteAt + QUIET_MS - now;
+    if (quietInMs > 0 && now - this.#firstNoteAt < TOGETHER_MS_MAX) {
+      this.#timer = setTimeout(() => this.#lookWhenQuiet(), Math.ceil(quietInMs));
+      return;
+    }
+    this.#timer = undefined;
+    // With thousands of files, a look at everything takes longer than the change may.
+    const look = this.#somewhere || this.#problem !== undefined ? {} : { files: [...this.#noted.keys()] };
+    this.#somewhere = false;
+    void this.look(look)
+      .catch(this.#callbacks.onError)
+      .finally(() => {
+        if (this.#noted.size > 0) this.#lookSoon();
+      });
+  }
+
+  async #look({ files, force = false }: Look): Promise<void> {
     const problemBefore = this.#problem;
-    let scan: FolderScan | undefined;
+    let found: Found | undefined;
     try {
-      scan = await this.#folder.scan();
-      this.#problem = scan.tooMany ? 'too many files; those after the first 20,000 are not read' : undefined;
+      found = files === undefined ? await this.#findAll() : await this.#find(files);
     } catch (error) {
       if (!(error instanceof FolderGoneError)) throw error;
       this.#problem = 'the directory is gone; what it held stays in force until it is back';
     }
-    const changed = scan !== undefined && (await this.#read(scan, written));
-    if (!changed && this.#problem === problemBefore && written === undefined && this.#published) return;
+    const changed = found !== undefined && (await this.#read(found, force));
+    if (!changed && this.#problem === problemBefore && this.#published) return;
     this.#published = true;
     const desired = this.#tree.desired();
     const own = this.#problem === undefined ? [] : [{ where: this.#folder.path, message: this.#problem }];
-    this.#onDesired({ ...desired, problems: [...own, ...desired.problems] });
+    this.#callbacks.onDesired({ ...desired, problems: [...own, ...desired.problems] });
   }
+
+  async #findAll(): Promise<Found> {
+    const startedAt = performance.now();
+    const scan = await this.#folder.scan();
+    this.#problem = scan.tooMany ? 'too many files; those after the first 20,000 are not read' : undefined;
+    const found = new Map<string, Fingerprint | undefined>();
+    for (const file of this.#tree.files) found.set(file, undefined);
+    for (const { file, fingerprint } of scan.files) found.set(file, fingerprint);
+    // Of files that are gone, or were never there.
+    for (const file of this.#noted.keys()) if (!found.has(file) && !this.#isBusy(file)) this.#noted.delete(file);
+    this.lookMs = performance.now() - startedAt;
+    return found;
+  }
+
+  async #find(files: readonly string[]): Promise<Found> {
+    const found = new Map<string, Fingerprint | undefined>();
+    for (const file of files) found.set(file, await this.#folder.fingerprint(file));
+    // Files that are gone with the whole directory are not removed. Asked last: it may have gone meanwhile.
+    await this.#folder.identity();
+    return found;
+  }
+
   /** True if the tree changed. */
-  async #read(scan: FolderScan, written: string | undefined): Promise<boolean> {
+  async #read(found: Found, force: boolean): Promise<boolean> {
     let changed = false;
-    const seen = new Set(scan.files.map(({ file }) => file));
-    for (const file of this.#tree.files) {
-      if (seen.has(file) || (file !== written && this.#isBusy(file))) continue;
-      this.#tree.remove(file);
-      this.#fingerprints.delete(file);
-      changed = true;
-    }
-    for (const { file, fingerprint } of scan.files) {
-      const isNoted = this.#noted.has(file) || file === written;
-      if (!isNoted && this.#fingerprints.get(file) === fingerprint) continue;
-      if (file !== written && this.#isBusy(file)) continue;
-      this.#noted.delete(file);
+    const arriving =
+      !force && [...this.#noted.keys()].some((file) => !this.#tree.files.has(file) && this.#isBusy(file));
+    for (const [file, fingerprint] of found) {
+      if (!force && this.#isBusy(file)) continue;
+      if (fingerprint === undefined && arriving && this.#isNoted(file, RENAME_MS_MAX)) continue;
+      const isNoted = this.#noted.delete(file);
+      if (fingerprint === undefined) {
+        changed = this.#remove(file) || changed;
+        continue;
+      }
+      if (!isNoted && !force && this.#fingerprints.get(file) === fingerprint) continue;
       this.#fingerprints.set(file, fingerprint);
       await this.#readFile(file);
       changed = true;
     }
-    // Of files that are gone, or were never there.
-    for (const file of this.#noted.keys()) if (!this.#isBusy(file)) this.#noted.delete(file);
     return changed;
   }
 
   #isBusy(file: string): boolean {
+    return this.#isNoted(file, QUIET_MS);
+  }
+
+  /** Something happened to it within the last `ms`. */
+  #isNoted(file: string, ms: number): boolean {
     const since = this.#noted.get(file);
-    return since !== undefined && performance.now() - since < QUIET_MS;
+    return since !== undefined && performance.now() - since < ms;
+  }
+
+  #remove(file: string): boolean {
+    this.#fingerprints.delete(file);
+    return this.#tree.remove(file);
   }
 
   async #readFile(file: string): Promise<void> {
@@ -121,7 +186,7 @@ export class FolderReader {
       this.#tree.put(file, readManifest(await this.#folder.read(file), file));
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      if (code === 'ENOENT') this.#tree.remove(file);
+      if (code === 'ENOENT') this.#remove(file);
       else this.#tree.putUnreadable(file, `cannot be read: ${code ?? message}`);
     }
   }

@@ -5,6 +5,8 @@ import type { ManifestFolder } from './manifest-folder.ts';
 
 /** The file system loses events now and then (a removed directory, a full queue): this often we look for ourselves. */
 const LOOK_INTERVAL_MS = 2_000;
+/** With very many files, less often: looking may take a fiftieth of the time. */
+const LOOK_PAUSE_FACTOR = 50;
 /** The directory's return is noticed within this time. */
 const IDENTITY_INTERVAL_MS = 250;
 
@@ -12,6 +14,8 @@ export interface FolderWatchOptions {
   readonly folder: ManifestFolder;
   /** A file, relative to the folder, may have changed; undefined: look at everything. */
   readonly onChange: (file: string | undefined) => void;
+  /** How long the last look at everything took. */
+  readonly lookMs: () => number;
   readonly logger: Logger;
 }
 
@@ -22,7 +26,8 @@ export class FolderWatch {
   readonly #options: FolderWatchOptions;
   #watcher: FSWatcher | undefined;
   #identity: string | undefined;
-  #timers: NodeJS.Timeout[] = [];
+  #identityTimer: NodeJS.Timeout | undefined;
+  #lookTimer: NodeJS.Timeout | undefined;
   #checking = false;
   #stopped = false;
 
@@ -33,16 +38,24 @@ export class FolderWatch {
   /** Resolves when changes are seen. */
   async start(): Promise<void> {
     await this.#checkIdentity();
-    this.#timers = [
-      setInterval(() => this.#options.onChange(undefined), LOOK_INTERVAL_MS),
-      setInterval(() => void this.#checkIdentity(), IDENTITY_INTERVAL_MS),
-    ];
+    this.#identityTimer = setInterval(() => void this.#checkIdentity(), IDENTITY_INTERVAL_MS);
+    this.#lookAtIntervals();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const timer of this.#timers) clearInterval(timer);
+    clearInterval(this.#identityTimer);
+    clearTimeout(this.#lookTimer);
     await this.#watcher?.close();
+  }
+
+  #lookAtIntervals(): void {
+    if (this.#stopped) return;
+    const pauseMs = Math.max(LOOK_INTERVAL_MS, this.#options.lookMs() * LOOK_PAUSE_FACTOR);
+    this.#lookTimer = setTimeout(() => {
+      this.#options.onChange(undefined);
+      this.#lookAtIntervals();
+    }, pauseMs);
   }
 
   /** Another directory in the place of the old one needs another watch. Never rejects. */

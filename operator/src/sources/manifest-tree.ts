@@ -28,8 +28,8 @@ const missingFrom = <T extends { readonly key: string }>(before: readonly T[], n
 export class ManifestTree {
   readonly #files = new Map<string, ManifestFile>();
 
-  get files(): ReadonlySet<string> {
-    return new Set(this.#files.keys());
+  get files(): { has(file: string): boolean; [Symbol.iterator](): IterableIterator<string> } {
+    return { has: (file) => this.#files.has(file), [Symbol.iterator]: () => this.#files.keys() };
   }
 
   /** The file that an object in force comes from. */
@@ -57,8 +57,9 @@ export class ManifestTree {
     this.put(file, { ...EMPTY_CONTENT, problems: [{ where: file, message }], broken: true });
   }
 
-  remove(file: string): void {
-    this.#files.delete(file);
+  /** True if there was such a file. */
+  remove(file: string): boolean {
+    return this.#files.delete(file);
   }
 
   /** What is in force, over all files. */

@@ -1,0 +1,408 @@
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { GROUP_VERSION, type ResourceObject, type ResourceSource, type SourceProblem } from '@standin/contract';
+import pino from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { directorySource } from './directory-source.ts';
+
+/** What only a directory does; what both sources do is in test/integration/source-conformance.test.ts. */
+
+const endpoint = (name: string, slug = `/${name}`) =>
+  `apiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata:\n  name: ${name}\nspec:\n  slug: ${slug} # why\n`;
+
+const ref = (name: string) => ({ kind: 'Endpoint', namespace: 'default', name }) as const;
+
+const slugOf = (object: ResourceObject | undefined): unknown => (object?.spec as { slug?: string } | undefined)?.slug;
+
+const until = async (what: string, condition: () => boolean, timeoutMs = 4_000): Promise<void> => {
+  const deadline = performance.now() + timeoutMs;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`waited for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+};
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('a directory of manifests', () => {
+  let root: string;
+  let dir: string;
+  let dataDir: string;
+  let stops: AbortController[];
+  let objects: Map<string, ResourceObject>;
+  let puts: string[];
+  let problems: readonly SourceProblem[];
+  let lines: string[];
+
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'directory-source-'));
+    dir = join(root, 'manifests');
+    dataDir = join(root, 'data');
+    await mkdir(dir);
+    stops = [];
+    lines = [];
+    objects = new Map();
+    puts = [];
+    problems = [];
+  });
+  afterEach(async () => {
+    for (const stop of stops) stop.abort();
+    await rm(root, { recursive: true });
+  });
+
+  const open = (): ResourceSource =>
+    directorySource({ dir, dataDir, logger: pino({}, { write: (line) => lines.push(line) }) });
+  const start = async (): Promise<ResourceSource> => {
+    const source = open();
+    objects = new Map();
+    puts = [];
+    const stop = new AbortController();
+    stops.push(stop);
+    await source.start(
+      {
+        put: (object) => {
+          objects.set(object.metadata.name, object);
+          puts.push(object.metadata.name);
+        },
+        remove: (object) => objects.delete(object.metadata.name),
+        problems: (told) => (problems = told),
+      },
+      stop.signal,
+    );
+    return source;
+  };
+  const restart = (): Promise<ResourceSource> => {
+    stops.pop()?.abort();
+    return start();
+  };
+  const file = (name: string, folder = dir) => join(folder, name);
+  const write = (name: string, text: string) => writeFile(file(name), text);
+  const hasSlug = (name: string, slug: string) => until(`${name} at ${slug}`, () => slugOf(objects.get(name)) === slug);
+
+  describe('cannot start', () => {
+    it.for([
+      ['there is no directory', () => rm(dir, { recursive: true }), 'NotFound'],
+      [
+        'is a file; name the directory that it is in',
+        async () => {
+          await rm(dir, { recursive: true });
+          await writeFile(dir, '');
+        },
+        'Invalid',
+      ],
+      ['cannot write the data folder', () => writeFile(dataDir, ''), 'Forbidden'],
+      [
+        'repair it, or remove it to start anew',
+        async () => {
+          await mkdir(file('state', dataDir), { recursive: true });
+          await writeFile(file('state/objects.json', dataDir), '{"version":');
+        },
+        'Invalid',
+      ],
+    ] as const)('when %s', async ([message, damage, kind]) => {
+      await damage();
+      await expect(start()).rejects.toMatchObject({
+        name: 'SourceError',
+        kind,
+        message: expect.stringMatching(new RegExp(`^[^\\n]*${message}[^\\n]*$`)) as string,
+      });
+    });
+
+    it('when the manifests lie in the data folder', async () => {
+      dataDir = root;
+      await expect(start()).rejects.toMatchObject({ kind: 'Invalid' });
+    });
+  });
+
+  it('reads .yaml, .yml and .json at any depth, in order of name, and nothing else', async () => {
+    dataDir = join(dir, 'data');
+    await mkdir(file('sub/deep'), { recursive: true });
+    for (const folder of ['data', '.git', 'node_modules/x']) {
+      await mkdir(file(folder), { recursive: true });
+      await write(`${folder}/no.yaml`, endpoint(`no-${folder.length}`));
+    }
+    await write('b.yml', endpoint('b'));
+    await write(
+      'a.json',
+      JSON.stringify({ apiVersion: GROUP_VERSION, kind: 'Endpoint', metadata: { name: 'a' }, spec: {} }),
+    );
+    await write('sub/deep/c.yaml', endpoint('c'));
+    for (const name of ['.b.yaml.swp', '.hidden.yaml', 'b.yaml~', '#b.yaml#', '4913', 'b.yaml.tmp', 'README.md']) {
+      await write(name, endpoint('editor'));
+    }
+    await start();
+    expect(puts).toEqual(['a', 'b', 'c']);
+    expect(problems).toEqual([]);
+  });
+
+  it('ages objects in order of first sight, which a checkout and a restart do not change', async () => {
+    await write('b.yaml', endpoint('b'));
+    await start();
+    await write('a.yaml', endpoint('a'));
+    await until('a', () => objects.has('a'));
+    const age = () =>
+      [...objects.values()].sort((x, y) => (x.metadata.creationTimestamp < y.metadata.creationTimestamp ? -1 : 1));
+    const before = age();
+    expect(before.map(({ metadata }) => metadata.name)).toEqual(['b', 'a']);
+    await utimes(file('a.yaml'), new Date(0), new Date(0));
+    await restart();
+    expect(age()).toEqual(before);
+  });
+
+  it('gives no two objects the same age', async () => {
+    for (let index = 0; index < 50; index++) await write(`${index}.yaml`, endpoint(`n${index}`));
+    await start();
+    const ages = new Set([...objects.values()].map(({ metadata }) => Date.parse(metadata.creationTimestamp)));
+    expect(ages.size).toBe(50);
+  });
+
+  it('keeps status and generation over a restart, and notices what changed in between', async () => {
+    await write('a.yaml', endpoint('a'));
+    await write('b.yaml', endpoint('b'));
+    const source = await start();
+    await source.writeStatus(ref('a'), { url: 'x' });
+    await source.writeStatus(ref('b'), { url: 'y' });
+    stops.pop()?.abort();
+    await write('a.yaml', endpoint('a', '/changed'));
+    await rm(file('b.yaml'));
+    await start();
+    expect(objects.get('a')).toMatchObject({ metadata: { generation: 2 }, status: { url: 'x' } });
+    await write('b.yaml', endpoint('b', '/back'));
+    await hasSlug('b', '/back');
+    expect(objects.get('b')?.metadata.generation).toBe(2);
+    expect(objects.get('b')?.status).toBeUndefined();
+  });
+
+  it('does not take a rewrite without a change for one', async () => {
+    await write('a.yaml', endpoint('a'));
+    await start();
+    await write('a.yaml', `# a comment\n${endpoint('a')}`);
+    await write('z.yaml', endpoint('z'));
+    await until('z', () => objects.has('z'));
+    expect(puts).toEqual(['a', 'z']);
+  });
+
+  it('sees a save by rename', async () => {
+    await write('a.yaml', endpoint('a'));
+    await start();
+    await write('.a.yaml.new', endpoint('a', '/renamed'));
+    await rename(file('.a.yaml.new'), file('a.yaml'));
+    await hasSlug('a', '/renamed');
+    expect(puts).toEqual(['a', 'a']);
+  });
+
+  it('does not take a renamed file for a removed object', async () => {
+    await write('a.yaml', endpoint('a'));
+    await start();
+    const before = objects.get('a');
+    for (let index = 0; index < 20; index++) {
+      await rename(file(index === 0 ? 'a.yaml' : `a${index}.yaml`), file(`a${index + 1}.yaml`));
+      await pause(index * 3);
+    }
+    await write('z.yaml', endpoint('z'));
+    await until('z', () => objects.has('z'));
+    expect(objects.get('a')).toEqual(before);
+    expect(puts).toEqual(['a', 'z']);
+  });
+
+  it('waits until a file is quiet', async () => {
+    await start();
+    const text = endpoint('a');
+    const told: number[] = [];
+    for (let length = 10; length <= text.length; length += 15) {
+      await write('a.yaml', text.slice(0, length));
+      told.push(problems.length);
+      await pause(5);
+    }
+    await write('a.yaml', text);
+    await until('a', () => objects.has('a'));
+    expect(Math.max(...told)).toBe(0);
+  });
+
+  it('ends with what was written last, however fast', async () => {
+    await start();
+    for (let index = 0; index <= 60; index++) {
+      await write('a.yaml', endpoint('a', `/${index}`));
+      await pause((index * 7) % 45);
+    }
+    await hasSlug('a', '/60');
+  });
+
+  it('says which line is wrong, keeps the last good version, and forgets the problem when it is repaired', async () => {
+    await write('a.yaml', endpoint('a'));
+    await start();
+    await write('a.yaml', `${endpoint('a')}  json: {\n`);
+    await until('the problem', () => problems.length > 0);
+    expect(problems[0]?.where).toMatch(/^a\.yaml:\d+$/);
+    expect(problems[0]?.message).toMatch(
+      /^not YAML: .*; until it is repaired, 1 object\(s\) of its last good version stay in force$/,
+    );
+    expect(objects.has('a')).toBe(true);
+    await write('a.yaml', endpoint('a', '/good'));
+    await hasSlug('a', '/good');
+    await until('no problem', () => problems.length === 0);
+  });
+
+  it('sees new folders and what is in them', async () => {
+    await start();
+    for (let index = 0; index < 5; index++) {
+      await mkdir(file(`new-${index}/deep`), { recursive: true });
+      await write(`new-${index}/deep/a.yaml`, endpoint(`n${index}`));
+    }
+    await until('all', () => objects.size === 5);
+    await rm(file('new-3'), { recursive: true });
+    await until('the removal', () => objects.size === 4);
+  });
+
+  it('keeps everything in force while the directory is gone, and says so', async () => {
+    await write('a.yaml', endpoint('a'));
+    await write('b.yaml', endpoint('b'));
+    await start();
+    await rename(dir, `${dir}-away`);
+    await until('the problem', () => problems.length > 0);
+    expect(problems[0]?.message).toBe('the directory is gone; what it held stays in force until it is back');
+    expect(objects.size).toBe(2);
+    await mkdir(dir);
+    await write('a.yaml', endpoint('a', '/new'));
+    await hasSlug('a', '/new');
+    await until('the removal', () => !objects.has('b'));
+    await until('no problem', () => problems.length === 0);
+    await write('a.yaml', endpoint('a', '/newer'));
+    await hasSlug('a', '/newer');
+  });
+
+  it('follows links to files, as in the volume of a ConfigMap', async () => {
+    await mkdir(file('..v1'));
+    await mkdir(file('..v2'));
+    await write('..v1/a.yaml', endpoint('a', '/v1'));
+    await write('..v2/a.yaml', endpoint('a', '/v2'));
+    await symlink('..v1', file('..data'));
+    await symlink('..data/a.yaml', file('a.yaml'));
+    await start();
+    await hasSlug('a', '/v1');
+    await symlink('..v2', file('..data_tmp'));
+    await rename(file('..data_tmp'), file('..data'));
+    await hasSlug('a', '/v2');
+  });
+
+  describe('written by the dashboard', () => {
+    const desired = (name: string, slug: string) => ({
+      apiVersion: GROUP_VERSION,
+      kind: 'Endpoint' as const,
+      metadata: { name, namespace: 'default' },
+      spec: { slug },
+    });
+
+    it('keeps comments, the file and its mode', async () => {
+      await write('two.yaml', `# first\n${endpoint('a')}---\n# second\n${endpoint('b')}`);
+      const source = await start();
+      const { mode } = await stat(file('two.yaml'));
+      await source.apply(desired('b', '/new'));
+      expect(await readFile(file('two.yaml'), 'utf8')).toBe(
+        `# first\n${endpoint('a')}---\n# second\n${endpoint('b', '/new')}`,
+      );
+      expect((await stat(file('two.yaml'))).mode).toBe(mode);
+      expect(slugOf(objects.get('b'))).toBe('/new');
+      await source.delete(ref('a'));
+      expect(await readFile(file('two.yaml'), 'utf8')).toBe(`# second\n${endpoint('b', '/new')}`);
+      await source.delete(ref('b'));
+      expect(await readdir(dir)).toEqual([]);
+    });
+
+    it('gets a file of its own when it is new, and never overwrites another', async () => {
+      await write('endpoint-a.yaml', endpoint('something-else'));
+      const source = await start();
+      await source.apply(desired('a', '/a'));
+      await source.apply(desired('b', '/b'));
+      expect((await readdir(dir)).sort()).toEqual(['endpoint-a.yaml', 'endpoint-b.yaml', 'endpoint-default-a.yaml']);
+      expect(await readFile(file('endpoint-b.yaml'), 'utf8')).toBe(
+        'apiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata:\n  name: b\n  namespace: default\nspec:\n  slug: /b\n',
+      );
+    });
+
+    it('is refused while the file is broken, and where objects share parts', async () => {
+      await write('broken.yaml', endpoint('a'));
+      const item = (name: string, spec: string) =>
+        `- {apiVersion: ${GROUP_VERSION}, kind: Endpoint, metadata: {name: ${name}}, spec: ${spec}}\n`;
+      const list = `apiVersion: v1\nkind: List\nitems:\n${item('b', '&s {slug: /b}')}${item('c', '*s')}`;
+      await write('shared.yaml', list);
+      const source = await start();
+      await write('broken.yaml', `${endpoint('a')}  x: [\n`);
+      await until('the problem', () => problems.length > 0);
+      await expect(source.apply(desired('a', '/x'))).rejects.toMatchObject({
+        kind: 'Invalid',
+        message: 'broken.yaml is broken; repair it first',
+      });
+      await expect(source.apply(desired('b', '/x'))).rejects.toMatchObject({
+        kind: 'Invalid',
+        message: expect.stringContaining('shared.yaml must be edited by hand') as string,
+      });
+      expect(await readFile(file('shared.yaml'), 'utf8')).toBe(list);
+    });
+
+    it('comes one after the other', async () => {
+      const source = await start();
+      await Promise.all(Array.from({ length: 20 }, (_, index) => source.apply(desired(`n${index % 4}`, `/${index}`))));
+      expect([...objects.values()].map(slugOf).sort()).toEqual(['/16', '/17', '/18', '/19']);
+    });
+  });
+
+  describe('secrets', () => {
+    it('are readable for their owner only, and die with an owner that is deleted', async () => {
+      await write('a.yaml', endpoint('a'));
+      const source = await start();
+      const owner = objects.get('a');
+      if (owner === undefined) throw new Error('no owner');
+      await source.createSecret(owner, 'a-api-key', { 'api-key': 'x' });
+      const path = file('secrets/default/a-api-key.json', dataDir);
+      expect((await stat(path)).mode & 0o777).toBe(0o600);
+      expect(await readFile(path, 'utf8')).not.toContain('"x"');
+      // A checkout of another branch takes the file away and brings it back: the key stays.
+      await rm(file('a.yaml'));
+      await until('the removal', () => objects.size === 0);
+      await write('a.yaml', endpoint('a'));
+      await until('a', () => objects.has('a'));
+      await expect(source.readSecret('default', 'a-api-key', 'api-key')).resolves.toEqual(Buffer.from('x'));
+      await source.delete(ref('a'));
+      await expect(source.readSecret('default', 'a-api-key', 'api-key')).resolves.toBeUndefined();
+    });
+
+    it('in manifests are read, change with them, and are not overwritten', async () => {
+      const secret = (value: string) =>
+        `apiVersion: v1\nkind: Secret\nmetadata: {name: own}\nstringData: {api-key: ${value}}\n`;
+      await write('s.yaml', `${secret('one')}---\n${endpoint('a')}`);
+      const source = await start();
+      const read = () =>
+        source.readSecret('default', 'own', 'api-key').then((value) => Buffer.from(value ?? []).toString());
+      expect(await read()).toBe('one');
+      await write('s.yaml', `${secret('two')}---\n${endpoint('a', '/later')}`);
+      await hasSlug('a', '/later');
+      expect(await read()).toBe('two');
+      const owner = objects.get('a');
+      if (owner === undefined) throw new Error('no owner');
+      await expect(source.createSecret(owner, 'own', {})).rejects.toMatchObject({ kind: 'Conflict' });
+      expect(problems).toEqual([]);
+    });
+
+    it('with names that leave the folder are refused', async () => {
+      const source = open();
+      await expect(source.readSecret('..', 'x', 'y')).rejects.toMatchObject({ kind: 'Invalid' });
+      await expect(source.readSecret('default', '../../x', 'y')).rejects.toMatchObject({ kind: 'Invalid' });
+    });
+  });
+
+  it('logs events, without a rejection', async () => {
+    await write('a.yaml', endpoint('a'));
+    const source = await start();
+    const object = objects.get('a');
+    if (object === undefined) throw new Error('no object');
+    await source.recordEvent(object, { type: 'Warning', reason: 'Invalid', message: 'spec.slug: no' });
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
+      level: 40,
+      reason: 'Invalid',
+      detail: 'spec.slug: no',
+      name: 'a',
+    });
+  });
+});
