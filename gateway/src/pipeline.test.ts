@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { AccountConfig, LogRow } from '@standin/contract';
+import type { LogRow } from '@standin/contract';
 import { createEgress } from '@standin/egress';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { QuotaGate } from './admit/quota-gate.ts';
@@ -52,7 +52,7 @@ class HeldRecorder implements Recorder {
 class CountingGate implements QuotaGate {
   permits = 1;
 
-  admit(_account: AccountConfig): Refusal | undefined {
+  admit(): Refusal | undefined {
     if (this.permits === 0) return new Refusal('quota_exceeded', { headers: [['retry-after', '60']] });
     this.permits--;
     return undefined;

@@ -21,30 +21,30 @@ export class FakeOperator {
   /** Given to gateways while this operator does not lead. */
   leaderUrl: string | null = null;
   leads = true;
+  /** Streams that were ever opened. */
+  streamsOpened = 0;
   epoch = 1;
+  readonly port: number;
   readonly #server: Server;
   readonly #objects = new Map<ConfigKey, ConfigObject>();
   readonly #streams = new Set<ServerResponse>();
   readonly #events = new EventEmitter();
   #number = 0;
 
-  private constructor(server: Server) {
+  private constructor(server: Server, port: number) {
     this.#server = server;
+    this.port = port;
   }
 
   static async listen({ ca, server: pair }: StreamCertificates, port = 0): Promise<FakeOperator> {
     const server = createServer({ ca, ...pair, requestCert: true, rejectUnauthorized: true });
-    const operator = new FakeOperator(server);
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    const operator = new FakeOperator(server, (server.address() as AddressInfo).port);
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       void operator.#answer(request, response);
     });
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
     return operator;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
   }
 
   get url(): string {
@@ -118,6 +118,7 @@ export class FakeOperator {
 
   #stream(response: ServerResponse): void {
     this.#streams.add(response);
+    this.streamsOpened++;
     response.on('close', () => this.#streams.delete(response));
     const { revision } = this;
     response.writeHead(200, { 'content-type': 'application/x-ndjson' });

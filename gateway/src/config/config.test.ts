@@ -1,0 +1,271 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Ack, ConfigObject, EndpointConfig } from '@standin/contract';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { MemorySink } from '../deliver/memory-sink.testing.ts';
+import { runGateway, type Gateway } from '../gateway.ts';
+import {
+  account,
+  BASIC_OBJECTS,
+  endpoint,
+  HOST,
+  KEY,
+  OTHER_KEY,
+  PATH,
+  quiet,
+  request,
+  testSettings,
+  URI,
+  WITH_KEY,
+  writeCertificates,
+} from '../gateway.testing.ts';
+import { exchange, headerOf } from '../raw-client.testing.ts';
+import { FakeOperator } from './fake-operator.testing.ts';
+import { makeStreamCertificates, type StreamCertificates } from './stream-certificates.testing.ts';
+
+let dir: string;
+let certificates: StreamCertificates;
+let operator: FakeOperator;
+const cleanups: (() => Promise<unknown>)[] = [];
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'standin-config-'));
+  certificates = await makeStreamCertificates();
+  await writeCertificates(join(dir, 'tls'), certificates);
+  operator = await FakeOperator.listen(certificates);
+});
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  await operator.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const start = async (more: Record<string, unknown> = {}): Promise<Gateway> => {
+  const settings = testSettings(dir, { name: 'gateway-0', operator: { urls: [operator.url] }, ...more });
+  const gateway = await runGateway({ settings, logger: quiet, logSink: new MemorySink() });
+  cleanups.push(() => gateway.stop());
+  return gateway;
+};
+const startWith = async (objects: readonly ConfigObject[] = BASIC_OBJECTS): Promise<Gateway> => {
+  const gateway = await start();
+  await operator.acked(operator.revision);
+  await operator.publish(objects);
+  return gateway;
+};
+const ask = (gateway: Gateway, path = PATH, lines = [HOST, WITH_KEY]) =>
+  exchange(gateway.url, request('POST', path, lines));
+const statusOf = async (gateway: Gateway, path = PATH, key = KEY): Promise<number> =>
+  (await ask(gateway, path, [HOST, `x-api-key: ${key}`])).status;
+const readiness = async (gateway: Gateway): Promise<number> => (await fetch(`${gateway.adminUrl}/readyz`)).status;
+const until = async (isSo: () => Promise<boolean> | boolean): Promise<void> => {
+  while (!(await isSo())) await delay(20);
+};
+const body = (text: string): Partial<EndpointConfig['action']> => ({ kind: 'JSON', body: text });
+
+describe('a transaction', () => {
+  test('takes effect as a whole, is acknowledged, and is the only thing that is answered', async () => {
+    const gateway = await start();
+    await operator.acked(operator.revision);
+    expect(await statusOf(gateway)).toBe(401);
+    const ack = await operator.publish(BASIC_OBJECTS);
+    expect(ack).toMatchObject({ gateway: 'gateway-0', revision: operator.revision, rejected: [] });
+    expect(await statusOf(gateway)).toBe(200);
+    expect(await readiness(gateway)).toBe(200);
+  });
+
+  test('changes and removes single objects', async () => {
+    const gateway = await startWith();
+    await operator.publish([endpoint('/v1/orders', body('"new"')), endpoint('/v2', {})]);
+    expect((await ask(gateway)).body.toString()).toBe('"new"');
+    expect(await statusOf(gateway, `/${URI}/v2`)).toBe(200);
+    await operator.publish([], ['Endpoint/endpoint-post-v1-orders']);
+    expect([await statusOf(gateway), await statusOf(gateway, `/${URI}/v2`)]).toEqual([404, 200]);
+  });
+
+  test('moves a path from one endpoint to another, in whichever order the two are named', async () => {
+    const gateway = await startWith();
+    const successor = { ...endpoint('/v1/orders', body('"successor"')), uid: 'endpoint-successor' };
+    await operator.publish([successor], ['Endpoint/endpoint-post-v1-orders']);
+    expect((await ask(gateway)).body.toString()).toBe('"successor"');
+  });
+
+  test('swaps a key: the old one is refused once it is acknowledged, the new one accepted', async () => {
+    const gateway = await startWith();
+    const next = 'sk_next_0123456789abcdef0123456789';
+    await operator.publish([account('own', next)]);
+    expect([await statusOf(gateway), await statusOf(gateway, PATH, next)]).toEqual([401, 200]);
+    // The copy on disk does not know the old key any more either.
+    expect(await readFile(join(dir, 'data', 'config.ndjson'), 'utf8')).not.toContain(account('own', KEY).keySha256);
+  });
+
+  test('that is not committed has no effect', async () => {
+    const gateway = await startWith();
+    operator.send(
+      { type: 'begin', revision: '1.9', snapshot: false },
+      { type: 'remove', key: 'Endpoint/endpoint-post-v1-orders' },
+    );
+    operator.send({ type: 'heartbeat', revision: '1.9' });
+    await delay(50);
+    expect(await statusOf(gateway)).toBe(200);
+    operator.cutStreams();
+    await until(() => operator.streamCount === 1);
+    expect(await statusOf(gateway)).toBe(200);
+  });
+});
+
+describe('an object that this gateway cannot serve', () => {
+  const bad = endpoint('/v1/orders', { kind: 'JSON', headers: [['bad name', 'x']] });
+
+  test('keeps its last good version, and is named in every acknowledgement until it is good', async () => {
+    const gateway = await startWith();
+    const key = 'Endpoint/endpoint-post-v1-orders';
+    const rejected = [[key, 'Header name must be a valid HTTP token ["bad name"]']];
+    const said = (ack: Ack) => ack.rejected.map((one) => [one.key, one.message]);
+    expect(said(await operator.publish([bad]))).toEqual(rejected);
+    expect(await statusOf(gateway)).toBe(200);
+    expect(said(await operator.publish([endpoint('/other')]))).toEqual(rejected);
+    expect((await operator.publish([endpoint('/v1/orders', body('"good"'))])).rejected).toEqual([]);
+    expect((await ask(gateway)).body.toString()).toBe('"good"');
+  });
+
+  test.each([
+    ['a status below 200', { kind: 'JSON', status: 101 }],
+    ['a status above 599', { kind: 'JSON', status: 600 }],
+    ['a line break in a header', { kind: 'JSON', headers: [['a', 'b\r\nc: d']] }],
+    ['a length of its own', { kind: 'JSON', headers: [['Content-Length', '1']] }],
+    ['a forged refusal', { kind: 'JSON', headers: [['Standin-Rejected', 'x']] }],
+    ['an upstream that is no URL', { kind: 'Forward', url: 'nowhere' }],
+    ['an upstream that is not HTTP', { kind: 'Forward', url: 'file:///etc/passwd' }],
+  ] as const)('%s', async (_name, action) => {
+    const gateway = await startWith();
+    const { rejected } = await operator.publish([endpoint('/bad', action)]);
+    expect(rejected.map(({ key }) => key)).toEqual(['Endpoint/endpoint-post-bad']);
+    expect([await statusOf(gateway, `/${URI}/bad`), await statusOf(gateway)]).toEqual([404, 200]);
+  });
+
+  test('made by an operator that is newer is rejected alone', async () => {
+    const gateway = await startWith();
+    const revision = '1.9';
+    operator.send(
+      { type: 'begin', revision, snapshot: false },
+      { type: 'put', object: { ...endpoint('/future'), telepathy: true } },
+      { type: 'put', object: endpoint('/present') },
+      { type: 'commit', revision },
+    );
+    expect((await operator.acked(revision)).rejected.map(({ key }) => key)).toEqual(['Endpoint/endpoint-post-future']);
+    expect(await statusOf(gateway, `/${URI}/present`)).toBe(200);
+  });
+});
+
+describe('the operator', () => {
+  test('may go and come back: traffic never stops, and its snapshot replaces everything', async () => {
+    const gateway = await startWith();
+    const { port } = operator;
+    await operator.close();
+    expect([await statusOf(gateway), await readiness(gateway)]).toEqual([200, 200]);
+    operator = await FakeOperator.listen(certificates, port);
+    operator.epoch = 2;
+    await operator.acked(operator.revision);
+    expect(await statusOf(gateway)).toBe(401);
+  });
+
+  test('that does not lead names who does', async () => {
+    const leader = await FakeOperator.listen(certificates);
+    cleanups.push(() => leader.close());
+    operator.leads = false;
+    operator.leaderUrl = leader.url;
+    const gateway = await start();
+    await leader.acked(leader.revision);
+    await leader.publish(BASIC_OBJECTS);
+    expect(await statusOf(gateway)).toBe(200);
+  });
+
+  test('of an older epoch is not believed', async () => {
+    const gateway = await startWith();
+    const { port } = operator;
+    await operator.close();
+    operator = await FakeOperator.listen(certificates, port);
+    operator.epoch = 0;
+    await until(() => operator.streamsOpened > 1);
+    expect([await statusOf(gateway), operator.acks]).toEqual([200, []]);
+  });
+
+  test('with a certificate of another CA is not believed', async () => {
+    await operator.close();
+    operator = await FakeOperator.listen(await makeStreamCertificates());
+    const gateway = await start();
+    await delay(300);
+    expect([await readiness(gateway), operator.streamsOpened]).toEqual([503, 0]);
+    // Its CA is put in place: the files are read again.
+    const { port } = operator;
+    await operator.close();
+    certificates = await makeStreamCertificates();
+    await writeCertificates(join(dir, 'tls'), certificates);
+    operator = await FakeOperator.listen(certificates, port);
+    await until(async () => (await readiness(gateway)) === 200);
+  });
+
+  test('that talks nonsense is left and asked again', async () => {
+    const gateway = await startWith();
+    operator.send({ type: 'commit', revision: '1.7' });
+    await until(() => operator.streamCount === 0);
+    await until(() => operator.streamCount === 1);
+    await operator.publish([endpoint('/after')]);
+    expect(await statusOf(gateway, `/${URI}/after`)).toBe(200);
+  });
+
+  test('hears a goodbye', async () => {
+    const gateway = await startWith();
+    await gateway.stop();
+    expect(operator.goodbyes).toEqual([expect.stringMatching(/^\/v1\/gateways\/gateway-0 [0-9a-f-]{36}$/)]);
+  });
+});
+
+describe('the copy on disk', () => {
+  test('starts a gateway while no operator answers; nobody else may read it', async () => {
+    const first = await startWith();
+    await first.stop();
+    const path = join(dir, 'data', 'config.ndjson');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    await operator.close();
+    const second = await start();
+    await until(async () => (await readiness(second)) === 200);
+    expect(await statusOf(second)).toBe(200);
+    expect(await (await fetch(`${second.adminUrl}/metrics`)).text()).toMatch(
+      /standin_config_revision_info\{revision="1\.1",source="disk"\} 1/,
+    );
+    operator = await FakeOperator.listen(certificates, operator.port);
+    await operator.acked(operator.revision);
+    expect(await statusOf(second)).toBe(401);
+  });
+
+  test.each([
+    ['cut off in the middle', (text: string) => text.slice(0, text.length / 2)],
+    ['without its end', (text: string) => text.split('\n').slice(0, -2).join('\n')],
+    ['empty', () => ''],
+  ])('%s is not used', async (_name, spoil) => {
+    const first = await startWith();
+    await first.stop();
+    const path = join(dir, 'data', 'config.ndjson');
+    await writeFile(path, spoil(await readFile(path, 'utf8')));
+    await operator.close();
+    const second = await start();
+    await delay(300);
+    expect([await readiness(second), headerOf(await ask(second), 'standin-rejected')]).toEqual([503, 'not_ready']);
+    operator = await FakeOperator.listen(certificates, operator.port);
+  });
+});
+
+test('with maxStalenessMs a gateway that hears nothing refuses, and says so', async () => {
+  const gateway = await start({ maxStalenessMs: 300 });
+  await operator.acked(operator.revision);
+  await operator.publish([...BASIC_OBJECTS, account('other', OTHER_KEY)]);
+  expect(await statusOf(gateway)).toBe(200);
+  await until(async () => (await readiness(gateway)) === 503);
+  expect(headerOf(await ask(gateway), 'standin-rejected')).toBe('not_ready');
+  operator.send({ type: 'heartbeat', revision: operator.revision });
+  await until(async () => (await readiness(gateway)) === 200);
+  expect(await statusOf(gateway)).toBe(200);
+});

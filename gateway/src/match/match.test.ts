@@ -1,0 +1,100 @@
+import type { ConfigObject } from '@standin/contract';
+import { configKey } from '@standin/contract';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { compile } from '../config/compile.ts';
+import { account, BASIC_OBJECTS, endpoint, KEY, project, sha256, URI } from '../gateway.testing.ts';
+import type { RequestHead } from '../receive/read-head.ts';
+import { Refusal } from '../respond/refusal.ts';
+import { match } from './match.ts';
+import { RoutingTable } from './routing-table.ts';
+
+const tableOf = (objects: readonly ConfigObject[]): RoutingTable => {
+  const table = new RoutingTable();
+  for (const object of objects) table.put(configKey(object), compile(object));
+  return table;
+};
+const find = (table: RoutingTable, path: string, method = 'POST', uri = URI) => {
+  const head = { method, path, projectUri: uri } as RequestHead;
+  const found = match(head, { holders: table.holdersOf(sha256(KEY)), fingerprint: '' }, table);
+  return found instanceof Refusal ? found.code : found.endpoint.config.uid;
+};
+
+test.each([
+  ['/v1/orders', 'endpoint-post-v1-orders'],
+  ['/v1/orders/', 'endpoint_not_found'],
+  ['/V1/orders', 'endpoint_not_found'],
+  ['/v1//orders', 'endpoint_not_found'],
+  ['/v1/%6Frders', 'endpoint_not_found'],
+  ['', 'endpoint_not_found'],
+  ['/__proto__', 'endpoint_not_found'],
+  ['/constructor', 'endpoint_not_found'],
+])('%s → %s', (path, expected) => {
+  expect(find(tableOf(BASIC_OBJECTS), path)).toBe(expected);
+});
+
+describe('two accounts with the same key', () => {
+  test('each reach their own projects', () => {
+    const twin = { ...account('twin', KEY) };
+    const table = tableOf([
+      ...BASIC_OBJECTS,
+      twin,
+      project('twins', 'twins0123456789x', 'twin'),
+      endpoint('/t', {}, { projectUid: 'project-twins' }),
+    ]);
+    expect([find(table, '/v1/orders'), find(table, '/t', 'POST', 'twins0123456789x')]).toEqual([
+      'endpoint-post-v1-orders',
+      'endpoint-post-t',
+    ]);
+    table.remove(configKey(twin));
+    expect([find(table, '/v1/orders'), find(table, '/t', 'POST', 'twins0123456789x')]).toEqual([
+      'endpoint-post-v1-orders',
+      'api_key_other_account',
+    ]);
+  });
+});
+
+test('the hint of a 404 follows the endpoints', () => {
+  const table = tableOf(BASIC_OBJECTS);
+  expect(table.similarPath('project-shop', '/V1/ORDERS//')).toBe('/v1/orders');
+  table.remove('Endpoint/endpoint-post-v1-orders');
+  expect(table.similarPath('project-shop', '/V1/ORDERS//')).toBeUndefined();
+});
+
+test('after any puts and removes the table is what a fresh one with the same objects is', () => {
+  const slugs = ['/a', '/b'];
+  const object = fc.constantFrom<ConfigObject>(
+    account('own', KEY),
+    account('own', 'sk_other'),
+    project('shop', URI),
+    project('shop', 'moved0123456789x'),
+    // One owner per path and method, as the operator promises.
+    ...slugs.flatMap((slug) => [endpoint(slug), endpoint(slug, {}, { method: 'GET' })]),
+  );
+  const step = fc.tuple(fc.boolean(), object);
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+      const table = new RoutingTable();
+      const objects = new Map<string, ConfigObject>();
+      for (const [isPut, one] of steps) {
+        const key = configKey(one);
+        if (isPut) {
+          table.put(key, compile(one));
+          objects.set(key, one);
+        } else {
+          table.remove(key);
+          objects.delete(key);
+        }
+      }
+      const fresh = tableOf([...objects.values()]);
+      expect(table.size).toBe(fresh.size);
+      for (const uri of [URI, 'moved0123456789x']) {
+        for (const path of slugs) {
+          for (const method of ['GET', 'POST', 'PUT']) {
+            expect(find(table, path, method, uri)).toBe(find(fresh, path, method, uri));
+          }
+        }
+      }
+    }),
+  );
+});

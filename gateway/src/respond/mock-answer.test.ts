@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { MockAnswer } from './mock-answer.ts';
+
+const mock = (more: Partial<ConstructorParameters<typeof MockAnswer>[0]> = {}) =>
+  new MockAnswer({ kind: 'JSON', status: 200, headers: [], body: '{}', ...more });
+
+describe('headers', () => {
+  test('are the mock’s own, then what is missing', () => {
+    expect(
+      mock({
+        headers: [
+          ['X-A', '1'],
+          ['x-a', '2'],
+        ],
+      }).headers('now'),
+    ).toEqual([
+      ['X-A', '1'],
+      ['x-a', '2'],
+      ['content-type', 'application/json'],
+      ['content-length', '2'],
+      ['date', 'now'],
+    ]);
+  });
+
+  test('name a type only with a body, and neither type nor date twice', () => {
+    expect(mock({ body: '' }).headers('now')).toEqual([
+      ['content-length', '0'],
+      ['date', 'now'],
+    ]);
+    expect(
+      mock({
+        headers: [
+          ['CONTENT-TYPE', 'a/b'],
+          ['Date', 'then'],
+        ],
+      }).headers('now'),
+    ).toEqual([
+      ['CONTENT-TYPE', 'a/b'],
+      ['Date', 'then'],
+      ['content-length', '2'],
+    ]);
+  });
+
+  test('are the same array for the same date', () => {
+    const one = mock();
+    expect(one.headers('a')).toBe(one.headers('a'));
+    expect(one.headers('b').at(-1)).toEqual(['date', 'b']);
+  });
+});
+
+describe('the body', () => {
+  test.each([[204], [205], [304]])('is left out of a %i', (status) => {
+    expect([mock({ status }).bytes.length, mock({ status }).wire]).toEqual([0, '']);
+  });
+
+  test.each([
+    ['ASCII', '{"a": 1.0}'],
+    ['latin1', 'é'],
+    ['emoji', '💡'],
+    ['a lone surrogate', '\ud800'],
+    ['large', 'x'.repeat(100_000)],
+  ])('is the same bytes on the wire and in the log: %s', (_name, body) => {
+    const { wire, bytes } = mock({ body });
+    expect(typeof wire === 'string' ? Buffer.from(wire, 'latin1') : wire).toEqual(bytes);
+    expect(bytes).toEqual(Buffer.from(body));
+  });
+});
