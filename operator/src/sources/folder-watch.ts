@@ -100,6 +100,8 @@ export class FolderWatch {
     );
     await new Promise<void>((resolve) => {
       watcher.once('ready', resolve);
+      // Out of watches, say: the looks at intervals remain.
+      watcher.once('error', () => resolve());
     });
   }
 }

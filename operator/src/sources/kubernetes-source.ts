@@ -42,6 +42,8 @@ const APPLY_FIELD_MANAGER = 'standin';
 /** `kubectl apply` keeps a whole second copy of the object in it. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 const APPLY_ATTEMPTS_MAX = 5;
+/** A refusal that lasts is said again after this time. */
+const SAID_AGAIN_MS = 300_000;
 
 type CustomResource = KubeObject & { readonly spec?: unknown; readonly status?: unknown };
 
@@ -81,13 +83,14 @@ const toResource = (kind: Kind, object: CustomResource): ResourceObject => {
   };
 };
 
-/** Says what right is missing, once per refusal, in one line that names it. */
+/** Says what right is missing, in one line that names it, now and then while it is missing. */
 const reflectorLogger = (logger: Logger, resource: string, namespace: string | undefined): KubeLogger => {
-  let said = '';
+  let said = { message: '', at: 0 };
   const say = (fields: object): void => {
     const { err } = fields as { err?: unknown };
-    if (!(err instanceof ApiError) || err.message === said) return;
-    said = err.message;
+    const now = performance.now();
+    if (!(err instanceof ApiError) || (err.message === said.message && now - said.at < SAID_AGAIN_MS)) return;
+    said = { message: err.message, at: now };
     const where = namespace === undefined ? 'in all namespaces' : `in namespace "${namespace}"`;
     if (err.status === 403) {
       logger.error(

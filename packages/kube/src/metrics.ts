@@ -100,6 +100,7 @@ export const workQueueMetrics = perRegistry((registry) => {
       labelNames: ['name', 'controller'],
       registers,
       collect() {
+        this.reset();
         for (const queue of queues) this.set({ name: queue.name, controller: queue.name }, value(queue));
       },
     });

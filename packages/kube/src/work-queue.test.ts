@@ -177,5 +177,6 @@ describe('WorkQueue', () => {
       expect(metrics).toContain(line);
     }
     await queue.stop();
+    await expect(registry.metrics()).resolves.not.toContain('workqueue_depth{');
   });
 });

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { systemClock, type Clock } from './clock.ts';
 import type { KubeLogger } from './logger.ts';
-import { workQueueMetrics } from './metrics.ts';
+import { workQueueMetrics, type QueueProbe } from './metrics.ts';
 
 /** Thrown by a reconciler: only a change of the object can help, so it is not retried. */
 export class TerminalError extends Error {
@@ -51,6 +51,7 @@ export class WorkQueue<Key extends string = string> {
   readonly #delayed = new Map<Key, { readonly dueAt: number; readonly timer: NodeJS.Timeout }>();
   readonly #workers = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
+  readonly #probe: QueueProbe;
 
   constructor(options: WorkQueueOptions<Key>) {
     this.#options = options;
@@ -58,12 +59,13 @@ export class WorkQueue<Key extends string = string> {
     this.#concurrency = options.concurrency ?? 1;
     this.#labels = { name: options.name, controller: options.name };
     this.#metrics = options.registry === undefined ? undefined : workQueueMetrics(options.registry);
-    this.#metrics?.maxConcurrent.set({ controller: options.name }, this.#concurrency);
-    this.#metrics?.queues.add({
+    this.#probe = {
       name: options.name,
       depth: () => this.#waiting.size,
       runningSeconds: () => [...this.#running.values()].map((since) => (this.#clock.now() - since) / 1_000),
-    });
+    };
+    this.#metrics?.maxConcurrent.set({ controller: options.name }, this.#concurrency);
+    this.#metrics?.queues.add(this.#probe);
   }
 
   /** Keys that wait, run, or will run after a delay. */
@@ -109,6 +111,7 @@ export class WorkQueue<Key extends string = string> {
     this.#waiting.clear();
     this.#again.clear();
     await Promise.all(this.#workers);
+    this.#metrics?.queues.delete(this.#probe);
   }
 
   #cancelDelay(key: Key): void {
