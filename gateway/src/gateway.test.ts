@@ -213,6 +213,24 @@ describe('a connection', () => {
     client.destroy();
   });
 
+  test('does not look at what was sent behind a request that ends it', async () => {
+    for (const [index, ending] of [
+      request('POST', PATH, [HOST, HOST, WITH_KEY]),
+      request('POST', PATH, [HOST, WITH_KEY, 'Expect: 200-ok']),
+      request('POST', PATH, [HOST, WITH_KEY, 'Transfer-Encoding: gzip, chunked'], '0\r\n\r\n'),
+      request('POST', PATH, [HOST, WITH_KEY, `Content-Length: ${BODY_MAX + 1}`], 'x'.repeat(BODY_MAX + 1)),
+      request('POST', PATH, [HOST, WITH_KEY, 'Connection: close']),
+    ].entries()) {
+      const client = await RawClient.connect(stand.gateway.url);
+      client.send(ending + request('POST', `${PATH}?behind${index}`, [HOST, WITH_KEY]));
+      await client.closed();
+      expect(client.received.toString('latin1').match(/^HTTP/gm)).toHaveLength(1);
+    }
+    await send('POST', `${PATH}?settled`);
+    await stand.sink.until(({ rows }) => rows.some(({ query }) => query === 'settled'));
+    expect(stand.sink.rows.filter(({ query }) => query.startsWith('behind'))).toEqual([]);
+  });
+
   test('bytes that are not HTTP are answered behind what came before them', async () => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(

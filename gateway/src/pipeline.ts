@@ -57,7 +57,6 @@ export class Pipeline {
   /** `target` is the request target as received. Never throws. */
   handle(exchange: Exchange, target: string): void {
     this.running++;
-    if (this.isDraining) exchange.closes = true;
     this.#run(exchange, target)
       .catch((error: unknown) => {
         this.#parts.logger.error({ err: error }, 'request failed');
@@ -77,6 +76,7 @@ export class Pipeline {
   async #run(exchange: Exchange, target: string): Promise<void> {
     const { metrics, budget } = this.#parts;
     const accepted = await this.#accept(exchange, target);
+    exchange.decide(this.isDraining || (accepted instanceof Refusal && accepted.closes));
     if (accepted === GONE) return;
     if (accepted instanceof Refusal) {
       this.#refuse(exchange, accepted);
@@ -142,7 +142,8 @@ export class Pipeline {
   }
 
   #refuse(exchange: Exchange, refusal: Refusal): void {
-    if (refusal.closes) exchange.closes = true;
+    // Whoever was too slow is not waited for any longer.
+    if (refusal.code === 'request_timeout') exchange.hasUnreadBody = false;
     const { status, headers, body } = rejectionProblem(refusal);
     this.#parts.metrics.rejected(refusal.code);
     exchange.answer(status, [...headers, ['date', exchange.date()]], body);

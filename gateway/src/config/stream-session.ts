@@ -51,6 +51,7 @@ export class StreamSession {
   readonly #end = new AbortController();
   #isSkipping = false;
   #unacked: Committed | undefined;
+  #lastAcked: Committed | undefined;
   #acking: Promise<void> | undefined;
 
   constructor(connection: OperatorConnection, parts: SessionParts) {
@@ -103,6 +104,7 @@ export class StreamSession {
     const message = parsed.data;
     switch (message.type) {
       case 'heartbeat':
+        this.#acknowledge(this.#unacked ?? this.#lastAcked);
         return;
       case 'begin':
         this.#isSkipping = this.#mustSkip(message);
@@ -147,7 +149,12 @@ export class StreamSession {
     const { diskCopy, onCommit } = this.#parts;
     onCommit();
     diskCopy.schedule();
-    this.#unacked = { ...committed, revokesKey: committed.revokesKey || this.#unacked?.revokesKey === true };
+    this.#acknowledge({ ...committed, revokesKey: committed.revokesKey || this.#unacked?.revokesKey === true });
+  }
+
+  /** After each commit; and again at each heartbeat, so that the operator knows that this gateway is alive. */
+  #acknowledge(committed: Committed | undefined): void {
+    this.#unacked = committed;
     this.#acking ??= this.#ackAll().finally(() => (this.#acking = undefined));
   }
 
@@ -157,6 +164,7 @@ export class StreamSession {
       // A gateway that dies after this acknowledgement must not wake up with the revoked key.
       if (next.revokesKey) await this.#parts.diskCopy.flush();
       await this.#ack(next);
+      this.#lastAcked = { ...next, revokesKey: false };
     }
   }
 

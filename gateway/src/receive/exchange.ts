@@ -21,8 +21,6 @@ export class Exchange {
   readonly startedMs: number;
   /** Microseconds since the epoch, likewise. */
   readonly receivedAtUs: number;
-  /** Set by whoever learns that nothing may follow on this connection. */
-  closes = false;
   /** A body may be on its way that nobody has read to its end. */
   hasUnreadBody = true;
   /** The caller waits for `100 Continue` before it sends its body. */
@@ -30,7 +28,10 @@ export class Exchange {
   /** Told when the body will never be whole: the parser refused it, or it took too long. */
   onBroken: ((code: RejectionCode) => void) | undefined;
   readonly #stallTimeoutMs: number;
+  #closes = false;
   #ended = false;
+  #isDecided = false;
+  #onDecided: (() => void) | undefined;
 
   constructor(
     request: IncomingMessage,
@@ -44,6 +45,26 @@ export class Exchange {
     this.receivedAtUs = wallClockUs(this.startedMs);
     this.#stallTimeoutMs = stallTimeoutMs;
     connection.latest = this;
+  }
+
+  /**
+   * The request is accepted, or refused. With `closes`, or if HTTP demands it, its answer will be the connection's last: HTTP/1.0
+   * keeps a connection only if both sides say so; a final answer in place of 100 leaves the body's fate open.
+   */
+  decide(closes: boolean): void {
+    const { request, response } = this;
+    this.#closes = closes || this.awaitsContinue || !response.shouldKeepAlive || request.httpVersionMinor === 0;
+    this.#isDecided = true;
+    this.#onDecided?.();
+  }
+
+  /** Calls `next` once it is known whether the connection goes on behind this request; never, if it does not. */
+  whenPassed(next: () => void): void {
+    const pass = (): void => {
+      if (!this.#closes) next();
+    };
+    if (this.#isDecided) pass();
+    else this.#onDecided = pass;
   }
 
   /** Microseconds since the head had arrived. */
@@ -71,7 +92,7 @@ export class Exchange {
   answer(status: number, headers: readonly HeaderPair[], body: string | Uint8Array): void {
     if (this.isGone) return;
     this.begin(status, headers);
-    if (this.hasUnreadBody && this.closes) this.#endAfterRequest(body);
+    if (this.hasUnreadBody && this.#closes) this.#endAfterRequest(body);
     else if (typeof body === 'string') this.end(body);
     else this.end(body);
   }
@@ -79,14 +100,12 @@ export class Exchange {
   /** Hands over the head of an answer; `write` and `end` follow. Without a reason phrase the status has its usual one. */
   begin(status: number, headers: readonly HeaderPair[], reason?: string): void {
     if (this.isGone) return;
-    const { request, response } = this;
-    // HTTP/1.0 keeps a connection only if both sides say so; a final answer in place of 100 leaves the body's fate open.
-    if (!response.shouldKeepAlive || request.httpVersionMinor === 0 || this.awaitsContinue) this.closes = true;
+    const { response } = this;
     response.sendDate = false;
     if (reason !== undefined && reason !== '') response.statusMessage = reason;
     // HTTP/1.1 connections persist without saying so; Node would add `Connection` and `Keep-Alive` to each answer.
-    if (!this.closes) response.removeHeader('connection');
-    response.writeHead(status, (this.closes ? [...headers, CLOSE] : headers) as unknown as string[]);
+    if (!this.#closes) response.removeHeader('connection');
+    response.writeHead(status, (this.#closes ? [...headers, CLOSE] : headers) as unknown as string[]);
   }
 
   /** Sends the head ahead of a body that may take its time. */

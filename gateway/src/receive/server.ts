@@ -18,7 +18,7 @@ export interface ReceiveOptions {
 }
 
 /** How often stalled requests are looked for: what the timeouts may be late by. */
-const TIMEOUT_CHECK_INTERVAL_MS = 2_000;
+const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 /** After a last answer to bytes that were not HTTP, the caller has this long to take it. */
 const FAREWELL_MS = 2_000;
 
@@ -140,10 +140,13 @@ export class Receiver {
       return;
     }
     const stallTimeoutMs = this.#options.settings.limits.responseStallTimeoutMs;
-    this.#options.onExchange(
-      new Exchange(request, response, { connection, stallTimeoutMs }),
-      request.originalUrl ?? '',
-    );
+    const before = connection.latest;
+    const exchange = new Exchange(request, response, { connection, stallTimeoutMs });
+    const begin = (): void => this.#options.onExchange(exchange, request.originalUrl ?? '');
+    // The parser announces requests that came together one right after the other. None is served behind a refusal that ends
+    // the connection: what looks like a request there may be anything.
+    if (before === undefined) begin();
+    else before.whenPassed(begin);
   }
 
   /** The parser or a timeout has given up on what this connection sends. */
