@@ -184,27 +184,22 @@ describe('request smuggling', () => {
     expect(client.pending.toString('latin1')).toBe('');
   });
 
-  // Refused by the gateway itself, not by Node's parser, which goes on to what follows.
+  // Refused by the gateway itself: Node's parser goes on to what follows.
   test.concurrent.each([
-    ['no key', (head: string) => head.replace(/x-api-key: .*\r\n/, ''), 401],
-    ['two Hosts', (head: string) => head.replace('Host: gateway', 'Host: gateway\r\nHost: b'), 400],
-    ['an upgrade', (head: string) => head.replace('Host: gateway', 'Host: gateway\r\nUpgrade: h2c'), 400],
-    ['a target without slash', (head: string) => head.replace(' /', ' x:/'), 400],
-  ] satisfies [string, (head: string) => string, number][])(
-    'behind a request with %s that ends the connection, nothing is served',
-    async (name, spoil, status) => {
-      const marker = stand.marker();
-      hidden.set(marker, name);
-      const head = stand
-        .head('POST', stand.target('/forward'))
-        .replace(/\r\n$/, 'Connection: close\r\nContent-Length: 2\r\n\r\n');
-      using client = await RawClient.connect(stand.port);
-      client.send(`${spoil(head)}ab${inner(marker)}`);
-      expect((await client.answer())?.status).toBe(status);
-      await client.closed();
-      expect(client.pending.toString('latin1')).toBe('');
-    },
-  );
+    ['two Hosts', 'Host: gateway\r\nHost: b', 400],
+    ['an upgrade', 'Host: gateway\r\nUpgrade: h2c', 400],
+    ['an expectation that nobody knows', 'Host: gateway\r\nExpect: a miracle', 417],
+    ['a Host that is none', 'Host: a/b', 400],
+  ])('behind a request with %s nothing is served: the connection ends', async (name, host, status) => {
+    const marker = stand.marker();
+    hidden.set(marker, name);
+    const head = stand.head('POST', stand.target('/forward'), [['Content-Length', '2']]);
+    using client = await RawClient.connect(stand.port);
+    client.send(`${head.replace('Host: gateway', host)}ab${inner(marker)}`);
+    expect((await client.answer())?.status).toBe(status);
+    await client.closed();
+    expect(client.pending.toString('latin1')).toBe('');
+  });
 
   test('nothing of this reached the upstream', async () => {
     // What was accepted before this request would have been forwarded before it.

@@ -142,7 +142,12 @@ describe('no answer that could be handed on: 502 or 504', () => {
   });
 
   test('does not speak TLS', async () => {
-    const server = createServer((socket) => socket.on('error', () => undefined).end(answerOf('plain')));
+    const server = createServer((socket) =>
+      socket
+        .on('error', () => undefined)
+        .resume()
+        .end(answerOf('plain')),
+    );
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     const { marker, bytes } = await forwardTo(`https://127.0.0.1:${port}`);
