@@ -57,15 +57,7 @@ export class Pipeline {
   /** `target` is the request target as received. Never throws. */
   handle(exchange: Exchange, target: string): void {
     this.running++;
-    this.#run(exchange, target)
-      .catch((error: unknown) => {
-        this.#parts.logger.error({ err: error }, 'request failed');
-        exchange.destroy();
-      })
-      .finally(() => {
-        this.running--;
-        if (this.running === 0) this.#onIdle?.();
-      });
+    void this.#run(exchange, target);
   }
 
   /** Resolves when no request is running. */
@@ -74,25 +66,34 @@ export class Pipeline {
   }
 
   async #run(exchange: Exchange, target: string): Promise<void> {
-    const { metrics, budget } = this.#parts;
-    const accepted = await this.#accept(exchange, target);
-    exchange.decide(this.isDraining || (accepted instanceof Refusal && accepted.closes));
-    if (accepted === GONE) return;
-    if (accepted instanceof Refusal) {
-      this.#refuse(exchange, accepted);
-      return;
+    try {
+      const accepted = await this.#accept(exchange, target);
+      exchange.decide(this.isDraining || (accepted instanceof Refusal && accepted.closes));
+      if (accepted === GONE) return;
+      if (accepted instanceof Refusal) this.#refuse(exchange, accepted);
+      else await this.#serve(accepted);
+    } catch (error) {
+      this.#parts.logger.error({ err: error }, 'request failed');
+      exchange.destroy();
+    } finally {
+      this.running--;
+      if (this.running === 0) this.#onIdle?.();
     }
-    const { kind } = accepted.route.endpoint;
+  }
+
+  async #serve(accepted: Accepted): Promise<void> {
+    const { metrics, budget, gate } = this.#parts;
+    const { exchange, route, body } = accepted;
     try {
       const refusal = await this.#answer(accepted);
       if (refusal === undefined) {
-        metrics.answered(kind, exchange.response.statusCode, performance.now() - exchange.startedMs);
+        metrics.answered(route.endpoint.kind, exchange.response.statusCode, performance.now() - exchange.startedMs);
       } else {
-        this.#parts.gate.giveBack(accepted.route.account);
+        gate.giveBack(route.account);
         this.#refuse(exchange, refusal);
       }
     } finally {
-      budget.freeBody(accepted.body.length);
+      budget.freeBody(body.length);
     }
   }
 

@@ -104,7 +104,7 @@ export class StreamSession {
     const message = parsed.data;
     switch (message.type) {
       case 'heartbeat':
-        this.#acknowledge(this.#unacked ?? this.#lastAcked);
+        if (this.#acking === undefined) this.#acknowledge(this.#lastAcked);
         return;
       case 'begin':
         this.#isSkipping = this.#mustSkip(message);

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LIMITS } from '@standin/contract';
-import { LogStoreError, type InsertBatch } from '@standin/logstore';
+import { LogStoreError } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { ByteBudget } from '../receive/byte-budget.ts';
 import type { LogSink } from './log-sink.ts';
+import { RowBuffer, splitBatch, type RowBatch } from './row-buffer.ts';
 
 export interface DeliveryOptions {
   readonly sink: LogSink;
@@ -29,9 +30,8 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 const backoffMs = (attempt: number): number =>
   Math.min(BACKOFF_MS_MIN * 2 ** attempt, BACKOFF_MS_MAX) * (0.5 + Math.random() / 2);
 
-interface Batch {
-  readonly rows: readonly Buffer[];
-  readonly bytes: number;
+/** A batch that has been closed: its bytes and its token belong together for ever. */
+interface Sealed extends RowBatch {
   readonly token: string;
 }
 
@@ -43,8 +43,8 @@ interface Batch {
 export class Delivery {
   readonly #options: DeliveryOptions;
   readonly #giveUp = new AbortController();
-  #waiting: Buffer[] = [];
-  #waitingBytes = 0;
+  readonly #gathering = new RowBuffer(LIMITS.flushBytesMax);
+  #sealed: Sealed[] = [];
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
   #isMigrated: boolean;
@@ -63,11 +63,12 @@ export class Delivery {
 
   /** Never fails and never waits. The row's bytes are in the budget; they are freed when it is delivered. */
   add(row: Buffer): void {
-    this.#waiting.push(row);
-    this.#waitingBytes += row.length;
-    if (this.#sending !== undefined) return;
-    if (this.#waitingBytes >= LIMITS.flushBytesMax) this.#send();
-    else this.#timer ??= setTimeout(() => this.#send(), FLUSH_INTERVAL_MS);
+    if (this.#gathering.isFullFor(row.length)) {
+      this.#seal();
+      this.#send();
+    }
+    this.#gathering.add(row);
+    if (this.#sending === undefined) this.#timer ??= setTimeout(() => this.#send(), FLUSH_INTERVAL_MS);
   }
 
   /** Brings the tables up to date as soon as ClickHouse answers, so that readers find them before the first row. */
@@ -78,7 +79,7 @@ export class Delivery {
   /** Delivers what is here, for at most `timeoutMs`. Says how many rows were left. */
   async stop(timeoutMs: number): Promise<number> {
     const timer = setTimeout(() => this.#giveUp.abort(), timeoutMs);
-    while (this.#waiting.length > 0 && !this.#giveUp.signal.aborted) {
+    while (this.#hasRows && !this.#giveUp.signal.aborted) {
       this.#send();
       await this.#sending;
     }
@@ -86,7 +87,15 @@ export class Delivery {
     clearTimeout(this.#timer);
     this.#giveUp.abort();
     await this.#sending;
-    return this.#waiting.length;
+    return this.#sealed.reduce((sum, { ends }) => sum + ends.length, this.#gathering.rowCount);
+  }
+
+  get #hasRows(): boolean {
+    return this.#sealed.length > 0 || this.#gathering.rowCount > 0;
+  }
+
+  #seal(): void {
+    if (this.#gathering.rowCount > 0) this.#sealed.push({ ...this.#gathering.take(), token: randomUUID() });
   }
 
   #send(): void {
@@ -94,7 +103,7 @@ export class Delivery {
     this.#timer = undefined;
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = undefined;
-      if (this.#waiting.length > 0 && !this.#giveUp.signal.aborted) {
+      if (this.#hasRows && !this.#giveUp.signal.aborted) {
         this.#timer ??= setTimeout(() => this.#send(), FLUSH_INTERVAL_MS);
       }
     });
@@ -102,67 +111,46 @@ export class Delivery {
 
   /** Everything that waits, and whatever fills another batch meanwhile. */
   async #sendAll(): Promise<void> {
-    const { signal } = this.#giveUp;
     if (!this.#isMigrated) {
       const migrate = () => this.#options.sink.migrate();
       this.#isMigrated = await this.#persist('bring the log’s tables up to date', migrate, () => false);
     }
-    do {
-      const batch = this.#takeBatch();
-      if (batch !== undefined && !(await this.#deliver(batch))) {
-        this.#waiting = [...batch.rows, ...this.#waiting];
-        this.#waitingBytes += batch.bytes;
-      }
-    } while (this.#waitingBytes >= LIMITS.flushBytesMax && !signal.aborted);
-  }
-
-  #takeBatch(): Batch | undefined {
-    let bytes = 0;
-    let count = 0;
-    for (const row of this.#waiting) {
-      if (count > 0 && bytes + row.length > LIMITS.flushBytesMax) break;
-      bytes += row.length;
-      count++;
+    if (this.#sealed.length === 0) this.#seal();
+    for (let batch = this.#sealed.shift(); batch !== undefined; batch = this.#sealed.shift()) {
+      if (await this.#deliver(batch)) continue;
+      this.#sealed.unshift(batch);
+      return;
     }
-    if (count === 0) return undefined;
-    const rows = this.#waiting.splice(0, count);
-    this.#waitingBytes -= bytes;
-    return { rows, bytes, token: randomUUID() };
   }
 
   /** Until it is done, or delivery gives up: false. */
-  async #deliver(batch: Batch): Promise<boolean> {
+  async #deliver(batch: Sealed): Promise<boolean> {
     const { sink, budget, logger } = this.#options;
-    const insert: InsertBatch = { rows: Buffer.concat(batch.rows), rowCount: batch.rows.length, token: batch.token };
+    const { rows, ends, token } = batch;
     try {
-      if (!(await this.#persist('deliver rows to the log', () => sink.insert(insert)))) return false;
+      const insert = () => sink.insert({ rows, rowCount: ends.length, token });
+      if (!(await this.#persist('deliver rows to the log', insert))) return false;
     } catch (error) {
-      if (batch.rows.length > 1) return this.#deliverHalves(batch);
+      if (ends.length > 1) return this.#deliverHalves(batch);
       this.refusedRows++;
-      budget.freeRows(batch.bytes);
+      budget.freeRows(rows.length);
       logger.error(
-        { reason: reasonOf(error), rowBytes: batch.bytes },
-        'ClickHouse refuses a log row for good: the row is lost',
+        { reason: reasonOf(error), rowBytes: rows.length },
+        'ClickHouse refuses a log row for good: it is lost',
       );
       return true;
     }
-    this.deliveredRows += batch.rows.length;
+    this.deliveredRows += ends.length;
     this.deliveredBatches++;
-    budget.freeRows(batch.bytes);
+    budget.freeRows(rows.length);
     return true;
   }
 
   /** The halves' tokens follow from the batch's, so that they too land once. */
-  async #deliverHalves({ rows, bytes, token }: Batch): Promise<boolean> {
-    const middle = rows.length >> 1;
-    const first = rows.slice(0, middle);
-    const firstBytes = first.reduce((sum, row) => sum + row.length, 0);
-    const isFirstDone = await this.#deliver({ rows: first, bytes: firstBytes, token: `${token}.0` });
-    const isSecondDone = await this.#deliver({
-      rows: rows.slice(middle),
-      bytes: bytes - firstBytes,
-      token: `${token}.1`,
-    });
+  async #deliverHalves(batch: Sealed): Promise<boolean> {
+    const [first, second] = splitBatch(batch, batch.ends.length >> 1);
+    const isFirstDone = await this.#deliver({ ...first, token: `${batch.token}.0` });
+    const isSecondDone = await this.#deliver({ ...second, token: `${batch.token}.1` });
     return isFirstDone && isSecondDone;
   }
 

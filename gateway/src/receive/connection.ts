@@ -1,6 +1,15 @@
 import type { Socket } from 'node:net';
+import type { RejectionCode } from '@standin/contract';
 import { HeadScanner } from '../authenticate/head-scanner.ts';
 import type { Exchange } from './exchange.ts';
+
+/** A body on its way that may never be whole. */
+export interface Arriving {
+  /** The parser gave up on it, or it took too long: its request can still be told so. */
+  broken(code: RejectionCode): void;
+  /** The connection is closed. */
+  gone(): void;
+}
 
 /** What the gateway knows about one caller's connection. */
 export class Connection {
@@ -8,8 +17,8 @@ export class Connection {
   readonly scanner = new HeadScanner();
   /** Constant for the connection's life; gone from the socket once it is closed. */
   readonly peerAddress: string;
-  /** The exchange whose body is arriving. */
-  reading: Exchange | undefined;
+  /** Who waits for the body that is arriving. */
+  arriving: Arriving | undefined;
   /** The exchange that began last. HTTP sends answers in the order of the requests: when this one is out, all are. */
   latest: Exchange | undefined;
   /** The parser, or a timeout, gave up on what this connection sends. */
@@ -20,6 +29,7 @@ export class Connection {
     this.peerAddress = plainAddress(socket.remoteAddress ?? '');
     // Ahead of the parser, so that the verdict on a head is there when the parser announces the request.
     socket.prependListener('data', (chunk: Buffer) => this.scanner.push(chunk));
+    socket.once('close', () => this.arriving?.gone());
   }
 }
 

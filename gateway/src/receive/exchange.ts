@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { HeaderPair, RejectionCode } from '@standin/contract';
+import type { HeaderPair } from '@standin/contract';
 import { wallClockUs } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { httpDate } from './http-date.ts';
@@ -25,8 +25,6 @@ export class Exchange {
   hasUnreadBody = true;
   /** The caller waits for `100 Continue` before it sends its body. */
   awaitsContinue = false;
-  /** Told when the body will never be whole: the parser refused it, or it took too long. */
-  onBroken: ((code: RejectionCode) => void) | undefined;
   readonly #stallTimeoutMs: number;
   #closes = false;
   #ended = false;

@@ -1,6 +1,7 @@
 import type { RejectionCode } from '@standin/contract';
 import { Refusal, retryLater } from '../respond/refusal.ts';
 import type { ByteBudget } from './byte-budget.ts';
+import type { Arriving } from './connection.ts';
 import type { Exchange } from './exchange.ts';
 import type { RequestHead } from './read-head.ts';
 
@@ -47,7 +48,7 @@ interface BodyReaderOptions extends ReadBodyOptions {
   readonly resolve: (result: Uint8Array | Refusal | typeof GONE) => void;
 }
 
-class BodyReader {
+class BodyReader implements Arriving {
   readonly #exchange: Exchange;
   readonly #options: BodyReaderOptions;
   #chunks: Buffer[] = [];
@@ -63,12 +64,16 @@ class BodyReader {
 
   start(): void {
     const { request, connection } = this.#exchange;
-    connection.reading = this.#exchange;
-    this.#exchange.onBroken = (code: RejectionCode) => this.#fail(new Refusal(code, { closes: true }));
-    request
-      .on('data', (chunk: Buffer) => this.#add(chunk))
-      .on('end', () => this.#finish())
-      .on('close', () => this.#fail(GONE));
+    connection.arriving = this;
+    request.on('data', (chunk: Buffer) => this.#add(chunk)).on('end', () => this.#finish());
+  }
+
+  broken(code: RejectionCode): void {
+    this.#fail(new Refusal(code, { closes: true }));
+  }
+
+  gone(): void {
+    this.#fail(GONE);
   }
 
   #add(chunk: Buffer): void {
@@ -105,8 +110,7 @@ class BodyReader {
     if (this.#isSettled) return;
     this.#isSettled = true;
     this.#chunks = [];
-    this.#exchange.onBroken = undefined;
-    this.#exchange.connection.reading = undefined;
+    this.#exchange.connection.arriving = undefined;
     this.#options.resolve(result);
   }
 }

@@ -164,8 +164,8 @@ export class Receiver {
       this.#options.settings.limits.requestTargetBytes,
     );
     // A request is half here: its own answer says what is wrong with it.
-    if (connection.reading?.onBroken !== undefined) {
-      connection.reading.onBroken(code);
+    if (connection.arriving !== undefined) {
+      connection.arriving.broken(code);
       return;
     }
     this.#options.onRefused(code);

@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { RowBuffer, splitBatch, type RowBatch } from './row-buffer.ts';
+
+const rowsOf = ({ rows, ends }: RowBatch): string[] =>
+  ends.map((end, index) => rows.subarray(ends[index - 1] ?? 0, end).toString());
+
+test('any rows come out as they went in, also when a batch is split, and batches keep to their size', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.string({ minLength: 1, maxLength: 40, unit: 'grapheme-ascii' })),
+      fc.nat(),
+      (rows, place) => {
+        const buffer = new RowBuffer(100);
+        const batches: RowBatch[] = [];
+        for (const row of rows) {
+          if (buffer.isFullFor(row.length)) batches.push(buffer.take());
+          buffer.add(Buffer.from(row));
+        }
+        batches.push(buffer.take());
+        expect(batches.flatMap(rowsOf)).toEqual(rows);
+        for (const batch of batches) {
+          expect(batch.rows.length).toBeLessThanOrEqual(100);
+          const middle = place % (batch.ends.length + 1);
+          const [first, second] = splitBatch(batch, middle);
+          expect([rowsOf(first).length, [...rowsOf(first), ...rowsOf(second)]]).toEqual([middle, rowsOf(batch)]);
+        }
+      },
+    ),
+  );
+});
+
+test('a row that is larger than a batch is a batch of its own', () => {
+  const buffer = new RowBuffer(10);
+  expect(buffer.isFullFor(1_000)).toBe(false);
+  buffer.add(Buffer.alloc(1_000));
+  expect(buffer.isFullFor(1)).toBe(true);
+  expect(buffer.take().rows.length).toBe(1_000);
+});
