@@ -6,7 +6,7 @@ import { freePorts } from '../harness/ports.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
 import { json, Stand } from '../torture/stand.ts';
 import type { LoadResult } from './load.ts';
-import { cpuSeconds, pinToCore, printMeasurements, printTable } from './machine.ts';
+import { cpuTime, pinToCore, printMeasurements, printTable } from './machine.ts';
 import { runLoad } from './run-load.ts';
 
 const SERVER_CORE = 0;
@@ -29,16 +29,24 @@ interface Contender {
 
 interface Round extends LoadResult {
   readonly cpuMicrosPerRequest: number;
+  /** Part of the round's time that the server ran, and that it was kept waiting by something else on its core. */
+  readonly coreShare: number;
+  readonly coreWaited: number;
 }
 
 const load = ({ port, request }: Contender, seconds: number): Promise<LoadResult> =>
   runLoad({ port, requests: [request], seconds, connections: CONNECTIONS }, OTHER_CORE);
 
 const measure = async (contender: Contender): Promise<Round> => {
-  const before = await cpuSeconds(contender.pid);
+  const before = await cpuTime(contender.pid);
   const result = await load(contender, ROUND_SECONDS);
-  const cpu = (await cpuSeconds(contender.pid)) - before;
-  return { ...result, cpuMicrosPerRequest: (cpu / result.requests) * 1e6 };
+  const after = await cpuTime(contender.pid);
+  return {
+    ...result,
+    cpuMicrosPerRequest: ((after.ran - before.ran) / result.requests) * 1e6,
+    coreShare: (after.ran - before.ran) / result.seconds,
+    coreWaited: (after.waited - before.waited) / result.seconds,
+  };
 };
 
 const jsonOfLength = (bytes: number): string => {
@@ -71,6 +79,8 @@ const report = (contenders: readonly Contender[], rounds: ReadonlyMap<string, re
         'requests/s': Math.round(perSecond(name)),
         'ratio to bare': (perSecond(name) / bare).toFixed(2),
         'CPU µs/request': median(own.map((round) => round.cpuMicrosPerRequest)).toFixed(1),
+        'ran %': (median(own.map(({ coreShare }) => coreShare)) * 100).toFixed(0),
+        'kept waiting %': (median(own.map(({ coreWaited }) => coreWaited)) * 100).toFixed(0),
         'p50 ms': median(own.map(({ p50Ms }) => p50Ms)).toFixed(2),
         'p99 ms': median(own.map(({ p99Ms }) => p99Ms)).toFixed(2),
       };

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import { promisify } from 'node:util';
 
@@ -15,14 +15,19 @@ export const pinToCore = async (pid: number, core: number): Promise<void> => {
   await run('taskset', ['--all-tasks', '--cpu-list', '--pid', String(core), String(pid)]);
 };
 
-const TICKS_PER_SECOND = 100;
+export interface CpuTime {
+  /** Seconds that the process's threads ran, user and system. */
+  readonly ran: number;
+  /** Seconds that they could have run but another had the core. */
+  readonly waited: number;
+}
 
-/** CPU time of a process and its threads so far, seconds, user and system. */
-export const cpuSeconds = async (pid: number): Promise<number> => {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The command, in parentheses, may hold blanks; utime and stime are fields 14 and 15.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+/** So far, over all threads that still live. */
+export const cpuTime = async (pid: number): Promise<CpuTime> => {
+  const threads = await readdir(`/proc/${pid}/task`);
+  const stats = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8')));
+  const sum = (field: number) => stats.reduce((total, text) => total + Number(text.split(' ')[field]), 0) / 1e9;
+  return { ran: sum(0), waited: sum(1) };
 };
 
 const statusMiB = async (pid: number, field: string): Promise<number> => {
