@@ -1,0 +1,162 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { describe, expect, test } from 'vitest';
+import { answer, askAndIdle, cleanUp, egressWith, get, upstreamWith } from './egress.testing.ts';
+import type { Script } from './raw-upstream.testing.ts';
+
+describe('a bad upstream', () => {
+  test.each([
+    ['status 600', 'HTTP/1.1 600 Odd\r\ncontent-length: 0\r\n\r\n', /status 600/],
+    ['status 000', 'HTTP/1.1 000 None\r\ncontent-length: 0\r\n\r\n', /not valid HTTP|status 0/],
+    ['status 099', 'HTTP/1.1 099 None\r\ncontent-length: 0\r\n\r\n', /not valid HTTP|status 99/],
+    [
+      'content-length and transfer-encoding',
+      'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+      /not valid HTTP/,
+    ],
+    ['two content-lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab', /not valid HTTP/],
+    ['an unasked 100', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', /not valid HTTP/],
+    [
+      'an unasked upgrade',
+      'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
+      /not valid HTTP/,
+    ],
+    ['a head over 64 KiB', `HTTP/1.1 200 OK\r\nx-a: ${'x'.repeat(70_000)}\r\n\r\n`, /too large/],
+    ['no HTTP at all', '220 mail.example.test ESMTP\r\n\r\n', /not valid HTTP/],
+    [
+      'a control character in a header',
+      'HTTP/1.1 200 OK\r\nx-a: b\x01c\r\ncontent-length: 0\r\n\r\n',
+      /forbids|not valid HTTP/,
+    ],
+  ])('that answers with %s: upstream_invalid', async (_name, text, message) => {
+    const upstream = await upstreamWith(text);
+    const error = await egressWith()
+      .request(get(upstream.port))
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      name: 'EgressError',
+      code: 'upstream_invalid',
+      message: expect.stringMatching(message) as string,
+    });
+  });
+
+  test.each([
+    ['too short a body', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'), 'upstream_invalid'],
+    [
+      'half a chunk',
+      (socket) => socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\nabc'),
+      'upstream_invalid',
+    ],
+    [
+      'a bad chunk size',
+      (socket) => socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n'),
+      'upstream_invalid',
+    ],
+    [
+      'a body and a reset',
+      (socket) =>
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc', () =>
+          setTimeout(() => socket.resetAndDestroy(), 50),
+        ),
+      'upstream_invalid',
+    ],
+    [
+      'a body without length and a reset',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\n\r\nabc', () => setTimeout(() => socket.resetAndDestroy(), 50)),
+      'upstream_invalid',
+    ],
+    [
+      'half a body and silence',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'),
+      'upstream_timeout',
+    ],
+  ] satisfies [string, Script, string][])(
+    'that answers with %s: the body fails after what came',
+    async (_name, script, code) => {
+      const upstream = await upstreamWith(script);
+      const result = await egressWith().request(get(upstream.port, { timeoutMs: 400 }));
+      const seen: Buffer[] = [];
+      const error = await (async () => {
+        for await (const part of result.body) seen.push(part as Buffer);
+      })().catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ name: 'EgressError', code });
+      expect(Buffer.concat(seen).toString()).toBe('abc');
+    },
+  );
+
+  test('that is silent: upstream_timeout on time, and the connection is cut', async () => {
+    const upstream = await upstreamWith(() => undefined);
+    const started = performance.now();
+    await expect(egressWith().request(get(upstream.port, { timeoutMs: 200 }))).rejects.toMatchObject({
+      code: 'upstream_timeout',
+      message: 'The upstream did not answer within 200 ms.',
+    });
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+
+  test('that refuses: upstream_unreachable', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    await expect(egressWith().request(get(port))).rejects.toMatchObject({
+      code: 'upstream_unreachable',
+      message: `http://127.0.0.1:${port} refused the connection.`,
+    });
+  });
+
+  test('that never finishes TLS: upstream_timeout after the connect timeout', async () => {
+    const server = createServer((socket) => socket.on('error', () => undefined).resume()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    cleanUp(() => new Promise((resolve) => server.close(resolve)));
+    const { port } = server.address() as AddressInfo;
+    await expect(
+      egressWith({ connectTimeoutMs: 200 }).request(get(port, { url: `https://127.0.0.1:${port}/` })),
+    ).rejects.toMatchObject({ code: 'upstream_timeout', message: expect.stringContaining('did not accept') as string });
+  });
+
+  test('whose name does not exist: upstream_unreachable', async () => {
+    const lookup = () => Promise.reject(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }));
+    await expect(egressWith({ lookup }).request(get(80, { url: 'http://nowhere.test/' }))).rejects.toMatchObject({
+      code: 'upstream_unreachable',
+      message: 'The name of http://nowhere.test does not exist.',
+    });
+  });
+});
+
+describe('an idle connection that the upstream closes as the next request is written', () => {
+  /** Answers the first request; resets the connection when a second one comes on it. */
+  const closesWhenReused = (): Script => {
+    const used = new WeakSet();
+    return (socket) => {
+      if (used.has(socket)) socket.resetAndDestroy();
+      else socket.write(answer('ok'));
+      used.add(socket);
+    };
+  };
+
+  test.each(['GET', 'PUT', 'DELETE'] as const)('%s is sent once more', async (method) => {
+    const upstream = await upstreamWith(closesWhenReused());
+    const egress = egressWith();
+    await askAndIdle(egress, upstream);
+    await buffer((await egress.request(get(upstream.port, { method }))).body);
+    expect(upstream.connections()).toBe(2);
+  });
+
+  test.each(['POST', 'PATCH'] as const)('%s is not: it may have been acted on', async (method) => {
+    const upstream = await upstreamWith(closesWhenReused());
+    const egress = egressWith();
+    await askAndIdle(egress, upstream);
+    await expect(egress.request(get(upstream.port, { method }))).rejects.toMatchObject({
+      code: 'upstream_unreachable',
+    });
+    expect(upstream.received().match(/ \/a HTTP/g)).toHaveLength(2);
+  });
+
+  test('a new connection that is reset is not tried again', async () => {
+    const upstream = await upstreamWith((socket) => socket.resetAndDestroy());
+    await expect(egressWith().request(get(upstream.port))).rejects.toMatchObject({ code: 'upstream_unreachable' });
+    expect(upstream.connections()).toBe(1);
+  });
+});

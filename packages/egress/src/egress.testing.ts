@@ -1,0 +1,51 @@
+import { buffer } from 'node:stream/consumers';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach } from 'vitest';
+import { createEgress, type Egress, type EgressOptions, type UpstreamRequest } from './egress.ts';
+import { startRawUpstream, type RawUpstream, type Script } from './raw-upstream.testing.ts';
+
+const cleanups: (() => PromiseLike<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** Runs after the test. */
+export const cleanUp = (cleanup: () => PromiseLike<unknown>): void => void cleanups.push(cleanup);
+
+/** An egress that may reach the test's own upstreams, unless it is told otherwise. */
+export const egressWith = (options: Partial<EgressOptions> = {}): Egress => {
+  const egress = createEgress({ policy: { allowPrivate: true, allow: [] }, ...options });
+  cleanUp(() => egress.close());
+  return egress;
+};
+
+export const upstreamWith = async (script: Script | string): Promise<RawUpstream> => {
+  const upstream = await startRawUpstream(script);
+  cleanUp(() => upstream[Symbol.asyncDispose]());
+  return upstream;
+};
+
+export const get = (port: number, more: Partial<UpstreamRequest> = {}): UpstreamRequest => ({
+  url: `http://127.0.0.1:${port}/a`,
+  method: 'GET',
+  headers: [],
+  body: undefined,
+  timeoutMs: 5_000,
+  viaService: false,
+  ...more,
+});
+
+/** undici takes a connection back a turn of the event loop after its answer. */
+export const askAndIdle = async (egress: Egress, upstream: RawUpstream): Promise<void> => {
+  await buffer((await egress.request(get(upstream.port))).body);
+  await nextTurn();
+  await nextTurn();
+};
+
+export const answer = (body: string, head = '') =>
+  `HTTP/1.1 200 OK\r\n${head}content-length: ${body.length}\r\n\r\n${body}`;
+
+/** An egress that resolves every name to these addresses. */
+export const resolving = (...ips: string[]) => ({
+  lookup: () => Promise.resolve(ips.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))),
+});
