@@ -2,7 +2,7 @@ export { startEmbeddedEngine } from './embedded/start-embedded-engine.ts';
 export type { EmbeddedEngine, EmbeddedEngineOptions } from './embedded/start-embedded-engine.ts';
 export { EngineStartError } from './embedded/engine-process.ts';
 export { decodeRow } from './decode-row.ts';
-export { encodeRow } from './encode-row.ts';
+export { encodeRow, putRow, rowSize } from './encode-row.ts';
 export { LOG_COLUMNS } from './log-columns.ts';
 export { bodyBytesOf, formatTime, parseTime, toLogEntry } from './log-entry.ts';
 export type { BodyEncoding, LogEntry, LogSummary } from './log-entry.ts';

@@ -7,6 +7,10 @@ export type TailFilter = Omit<LogFilter, 'order' | 'after' | 'insertedSince' | '
 
 export interface TailOptions {
   readonly pollIntervalMs?: number;
+  /** Told of each poll that fails; the next one is made all the same, unless this throws. Without it the tail ends. */
+  readonly onFailure?: (error: unknown) => void | Promise<void>;
+  /** After the abort, look once more: for who aborts when all is delivered, and wants to see the last of it. */
+  readonly lookOnceMore?: boolean;
 }
 
 const POLL_INTERVAL_MS = 250;
@@ -54,34 +58,56 @@ const sleep = async (ms: number, signal: AbortSignal): Promise<void> => {
 
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
-async function* unseenPages(
+/** One poll after the other, from now on: what they find may have been found before. */
+async function* polls(
   store: LogStore,
   filter: TailFilter,
   signal: AbortSignal,
-  { pollIntervalMs = POLL_INTERVAL_MS }: TailOptions,
+  { pollIntervalMs = POLL_INTERVAL_MS, onFailure, lookOnceMore = false }: TailOptions,
 ): AsyncGenerator<LogSummary[]> {
   const since = filter.since ?? new Date();
-  const isNew = rememberIds(REMEMBERED_IDS_MAX);
   let newestInsertMs = 0;
   let widePollAt = performance.now() + WIDE_EVERY_MS;
-  while (!isAborted(signal)) {
+  for (let isLast = false; !isLast;) {
+    isLast = isAborted(signal);
+    if (isLast && !lookOnceMore) return;
     const wide = performance.now() >= widePollAt;
     if (wide) widePollAt = performance.now() + WIDE_EVERY_MS;
     const lookBackMs = wide ? WIDE_OVERLAP_MS : OVERLAP_MS;
     const insertedSince = new Date(Math.max(0, newestInsertMs - lookBackMs));
-    for await (const page of pages(store, {
-      ...filter,
-      since,
-      insertedSince,
-      order: 'oldest-first',
-      limit: PAGE_SIZE,
-    })) {
-      for (const summary of page) newestInsertMs = Math.max(newestInsertMs, summary.insertedAtMs);
-      const unseen = page.filter((summary) => isNew(summary.id));
-      if (unseen.length > 0) yield unseen;
-      if (isAborted(signal)) return;
+    let newestOfPollMs = newestInsertMs;
+    try {
+      for await (const page of pages(store, {
+        ...filter,
+        since,
+        insertedSince,
+        order: 'oldest-first',
+        limit: PAGE_SIZE,
+      })) {
+        yield page;
+        for (const summary of page) newestOfPollMs = Math.max(newestOfPollMs, summary.insertedAtMs);
+        if (isAborted(signal) && !lookOnceMore) return;
+      }
+      // Pages are ordered by another time: a poll that broke off may have missed older inserts.
+      newestInsertMs = newestOfPollMs;
+    } catch (error) {
+      if (onFailure === undefined) throw error;
+      await onFailure(error);
     }
-    await sleep(pollIntervalMs, signal);
+    if (!isLast) await sleep(pollIntervalMs, signal);
+  }
+}
+
+async function* unseenPages(
+  store: LogStore,
+  filter: TailFilter,
+  signal: AbortSignal,
+  options: TailOptions,
+): AsyncGenerator<LogSummary[]> {
+  const isNew = rememberIds(REMEMBERED_IDS_MAX);
+  for await (const page of polls(store, filter, signal, options)) {
+    const unseen = page.filter((summary) => isNew(summary.id));
+    if (unseen.length > 0) yield unseen;
   }
 }
 
@@ -90,7 +116,7 @@ async function* unseenPages(
  * once. Follows the time at which ClickHouse took the rows, in overlapping windows, so rows that a gateway delivers late, after
  * an outage, are shown too. Within a poll the oldest comes first; a row that comes late is shown late.
  *
- * Rejects with a `LogStoreError` when a poll fails; the caller decides whether to start again.
+ * Rejects with a `LogStoreError` when a poll fails, unless `onFailure` says to go on: then nothing is missed, nothing shown twice.
  */
 export async function* tailSummaries(
   store: LogStore,
@@ -108,5 +134,22 @@ export async function* tailLog(
   signal: AbortSignal,
   options: TailOptions = {},
 ): AsyncGenerator<LogEntry> {
-  for await (const page of unseenPages(store, filter, signal, options)) yield* store.entries(page);
+  const { pollIntervalMs = POLL_INTERVAL_MS, onFailure } = options;
+  for await (const page of unseenPages(store, filter, signal, options)) {
+    for (let rest = page; rest.length > 0;) {
+      try {
+        for await (const entry of store.entries(rest)) {
+          rest = rest.slice(rest.findIndex(({ id }) => id === entry.id) + 1);
+          yield entry;
+        }
+        // What is left expired meanwhile.
+        break;
+      } catch (error) {
+        if (onFailure === undefined) throw error;
+        await onFailure(error);
+        if (isAborted(signal)) return;
+        await sleep(pollIntervalMs, signal);
+      }
+    }
+  }
 }

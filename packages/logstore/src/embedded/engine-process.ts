@@ -1,7 +1,7 @@
 /** What the engine's process and the one that starts it share. Loads nothing of the engine. */
 
 /** Sent to the parent over IPC, once. */
-export type EngineMessage = { readonly url: string } | { readonly error: string };
+export type EngineMessage = { readonly url: string } | { readonly error: string; readonly inUse?: boolean };
 
 /**
  * Each running statement blocks a thread of libuv's pool; the rest of it serves files. The pool takes its size from
@@ -12,4 +12,11 @@ export const THREADPOOL_SIZE = 16;
 /** The engine cannot be started; `message` says why and what to do, in one line. */
 export class EngineStartError extends Error {
   override readonly name = 'EngineStartError';
+  /** Another process has the folder; it may be free in a moment. */
+  readonly inUse: boolean;
+
+  constructor(message: string, { inUse = false, ...options }: ErrorOptions & { readonly inUse?: boolean } = {}) {
+    super(message, options);
+    this.inUse = inUse;
+  }
 }

@@ -62,11 +62,12 @@ const openSession = async (directory: string): Promise<Session> => {
   } catch (error) {
     // The engine's own words (code 76, when the folder is locked) go to stderr only.
     const holder = await holderOf(directory);
+    const inUse = holder !== undefined && isAlive(Number(holder));
     throw new EngineStartError(
-      holder !== undefined && isAlive(Number(holder))
+      inUse
         ? `the ClickHouse data in ${directory} is in use by process ${holder}: stop it, or choose another data folder`
         : `the ClickHouse engine cannot open ${directory}: ${error instanceof Error ? error.message : String(error)}`,
-      { cause: error },
+      { cause: error, inUse },
     );
   }
 };

@@ -101,7 +101,7 @@ const main = async (): Promise<void> => {
 process.env['UV_THREADPOOL_SIZE'] ??= String(THREADPOOL_SIZE);
 
 main().catch((error: unknown) => {
-  report({ error: error instanceof EngineStartError ? error.message : String(error) });
+  report(error instanceof EngineStartError ? { error: error.message, inUse: error.inUse } : { error: String(error) });
   process.exitCode = 1;
   if (process.send) process.disconnect();
 });

@@ -60,7 +60,7 @@ const firstWord = async (child: ChildProcess): Promise<string> => {
   const said = once(child, 'message').then(([message]) => message as EngineMessage);
   const late: EngineMessage = { error: `the ClickHouse engine was not ready within ${START_MS_MAX / 1000} s` };
   const message = await Promise.race([said, ended, delay(START_MS_MAX, late, { ref: false })]);
-  if ('error' in message) throw new EngineStartError(message.error);
+  if ('error' in message) throw new EngineStartError(message.error, { inUse: message.inUse ?? false });
   return message.url;
 };
 
