@@ -47,7 +47,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const metrics = new Metrics();
   const sink = options.logSink ?? openLogStore({ ...settings.clickhouse, logger });
   const delivery = new Delivery({ sink, budget, migrate: settings.clickhouse.migrate, logger });
-  const recorder = new MemoryRecorder({ budget, deliver: (row) => delivery.add(row) });
+  const recorder = new MemoryRecorder({ budget, deliver: (rowBytes, put) => delivery.add(rowBytes, put) });
   const egress = createEgress({
     policy: { allowPrivate: settings.egress.allowPrivate, allow: settings.egress.allow },
     ...(settings.egress.ca !== undefined && { ca: settings.egress.ca }),

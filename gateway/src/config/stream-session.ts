@@ -104,7 +104,7 @@ export class StreamSession {
     const message = parsed.data;
     switch (message.type) {
       case 'heartbeat':
-        if (this.#acking === undefined) this.#acknowledge(this.#lastAcked);
+        if (this.#acking === undefined && this.#lastAcked !== undefined) this.#acknowledge(this.#lastAcked);
         return;
       case 'begin':
         this.#isSkipping = this.#mustSkip(message);
@@ -153,9 +153,9 @@ export class StreamSession {
   }
 
   /** After each commit; and again at each heartbeat, so that the operator knows that this gateway is alive. */
-  #acknowledge(committed: Committed | undefined): void {
+  #acknowledge(committed: Committed): void {
     this.#unacked = committed;
-    this.#acking ??= this.#ackAll().finally(() => (this.#acking = undefined));
+    this.#acking ??= this.#ackAll();
   }
 
   /** The newest revision speaks for all before it. */
@@ -166,6 +166,8 @@ export class StreamSession {
       await this.#ack(next);
       this.#lastAcked = { ...next, revokesKey: false };
     }
+    // In the same turn in which there was nothing left: a commit that comes now begins anew.
+    this.#acking = undefined;
   }
 
   #nextAck(): Committed | undefined {

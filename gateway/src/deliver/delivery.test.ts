@@ -55,8 +55,7 @@ const setUp = ({ migrate = false } = {}) => {
   deliveries.push(delivery);
   const add = (text: string): void => {
     for (const letter of text) {
-      budget.addRow(1);
-      delivery.add(Buffer.from(letter));
+      delivery.add(1, (block, offset) => block.write(letter, offset));
     }
   };
   return { sink, budget, delivery, add };

@@ -61,13 +61,17 @@ export class Delivery {
     this.#isMigrated = !options.migrate;
   }
 
-  /** Never fails and never waits. The row's bytes are in the budget; they are freed when it is delivered. */
-  add(row: Buffer): void {
-    if (this.#gathering.isFullFor(row.length)) {
+  /**
+   * Takes over a row, which `put` writes where it belongs (see `RowBuffer.add`). Never fails and never waits. The row's bytes are
+   * in the budget until it is delivered.
+   */
+  add(rowBytes: number, put: (block: Buffer, offset: number) => void): void {
+    if (this.#gathering.isFullFor(rowBytes)) {
       this.#seal();
       this.#send();
     }
-    this.#gathering.add(row);
+    this.#gathering.add(rowBytes, put);
+    this.#options.budget.addRow(rowBytes);
     if (this.#sending === undefined) this.#timer ??= setTimeout(() => this.#send(), FLUSH_INTERVAL_MS);
   }
 

@@ -15,7 +15,7 @@ test('any rows come out as they went in, also when a batch is split, and batches
         const batches: RowBatch[] = [];
         for (const row of rows) {
           if (buffer.isFullFor(row.length)) batches.push(buffer.take());
-          buffer.add(Buffer.from(row));
+          buffer.add(row.length, (block, offset) => block.write(row, offset));
         }
         batches.push(buffer.take());
         expect(batches.flatMap(rowsOf)).toEqual(rows);
@@ -33,7 +33,7 @@ test('any rows come out as they went in, also when a batch is split, and batches
 test('a row that is larger than a batch is a batch of its own', () => {
   const buffer = new RowBuffer(10);
   expect(buffer.isFullFor(1_000)).toBe(false);
-  buffer.add(Buffer.alloc(1_000));
+  buffer.add(1_000, (block, offset) => block.fill(1, offset, offset + 1_000));
   expect(buffer.isFullFor(1)).toBe(true);
   expect(buffer.take().rows.length).toBe(1_000);
 });

@@ -9,8 +9,8 @@ export interface RowBatch {
 const CAPACITY_BYTES_MIN = 64 * 1024;
 
 /**
- * Gathers encoded rows in one block of memory. Thousands of small buffers that wait for the next flush would each outlive the
- * garbage collector's nursery, and cost more to keep than to copy.
+ * Gathers rows, encoded where they lie, in one block of memory. Thousands of small buffers that wait for the next flush would
+ * each outlive the garbage collector's nursery, and cost more to keep than to write.
  */
 export class RowBuffer {
   readonly #bytesMax: number;
@@ -31,10 +31,11 @@ export class RowBuffer {
     return this.#bytes > 0 && this.#bytes + rowBytes > this.#bytesMax;
   }
 
-  add(row: Uint8Array): void {
-    const needed = this.#bytes + row.length;
+  /** `put` writes a row of exactly `rowBytes` bytes at the offset it is given. */
+  add(rowBytes: number, put: (block: Buffer, offset: number) => void): void {
+    const needed = this.#bytes + rowBytes;
     if (needed > this.#block.length) this.#grow(needed);
-    this.#block.set(row, this.#bytes);
+    put(this.#block, this.#bytes);
     this.#bytes = needed;
     this.#ends.push(needed);
   }

@@ -1,12 +1,12 @@
 import type { LogRow } from '@standin/contract';
-import { encodeRow } from '@standin/logstore';
+import { putRow, rowSize } from '@standin/logstore';
 import type { ByteBudget } from '../receive/byte-budget.ts';
 import type { Recorder } from './recorder.ts';
 
 export interface MemoryRecorderOptions {
   readonly budget: ByteBudget;
-  /** Takes over a row, encoded; its bytes are in the budget and freed by whoever delivers it. */
-  readonly deliver: (row: Buffer) => void;
+  /** Takes over a row of this size, which it has written into its own memory, and counts it in the budget until it is delivered. */
+  readonly deliver: (rowBytes: number, put: (block: Buffer, offset: number) => void) => void;
 }
 
 const YES = Promise.resolve(true);
@@ -33,20 +33,19 @@ export class MemoryRecorder implements Recorder {
   exchange(row: LogRow): Promise<boolean> {
     const { budget } = this.#options;
     const wasBegun = this.#begun.delete(row.id);
-    const encoded = encodeRow(row);
-    if (!wasBegun && !budget.hasRoomForRow(encoded.length, row.requestBody.length)) return NO;
-    this.#deliver(encoded);
+    const rowBytes = rowSize(row);
+    if (!wasBegun && !budget.hasRoomForRow(rowBytes, row.requestBody.length)) return NO;
+    this.#deliver(row, rowBytes);
     return YES;
   }
 
   close(): Promise<void> {
-    for (const row of this.#begun.values()) this.#deliver(encodeRow(row));
+    for (const row of this.#begun.values()) this.#deliver(row, rowSize(row));
     this.#begun.clear();
     return Promise.resolve();
   }
 
-  #deliver(encoded: Buffer): void {
-    this.#options.budget.addRow(encoded.length);
-    this.#options.deliver(encoded);
+  #deliver(row: LogRow, rowBytes: number): void {
+    this.#options.deliver(rowBytes, (block, offset) => putRow(block, row, offset));
   }
 }
