@@ -6,6 +6,8 @@ export interface DesiredStateOptions {
   readonly translator: Translator;
   readonly holdOffMs: number;
   readonly logger: Logger;
+  /** Called at once with every object that the sources show, changed or not. */
+  readonly onSeen: (object: ResourceObject) => void;
   /** Called after the hold-off with what differs from the last call. */
   readonly onChanges: (changes: Changes) => void;
   readonly onRemoved: (object: ResourceObject) => void;
@@ -20,6 +22,7 @@ export class DesiredState implements SourceListener {
   readonly #options: DesiredStateOptions;
   readonly #objects = new Map<string, ResourceObject>();
   #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor(options: DesiredStateOptions) {
     this.#options = options;
@@ -35,16 +38,21 @@ export class DesiredState implements SourceListener {
   }
 
   put(object: ResourceObject): void {
-    this.#objects.set(object.metadata.uid, object);
-    this.#options.translator.put(object);
+    const { translator, onSeen } = this.#options;
+    const { uid, generation } = object.metadata;
+    const known = this.#objects.get(uid);
+    // Generations go back only when the API server's database was restored. The translator would take it for old news.
+    if (known !== undefined && generation < known.metadata.generation) translator.remove(refOf(known), uid);
+    this.#objects.set(uid, object);
+    translator.put(object);
+    onSeen(object);
     this.#schedule();
   }
 
   remove(object: ResourceObject): void {
-    const { uid, namespace, name } = object.metadata;
+    const { uid } = object.metadata;
     this.#objects.delete(uid);
-    const ref: ObjectRef = { kind: object.kind, namespace, name };
-    this.#options.translator.remove(ref, uid);
+    this.#options.translator.remove(refOf(object), uid);
     this.#options.onRemoved(object);
     this.#schedule();
   }
@@ -66,11 +74,14 @@ export class DesiredState implements SourceListener {
     if (changes.put.length + changes.remove.length + changes.verdicts.length > 0) this.#options.onChanges(changes);
   }
 
+  /** Nothing follows from anything any more. */
   close(): void {
     clearTimeout(this.#timer);
+    this.#isClosed = true;
   }
 
   #schedule(): void {
+    if (this.#isClosed) return;
     this.#timer ??= setTimeout(() => {
       try {
         this.flush();
@@ -81,3 +92,5 @@ export class DesiredState implements SourceListener {
     }, this.#options.holdOffMs);
   }
 }
+
+const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({ kind, namespace, name });

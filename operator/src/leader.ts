@@ -1,129 +1,140 @@
-import { type ConfigKey, type ResourceObject, type ResourceSource, type Revision } from '@standin/contract';
-import { WorkQueue, type ReconcileResult } from '@standin/kube';
+import type { ResourceObject, ResourceSource, Revision } from '@standin/contract';
+import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { OperatorMetrics } from './admin/metrics.ts';
 import type { DesiredState } from './desired-state.ts';
-import type { AccountKeys } from './keys/account-keys.ts';
-import { ConfigLog, type ConfigChanges } from './publish/config-log.ts';
+import { AccountKeys, type KeyOwner } from './keys/account-keys.ts';
+import { ConfigLog } from './publish/config-log.ts';
 import type { GatewayMemory } from './publish/gateway-memory.ts';
 import { GatewayRegistry } from './publish/gateway-registry.ts';
 import type { Term } from './publish/leadership.ts';
 import type { StreamServer } from './publish/stream-server.ts';
-import { StatusFields } from './status/status-fields.ts';
-import { StatusWriter, type StatusWritten } from './status/status-writer.ts';
+import { isOlder } from './resource-version.ts';
+import { StatusKeeper } from './status/status-keeper.ts';
+import type { StatusWritten } from './status/status-writer.ts';
 import type { Changes, Translator } from './translate/index.ts';
 
 export interface LeaderParts {
   readonly source: ResourceSource;
   readonly desired: DesiredState;
   readonly translator: Translator;
-  readonly keys: AccountKeys;
   readonly server: StreamServer;
   readonly metrics: OperatorMetrics;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly gatewayForgetMs: number;
   readonly gatewayMemory: GatewayMemory;
-  readonly onStatus?: ((written: StatusWritten) => void) | undefined;
+  /** How often each Secret is read again: watching them would need `watch` on all Secrets. */
+  readonly secretPollMs: number;
+  readonly onStatus: ((written: StatusWritten) => void) | undefined;
 }
 
-/** By then gateways have usually acknowledged, and a new Account's key was read: one write says all. */
-const STATUS_DELAY_MS = 100;
-/** A new leader's gateways come back within this time. */
-const SETTLE_MS = 10_000;
-/** Counts in a Project's status follow its endpoints after this time, together. */
-const COUNT_DELAY_MS = 500;
-const STATUS_WORKERS = 16;
-const REFRESH_WORKERS = 16;
+/** Reads of Accounts and Secrets at once. */
+const READERS = 16;
+/** What cannot be read now is read again soon, however often it failed: callers wait for their key. */
+const KEY_BACKOFF = { baseMs: 100, capMs: 10_000 };
+const MEMORY_BACKOFF = { baseMs: 100, capMs: 30_000 };
 
 const REMEMBERING = 'known';
 
-const uidOf = (key: ConfigKey): string => key.slice(key.indexOf('/') + 1);
-
-/** One term of leadership: publishes the configuration to the gateways and writes every status. */
+/** One term of leadership: makes and reads keys, publishes the configuration to the gateways and writes every status. */
 export class Leader {
+  readonly #term: Term;
   readonly #parts: LeaderParts;
   readonly #log: ConfigLog;
   readonly #gateways: GatewayRegistry;
-  readonly #statuses: WorkQueue;
+  readonly #keys: AccountKeys;
+  readonly #keyQueue: WorkQueue;
+  readonly #statuses: StatusKeeper;
   /** Writes down who the known gateways are; a queue, for its retries. */
   readonly #remembering: WorkQueue;
-  readonly #writer: StatusWriter;
-  readonly #fields: StatusFields;
   #known: readonly string[] = [];
-  /** Objects that wait for gateways, by the revision that put them. */
-  #waiting: { readonly number: number; readonly at: number; readonly uids: readonly string[] }[] = [];
+  /** Before that, what changes is not published: the beginning will. */
+  #hasBegun = false;
 
-  constructor({ epoch }: Pick<Term, 'epoch'>, parts: LeaderParts) {
-    const { source, desired, translator, keys, registry } = parts;
-    const logger = parts.logger.child({ epoch });
+  constructor(term: Term, parts: LeaderParts) {
+    const { source, desired, translator, metrics, registry } = parts;
+    const logger = parts.logger.child({ epoch: term.epoch });
+    this.#term = term;
     this.#parts = { ...parts, logger };
-    this.#log = new ConfigLog(epoch);
+    this.#log = new ConfigLog(term.epoch);
     this.#gateways = new GatewayRegistry({
-      epoch,
+      epoch: term.epoch,
       forgetMs: parts.gatewayForgetMs,
       onKnown: (names) => {
         this.#known = names;
         this.#remembering.add(REMEMBERING);
       },
-      onProgress: ({ upTo, keys: changed }) => this.#progress(upTo, changed),
+      onProgress: (keys) => this.#statuses.progress(this.#gateways.floor, keys),
     });
-    this.#fields = new StatusFields(translator, keys);
-    this.#writer = new StatusWriter({
+    this.#keys = new AccountKeys({
       source,
-      logger: logger.child({ stage: 'status' }),
-      settledAtMs: Date.now() + SETTLE_MS,
-      inputs: {
-        object: (uid) => desired.objects.get(uid),
-        verdict: (uid) => translator.verdict(uid),
-        programmed: (key) => {
-          const since = this.#log.since(key);
-          return since === undefined ? undefined : this.#gateways.programmed(key, since);
-        },
-        extra: (verdict, before, now) => this.#fields.of(verdict, before, now),
+      logger: logger.child({ stage: 'keys' }),
+      owner: (uid) => this.#keyOwner(uid),
+      onKey: (uid, state) => desired.setKey(uid, state),
+    });
+    this.#statuses = new StatusKeeper({
+      ...{ source, translator, metrics, logger, registry, objects: desired.objects, onStatus: parts.onStatus },
+      key: (uid) => this.#keys.known(uid),
+      programmed: (key) => {
+        const since = this.#log.since(key);
+        return since === undefined ? undefined : this.#gateways.programmed(key, since);
       },
     });
+    this.#keyQueue = new WorkQueue({
+      ...{ name: 'keys', concurrency: READERS, backoff: KEY_BACKOFF, registry, logger },
+      reconcile: async (uid) => ((await this.#keys.read(uid)) ? { requeueAfterMs: parts.secretPollMs } : undefined),
+    });
     this.#remembering = new WorkQueue({
-      name: 'gateways',
-      registry,
-      logger,
+      ...{ name: 'gateways', backoff: MEMORY_BACKOFF, registry, logger },
       reconcile: async () => {
         await parts.gatewayMemory.write(this.#known);
         return undefined;
       },
     });
-    this.#statuses = new WorkQueue({
-      name: 'status',
-      concurrency: STATUS_WORKERS,
-      registry,
-      logger,
-      reconcile: (uid) => this.#writeStatus(uid),
-    });
   }
 
-  /** Reads the known gateways, and Accounts and Secrets past all caches, then serves. */
+  /** Reads the known gateways, and Accounts and Secrets past all caches, then serves. Rejects when one of them cannot be read. */
   async begin(): Promise<void> {
     const { desired, translator, server, logger, gatewayMemory } = this.#parts;
+    const { signal } = this.#term;
     this.#gateways.expect(await gatewayMemory.read());
     await this.#refreshAccounts();
     desired.flush();
-    this.#publish({ put: [...translator.objects()], remove: [] });
-    for (const uid of desired.objects.keys()) this.#statuses.add(uid);
+    await inParallel(this.#accounts(), signal, async (uid) => {
+      await this.#keys.read(uid);
+    });
+    if (signal.aborted) return;
+
+    // From here on nothing waits: no change falls between what is published now and what `apply` is told.
+    desired.flush();
+    this.#hasBegun = true;
+    for (const uid of this.#accounts()) this.#keyQueue.addAfter(uid, this.#nextReadMs(uid));
+    const objects = [...translator.objects()];
+    const number = this.#log.append({ put: objects, remove: [] });
+    this.#statuses.changed({ put: objects, verdicts: [] }, number);
+    this.#statuses.begin();
     server.lead({ log: this.#log, gateways: this.#gateways });
     logger.info({ objects: this.#log.size }, 'leading');
   }
 
   /** Publishes what changed and has the statuses written that follow from it. */
   apply(changes: Changes): void {
-    if (changes.put.length + changes.remove.length > 0) this.#publish(changes);
-    for (const { uid } of [...changes.put, ...changes.verdicts]) this.#statuses.addAfter(uid, STATUS_DELAY_MS);
+    if (!this.#hasBegun) return;
+    for (const { uid, keySecret } of changes.verdicts) if (keySecret !== undefined) this.#keyQueue.add(uid);
+    const isPublished = changes.put.length + changes.remove.length > 0;
+    this.#statuses.changed(changes, isPublished ? this.#log.append(changes) : undefined);
   }
 
-  forget({ metadata: { uid } }: ResourceObject): void {
-    this.#writer.forget(uid);
-    const project = this.#fields.forget(uid);
-    if (project !== undefined) this.#statuses.addAfter(project, COUNT_DELAY_MS);
+  /** The source shows an object, changed or not. */
+  seen(object: ResourceObject): void {
+    if (this.#hasBegun) this.#statuses.seen(object);
+  }
+
+  forget(object: ResourceObject): void {
+    this.#keys.forget(object.metadata.uid);
+    this.#statuses.forget(object);
   }
 
   get revision(): Revision {
@@ -136,71 +147,69 @@ export class Leader {
 
   /** Every account's key was read, and at least one gateway holds the newest revision. */
   isSettled(): boolean {
-    const { desired, keys, translator } = this.#parts;
     const { number } = this.revision;
-    const accounts = [...desired.objects.values()].filter(({ kind }) => kind === 'Account');
     return (
-      !desired.hasPending &&
-      accounts.every(({ metadata: { uid } }) => {
-        return translator.verdict(uid)?.keySecret === undefined || keys.state(uid) !== undefined;
-      }) &&
+      this.#hasBegun &&
+      !this.#parts.desired.hasPending &&
+      this.#accounts().every((uid) => this.#keyOwner(uid) === undefined || this.#keys.known(uid) !== undefined) &&
       this.gateways.some(({ acked }) => acked.number === number)
     );
   }
 
+  /** Resolves when nothing of this term runs any more. */
   async end(): Promise<void> {
-    this.#parts.server.follow(undefined);
+    this.#hasBegun = false;
+    this.#parts.server.follow();
     this.#gateways.close();
-    await Promise.all([this.#statuses.stop(), this.#remembering.stop()]);
+    await Promise.all([this.#statuses.stop(), this.#keyQueue.stop(), this.#remembering.stop()]);
   }
 
-  #publish(changes: ConfigChanges): void {
-    const number = this.#log.append(changes);
-    this.#waiting.push({ number, at: performance.now(), uids: changes.put.map(({ uid }) => uid) });
+  #accounts(): string[] {
+    return [...this.#parts.desired.objects].filter(([, { kind }]) => kind === 'Account').map(([uid]) => uid);
   }
 
-  #progress(upTo: number, keys: readonly ConfigKey[]): void {
-    const now = performance.now();
-    const passed = this.#waiting.filter(({ number }) => number <= upTo);
-    if (passed.length > 0) this.#waiting = this.#waiting.slice(passed.length);
-    for (const { at, uids } of passed) {
-      this.#parts.metrics.programmedSeconds.observe((now - at) / 1000);
-      for (const uid of uids) this.#statuses.add(uid);
-    }
-    for (const key of keys) this.#statuses.add(uidOf(key));
+  #keyOwner(uid: string): KeyOwner | undefined {
+    const { desired, translator } = this.#parts;
+    const account = desired.objects.get(uid);
+    const secret = translator.verdict(uid)?.keySecret;
+    return account === undefined || secret === undefined ? undefined : { account, ...secret };
   }
 
-  async #writeStatus(uid: string): Promise<ReconcileResult | undefined> {
-    const written = await this.#writer.write(uid);
-    if (written === undefined) return undefined;
-    if (typeof written === 'number') return { requeueAfterMs: written };
-    if (written.wrote) this.#parts.metrics.statusWrites.inc();
-    this.#parts.onStatus?.(written);
-    const project = this.#fields.setReady(written);
-    if (project !== undefined) this.#statuses.addAfter(project, COUNT_DELAY_MS);
-    return undefined;
+  /** Spread, so that the Secrets are not read in one gulp; at once when the Account came, or changed, while we began. */
+  #nextReadMs(uid: string): number {
+    const isRead = this.#keys.known(uid)?.secretName === this.#keyOwner(uid)?.secretName;
+    return isRead ? this.#parts.secretPollMs * Math.random() : 0;
   }
 
   async #refreshAccounts(): Promise<void> {
-    const { source, desired, keys } = this.#parts;
-    const accounts = [...desired.objects.values()].filter(({ kind }) => kind === 'Account');
-    const refresh = async (account: ResourceObject): Promise<void> => {
-      const { namespace, name, uid } = account.metadata;
+    const { source, desired } = this.#parts;
+    await inParallel(this.#accounts(), this.#term.signal, async (uid) => {
+      const account = desired.objects.get(uid);
+      if (account === undefined) return;
+      const { namespace, name } = account.metadata;
       const fresh = await source.get({ kind: 'Account', namespace, name });
-      if (fresh?.metadata.uid !== uid) desired.remove(account);
+      const known = desired.objects.get(uid);
+      // Told meanwhile: what was read may be older than that.
+      if (known === undefined || (fresh?.metadata.uid === uid && isOlder(fresh, known))) return;
+      if (fresh?.metadata.uid !== uid) desired.remove(known);
       if (fresh !== undefined) desired.put(fresh);
-    };
-    await inParallel(accounts, refresh);
-    desired.flush();
-    await inParallel([...keys.uids], (uid) => keys.read(uid));
+    });
   }
 }
 
-const inParallel = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
+/** Takes no more items when `signal` aborts. */
+const inParallel = async <T>(
+  items: readonly T[],
+  signal: AbortSignal,
+  work: (item: T) => Promise<void>,
+): Promise<void> => {
   const queue = items.values();
   await Promise.all(
-    Array.from({ length: REFRESH_WORKERS }, async () => {
-      for (const item of queue) await work(item);
+    Array.from({ length: READERS }, async () => {
+      for (const item of queue) {
+        if (signal.aborted) return;
+        await work(item);
+      }
     }),
   );
 };

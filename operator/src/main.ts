@@ -26,9 +26,14 @@ const STOP_TIMEOUT_MS = 10_000;
 
 const settings = readSettings();
 const logger = pino({ level: settings.logLevel, base: { process: 'operator', name: settings.name } });
+
+const end = (error: unknown, what: string): never => {
+  logger.fatal({ err: error }, what);
+  process.exit(1);
+};
+
 const registry = new Registry();
 collectDefaultMetrics({ register: registry });
-
 const client = loadKubeClient({
   ...(settings.kubeconfig === undefined ? {} : { kubeconfigPath: settings.kubeconfig }),
   registry,
@@ -50,7 +55,7 @@ const operator = await runOperator({
   gatewayMemory: gatewayConfigMap(client, settings.namespace, GATEWAYS_CONFIG_MAP),
   logger,
   registry,
-});
+}).catch((error: unknown) => end(error, 'the operator cannot start'));
 logger.info({ stream: operator.streamUrl, admin: operator.adminUrl, server: client.server }, 'operator listens');
 
 let stopping = false;
@@ -61,11 +66,9 @@ const stop = (signal: NodeJS.Signals): void => {
   setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
   operator.stop().then(
     () => process.exit(0),
-    (error: unknown) => {
-      logger.error({ err: error }, 'could not stop in an orderly way');
-      process.exit(1);
-    },
+    (error: unknown) => end(error, 'could not stop in an orderly way'),
   );
 };
 process.on('SIGTERM', stop);
 process.on('SIGINT', stop);
+operator.ended.catch(() => process.exit(1));

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
 import { LIMITS, type ResourceObject, type ResourceSource, type SourceProblem } from '@standin/contract';
-import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { AdminServer } from './admin/admin-server.ts';
+import { AdminServer, urlOf } from './admin/admin-server.ts';
 import { operatorMetrics } from './admin/metrics.ts';
 import { DesiredState } from './desired-state.ts';
-import { AccountKeys } from './keys/account-keys.ts';
 import { Leader } from './leader.ts';
 import { awaitCertificates, keepCertificates, type CertificateStore } from './publish/certificate-keeper.ts';
 import { serverCertificate, type Certificates } from './publish/certificates.ts';
@@ -38,6 +36,8 @@ export interface Operator {
   readonly adminUrl: string;
   /** Resolves when the sources were read once; rejects when they never can be. */
   readonly synced: Promise<void>;
+  /** Resolves when the operator was stopped; rejects when it cannot go on. */
+  readonly ended: Promise<void>;
   /** Every object that the sources have, by uid. */
   readonly objects: ReadonlyMap<string, ResourceObject>;
   /** What is said of each object, and what gateways are told. */
@@ -48,29 +48,25 @@ export interface Operator {
   stop(): Promise<void>;
 }
 
-const KEY_WORKERS = 8;
-
 /**
- * The operator: sources → translate → publish → status (design §2). Every replica reads and translates; the leader publishes,
- * writes status and makes keys.
+ * The operator: sources → translate → publish → status (design §2). Every replica reads and translates; the leader makes keys,
+ * publishes, and writes status. Rejects when it cannot listen.
  */
 export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   const { settings, source, logger, registry } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
 
-  const certificates = await awaitCertificates(parts.certificates, logger, signal);
-  const server = await StreamServer.listen({
-    host: settings.stream.host,
-    port: settings.stream.port,
-    certificate: serverCertificate(certificates),
-    logger: logger.child({ stage: 'publish' }),
-  });
+  // Probes answer from the start; the rest may have to wait for the API server.
   const admin = await AdminServer.listen({ ...settings.admin, registry });
+  const { server, certificates } = await listenForGateways(parts, signal).catch(async (error: unknown) => {
+    await admin.close();
+    throw error;
+  });
 
   // sources → translate
   let leader: Leader | undefined;
-  const { desired, translator, keys, keyQueue } = translateSources(parts, () => leader);
+  const { desired, translator } = translateSources(parts, () => leader);
   const metrics = operatorMetrics(registry, { objects: () => desired.objects.values(), leading: () => leader });
   const synced = source.start(desired, signal).then(() => {
     desired.flush();
@@ -78,34 +74,38 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
     logger.info({ objects: desired.objects.size }, 'sources synced');
   });
 
-  // publish → status, for as long as this operator leads
+  // keys → publish → status, for as long as this operator leads
   const lead = async (term: Term): Promise<void> => {
-    const current = new Leader(term, {
-      ...{ source, desired, translator, keys, server, metrics, logger, registry },
+    leader = new Leader(term, {
+      ...{ source, desired, translator, server, metrics, logger, registry },
       gatewayForgetMs: settings.stream.gatewayForgetMs,
       gatewayMemory: parts.gatewayMemory,
+      secretPollMs: settings.secretPollMs,
       onStatus: parts.onStatus,
     });
-    leader = current;
     try {
-      await current.begin();
+      await leader.begin();
       await aborted(term.signal);
     } finally {
+      const ending = leader.end();
       leader = undefined;
-      await current.end();
+      await ending;
     }
   };
   const onNewLeader = ({ url }: { readonly url: string | undefined }): void => {
-    if (leader === undefined) server.follow(url);
+    // Ourselves: once we do not lead any more, that is old news.
+    server.leaderUrl = url === settings.stream.url ? undefined : url;
   };
   const leading = synced.then(() => parts.leadership.run({ signal, onNewLeader, onStartedLeading: lead }));
   const onCertificates = (changed: Certificates): void => server.setCertificate(serverCertificate(changed));
   const keeping = keepCertificates(parts.certificates, certificates, onCertificates, { logger, signal });
+  const ended = endOf([leading, keeping], signal, logger);
 
   return {
-    streamUrl: `https://${settings.stream.host}:${server.port}`,
+    streamUrl: urlOf('https', settings.stream.host, server.port),
     adminUrl: admin.url,
     synced,
+    ended,
     objects: desired.objects,
     translator,
     isSettled: () => leader?.isSettled() ?? false,
@@ -113,51 +113,50 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
       stopping.abort();
       await Promise.allSettled([leading, keeping]);
       desired.close();
-      await keyQueue.stop();
       await server.close();
       await admin.close();
     },
   };
 };
 
-/** Desired state flows into the translator, keys join in from the side, and what follows goes to the leader. */
+const listenForGateways = async (
+  parts: OperatorParts,
+  signal: AbortSignal,
+): Promise<{ server: StreamServer; certificates: Certificates }> => {
+  const { host, port } = parts.settings.stream;
+  const logger = parts.logger.child({ stage: 'publish' });
+  const certificates = await awaitCertificates(parts.certificates, logger, signal);
+  const server = await StreamServer.listen({ host, port, certificate: serverCertificate(certificates), logger });
+  return { server, certificates };
+};
+
+/** Desired state flows into the translator, and what follows from it goes to the leader, if that is us. */
 const translateSources = (parts: OperatorParts, leader: () => Leader | undefined) => {
-  const { settings, source, logger, registry } = parts;
   const translator = new Translator(parts.translateSettings);
-  const keys = new AccountKeys({
-    source,
-    logger: logger.child({ stage: 'keys' }),
-    onKey: (uid, state) => desired.setKey(uid, state),
-    isLeader: () => leader() !== undefined,
-    pollMs: settings.secretPollMs,
-  });
-  const keyQueue = new WorkQueue({
-    name: 'keys',
-    concurrency: KEY_WORKERS,
-    registry,
-    logger,
-    reconcile: (uid) => keys.reconcile(uid),
-  });
   const desired = new DesiredState({
     translator,
     holdOffMs: LIMITS.holdOffMs,
-    logger,
-    onChanges: (changes) => {
-      for (const { uid, keySecret } of changes.verdicts) {
-        const object = desired.objects.get(uid);
-        if (object === undefined || keySecret === undefined) continue;
-        keys.set(object, keySecret);
-        keyQueue.add(uid);
-      }
-      leader()?.apply(changes);
-    },
-    onRemoved: (object) => {
-      keys.delete(object.metadata.uid);
-      leader()?.forget(object);
-    },
+    logger: parts.logger,
+    onSeen: (object) => leader()?.seen(object),
+    onChanges: (changes) => leader()?.apply(changes),
+    onRemoved: (object) => leader()?.forget(object),
     onProblems: (problems) => parts.onProblems?.(problems),
   });
-  return { translator, desired, keys, keyQueue };
+  return { translator, desired };
+};
+
+/** What fails before the stop was asked for is said, whether anybody listens or not. */
+const endOf = (works: readonly Promise<void>[], signal: AbortSignal, logger: Logger): Promise<void> => {
+  const ended = Promise.all(works).then(
+    () => undefined,
+    (error: unknown) => {
+      if (signal.aborted) return;
+      logger.fatal({ err: error }, 'the operator cannot go on');
+      throw error;
+    },
+  );
+  ended.catch(() => undefined);
+  return ended;
 };
 
 const aborted = async (signal: AbortSignal): Promise<void> => {

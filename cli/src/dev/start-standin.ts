@@ -97,8 +97,8 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   return {
     url,
     ready: async (signal) => {
-      await Promise.race([operator.synced, aborted(signal)]);
-      while (!operator.isSettled()) await delay(SETTLE_POLL_MS, undefined, { signal });
+      await Promise.race([operator.synced, operator.ended, aborted(signal)]);
+      while (!operator.isSettled()) await Promise.race([delay(SETTLE_POLL_MS, undefined, { signal }), operator.ended]);
       const origin = path.relative('.', from.kind === 'directory' ? from.dir : from.kubeconfig) || '.';
       return describeReady({ operator, source, gateway: url, origin, privateUpstreams: egress.allowPrivate });
     },
@@ -116,7 +116,7 @@ const openSource = (
 ): { readonly source: ResourceSource; readonly leadership: Leadership } => {
   if (from.kind === 'directory') {
     const source = directorySource({ dir: from.dir, dataDir, logger });
-    return { source, leadership: soleLeader(path.join(dataDir, 'operator')) };
+    return { source, leadership: soleLeader(path.join(dataDir, 'operator'), logger) };
   }
   const client = loadKubeClient({ kubeconfigPath: from.kubeconfig, registry });
   const source = kubernetesSource({ client, namespaces: [], logger, registry });

@@ -33,7 +33,7 @@ export class AdminServer {
 
   get url(): string {
     const { address, port } = this.#app.server.address() as AddressInfo;
-    return `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
+    return urlOf('http', address, port);
   }
 
   setReady(): void {
@@ -44,3 +44,7 @@ export class AdminServer {
     await this.#app.close();
   }
 }
+
+/** An IPv6 address stands in brackets. */
+export const urlOf = (scheme: 'http' | 'https', host: string, port: number): string =>
+  `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;

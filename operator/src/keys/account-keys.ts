@@ -1,77 +1,75 @@
 import { API_KEY_DATA_KEY, SourceError, type ResourceObject, type ResourceSource } from '@standin/contract';
-import type { ReconcileResult } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { KeyState } from '../translate/index.ts';
 import { apiKeyProblem, apiKeySha256, generateApiKey } from './api-key.ts';
 
-/** Where an Account's key is to be found. */
-export interface KeySecret {
+/** An Account, and where its key is to be found. */
+export interface KeyOwner {
+  readonly account: ResourceObject;
   readonly secretName: string;
   /** The operator makes it; otherwise somebody brings it. */
   readonly generated: boolean;
 }
 
+/** What was read last, and from which Secret. */
+export interface KnownKey {
+  readonly secretName: string;
+  readonly key: KeyState;
+}
+
 export interface AccountKeysOptions {
   readonly source: ResourceSource;
   readonly logger: Logger;
+  /** Undefined when there is no such Account, or its spec is invalid. */
+  readonly owner: (accountUid: string) => KeyOwner | undefined;
   readonly onKey: (accountUid: string, state: KeyState) => void;
-  /** Only a leader creates Secrets. */
-  readonly isLeader: () => boolean;
-  /** How often each Secret is read again: watching them would need `watch` on all Secrets. */
-  readonly pollMs: number;
 }
 
-/**
- * Keeps the digest of every Account's key: reads the Secret, makes a missing generated one (leader only), and reads it again every
- * `pollMs`. Runs as the worker of a `WorkQueue` keyed by the Account's uid; errors are retried by the queue.
- */
+/** The digests of all Accounts' keys, for one leader's term. Reads each Secret by its name, and makes those that are to be generated. */
 export class AccountKeys {
   readonly #options: AccountKeysOptions;
-  readonly #accounts = new Map<string, { readonly object: ResourceObject; readonly secret: KeySecret }>();
-  readonly #states = new Map<string, { readonly secretName: string; readonly key: KeyState }>();
+  readonly #known = new Map<string, KnownKey>();
 
   constructor(options: AccountKeysOptions) {
     this.#options = options;
   }
 
-  get uids(): Iterable<string> {
-    return this.#accounts.keys();
+  forget(accountUid: string): void {
+    this.#known.delete(accountUid);
   }
 
-  set(object: ResourceObject, secret: KeySecret): void {
-    this.#accounts.set(object.metadata.uid, { object, secret });
+  /** Undefined until it was read. */
+  known(accountUid: string): KnownKey | undefined {
+    return this.#known.get(accountUid);
   }
 
-  delete(accountUid: string): void {
-    this.#accounts.delete(accountUid);
-    this.#states.delete(accountUid);
-  }
-
-  /** What was read last, and from which Secret. */
-  state(accountUid: string): { readonly secretName: string; readonly key: KeyState } | undefined {
-    return this.#states.get(accountUid);
-  }
-
-  /** Reads the key, now and past all caches. */
-  async read(accountUid: string): Promise<void> {
-    const account = this.#accounts.get(accountUid);
-    if (account === undefined) return;
-    const key = await this.#read(account.object, account.secret);
-    this.#states.set(accountUid, { secretName: account.secret.secretName, key });
+  /** Reads the Secret, past all caches. False if there is no Account that has one. */
+  async read(accountUid: string): Promise<boolean> {
+    const owner = this.#options.owner(accountUid);
+    if (owner === undefined) return false;
+    const { secretName } = owner;
+    const key = await this.#read(owner).catch((error: unknown) => {
+      const refusal = refusalOf(error);
+      // A key that is in force stays in force while a right is missing.
+      if (refusal === undefined || this.#hasKey(accountUid, secretName)) throw error;
+      return { kind: 'invalid', secretName, message: refusal } as const;
+    });
+    // Deleted, or another Secret named, while it was read.
+    if (this.#options.owner(accountUid)?.secretName !== secretName) return true;
+    this.#known.set(accountUid, { secretName, key });
     this.#options.onKey(accountUid, key);
+    return true;
   }
 
-  async reconcile(accountUid: string): Promise<ReconcileResult | undefined> {
-    if (!this.#accounts.has(accountUid)) return undefined;
-    await this.read(accountUid);
-    return { requeueAfterMs: this.#options.pollMs };
+  #hasKey(accountUid: string, secretName: string): boolean {
+    const known = this.#known.get(accountUid);
+    return known?.secretName === secretName && known.key.kind === 'key';
   }
 
-  async #read(account: ResourceObject, secret: KeySecret): Promise<KeyState> {
-    const found = await this.#lookUp(account, secret.secretName);
+  async #read({ account, secretName, generated }: KeyOwner): Promise<KeyState> {
+    const found = await this.#lookUp(account, secretName);
     if (found !== undefined) return found;
-    if (!secret.generated) return { kind: 'missing', secretName: secret.secretName };
-    return this.#options.isLeader() ? this.#create(account, secret.secretName) : { kind: 'pending' };
+    return generated ? this.#create(account, secretName) : { kind: 'missing', secretName };
   }
 
   async #lookUp(account: ResourceObject, secretName: string): Promise<KeyState | undefined> {
@@ -102,3 +100,18 @@ export class AccountKeys {
     return { kind: 'key', sha256: apiKeySha256(key) };
   }
 }
+
+/** A refusal that concerns this Secret only, in words for the condition; undefined: another try may help. */
+const refusalOf = (error: unknown): string | undefined => {
+  if (!(error instanceof SourceError)) return undefined;
+  switch (error.kind) {
+    case 'Forbidden':
+      return `the operator lacks a right (${error.message})`;
+    case 'Invalid':
+      return error.message;
+    case 'NotFound':
+    case 'Conflict':
+    case 'Unavailable':
+      return undefined;
+  }
+};

@@ -13,7 +13,7 @@ export const certificateFile = (dir: string): CertificateStore => {
     read: async () => {
       const text = await readFile(file, 'utf8').catch(() => undefined);
       if (text === undefined) return undefined;
-      const certificates = certificatesSchema.safeParse(JSON.parse(text));
+      const certificates = certificatesSchema.safeParse(parseJson(text));
       return certificates.success ? { certificates: certificates.data, version: '' } : undefined;
     },
     write: async (certificates: Certificates) => {
@@ -26,6 +26,15 @@ export const certificateFile = (dir: string): CertificateStore => {
       return true;
     },
   };
+};
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Damaged, for instance by a full disk: it is made anew.
+    return undefined;
+  }
 };
 
 const replace = async (file: string, text: string): Promise<void> => {

@@ -7,11 +7,8 @@ import {
   type StreamMessage,
 } from '@standin/contract';
 
-/** Text of whole NDJSON lines, and the revision that a gateway holds once it has applied them. */
-export interface Transaction {
-  readonly revision: Revision;
-  readonly text: string;
-}
+/** Whole NDJSON lines, each with its line break: one transaction. */
+export type Transaction = readonly string[];
 
 export interface ConfigChanges {
   readonly put: readonly ConfigObject[];
@@ -25,9 +22,6 @@ interface Entry {
 }
 
 const line = (message: StreamMessage): string => `${JSON.stringify(message)}\n`;
-
-/** Snapshots travel in pieces of about this size, so that 10,000 endpoints are never one string. */
-const PIECE_CHARS = 256 * 1024;
 
 /**
  * The configuration of one leader's term, as revisions. Each object is turned into text once, however many gateways read it.
@@ -69,14 +63,18 @@ export class ConfigLog {
       lines.push(text);
     }
     lines.push(line({ type: 'commit', revision }));
-    const transaction = { revision: this.revision, text: lines.join('') };
-    for (const follow of this.#followers) follow(transaction);
+    for (const follow of this.#followers) follow(lines);
     return this.#number;
   }
 
-  /** The whole configuration as it is now, in pieces of text; later changes do not show in it. */
-  snapshot(): Iterable<string> {
-    return pieces(formatRevision(this.revision), [...this.#entries.values()]);
+  /** The whole configuration as it is now; later changes do not show in it. */
+  snapshot(): Transaction {
+    const revision = formatRevision(this.revision);
+    return [
+      line({ type: 'begin', revision, snapshot: true }),
+      ...Array.from(this.#entries.values(), (entry) => entry.line),
+      line({ type: 'commit', revision }),
+    ];
   }
 
   /** Calls `follow` with every later transaction, until the returned function is called. */
@@ -84,15 +82,4 @@ export class ConfigLog {
     this.#followers.add(follow);
     return () => this.#followers.delete(follow);
   }
-}
-
-function* pieces(revision: string, entries: readonly Entry[]): Generator<string> {
-  let piece = line({ type: 'begin', revision, snapshot: true });
-  for (const entry of entries) {
-    piece += entry.line;
-    if (piece.length < PIECE_CHARS) continue;
-    yield piece;
-    piece = '';
-  }
-  yield piece + line({ type: 'commit', revision });
 }

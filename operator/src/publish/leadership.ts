@@ -1,5 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
 
 /** The Lease that operators of one cluster hold in turns. */
 export const LEASE_NAME = 'standin-operator';
@@ -22,14 +24,23 @@ export interface Leadership {
   }): Promise<void>;
 }
 
+/** A term that failed is followed by another one after this time. */
+const RETRY_MS = 1_000;
+
 /** The only operator there is: leads at once, with an epoch that a file in `dataDir` counts over restarts. */
-export const soleLeader = (dataDir: string): Leadership => ({
+export const soleLeader = (dataDir: string, logger: Logger): Leadership => ({
   run: async ({ onStartedLeading, signal }) => {
     const file = path.join(dataDir, 'epoch');
-    const before = Number(await readFile(file, 'utf8').catch(() => '0'));
-    const epoch = (Number.isSafeInteger(before) ? before : 0) + 1;
     await mkdir(dataDir, { recursive: true });
-    await writeFile(file, `${epoch}\n`);
-    await onStartedLeading({ epoch, signal });
+    const before = Number(await readFile(file, 'utf8').catch(() => '0'));
+    for (let epoch = Number.isSafeInteger(before) ? before + 1 : 1; !signal.aborted; epoch += 1) {
+      await writeFile(file, `${epoch}\n`);
+      try {
+        await onStartedLeading({ epoch, signal });
+      } catch (error) {
+        logger.error({ err: error, epoch }, 'the leader failed, trying again');
+        await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
+      }
+    }
   },
 });

@@ -66,8 +66,8 @@ const json = async (response: IncomingMessage): Promise<unknown> =>
   JSON.parse((await buffer(response)).toString()) as unknown;
 
 /** Reads a stream's messages one by one. */
-const follow = async (gateway: string) => {
-  const response = await call('GET', `/v1/config?gateway=${gateway}&instance=${randomUUID()}`);
+const follow = async (gateway: string, instance: string = randomUUID()) => {
+  const response = await call('GET', `/v1/config?gateway=${gateway}&instance=${instance}`);
   const lines = createInterface({ input: response })[Symbol.asyncIterator]();
   return { response, next: async () => JSON.parse((await lines.next()).value ?? 'null') as Record<string, unknown> };
 };
@@ -99,17 +99,49 @@ test('a quiet stream has heartbeats', { timeout: 10_000 }, async () => {
 
 test('acknowledgements and goodbyes reach the registry', async () => {
   server.lead(publication);
+  await follow('gateway-0', 'i');
   const ack = { gateway: 'gateway-0', instance: 'i', revision: '1.0', rejected: [] };
   expect((await call('POST', '/v1/acks', { body: ack })).statusCode).toBe(204);
   expect(publication.gateways.gateways).toHaveLength(1);
-  expect((await call('POST', '/v1/acks', { body: { ...ack, revision: '9.0' } })).statusCode).toBe(409);
-  expect((await call('POST', '/v1/acks', { body: { gateway: 'x' } })).statusCode).toBe(400);
   expect((await call('DELETE', '/v1/gateways/gateway-0?instance=i')).statusCode).toBe(204);
   expect(publication.gateways.gateways).toHaveLength(0);
 });
 
+test.each([
+  ['of another term', { revision: '9.0' }, 409],
+  ['of what was never published', { revision: '1.99' }, 409],
+  ['of a gateway without a stream', { instance: 'other' }, 409],
+  ['that is incomplete', { instance: undefined }, 400],
+  ['that is too large', { rejected: [{ key: 'k'.repeat(9_000_000), message: '' }] }, 413],
+])('an acknowledgement %s is refused', async (_what, change, status) => {
+  server.lead(publication);
+  await follow('gateway-0', 'i');
+  const body = { gateway: 'gateway-0', instance: 'i', revision: '1.0', rejected: [], ...change };
+  expect((await call('POST', '/v1/acks', { body })).statusCode).toBe(status);
+  expect(publication.gateways.gateways).toEqual([]);
+});
+
+test.each(['', 'a b', 'a%0Ab', 'n'.repeat(254), 'n%C3%A4me'])('a gateway named %j gets no stream', async (name) => {
+  server.lead(publication);
+  expect((await call('GET', `/v1/config?gateway=${name.replace(' ', '%20')}&instance=i`)).statusCode).toBe(400);
+});
+
+test('a gateway that reads too slowly is cut off', { timeout: 20_000 }, async () => {
+  server.lead(publication);
+  const response = await call('GET', '/v1/config?gateway=slow&instance=i');
+  const closed = new Promise((resolve) => response.on('error', () => undefined).on('close', resolve));
+  response.pause();
+  const large = { ...account('a'), name: 'n'.repeat(1_000_000) };
+  // More than the sockets' buffers and the backlog take.
+  for (let count = 0; count < 90; count += 1) publication.log.append({ put: [large], remove: [] });
+  response.resume();
+  await closed;
+  expect(response.complete).toBe(false);
+});
+
 test('a follower answers 503 and names the leader', async () => {
-  server.follow('https://10.0.0.7:9443');
+  server.leaderUrl = 'https://10.0.0.7:9443';
+  server.follow();
   const response = await call('GET', '/v1/config?gateway=g&instance=i');
   expect([response.statusCode, await json(response)]).toEqual([
     503,
@@ -121,7 +153,7 @@ test('a leader that stops leading ends its streams', async () => {
   server.lead(publication);
   const { response, next } = await follow('gateway-0');
   await next();
-  server.follow(undefined);
+  server.follow();
   await expect(once(response.resume(), 'end')).rejects.toThrow('aborted');
 });
 
@@ -135,14 +167,13 @@ test('nobody without a gateway’s certificate is answered', async () => {
   await expect(call('GET', path, { ...certificates.operator })).rejects.toThrow();
 });
 
-test('a changed certificate is used for new connections', async () => {
+test('a changed certificate is used for new connections, still with TLS 1.3 only; an unusable one is not', async () => {
   server.lead(publication);
   const renewed = await planCertificates(undefined, new Date());
   server.setCertificate(serverCertificate(renewed));
-  const { statusCode } = await call('POST', '/v1/acks', {
-    body: { gateway: 'g', instance: 'i', revision: '1.0', rejected: [] },
-    ca: renewed.caBundle,
-    ...renewed.gateway,
-  });
-  expect(statusCode).toBe(204);
+  const { ca, gateway } = { ca: renewed.caBundle, gateway: renewed.gateway };
+  expect((await call('DELETE', '/v1/gateways/g?instance=i', { ca, ...gateway })).statusCode).toBe(204);
+  await expect(call('GET', '/', { ca, ...gateway, maxVersion: 'TLSv1.2' })).rejects.toThrow();
+  expect(() => server.setCertificate({ ...serverCertificate(renewed), key: certificates.operator.key })).toThrow();
+  expect((await call('DELETE', '/v1/gateways/g?instance=i', { ca, ...gateway })).statusCode).toBe(204);
 });

@@ -1,22 +1,22 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import {
   ackSchema,
+  compareRevisions,
   formatRevision,
-  LIMITS,
+  parseRevision,
   STREAM_CLIENT_NAME,
   type NotLeader,
-  type StreamMessage,
 } from '@standin/contract';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { ServerCertificate } from './certificates.ts';
 import type { ConfigLog } from './config-log.ts';
 import type { GatewayRegistry } from './gateway-registry.ts';
-import type { ServerCertificate } from './certificates.ts';
+import { sendConfig } from './send-config.ts';
 
 /** What the leader serves; a follower has none. */
 export interface Publication {
@@ -31,22 +31,31 @@ export interface StreamServerOptions {
   readonly logger: Logger;
 }
 
-/** A gateway that reads more slowly than this behind is cut off; it comes back for a snapshot. */
-const BACKLOG_CHARS_MAX = 64 * 1024 * 1024;
+const TLS = { requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' } as const;
+/** 1,000 rejected objects, each with a message of 1,000 characters, escaped at their worst. */
+const ACK_BYTES_MAX = 8 * 1024 * 1024;
+/** For the head and body of a request; an answer, such as a stream, may take as long as it likes. */
+const REQUEST_TIMEOUT_MS = 30_000;
 
-const streamQuery = z.object({ gateway: z.string().min(1).max(253), instance: z.string().min(1).max(64) });
-const goodbyeQuery = z.object({ instance: z.string().min(1).max(64) });
+/** Names go into conditions, and line by line into the ConfigMap of the known gateways. */
+const gatewayName = z
+  .string()
+  .max(253)
+  .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII characters without spaces');
+const instanceQuery = z.object({ instance: z.string().min(1).max(64) });
+const streamQuery = instanceQuery.extend({ gateway: gatewayName });
 
 /**
  * The operator's end of the config stream (contract/config-stream.ts): HTTPS that only clients with a gateway's certificate may
  * speak to. It listens all the time; `publication` decides whether it answers as leader or names who leads.
  */
 export class StreamServer {
+  /** Named by a follower to those who ask it; undefined: not known. */
+  leaderUrl: string | undefined;
   readonly #app: FastifyInstance;
   readonly #logger: Logger;
   readonly #streams = new Set<ServerResponse>();
   #publication: Publication | undefined;
-  #leaderUrl: string | undefined;
 
   private constructor(app: FastifyInstance, logger: Logger) {
     this.#app = app;
@@ -55,8 +64,9 @@ export class StreamServer {
 
   static async listen({ host, port, certificate, logger }: StreamServerOptions): Promise<StreamServer> {
     const app = Fastify({
-      https: { ...certificate, requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' },
-      bodyLimit: 2 * 1024 * 1024,
+      https: { ...certificate, ...TLS },
+      bodyLimit: ACK_BYTES_MAX,
+      requestTimeout: REQUEST_TIMEOUT_MS,
       forceCloseConnections: true,
     });
     const server = new StreamServer(app, logger);
@@ -73,21 +83,21 @@ export class StreamServer {
     this.#publication = publication;
   }
 
-  /** Ends all streams; from now on answers name the leader, if it is known. */
-  follow(leaderUrl: string | undefined): void {
+  /** Ends all streams; from now on answers name the leader. */
+  follow(): void {
     this.#publication = undefined;
-    this.#leaderUrl = leaderUrl;
     for (const stream of this.#streams) stream.destroy();
   }
 
-  /** New connections get the new certificate. */
+  /** New connections get the new certificate. Throws when it cannot be used; then the one before stays. */
   setCertificate(certificate: ServerCertificate): void {
     const { server } = this.#app;
-    if (server instanceof HttpsServer) server.setSecureContext(certificate);
+    // Whatever is not named here falls back to Node's defaults.
+    if (server instanceof HttpsServer) server.setSecureContext({ ...certificate, minVersion: TLS.minVersion });
   }
 
   async close(): Promise<void> {
-    this.follow(undefined);
+    this.follow();
     await this.#app.close();
   }
 
@@ -97,90 +107,70 @@ export class StreamServer {
       const peer = socket instanceof TLSSocket ? socket.getPeerCertificate().subject.CN : undefined;
       if (peer !== STREAM_CLIENT_NAME) await reply.code(403).send({ error: 'not_a_gateway' });
       else if (this.#publication === undefined) {
-        await reply.code(503).send({ error: 'not_leader', leader: this.#leaderUrl ?? null } satisfies NotLeader);
+        await reply.code(503).send({ error: 'not_leader', leader: this.leaderUrl ?? null } satisfies NotLeader);
       }
     });
     this.#app.get('/v1/config', (request, reply) => {
       const { gateway, instance } = streamQuery.parse(request.query);
+      const publication = this.#require();
       reply.hijack();
-      this.#stream(gateway, instance, reply.raw).catch((error: unknown) => {
-        this.#logger.warn({ gateway, err: error }, 'config stream ended');
+      this.#stream(publication, { gateway, instance }, reply.raw).catch((error: unknown) => {
+        this.#logger.warn({ gateway, err: error }, 'config stream failed');
         reply.raw.destroy();
       });
     });
     this.#app.post('/v1/acks', async (request, reply) => {
       const ack = ackSchema.parse(request.body);
-      const known = this.#require().gateways.ack(ack);
-      await reply.code(known ? 204 : 409).send();
+      const { log, gateways } = this.#require();
+      // What was never published cannot be held: such a gateway is of another term, or confused. A snapshot helps both.
+      const isPublished = compareRevisions(parseRevision(ack.revision), log.revision) <= 0;
+      await reply.code(isPublished && gateways.ack(ack) ? 204 : 409).send();
     });
     this.#app.delete('/v1/gateways/:name', async (request: FastifyRequest<{ Params: { name: string } }>, reply) => {
-      this.#require().gateways.goodbye(request.params.name, goodbyeQuery.parse(request.query).instance);
+      this.#require().gateways.goodbye(request.params.name, instanceQuery.parse(request.query).instance);
       await reply.code(204).send();
     });
     this.#app.setErrorHandler(async (error, _request, reply) => {
-      if (error instanceof z.ZodError)
+      if (error instanceof z.ZodError) {
         await reply.code(400).send({ error: 'invalid', message: z.prettifyError(error) });
-      else {
-        this.#logger.error({ err: error }, 'config stream request failed');
-        await reply.code(500).send({ error: 'internal' });
+        return;
       }
+      const { statusCode = 500, message } = error as { statusCode?: number; message: string };
+      if (statusCode < 500) {
+        await reply.code(statusCode).send({ error: 'invalid', message });
+        return;
+      }
+      this.#logger.error({ err: error }, 'config stream request failed');
+      await reply.code(500).send({ error: 'internal' });
     });
   }
 
-  /** The hook has answered where there is none. */
+  /** The hook has answered where there is none; but a body takes its time, and the term may end meanwhile. */
   #require(): Publication {
     if (this.#publication === undefined) throw new Error('this operator stopped leading while it answered');
     return this.#publication;
   }
 
   /** One gateway's stream, from the snapshot to the end of the connection. */
-  async #stream(gateway: string, instance: string, response: ServerResponse): Promise<void> {
-    const { log, gateways } = this.#require();
-    let backlog = '';
-    let wake = (): void => undefined;
-    const push = (text: string): void => {
-      if (backlog.length + text.length > BACKLOG_CHARS_MAX) {
-        this.#logger.warn({ gateway, backlogChars: backlog.length }, 'gateway reads too slowly, closing its stream');
-        response.destroy();
-      } else backlog += text;
-      wake();
+  async #stream(
+    { log, gateways }: Publication,
+    { gateway, instance }: z.infer<typeof streamQuery>,
+    response: ServerResponse,
+  ): Promise<void> {
+    const logger = this.#logger.child({ gateway, instance });
+    const cut = (reason: string): void => {
+      logger.warn({ reason }, 'gateway cut off');
+      response.destroy();
     };
-    // Everything after this line is a later transaction: nothing can come between the snapshot and the first delta.
-    const snapshot = log.snapshot();
-    const unfollow = log.follow(({ text }) => push(text));
-    const heartbeat = setInterval(() => {
-      push(
-        `${JSON.stringify({ type: 'heartbeat', revision: formatRevision(log.revision) } satisfies StreamMessage)}\n`,
-      );
-    }, LIMITS.streamHeartbeatMs);
-    response.on('close', () => wake());
     this.#streams.add(response);
-    gateways.connected(gateway, instance);
-    this.#logger.info({ gateway, revision: formatRevision(log.revision), objects: log.size }, 'gateway connected');
+    const disconnected = gateways.connected(gateway, instance, () => cut('it is silent'));
+    logger.info({ revision: formatRevision(log.revision), objects: log.size }, 'gateway connected');
     try {
-      response.writeHead(200, { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' });
-      for (const piece of snapshot) await write(response, piece);
-      while (!response.destroyed) {
-        if (backlog === '') await new Promise<void>((resolve) => (wake = resolve));
-        const text = backlog;
-        backlog = '';
-        await write(response, text);
-      }
+      await sendConfig(log, response, () => cut('it reads too slowly'));
     } finally {
-      clearInterval(heartbeat);
-      unfollow();
       this.#streams.delete(response);
-      gateways.disconnected(gateway, instance);
-      this.#logger.info({ gateway }, 'gateway disconnected');
+      disconnected();
+      logger.info('gateway disconnected');
     }
   }
 }
-
-const write = async (response: ServerResponse, text: string): Promise<void> => {
-  if (response.destroyed || response.write(text)) return;
-  const settled = new AbortController();
-  await Promise.race([
-    once(response, 'drain', { signal: settled.signal }),
-    once(response, 'close', { signal: settled.signal }),
-  ]).finally(() => settled.abort());
-};

@@ -22,7 +22,7 @@ const short = (conditions: readonly Condition[]): string[] =>
   conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 
 test('valid, resolved and acknowledged is Ready, at the generation that was looked at', () => {
-  const conditions = conditionsOf(verdict(), { kind: 'programmed' }, [], NOW);
+  const conditions = conditionsOf(verdict(), programmedFinding({ kind: 'programmed' }), [], NOW);
   expect(short(conditions)).toEqual([
     'Accepted=True Accepted',
     'ResolvedRefs=True ResolvedRefs',
@@ -34,7 +34,12 @@ test('valid, resolved and acknowledged is Ready, at the generation that was look
 
 test('Ready says the first thing that is wrong, and Stalled is there only for what nobody’s waiting mends', () => {
   const invalid = { ok: false, reason: 'Invalid', message: 'spec.slug: must begin with /' } as const;
-  const refused = conditionsOf(verdict({ accepted: invalid, configKey: undefined }), undefined, [], NOW);
+  const refused = conditionsOf(
+    verdict({ accepted: invalid, configKey: undefined }),
+    programmedFinding(undefined),
+    [],
+    NOW,
+  );
   expect(short(refused)).toEqual([
     'Accepted=False Invalid',
     'ResolvedRefs=True ResolvedRefs',
@@ -43,13 +48,14 @@ test('Ready says the first thing that is wrong, and Stalled is there only for wh
     'Stalled=True Invalid',
   ]);
   expect(refused[3]?.message).toBe('spec.slug: must begin with /');
-  const waiting = conditionsOf(verdict(), { kind: 'waiting', gateways: ['gateway-2'], known: 3 }, [], NOW);
+  const partial = programmedFinding({ kind: 'waiting', gateways: ['gateway-2'], known: 3, unheard: false });
+  const waiting = conditionsOf(verdict(), partial, [], NOW);
   expect(short(waiting).slice(2)).toEqual(['Programmed=False PartiallyProgrammed', 'Ready=False PartiallyProgrammed']);
 });
 
 test('the transition time changes with the status only', () => {
-  const before = conditionsOf(verdict(), { kind: 'programmed' }, [], EARLIER);
-  const after = conditionsOf(verdict({ generation: 5 }), { kind: 'no-gateway' }, before, NOW);
+  const before = conditionsOf(verdict(), programmedFinding({ kind: 'programmed' }), [], EARLIER);
+  const after = conditionsOf(verdict({ generation: 5 }), programmedFinding({ kind: 'no-gateway' }), before, NOW);
   expect(after.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])).toEqual([
     ['Accepted', EARLIER],
     ['ResolvedRefs', EARLIER],
@@ -59,13 +65,50 @@ test('the transition time changes with the status only', () => {
 });
 
 test.each<[ProgrammedState, string]>([
-  [{ kind: 'waiting', gateways: ['a', 'b'], known: 2 }, 'No gateway has acknowledged it yet: waiting for a, b.'],
-  [{ kind: 'waiting', gateways: ['a'], known: 2 }, 'Waiting for a.'],
   [
-    { kind: 'waiting', gateways: ['a', 'b', 'c', 'd', 'e', 'f', 'g'], known: 9 },
+    { kind: 'waiting', gateways: ['a', 'b'], known: 2, unheard: false },
+    'No gateway has acknowledged it yet: waiting for a, b.',
+  ],
+  [{ kind: 'waiting', gateways: ['a'], known: 2, unheard: false }, 'Waiting for a.'],
+  [
+    { kind: 'waiting', gateways: ['a', 'b', 'c', 'd', 'e', 'f', 'g'], known: 9, unheard: false },
     'Waiting for a, b, c, d, e and 2 more.',
   ],
   [{ kind: 'rejected', gateway: 'a', message: 'bad header' }, 'a cannot use it: bad header'],
 ])('%o reads %j', (state, message) => {
   expect(programmedFinding(state).message).toBe(message);
+});
+
+const standing = (status: 'True' | 'False', reason: 'Programmed' | 'Rejected' | 'PartiallyProgrammed') => {
+  return {
+    type: 'Programmed',
+    status,
+    reason,
+    message: 'as it was',
+    observedGeneration: 4,
+    lastTransitionTime: EARLIER,
+  } as const;
+};
+
+const LAGGING: ProgrammedState = { kind: 'waiting', gateways: ['a'], known: 2, unheard: false };
+const UNHEARD: ProgrammedState = { ...LAGGING, unheard: true };
+
+test.each([
+  ['gateways of the leader before are not back yet', UNHEARD, 'Programmed', true],
+  ['no gateway is left', { kind: 'no-gateway' } as const, 'Programmed', true],
+  ['a gateway of this term lags behind', LAGGING, 'PartiallyProgrammed', false],
+  ['nothing is sent', undefined, 'NotProgrammed', false],
+])('what was programmed when %s', (_when, state, reason, ok) => {
+  expect(programmedFinding(state, standing('True', 'Programmed'))).toMatchObject({ ok, reason });
+});
+
+test('what was not programmed is not taken for it while gateways come back; who rejected it is not forgotten', () => {
+  expect(programmedFinding(UNHEARD, standing('False', 'PartiallyProgrammed'))).toMatchObject({ ok: false });
+  expect(programmedFinding(UNHEARD, standing('False', 'Rejected'))).toMatchObject({
+    reason: 'Rejected',
+    message: 'as it was',
+  });
+  expect(programmedFinding({ kind: 'no-gateway' }, standing('False', 'Rejected'))).toMatchObject({
+    reason: 'NoGateway',
+  });
 });

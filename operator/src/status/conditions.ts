@@ -5,16 +5,25 @@ import type { Finding, Verdict } from '../translate/index.ts';
 const yes = (reason: ConditionReason, message: string): Finding => ({ ok: true, reason, message });
 const no = (reason: ConditionReason, message: string): Finding => ({ ok: false, reason, message });
 
-/** How gateways stand to an object, as a finding. `undefined`: nothing of the object is sent to gateways. */
-export const programmedFinding = (state: ProgrammedState | undefined): Finding => {
+/**
+ * How gateways stand to an object, as a finding.
+ *
+ * @param state undefined: nothing of the object is sent to gateways
+ * @param standing what the status says by now, if it is about the same content. It stands while nobody contradicts it: when a new
+ *   leader's gateways are not back yet, and when the last gateway is gone, nothing has to be rewritten.
+ */
+export const programmedFinding = (state: ProgrammedState | undefined, standing?: Condition): Finding => {
+  const wasProgrammed = standing?.status === 'True' ? yes('Programmed', standing.message) : undefined;
   switch (state?.kind) {
     case undefined:
       return no('NotProgrammed', 'The object is not sent to gateways: see Accepted and ResolvedRefs.');
     case 'programmed':
       return yes('Programmed', 'All gateways have acknowledged it.');
     case 'no-gateway':
-      return no('NoGateway', 'No gateway is connected to the operator.');
+      return wasProgrammed ?? no('NoGateway', 'No gateway is connected to the operator.');
     case 'waiting':
+      if (state.unheard && wasProgrammed !== undefined) return wasProgrammed;
+      if (state.unheard && standing?.reason === 'Rejected') return no('Rejected', standing.message);
       return state.gateways.length === state.known
         ? no('NotProgrammed', `No gateway has acknowledged it yet: waiting for ${listNames(state.gateways)}.`)
         : no('PartiallyProgrammed', `Waiting for ${listNames(state.gateways)}.`);
@@ -41,17 +50,17 @@ const STALLING: ReadonlySet<ConditionReason> = new Set(['Invalid', 'Conflicted',
 /**
  * The conditions of an object. A condition whose status stays the same keeps its transition time.
  *
+ * @param programmed of `programmedFinding`
  * @param before the conditions that the object's status has now
  * @param now RFC 3339
  */
 export const conditionsOf = (
   verdict: Verdict,
-  programmed: ProgrammedState | undefined,
+  programmed: Finding,
   before: readonly Condition[],
   now: string,
 ): Condition[] => {
-  const programmedNow = programmedFinding(programmed);
-  const ready = readyFinding([verdict.accepted, verdict.resolvedRefs, programmedNow]);
+  const ready = readyFinding([verdict.accepted, verdict.resolvedRefs, programmed]);
   const condition = (type: ConditionType, { ok, reason, message }: Finding): Condition => {
     const status = ok ? 'True' : 'False';
     const previous = before.find((candidate) => candidate.type === type);
@@ -67,7 +76,7 @@ export const conditionsOf = (
   return [
     condition('Accepted', verdict.accepted),
     condition('ResolvedRefs', verdict.resolvedRefs),
-    condition('Programmed', programmedNow),
+    condition('Programmed', programmed),
     condition('Ready', ready),
     ...(!ready.ok && STALLING.has(ready.reason) ? [condition('Stalled', { ...ready, ok: true })] : []),
   ];

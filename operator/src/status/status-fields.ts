@@ -1,8 +1,8 @@
 import { keyFingerprint } from '@standin/contract';
 import { z } from 'zod';
-import type { AccountKeys } from '../keys/account-keys.ts';
+import type { KnownKey } from '../keys/account-keys.ts';
 import type { Translator, Verdict } from '../translate/index.ts';
-import type { StatusWritten } from './status-writer.ts';
+import type { EndpointCounts } from './endpoint-counts.ts';
 
 const accountBefore = z.looseObject({
   apiKey: z
@@ -14,56 +14,40 @@ const accountBefore = z.looseObject({
     .catch(undefined),
 });
 
-/** Status fields that follow from more than one object, or from what lies outside of objects: counts and keys. */
-export class StatusFields {
-  readonly #translator: Translator;
-  readonly #keys: AccountKeys;
-  /** Endpoints that are Ready, and their projects. */
-  readonly #ready = new Map<string, string>();
+export interface StatusFieldsOptions {
+  readonly translator: Pick<Translator, 'endpointsOf'>;
+  readonly counts: Pick<EndpointCounts, 'isReady'>;
+  readonly key: (accountUid: string) => KnownKey | undefined;
+}
 
-  constructor(translator: Translator, keys: AccountKeys) {
-    this.#translator = translator;
-    this.#keys = keys;
-  }
+type Fields = Readonly<Record<string, unknown>>;
 
-  of(verdict: Verdict, before: Readonly<Record<string, unknown>>, now: string): Readonly<Record<string, unknown>> {
-    switch (verdict.ref.kind) {
+/** Fields of a status that follow from more than the object and what it refers to: the key of an Account, the counts of a Project. */
+export const statusFields =
+  ({ translator, counts, key }: StatusFieldsOptions) =>
+  ({ ref: { kind }, uid }: Verdict, before: Fields, now: string): Fields => {
+    switch (kind) {
       case 'Account':
-        return { apiKey: this.#apiKey(verdict.uid, before, now) };
+        return { apiKey: apiKeyField(key(uid), before, now) };
       case 'Project': {
-        const endpoints = [...this.#translator.endpointsOf(verdict.uid)];
-        return {
-          endpoints: { total: endpoints.length, ready: endpoints.filter((uid) => this.#ready.has(uid)).length },
-        };
+        const endpoints = [...translator.endpointsOf(uid)];
+        const ready = endpoints.filter((endpoint) => counts.isReady(endpoint)).length;
+        return { endpoints: { total: endpoints.length, ready } };
       }
       case 'Endpoint':
         return {};
     }
-  }
+  };
 
-  /** Returns the project whose count changes with it. */
-  setReady({ ref, uid, ready }: StatusWritten): string | undefined {
-    if (ref.kind !== 'Endpoint') return undefined;
-    const project = this.#translator.projectOf(uid);
-    if (project === undefined || ready === this.#ready.has(uid)) return undefined;
-    if (ready) this.#ready.set(uid, project);
-    else this.#ready.delete(uid);
-    return project;
-  }
+/** The fingerprint, never the digest: from a weak own key's digest the key could be guessed. */
+const apiKeyField = (known: KnownKey | undefined, before: Fields, now: string): Fields | undefined => {
+  if (known?.key.kind !== 'key') return undefined;
+  const fingerprint = keyFingerprint(known.key.sha256);
+  const previous = accountBefore.parse(before).apiKey;
+  const issuedAt = previous?.fingerprint === fingerprint ? previous.issuedAt : undefined;
+  return { secretName: known.secretName, fingerprint, issuedAt: issuedAt ?? now };
+};
 
-  forget(uid: string): string | undefined {
-    const project = this.#ready.get(uid);
-    this.#ready.delete(uid);
-    return project;
-  }
-
-  /** The fingerprint, never the digest: from a weak own key's digest the key could be guessed. */
-  #apiKey(uid: string, before: Readonly<Record<string, unknown>>, now: string): Record<string, string> | undefined {
-    const state = this.#keys.state(uid);
-    if (state?.key.kind !== 'key') return undefined;
-    const fingerprint = keyFingerprint(state.key.sha256);
-    const previous = accountBefore.parse(before).apiKey;
-    const issuedAt = previous?.fingerprint === fingerprint ? previous.issuedAt : undefined;
-    return { secretName: state.secretName, fingerprint, issuedAt: issuedAt ?? now };
-  }
-}
+/** Whether two statuses of an Account speak of the same key. Those of other kinds have none. */
+export const isSameKey = (a: Fields, b: Fields): boolean =>
+  accountBefore.parse(a).apiKey?.fingerprint === accountBefore.parse(b).apiKey?.fingerprint;

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   type Condition,
   type ConfigKey,
@@ -10,8 +9,11 @@ import {
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import { isOlder } from '../resource-version.ts';
 import type { Verdict } from '../translate/index.ts';
-import { conditionsOf } from './conditions.ts';
+import { conditionsOf, programmedFinding } from './conditions.ts';
+import { statusDifference, type StatusFields } from './status-difference.ts';
+import { isSameKey } from './status-fields.ts';
 
 /** What the writer asks of the rest of the operator; all of it is in memory. */
 export interface StatusInputs {
@@ -20,7 +22,7 @@ export interface StatusInputs {
   /** Undefined when nothing of the object is sent to gateways. */
   programmed(key: ConfigKey): ProgrammedState | undefined;
   /** Fields of `status` that are neither conditions nor the verdict's own, such as counts. */
-  extra(verdict: Verdict, before: Readonly<Record<string, unknown>>, now: string): Readonly<Record<string, unknown>>;
+  fields(verdict: Verdict, before: StatusFields, now: string): StatusFields;
 }
 
 /** What became of an object's status. */
@@ -37,25 +39,35 @@ export interface StatusWriterOptions {
   readonly source: ResourceSource;
   readonly inputs: StatusInputs;
   readonly logger: Logger;
-  /** A leader that just began leaves `Programmed=True` of a generation alone until then: its gateways are still coming back. */
-  readonly settledAtMs: number;
   readonly clock?: () => Date;
 }
 
-const conditionSchema = z.looseObject({ type: z.string(), status: z.string(), lastTransitionTime: z.string() });
-const statusSchema = z.looseObject({
-  observedGeneration: z.number().optional().catch(undefined),
-  conditions: z.array(conditionSchema).optional().catch(undefined),
+type Seen = Pick<ResourceObject, 'metadata' | 'status'>;
+
+const conditionSchema = z.looseObject({
+  type: z.string(),
+  status: z.string(),
+  reason: z.string(),
+  message: z.string(),
+  observedGeneration: z.number(),
+  lastTransitionTime: z.string(),
 });
+const statusSchema = z
+  .looseObject({ conditions: z.array(conditionSchema).catch([]).default([]) })
+  .catch({ conditions: [] });
+
+/** The conditions in a status as it was read; none when they are not in the form of conditions. */
+export const conditionsIn = (status: unknown): readonly Condition[] =>
+  statusSchema.parse(status ?? {}).conditions as unknown as readonly Condition[];
 
 /**
- * Writes the status of one object: only when it differs from what is there, and never its spec (design §3). Runs as the worker of
- * a `WorkQueue` keyed by uid; a thrown error is retried by the queue.
+ * Writes the status of one object: only when it differs from what is there, and never its spec (design §3). Each write is conditional
+ * on the version that it was compared with: it can neither meet a namesake that was made anew, nor undo what is newer.
  */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
-  /** What was written last, for as long as the source's own view of it lags behind. */
-  readonly #written = new Map<string, ResourceObject>();
+  /** What was written last, until the source's own view has caught up with it. */
+  readonly #written = new Map<string, Seen>();
   /** The last Event of each object, so that one (generation, reason) is told once. */
   readonly #told = new Map<string, string>();
 
@@ -68,42 +80,61 @@ export class StatusWriter {
     this.#told.delete(uid);
   }
 
-  /** Resolves undefined when the object is gone, a number when the status has to wait for so many milliseconds. */
-  async write(uid: string): Promise<StatusWritten | number | undefined> {
+  /** The source shows an object; true if that is no more than our own last write. */
+  isEcho({ metadata: { uid, resourceVersion } }: ResourceObject): boolean {
+    if (this.#written.get(uid)?.metadata.resourceVersion !== resourceVersion) return false;
+    this.#written.delete(uid);
+    return true;
+  }
+
+  /** Resolves undefined when the object is gone, or has changed: then the source is about to show it. */
+  async write(uid: string): Promise<StatusWritten | undefined> {
     const { source, inputs, logger, clock = () => new Date() } = this.#options;
     const object = inputs.object(uid);
     const verdict = inputs.verdict(uid);
     if (object === undefined || verdict === undefined) return undefined;
 
-    const before = statusSchema.parse(this.#newest(uid, object).status ?? {});
-    const programmed = verdict.configKey === undefined ? undefined : inputs.programmed(verdict.configKey);
-    const unsettledMs = this.#options.settledAtMs - clock().getTime();
-    if (unsettledMs > 0 && programmed?.kind !== 'programmed' && wasProgrammed(before, verdict.generation)) {
-      return unsettledMs;
-    }
-
+    const newest = this.#newest(uid, object);
     const now = clock()
       .toISOString()
       .replace(/\.\d{3}Z$/, 'Z');
-    const conditions = conditionsOf(verdict, programmed, (before.conditions ?? []) as unknown as Condition[], now);
-    const fields = { ...verdict.status, ...inputs.extra(verdict, before, now) };
-    const patch = difference(before, { ...fields, observedGeneration: verdict.generation, conditions });
+    const { conditions, fields } = this.#desired(verdict, newest, now);
+    const patch = statusDifference(statusOf(newest), { ...fields, observedGeneration: verdict.generation, conditions });
     const { ref } = verdict;
-    const ready = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+    const ready = conditions.some(isReady);
     const result = { ref, uid, conditions, ready, wrote: patch !== undefined };
     if (patch === undefined) return result;
     try {
-      this.#written.set(uid, await source.writeStatus(ref, patch));
+      const { metadata, status } = await source.writeStatus(ref, patch, newest.metadata.resourceVersion);
+      this.#written.set(uid, { metadata, status });
     } catch (error) {
-      if (error instanceof SourceError && error.kind === 'NotFound') return undefined;
-      throw error;
+      const isOutdated = error instanceof SourceError && (error.kind === 'NotFound' || error.kind === 'Conflict');
+      if (!isOutdated) throw error;
+      this.#written.delete(uid);
+      return undefined;
     }
     logger.debug({ ...ref, generation: verdict.generation }, 'status written');
     await this.#tell(object, verdict, conditions);
     return result;
   }
 
-  #newest(uid: string, seen: ResourceObject): ResourceObject {
+  #desired(verdict: Verdict, { status }: Seen, now: string): { conditions: Condition[]; fields: StatusFields } {
+    const { inputs } = this.#options;
+    const before = statusOf({ status });
+    const conditionsBefore = conditionsIn(status);
+    const fields = { ...verdict.status, ...inputs.fields(verdict, before, now) };
+    // Another key is other content, though the generation is the same.
+    const standing = isSameKey(before, fields)
+      ? conditionsBefore.find(
+          ({ type, observedGeneration }) => type === 'Programmed' && observedGeneration === verdict.generation,
+        )
+      : undefined;
+    const state = verdict.configKey === undefined ? undefined : inputs.programmed(verdict.configKey);
+    const programmed = programmedFinding(state, standing);
+    return { conditions: conditionsOf(verdict, programmed, conditionsBefore, now), fields };
+  }
+
+  #newest(uid: string, seen: ResourceObject): Seen {
     const written = this.#written.get(uid);
     if (written !== undefined && isOlder(seen, written)) return written;
     this.#written.delete(uid);
@@ -121,26 +152,11 @@ export class StatusWriter {
   }
 }
 
-/** Kubernetes' resource versions are decimal and grow (KEP-5504); so do the directory source's. */
-const isOlder = (a: ResourceObject, b: ResourceObject): boolean =>
-  BigInt(a.metadata.resourceVersion) < BigInt(b.metadata.resourceVersion);
-
 /** Reasons that pass by themselves while gateways catch up. */
 const TRANSIENT: ReadonlySet<string> = new Set(['NotProgrammed', 'PartiallyProgrammed', 'Pending', 'NoGateway']);
 
-const wasProgrammed = (status: z.infer<typeof statusSchema>, generation: number): boolean =>
-  status.observedGeneration === generation &&
-  (status.conditions ?? []).some(({ type, status: value }) => type === 'Programmed' && value === 'True');
+export const isReady = ({ type, status }: Pick<Condition, 'type' | 'status'>): boolean =>
+  type === 'Ready' && status === 'True';
 
-/** The merge patch from one status to another; undefined when there is nothing to do. Fields of others are left alone. */
-const difference = (
-  before: Readonly<Record<string, unknown>>,
-  desired: Readonly<Record<string, unknown>>,
-): Record<string, unknown> | undefined => {
-  const changed = Object.entries(desired).filter(
-    ([name, value]) => !isDeepStrictEqual(before[name], value ?? undefined),
-  );
-  return changed.length === 0
-    ? undefined
-    : Object.fromEntries(changed.map(([name, value]) => [name, value === undefined ? null : value]));
-};
+const statusOf = ({ status }: Pick<Seen, 'status'>): StatusFields =>
+  typeof status === 'object' && status !== null ? (status as StatusFields) : {};

@@ -26,20 +26,28 @@ export const readEntry = (object: ResourceObject, settings: TranslateSettings): 
   const { kind, metadata } = object;
   const { namespace, name, uid, generation } = metadata;
   const { creationTimestamp } = metadata;
-  const result = parseObject(object);
-  const parsed = result.ok ? result.value : undefined;
-  const problems = result.ok ? semanticProblems(result.value, settings) : result.problems;
   const createdAtMs = Date.parse(creationTimestamp);
   return {
     ref: { kind, namespace, name },
     uid,
     generation,
     createdAtMs: Number.isNaN(createdAtMs) ? 0 : createdAtMs,
-    parsed,
-    problems,
+    ...readSpec(object, settings),
     claim: undefined,
     evaluation: undefined,
   };
+};
+
+const readSpec = (object: ResourceObject, settings: TranslateSettings): Pick<Entry, 'parsed' | 'problems'> => {
+  try {
+    const result = parseObject(object);
+    return result.ok
+      ? { parsed: result.value, problems: semanticProblems(result.value, settings) }
+      : { parsed: undefined, problems: result.problems };
+  } catch (error) {
+    const message = `the operator cannot read it (${String(error)}); that is a defect of Standin, please report it`;
+    return { parsed: undefined, problems: [{ path: 'spec', message }] };
+  }
 };
 
 const semanticProblems = (parsed: ParsedObject, settings: TranslateSettings): readonly Problem[] =>

@@ -1,5 +1,6 @@
 import { LIMITS, type ConditionReason, type ObjectRef } from '@standin/contract';
 import type { Problem } from '@standin/crds';
+import type { Entry } from './entry.ts';
 import type { Evaluation, Finding } from './types.ts';
 
 const truncate = (message: string): string =>
@@ -24,6 +25,19 @@ export const NOT_LOOKED_AT = fails('Invalid', 'Not looked at, because the object
 /** All problems of an object in one message, the first with its field. */
 export const invalid = (problems: readonly Problem[]): Finding =>
   fails('Invalid', `${problems.map(({ path, message }) => `${path}: ${message}`).join('; ')}.`, problems[0]?.path);
+
+/** What is said of an object whose translation threw. */
+export const defective = ({ ref, uid, generation }: Entry, error: unknown): Evaluation => ({
+  verdict: {
+    ...{ ref, uid, generation, configKey: undefined, status: {} },
+    accepted: fails(
+      'Invalid',
+      `The operator fails on it (${String(error)}). That is a defect of Standin: please report it.`,
+    ),
+    resolvedRefs: NOT_LOOKED_AT,
+  },
+  config: undefined,
+});
 
 /** The first thing that keeps an object from working, whatever the gateways say; undefined if nothing does. */
 export const firstFault = ({ verdict }: Evaluation): Finding | undefined =>

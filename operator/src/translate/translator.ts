@@ -12,7 +12,7 @@ import { evaluateAccount } from './account.ts';
 import { Claims } from './claims.ts';
 import { evaluateEndpoint } from './endpoint.ts';
 import { claimOf, parentOf, readEntry, type Entry } from './entry.ts';
-import { firstFault } from './findings.ts';
+import { defective, firstFault } from './findings.ts';
 import { evaluateProject } from './project.ts';
 import type { Changes, Evaluation, KeyState, TranslateSettings, Verdict } from './types.ts';
 
@@ -173,7 +173,16 @@ export class Translator {
     return isDeepStrictEqual(before?.verdict, after.verdict) ? undefined : after.verdict;
   }
 
+  /** A defect of ours must not keep the others from being translated: it costs this object, and is said there. */
   #evaluate(entry: Entry): Evaluation {
+    try {
+      return this.#evaluateByKind(entry);
+    } catch (error) {
+      return defective(entry, error);
+    }
+  }
+
+  #evaluateByKind(entry: Entry): Evaluation {
     const holder = entry.claim === undefined ? undefined : this.#claims.holder(entry.claim);
     switch (entry.ref.kind) {
       case 'Account':

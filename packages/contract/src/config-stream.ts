@@ -10,6 +10,8 @@ import { configObjectSchema } from './config-objects.ts';
  *
  * A snapshot or delta is a transaction: `begin`, any number of `put` and `remove`, `commit`. A gateway builds the new table
  * fully, swaps it, writes it to its disk, then acknowledges the revision. A snapshot replaces everything.
+ * It acknowledges again at every heartbeat: an operator that hears nothing for `LIMITS.streamSilenceMsMax` closes the stream. 409
+ * answers an acknowledgement of another term, or of a gateway without a stream: it connects anew.
  * A follower answers every path with 503 and a `NotLeader` body.
  */
 
@@ -43,7 +45,7 @@ export const streamMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('put'), object: configObjectSchema }),
   z.strictObject({ type: z.literal('remove'), key: z.string() }),
   z.strictObject({ type: z.literal('commit'), revision: revisionText }),
-  /** Sent every `LIMITS.streamHeartbeatMs`, so that a dead connection is noticed. */
+  /** Sent every `LIMITS.streamHeartbeatMs`, and acknowledged, so that both sides notice a dead connection. */
   z.strictObject({ type: z.literal('heartbeat'), revision: revisionText }),
 ]);
 export type StreamMessage = z.infer<typeof streamMessageSchema>;

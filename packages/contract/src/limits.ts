@@ -50,7 +50,7 @@ export const LIMITS = {
   /** Changes that arrive within it travel as one delta (design §6). */
   holdOffMs: 20,
   streamHeartbeatMs: 2_000,
-  /** No message for this long: the gateway reconnects. */
+  /** No message for this long: the gateway reconnects. No acknowledgement for as long: the operator closes its stream. */
   streamSilenceMsMax: 7_000,
   /** A gateway whose stream is gone for longer is no longer waited for. */
   gatewayForgetMs: 60_000,

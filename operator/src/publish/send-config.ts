@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { formatRevision, LIMITS, type StreamMessage } from '@standin/contract';
+import type { ConfigLog, Transaction } from './config-log.ts';
+
+/** A gateway that is further behind than this is cut off; it comes back for a snapshot. */
+const BACKLOG_CHARS_MAX = 64 * 1024 * 1024;
+/** Lines are joined to pieces of about this size: thousands of endpoints are never one string. */
+const PIECE_CHARS = 256 * 1024;
+
+/**
+ * Sends the snapshot, then every later transaction, and heartbeats in between. Resolves when the connection has ended; it is
+ * destroyed if its reader is too slow, which `onTooSlow` hears first.
+ */
+export const sendConfig = async (log: ConfigLog, response: ServerResponse, onTooSlow: () => void): Promise<void> => {
+  let backlog: string[] = [];
+  let backlogChars = 0;
+  let wake = (): void => undefined;
+  const push = (lines: Transaction): void => {
+    for (const line of lines) {
+      backlog.push(line);
+      backlogChars += line.length;
+    }
+    if (backlogChars > BACKLOG_CHARS_MAX && !response.destroyed) {
+      backlog = [];
+      onTooSlow();
+      response.destroy();
+    }
+    wake();
+  };
+  // From here on all is a later transaction: nothing can come between the snapshot and the first delta.
+  const snapshot = log.snapshot();
+  const unfollow = log.follow(push);
+  const heartbeat = setInterval(() => {
+    const message: StreamMessage = { type: 'heartbeat', revision: formatRevision(log.revision) };
+    push([`${JSON.stringify(message)}\n`]);
+  }, LIMITS.streamHeartbeatMs);
+  response.on('close', () => wake());
+  try {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' });
+    for (const piece of piecesOf(snapshot)) await write(response, piece);
+    while (!response.destroyed) {
+      if (backlog.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      const lines = backlog;
+      backlog = [];
+      for (const piece of piecesOf(lines)) {
+        await write(response, piece);
+        backlogChars -= piece.length;
+      }
+    }
+  } finally {
+    clearInterval(heartbeat);
+    unfollow();
+  }
+};
+
+/** The lines as text, several at once. */
+export function* piecesOf(lines: readonly string[]): Generator<string> {
+  let piece: string[] = [];
+  let chars = 0;
+  for (const line of lines) {
+    piece.push(line);
+    chars += line.length;
+    if (chars < PIECE_CHARS) continue;
+    yield piece.join('');
+    piece = [];
+    chars = 0;
+  }
+  if (piece.length > 0) yield piece.join('');
+}
+
+/** Resolves when the connection takes more, or is gone. */
+const write = async (response: ServerResponse, text: string): Promise<void> => {
+  if (response.destroyed || response.write(text)) return;
+  const settled = new AbortController();
+  await Promise.race([
+    once(response, 'drain', { signal: settled.signal }),
+    once(response, 'close', { signal: settled.signal }),
+  ]).finally(() => settled.abort());
+};

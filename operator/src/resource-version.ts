@@ -1,0 +1,12 @@
+import type { ResourceObject } from '@standin/contract';
+
+const DECIMAL = /^\d+$/;
+
+/**
+ * Whether the same object was read, or written, earlier. Kubernetes' resource versions are decimal and grow (KEP-5504); so do those
+ * of the directory source.
+ */
+export const isOlder = (
+  { metadata: { resourceVersion: a } }: Pick<ResourceObject, 'metadata'>,
+  { metadata: { resourceVersion: b } }: Pick<ResourceObject, 'metadata'>,
+): boolean => DECIMAL.test(a) && DECIMAL.test(b) && BigInt(a) < BigInt(b);

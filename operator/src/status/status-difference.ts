@@ -1,0 +1,22 @@
+import { isDeepStrictEqual } from 'node:util';
+
+export type StatusFields = Readonly<Record<string, unknown>>;
+
+/**
+ * The merge patch (RFC 7396) from one status to another; undefined when there is nothing to do. Fields that `desired` does not name
+ * are left alone, in nested objects, too; one that it names as undefined is removed.
+ */
+export const statusDifference = (before: StatusFields, desired: StatusFields): StatusFields | undefined => {
+  const patch: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(desired)) {
+    const current = before[name];
+    if (isObject(value) && isObject(current)) {
+      const nested = statusDifference(current, value);
+      if (nested !== undefined) patch[name] = nested;
+    } else if (!isDeepStrictEqual(current, value)) patch[name] = value ?? null;
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+};
+
+const isObject = (value: unknown): value is StatusFields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
