@@ -1,0 +1,155 @@
+import { SourceError } from '@standin/contract';
+import { pino } from 'pino';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { MemorySource } from '../memory-source.testing.ts';
+import type { KeyState } from '../translate/index.ts';
+import { AccountKeys, type KeyOwner } from './account-keys.ts';
+import { apiKeySha256 } from './api-key.ts';
+
+const OWN = 'k'.repeat(32);
+
+let source: MemorySource;
+let owner: KeyOwner | undefined;
+let told: KeyState[];
+let keys: AccountKeys;
+
+const setSecret = (name: string, key: string): void => void source.secrets.set(`default/${name}`, { 'api-key': key });
+const named = (secretName: string, generated: boolean): KeyOwner => {
+  return { account: source.object('Account', 'team'), secretName, generated };
+};
+
+beforeEach(() => {
+  source = new MemorySource();
+  source.put('Account', 'team', {});
+  owner = named('team-api-key', true);
+  told = [];
+  keys = new AccountKeys({
+    source,
+    logger: pino({ level: 'silent' }),
+    owner: () => owner,
+    onKey: (_uid, state) => told.push(state),
+  });
+});
+
+describe('a generated key', () => {
+  test('is made once, with an Event, and only its digest is told', async () => {
+    expect(await keys.read('uid-1')).toBe(true);
+    const key = source.secrets.get('default/team-api-key')?.['api-key'] ?? '';
+    expect(told).toEqual([{ kind: 'key', sha256: apiKeySha256(key) }]);
+    expect(source.events).toMatchObject([{ type: 'Normal', reason: 'KeyGenerated' }]);
+    expect(source.events[0]?.message).not.toContain(key);
+    await keys.read('uid-1');
+    expect(told[1]).toEqual(told[0]);
+    expect(source.events).toHaveLength(1);
+    expect(keys.known('uid-1')).toEqual({ secretName: 'team-api-key', key: told[0] });
+  });
+
+  test('is made anew when its Secret was deleted', async () => {
+    await keys.read('uid-1');
+    source.secrets.clear();
+    await keys.read('uid-1');
+    expect(told[1]).toMatchObject({ kind: 'key' });
+    expect(told[1]).not.toEqual(told[0]);
+  });
+
+  test('that another operator makes at the same moment is that one’s', async () => {
+    source.disturb = (call) => {
+      if (call === 'createSecret') setSecret('team-api-key', OWN);
+    };
+    await keys.read('uid-1');
+    expect(told).toEqual([{ kind: 'key', sha256: apiKeySha256(OWN) }]);
+    expect(source.events).toEqual([]);
+  });
+
+  test('is not written into a Secret of that name that holds something else', async () => {
+    source.secrets.set('default/team-api-key', { password: 'x' });
+    await keys.read('uid-1');
+    expect(told).toMatchObject([{ kind: 'invalid', message: expect.stringContaining('add it, or delete') as string }]);
+  });
+});
+
+describe('an own key', () => {
+  beforeEach(() => {
+    owner = named('own', false);
+  });
+
+  test('is never made, and told as soon as it is there, or another one', async () => {
+    await keys.read('uid-1');
+    setSecret('own', OWN);
+    await keys.read('uid-1');
+    setSecret('own', `${OWN}2`);
+    await keys.read('uid-1');
+    expect(told).toEqual([
+      { kind: 'missing', secretName: 'own' },
+      { kind: 'key', sha256: apiKeySha256(OWN) },
+      { kind: 'key', sha256: apiKeySha256(`${OWN}2`) },
+    ]);
+  });
+
+  test('that is too short says so', async () => {
+    setSecret('own', 'short');
+    await keys.read('uid-1');
+    expect(told).toMatchObject([{ kind: 'invalid', message: expect.stringContaining('at least 32') as string }]);
+  });
+});
+
+describe('what the API server refuses', () => {
+  test.each([
+    ['readSecret', 'Forbidden', 'cannot get resource "secrets"'],
+    ['createSecret', 'Forbidden', 'cannot create resource "secrets"'],
+    ['createSecret', 'Invalid', 'the name is too long'],
+  ] as const)('%s: %s is told as what is wrong with the Secret', async (refused, kind, message) => {
+    source.disturb = (call) => {
+      if (call === refused) throw new SourceError(kind, message);
+    };
+    await keys.read('uid-1');
+    expect(told).toMatchObject([{ kind: 'invalid', message: expect.stringContaining(message) as string }]);
+  });
+
+  test('leaves a key in force that was read before, and is tried again', async () => {
+    await keys.read('uid-1');
+    source.disturb = () => {
+      throw new SourceError('Forbidden', 'no more');
+    };
+    await expect(keys.read('uid-1')).rejects.toThrow('no more');
+    expect(told).toHaveLength(1);
+    expect(keys.known('uid-1')?.key.kind).toBe('key');
+  });
+
+  test('only for a moment is tried again, and told as nothing', async () => {
+    source.disturb = () => {
+      throw new SourceError('Unavailable', 'away');
+    };
+    await expect(keys.read('uid-1')).rejects.toThrow('away');
+    expect(told).toEqual([]);
+  });
+});
+
+describe('an Account', () => {
+  test('that is not there, or not valid, has no key', async () => {
+    owner = undefined;
+    expect(await keys.read('uid-1')).toBe(false);
+    expect(told).toEqual([]);
+  });
+
+  test('that is deleted, or names another Secret, while its Secret is read leaves nothing behind', async () => {
+    setSecret('team-api-key', OWN);
+    source.disturb = () => {
+      owner = undefined;
+    };
+    await keys.read('uid-1');
+    expect([told, keys.known('uid-1')]).toEqual([[], undefined]);
+    owner = named('team-api-key', true);
+    source.disturb = () => {
+      owner = named('other', false);
+    };
+    await keys.read('uid-1');
+    expect([told, keys.known('uid-1')]).toEqual([[], undefined]);
+  });
+
+  test('that is deleted is forgotten', async () => {
+    await keys.read('uid-1');
+    keys.forget('uid-1');
+    expect(keys.known('uid-1')).toBeUndefined();
+  });
+});

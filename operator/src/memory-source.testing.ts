@@ -1,0 +1,146 @@
+import {
+  GROUP_VERSION,
+  SourceError,
+  type Kind,
+  type ObjectRef,
+  type ResourceObject,
+  type ResourceSource,
+  type SourceEvent,
+  type SourceListener,
+} from '@standin/contract';
+
+interface Stored {
+  object: ResourceObject;
+}
+
+const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
+
+/** A source in memory, with what a test needs to disturb it. The rules of the port are those of test/integration/source-conformance. */
+export class MemorySource implements ResourceSource {
+  readonly events: (SourceEvent & { readonly name: string })[] = [];
+  readonly statusWrites: { readonly ref: ObjectRef; readonly status: Readonly<Record<string, unknown>> }[] = [];
+  readonly secrets = new Map<string, Readonly<Record<string, string>>>();
+  /** Called before each call to the source; may throw, or wait. */
+  disturb: (call: keyof ResourceSource, name: string) => void | Promise<void> = () => undefined;
+  /** Whether the listener hears of writes at once; else by `tell`. */
+  isQuick = true;
+  readonly #stored = new Map<string, Stored>();
+  readonly #untold: (() => void)[] = [];
+  #listener: SourceListener | undefined;
+  #version = 0;
+  #uids = 0;
+
+  start(listener: SourceListener): Promise<void> {
+    this.#listener = listener;
+    for (const { object } of this.#stored.values()) listener.put(object);
+    return Promise.resolve();
+  }
+
+  /** Lets the listener hear of everything that it has not heard of. */
+  tell(): void {
+    for (const tell of this.#untold.splice(0)) tell();
+  }
+
+  /** Creates an object, or changes its spec. */
+  put(kind: Kind, name: string, spec: unknown, status?: unknown): ResourceObject {
+    const key = keyOf({ kind, namespace: 'default', name });
+    const before = this.#stored.get(key)?.object;
+    const { uid, generation, creationTimestamp } = before?.metadata ?? {
+      uid: `uid-${++this.#uids}`,
+      generation: 0,
+      creationTimestamp: new Date(Date.UTC(2026, 0, 1, 0, 0, this.#uids)).toISOString(),
+    };
+    const metadata = { name, namespace: 'default', uid, generation: generation + 1, creationTimestamp };
+    return this.#store(key, {
+      ...{ apiVersion: GROUP_VERSION, kind, spec, status: status ?? before?.status },
+      metadata: { ...metadata, resourceVersion: String(++this.#version) },
+    });
+  }
+
+  remove(kind: Kind, name: string): void {
+    const key = keyOf({ kind, namespace: 'default', name });
+    const object = this.#stored.get(key)?.object;
+    this.#stored.delete(key);
+    if (object !== undefined) this.#later(() => this.#listener?.remove(object));
+  }
+
+  /** As it is stored, whatever anybody was told. */
+  object(kind: Kind, name: string): ResourceObject {
+    const stored = this.#stored.get(keyOf({ kind, namespace: 'default', name }));
+    if (stored === undefined) throw new Error(`there is no ${kind} ${name}`);
+    return stored.object;
+  }
+
+  async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
+    await this.disturb('get', ref.name);
+    return this.#stored.get(keyOf(ref))?.object;
+  }
+
+  apply(): Promise<ResourceObject> {
+    return Promise.reject(new Error('the operator writes no objects'));
+  }
+
+  delete(): Promise<void> {
+    return Promise.reject(new Error('the operator deletes no objects'));
+  }
+
+  async writeStatus(
+    ref: ObjectRef,
+    status: Readonly<Record<string, unknown>>,
+    resourceVersion?: string,
+  ): Promise<ResourceObject> {
+    await this.disturb('writeStatus', ref.name);
+    const stored = this.#stored.get(keyOf(ref));
+    if (stored === undefined) throw new SourceError('NotFound', `${ref.name} not found`);
+    const { object } = stored;
+    if (resourceVersion !== undefined && resourceVersion !== object.metadata.resourceVersion) {
+      throw new SourceError('Conflict', `${ref.name} changed`);
+    }
+    this.statusWrites.push({ ref, status });
+    const metadata = { ...object.metadata, resourceVersion: String(++this.#version) };
+    return this.#store(keyOf(ref), { ...object, metadata, status: mergePatch(object.status, status) });
+  }
+
+  async readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
+    await this.disturb('readSecret', name);
+    const value = this.secrets.get(`${namespace}/${name}`)?.[dataKey];
+    return value === undefined ? undefined : Buffer.from(value);
+  }
+
+  async createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {
+    await this.disturb('createSecret', name);
+    const key = `${owner.metadata.namespace}/${name}`;
+    if (this.secrets.has(key)) throw new SourceError('Conflict', `${name} exists`);
+    this.secrets.set(key, data);
+  }
+
+  recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {
+    this.events.push({ ...event, name: object.metadata.name });
+    return Promise.resolve();
+  }
+
+  #store(key: string, object: ResourceObject): ResourceObject {
+    this.#stored.set(key, { object });
+    this.#later(() => this.#listener?.put(object));
+    return object;
+  }
+
+  #later(tell: () => void): void {
+    this.#untold.push(tell);
+    if (this.isQuick) this.tell();
+  }
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** RFC 7396. */
+const mergePatch = (target: unknown, patch: unknown): unknown => {
+  if (!isObject(patch)) return patch;
+  const result: Record<string, unknown> = isObject(target) ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) Reflect.deleteProperty(result, name);
+    else result[name] = mergePatch(result[name], value);
+  }
+  return result;
+};

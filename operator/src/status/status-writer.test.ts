@@ -1,0 +1,170 @@
+import { SourceError, type ResourceObject } from '@standin/contract';
+import { pino } from 'pino';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { MemorySource } from '../memory-source.testing.ts';
+import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import type { Finding, Verdict } from '../translate/index.ts';
+import type { StatusFields } from './status-difference.ts';
+import { conditionsIn, StatusWriter } from './status-writer.ts';
+
+const ACCEPTED: Finding = { ok: true, reason: 'Accepted', message: 'The object is valid.' };
+const INVALID: Finding = { ok: false, reason: 'Invalid', message: 'spec.slug: must begin with /.' };
+
+let source: MemorySource;
+/** What the operator's own view of the source says. */
+let seen: ResourceObject | undefined;
+let accepted: Finding;
+let state: ProgrammedState;
+let fields: StatusFields;
+let now: Date;
+let writer: StatusWriter;
+
+const verdict = (): Verdict => ({
+  ref: { kind: 'Endpoint', namespace: 'default', name: 'e' },
+  uid: 'uid-1',
+  generation: seen?.metadata.generation ?? 0,
+  accepted,
+  resolvedRefs: { ok: true, reason: 'ResolvedRefs', message: 'The Project exists.' },
+  configKey: accepted.ok ? 'Endpoint/uid-1' : undefined,
+  status: { url: 'http://gateway/uri/e' },
+});
+
+const look = (): void => {
+  seen = source.object('Endpoint', 'e');
+};
+const ready = (): string[] =>
+  conditionsIn(source.object('Endpoint', 'e').status)
+    .filter(({ type }) => type === 'Ready')
+    .map(({ status, reason, lastTransitionTime }) => `${status} ${reason} ${lastTransitionTime}`);
+
+beforeEach(() => {
+  source = new MemorySource();
+  source.put('Endpoint', 'e', {});
+  look();
+  accepted = ACCEPTED;
+  state = { kind: 'programmed' };
+  fields = {};
+  now = new Date('2026-11-21T10:00:00.123Z');
+  writer = new StatusWriter({
+    source,
+    logger: pino({ level: 'silent' }),
+    clock: () => now,
+    inputs: { object: () => seen, verdict: () => seen && verdict(), programmed: () => state, fields: () => fields },
+  });
+});
+
+test('a status is written once, and no more while nothing differs', async () => {
+  expect(await writer.write('uid-1')).toMatchObject({ uid: 'uid-1', ready: true, wrote: true });
+  look();
+  now = new Date('2026-11-21T11:00:00Z');
+  expect(await writer.write('uid-1')).toMatchObject({ ready: true, wrote: false });
+  expect(source.statusWrites).toHaveLength(1);
+  expect(source.object('Endpoint', 'e').status).toMatchObject({ observedGeneration: 1, url: 'http://gateway/uri/e' });
+});
+
+test('only what differs is written', async () => {
+  await writer.write('uid-1');
+  fields = { extra: { a: 1 } };
+  await writer.write('uid-1');
+  expect(source.statusWrites[1]?.status).toEqual({ extra: { a: 1 } });
+});
+
+test('a view that lags behind our own write is not taken for a difference', async () => {
+  await writer.write('uid-1');
+  // `seen` is still the object without a status.
+  expect(await writer.write('uid-1')).toMatchObject({ wrote: false });
+  state = { kind: 'no-gateway' };
+  accepted = INVALID;
+  expect(await writer.write('uid-1')).toMatchObject({ wrote: true, ready: false });
+  expect(ready()).toEqual(['False Invalid 2026-11-21T10:00:00Z']);
+});
+
+test('the source’s echo of our own write is known as one, once; what somebody else wrote is not', async () => {
+  await writer.write('uid-1');
+  look();
+  const echo = source.object('Endpoint', 'e');
+  expect([writer.isEcho(echo), writer.isEcho(echo)]).toEqual([true, false]);
+  expect(writer.isEcho(source.put('Endpoint', 'e', { changed: true }))).toBe(false);
+});
+
+describe('an object that changed since it was seen', () => {
+  test('keeps its status until it is seen as it is', async () => {
+    source.put('Endpoint', 'e', { changed: true });
+    expect(await writer.write('uid-1')).toBeUndefined();
+    expect(source.statusWrites).toEqual([]);
+    look();
+    expect(await writer.write('uid-1')).toMatchObject({ wrote: true });
+    expect(source.object('Endpoint', 'e').status).toMatchObject({ observedGeneration: 2 });
+  });
+
+  test('and was made anew does not get its predecessor’s status', async () => {
+    source.remove('Endpoint', 'e');
+    source.put('Endpoint', 'e', {});
+    expect(await writer.write('uid-1')).toBeUndefined();
+    expect(source.object('Endpoint', 'e').status).toBeUndefined();
+  });
+
+  test('and is gone is nothing to write', async () => {
+    source.remove('Endpoint', 'e');
+    expect(await writer.write('uid-1')).toBeUndefined();
+    seen = undefined;
+    expect(await writer.write('uid-1')).toBeUndefined();
+  });
+});
+
+test('a write that fails is thrown, so that it is repeated', async () => {
+  source.disturb = () => {
+    throw new SourceError('Unavailable', 'away');
+  };
+  await expect(writer.write('uid-1')).rejects.toThrow('away');
+});
+
+describe('Programmed', () => {
+  const unheard: ProgrammedState = { kind: 'waiting', gateways: ['g'], known: 1, unheard: true };
+
+  test('stands while a new leader’s gateways come back, until the object changes', async () => {
+    await writer.write('uid-1');
+    look();
+    state = unheard;
+    expect(await writer.write('uid-1')).toMatchObject({ wrote: false, ready: true });
+    source.put('Endpoint', 'e', { changed: true });
+    look();
+    expect(await writer.write('uid-1')).toMatchObject({ wrote: true, ready: false });
+  });
+
+  test('does not stand for another key of the same generation', async () => {
+    fields = { apiKey: { fingerprint: 'old' } };
+    await writer.write('uid-1');
+    look();
+    state = unheard;
+    fields = { apiKey: { fingerprint: 'new' } };
+    expect(await writer.write('uid-1')).toMatchObject({ ready: false });
+  });
+});
+
+describe('Events', () => {
+  test('a fault is told once per generation, and what passes by itself never', async () => {
+    state = { kind: 'no-gateway' };
+    await writer.write('uid-1');
+    accepted = INVALID;
+    await writer.write('uid-1');
+    fields = { other: 1 };
+    await writer.write('uid-1');
+    expect(source.events).toEqual([{ type: 'Warning', reason: 'Invalid', message: INVALID.message, name: 'e' }]);
+    look();
+    source.put('Endpoint', 'e', { changed: true });
+    look();
+    await writer.write('uid-1');
+    expect(source.events).toHaveLength(2);
+  });
+});
+
+test.each([[undefined], ['text'], [{ conditions: 'none' }], [{ conditions: [{ type: 1 }] }]])(
+  'a status that is none of ours (%j) is replaced',
+  async (status) => {
+    source.put('Endpoint', 'e', {}, status);
+    look();
+    expect(await writer.write('uid-1')).toMatchObject({ wrote: true });
+    expect(ready()).toHaveLength(1);
+  },
+);
