@@ -22,6 +22,8 @@ export class MemorySource implements ResourceSource {
   readonly secrets = new Map<string, Readonly<Record<string, string>>>();
   /** Called before each call to the source; may throw, or wait. */
   disturb: (call: keyof ResourceSource, name: string) => void | Promise<void> = () => undefined;
+  /** What `start` waits for. */
+  starting: (signal: AbortSignal) => Promise<void> = () => Promise.resolve();
   /** Whether the listener hears of writes at once; else by `tell`. */
   isQuick = true;
   readonly #stored = new Map<string, Stored>();
@@ -30,10 +32,10 @@ export class MemorySource implements ResourceSource {
   #version = 0;
   #uids = 0;
 
-  start(listener: SourceListener): Promise<void> {
+  async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
+    await this.starting(signal);
     this.#listener = listener;
     for (const { object } of this.#stored.values()) listener.put(object);
-    return Promise.resolve();
   }
 
   /** Lets the listener hear of everything that it has not heard of. */

@@ -28,6 +28,8 @@ export interface OperatorParts {
   readonly onStatus?: (written: StatusWritten) => void;
   /** Called with what is wrong with the source's input as a whole, each time that changes. */
   readonly onProblems?: (problems: readonly SourceProblem[]) => void;
+  /** Called with every object that is no longer there. */
+  readonly onRemoved?: (object: ResourceObject) => void;
 }
 
 export interface Operator {
@@ -139,7 +141,10 @@ const translateSources = (parts: OperatorParts, leader: () => Leader | undefined
     logger: parts.logger,
     onSeen: (object) => leader()?.seen(object),
     onChanges: (changes) => leader()?.apply(changes),
-    onRemoved: (object) => leader()?.forget(object),
+    onRemoved: (object) => {
+      leader()?.forget(object);
+      parts.onRemoved?.(object);
+    },
     onProblems: (problems) => parts.onProblems?.(problems),
   });
   return { translator, desired };

@@ -30,6 +30,12 @@ export interface DirectorySourceOptions {
   readonly logger: Logger;
 }
 
+/** A source that knows where people wrote its objects. */
+export interface LocatingSource extends ResourceSource {
+  /** `orders.yaml:12`, relative to the directory; undefined for an object that is not there. */
+  whereIs(ref: ObjectRef): string | undefined;
+}
+
 interface InForce {
   readonly manifest: ManifestObject;
   readonly resource: ResourceObject;
@@ -54,7 +60,7 @@ const toResource = (
 });
 
 /** A directory of manifests. README.md says how it differs from a cluster. */
-class DirectorySource implements ResourceSource {
+class DirectorySource implements LocatingSource {
   readonly #options: DirectorySourceOptions;
   readonly #folder: ManifestFolder;
   readonly #reader: FolderReader;
@@ -116,6 +122,10 @@ class DirectorySource implements ResourceSource {
     const key = manifestKey(ref);
     await this.#lookAt(key);
     return this.#inForce.get(key)?.resource;
+  }
+
+  whereIs(ref: ObjectRef): string | undefined {
+    return this.#inForce.get(manifestKey(ref))?.manifest.where;
   }
 
   apply(object: DesiredObject): Promise<ResourceObject> {
@@ -267,4 +277,4 @@ const notFound = (ref: ObjectRef): SourceError =>
   new SourceError('NotFound', `there is no ${ref.kind} "${ref.name}" in namespace "${ref.namespace}"`);
 
 /** Desired state from a directory that people edit: no cluster needed. `start` rejects when the directory cannot be read. */
-export const directorySource = (options: DirectorySourceOptions): ResourceSource => new DirectorySource(options);
+export const directorySource = (options: DirectorySourceOptions): LocatingSource => new DirectorySource(options);

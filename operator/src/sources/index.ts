@@ -1,2 +1,2 @@
-export { directorySource, type DirectorySourceOptions } from './directory-source.ts';
+export { directorySource, type DirectorySourceOptions, type LocatingSource } from './directory-source.ts';
 export { kubernetesSource, type KubernetesSourceOptions } from './kubernetes-source.ts';

@@ -1,0 +1,115 @@
+import type { ResourceObject } from '@standin/contract';
+import { pino } from 'pino';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { DesiredState } from './desired-state.ts';
+import { operatorSettings, translateSettings } from './settings.ts';
+import { Translator, type Changes, type TranslateSettings } from './translate/index.ts';
+
+const HOLD_OFF_MS = 5;
+
+const object = (name: string, generation: number, spec: unknown): ResourceObject => ({
+  apiVersion: 'standin.dev/v1alpha1',
+  kind: 'Endpoint',
+  metadata: {
+    ...{ name, namespace: 'default', uid: `uid-${name}`, generation },
+    ...{ resourceVersion: String(generation), creationTimestamp: '2026-01-01T00:00:00Z' },
+  },
+  spec,
+});
+const endpoint = (name: string, generation = 1, body = '{}'): ResourceObject =>
+  object(name, generation, {
+    ...{ projectRef: { name: 'shop' }, displayName: name, slug: `/${name}`, method: 'GET', action: 'JSON' },
+    json: { body },
+  });
+const forward = (name: string): ResourceObject =>
+  object(name, 1, {
+    ...{ projectRef: { name: 'shop' }, displayName: name, slug: `/${name}`, method: 'GET', action: 'Forward' },
+    forward: { url: 'https://api.example.com/' },
+  });
+
+let changes: Changes[];
+let seen: string[];
+let removed: string[];
+
+const desiredState = (settings: Partial<TranslateSettings> = {}): DesiredState => {
+  changes = [];
+  seen = [];
+  removed = [];
+  return new DesiredState({
+    translator: new Translator({ ...translateSettings(operatorSettings.parse({})), ...settings }),
+    holdOffMs: HOLD_OFF_MS,
+    logger: pino({ level: 'silent' }),
+    onSeen: ({ metadata }) => seen.push(metadata.name),
+    onChanges: (all) => changes.push(all),
+    onRemoved: ({ metadata }) => removed.push(metadata.name),
+    onProblems: () => undefined,
+  });
+};
+
+let desired: DesiredState;
+beforeEach(() => {
+  desired = desiredState();
+});
+
+const verdicts = (): string[] =>
+  changes.flatMap((each) => each.verdicts.map(({ ref, generation }) => `${ref.name} ${generation}`));
+
+test('what comes within the hold-off comes out together, and at once what is flushed', async () => {
+  desired.put(endpoint('a'));
+  desired.put(endpoint('b'));
+  expect([seen, changes, desired.hasPending]).toEqual([['a', 'b'], [], true]);
+  await vi.waitFor(() => expect(verdicts()).toEqual(['a 1', 'b 1']));
+  expect([changes.length, desired.hasPending]).toEqual([1, false]);
+  desired.put(endpoint('a', 2));
+  desired.flush();
+  expect(verdicts()).toEqual(['a 1', 'b 1', 'a 2']);
+});
+
+test('an object of which nothing follows anew is shown, and changes nothing', () => {
+  desired.put(endpoint('a'));
+  desired.flush();
+  desired.put({ ...endpoint('a'), status: {} });
+  desired.flush();
+  expect([seen.length, changes.length, desired.objects.size]).toEqual([2, 1, 1]);
+});
+
+test('a database that was restored takes objects back to what they were', () => {
+  desired.put(endpoint('a', 7));
+  desired.flush();
+  desired.put(endpoint('a', 5));
+  desired.flush();
+  expect(verdicts()).toEqual(['a 7', 'a 5']);
+});
+
+test('a removed object is told, and its successor of the same name is another one', () => {
+  desired.put(endpoint('a'));
+  desired.remove(endpoint('a'));
+  desired.put({ ...endpoint('a'), metadata: { ...endpoint('a').metadata, uid: 'uid-successor' } });
+  desired.flush();
+  expect([removed, [...desired.objects.keys()]]).toEqual([['a'], ['uid-successor']]);
+});
+
+test('an object on which the translation fails costs that object only, and says so', () => {
+  desired = desiredState({
+    checkUpstream: () => {
+      throw new Error('a defect');
+    },
+  });
+  desired.put(forward('bad'));
+  desired.put(endpoint('good'));
+  desired.flush();
+  const [bad, good] = changes[0]?.verdicts ?? [];
+  expect(bad?.accepted).toMatchObject({ ok: false, reason: 'Invalid' });
+  expect(bad?.accepted.message).toContain('a defect of Standin');
+  expect(good?.accepted.ok).toBe(true);
+});
+
+test('nothing follows after the end', () => {
+  vi.useFakeTimers();
+  desired.put(endpoint('a'));
+  desired.close();
+  desired.put(endpoint('b'));
+  vi.advanceTimersByTime(2 * HOLD_OFF_MS);
+  vi.useRealTimers();
+  expect(changes).toEqual([]);
+});

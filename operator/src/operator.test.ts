@@ -1,0 +1,385 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { createInterface } from 'node:readline';
+import { SourceError, STREAM_SERVER_NAME, type ConfigObject, type StreamMessage } from '@standin/contract';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { MemorySource } from './memory-source.testing.ts';
+import { runOperator, type Operator, type OperatorParts } from './operator.ts';
+import type { CertificateStore } from './publish/certificate-keeper.ts';
+import { planCertificates, type Certificates } from './publish/certificates.ts';
+import { noGatewayMemory, type GatewayMemory } from './publish/gateway-memory.ts';
+import type { Leadership, Term } from './publish/leadership.ts';
+import { operatorSettings, translateSettings } from './settings.ts';
+import { conditionsIn } from './status/status-writer.ts';
+
+/** The whole operator on a source in memory, with real gateways' connections; the test decides when it leads. */
+
+type Callbacks = Parameters<Leadership['run']>[0];
+
+/** Leads when it is told to. */
+class Hand implements Leadership {
+  #callbacks: Callbacks | undefined;
+  #epoch = 0;
+
+  async run(callbacks: Callbacks): Promise<void> {
+    this.#callbacks = callbacks;
+    if (!callbacks.signal.aborted) await once(callbacks.signal, 'abort');
+  }
+
+  /** Resolves with what ends the term when the operator was told. */
+  async lead(): Promise<{ readonly term: Term; readonly done: Promise<void>; readonly end: () => Promise<void> }> {
+    const callbacks = await vi.waitFor(() => {
+      if (this.#callbacks === undefined) throw new Error('the operator does not take part');
+      return this.#callbacks;
+    });
+    const ending = new AbortController();
+    const signal = AbortSignal.any([ending.signal, callbacks.signal]);
+    const term = { epoch: (this.#epoch += 1), signal };
+    const done = callbacks.onStartedLeading(term);
+    done.catch(() => undefined);
+    return {
+      term,
+      done,
+      end: async () => {
+        ending.abort();
+        await done;
+      },
+    };
+  }
+
+  announce(url: string | undefined): void {
+    this.#callbacks?.onNewLeader({ url });
+  }
+}
+
+let certificates: Certificates;
+let source: MemorySource;
+let hand: Hand;
+let operator: Operator;
+let memory: GatewayMemory;
+let registry: Registry;
+const open = new Set<{ destroy(): void }>();
+
+const certificateStore: CertificateStore = {
+  read: async () => {
+    certificates = await planCertificates(undefined, new Date());
+    return { certificates, version: '1' };
+  },
+  write: () => Promise.resolve(true),
+};
+
+const start = async (parts: Partial<OperatorParts> = {}): Promise<void> => {
+  const settings = operatorSettings.parse({
+    stream: { host: '127.0.0.1', port: 0, url: 'https://self:9443' },
+    admin: { host: '127.0.0.1', port: 0 },
+    secretPollMs: 500,
+  });
+  registry = new Registry();
+  operator = await runOperator({
+    ...{ settings, source, registry, translateSettings: translateSettings(settings), leadership: hand },
+    ...{ certificates: certificateStore, gatewayMemory: memory, logger: pino({ level: 'silent' }) },
+    ...parts,
+  });
+};
+
+beforeEach(() => {
+  source = new MemorySource();
+  hand = new Hand();
+  memory = noGatewayMemory;
+  source.put('Account', 'team', { plan: 'Free' });
+  source.put('Project', 'shop', { displayName: 'Shop', accountRef: { name: 'team' } });
+  source.put('Endpoint', 'orders', endpoint('/orders'));
+});
+afterEach(async () => {
+  for (const socket of open) socket.destroy();
+  open.clear();
+  await operator.stop();
+});
+
+const endpoint = (slug: string, body = '{}') => {
+  const json = { body, status: 200, headers: [] };
+  return { projectRef: { name: 'shop' }, displayName: 'An endpoint', slug, method: 'GET', action: 'JSON', json };
+};
+
+const call = async (method: string, path: string, body?: unknown): Promise<IncomingMessage> => {
+  const { hostname: host, port } = new URL(operator.streamUrl);
+  const client = request({
+    ...{ host, port, path, method, agent: false, ca: certificates.caBundle, servername: STREAM_SERVER_NAME },
+    ...certificates.gateway,
+    headers: body === undefined ? {} : { 'content-type': 'application/json' },
+  });
+  open.add(client);
+  client.end(body === undefined ? undefined : JSON.stringify(body));
+  const [response] = (await once(client, 'response')) as [IncomingMessage];
+  return response;
+};
+
+/** A gateway that holds what it is sent, and acknowledges it unless it is told to hold back. */
+const connectGateway = async (name: string) => {
+  const held = new Map<string, ConfigObject>();
+  const gateway = { held, acks: true, response: await call('GET', `/v1/config?gateway=${name}&instance=i`) };
+  const take = (message: StreamMessage): void => {
+    if (message.type === 'put') held.set(`${message.object.kind}/${message.object.name}`, message.object);
+    else if (message.type === 'remove') {
+      for (const [key, { kind, uid }] of held) if (message.key === `${kind}/${uid}`) held.delete(key);
+    } else if (message.type === 'commit' && gateway.acks) {
+      const ack = { gateway: name, instance: 'i', revision: message.revision, rejected: [] };
+      call('POST', '/v1/acks', ack).then(
+        (response) => response.resume(),
+        () => undefined,
+      );
+    }
+  };
+  const read = async (): Promise<void> => {
+    for await (const line of createInterface({ input: gateway.response })) take(JSON.parse(line) as StreamMessage);
+  };
+  read().catch(() => undefined);
+  return gateway;
+};
+
+const conditionOf = (kind: 'Account' | 'Project' | 'Endpoint', name: string, type = 'Ready'): string => {
+  const found = conditionsIn(source.object(kind, name).status).find((condition) => condition.type === type);
+  return found === undefined ? 'none' : `${found.status} ${found.reason}`;
+};
+const untilReady = (name: string): Promise<void> =>
+  vi.waitFor(() => expect(conditionOf('Endpoint', name)).toBe('True Ready'), { timeout: 5_000 });
+const answerOf = async (path: string): Promise<unknown> => {
+  const response = await call('GET', path);
+  return JSON.parse((await response.toArray()).join('')) as unknown;
+};
+
+describe('a leader', () => {
+  test('makes the key, publishes, and says when gateways have it', async () => {
+    await start();
+    const { end } = await hand.lead();
+    const gateway = await connectGateway('g');
+    await untilReady('orders');
+    expect(source.secrets.get('default/team-api-key')).toBeDefined();
+    expect([...gateway.held.keys()]).toEqual(['Account/team', 'Project/shop', 'Endpoint/orders']);
+    await vi.waitFor(() =>
+      expect(source.object('Project', 'shop').status).toMatchObject({ endpoints: { total: 1, ready: 1 } }),
+    );
+    // A key that is read again starts a hold-off, for a moment.
+    await vi.waitFor(() => expect(operator.isSettled()).toBe(true));
+    await end();
+  });
+
+  test('says that no gateway is there, and whom it waits for', async () => {
+    await start();
+    await hand.lead();
+    await vi.waitFor(() => expect(conditionOf('Endpoint', 'orders')).toBe('False NoGateway'));
+    const slow = await connectGateway('slow');
+    await untilReady('orders');
+    slow.acks = false;
+    source.put('Endpoint', 'orders', endpoint('/orders', '{"v": 2}'));
+    await vi.waitFor(() => expect(conditionOf('Endpoint', 'orders')).toBe('False NotProgrammed'));
+  });
+
+  test('restarted with nothing changed writes no status, though its gateways come late', async () => {
+    memory = { read: () => Promise.resolve(['g']), write: () => Promise.resolve() };
+    await start();
+    const first = await hand.lead();
+    await connectGateway('g');
+    await untilReady('orders');
+    await vi.waitFor(() => expect(source.object('Project', 'shop').status).toMatchObject({ endpoints: { ready: 1 } }));
+    await first.end();
+    const written = source.statusWrites.length;
+    await hand.lead();
+    // All were looked at when the queue is empty, and again when the gateway is back.
+    await vi.waitFor(async () => expect(await registry.metrics()).toMatch(/^workqueue_depth\{name="status".*\} 0$/m));
+    await connectGateway('g');
+    await vi.waitFor(() => expect(operator.isSettled()).toBe(true));
+    source.put('Endpoint', 'later', endpoint('/later'));
+    await untilReady('later');
+    expect(source.statusWrites.slice(written).map(({ ref }) => ref.name)).not.toContain('orders');
+  });
+
+  test('counts endpoints that are not ready, and those that are gone', async () => {
+    await start();
+    await hand.lead();
+    await connectGateway('g');
+    source.put('Endpoint', 'broken', endpoint('/broken', '{'));
+    const counts = (total: number, ready: number) =>
+      vi.waitFor(() => expect(source.object('Project', 'shop').status).toMatchObject({ endpoints: { total, ready } }), {
+        timeout: 5_000,
+      });
+    await counts(2, 1);
+    source.remove('Endpoint', 'broken');
+    await counts(1, 1);
+    source.remove('Endpoint', 'orders');
+    await counts(0, 0);
+  });
+
+  test('mends a status that somebody else changed', async () => {
+    await start();
+    await hand.lead();
+    await connectGateway('g');
+    await untilReady('orders');
+    await source.writeStatus({ kind: 'Endpoint', namespace: 'default', name: 'orders' }, { conditions: [] });
+    expect(conditionOf('Endpoint', 'orders')).toBe('none');
+    await untilReady('orders');
+  });
+});
+
+describe('what changes while a leader begins', () => {
+  test('is part of what it publishes first', async () => {
+    await start();
+    const reading = Promise.withResolvers<undefined>();
+    const came = Promise.withResolvers<undefined>();
+    source.disturb = async (callName) => {
+      if (callName !== 'readSecret') return;
+      came.resolve(undefined);
+      await reading.promise;
+    };
+    await hand.lead();
+    await came.promise;
+    source.put('Account', 'late', { plan: 'Free' });
+    source.put('Endpoint', 'late', endpoint('/late'));
+    // Past the hold-off.
+    await vi.waitFor(() => expect(operator.translator.verdict('uid-5')).toBeDefined());
+    expect(source.statusWrites).toEqual([]);
+    reading.resolve(undefined);
+    const gateway = await vi.waitFor(async () => {
+      const connected = await connectGateway('g');
+      expect(connected.response.statusCode).toBe(200);
+      return connected;
+    });
+    await untilReady('late');
+    expect(gateway.held.get('Endpoint/late')).toBeDefined();
+    await vi.waitFor(() => expect(source.secrets.get('default/late-api-key')).toBeDefined());
+  });
+
+  test('an Account that was deleted, and one that was made anew, is what the source says when it is asked', async () => {
+    source.put('Account', 'deleted', { plan: 'Free' });
+    source.put('Account', 'anew', { plan: 'Free' });
+    await start();
+    await operator.synced;
+    source.isQuick = false;
+    source.remove('Account', 'deleted');
+    source.remove('Account', 'anew');
+    const { uid } = source.put('Account', 'anew', { plan: 'Pro' }).metadata;
+    await hand.lead();
+    const gateway = await vi.waitFor(async () => {
+      const connected = await connectGateway('g');
+      expect(connected.response.statusCode).toBe(200);
+      return connected;
+    });
+    await vi.waitFor(() => expect(gateway.held.get('Account/anew')).toMatchObject({ uid, plan: 'Pro' }));
+    expect(gateway.held.has('Account/deleted')).toBe(false);
+    source.tell();
+    source.isQuick = true;
+    await untilReady('orders');
+    expect(gateway.held.get('Account/anew')).toMatchObject({ uid });
+  });
+
+  test('a term that ends meanwhile serves nobody', async () => {
+    await start();
+    const reading = Promise.withResolvers<undefined>();
+    source.disturb = (callName) => (callName === 'readSecret' ? reading.promise : undefined);
+    const { end } = await hand.lead();
+    const ended = end();
+    reading.resolve(undefined);
+    await ended;
+    expect((await call('GET', '/v1/config?gateway=g&instance=i')).statusCode).toBe(503);
+    expect(source.statusWrites).toEqual([]);
+  });
+});
+
+describe('one bad thing costs that thing only', () => {
+  test('an Account whose Secret may not be read says so, the others are served', async () => {
+    source.put('Account', 'closed', { plan: 'Free' });
+    source.disturb = (callName, name) => {
+      if (callName === 'readSecret' && name === 'closed-api-key')
+        throw new SourceError('Forbidden', 'secrets "closed-api-key" is forbidden: cannot get resource "secrets"');
+    };
+    await start();
+    await hand.lead();
+    await connectGateway('g');
+    await untilReady('orders');
+    expect(conditionOf('Account', 'closed')).toBe('False SecretInvalid');
+    source.disturb = () => undefined;
+    await vi.waitFor(() => expect(conditionOf('Account', 'closed')).toBe('True Ready'), { timeout: 5_000 });
+  });
+
+  test('a listener that throws does not disturb the statuses', async () => {
+    await start({
+      onStatus: () => {
+        throw new Error('a listener’s defect');
+      },
+    });
+    await hand.lead();
+    await connectGateway('g');
+    await untilReady('orders');
+    await vi.waitFor(() => expect(source.object('Project', 'shop').status).toMatchObject({ endpoints: { ready: 1 } }));
+  });
+});
+
+describe('terms', () => {
+  test('a leader whose beginning fails gives up, and can lead again', async () => {
+    await start();
+    source.disturb = (callName) => {
+      if (callName === 'get') throw new SourceError('Unavailable', 'away');
+    };
+    const failed = await hand.lead();
+    await expect(failed.done).rejects.toThrow('away');
+    source.disturb = () => undefined;
+    await hand.lead();
+    await connectGateway('g');
+    await untilReady('orders');
+  });
+
+  test('a leader that was demoted names the new one, never itself', async () => {
+    await start();
+    await operator.synced;
+    const first = await hand.lead();
+    hand.announce('https://self:9443');
+    await connectGateway('g');
+    await untilReady('orders');
+    // The new leader is seen before the term ends.
+    hand.announce('https://other:9443');
+    await first.end();
+    const path = '/v1/config?gateway=g&instance=i';
+    expect(await answerOf(path)).toEqual({ error: 'not_leader', leader: 'https://other:9443' });
+    hand.announce('https://self:9443');
+    expect(await answerOf(path)).toEqual({ error: 'not_leader', leader: null });
+  });
+});
+
+describe('the end', () => {
+  test('a source that never can be read ends the operator with its reason', async () => {
+    source.starting = () => Promise.reject(new Error('the directory cannot be read'));
+    await start();
+    await expect(operator.synced).rejects.toThrow('cannot be read');
+    await expect(operator.ended).rejects.toThrow('cannot be read');
+  });
+
+  test('a stop before the sources were read is no failure', async () => {
+    source.starting = async (signal) => {
+      await once(signal, 'abort');
+      throw new Error('stopped');
+    };
+    await start();
+    await operator.stop();
+    await operator.ended;
+  });
+
+  test('a port in use is said', async () => {
+    await start();
+    const { port } = new URL(operator.adminUrl);
+    const settings = operatorSettings.parse({ admin: { host: '127.0.0.1', port } });
+    const second = runOperator({
+      ...{
+        settings,
+        source,
+        registry: new Registry(),
+        translateSettings: translateSettings(settings),
+        leadership: hand,
+      },
+      ...{ certificates: certificateStore, gatewayMemory: memory, logger: pino({ level: 'silent' }) },
+    });
+    await expect(second).rejects.toThrow('EADDRINUSE');
+  });
+});

@@ -1,0 +1,95 @@
+import { pino } from 'pino';
+import { beforeEach, expect, test, vi } from 'vitest';
+import {
+  awaitCertificates,
+  ensureCertificates,
+  keepCertificates,
+  type CertificateStore,
+} from './certificate-keeper.ts';
+import { planCertificates, type Certificates } from './certificates.ts';
+
+const logger = pino({ level: 'silent' });
+const never = new AbortController().signal;
+
+/** Compare-and-swap on a number, as a Secret's resourceVersion. */
+class MemoryStore implements CertificateStore {
+  held: Certificates | undefined;
+  version = 0;
+  reads = 0;
+  /** So many reads fail. */
+  failures = 0;
+
+  read() {
+    this.reads += 1;
+    if (this.failures > 0) {
+      this.failures -= 1;
+      return Promise.reject(new Error('away'));
+    }
+    return Promise.resolve(this.held && { certificates: this.held, version: String(this.version) });
+  }
+
+  write(certificates: Certificates, version: string | undefined) {
+    if (version !== (this.held && String(this.version))) return Promise.resolve(false);
+    this.held = certificates;
+    this.version += 1;
+    return Promise.resolve(true);
+  }
+}
+
+let store: MemoryStore;
+beforeEach(() => {
+  store = new MemoryStore();
+});
+
+test('of operators that start at once, one makes the certificates, and all use them', async () => {
+  const all = await Promise.all(Array.from({ length: 3 }, () => ensureCertificates(store, new Date())));
+  expect(store.version).toBe(1);
+  expect(all).toEqual([store.held, store.held, store.held]);
+});
+
+test('of operators that renew at once, one does, and nothing is renewed that need not be', async () => {
+  const now = new Date();
+  const first = await ensureCertificates(store, now);
+  expect(await ensureCertificates(store, now)).toBe(first);
+  const later = new Date(now.getTime() + 61 * 24 * 3_600_000);
+  const [a, b] = await Promise.all([ensureCertificates(store, later), ensureCertificates(store, later)]);
+  expect([a, store.version]).toEqual([b, 2]);
+  expect(a).not.toEqual(first);
+});
+
+test('a store that is away is asked until it answers', async () => {
+  store.failures = 1;
+  expect(await awaitCertificates(store, logger, never)).toBe(store.held);
+});
+
+test('waiting ends when the operator stops', async () => {
+  store.failures = Number.POSITIVE_INFINITY;
+  const stopping = new AbortController();
+  const waiting = awaitCertificates(store, logger, stopping.signal);
+  await vi.waitFor(() => expect(store.reads).toBe(1));
+  stopping.abort();
+  await expect(waiting).rejects.toThrow('aborted');
+});
+
+test('changed certificates are handed on once, whatever fails in between; ones that cannot be used again and again', async () => {
+  const first = await ensureCertificates(store, new Date());
+  const stopping = new AbortController();
+  const used: Certificates[] = [];
+  let refusals = 1;
+  const use = (certificates: Certificates): void => {
+    refusals -= 1;
+    if (refusals >= 0) throw new Error('key and certificate do not match');
+    used.push(certificates);
+  };
+  const keeping = keepCertificates(store, first, use, { logger, signal: stopping.signal, checkMs: 5 });
+  await vi.waitFor(() => expect(store.reads).toBeGreaterThan(3));
+  expect(used).toEqual([]);
+  store.failures = 2;
+  store.held = await planCertificates(undefined, new Date());
+  await vi.waitFor(() => expect(used).toEqual([store.held]));
+  const { reads } = store;
+  await vi.waitFor(() => expect(store.reads).toBeGreaterThan(reads + 2));
+  expect(used).toHaveLength(1);
+  stopping.abort();
+  await keeping;
+});
