@@ -33,6 +33,8 @@ const backoffMs = (attempt: number): number =>
 /** A batch that has been closed: its bytes and its token belong together for ever. */
 interface Sealed extends RowBatch {
   readonly token: string;
+  /** Not a part of another one, whose memory it shares. */
+  readonly isWhole: boolean;
 }
 
 /**
@@ -99,7 +101,8 @@ export class Delivery {
   }
 
   #seal(): void {
-    if (this.#gathering.rowCount > 0) this.#sealed.push({ ...this.#gathering.take(), token: randomUUID() });
+    if (this.#gathering.rowCount > 0)
+      this.#sealed.push({ ...this.#gathering.take(), token: randomUUID(), isWhole: true });
   }
 
   #send(): void {
@@ -131,6 +134,7 @@ export class Delivery {
   async #deliver(batch: Sealed): Promise<boolean> {
     const { sink, budget, logger } = this.#options;
     const { rows, ends, token } = batch;
+    const failedBefore = this.failedAttempts;
     try {
       const insert = () => sink.insert({ rows, rowCount: ends.length, token });
       if (!(await this.#persist('deliver rows to the log', insert))) return false;
@@ -147,14 +151,16 @@ export class Delivery {
     this.deliveredRows += ends.length;
     this.deliveredBatches++;
     budget.freeRows(rows.length);
+    // An attempt that failed may still be reading them.
+    if (batch.isWhole && this.failedAttempts === failedBefore) this.#gathering.recycle(batch);
     return true;
   }
 
   /** The halves' tokens follow from the batch's, so that they too land once. */
   async #deliverHalves(batch: Sealed): Promise<boolean> {
     const [first, second] = splitBatch(batch, batch.ends.length >> 1);
-    const isFirstDone = await this.#deliver({ ...first, token: `${batch.token}.0` });
-    const isSecondDone = await this.#deliver({ ...second, token: `${batch.token}.1` });
+    const isFirstDone = await this.#deliver({ ...first, token: `${batch.token}.0`, isWhole: false });
+    const isSecondDone = await this.#deliver({ ...second, token: `${batch.token}.1`, isWhole: false });
     return isFirstDone && isSecondDone;
   }
 

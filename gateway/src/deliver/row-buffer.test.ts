@@ -30,6 +30,21 @@ test('any rows come out as they went in, also when a batch is split, and batches
   );
 });
 
+test('memory that was given back is used again, and only then', () => {
+  const buffer = new RowBuffer(1_000_000);
+  const fill = (text: string): RowBatch => {
+    buffer.add(text.length, (block, offset) => block.write(text, offset));
+    return buffer.take();
+  };
+  const first = fill('a');
+  const second = fill('b');
+  buffer.recycle(first);
+  const third = fill('c');
+  const fourth = fill('d');
+  expect([second, third, fourth].map((batch) => rowsOf(batch))).toEqual([['b'], ['c'], ['d']]);
+  expect([third.rows.buffer === first.rows.buffer, fourth.rows.buffer === first.rows.buffer]).toEqual([false, true]);
+});
+
 test('a row that is larger than a batch is a batch of its own', () => {
   const buffer = new RowBuffer(10);
   expect(buffer.isFullFor(1_000)).toBe(false);

@@ -7,14 +7,18 @@ export interface RowBatch {
 }
 
 const CAPACITY_BYTES_MIN = 64 * 1024;
+/** One is being filled while another is on its way. */
+const SPARE_BLOCKS_MAX = 2;
 
 /**
  * Gathers rows, encoded where they lie, in one block of memory. Thousands of small buffers that wait for the next flush would
- * each outlive the garbage collector's nursery, and cost more to keep than to write.
+ * each outlive the garbage collector's nursery, and cost more to keep than to write. Blocks are used again: at 30 MB/s fresh ones
+ * cost a third of the gateway's throughput in page faults and full collections.
  */
 export class RowBuffer {
   readonly #bytesMax: number;
-  #block = Buffer.allocUnsafe(0);
+  #block: Buffer = Buffer.allocUnsafe(0);
+  readonly #spare: Buffer[] = [];
   #ends: number[] = [];
   #bytes = 0;
 
@@ -43,11 +47,16 @@ export class RowBuffer {
   /** Hands over what is here, and begins anew. */
   take(): RowBatch {
     const batch = { rows: this.#block.subarray(0, this.#bytes), ends: this.#ends };
-    // As much again is likely to come.
-    this.#block = Buffer.allocUnsafeSlow(Math.min(this.#bytes, this.#bytesMax));
+    this.#block = this.#spare.pop() ?? Buffer.allocUnsafe(0);
     this.#ends = [];
     this.#bytes = 0;
     return batch;
+  }
+
+  /** Takes back the memory of a whole batch that nobody reads any more, and never will. */
+  recycle({ rows }: RowBatch): void {
+    const block = Buffer.from(rows.buffer);
+    if (this.#spare.length < SPARE_BLOCKS_MAX && block.length <= this.#bytesMax) this.#spare.push(block);
   }
 
   #grow(needed: number): void {
