@@ -3,11 +3,13 @@ import { Command } from 'commander';
 import { addDevCommand } from './dev/dev-command.ts';
 import { wantsColour } from './logs/format-entry.ts';
 import { addLogCommands } from './logs/log-commands.ts';
-import { PlainError } from './plain-error.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { plainErrorOf } from './plain-error.ts';
 import { addValidateCommand } from './validate/validate-command.ts';
 
 const program = new Command('standin')
   .description('HTTP endpoints that stand in for the real thing: mock or forward, and remember every request.')
+  .version(packageJson.version)
   .showHelpAfterError('(standin --help lists the commands)')
   .enablePositionalOptions();
 
@@ -19,7 +21,8 @@ addValidateCommand(program);
 try {
   await program.parseAsync();
 } catch (error) {
-  if (!(error instanceof PlainError)) throw error;
-  console.error(`standin: ${error.message}`);
-  process.exitCode = error.exitCode;
+  const plain = plainErrorOf(error);
+  if (plain === undefined) throw error;
+  console.error(`standin: ${plain.message}`);
+  process.exitCode = plain.exitCode;
 }

@@ -8,3 +8,21 @@ export class PlainError extends Error {
     this.exitCode = options.exitCode ?? 1;
   }
 }
+
+/** Errors of the other packages whose messages are for people, by name: loading their classes would cost every command its start. */
+const FOR_PEOPLE: ReadonlySet<string> = new Set([
+  'ApiError',
+  'EngineStartError',
+  'LogFilterError',
+  'LogStoreError',
+  'SettingsError',
+  'SourceError',
+]);
+
+/** Undefined for what nobody foresaw: its stack is worth showing. */
+export const plainErrorOf = (error: unknown): PlainError | undefined => {
+  if (error instanceof PlainError) return error;
+  return error instanceof Error && FOR_PEOPLE.has(error.name)
+    ? new PlainError(error.message, { cause: error })
+    : undefined;
+};

@@ -3,6 +3,8 @@ import process from 'node:process';
 export interface Stop {
   /** Aborts at the first stop signal. */
   readonly signal: AbortSignal;
+  /** As if a signal had come. */
+  request(): void;
   /** Everything is closed: signals have their ordinary effect again. */
   done(): void;
 }
@@ -22,8 +24,11 @@ export const awaitStop = (): Stop => {
   };
   const events = ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const;
   for (const event of events) process.on(event, onSignal);
+  // The process that started this one ended before we listened.
+  if (process.send !== undefined && !process.connected) controller.abort();
   return {
     signal: controller.signal,
+    request: () => controller.abort(),
     done: () => {
       for (const event of events) process.off(event, onSignal);
       // The channel to cli/bin/run-main.js would keep this process alive.

@@ -1,4 +1,4 @@
-import { API_KEY_DATA_KEY, type ResourceObject, type ResourceSource } from '@standin/contract';
+import { API_KEY_DATA_KEY, type EndpointConfig, type ResourceObject, type ResourceSource } from '@standin/contract';
 import type { Operator } from '@standin/operator';
 import type { Ready } from './dev-output.ts';
 
@@ -29,13 +29,11 @@ export const describeReady = async (options: DescribeReadyOptions): Promise<Read
   const served = [...translator.objects()];
   const projects = served
     .filter(({ kind }) => kind === 'Project')
-    .map(({ namespace, name, uid }) => {
-      return { namespace, name, url: String(translator.verdict(uid)?.status.url) };
-    });
+    .map(({ namespace, name, uid }) => ({ namespace, name, url: String(translator.verdict(uid)?.status.url) }))
+    .sort((a, b) => a.namespace.localeCompare(b.namespace) || a.name.localeCompare(b.name));
   const endpoints = served.filter((object) => object.kind === 'Endpoint');
   const example = endpoints
-    .filter(({ action }) => action.kind === 'JSON')
-    .sort((a, b) => Number(b.method === 'POST') - Number(a.method === 'POST') || a.name.localeCompare(b.name))
+    .toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name))
     .map(({ uid, method, projectUid }) => {
       const project = served.find((object) => object.kind === 'Project' && object.uid === projectUid);
       const account = accounts.find((candidate) => project?.kind === 'Project' && candidate.uid === project.accountUid);
@@ -48,11 +46,21 @@ export const describeReady = async (options: DescribeReadyOptions): Promise<Read
     accounts: accounts.map(({ namespace, name, apiKey }) => ({ namespace, name, apiKey })),
     projects,
     example,
-    endpoints: endpoints.length,
+    endpoints: endpoints
+      .map(({ name, method, slug, action, projectUid }) => {
+        const projectUrl = String(translator.verdict(projectUid)?.status.url);
+        return { name, method, slug, action: action.kind, projectUrl };
+      })
+      .sort((a, b) => a.slug.localeCompare(b.slug) || a.method.localeCompare(b.method)),
     origin,
     privateUpstreams,
   };
 };
+
+/** To try first: a mock before an upstream that may not run, and DELETE, which answers nothing to look at, last. */
+const TRY_FIRST = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'];
+const rank = ({ method, action }: EndpointConfig): number =>
+  TRY_FIRST.indexOf(method) + (action.kind === 'JSON' ? 0 : TRY_FIRST.length);
 
 const byName = (a: ResourceObject, b: ResourceObject): number =>
   a.metadata.namespace.localeCompare(b.metadata.namespace) || a.metadata.name.localeCompare(b.metadata.name);

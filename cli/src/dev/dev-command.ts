@@ -2,7 +2,6 @@ import path from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { z } from 'zod';
 import { PlainError } from '../plain-error.ts';
-import { runDev } from './run-dev.ts';
 import type { ResourcesFrom } from './start-standin.ts';
 
 const QUICKSTART = path.resolve(import.meta.dirname, '../../../crds/examples/quickstart');
@@ -36,7 +35,7 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
     .option('--kubeconfig <file>', 'take the resources from this cluster, instead of a directory')
     .option('--gateway-port <port>', 'port on which endpoints are served', portArgument, 8080)
     .option('--data <dir>', 'folder for the log, keys and state', '.standin')
-    .option('--output <format>', 'text, or json: one event a line', outputArgument, 'text')
+    .option('-o, --output <format>', 'text, or json: one event a line', outputArgument, 'text')
     .option('--deny-private-upstreams', 'refuse to forward to loopback and private addresses, as a cluster does')
     .option('--verbose', 'show the log lines of operator, gateway and engine')
     .action(async (dir: string | undefined, raw: unknown) => {
@@ -46,6 +45,8 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
       }
       const from: ResourcesFrom =
         kubeconfig === undefined ? { kind: 'directory', dir: dir ?? QUICKSTART } : { kind: 'cluster', kubeconfig };
+      // Loaded when it runs: the other commands need neither operator nor gateway.
+      const { runDev } = await import('./run-dev.ts');
       await runDev({ from, colour, ...options });
     });
 };

@@ -1,27 +1,38 @@
-import { styleText } from 'node:util';
+import process from 'node:process';
 import type { Writable } from 'node:stream';
 import type { SourceProblem } from '@standin/contract';
 import type { LogSummary } from '@standin/logstore';
-import { formatSummaryLine } from '../logs/format-entry.ts';
 
 export interface Ready {
   /** Base URL of the gateway. */
   readonly gateway: string;
   readonly accounts: readonly { readonly namespace: string; readonly name: string; readonly apiKey: string }[];
   readonly projects: readonly { readonly namespace: string; readonly name: string; readonly url: string }[];
+  /** Those that are served. */
+  readonly endpoints: readonly ServedEndpoint[];
   /** An endpoint to try first; undefined when none is ready. */
   readonly example: { readonly method: string; readonly url: string; readonly apiKey: string } | undefined;
-  readonly endpoints: number;
   /** The directory or kubeconfig that they come from. */
   readonly origin: string;
   readonly privateUpstreams: boolean;
+}
+
+export interface ServedEndpoint {
+  readonly name: string;
+  readonly method: string;
+  readonly slug: string;
+  readonly action: string;
+  /** URL of its project. */
+  readonly projectUrl: string;
 }
 
 /** An object that somebody has to look at, or that is well again. */
 export interface ObjectNotice {
   /** `Endpoint default/create-order` */
   readonly object: string;
-  readonly ready: boolean;
+  /** `crds/examples/quickstart/create-order.yaml:10`; empty for objects of a cluster. */
+  readonly where: string;
+  readonly state: 'live' | 'not ready' | 'gone';
   readonly message: string;
 }
 
@@ -30,74 +41,72 @@ export interface DevOutput {
   starting(): void;
   ready(ready: Ready): void;
   notice(notice: ObjectNotice): void;
+  /** All problems of the manifests as a whole, each time they change. */
   problems(problems: readonly SourceProblem[]): void;
   request(entry: LogSummary): void;
+  /** Something went wrong inside. */
+  warning(message: string): void;
   stopping(): void;
 }
+
+/** `ready` comes first. What is wrong with the manifests by then follows; what is well is part of it. */
+export const holdUntilReady = (output: DevOutput): DevOutput => {
+  let isReady = false;
+  let problems: readonly SourceProblem[] = [];
+  const notices = new Map<string, ObjectNotice>();
+  return {
+    ...output,
+    ready: (ready) => {
+      isReady = true;
+      output.ready(ready);
+      if (problems.length > 0) output.problems(problems);
+      for (const notice of notices.values()) output.notice(notice);
+    },
+    notice: (notice) => {
+      if (isReady) output.notice(notice);
+      else if (notice.state === 'not ready') notices.set(notice.object, notice);
+      else notices.delete(notice.object);
+    },
+    problems: (all) => {
+      if (isReady) output.problems(all);
+      else problems = all;
+    },
+  };
+};
+
+/** Calls `tell` with what is new among all problems, and the files that have none any more. */
+export const onlyChanges = (
+  tell: (added: readonly SourceProblem[], solved: readonly string[]) => void,
+): ((problems: readonly SourceProblem[]) => void) => {
+  let before: readonly SourceProblem[] = [];
+  return (problems) => {
+    const known = new Set(before.map(({ where, message }) => `${where} ${message}`));
+    const files = new Set(problems.map(fileOf));
+    tell(
+      problems.filter(({ where, message }) => !known.has(`${where} ${message}`)),
+      [...new Set(before.map(fileOf))].filter((file) => !files.has(file)),
+    );
+    before = problems;
+  };
+};
+
+const fileOf = ({ where }: SourceProblem): string => where.replace(/:\d+$/, '');
 
 /** NDJSON; the first event is `ready`. */
 export const jsonOutput = (out: Writable): DevOutput => {
   const write = (event: object): void => void out.write(`${JSON.stringify(event)}\n`);
-  // What comes before `ready` waits, so that `ready` is the first line.
-  let waiting: object[] | undefined = [];
-  const event = (value: object): void => {
-    if (waiting === undefined) write(value);
-    else waiting.push(value);
-  };
   return {
     starting: () => undefined,
-    ready: ({ gateway, accounts, projects }) => {
-      write({ event: 'ready', gateway, accounts, projects });
-      for (const value of waiting ?? []) write(value);
-      waiting = undefined;
-    },
-    notice: (notice) => event({ event: 'object', ...notice }),
-    problems: (problems) => {
-      for (const problem of problems) event({ event: 'problem', ...problem });
-    },
+    ready: ({ gateway, accounts, projects }) => write({ event: 'ready', gateway, accounts, projects }),
+    notice: (notice) => write({ event: 'object', ...notice }),
+    problems: onlyChanges((added, solved) => {
+      for (const problem of added) write({ event: 'problem', ...problem });
+      for (const where of solved) write({ event: 'solved', where });
+    }),
     request: ({ id, method, path, status, durationMs, namespace, project, endpoint }) =>
-      event({ event: 'request', id, method, path, status, durationMs, namespace, project, endpoint }),
+      write({ event: 'request', id, method, path, status, durationMs, namespace, project, endpoint }),
+    // Before `ready`, too: then it is no event, and goes where errors go.
+    warning: (message) => void process.stderr.write(`standin: ${message}\n`),
     stopping: () => undefined,
-  };
-};
-
-export const textOutput = (out: Writable, colour: boolean): DevOutput => {
-  const style = (format: Parameters<typeof styleText>[0], text: string): string =>
-    colour ? styleText(format, text, { validateStream: false }) : text;
-  const line = (text = ''): void => void out.write(`${text}\n`);
-  const warn = (where: string, message: string): void => line(`${style('yellow', '!')} ${where}: ${message}`);
-  return {
-    starting: () => line('Starting ClickHouse, operator and gateway …'),
-    ready: (ready) => {
-      line();
-      line(`${style('green', 'Ready.')} ${ready.endpoints} endpoints of ${ready.origin}, at ${ready.gateway}`);
-      for (const { namespace, name, url } of ready.projects) line(`  Project ${namespace}/${name}  ${url}`);
-      for (const { namespace, name, apiKey } of ready.accounts)
-        line(`  Account ${namespace}/${name}  x-api-key: ${apiKey}`);
-      if (ready.example !== undefined) {
-        const { method, url, apiKey } = ready.example;
-        const body = method === 'GET' || method === 'DELETE' ? '' : ` -d '{"try": true}'`;
-        line();
-        line('Try it:');
-        line(style('cyan', `  curl -i -X ${method} -H 'x-api-key: ${apiKey}'${body} '${url}'`));
-      }
-      line();
-      line(
-        ready.privateUpstreams
-          ? 'Forward may reach localhost and private addresses here; --deny-private-upstreams refuses them, as a cluster does.'
-          : 'Forward is refused to localhost and private addresses, as in a cluster.',
-      );
-      line('Change a manifest and it is live. Requests appear below; npx standin logs lists them. Ctrl-C stops.');
-      line();
-    },
-    notice: ({ object, ready, message }) => {
-      if (ready) line(`${style('green', '✓')} ${object} is live`);
-      else warn(object, message);
-    },
-    problems: (problems) => {
-      for (const { where, message } of problems) warn(where, message);
-    },
-    request: (entry) => line(formatSummaryLine(entry, { colour })),
-    stopping: () => line('Stopping …'),
   };
 };

@@ -1,18 +1,21 @@
-import { access, constants, mkdir, readdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { once } from 'node:events';
 import path from 'node:path';
 import process from 'node:process';
-import { openLogStore, startEmbeddedEngine, tailSummaries } from '@standin/logstore';
-import { pino } from 'pino';
+import { openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
+import { openEngine } from '../open-engine.ts';
 import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
-import { jsonOutput, textOutput, type DevOutput } from './dev-output.ts';
-import { removeRunFile, writeRunFile } from './run-file.ts';
+import { checkReadable, prepareDataDir } from './check-input.ts';
+import { choosePort } from './choose-port.ts';
+import { devLogger } from './dev-logger.ts';
+import { holdUntilReady, jsonOutput, type DevOutput } from './dev-output.ts';
+import { findRunning, removeRunFile, writeRunFile } from './run-file.ts';
 import { startStandin, type ResourcesFrom } from './start-standin.ts';
+import { textOutput } from './text-output.ts';
 
 export interface DevOptions {
   readonly from: ResourcesFrom;
+  /** 0: a free one. */
   readonly gatewayPort: number;
   readonly data: string;
   readonly output: 'text' | 'json';
@@ -21,81 +24,71 @@ export interface DevOptions {
   readonly colour: boolean;
 }
 
-/** `standin dev`: everything on this machine, until a signal comes. */
+/** `standin dev`: everything on this machine, until a signal comes. Rejects with a `PlainError` when it cannot start. */
 export const runDev = async (options: DevOptions): Promise<void> => {
-  const output: DevOutput =
-    options.output === 'json' ? jsonOutput(process.stdout) : textOutput(process.stdout, options.colour);
-  const logger = pino({ level: options.verbose ? 'info' : 'fatal' }, pino.destination({ dest: 2, sync: true }));
-  const dataDir = path.resolve(options.data);
-  await checkReadable(options.from);
-  await checkPort(options.gatewayPort);
-  await mkdir(dataDir, { recursive: true }).catch((error: unknown) => {
-    throw new PlainError(`cannot use ${options.data} for data: ${String(error)}; choose another folder with --data`);
-  });
-
   const stop = awaitStop();
-  output.starting();
-  const engine = await startEmbeddedEngine({ dataDir: path.join(dataDir, 'clickhouse'), logger }).catch(
-    (error: unknown) => {
-      throw new PlainError(`${(error as Error).message}; is another standin dev running on ${options.data}?`);
-    },
+  const { stdout } = process;
+  // `standin dev | head`: nobody reads on.
+  stdout.on('error', () => stop.request());
+  const output = holdUntilReady(
+    options.output === 'json' ? jsonOutput(stdout) : textOutput(stdout, { colour: options.colour, data: options.data }),
   );
-  const store = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
-  const log = tailSummaries(store, { since: new Date() }, stop.signal);
   try {
-    await store.migrate();
-    const standin = await startStandin({ ...options, dataDir, clickhouseUrl: engine.url, logger, output });
-    try {
-      await writeRunFile(dataDir, { clickhouse: engine.url, gateway: standin.url });
-      output.ready(await standin.ready(stop.signal));
-      for await (const entry of log) output.request(entry);
-    } finally {
-      output.stopping();
-      await standin.stop();
-      await removeRunFile(dataDir);
-    }
+    await run(options, output, stop.signal);
   } catch (error) {
     if (!stop.signal.aborted) throw error;
   } finally {
-    await store.close();
-    await engine.stop();
     stop.done();
   }
 };
 
-const checkReadable = async (from: ResourcesFrom): Promise<void> => {
-  const name = from.kind === 'directory' ? from.dir : from.kubeconfig;
-  try {
-    if (from.kind === 'directory') await readdir(name);
-    else await access(name, constants.R_OK);
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? '';
-    const remedy =
-      from.kind === 'directory'
-        ? 'name a directory of manifests, such as crds/examples/quickstart'
-        : 'name a kubeconfig file';
-    throw new PlainError(`${name} ${UNREADABLE[code] ?? `cannot be read (${code})`}: ${remedy}`);
+const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal): Promise<void> => {
+  const startedAt = new Date();
+  // A cluster may be away for a while, which is a warning there; a directory has notices of its own.
+  const level = options.from.kind === 'cluster' ? 'warn' : 'error';
+  const logger = devLogger({ output, verbose: options.verbose, level });
+  await checkReadable(options.from);
+  const dataDir = await prepareDataDir(options.data);
+  const running = await findRunning(dataDir);
+  if (running !== undefined) {
+    throw new PlainError(
+      `standin dev runs on ${options.data} already, at ${running.gateway}: stop it (process ${running.pid}), or choose another folder with --data`,
+    );
   }
-};
+  const gatewayPort = await choosePort(options.gatewayPort);
 
-const UNREADABLE: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist',
-  ENOTDIR: 'is not a directory',
-  EACCES: 'cannot be read: permission denied',
-};
-
-const checkPort = async (port: number): Promise<void> => {
-  const server = createServer().listen(port, '127.0.0.1');
+  output.starting();
+  const engine = await openEngine({ dataDir: path.join(dataDir, 'clickhouse'), logger, signal });
+  const store = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
   try {
-    await once(server, 'listening');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE')
-      throw new PlainError(`port ${port} is in use: stop what uses it, or choose another with --gateway-port`);
-    if (code === 'EACCES')
-      throw new PlainError(`port ${port} needs more rights: choose one from 1024 up with --gateway-port`);
-    throw error;
+    await store.migrate();
+    const standin = await startStandin({ ...options, gatewayPort, dataDir, clickhouseUrl: engine.url, logger, output });
+    const delivered = new AbortController();
+    let showing: Promise<void> | undefined;
+    try {
+      await writeRunFile(dataDir, { pid: process.pid, clickhouse: engine.url, gateway: standin.url });
+      output.ready(await standin.ready(signal));
+      showing = showRequests(store, output, startedAt, delivered.signal);
+      await Promise.race([aborted(signal), standin.ended]);
+    } finally {
+      if (signal.aborted) output.stopping();
+      await removeRunFile(dataDir);
+      await standin.stop();
+      delivered.abort();
+      await showing;
+    }
   } finally {
-    server.close();
+    await store.close();
+    await engine.stop();
   }
+};
+
+/** Until all is delivered and shown. While ClickHouse is away (it is started again) the requests wait in the gateway. */
+const showRequests = async (store: LogStore, output: DevOutput, since: Date, delivered: AbortSignal): Promise<void> => {
+  const options = { onFailure: () => undefined, lookOnceMore: true };
+  for await (const entry of tailSummaries(store, { since }, delivered, options)) output.request(entry);
+};
+
+const aborted = async (signal: AbortSignal): Promise<void> => {
+  if (!signal.aborted) await once(signal, 'abort');
 };

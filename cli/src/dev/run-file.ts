@@ -1,8 +1,9 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { openLogStore } from '@standin/logstore';
 import { z } from 'zod';
 
-const runSchema = z.object({ clickhouse: z.url(), gateway: z.url() });
+const runSchema = z.object({ pid: z.number().int(), clickhouse: z.url(), gateway: z.url() });
 
 /** Where a running `standin dev` answers, so that other commands find it by its data folder. */
 export type RunFile = z.infer<typeof runSchema>;
@@ -10,17 +11,31 @@ export type RunFile = z.infer<typeof runSchema>;
 const fileIn = (dataDir: string): string => path.join(dataDir, 'running.json');
 
 export const writeRunFile = async (dataDir: string, run: RunFile): Promise<void> => {
-  await writeFile(fileIn(dataDir), `${JSON.stringify(run)}\n`);
+  await writeFile(fileIn(dataDir), `${JSON.stringify(run)}\n`, { mode: 0o600 });
 };
 
 export const removeRunFile = async (dataDir: string): Promise<void> => {
   await rm(fileIn(dataDir), { force: true });
 };
 
+/** What the file says; one that was killed leaves it behind. */
 export const readRunFile = async (dataDir: string): Promise<RunFile | undefined> => {
   try {
     return runSchema.parse(JSON.parse(await readFile(fileIn(dataDir), 'utf8')));
   } catch {
     return undefined;
   }
+};
+
+/** The `standin dev` that runs on a data folder, if its ClickHouse answers. */
+export const findRunning = async (dataDir: string): Promise<RunFile | undefined> => {
+  const run = await readRunFile(dataDir);
+  if (run === undefined) return undefined;
+  const store = openLogStore({ url: run.clickhouse, username: 'default', password: '', database: 'standin' });
+  const answers = await store.ping().then(
+    () => true,
+    () => false,
+  );
+  await store.close();
+  return answers ? run : undefined;
 };

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ResourceSource } from '@standin/contract';
+import type { ObjectRef, ResourceSource } from '@standin/contract';
 import { gatewaySettings, runGateway } from '@standin/gateway';
 import {
   certificateFile,
@@ -15,13 +15,14 @@ import {
   translateSettings,
   type Leadership,
   type OperatorSettings,
-  type StatusWritten,
 } from '@standin/operator';
-import { LeaderElector, loadKubeClient } from '@standin/kube';
+import { LeaderElector, loadKubeClient, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
+import { PlainError } from '../plain-error.ts';
 import type { DevOutput, Ready } from './dev-output.ts';
 import { describeReady } from './describe-ready.ts';
+import { lineOfField, objectNotices } from './object-notices.ts';
 
 /** Where Accounts, Projects and Endpoints come from. */
 export type ResourcesFrom =
@@ -42,11 +43,15 @@ export interface RunningStandin {
   readonly url: string;
   /** Resolves when the gateway has everything that the directory says. */
   ready(signal: AbortSignal): Promise<Ready>;
+  /** Rejects when it cannot go on. */
+  readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
 
 const LOOPBACK = '127.0.0.1';
 const SETTLE_POLL_MS = 20;
+/** For a request that waits for its upstream, then for the log's delivery: who pressed Ctrl-C waits, too. */
+const DRAIN_MS = 3_000;
 
 /** Operator and gateway in this process, on loopback: the same code and the same config stream as in a cluster. */
 export const startStandin = async (options: StandinOptions): Promise<RunningStandin> => {
@@ -65,7 +70,9 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     secretPollMs: 1_000,
   });
   const registry = new Registry();
-  const { source, leadership } = openSource(options, operatorConfig, registry);
+  const { source, leadership, where } = openSource(options, operatorConfig, registry);
+  const origin = displayPath(from.kind === 'directory' ? from.dir : from.kubeconfig);
+  const inOrigin = (place: string): string => (place === '' ? '' : path.join(origin, place));
   const operator = await runOperator({
     settings: operatorConfig,
     translateSettings: translateSettings(operatorConfig),
@@ -75,8 +82,9 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     gatewayMemory: noGatewayMemory,
     logger: logger.child({ process: 'operator' }),
     registry,
-    onStatus: noticeStatuses(output),
-    onProblems: (problems) => output.problems(problems),
+    ...objectNotices(output, (ref, message) => inOrigin(where(ref, message))),
+    onProblems: (problems) =>
+      output.problems(problems.map((problem) => ({ ...problem, where: inOrigin(problem.where) }))),
   });
   const gateway = await runGateway({
     settings: gatewaySettings.parse({
@@ -89,6 +97,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
       clickhouse: { url: options.clickhouseUrl, migrate: false },
       egress,
       drainMs: 0,
+      drainTimeoutMs: DRAIN_MS,
       logLevel: 'info',
     }),
     logger: logger.child({ process: 'gateway' }),
@@ -96,10 +105,10 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
 
   return {
     url,
+    ended: operator.ended,
     ready: async (signal) => {
       await Promise.race([operator.synced, operator.ended, aborted(signal)]);
       while (!operator.isSettled()) await Promise.race([delay(SETTLE_POLL_MS, undefined, { signal }), operator.ended]);
-      const origin = path.relative('.', from.kind === 'directory' ? from.dir : from.kubeconfig) || '.';
       return describeReady({ operator, source, gateway: url, origin, privateUpstreams: egress.allowPrivate });
     },
     stop: async () => {
@@ -109,38 +118,45 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   };
 };
 
+/** Below the working directory: as seen from there. */
+const displayPath = (name: string): string => {
+  const relative = path.relative('.', name);
+  if (relative === '') return '.';
+  return relative.startsWith('..') ? path.resolve(name) : relative;
+};
+
+/** Where an object is written that a message is about; empty where nobody knows. */
+type Where = (ref: ObjectRef, message: string) => string;
+
 const openSource = (
   { from, dataDir, logger }: StandinOptions,
   settings: OperatorSettings,
   registry: Registry,
-): { readonly source: ResourceSource; readonly leadership: Leadership } => {
+): { readonly source: ResourceSource; readonly leadership: Leadership; readonly where: Where } => {
   if (from.kind === 'directory') {
     const source = directorySource({ dir: from.dir, dataDir, logger });
-    return { source, leadership: soleLeader(path.join(dataDir, 'operator'), logger) };
+    const where: Where = (ref, message) => {
+      const start = source.whereIs(ref);
+      return start === undefined ? '' : lineOfField(from.dir, start, message);
+    };
+    return { source, where, leadership: soleLeader(path.join(dataDir, 'operator'), logger) };
   }
-  const client = loadKubeClient({ kubeconfigPath: from.kubeconfig, registry });
+  const client = openCluster(from.kubeconfig, registry);
   const source = kubernetesSource({ client, namespaces: [], logger, registry });
   const { name: identity, namespace } = settings;
-  return { source, leadership: new LeaderElector({ client, namespace, name: LEASE_NAME, identity, logger, registry }) };
+  const leadership = new LeaderElector({ client, namespace, name: LEASE_NAME, identity, logger, registry });
+  return { source, leadership, where: () => '' };
+};
+
+const openCluster = (kubeconfigPath: string, registry: Registry): KubeClient => {
+  try {
+    return loadKubeClient({ kubeconfigPath, registry });
+  } catch (error) {
+    throw new PlainError(`cannot use the kubeconfig ${kubeconfigPath}: ${(error as Error).message}`, { cause: error });
+  }
 };
 
 const aborted = async (signal: AbortSignal): Promise<never> => {
   if (!signal.aborted) await once(signal, 'abort');
   throw signal.reason;
 };
-
-/** Tells when an endpoint becomes ready or stops being it, and of any other object when it is not. */
-const noticeStatuses = (output: DevOutput): ((written: StatusWritten) => void) => {
-  const last = new Map<string, string>();
-  return ({ uid, ref, ready, conditions, wrote }) => {
-    const condition = conditions.find(({ type }) => type === 'Ready');
-    if (!wrote || condition === undefined) return;
-    const state = ready ? `${condition.observedGeneration}` : condition.message;
-    if (last.get(uid) === state) return;
-    last.set(uid, state);
-    if (TRANSIENT.has(condition.reason) || (ready && ref.kind !== 'Endpoint')) return;
-    output.notice({ object: `${ref.kind} ${ref.namespace}/${ref.name}`, ready, message: condition.message });
-  };
-};
-
-const TRANSIENT: ReadonlySet<string> = new Set(['NotProgrammed', 'PartiallyProgrammed', 'Pending', 'NoGateway']);

@@ -1,19 +1,8 @@
-import process from 'node:process';
 import { METHODS } from '@standin/contract';
-import {
-  LIST_LIMIT_MAX,
-  tailLog,
-  tailSummaries,
-  type LogEntry,
-  type LogFilter,
-  type LogStore,
-  type LogSummary,
-} from '@standin/logstore';
+import { LIST_LIMIT_MAX } from '@standin/logstore';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
-import { awaitStop } from '../shutdown.ts';
-import { formatSummaryLine } from './format-entry.ts';
-import { openLogSource } from './log-source.ts';
+import type { ReadLogOptions } from './read-log.ts';
 import { parseSince } from './parse-since.ts';
 import { parseStatus } from './parse-status.ts';
 
@@ -28,6 +17,7 @@ const optionsSchema = z.object({
   status: z.union([z.number(), z.object({ min: z.number(), max: z.number() })]).optional(),
   since: z.date().optional(),
   limit: z.number().default(LIMIT_DEFAULT),
+  follow: z.boolean().default(false),
   output: z.enum(['text', 'json']),
   data: z.string(),
   clickhouseUrl: z.string().optional(),
@@ -35,7 +25,6 @@ const optionsSchema = z.object({
   clickhousePassword: z.string(),
   database: z.string(),
 });
-type Options = z.infer<typeof optionsSchema> & { readonly colour: boolean };
 
 const choice =
   <T extends string>(values: readonly T[], normalise: (text: string) => string = (text) => text) =>
@@ -54,29 +43,17 @@ const limitArgument = (text: string): number => {
 };
 
 export const addLogCommands = (program: Command, colour: boolean): void => {
+  // Loaded when they run: `standin --help` and `standin validate` need no ClickHouse client.
+  const reader = () => import('./read-log.ts');
+  const parse = (raw: unknown): ReadLogOptions => ({ ...optionsSchema.parse(raw), colour });
   withFilter(program.command('logs').description('list captured requests, the newest last'))
     .option('--limit <n>', 'at most so many, the newest ones', limitArgument, LIMIT_DEFAULT)
     .option('-f, --follow', 'go on with new ones, like standin tail')
-    .action(async (options: unknown) => {
-      const goOn = z.object({ follow: z.boolean().default(false) }).parse(options).follow;
-      await run({ ...optionsSchema.parse(options), colour }, async (reading, { limit }) => {
-        const newest = await reading.store.summaries({ ...reading.filter, order: 'newest-first', limit });
-        await list(reading, newest.toReversed());
-        const [last] = newest;
-        if (goOn) await follow(reading, last === undefined ? new Date() : justAfter(last));
-      });
-    });
-  withFilter(program.command('tail').description('show requests as they are captured')).action(
-    async (options: unknown) => {
-      await run({ ...optionsSchema.parse(options), colour }, (reading) =>
-        follow(reading, reading.filter.since ?? new Date()),
-      );
-    },
+    .action(async (raw: unknown) => (await reader()).listLog(parse(raw)));
+  withFilter(program.command('tail').description('show requests as they are captured')).action(async (raw: unknown) =>
+    (await reader()).tailNewest(parse(raw)),
   );
 };
-
-/** Times of entries have microseconds, a Date has milliseconds: the next one begins after the entry that was listed. */
-const justAfter = ({ receivedAt }: LogSummary): Date => new Date(Math.floor(new Date(receivedAt).getTime()) + 1);
 
 const withFilter = (command: Command): Command =>
   command
@@ -103,43 +80,3 @@ const withFilter = (command: Command): Command =>
         .default('', 'none'),
     )
     .option('--database <name>', 'its database', 'standin');
-
-interface Reading {
-  readonly store: LogStore;
-  readonly filter: Omit<LogFilter, 'limit'>;
-  readonly output: Options['output'];
-  readonly colour: boolean;
-  readonly signal: AbortSignal;
-}
-
-const run = async (options: Options, read: (reading: Reading, options: Options) => Promise<void>): Promise<void> => {
-  const { namespace, project, endpoint, method, status, since, output, colour } = options;
-  const filter = { namespace, project, endpoint, method, status, since };
-  const stop = awaitStop();
-  // `standin logs | head`: the reader has seen enough.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
-  const source = await openLogSource(options);
-  try {
-    await read({ store: source.store, filter, output, colour, signal: stop.signal }, options);
-  } finally {
-    await source.close();
-    stop.done();
-  }
-};
-
-const list = async ({ store, output, colour }: Reading, summaries: readonly LogSummary[]): Promise<void> => {
-  if (output === 'text') for (const summary of summaries) printLine(summary, colour);
-  else for await (const entry of store.entries(summaries)) printJson(entry);
-};
-
-const follow = async ({ store, filter, output, colour, signal }: Reading, since: Date): Promise<void> => {
-  const from = { ...filter, since };
-  if (output === 'text') for await (const summary of tailSummaries(store, from, signal)) printLine(summary, colour);
-  else for await (const entry of tailLog(store, from, signal)) printJson(entry);
-};
-
-const printLine = (summary: LogSummary, colour: boolean): void => {
-  process.stdout.write(`${formatSummaryLine(summary, { colour })}\n`);
-};
-
-const printJson = (entry: LogEntry): void => void process.stdout.write(`${JSON.stringify(entry)}\n`);

@@ -1,7 +1,9 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
-import { openLogStore, startEmbeddedEngine, type LogStore } from '@standin/logstore';
-import { readRunFile } from '../dev/run-file.ts';
+import process from 'node:process';
+import { openLogStore, type LogStore } from '@standin/logstore';
+import { findRunning, readRunFile } from '../dev/run-file.ts';
+import { openEngine } from '../open-engine.ts';
 import { PlainError } from '../plain-error.ts';
 
 export interface LogSourceOptions {
@@ -16,6 +18,8 @@ export interface LogSourceOptions {
 
 export interface LogSource {
   readonly store: LogStore;
+  /** Rejects with a `PlainError` when nothing will be added to it any more. */
+  checkGrowing(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -24,35 +28,49 @@ export interface LogSource {
  * folder, else of the folder itself, with an engine of our own for as long as the command takes.
  */
 export const openLogSource = async (options: LogSourceOptions): Promise<LogSource> => {
-  const { clickhouseUrl, clickhouseUser: username, clickhousePassword: password, database } = options;
-  if (clickhouseUrl !== undefined) return opened(openLogStore({ url: clickhouseUrl, username, password, database }));
+  const { data, clickhouseUrl, clickhouseUser: username, clickhousePassword: password, database } = options;
+  if (clickhouseUrl !== undefined) {
+    const store = openLogStore({ url: clickhouseUrl, username, password, database });
+    return { store, checkGrowing: () => Promise.resolve(), close: () => store.close() };
+  }
 
-  const running = await readRunFile(path.resolve(options.data));
+  const dataDir = path.resolve(data);
+  const running = await findRunning(dataDir);
   if (running !== undefined) {
     const store = openLogStore({ url: running.clickhouse, username, password: '', database });
-    const answers = await store.ping().then(
-      () => true,
-      () => false,
-    );
-    if (answers) return opened(store);
-    await store.close();
+    const checkGrowing = async (): Promise<void> => {
+      // One that crashed leaves its file, but its ClickHouse is not started again.
+      const now = await readRunFile(dataDir);
+      if (now?.clickhouse !== running.clickhouse || !isAlive(now.pid)) throw new PlainError('standin dev has ended');
+    };
+    return { store, checkGrowing, close: () => store.close() };
   }
-  const folder = path.resolve(options.data, 'clickhouse');
+
+  const folder = path.join(dataDir, 'clickhouse');
   await access(folder).catch(() => {
     throw new PlainError(
-      `there is no log in ${options.data}: start standin dev there, or name its folder with --data (a server: --clickhouse-url)`,
+      `there is no log in ${data}: start standin dev there, or name its folder with --data (a server: --clickhouse-url)`,
     );
   });
-  const engine = await startEmbeddedEngine({ dataDir: folder }).catch((error: unknown) => {
-    throw new PlainError(`cannot open the log in ${options.data}: ${(error as Error).message}`);
-  });
-  return opened(openLogStore({ url: engine.url, username, password: '', database }), () => engine.stop());
+  const engine = await openEngine({ dataDir: folder });
+  const store = openLogStore({ url: engine.url, username, password: '', database });
+  return {
+    store,
+    checkGrowing: () =>
+      Promise.reject(
+        new PlainError(`no standin dev runs on ${data}: start it first; standin logs lists what is there`),
+      ),
+    close: async () => {
+      await store.close();
+      await engine.stop();
+    },
+  };
 };
 
-const opened = (store: LogStore, stop: () => Promise<void> = () => Promise.resolve()): LogSource => ({
-  store,
-  close: async () => {
-    await store.close();
-    await stop();
-  },
-});
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+};

@@ -1,6 +1,5 @@
 import process from 'node:process';
-import { operatorSettings, translateSettings, validateManifests } from '@standin/operator';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import { readManifests } from './read-manifests.ts';
 import { formatFindings } from './format-findings.ts';
@@ -18,9 +17,14 @@ export const addValidateCommand = (program: Command): void => {
     .argument('<FILE...>', 'manifest files or directories; - reads standard input')
     .option('--partial', 'what the files refer to may be in the cluster: only warn when it is missing')
     .option('--allow-private-upstreams', 'accept upstreams with loopback and private addresses, as standin dev does')
-    .option('-o, --output <format>', 'text, or json: one finding a line', 'text')
+    .addOption(
+      new Option('-o, --output <format>', 'text, or json: one finding a line')
+        .choices(['text', 'json'])
+        .default('text'),
+    )
     .action(async (paths: string[], raw: unknown) => {
       const options = optionsSchema.parse(raw);
+      const { operatorSettings, translateSettings, validateManifests } = await import('@standin/operator');
       const files = await readManifests(paths);
       const settings = operatorSettings.parse({ egress: { allowPrivate: options.allowPrivateUpstreams } });
       const findings = validateManifests(files, translateSettings(settings), {

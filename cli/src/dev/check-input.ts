@@ -1,0 +1,46 @@
+import { access, constants, mkdir, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { PlainError } from '../plain-error.ts';
+import type { ResourcesFrom } from './start-standin.ts';
+
+/** What the file system says, as the end of a sentence. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'is not a directory',
+  EEXIST: 'is not a directory',
+  EACCES: 'cannot be used: permission denied',
+  EPERM: 'cannot be used: permission denied',
+  EROFS: 'cannot be written: its file system is read-only',
+  ENOSPC: 'cannot be written: the disk is full',
+};
+
+const refusal = (error: unknown): string => {
+  const code = (error as NodeJS.ErrnoException).code ?? String(error);
+  return REFUSALS[code] ?? `cannot be used (${code})`;
+};
+
+/** Rejects with a `PlainError` when there is nothing to read. */
+export const checkReadable = async (from: ResourcesFrom): Promise<void> => {
+  const [name, remedy] =
+    from.kind === 'directory'
+      ? [from.dir, 'name a directory of manifests, such as crds/examples/quickstart']
+      : [from.kubeconfig, 'name a kubeconfig file'];
+  try {
+    if (from.kind === 'directory') await readdir(name);
+    else await access(name, constants.R_OK);
+  } catch (error) {
+    throw new PlainError(`${name} ${refusal(error)}: ${remedy}`);
+  }
+};
+
+/** Creates the folder for the log, keys and state; returns its whole path. Rejects with a `PlainError` when it cannot be written. */
+export const prepareDataDir = async (name: string): Promise<string> => {
+  const dataDir = path.resolve(name);
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new PlainError(`the data folder ${name} ${refusal(error)}: choose another with --data`);
+  }
+  return dataDir;
+};

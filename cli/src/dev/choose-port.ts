@@ -1,0 +1,32 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { PlainError } from '../plain-error.ts';
+
+/** The gateway listens on the first one. Whoever has the second would get half of what is sent to `localhost`. */
+const LOOPBACKS = ['127.0.0.1', '::1'] as const;
+
+/** The port itself if it is free, a free one for 0. Rejects with a `PlainError` that says what to do. */
+export const choosePort = async (wanted: number): Promise<number> => {
+  let port = wanted;
+  for (const host of LOOPBACKS) port = (await tryPort(host, port)) ?? port;
+  return port;
+};
+
+/** The port that was listened on; undefined where the machine does not have the address. */
+const tryPort = async (host: string, port: number): Promise<number | undefined> => {
+  const server = createServer().listen({ host, port, ipv6Only: true });
+  try {
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE')
+      throw new PlainError(`port ${port} is in use: stop what uses it, or choose another with --gateway-port`);
+    if (code === 'EACCES')
+      throw new PlainError(`port ${port} needs more rights: choose one from 1024 up with --gateway-port`);
+    if (host === LOOPBACKS[0]) throw error;
+    return undefined;
+  } finally {
+    server.close();
+  }
+};

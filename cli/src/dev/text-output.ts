@@ -1,0 +1,97 @@
+import { styleText } from 'node:util';
+import type { Writable } from 'node:stream';
+import { formatSummaryLine } from '../logs/format-entry.ts';
+import { onlyChanges, type DevOutput, type Ready, type ServedEndpoint } from './dev-output.ts';
+
+export interface TextOutputOptions {
+  readonly colour: boolean;
+  /** The data folder, as the person named it. */
+  readonly data: string;
+}
+
+const LISTED_MAX = 12;
+const SLUG_WIDTH = 24;
+const DATA_DEFAULT = '.standin';
+
+type Style = (format: Parameters<typeof styleText>[0], text: string) => string;
+
+/** For a person: the first request to send, then a line per request and per thing to look at. */
+export const textOutput = (out: Writable, { colour, data }: TextOutputOptions): DevOutput => {
+  const style: Style = (format, text) => (colour ? styleText(format, text, { validateStream: false }) : text);
+  const line = (text = ''): void => void out.write(`${text}\n`);
+  const well = (what: string): void => line(`${style('green', '✓')} ${what}`);
+  const warn = (...parts: string[]): void =>
+    line(`${style('yellow', '!')} ${parts.filter((part) => part !== '').join(': ')}`);
+  return {
+    starting: () => line('Starting ClickHouse, operator and gateway …'),
+    ready: (ready) => {
+      for (const text of readyLines(ready, data, style)) line(text);
+    },
+    notice: ({ object, where, state, message }) => {
+      if (state === 'not ready') warn(where, object, message);
+      else well(`${object} is ${state}`);
+    },
+    problems: onlyChanges((added, solved) => {
+      for (const { where, message } of added) warn(where, message);
+      for (const file of solved) well(`${file}: no problem any more`);
+    }),
+    request: (entry) => line(formatSummaryLine(entry, { colour })),
+    warning: warn,
+    stopping: () => line('Stopping …'),
+  };
+};
+
+const readyLines = (ready: Ready, data: string, style: Style): string[] => {
+  const { gateway, endpoints, example, origin, privateUpstreams } = ready;
+  const count = `${endpoints.length} endpoint${endpoints.length === 1 ? '' : 's'}`;
+  const logs = data === DATA_DEFAULT ? 'npx standin logs' : `npx standin logs --data ${data}`;
+  return [
+    '',
+    `${style('green', 'Ready.')} ${count} of ${origin}, at ${gateway}`,
+    ...contentLines(ready),
+    '',
+    ...(example === undefined
+      ? [
+          'There is nothing to call yet: it takes an Account, a Project and an Endpoint, as in crds/examples/quickstart.',
+        ]
+      : ['Try it:', style('cyan', `  ${curlOf(example)}`)]),
+    '',
+    privateUpstreams
+      ? 'Forward may reach localhost and private addresses here; --deny-private-upstreams refuses them, as a cluster does.'
+      : 'Forward is refused to localhost and private addresses, as in a cluster.',
+    `Change a manifest and it is live. Requests appear below; ${logs} lists them. Ctrl-C stops.`,
+    '',
+  ];
+};
+
+/** Accounts with their keys, projects with their URLs, and what is served below those. */
+const contentLines = ({ accounts, projects, endpoints }: Ready): string[] => {
+  const titleOf = (kind: string, { namespace, name }: { namespace: string; name: string }): string =>
+    `  ${kind} ${namespace}/${name}`;
+  const titles = [
+    ...accounts.map((account) => titleOf('Account', account)),
+    ...projects.map((project) => titleOf('Project', project)),
+  ];
+  const width = Math.max(0, ...titles.map(({ length }) => length));
+  const projectLines = projects.map((project) => [
+    `${titleOf('Project', project).padEnd(width)}  ${project.url}`,
+    ...endpoints.filter(({ projectUrl }) => projectUrl === project.url).map(endpointLine),
+  ]);
+  return [
+    ...atMost(accounts.map((account) => `${titleOf('Account', account).padEnd(width)}  x-api-key: ${account.apiKey}`)),
+    ...atMost(projectLines.flat()),
+  ];
+};
+
+const endpointLine = ({ method, slug, name, action }: ServedEndpoint): string =>
+  `    ${method.padEnd('DELETE'.length)}  ${slug.padEnd(SLUG_WIDTH)}  ${name}${action === 'Forward' ? ' (Forward)' : ''}`;
+
+const atMost = (lines: readonly string[]): string[] =>
+  lines.length <= LISTED_MAX
+    ? [...lines]
+    : [...lines.slice(0, LISTED_MAX), `    … and ${lines.length - LISTED_MAX} more`];
+
+const curlOf = ({ method, url, apiKey }: NonNullable<Ready['example']>): string => {
+  const body = method === 'GET' || method === 'DELETE' ? '' : ` -d '{"try": true}'`;
+  return `curl -i -X ${method} -H 'x-api-key: ${apiKey}'${body} '${url}'`;
+};

@@ -1,0 +1,29 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { EngineStartError, startEmbeddedEngine, type EmbeddedEngine } from '@standin/logstore';
+import type { Logger } from 'pino';
+import { PlainError } from './plain-error.ts';
+
+export interface OpenEngineOptions {
+  /** Folder of the log. One process at a time can have it. */
+  readonly dataDir: string;
+  readonly logger?: Logger;
+  readonly signal?: AbortSignal;
+}
+
+/** A `standin logs` has the folder for a second, a `standin dev` that was stopped or killed for a few. */
+const BUSY_MS_MAX = 8_000;
+const TRY_AGAIN_MS = 200;
+
+/** Starts ClickHouse on a folder, and waits a while if another process has it. Rejects with a `PlainError`. */
+export const openEngine = async ({ dataDir, logger, signal }: OpenEngineOptions): Promise<EmbeddedEngine> => {
+  const deadline = performance.now() + BUSY_MS_MAX;
+  for (;;) {
+    try {
+      return await startEmbeddedEngine({ dataDir, logger });
+    } catch (error) {
+      if (!(error instanceof EngineStartError)) throw error;
+      if (!error.inUse || performance.now() > deadline) throw new PlainError(error.message, { cause: error });
+      await delay(TRY_AGAIN_MS, undefined, { signal });
+    }
+  }
+};
