@@ -109,9 +109,9 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
       Promise.race([pipeline.idle(), delay(settings.drainTimeoutMs, undefined, { ref: false })]),
     ]);
     clearTimeout(cut);
-    await egress.close();
-
+    // What is still running now is recorded as it stands.
     await recorder.close();
+    await egress.close();
     const lostRows = await delivery.stop(settings.drainTimeoutMs);
     if (lostRows > 0) logger.error({ rows: lostRows }, 'ClickHouse did not take the rest of the log in time');
     await client.stop();

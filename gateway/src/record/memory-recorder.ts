@@ -19,18 +19,20 @@ const NO = Promise.resolve(false);
 export class MemoryRecorder implements Recorder {
   readonly #options: MemoryRecorderOptions;
   readonly #begun = new Map<string, LogRow>();
+  #isClosed = false;
 
   constructor(options: MemoryRecorderOptions) {
     this.#options = options;
   }
 
   request(row: LogRow): Promise<boolean> {
-    if (this.#options.budget.isFull) return NO;
+    if (this.#isClosed || this.#options.budget.isFull) return NO;
     this.#begun.set(row.id, row);
     return YES;
   }
 
   exchange(row: LogRow): Promise<boolean> {
+    if (this.#isClosed) return NO;
     const { budget } = this.#options;
     const wasBegun = this.#begun.delete(row.id);
     const rowBytes = rowSize(row);
@@ -40,6 +42,7 @@ export class MemoryRecorder implements Recorder {
   }
 
   close(): Promise<void> {
+    this.#isClosed = true;
     for (const row of this.#begun.values()) this.#deliver(row, rowSize(row));
     this.#begun.clear();
     return Promise.resolve();

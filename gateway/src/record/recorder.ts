@@ -15,6 +15,6 @@ export interface Recorder {
    * same id.
    */
   exchange(row: LogRow): Promise<boolean>;
-  /** Hands over what was begun and never ended, as it stands. Nothing may be recorded afterwards. */
+  /** Hands over what was begun and never ended, as it stands. Everything that comes later is refused. */
   close(): Promise<void>;
 }
