@@ -9,7 +9,8 @@ import { configObjectSchema } from './config-objects.ts';
  *   DELETE /v1/gateways/NAME?instance=UUID       a gateway that shuts down says goodbye; answers 204
  *
  * A snapshot or delta is a transaction: `begin`, any number of `put` and `remove`, `commit`. A gateway builds the new table
- * fully, swaps it, writes it to its disk, then acknowledges the revision. A snapshot replaces everything.
+ * fully, swaps it, then acknowledges the revision; one that revokes a key only when it is on its disk, others are written within a
+ * second. A snapshot replaces everything.
  * It acknowledges again at every heartbeat: an operator that hears nothing for `LIMITS.streamSilenceMsMax` closes the stream. 409
  * answers an acknowledgement of another term, or of a gateway without a stream: it connects anew.
  * A follower answers every path with 503 and a `NotLeader` body.

@@ -1,0 +1,131 @@
+import { cp, mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { API_GROUP } from '@standin/contract';
+import type { LogEntry } from '@standin/logstore';
+import { request } from 'undici';
+import { z } from 'zod';
+import { runCommand, type CommandOptions, type CommandResult } from '../cluster/run-command.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
+import { startProcess, type RunningProcess } from '../harness/processes.ts';
+
+export const ROOT = path.join(import.meta.dirname, '../..');
+export const QUICKSTART = path.join(ROOT, 'crds/examples/quickstart');
+
+const readySchema = z.strictObject({
+  event: z.literal('ready'),
+  gateway: z.url(),
+  accounts: z.array(z.strictObject({ namespace: z.string(), name: z.string(), apiKey: z.string() })),
+  projects: z.array(z.strictObject({ namespace: z.string(), name: z.string(), url: z.url() })),
+});
+export type ReadyEvent = z.infer<typeof readySchema>;
+
+export interface DevFolders {
+  /** A copy of the quickstart, to be edited. */
+  readonly manifests: string;
+  /** Not there yet. */
+  readonly data: string;
+}
+
+export interface DevRun extends DevFolders {
+  readonly process: RunningProcess;
+  readonly ready: ReadyEvent;
+  /** Of the first project. */
+  readonly url: string;
+  /** Of the first account. */
+  readonly apiKey: string;
+}
+
+export interface StartDevOptions {
+  /** Those of an earlier run; else new ones. */
+  readonly folders?: DevFolders;
+  readonly args?: readonly string[];
+  readonly gatewayPort?: number;
+}
+
+export const newFolders = async (): Promise<DevFolders> => {
+  const folder = await createTempFolder('dev');
+  const manifests = path.join(folder, 'manifests');
+  await cp(QUICKSTART, manifests, { recursive: true });
+  return { manifests, data: path.join(folder, 'data') };
+};
+
+/** `standin dev --output json` on a copy of the quickstart, until it is ready. */
+export const startDev = async ({ folders, args = [], gatewayPort = 0 }: StartDevOptions = {}): Promise<DevRun> => {
+  const { manifests, data } = folders ?? (await newFolders());
+  const fixed = ['--data', data, '--gateway-port', String(gatewayPort), '--output', 'json'];
+  const process = startProcess({
+    name: 'standin dev',
+    main: 'cli/src/main.ts',
+    args: ['dev', manifests, ...fixed, ...args],
+  });
+  const ready = await waitForReady(process);
+  return {
+    ...{ manifests, data, process, ready },
+    url: ready.projects[0]?.url ?? '',
+    apiKey: ready.accounts[0]?.apiKey ?? '',
+  };
+};
+
+export const waitForReady = async (process: RunningProcess): Promise<ReadyEvent> =>
+  readySchema.parse(await process.waitForEvent('ready', ({ event }) => event === 'ready', 30_000));
+
+/** Runs `standin` with arguments to its end. */
+export const standin = (args: readonly string[], options?: CommandOptions): Promise<CommandResult> =>
+  runCommand(process.execPath, [path.join(ROOT, 'cli/src/main.ts'), ...args], { cwd: ROOT, ...options });
+
+/** The entries that `standin logs -o json` prints. */
+export const readLog = async (data: string, ...args: string[]): Promise<LogEntry[]> => {
+  const { code, stdout, stderr } = await standin(['logs', '--data', data, '-o', 'json', ...args]);
+  if (code !== 0) throw new Error(`standin logs ended with ${code}: ${stderr}`);
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as LogEntry);
+};
+
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly rejected: string | undefined;
+}
+
+export interface CallOptions {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly body?: string;
+}
+
+export const call = async (
+  { url, apiKey }: Pick<DevRun, 'url' | 'apiKey'>,
+  slug: string,
+  { method = 'POST', body = '' }: CallOptions = {},
+): Promise<Answer> => {
+  const response = await request(`${url}${slug}`, {
+    method,
+    headers: { 'x-api-key': apiKey },
+    ...(method === 'GET' || method === 'DELETE' ? {} : { body }),
+  });
+  const rejected = response.headers['standin-rejected'];
+  return {
+    status: response.statusCode,
+    body: await response.body.text(),
+    rejected: typeof rejected === 'string' ? rejected : undefined,
+  };
+};
+
+/** An Endpoint of the quickstart's project, as YAML (which JSON is). */
+export const endpoint = (name: string, spec: Readonly<Record<string, unknown>>): string =>
+  JSON.stringify({
+    apiVersion: `${API_GROUP}/v1alpha1`,
+    kind: 'Endpoint',
+    metadata: { name },
+    spec: { projectRef: { name: 'shop' }, displayName: name, slug: `/${name}`, method: 'POST', ...spec },
+  });
+
+export const mock = (body: string): Readonly<Record<string, unknown>> => ({ action: 'JSON', json: { body } });
+export const forward = (url: string): Readonly<Record<string, unknown>> => ({ action: 'Forward', forward: { url } });
+
+export const makeFolder = async (...parts: string[]): Promise<string> => {
+  const folder = path.join(...parts);
+  await mkdir(folder, { recursive: true });
+  return folder;
+};

@@ -1,0 +1,287 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { STREAM_SERVER_NAME } from '@standin/contract';
+import { resourcePath } from '@standin/kube';
+import { bodyBytesOf, openLogStore, type LogStore } from '@standin/logstore';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { deploy, type DeployedGateway, type DeployedOperator, type Deployment } from '../harness/deployment.ts';
+import { eventually } from '../harness/eventually.ts';
+import { installStandin, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+import { metricOf, post, Tenant } from './tenant.ts';
+import { startTraffic } from './traffic.ts';
+
+/**
+ * Two operators and three gateways as processes on a real API server, while one after the other is killed, frozen, stopped and
+ * started again. The tests build on each other, in order; each leaves everything running.
+ */
+let cluster: OwnCluster;
+let clickHouse: TestClickHouse;
+let store: LogStore;
+let deployment: Deployment;
+let tenant: Tenant;
+let key: string;
+let path: string;
+let gateways: readonly [DeployedGateway, DeployedGateway, DeployedGateway];
+
+/** Gateways come back to a new leader within this time, even on a busy machine. */
+const FORGET_MS = 6_000;
+const FAILOVER_MS_MAX = 15_000;
+/** The lease is free at once; candidates look every 1.2 s at the most, and read all accounts before they serve. */
+const HANDOVER_MS_MAX = 4_000;
+const API_OUTAGE_MS = 30_000;
+
+beforeAll(async () => {
+  [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
+  await installStandin(cluster);
+  store = openLogStore(clickHouse);
+  const operatorEnv = { STANDIN_STREAM_GATEWAY_FORGET_MS: String(FORGET_MS) };
+  deployment = await deploy({ cluster, clickHouse, operators: 2, gateways: 3, operatorEnv });
+  gateways = deployment.gateways as typeof gateways;
+  tenant = await Tenant.create(cluster, 'high-availability');
+  await tenant.accountAndProject();
+  await tenant.mock('steady', '"steady"');
+  await tenant.untilReason('Endpoint', 'steady', 'Ready');
+  key = await tenant.readSecret('team-api-key');
+  path = await tenant.projectPath();
+});
+afterAll(async () => {
+  await deployment.stop();
+  await tenant.client.close();
+  await store.close();
+  await clickHouse.stop();
+  await cluster.stop();
+});
+
+const leads = async ({ process, adminUrl }: DeployedOperator): Promise<boolean> => {
+  if (process.hasEnded) return false;
+  const status = await metricOf(adminUrl, 'leader_election_master_status').catch(() => new Map<string, number>());
+  return status.get('name="standin-operator"') === 1;
+};
+
+/** The operator that leads, and the other one. */
+const roles = async (): Promise<{ leader: DeployedOperator; follower: DeployedOperator }> => {
+  const [a, b] = deployment.operators;
+  if (a === undefined || b === undefined) throw new Error('there are two operators');
+  return eventually(
+    'a leader',
+    async () =>
+      (await leads(a)) ? { leader: a, follower: b } : (await leads(b)) ? { leader: b, follower: a } : undefined,
+    { timeoutMs: FAILOVER_MS_MAX },
+  ) as Promise<{ leader: DeployedOperator; follower: DeployedOperator }>;
+};
+
+/** Milliseconds until that operator serves gateways. */
+const untilServing = async ({ process }: DeployedOperator, since: number): Promise<number> => {
+  const event = await process.waitForEvent(
+    'it serves',
+    ({ msg, objects }) => msg === 'leading' && objects !== undefined,
+  );
+  return Number(event['time']) - since;
+};
+
+const knownGateways = async (): Promise<number> => {
+  const { leader } = await roles();
+  return (await metricOf(leader.adminUrl, 'standin_publish_gateway_revision')).size;
+};
+const untilAllConnected = (): Promise<unknown> =>
+  eventually(
+    'three connected gateways',
+    async () => {
+      const { leader } = await roles();
+      const revisions = await metricOf(leader.adminUrl, 'standin_publish_gateway_revision');
+      return [...revisions.keys()].filter((labels) => labels.includes('connected="true"')).length === 3;
+    },
+    { timeoutMs: FAILOVER_MS_MAX },
+  );
+
+const answersOf = (name: string, asked: readonly DeployedGateway[] = gateways): Promise<string[]> =>
+  Promise.all(asked.map(async (gateway) => (await post(gateway, `${path}/${name}`, key)).body));
+
+/** Changes a mock and asks for its condition all the time: when it says Programmed, all gateways have to answer with it. */
+const changeAndCheck = async (name: string, body: string, timeoutMs = FAILOVER_MS_MAX): Promise<void> => {
+  const { metadata } = await tenant.mock(name, body);
+  const condition = await eventually('Programmed', () => tenant.condition('Endpoint', name, 'Programmed'), {
+    accept: ({ status }) => status === 'True',
+    intervalMs: 2,
+    timeoutMs,
+  });
+  expect(await answersOf(name)).toEqual([body, body, body]);
+  expect(condition.observedGeneration).toBe(metadata.generation);
+};
+
+const askStream = async (operator: DeployedOperator): Promise<{ status: number | undefined; body: unknown }> => {
+  const secret = {
+    group: '',
+    version: 'v1',
+    plural: 'secrets',
+    namespace: SYSTEM_NAMESPACE,
+    name: 'standin-stream-tls',
+  };
+  const { data } = await tenant.client.get<{ data: Record<string, string> }>(resourcePath(secret));
+  const file = (name: string): Buffer => Buffer.from(data[name] ?? '', 'base64');
+  const client = httpsRequest(`${operator.streamUrl}/v1/config?gateway=g&instance=i`, {
+    ...{ ca: file('ca.crt'), cert: file('gateway.crt'), key: file('gateway.key') },
+    ...{ servername: STREAM_SERVER_NAME, agent: false },
+  }).end();
+  const [response] = (await once(client, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, body: JSON.parse((await response.toArray()).join('')) };
+};
+
+describe('operators', () => {
+  test('a follower refuses and names the leader', async () => {
+    const { leader, follower } = await roles();
+    expect(await askStream(follower)).toEqual({
+      status: 503,
+      body: { error: 'not_leader', leader: leader.streamUrl },
+    });
+  });
+
+  test('the leader is killed under traffic: nothing is lost, and a change made meanwhile goes live', async () => {
+    const { leader, follower } = await roles();
+    const traffic = startTraffic(gateways, `${path}/steady`, key);
+    const killed = Date.now();
+    await leader.process.kill('SIGKILL');
+    await changeAndCheck('changed', '{"while": "nobody leads"}');
+    expect(await untilServing(follower, killed)).toBeLessThan(FAILOVER_MS_MAX);
+    await untilAllConnected();
+    await traffic.stop();
+    expect(traffic.failures).toEqual([]);
+    expect(traffic.answered.length).toBeGreaterThan(300);
+    const summaries = await eventually(
+      'every row',
+      () => store.list({ namespace: tenant.namespace, endpoint: 'steady', limit: 10_000 }),
+      { accept: (entries) => entries.length >= traffic.answered.length },
+    );
+    const logged = summaries.map(({ request }) => bodyBytesOf(request).toString());
+    expect(logged.sort()).toEqual([...traffic.answered].sort());
+    await leader.process.restart();
+    await leader.process.waitForUrl(`${leader.adminUrl}/readyz`);
+  });
+
+  test('a leader that is stopped hands over at once', async () => {
+    const { leader, follower } = await roles();
+    await untilAllConnected();
+    const stopped = Date.now();
+    const exit = leader.process.kill('SIGTERM');
+    expect(await untilServing(follower, stopped)).toBeLessThan(HANDOVER_MS_MAX);
+    expect(await exit).toEqual({ code: 0, signal: null });
+    await changeAndCheck('changed', '{"after": "handover"}');
+    await leader.process.restart();
+    await leader.process.waitForUrl(`${leader.adminUrl}/readyz`);
+  });
+
+  test('restarted with nothing changed, they write no status', async () => {
+    const all = async () =>
+      (await Promise.all((['Account', 'Project', 'Endpoint'] as const).map((kind) => tenant.list(kind)))).flat();
+    const project = () => tenant.get('Project', 'shop');
+    await eventually('the counts', project, {
+      accept: ({ status }) => isDeepStrictEqual(status?.['endpoints'], { total: 2, ready: 2 }),
+    });
+    const before = (await all()).map(({ metadata }) => [metadata.name, metadata.resourceVersion]);
+    await Promise.all(deployment.operators.map(({ process }) => process.restart()));
+    await untilAllConnected();
+    const { leader } = await roles();
+    // Each object is looked at when the term begins, and again when the last gateway is back.
+    await eventually('two looks at each object', async () => {
+      const looks = await metricOf(leader.adminUrl, 'workqueue_adds_total');
+      const depth = await metricOf(leader.adminUrl, 'workqueue_depth');
+      const isIdle = depth.get('name="status",controller="status"') === 0;
+      return isIdle && (looks.get('name="status",controller="status"') ?? 0) >= 2 * before.length;
+    });
+    const written = await metricOf(leader.adminUrl, 'standin_status_writes_total');
+    expect([...written.values()]).toEqual([0]);
+    expect((await all()).map(({ metadata }) => [metadata.name, metadata.resourceVersion])).toEqual(before);
+  });
+});
+
+describe('gateways', () => {
+  test('one that is killed is waited for by name until it is forgotten; it comes back to the newest configuration', async () => {
+    const [first, second, third] = gateways;
+    await untilAllConnected();
+    await third.process.kill('SIGKILL');
+    await tenant.mock('changed', '{"without": "gateway-2"}');
+    const waiting = await tenant.untilReason('Endpoint', 'changed', 'PartiallyProgrammed');
+    expect(waiting.message).toBe('Waiting for gateway-2.');
+    expect(await answersOf('changed', [first, second])).toEqual([
+      '{"without": "gateway-2"}',
+      '{"without": "gateway-2"}',
+    ]);
+    await tenant.untilReason('Endpoint', 'changed', 'Ready', 2 * FORGET_MS);
+    expect(await knownGateways()).toBe(2);
+    await third.process.restart();
+    await third.process.waitForUrl(`${third.adminUrl}/readyz`);
+    expect(await answersOf('changed', [third])).toEqual(['{"without": "gateway-2"}']);
+    await untilAllConnected();
+  });
+
+  test('one that comes back in time is not forgotten: the change waits for it', async () => {
+    const [, second] = gateways;
+    await second.process.kill('SIGKILL');
+    await tenant.mock('changed', '{"waits": true}');
+    await tenant.untilReason('Endpoint', 'changed', 'PartiallyProgrammed');
+    await second.process.restart();
+    await tenant.untilReason('Endpoint', 'changed', 'Ready');
+    expect(await answersOf('changed')).toEqual(Array.from({ length: 3 }, () => '{"waits": true}'));
+  });
+
+  test('one that is frozen keeps its connection, and is forgotten all the same', async () => {
+    const [, , third] = gateways;
+    await untilAllConnected();
+    third.process.signal('SIGSTOP');
+    try {
+      await tenant.mock('changed', '{"frozen": "gateway-2"}');
+      expect((await tenant.untilReason('Endpoint', 'changed', 'PartiallyProgrammed')).message).toContain('gateway-2');
+      await tenant.untilReason('Endpoint', 'changed', 'Ready', 4 * FORGET_MS);
+    } finally {
+      third.process.signal('SIGCONT');
+    }
+    await untilAllConnected();
+    expect(await answersOf('changed')).toEqual(Array.from({ length: 3 }, () => '{"frozen": "gateway-2"}'));
+  });
+
+  test('one that is stopped says goodbye, and nobody waits for it', async () => {
+    const [first] = gateways;
+    expect((await first.process.kill('SIGTERM')).code).toBe(0);
+    expect(await knownGateways()).toBe(2);
+    await tenant.mock('changed', '{"said": "goodbye"}');
+    await tenant.untilReason('Endpoint', 'changed', 'Ready', FORGET_MS / 2);
+    await first.process.restart();
+    await first.process.waitForUrl(`${first.adminUrl}/readyz`);
+    await untilAllConnected();
+  });
+
+  test('one that starts while there is no operator serves from its disk', async () => {
+    const [first] = gateways;
+    await Promise.all(deployment.operators.map(({ process }) => process.kill('SIGKILL')));
+    // Writes its disk; without an orderly stop, that may be a second behind.
+    await first.process.kill('SIGTERM');
+    await first.process.restart();
+    await first.process.waitForUrl(`${first.adminUrl}/readyz`);
+    expect(await answersOf('changed', [first])).toEqual(['{"said": "goodbye"}']);
+    await Promise.all(deployment.operators.map(({ process }) => process.restart()));
+    await untilAllConnected();
+    await changeAndCheck('changed', '{"operators": "are back"}');
+  });
+});
+
+describe('the API server', () => {
+  test('is away for half a minute, in the middle of changes: traffic goes on, then all changes are live', async () => {
+    const traffic = startTraffic(gateways, `${path}/steady`, key);
+    await Promise.all(Array.from({ length: 20 }, (_, index) => tenant.mock(`many-${index}`, `${index}`)));
+    await cluster.stopApiServer('SIGKILL');
+    await delay(API_OUTAGE_MS);
+    expect(await answersOf('changed')).toEqual(Array.from({ length: 3 }, () => '{"operators": "are back"}'));
+    await cluster.startApiServer();
+    await changeAndCheck('changed', '{"api": "is back"}', 2 * FAILOVER_MS_MAX);
+    for (let index = 0; index < 20; index += 1) await tenant.untilReason('Endpoint', `many-${index}`, 'Ready');
+    expect(await answersOf('many-7')).toEqual(['7', '7', '7']);
+    await traffic.stop();
+    expect(traffic.failures).toEqual([]);
+    for (const { process } of deployment.operators) expect(process.hasEnded).toBe(false);
+  });
+});

@@ -1,0 +1,334 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCommand } from '../cluster/run-command.ts';
+import { eventually } from '../harness/eventually.ts';
+import { startProcess } from '../harness/processes.ts';
+import {
+  call,
+  endpoint,
+  forward,
+  mock,
+  newFolders,
+  readLog,
+  startDev,
+  standin,
+  type Answer,
+  type DevRun,
+} from './dev-stand.ts';
+
+const LIVE_WITHIN_MS = 1_000;
+
+const inManifests = (dev: DevRun, file: string): string => path.join(dev.manifests, file);
+
+/** Answers like this within a second. */
+const becomes = (dev: DevRun, slug: string, accept: (answer: Answer) => boolean): Promise<Answer> =>
+  eventually(`another answer at ${slug}`, () => call(dev, slug), { accept, timeoutMs: LIVE_WITHIN_MS, intervalMs: 10 });
+
+const objectEvent = (dev: DevRun, name: string, state: string): Promise<Record<string, unknown>> =>
+  dev.process.waitForEvent(
+    `${name} ${state}`,
+    (event) => event['event'] === 'object' && event['object'] === name && event['state'] === state,
+  );
+
+/** Bytes as they are, on a connection of their own; the answer as text. */
+const sendRaw = async (url: string, bytes: Buffer): Promise<string> => {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.write(bytes);
+  return text(socket);
+};
+
+describe('standin dev', () => {
+  let dev: DevRun;
+  let upstream: Server;
+  let upstreamUrl: string;
+
+  beforeAll(async () => {
+    upstream = createServer((incoming, response) => {
+      response.writeHead(202, { 'x-upstream': 'yes' }).end(`${incoming.method} ${incoming.url}`);
+    }).listen(0, '127.0.0.1');
+    await once(upstream, 'listening');
+    upstreamUrl = `http://localhost:${(upstream.address() as AddressInfo).port}`;
+    dev = await startDev();
+  });
+  afterAll(async () => {
+    upstream.close();
+    upstream.closeAllConnections();
+    await dev.process.kill();
+  });
+
+  test('its first event is ready: gateway, accounts with their keys, projects with their URLs', () => {
+    const { gateway } = dev.ready;
+    expect(dev.process.log()[0]).toBe(JSON.stringify(dev.ready));
+    expect(dev.ready).toEqual({
+      event: 'ready',
+      gateway: expect.stringMatching(/^http:\/\/localhost:\d+$/) as string,
+      accounts: [
+        { namespace: 'default', name: 'default', apiKey: expect.stringMatching(/^standin_[0-9A-Za-z]{49}$/) as string },
+      ],
+      projects: [
+        {
+          namespace: 'default',
+          name: 'shop',
+          url: expect.stringMatching(new RegExp(`^${gateway}/[0-9a-z]{16,64}$`)) as string,
+        },
+      ],
+    });
+  });
+
+  test('an answered request is an event, and a whole entry of the log, byte for byte', async () => {
+    const { pathname, host } = new URL(dev.url);
+    const head = [
+      `POST ${pathname}/v1/orders?a=1&a=%zz HTTP/1.1`,
+      `Host: ${host}`,
+      'X-Twice: one',
+      `x-api-key: ${dev.apiKey}`,
+      'x-twice: tw\xf6',
+      'Transfer-Encoding: chunked',
+      'Connection: close',
+    ].join('\r\n');
+    const body = Buffer.from([0, 255, 128, 10]);
+    const bytes = [Buffer.from(`${head}\r\n\r\n4\r\n`, 'latin1'), body, Buffer.from('\r\n0\r\nX-Trailer: end\r\n\r\n')];
+    expect(await sendRaw(dev.url, Buffer.concat(bytes))).toMatch(/^HTTP\/1\.1 201 Created\r\n/);
+
+    const event = await dev.process.waitForEvent('the request', (candidate) => candidate['event'] === 'request');
+    const [entry] = await readLog(dev.data, '--limit', '1');
+    expect(event).toEqual({
+      event: 'request',
+      id: entry?.id,
+      method: 'POST',
+      path: '/v1/orders',
+      status: 201,
+      durationMs: entry?.durationMs,
+      namespace: 'default',
+      project: 'shop',
+      endpoint: 'create-order',
+    });
+
+    const mocked = /body: \|\n((?: {6}.*\n)+)/.exec(await readFile(inManifests(dev, 'create-order.yaml'), 'utf8'))?.[1];
+    const keySha256 = createHash('sha256').update(dev.apiKey).digest('hex');
+    expect(entry).toMatchObject({
+      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/) as string,
+      receivedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/) as string,
+      namespace: 'default',
+      project: 'shop',
+      endpoint: 'create-order',
+      method: 'POST',
+      path: '/v1/orders',
+      query: 'a=1&a=%zz',
+      status: 201,
+      durationMs: expect.any(Number) as number,
+      request: {
+        target: `${pathname}/v1/orders?a=1&a=%zz`,
+        httpVersion: '1.1',
+        headers: [
+          ['Host', host],
+          ['X-Twice', 'one'],
+          ['x-api-key', `sha256:${keySha256.slice(0, 8)}`],
+          ['x-twice', 'tw\xf6'],
+          ['Transfer-Encoding', 'chunked'],
+          ['Connection', 'close'],
+        ],
+        trailers: [['X-Trailer', 'end']],
+        body: body.toString('base64'),
+        bodyEncoding: 'base64',
+      },
+      response: {
+        status: 201,
+        headers: [
+          ['content-type', 'application/json'],
+          ['location', '/v1/orders/1001'],
+          ['content-length', '80'],
+          ['date', expect.any(String) as string],
+        ],
+        body: mocked?.replace(/^ {6}/gm, ''),
+        bodyEncoding: 'utf8',
+        truncated: false,
+      },
+    });
+    expect(JSON.stringify(entry)).not.toContain(dev.apiKey);
+  });
+
+  test('a request that is rejected is neither an event nor in the log', async () => {
+    const marker = `/v1/never-${process.pid}`;
+    expect(await call(dev, marker)).toMatchObject({ status: 404, rejected: 'endpoint_not_found' });
+    expect(await call({ ...dev, apiKey: 'wrong' }, '/v1/orders')).toMatchObject({ status: 401 });
+    await call(dev, '/v1/orders', { body: 'accepted' });
+    const entries = await eventually('the accepted one', () => readLog(dev.data), {
+      accept: (all) => all.some(({ request }) => request.body === 'accepted'),
+    });
+    expect(entries.map(({ status }) => status)).toEqual(entries.map(() => 201));
+  });
+
+  test('an edited manifest is live within a second', async () => {
+    const file = inManifests(dev, 'create-order.yaml');
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('49.90', '50.00'));
+    expect((await becomes(dev, '/v1/orders', ({ body }) => body.includes('50.00'))).status).toBe(201);
+    await objectEvent(dev, 'Endpoint default/create-order', 'live');
+  });
+
+  test('a new file is live within a second, a removed one is gone', async () => {
+    const file = inManifests(dev, 'new.json');
+    await writeFile(file, endpoint('new', mock('{"new": 1.0}')));
+    expect(await becomes(dev, '/new', ({ status }) => status === 200)).toMatchObject({ body: '{"new": 1.0}' });
+    await rm(file);
+    await becomes(dev, '/new', ({ rejected }) => rejected === 'endpoint_not_found');
+    await objectEvent(dev, 'Endpoint default/new', 'gone');
+  });
+
+  test('one word switches from the mock to an upstream on this machine, and back', async () => {
+    const file = inManifests(dev, 'switch.json');
+    const both = { ...mock('{"mock": true}'), ...forward(`${upstreamUrl}/real`) };
+    await writeFile(file, endpoint('switch', { ...both, action: 'JSON' }));
+    await becomes(dev, '/switch', ({ body }) => body === '{"mock": true}');
+    await writeFile(file, endpoint('switch', { ...both, action: 'Forward' }));
+    expect(await becomes(dev, '/switch', ({ body }) => body === 'POST /real')).toMatchObject({ status: 202 });
+    await writeFile(file, endpoint('switch', { ...both, action: 'JSON' }));
+    await becomes(dev, '/switch', ({ body }) => body === '{"mock": true}');
+  });
+
+  test.each(['http://169.254.169.254/latest/meta-data', 'http://[fd00:ec2::254]/', 'http://100.100.100.200/'])(
+    'the metadata address %s is refused, with the line to change',
+    async (url) => {
+      const file = inManifests(dev, 'metadata.json');
+      await writeFile(file, endpoint('metadata', forward(url)));
+      const notice = await objectEvent(dev, 'Endpoint default/metadata', 'not ready');
+      expect(notice).toMatchObject({
+        where: `${file}:1`,
+        message: expect.stringMatching(/^spec\.forward\.url: .*metadata/) as string,
+      });
+      expect((await call(dev, '/metadata')).status).toBe(404);
+      await rm(file);
+      await objectEvent(dev, 'Endpoint default/metadata', 'gone');
+    },
+  );
+
+  test('a file that is not YAML is said with its line, and its last good version stays', async () => {
+    const file = inManifests(dev, 'list-orders.yaml');
+    const good = await readFile(file, 'utf8');
+    await writeFile(file, good.replace('slug: /v1/orders', 'slug: [/v1/orders'));
+    const problem = await dev.process.waitForEvent('the problem', ({ event }) => event === 'problem');
+    expect(problem['where']).toMatch(new RegExp(`^${file}:\\d+$`));
+    expect(problem['message']).toMatch(/^not YAML: [^\n]+$/);
+    expect(await call(dev, '/v1/orders', { method: 'GET' })).toMatchObject({ status: 200 });
+    await writeFile(file, good);
+    expect(await dev.process.waitForEvent('the end of it', ({ event }) => event === 'solved')).toMatchObject({
+      where: file,
+    });
+  });
+
+  test('a mistake in an object is said with the field’s line, and costs only that object', async () => {
+    const file = inManifests(dev, 'create-order.yaml');
+    const good = await readFile(file, 'utf8');
+    const line = 1 + good.split('\n').findIndex((text) => text.startsWith('  slug:'));
+    await writeFile(file, good.replace('slug: /v1/orders', 'slug: v1/orders'));
+    expect(await objectEvent(dev, 'Endpoint default/create-order', 'not ready')).toMatchObject({
+      where: `${file}:${line}`,
+      message: 'spec.slug: must begin with /.',
+    });
+    expect(await call(dev, '/v1/orders', { method: 'GET' })).toMatchObject({ status: 200 });
+    await writeFile(file, good);
+    await becomes(dev, '/v1/orders', ({ status }) => status === 201);
+  });
+
+  test('it survives the end of the ClickHouse engine, and loses nothing', async () => {
+    const { stdout } = await runCommand('pgrep', ['-P', String(dev.process.pid)]);
+    process.kill(Number(stdout.trim()), 'SIGKILL');
+    expect((await call(dev, '/v1/orders', { body: 'while ClickHouse was away' })).status).toBe(201);
+    await eventually('the request in the log', () => readLog(dev.data), {
+      accept: (entries) => entries.some(({ request }) => request.body === 'while ClickHouse was away'),
+      timeoutMs: 20_000,
+    });
+    expect(dev.process.hasEnded).toBe(false);
+  });
+
+  test('nobody else can run on the same data folder', async () => {
+    const { code, stderr } = await standin(['dev', dev.manifests, '--data', dev.data, '--gateway-port', '0']);
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `standin: standin dev runs on ${dev.data} already, at ${dev.ready.gateway}: stop it (process ${dev.process.pid}), or choose another folder with --data\n`,
+    );
+  });
+
+  test('Ctrl-C ends it with code 0 within seconds, and what was answered just before is in the log', async () => {
+    const bodies = Array.from({ length: 50 }, (_, index) => `last ${index}`);
+    await Promise.all(bodies.map((body) => call(dev, '/v1/orders', { body })));
+    const before = performance.now();
+    expect(await dev.process.kill('SIGINT')).toEqual({ code: 0, signal: null });
+    expect(performance.now() - before).toBeLessThan(5_000);
+    const logged = (await readLog(dev.data, '--limit', '50')).map(({ request }) => request.body);
+    expect(logged.sort()).toEqual(bodies.sort());
+    const shown = dev.process.log().filter((line) => line.includes('"event":"request"'));
+    expect(shown).toHaveLength((await readLog(dev.data, '--limit', '10000')).length);
+  });
+});
+
+describe('standin dev for a person', () => {
+  test('the curl that it prints answers when pasted, and the request appears below', async () => {
+    const { manifests, data } = await newFolders();
+    const dev = startProcess({
+      name: 'standin dev',
+      main: 'cli/src/main.ts',
+      args: ['dev', manifests, '--data', data, '--gateway-port', '0'],
+    });
+    const curl = await dev.waitForLine('the curl', (line) => line.startsWith('  curl '), 30_000);
+    const { stdout } = await runCommand('bash', ['-c', curl]);
+    expect(stdout).toMatch(/^HTTP\/1\.1 201 Created\r\n/);
+    const line = await dev.waitForLine('the request', (candidate) => candidate.includes('default/create-order'));
+    expect(line).toMatch(
+      /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}POST {4}201 {2}\/v1\/orders +[\d.]+ ms {2}default\/create-order$/,
+    );
+    expect((await standin(['logs', '--data', data])).stdout).toBe(`${line}\n`);
+
+    expect(await dev.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    const banner = dev
+      .log()
+      .join('\n')
+      .replaceAll(/localhost:\d+\/\w+/g, 'URL')
+      .replaceAll(/standin_\w+/g, 'KEY');
+    expect(banner.replace(/localhost:\d+/, 'GATEWAY').replace(line, 'LINE')).toBe(
+      [
+        'Starting ClickHouse, operator and gateway …',
+        '',
+        `Ready. 3 endpoints of ${manifests}, at http://GATEWAY`,
+        '  Account default/default  x-api-key: KEY',
+        '  Project default/shop     http://URL',
+        '    GET     /v1/orders                list-orders',
+        '    POST    /v1/orders                create-order',
+        '    DELETE  /v1/orders/1001           cancel-order',
+        '',
+        'Try it:',
+        `  curl -i -X POST -H 'x-api-key: KEY' -d '{"try": true}' 'http://URL/v1/orders'`,
+        '',
+        'Forward may reach localhost and private addresses here; --deny-private-upstreams refuses them, as a cluster does.',
+        `Change a manifest and it is live. Requests appear below; npx standin logs --data ${data} lists them. Ctrl-C stops.`,
+        '',
+        'LINE',
+        'Stopping …',
+      ].join('\n'),
+    );
+  });
+
+  test('with --deny-private-upstreams an upstream on this machine is refused, with the field’s line', async () => {
+    const folders = await newFolders();
+    await writeFile(path.join(folders.manifests, 'here.json'), endpoint('here', forward('http://localhost:8080/')));
+    await writeFile(path.join(folders.manifests, 'private.json'), endpoint('private', forward('http://10.0.0.1/')));
+    const dev = await startDev({ folders, args: ['--deny-private-upstreams'] });
+    const notice = await objectEvent(dev, 'Endpoint default/private', 'not ready');
+    expect(notice).toMatchObject({
+      where: `${path.join(folders.manifests, 'private.json')}:1`,
+      message: expect.stringContaining('spec.forward.url') as string,
+    });
+    expect((await call(dev, '/private')).rejected).toBe('endpoint_not_found');
+    // A name may mean any address: it is refused when it is dialled, and that is logged.
+    const answers = await call(dev, '/here');
+    expect([404, 502]).toContain(answers.status);
+    expect((await call(dev, '/v1/orders')).status).toBe(201);
+    await dev.process.kill();
+  });
+});
