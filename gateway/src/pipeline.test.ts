@@ -50,7 +50,7 @@ class HeldRecorder implements Recorder {
 }
 
 class CountingGate implements QuotaGate {
-  permits = 1;
+  permits = 10;
 
   admit(): Refusal | undefined {
     if (this.permits === 0) return new Refusal('quota_exceeded', { headers: [['retry-after', '60']] });
@@ -62,6 +62,8 @@ class CountingGate implements QuotaGate {
     this.permits++;
   }
 }
+
+const CONNECTIONS_MAX = 3;
 
 let recorder: HeldRecorder;
 let gate: CountingGate;
@@ -87,7 +89,7 @@ beforeEach(async () => {
     ...BASIC_OBJECTS,
     endpoint('/f', { kind: 'Forward', url: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/` }),
   ]);
-  const settings = testSettings('/nowhere');
+  const settings = testSettings('/nowhere', { limits: { connections: CONNECTIONS_MAX } });
   const parts = { settings, config, budget, gate, recorder, egress, metrics: new Metrics(), logger: quiet };
   const pipeline = new Pipeline(parts);
   receiver = await Receiver.listen({
@@ -124,7 +126,7 @@ describe('a mock', () => {
     (await recorder.call(0)).decide(false);
     expect([(await answer).status, headerOf(await answer, 'standin-rejected')]).toEqual([503, 'log_unavailable']);
     expect(headerOf(await answer, 'retry-after')).toBe('1');
-    expect([gate.permits, budget.receivedBytes]).toEqual([1, 0]);
+    expect([gate.permits, budget.receivedBytes]).toEqual([10, 0]);
   });
 
   test('without a permit is refused before anything is recorded', async () => {
@@ -163,7 +165,7 @@ describe('a Forward', () => {
     const answer = exchange(url, post(`/${URI}/f`));
     (await recorder.call(0)).decide(false);
     expect(headerOf(await answer, 'standin-rejected')).toBe('log_unavailable');
-    expect([upstreamRequests.length, gate.permits]).toEqual([0, 1]);
+    expect([upstreamRequests.length, gate.permits]).toEqual([0, 10]);
   });
 });
 
@@ -175,6 +177,19 @@ describe('memory', () => {
     const chunked = await exchange(url, `${head}${(1_001).toString(16)}\r\n${'x'.repeat(1_001)}\r\n0\r\n\r\n`);
     expect([chunked.status, headerOf(chunked, 'standin-rejected')]).toEqual([503, 'overloaded']);
     expect(budget.receivedBytes).toBe(0);
+  });
+
+  test('requests that are sent without waiting for answers are bounded', async () => {
+    const client = await RawClient.connect(url);
+    client.send(post(PATH).repeat(CONNECTIONS_MAX + 1) + post('/nobody'));
+    for (let index = 0; index < CONNECTIONS_MAX; index++) (await recorder.call(index)).decide(true);
+    const answers = await client.answers(CONNECTIONS_MAX + 2);
+    expect(answers.map((answer) => headerOf(answer, 'standin-rejected'))).toEqual([
+      ...Array.from({ length: CONNECTIONS_MAX }, () => undefined),
+      'overloaded',
+      'overloaded',
+    ]);
+    client.destroy();
   });
 
   test('a log that nobody takes is named as the reason', async () => {

@@ -108,6 +108,8 @@ export class Pipeline {
 
     const table = config.tableAt(exchange.startedMs);
     if (table === undefined) return retryLater('not_ready');
+    // Connections are bounded by the listener, but one may send many requests without waiting for answers.
+    if (this.running > settings.limits.connections) return retryLater('overloaded');
     const authenticated = authenticate(head, table, settings.apiKeyHeader.name);
     if (authenticated instanceof Refusal) return authenticated;
     const route = match(head, authenticated, table);

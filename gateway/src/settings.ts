@@ -98,7 +98,7 @@ export const gatewaySettings = z.object({
         .int()
         .min(1)
         .default(20_000)
-        .describe('Open connections of callers; more are closed at once.'),
+        .describe('Open connections of callers, and requests that run at once; more are refused.'),
       inFlightBytes: bytes
         .default(LIMITS.inFlightBytesMax)
         .describe('Memory for bodies being received and log rows not yet delivered; 503 above it.'),

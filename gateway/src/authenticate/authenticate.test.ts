@@ -1,0 +1,68 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { RoutingTable } from '../match/routing-table.ts';
+import { account, KEY, OTHER_KEY, sha256 } from '../gateway.testing.ts';
+import type { RequestHead } from '../receive/read-head.ts';
+import { Refusal } from '../respond/refusal.ts';
+import { authenticate, type KeyHeaderName } from './authenticate.ts';
+
+let table: RoutingTable;
+beforeEach(() => {
+  table = new RoutingTable();
+  const config = account('own', KEY);
+  table.put('Account/own', { kind: 'Account', config });
+});
+
+const head = (name: string, value: string, more: Partial<RequestHead> = {}): RequestHead =>
+  ({
+    headers: [
+      ['Host', 'a'],
+      [name, value],
+    ],
+    keyCount: 1,
+    keyIndex: 1,
+    keyPadded: false,
+    ...more,
+  }) as RequestHead;
+const verdict = (one: RequestHead, keyHeaderName: KeyHeaderName = 'exact') => {
+  const result = authenticate(one, table, keyHeaderName);
+  return result instanceof Refusal ? result.code : result.holders.map(({ name }) => name);
+};
+
+describe('the name of the header', () => {
+  test.each([
+    ['x-api-key', ['own'], ['own']],
+    ['X-Api-Key', 'api_key_header_name', ['own']],
+    ['X-API-KEY', 'api_key_header_name', ['own']],
+  ])('%s', (name, exact, anyCase) => {
+    expect([verdict(head(name, KEY)), verdict(head(name, KEY), 'any-case')]).toEqual([exact, anyCase]);
+  });
+});
+
+test('whitespace is refused whatever the setting', () => {
+  const padded = { keyPadded: true };
+  expect(verdict(head('x-api-key', KEY, padded))).toBe('api_key_whitespace');
+  expect(verdict(head('X-Api-Key', KEY, padded), 'any-case')).toBe('api_key_whitespace');
+});
+
+test('a key that is replaced stops at once, although its digest is remembered', () => {
+  expect(verdict(head('x-api-key', KEY))).toEqual(['own']);
+  table.put('Account/own', { kind: 'Account', config: account('own', OTHER_KEY) });
+  expect([verdict(head('x-api-key', KEY)), verdict(head('x-api-key', OTHER_KEY))]).toEqual([
+    'api_key_invalid',
+    ['own'],
+  ]);
+});
+
+test('the key itself does not leave this stage', () => {
+  const one = head('x-api-key', KEY);
+  authenticate(one, table, 'exact');
+  expect(one.headers).toEqual([
+    ['Host', 'a'],
+    ['x-api-key', `sha256:${sha256(KEY).slice(0, 8)}`],
+  ]);
+});
+
+test('an account without a key is reached by nobody', () => {
+  table.put('Account/own', { kind: 'Account', config: { ...account('own', KEY), keySha256: undefined } });
+  expect(verdict(head('x-api-key', KEY))).toBe('api_key_invalid');
+});
