@@ -31,8 +31,8 @@ export const awaitStop = (): Stop => {
     request: () => controller.abort(),
     done: () => {
       for (const event of events) process.off(event, onSignal);
-      // The channel to cli/bin/run-main.js would keep this process alive.
-      if (process.connected) process.disconnect();
+      // The channel to cli/bin/run-main.js must not keep this process alive.
+      process.channel?.unref();
     },
   };
 };

@@ -152,7 +152,8 @@ const openCluster = (kubeconfigPath: string, registry: Registry): KubeClient => 
   try {
     return loadKubeClient({ kubeconfigPath, registry });
   } catch (error) {
-    throw new PlainError(`cannot use the kubeconfig ${kubeconfigPath}: ${(error as Error).message}`, { cause: error });
+    const [reason = ''] = (error as Error).message.split('\n', 1);
+    throw new PlainError(`cannot use the kubeconfig ${kubeconfigPath}: ${reason}`, { cause: error });
   }
 };
 

@@ -1,0 +1,223 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { isAlive } from '../cluster/is-alive.ts';
+import { runCommand, type CommandResult } from '../cluster/run-command.ts';
+import { eventually } from '../harness/eventually.ts';
+import { startProcess, type RunningProcess } from '../harness/processes.ts';
+import { freePort } from '../harness/ports.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
+import { call, endpoint, mock, newFolders, QUICKSTART, readLog, ROOT, standin, startDev } from './dev-stand.ts';
+
+/** As somebody to whom file permissions apply: root's processes keep that right only as long as they have the capability. */
+const standinWithoutPrivileges = (args: readonly string[]): Promise<CommandResult> => {
+  const command = [process.execPath, path.join(ROOT, 'cli/src/main.ts'), ...args];
+  const wrapped =
+    process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all', ...command] : command;
+  return runCommand(wrapped[0] ?? '', wrapped.slice(1), { cwd: ROOT });
+};
+
+/** Processes whose command line has the text. */
+const processesWith = async (text: string): Promise<string> => (await runCommand('pgrep', ['-fa', text])).stdout;
+
+const startTextDev = (args: readonly string[]): RunningProcess =>
+  startProcess({ name: 'standin dev', main: 'cli/src/main.ts', args });
+
+describe('what standin dev cannot do it says in one line, with what to do, and ends with code 1', () => {
+  const expectPlain = (result: CommandResult, line: string): void => {
+    expect(result.stderr).toBe(`standin: ${line}\n`);
+    expect(result).toMatchObject({ code: 1, stdout: '' });
+  };
+
+  test.each(['127.0.0.1', '::1'])('the port is in use, on %s', async (host) => {
+    const server = createServer().listen(0, host);
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { data } = await newFolders();
+    expectPlain(
+      await standin(['dev', '--data', data, '--gateway-port', String(port)]),
+      `port ${port} is in use: stop what uses it, or choose another with --gateway-port`,
+    );
+    server.close();
+    expect(await processesWith(data)).toBe('');
+  });
+
+  test('the directory is missing', async () => {
+    const missing = path.join(await createTempFolder('dev'), 'missing');
+    expectPlain(
+      await standin(['dev', missing]),
+      `${missing} does not exist: name a directory of manifests, such as crds/examples/quickstart`,
+    );
+  });
+
+  test('the directory is a file', async () => {
+    expectPlain(
+      await standin(['dev', 'README.md']),
+      'README.md is not a directory: name a directory of manifests, such as crds/examples/quickstart',
+    );
+  });
+
+  test('the directory cannot be read', async () => {
+    const locked = path.join(await createTempFolder('dev'), 'locked');
+    await mkdir(locked, { mode: 0 });
+    expectPlain(
+      await standinWithoutPrivileges(['dev', locked]),
+      `${locked} cannot be used: permission denied: name a directory of manifests, such as crds/examples/quickstart`,
+    );
+  });
+
+  test('the data folder cannot be written', async () => {
+    const folder = await createTempFolder('dev');
+    await chmod(folder, 0o500);
+    const denied = 'cannot be used: permission denied: choose another with --data';
+    for (const data of [folder, path.join(folder, 'new')]) {
+      expectPlain(await standinWithoutPrivileges(['dev', '--data', data]), `the data folder ${data} ${denied}`);
+    }
+    await chmod(folder, 0o700);
+  });
+
+  test('the data folder is a file', async () => {
+    const data = path.join(ROOT, 'README.md');
+    expectPlain(
+      await standin(['dev', '--data', data]),
+      `the data folder ${data} is not a directory: choose another with --data`,
+    );
+  });
+
+  test('the manifests lie in the data folder', async () => {
+    const { manifests } = await newFolders();
+    const { code, stderr } = await standin([
+      'dev',
+      manifests,
+      '--data',
+      path.dirname(manifests),
+      '--gateway-port',
+      '0',
+    ]);
+    expect(stderr).toMatch(/^standin: the manifests cannot lie in the data folder [^\n]+; choose another one\n$/);
+    expect(code).toBe(1);
+    expect(await processesWith(path.dirname(manifests))).toBe('');
+  });
+
+  test('what it keeps is damaged', async () => {
+    const { data } = await newFolders();
+    const file = path.join(data, 'state/objects.json');
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, '{');
+    const { code, stderr } = await standin(['dev', '--data', data, '--gateway-port', '0']);
+    expect(stderr).toBe(`standin: cannot use ${file}; repair it, or remove it to start anew\n`);
+    expect(code).toBe(1);
+    expect(await processesWith(data)).toBe('');
+  });
+
+  test('a kubeconfig that is none', async () => {
+    const { data } = await newFolders();
+    const { code, stderr } = await standin(['dev', '--kubeconfig', 'LICENSE', '--data', data, '--gateway-port', '0']);
+    expect(stderr).toMatch(/^standin: cannot use the kubeconfig LICENSE: [^\n]+\n$/);
+    expect(code).toBe(1);
+  });
+
+  test.each([
+    [
+      ['--gateway-port', '99999'],
+      "option '--gateway-port <port>' argument '99999' is invalid. must be a port: 0 to 65535.",
+    ],
+    [['--output', 'xml'], "option '-o, --output <format>' argument 'xml' is invalid. must be text or json."],
+    [['--port', '1'], "unknown option '--port'"],
+    [['a', 'b'], "too many arguments for 'dev'. Expected 1 argument but got 2: a, b."],
+  ])('the arguments %j', async (args, line) => {
+    const { code, stderr } = await standin(['dev', ...args]);
+    expect(stderr).toBe(`error: ${line}\n(standin --help lists the commands)\n`);
+    expect(code).toBe(1);
+  });
+});
+
+describe('what is broken when standin dev starts', () => {
+  test('a broken manifest costs only itself, and is said again at each start', async () => {
+    const folders = await newFolders();
+    const broken = path.join(folders.manifests, 'broken.yaml');
+    const invalid = path.join(folders.manifests, 'invalid.json');
+    await writeFile(broken, 'kind: [Endpoint\n');
+    await writeFile(invalid, endpoint('invalid', mock('{"a": }')));
+    for (let start = 1; start <= 2; start += 1) {
+      const dev = await startDev({ folders });
+      const problem = await dev.process.waitForEvent('the problem', ({ event }) => event === 'problem');
+      expect(problem).toMatchObject({ where: `${broken}:2`, message: expect.stringMatching(/^not YAML: /) as string });
+      const notice = await dev.process.waitForEvent('the notice', ({ event }) => event === 'object');
+      expect(notice).toMatchObject({
+        object: 'Endpoint default/invalid',
+        where: `${invalid}:1`,
+        message: expect.stringMatching(/^spec\.json\.body: .*JSON/) as string,
+      });
+      expect((await call(dev, '/v1/orders')).status).toBe(201);
+      expect(await dev.process.kill()).toEqual({ code: 0, signal: null });
+    }
+  });
+
+  test('an empty directory is served, and fills', async () => {
+    const { manifests, data } = await newFolders();
+    await rm(manifests, { recursive: true });
+    await mkdir(manifests);
+    const dev = await startDev({ folders: { manifests, data } });
+    expect(dev.ready).toMatchObject({ accounts: [], projects: [] });
+    for (const file of ['account.yaml', 'project.yaml', 'list-orders.yaml']) {
+      await writeFile(path.join(manifests, file), await readFile(path.join(QUICKSTART, file)));
+    }
+    await dev.process.waitForEvent('the endpoint', ({ object }) => object === 'Endpoint default/list-orders');
+    await dev.process.kill();
+  });
+});
+
+describe('the end of standin dev', () => {
+  test('after kill -9 nothing is left running; the next start has the same key and URLs, and the log', async () => {
+    const gatewayPort = await freePort();
+    const dev = await startDev({ gatewayPort });
+    expect((await call(dev, '/v1/orders', { body: 'before' })).status).toBe(201);
+    await dev.process.waitForEvent('the request', ({ event }) => event === 'request');
+    const { stdout } = await runCommand('pgrep', ['-P', String(dev.process.pid)]);
+    const engine = Number(stdout.trim());
+    expect(isAlive(engine)).toBe(true);
+
+    await dev.process.kill('SIGKILL');
+    await eventually('the end of the engine', () => !isAlive(engine));
+    expect((await readLog(dev.data)).map(({ request }) => request.body)).toEqual(['before']);
+
+    const next = await startDev({ folders: dev, gatewayPort });
+    expect(next.ready).toEqual(dev.ready);
+    expect((await call(next, '/v1/orders', { body: 'after' })).status).toBe(201);
+    await eventually('both in the log', () => readLog(dev.data), {
+      accept: (entries) => entries.map(({ request }) => request.body).join() === 'before,after',
+    });
+    await next.process.kill();
+  });
+
+  test('a start right after a kill -9 waits for the folder', async () => {
+    const dev = await startDev();
+    await dev.process.kill('SIGKILL');
+    const next = await startDev({ folders: dev });
+    expect(next.apiKey).toBe(dev.apiKey);
+    await next.process.kill();
+  });
+
+  test('a stop while it starts ends it with code 0 and leaves nothing running', async () => {
+    for (const wanted of ['Starting', 'Ready']) {
+      const { manifests, data } = await newFolders();
+      const args = ['dev', manifests, '--data', data, '--gateway-port', '0'];
+      const dev = startTextDev(args);
+      await dev.waitForLine(wanted, (line) => line.startsWith(wanted), 30_000);
+      expect(await dev.kill('SIGINT')).toEqual({ code: 0, signal: null });
+      expect(await processesWith(data)).toBe('');
+    }
+  });
+
+  test('who reads no further does not see a stack: standin dev | head', async () => {
+    const { manifests, data } = await newFolders();
+    const command = `'${process.execPath}' cli/src/main.ts dev '${manifests}' --data '${data}' --gateway-port 0 | head -3`;
+    const { stderr, stdout } = await runCommand('bash', ['-c', command], { cwd: ROOT });
+    expect(stderr).toBe('');
+    expect(stdout).toContain('Ready. 3 endpoints');
+    expect(await processesWith(data)).toBe('');
+  });
+});
