@@ -1,0 +1,227 @@
+import { loadKubeClient, resourcePath, type KubeClient } from '@standin/kube';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { certificateSecret } from '../../operator/src/publish/certificate-secret.ts';
+import { planCertificates } from '../../operator/src/publish/certificates.ts';
+import { gatewayConfigMap } from '../../operator/src/publish/gateway-memory.ts';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { deploy, type DeployedGateway, type Deployment } from '../harness/deployment.ts';
+import { eventually } from '../harness/eventually.ts';
+import { installStandin, OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+import { post, Tenant } from './tenant.ts';
+
+/** API keys, and what only one object can have, as a team sees them: on a real API server, by what a gateway answers. */
+let cluster: OwnCluster;
+let deployment: Deployment;
+let gateway: DeployedGateway;
+let tenant: Tenant;
+
+const KEY = 'first-key-of-at-least-32-characters';
+const OTHER_KEY = 'other-key-of-at-least-32-characters';
+/** What is captured here nobody reads. */
+const NO_CLICKHOUSE = { env: { STANDIN_CLICKHOUSE_URL: 'http://127.0.0.1:1' } };
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  await installStandin(cluster);
+  const operatorEnv = { STANDIN_SECRET_POLL_MS: '500' };
+  deployment = await deploy({ cluster, clickHouse: NO_CLICKHOUSE, operators: 1, gateways: 1, operatorEnv });
+  [gateway] = deployment.gateways as [DeployedGateway];
+  tenant = await Tenant.create(cluster, 'keys');
+  await tenant.accountAndProject();
+  await tenant.mock('orders', '"orders"');
+  await tenant.untilReason('Endpoint', 'orders', 'Ready');
+});
+afterAll(async () => {
+  await deployment.stop();
+  await tenant.client.close();
+  await cluster.stop();
+});
+
+const untilAnswer = async (path: string, key: string, status: number): Promise<void> => {
+  await eventually(`${status} on ${path}`, () => post(gateway, path, key), {
+    accept: (answer) => answer.status === status,
+  });
+};
+
+/** An Account with an own key, a Project and a mock, all of that name. Returns the mock's path. */
+const ownAccount = async (name: string, secretName: string): Promise<string> => {
+  await tenant.apply('Account', name, { plan: 'Free', apiKey: { secretName } });
+  await tenant.apply('Project', name, { displayName: name, accountRef: { name } });
+  const rest = { displayName: name, slug: '/own', method: 'POST', action: 'JSON', json: { body: '{}' } };
+  await tenant.apply('Endpoint', name, { ...rest, projectRef: { name } });
+  return `${await tenant.projectPath(name)}/own`;
+};
+
+describe('an own key', () => {
+  test('missing, created, changed, too short, deleted: the Account says so, and the gateways do so', async () => {
+    const path = await ownAccount('own', 'own-key');
+    expect((await tenant.untilReason('Account', 'own', 'SecretNotFound')).message).toContain('own-key');
+    await tenant.writeSecret('own-key', KEY);
+    await tenant.untilReason('Endpoint', 'own', 'Ready');
+    expect((await post(gateway, path, KEY)).status).toBe(200);
+    const fingerprint = (await tenant.get('Account', 'own')).status?.['apiKey'];
+
+    await tenant.writeSecret('own-key', OTHER_KEY);
+    await untilAnswer(path, OTHER_KEY, 200);
+    expect((await post(gateway, path, KEY)).status).toBe(401);
+    await eventually('the new fingerprint', () => tenant.get('Account', 'own'), {
+      accept: ({ status }) => JSON.stringify(status?.['apiKey']) !== JSON.stringify(fingerprint),
+    });
+
+    await tenant.writeSecret('own-key', 'too-short');
+    expect((await tenant.untilReason('Account', 'own', 'SecretInvalid')).message).toContain('use at least 32');
+    await untilAnswer(path, OTHER_KEY, 401);
+    expect((await tenant.condition('Endpoint', 'own')).reason).toBe('ProjectNotReady');
+
+    await tenant.writeSecret('own-key', KEY);
+    await untilAnswer(path, KEY, 200);
+    await tenant.removeSecret('own-key');
+    await tenant.untilReason('Account', 'own', 'SecretNotFound');
+    await untilAnswer(path, KEY, 401);
+  });
+
+  test('that another Account has is refused, without saying whose it is, until that one is gone', async () => {
+    await tenant.writeSecret('shared-key', `shared-${KEY}`);
+    const older = await ownAccount('older', 'shared-key');
+    await tenant.untilReason('Endpoint', 'older', 'Ready');
+    // Creation times have a resolution of a second.
+    const { creationTimestamp } = (await tenant.get('Account', 'older')).metadata as unknown as {
+      creationTimestamp: string;
+    };
+    await eventually('the next second', () => Date.now() >= Date.parse(creationTimestamp) + 1_000);
+    const newer = await ownAccount('newer', 'shared-key');
+    const { message } = await tenant.untilReason('Account', 'newer', 'Conflicted');
+    expect(message).not.toContain('keys/older');
+    expect(message).toContain('Secret shared-key');
+    expect((await post(gateway, older, `shared-${KEY}`)).status).toBe(200);
+    expect((await post(gateway, newer, `shared-${KEY}`)).status).toBe(401);
+    await tenant.remove('Account', 'older');
+    await tenant.untilReason('Endpoint', 'newer', 'Ready');
+    expect((await post(gateway, newer, `shared-${KEY}`)).status).toBe(200);
+  });
+});
+
+describe('a generated key', () => {
+  test('whose Secret is deleted is made anew: an Event says so, and the old one is dead', async () => {
+    const path = `${await tenant.projectPath()}/orders`;
+    const old = await tenant.readSecret('team-api-key');
+    await tenant.removeSecret('team-api-key');
+    const key = await eventually('another key', () => tenant.readSecret('team-api-key'));
+    expect(key).not.toBe(old);
+    await untilAnswer(path, key, 200);
+    expect((await post(gateway, path, old)).status).toBe(401);
+    await tenant.untilReason('Account', 'team', 'Ready');
+    // A repeat of the first one, which counts.
+    await eventually('the Event', async () => {
+      const { stdout } = await cluster.kubectl(['get', 'events.events.k8s.io', '-n', 'keys', '-o', 'json']);
+      const { items } = JSON.parse(stdout) as { items: SeenEvent[] };
+      return items.some((event) => {
+        return event.reason === 'KeyGenerated' && event.regarding.name === 'team' && event.series?.count === 2;
+      });
+    });
+  });
+});
+
+interface SeenEvent {
+  readonly reason: string;
+  readonly regarding: { readonly name: string };
+  readonly series?: { readonly count: number };
+}
+
+describe('what only one object can have', () => {
+  test('a path is the older endpoint’s; when that is gone, the newer one takes over', async () => {
+    const key = await tenant.readSecret('team-api-key');
+    const path = `${await tenant.projectPath()}/contested`;
+    const spec = {
+      projectRef: { name: 'shop' },
+      displayName: 'Contested',
+      slug: '/contested',
+      method: 'POST',
+      action: 'JSON',
+    };
+    await tenant.apply('Endpoint', 'a-winner', { ...spec, json: { body: '"winner"' } });
+    await tenant.untilReason('Endpoint', 'a-winner', 'Ready');
+    await tenant.apply('Endpoint', 'b-second', { ...spec, json: { body: '"second"' } });
+    // Of two that were made in the same second, the uid decides.
+    const conditions = await eventually(
+      'one winner',
+      async () => [await tenant.condition('Endpoint', 'a-winner'), await tenant.condition('Endpoint', 'b-second')],
+      {
+        accept: (both) =>
+          both
+            .map(({ reason }) => reason)
+            .sort()
+            .join() === 'Conflicted,Ready',
+      },
+    );
+    const winner = conditions[0]?.reason === 'Ready' ? 'a-winner' : 'b-second';
+    const other = winner === 'a-winner' ? 'b-second' : 'a-winner';
+    expect(conditions.find(({ reason }) => reason === 'Conflicted')?.message).toContain(winner);
+    expect((await post(gateway, path, key)).body).toBe(`"${winner.slice(2)}"`);
+    await tenant.remove('Endpoint', winner);
+    await tenant.untilReason('Endpoint', other, 'Ready');
+    expect((await post(gateway, path, key)).body).toBe(`"${other.slice(2)}"`);
+  });
+
+  test('a Project that is deleted and made anew has another URL, and its endpoints live there', async () => {
+    const key = await tenant.readSecret('team-api-key');
+    const old = await tenant.projectPath();
+    const { uid } = (await tenant.get('Project', 'shop')).metadata;
+    await tenant.remove('Project', 'shop');
+    await tenant.untilReason('Endpoint', 'orders', 'ProjectNotFound');
+    await untilAnswer(`${old}/orders`, key, 404);
+    await tenant.apply('Project', 'shop', { displayName: 'Shop', accountRef: { name: 'team' } });
+    await tenant.untilReason('Endpoint', 'orders', 'Ready');
+    const path = await tenant.projectPath();
+    expect([(await tenant.get('Project', 'shop')).metadata.uid === uid, path === old]).toEqual([false, false]);
+    expect((await post(gateway, `${path}/orders`, key)).body).toBe('"orders"');
+    expect((await post(gateway, `${old}/orders`, key)).status).toBe(404);
+    const { length } = (await tenant.list('Endpoint')).filter(
+      ({ metadata }) => !['own', 'older', 'newer'].includes(metadata.name),
+    );
+    await eventually('the counts', () => tenant.get('Project', 'shop'), {
+      accept: ({ status }) =>
+        JSON.stringify(status?.['endpoints']) === JSON.stringify({ ready: length, total: length }),
+    });
+  });
+});
+
+describe('what operators keep for each other, with no more than their own rights', () => {
+  let operator: KubeClient;
+  beforeAll(async () => {
+    const kubeconfigPath = await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, OPERATOR_SERVICE_ACCOUNT);
+    operator = loadKubeClient({ kubeconfigPath });
+  });
+  afterAll(() => operator.close());
+
+  test('the names of the known gateways', async () => {
+    const memory = gatewayConfigMap(operator, SYSTEM_NAMESPACE, 'test-gateways');
+    expect(await memory.read()).toEqual([]);
+    await Promise.all([memory.write(['a', 'b']), memory.write(['a', 'b'])]);
+    expect(await memory.read()).toEqual(['a', 'b']);
+    await memory.write([]);
+    expect(await memory.read()).toEqual([]);
+  });
+
+  test('the stream’s certificates, written by compare-and-swap', async () => {
+    const store = certificateSecret(operator, SYSTEM_NAMESPACE, 'test-stream-tls');
+    expect(await store.read()).toBeUndefined();
+    const first = await planCertificates(undefined, new Date());
+    expect(await Promise.all([store.write(first, undefined), store.write(first, undefined)])).toContain(false);
+    const read = await store.read();
+    expect(read?.certificates).toEqual(first);
+    // About to change its CA.
+    const next = await planCertificates(first, new Date(Date.now() + 2_500 * 24 * 3_600_000));
+    expect(next.nextCa).toBeDefined();
+    expect(await store.write(next, read?.version)).toBe(true);
+    expect(await store.write(first, read?.version)).toBe(false);
+    expect((await store.read())?.certificates).toEqual(next);
+  });
+
+  test('a Secret of that name that holds something else is not overwritten, and the way out is said', async () => {
+    const secrets = { group: '', version: 'v1', plural: 'secrets', namespace: SYSTEM_NAMESPACE };
+    const foreign = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'foreign' }, stringData: { password: 'x' } };
+    await tenant.client.create(resourcePath(secrets), foreign);
+    await expect(certificateSecret(operator, SYSTEM_NAMESPACE, 'foreign').read()).rejects.toThrow('delete it');
+  });
+});

@@ -1,0 +1,143 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parseAllDocuments, stringify } from 'yaml';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { installStandin, OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+import { freePorts } from '../harness/ports.ts';
+import { startProcess, type RunningProcess } from '../harness/processes.ts';
+import { Tenant } from './tenant.ts';
+
+/** An operator that starts before its surroundings are ready: without CRDs, without a right, without an API server. */
+let cluster: OwnCluster;
+let operator: RunningProcess;
+let adminUrl: string;
+let rbac: string;
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  rbac = await readFile(path.join(import.meta.dirname, '../harness/rbac.yaml'), 'utf8');
+  await cluster.apply(rbac);
+  const [streamPort, adminPort] = await freePorts(2);
+  adminUrl = `http://127.0.0.1:${String(adminPort)}`;
+  const env = {
+    STANDIN_NAME: 'operator',
+    STANDIN_KUBECONFIG: await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, OPERATOR_SERVICE_ACCOUNT),
+    STANDIN_STREAM_HOST: '127.0.0.1',
+    STANDIN_STREAM_PORT: String(streamPort),
+    STANDIN_ADMIN_HOST: '127.0.0.1',
+    STANDIN_ADMIN_PORT: String(adminPort),
+    STANDIN_SECRET_POLL_MS: '500',
+  };
+  operator = startProcess({ name: 'operator', main: 'operator/src/main.ts', env });
+});
+afterAll(async () => {
+  await operator.kill('SIGKILL');
+  await cluster.stop();
+});
+
+/** A line of the log that says all of these. */
+const untilSaid = async (...words: readonly string[]): Promise<void> => {
+  await operator.waitForLine(`it says ${words.join(', ')}`, (line) => words.every((word) => line.includes(word)));
+};
+const ready = async (): Promise<number> => (await fetch(`${adminUrl}/readyz`)).status;
+
+describe('before the CRDs are installed', () => {
+  test('it says which are missing, is alive and not ready', async () => {
+    for (const plural of ['mockaccounts', 'mockprojects', 'mockendpoints']) {
+      await untilSaid(`the CRD ${plural}.standin.dev is not installed`);
+    }
+    expect((await fetch(`${adminUrl}/healthz`)).status).toBe(200);
+    expect(await ready()).toBe(503);
+  });
+
+  test('it can be stopped in an orderly way', async () => {
+    expect(await operator.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+  });
+
+  test('it goes on when they are', async () => {
+    await operator.restart();
+    await untilSaid('is not installed');
+    await installStandin(cluster);
+    await operator.waitForUrl(`${adminUrl}/readyz`);
+    await untilSaid('"msg":"leading"', '"objects":0');
+  });
+});
+
+type Rule = { apiGroups: string[]; resources: string[]; verbs: string[] };
+
+/** The operator's rights but for one verb on one resource. */
+const rightsWithout = (verb: string, resource: string): string => {
+  const documents = parseAllDocuments(rbac).map((document) => document.toJS() as { rules?: Rule[] });
+  const without = (rule: Rule): Rule[] => {
+    if (!rule.resources.includes(resource)) return [rule];
+    const others = rule.resources.filter((name) => name !== resource);
+    const rest = { ...rule, resources: [resource], verbs: rule.verbs.filter((name) => name !== verb) };
+    return [{ ...rule, resources: others }, rest].filter(({ resources, verbs }) => resources.length * verbs.length > 0);
+  };
+  return documents
+    .map(({ rules, ...rest }) => stringify(rules === undefined ? rest : { ...rest, rules: rules.flatMap(without) }))
+    .join('---\n');
+};
+
+describe('without one right', () => {
+  let tenant: Tenant;
+  beforeAll(async () => {
+    tenant = await Tenant.create(cluster, 'rights');
+  });
+  afterAll(() => tenant.client.close());
+
+  test.each([
+    ['list', 'mockendpoints', 'mockendpoints.standin.dev'],
+    ['watch', 'mockprojects', 'mockprojects.standin.dev'],
+    ['patch', 'mockaccounts/status', 'cannot patch resource \\"mockaccounts/status\\"'],
+    ['update', 'leases', 'cannot update resource \\"leases\\"'],
+    ['get', 'configmaps', 'cannot get resource \\"configmaps\\"'],
+    ['get', 'secrets', 'cannot get resource \\"secrets\\"'],
+  ])('%s on %s it says so, and goes on by itself when it is granted', async (verb, resource, said) => {
+    await operator.kill('SIGTERM');
+    await cluster.apply(rightsWithout(verb, resource));
+    const name = `${verb}-${resource.replace('/', '-')}`;
+    await tenant.apply('Account', name, { plan: 'Free' });
+    await operator.restart();
+    await untilSaid(said, verb);
+    expect((await tenant.get('Account', name)).status?.['apiKey']).toBeUndefined();
+    await cluster.apply(rbac);
+    await tenant.untilReason('Account', name, 'NoGateway', 30_000);
+    expect((await tenant.condition('Account', name, 'ResolvedRefs')).status).toBe('True');
+    expect(operator.hasEnded).toBe(false);
+  });
+
+  test('create on secrets it says so on each Account that needs one, and serves the others', async () => {
+    await tenant.writeSecret('own', 'k'.repeat(40));
+    await cluster.apply(rightsWithout('create', 'secrets'));
+    await eventually('the right is gone', async () => {
+      const { stdout } = await cluster.kubectl([
+        ...['auth', 'can-i', 'create', 'secrets', '-n', 'rights'],
+        `--as=system:serviceaccount:${SYSTEM_NAMESPACE}:${OPERATOR_SERVICE_ACCOUNT}`,
+      ]);
+      return stdout.trim() === 'no';
+    });
+    await tenant.apply('Account', 'generated', { plan: 'Free' });
+    await tenant.apply('Account', 'own', { plan: 'Free', apiKey: { secretName: 'own' } });
+    const refused = await tenant.untilReason('Account', 'generated', 'SecretInvalid');
+    expect(refused.message).toContain('cannot create resource "secrets"');
+    await tenant.untilReason('Account', 'own', 'NoGateway');
+    await cluster.apply(rbac);
+    await tenant.untilReason('Account', 'generated', 'NoGateway');
+  });
+});
+
+describe('without an API server', () => {
+  test('it is alive, says so, and goes on when there is one', async () => {
+    await operator.kill('SIGTERM');
+    await cluster.stopApiServer();
+    await operator.restart();
+    await untilSaid('did not answer');
+    expect([(await fetch(`${adminUrl}/healthz`)).status, await ready()]).toEqual([200, 503]);
+    await cluster.startApiServer();
+    await operator.waitForUrl(`${adminUrl}/readyz`, 30_000);
+    await untilSaid('"msg":"leading"', '"objects":');
+  });
+});
