@@ -1,23 +1,8 @@
 import { access, constants, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { PlainError } from '../plain-error.ts';
+import { refusal } from '../refusal.ts';
 import type { ResourcesFrom } from './start-standin.ts';
-
-/** What the file system says, as the end of a sentence. */
-const REFUSALS: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist',
-  ENOTDIR: 'is not a directory',
-  EEXIST: 'is not a directory',
-  EACCES: 'cannot be used: permission denied',
-  EPERM: 'cannot be used: permission denied',
-  EROFS: 'cannot be written: its file system is read-only',
-  ENOSPC: 'cannot be written: the disk is full',
-};
-
-const refusal = (error: unknown): string => {
-  const code = (error as NodeJS.ErrnoException).code ?? String(error);
-  return REFUSALS[code] ?? `cannot be used (${code})`;
-};
 
 /** Rejects with a `PlainError` when there is nothing to read. */
 export const checkReadable = async (from: ResourcesFrom): Promise<void> => {

@@ -9,5 +9,11 @@ export const formatFindings = (findings: readonly ManifestFinding[], files: numb
     findings.filter((finding) => finding.severity === severity).length;
   const plural = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
   const summary = `${plural(files, 'file')}: ${plural(count('error'), 'error')}, ${plural(count('warning'), 'warning')}`;
-  return [...lines, summary, ''].join('\n');
+  const hint = findings.some(isMissingReference)
+    ? ['If what is missing is in the cluster already: --partial makes that a warning.']
+    : [];
+  return [...lines, summary, ...hint, ''].join('\n');
 };
+
+const isMissingReference = ({ severity, path, message }: ManifestFinding): boolean =>
+  severity === 'error' && /^spec\.(project|account)Ref\.name$/.test(path) && message.startsWith('There is no');

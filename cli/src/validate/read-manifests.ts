@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import process from 'node:process';
 import type { ManifestFile } from '@standin/operator';
 import { PlainError } from '../plain-error.ts';
+import { refusal } from '../refusal.ts';
 
 const isManifest = (name: string): boolean => /\.(ya?ml|json)$/i.test(name) && !path.basename(name).startsWith('.');
 
@@ -28,6 +29,6 @@ const readPath = async (name: string): Promise<ManifestFile[]> => {
     return await Promise.all(manifests.map(async (file) => ({ name: file, text: await readFile(file, 'utf8') })));
   } catch (error) {
     if (error instanceof PlainError) throw error;
-    throw new PlainError(`cannot read ${name}: ${(error as Error).message}`, { cause: error, exitCode: 2 });
+    throw new PlainError(`${name} ${refusal(error)}`, { cause: error, exitCode: 2 });
   }
 };

@@ -39,7 +39,7 @@ describe('bad input', () => {
     [
       'an unknown kind',
       `${HEAD}kind: Mock\nmetadata: {name: a}\n`,
-      '0.yaml:2 error Mock default/a kind: Unsupported value: "Mock"',
+      '0.yaml:2 error Mock a kind: Unsupported value: "Mock"',
     ],
     [
       'another version',
@@ -99,7 +99,7 @@ describe('bad input', () => {
     [
       'an object of something else',
       'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n',
-      '0.yaml:1 warning Deployment default/a apiVersion: apps/v1 Deployment is not of Standin',
+      '0.yaml:1 warning Deployment a apiVersion: apps/v1 Deployment is not of Standin',
     ],
   ])('%s', (_, text, finding) => {
     expect(validate([text]).map(shown)[0]).toContain(finding);

@@ -103,7 +103,7 @@ const collect = (located: Located, { seen, keys, findings }: Collected): void =>
   const { file, document } = located;
   const read = header.safeParse(document.value);
   const found = (path: string, message: string, severity: ManifestFinding['severity'] = 'error'): void => {
-    const object = read.success ? titleOf(read.data) : '';
+    const object = read.success && read.data.kind !== '' ? titleOf(read.data) : '';
     findings.push({ file, line: document.lineOf(steps(path)), object, path, message, severity });
   };
   if (read.success && read.data.apiVersion === 'v1' && read.data.kind === 'Secret') {
@@ -146,7 +146,11 @@ const objectOf = (head: Header, uid: string, age: number): ResourceObject => ({
 });
 
 const namespaceOf = ({ metadata }: Header): string => metadata.namespace ?? 'default';
-const titleOf = (head: Header): string => `${head.kind} ${namespaceOf(head)}/${head.metadata.name}`;
+/** Of others' kinds we cannot say which have a namespace. */
+const titleOf = (head: Header): string =>
+  head.kind in RESOURCES || head.metadata.namespace !== undefined
+    ? `${head.kind} ${namespaceOf(head)}/${head.metadata.name}`
+    : `${head.kind} ${head.metadata.name}`.trim();
 const secretId = (namespace: string, name: string): string => `${namespace}/${name}`;
 
 const secretData = z.looseObject({
