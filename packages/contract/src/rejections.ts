@@ -34,7 +34,7 @@ export const REJECTIONS = {
   upgrade_unsupported: {
     status: 400,
     title: 'Protocol upgrades are not supported',
-    detail: 'Send plain HTTP/1.1 without an Upgrade header (curl: add --http1.1).',
+    detail: 'Send plain HTTP/1.1 without an Upgrade header (curl: --http1.1; Java: HttpClient.Version.HTTP_1_1).',
     retryable: false,
   },
   api_key_missing: {
