@@ -1,4 +1,5 @@
-import type { ResourceObject, ResourceSource, Revision } from '@standin/contract';
+import { setTimeout as delay } from 'node:timers/promises';
+import { LIMITS, type ResourceObject, type ResourceSource, type Revision } from '@standin/contract';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -35,6 +36,9 @@ const READERS = 16;
 /** What cannot be read now is read again soon, however often it failed: callers wait for their key. */
 const KEY_BACKOFF = { baseMs: 100, capMs: 10_000 };
 const MEMORY_BACKOFF = { baseMs: 100, capMs: 30_000 };
+
+/** What is left of the lease when it could not be renewed in time. */
+const END_MS_MAX = LIMITS.leaseDurationMs - LIMITS.leaseRenewDeadlineMs;
 
 const REMEMBERING = 'known';
 
@@ -156,12 +160,16 @@ export class Leader {
     );
   }
 
-  /** Resolves when nothing of this term runs any more. */
+  /**
+   * Resolves when nothing of this term runs any more, or after `END_MS_MAX`: a call that hangs must not keep this operator from
+   * leading again, and comes too late to harm, since it is conditional on what it had read.
+   */
   async end(): Promise<void> {
     this.#hasBegun = false;
     this.#parts.server.follow();
     this.#gateways.close();
-    await Promise.all([this.#statuses.stop(), this.#keyQueue.stop(), this.#remembering.stop()]);
+    const stopped = Promise.all([this.#statuses.stop(), this.#keyQueue.stop(), this.#remembering.stop()]);
+    await Promise.race([stopped, delay(END_MS_MAX, undefined, { ref: false })]);
   }
 
   #accounts(): string[] {

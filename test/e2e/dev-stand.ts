@@ -29,7 +29,7 @@ export interface DevFolders {
 export interface DevRun extends DevFolders {
   readonly process: RunningProcess;
   readonly ready: ReadyEvent;
-  /** Of the first project. */
+  /** Of the quickstart's project. */
   readonly url: string;
   /** Of the first account. */
   readonly apiKey: string;
@@ -61,7 +61,7 @@ export const startDev = async ({ folders, args = [], gatewayPort = 0 }: StartDev
   const ready = await waitForReady(process);
   return {
     ...{ manifests, data, process, ready },
-    url: ready.projects[0]?.url ?? '',
+    url: ready.projects.find(({ name }) => name === 'shop')?.url ?? '',
     apiKey: ready.accounts[0]?.apiKey ?? '',
   };
 };

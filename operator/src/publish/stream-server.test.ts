@@ -107,6 +107,16 @@ test('acknowledgements and goodbyes reach the registry', async () => {
   expect(publication.gateways.gateways).toHaveLength(0);
 });
 
+test('the longest of names is heard, too', async () => {
+  server.lead(publication);
+  const gateway = 'n'.repeat(253);
+  await follow(gateway, 'i');
+  await call('POST', '/v1/acks', { body: { gateway, instance: 'i', revision: '1.0', rejected: [] } });
+  expect(publication.gateways.gateways).toHaveLength(1);
+  expect((await call('DELETE', `/v1/gateways/${gateway}?instance=i`)).statusCode).toBe(204);
+  expect(publication.gateways.gateways).toHaveLength(0);
+});
+
 test.each([
   ['of another term', { revision: '9.0' }, 409],
   ['of what was never published', { revision: '1.99' }, 409],

@@ -37,10 +37,11 @@ const ACK_BYTES_MAX = 8 * 1024 * 1024;
 /** For the head and body of a request; an answer, such as a stream, may take as long as it likes. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
+const NAME_LENGTH_MAX = 253;
 /** Names go into conditions, and line by line into the ConfigMap of the known gateways. */
 const gatewayName = z
   .string()
-  .max(253)
+  .max(NAME_LENGTH_MAX)
   .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII characters without spaces');
 const instanceQuery = z.object({ instance: z.string().min(1).max(64) });
 const streamQuery = instanceQuery.extend({ gateway: gatewayName });
@@ -67,6 +68,7 @@ export class StreamServer {
       https: { ...certificate, ...TLS },
       bodyLimit: ACK_BYTES_MAX,
       requestTimeout: REQUEST_TIMEOUT_MS,
+      routerOptions: { maxParamLength: NAME_LENGTH_MAX },
       forceCloseConnections: true,
     });
     const server = new StreamServer(app, logger);

@@ -1,0 +1,127 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, test } from 'vitest';
+import { isAlive } from '../cluster/is-alive.ts';
+import { runCommand } from '../cluster/run-command.ts';
+import { eventually } from '../harness/eventually.ts';
+import { newFolders, readLog, ROOT } from './dev-stand.ts';
+
+/**
+ * The way in: `npm start`, `npx standin`. They run on the Node that the machine has, which may be older than the one that runs
+ * TypeScript: then cli/bin/run-main.js starts Node 24 as a child.
+ */
+const BIN = path.join(ROOT, 'cli/bin/standin.js');
+
+/** The machine's own Node: not the one of node_modules, which npm scripts and test runs put first. */
+const systemPath = (process.env['PATH'] ?? '')
+  .split(path.delimiter)
+  .filter((folder) => !folder.includes('node_modules'))
+  .join(path.delimiter);
+const systemEnv = { ...process.env, PATH: systemPath };
+
+interface Wrapped {
+  readonly wrapper: ChildProcess;
+  readonly data: string;
+  /** What it printed. */
+  readonly output: Promise<string>;
+  /** Of the process that is `standin dev`: the wrapper itself where its Node is new enough. */
+  readonly pid: number;
+  readonly curl: string;
+}
+
+/** `standin dev` as a shell runs it: in a session and process group of its own, its output a pipe. */
+const startWrapped = async (command: string, args: readonly string[]): Promise<Wrapped> => {
+  const { manifests, data } = await newFolders();
+  const wrapper = spawn(command, [...args, manifests, '--data', data, '--gateway-port', '0'], {
+    cwd: ROOT,
+    env: systemEnv,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  let printed = '';
+  wrapper.stdout.setEncoding('utf8').on('data', (chunk: string) => (printed += chunk));
+  const output = text(wrapper.stdout);
+  const curl = await eventually('the curl', () => /^ {2}(curl .*)$/m.exec(printed)?.[1], { timeoutMs: 30_000 });
+  const { stdout } = await runCommand('pgrep', ['-f', `main.ts dev .*--data ${data}`]);
+  const pid = Number(stdout.trim().split('\n')[0]) || (wrapper.pid ?? 0);
+  return { wrapper, data, output, pid, curl: curl ?? '' };
+};
+
+const nothingRuns = async (data: string): Promise<void> => {
+  await eventually('the end of all processes', () => runCommand('pgrep', ['-fa', data]), {
+    accept: ({ stdout }) => stdout === '',
+  });
+};
+
+describe('on the Node of the machine', () => {
+  test('npx standin in the checkout', async () => {
+    const { code, stdout, stderr } = await runCommand('npx', ['standin', 'validate', 'crds/examples/quickstart'], {
+      cwd: ROOT,
+      env: systemEnv,
+    });
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '5 files: 0 errors, 0 warnings\n', stderr: '' });
+  });
+
+  test('the exit code is that of the command', async () => {
+    const env = systemEnv;
+    expect((await runCommand('node', [BIN, 'validate', 'missing.yaml'], { cwd: ROOT, env })).code).toBe(2);
+    expect((await runCommand('node', [BIN, 'frob'], { cwd: ROOT, env })).code).toBe(1);
+  });
+
+  test('standard input reaches the command', async () => {
+    const options = { cwd: ROOT, env: systemEnv, input: 'kind: [\n' };
+    expect((await runCommand('node', [BIN, 'validate', '-'], options)).stdout).toContain('standard input:2: error:');
+  });
+
+  test('Ctrl-C in a terminal, which signals the whole process group, ends it with code 0 and loses nothing', async () => {
+    const { wrapper, data, curl } = await startWrapped('node', [BIN, 'dev']);
+    await runCommand('bash', ['-c', curl]);
+    const ended = once(wrapper, 'exit');
+    process.kill(-(wrapper.pid ?? 0), 'SIGINT');
+    expect(await ended).toEqual([0, null]);
+    await nothingRuns(data);
+    expect(await readLog(data)).toHaveLength(1);
+  });
+
+  test('SIGTERM to the wrapper alone, as by systemd or kill, ends it with code 0', async () => {
+    const { wrapper, data } = await startWrapped('node', [BIN, 'dev']);
+    const ended = once(wrapper, 'exit');
+    wrapper.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+    await nothingRuns(data);
+  });
+
+  test('a wrapper that is killed with -9 takes everything with it', async () => {
+    const { wrapper, data, pid } = await startWrapped('node', [BIN, 'dev']);
+    expect(isAlive(pid)).toBe(true);
+    wrapper.kill('SIGKILL');
+    await nothingRuns(data);
+  });
+
+  test('a second Ctrl-C ends it at once', async () => {
+    const { wrapper, data, pid } = await startWrapped('node', [BIN, 'dev']);
+    const ended = once(wrapper, 'exit');
+    // Stopped processes do not react: what ends is what the wrapper does by itself once the child is gone.
+    process.kill(pid, 'SIGSTOP');
+    wrapper.kill('SIGINT');
+    process.kill(pid, 'SIGKILL');
+    if (pid !== wrapper.pid) expect((await ended)[0]).toBe(130);
+    await nothingRuns(data);
+  });
+
+  test('npm start is all it takes, and prints nothing that is not worth reading', async () => {
+    const { wrapper, data, output, curl } = await startWrapped('npm', ['start', '--']);
+    expect((await runCommand('bash', ['-c', curl])).stdout).toContain('201 Created');
+    const ended = once(wrapper, 'exit');
+    process.kill(-(wrapper.pid ?? 0), 'SIGINT');
+    await ended;
+    await nothingRuns(data);
+    const printed = await output;
+    expect(printed).toMatch(/^\n> \S+ start\n> node cli\/bin\/start\.js [^\n]+\n\nStarting ClickHouse/);
+    expect(printed).not.toMatch(/warn|deprecat|npm error/i);
+    expect(existsSync(path.join(data, 'running.json'))).toBe(false);
+  });
+});

@@ -1,0 +1,165 @@
+import { rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCommand } from '../cluster/run-command.ts';
+import { eventually } from '../harness/eventually.ts';
+import { startProcess, type RunningProcess } from '../harness/processes.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
+import {
+  call,
+  endpoint,
+  forward,
+  mock,
+  newFolders,
+  readLog,
+  ROOT,
+  standin,
+  startDev,
+  type DevRun,
+} from './dev-stand.ts';
+
+const LINE = /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}\S+ +\d{3} {2}\S+ +[\d.]+ m?s {2}\S+/;
+
+describe('standin logs and standin tail', () => {
+  let dev: DevRun;
+  const start = (...args: string[]): RunningProcess =>
+    startProcess({ name: args[0] ?? '', main: 'cli/src/main.ts', args: [...args, '--data', dev.data] });
+  /** What each listed entry is: `POST 201 create-order`. */
+  const listed = async (...args: string[]): Promise<string[]> =>
+    (await readLog(dev.data, ...args)).map(({ method, status, endpoint: name }) => `${method} ${status} ${name}`);
+
+  beforeAll(async () => {
+    const folders = await newFolders();
+    await writeFile(path.join(folders.manifests, 'down.json'), endpoint('down', forward('http://localhost:1/')));
+    const project = { apiVersion: 'standin.dev/v1alpha1', kind: 'Project', metadata: { name: 'other' } };
+    const spec = { displayName: 'Other', accountRef: { name: 'default' } };
+    await writeFile(path.join(folders.manifests, 'other.json'), JSON.stringify({ ...project, spec }));
+    const elsewhere = endpoint('elsewhere', { ...mock('{}'), projectRef: { name: 'other' } });
+    await writeFile(path.join(folders.manifests, 'elsewhere.json'), elsewhere);
+    dev = await startDev({ folders });
+    await call(dev, '/v1/orders');
+    await call(dev, '/v1/orders', { method: 'GET' });
+    await call(dev, '/v1/orders/1001', { method: 'DELETE' });
+    await call(dev, '/down');
+    const url = dev.ready.projects.find(({ name }) => name === 'other')?.url ?? '';
+    await call({ ...dev, url }, '/elsewhere');
+    await eventually('five entries', () => readLog(dev.data), { accept: ({ length }) => length === 5 });
+  });
+  afterAll(() => dev.process.kill());
+
+  test('lists all, the newest last', async () => {
+    expect(await listed()).toEqual([
+      'POST 201 create-order',
+      'GET 200 list-orders',
+      'DELETE 204 cancel-order',
+      'POST 502 down',
+      'POST 200 elsewhere',
+    ]);
+    const { stdout } = await standin(['logs', '--data', dev.data]);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(5);
+    for (const line of lines) expect(line).toMatch(LINE);
+    expect(lines[3]).toMatch(/ 502 {2}\/down .* default\/down {2}upstream failed$/);
+  });
+
+  test.each([
+    [['--limit', '1'], ['POST 200 elsewhere']],
+    [['-m', 'get'], ['GET 200 list-orders']],
+    [['-s', '5xx'], ['POST 502 down']],
+    [['-s', '204'], ['DELETE 204 cancel-order']],
+    [
+      ['-s', '200-201', '-p', 'shop'],
+      ['POST 201 create-order', 'GET 200 list-orders'],
+    ],
+    [['-e', 'down'], ['POST 502 down']],
+    [['-p', 'other'], ['POST 200 elsewhere']],
+    [['-n', 'default', '--limit', '1'], ['POST 200 elsewhere']],
+    [['-n', 'elsewhere'], []],
+    [['--since', '1s', '-e', 'none'], []],
+    [['--since', '2026-01-01T00:00:00Z', '-e', 'down'], ['POST 502 down']],
+  ])('%j chooses', async (args, expected) => {
+    expect(await listed(...args)).toEqual(expected);
+  });
+
+  test.each([
+    [['--limit', '0'], "option '--limit <n>' argument '0' is invalid. must be a number from 1 to 10000."],
+    [
+      ['-m', 'HEAD'],
+      "option '-m, --method <method>' argument 'HEAD' is invalid. must be one of GET, POST, PUT, PATCH, DELETE.",
+    ],
+    [['-s', 'ok'], "option '-s, --status <status>' argument 'ok' is invalid. must be like 404, 5xx or 200-299."],
+    [
+      ['--since', 'x'],
+      "option '--since <time>' argument 'x' is invalid. must be like 10m, 2h, 1d or 2026-11-21T10:00:00Z.",
+    ],
+  ])('%j is refused with an example', async (args, line) => {
+    const { code, stderr } = await standin(['logs', ...args]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `error: ${line}\n(standin --help lists the commands)\n` });
+  });
+
+  test('| head: who has seen enough sees no stack', async () => {
+    for (const command of ['logs', 'logs -o json', 'tail --since 1h']) {
+      const standinCommand = `'${process.execPath}' cli/src/main.ts ${command} --data '${dev.data}'`;
+      const { stdout, stderr } = await runCommand('bash', ['-c', `${standinCommand} | head -1`], {
+        cwd: ROOT,
+        timeoutMs: command.startsWith('tail') ? 4_000 : 20_000,
+      });
+      expect(stdout.split('\n')).toHaveLength(2);
+      expect(stderr).toBe('');
+    }
+  });
+
+  test('logs --follow lists, then shows each new one once', async () => {
+    const logs = start('logs', '--follow', '--limit', '2', '-o', 'json');
+    await logs.waitForEvent('the last one', ({ endpoint: name }) => name === 'elsewhere');
+    for (const body of ['a', 'b', 'c']) await call(dev, '/v1/orders', { body });
+    const bodies = (): string[] =>
+      logs.log().map((line) => (JSON.parse(line) as { request: { body: string } }).request.body);
+    await eventually('three more', bodies, { accept: ({ length }) => length >= 5 });
+    expect(await logs.kill('SIGINT')).toEqual({ code: 0, signal: null });
+    expect(bodies()).toEqual(['', '', 'a', 'b', 'c']);
+  });
+
+  test('tail shows what comes, of what was chosen, and ends with standin dev', async () => {
+    const tail = start('tail', '-m', 'GET', '--since', '1h');
+    await tail.waitForLine('the earlier one', (line) => line.includes('list-orders'));
+    await call(dev, '/v1/orders');
+    await call(dev, '/v1/orders', { method: 'GET' });
+    await eventually('the next one', () => tail.log(), { accept: ({ length }) => length === 2 });
+    for (const line of tail.log()) expect(line).toMatch(/ GET {5}200 {2}\/v1\/orders /);
+    await dev.process.kill('SIGINT');
+    expect(await tail.waitForLine('the end', (line) => line.startsWith('standin:'))).toBe(
+      'standin: standin dev has ended',
+    );
+    expect(await tail.kill()).toMatchObject({ code: 1 });
+  });
+
+  test('without standin dev, logs reads the folder, and tail says that nothing will come', async () => {
+    expect(await listed('--limit', '1')).toEqual(['GET 200 list-orders']);
+    expect(await standin(['tail', '--data', dev.data])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `standin: no standin dev runs on ${dev.data}: start it first; standin logs lists what is there\n`,
+    });
+  });
+
+  test('where there is no log, it says what to do', async () => {
+    const folder = await createTempFolder('logs');
+    await rm(folder, { recursive: true });
+    for (const command of ['logs', 'tail']) {
+      const { code, stderr } = await standin([command, '--data', folder]);
+      expect(stderr).toBe(
+        `standin: there is no log in ${folder}: start standin dev there, or name its folder with --data (a server: --clickhouse-url)\n`,
+      );
+      expect(code).toBe(1);
+    }
+  });
+
+  test('a ClickHouse that does not answer is said in one line', async () => {
+    expect(await standin(['logs', '--clickhouse-url', 'http://127.0.0.1:1'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'standin: Could not list the log: connect ECONNREFUSED 127.0.0.1:1\n',
+    });
+  });
+});

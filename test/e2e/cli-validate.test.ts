@@ -1,0 +1,109 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createTempFolder } from '../harness/temp-folder.ts';
+import { endpoint, forward, mock, standin } from './dev-stand.ts';
+
+const MISSING = 'Endpoint default/orders: spec.projectRef.name: There is no Project shop in this namespace: create it.';
+
+describe('standin validate', () => {
+  let folder: string;
+  const file = (name: string): string => path.join(folder, name);
+
+  beforeAll(async () => {
+    folder = await createTempFolder('validate');
+    await mkdir(file('nested'));
+    await writeFile(file('orders.json'), endpoint('orders', mock('{}')));
+    await writeFile(file('nested/local.yaml'), endpoint('local', forward('http://localhost:3000/')));
+    await writeFile(file('nested/notes.txt'), 'not a manifest');
+    await writeFile(
+      file('two.yaml'),
+      'kind: [\n---\napiVersion: standin.dev/v1alpha1\nkind: Account\nmetadata: {name: A}\nspec: {}\n',
+    );
+  });
+
+  test('of good manifests it says how many there are, and ends with 0', async () => {
+    const { code, stdout, stderr } = await standin(['validate', 'crds/examples/quickstart', 'crds/examples/own-key']);
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '7 files: 0 errors, 0 warnings\n', stderr: '' });
+  });
+
+  test('a mistake is said with file, line, object and field, and the code is 1', async () => {
+    const { code, stdout } = await standin(['validate', 'crds/testdata/refused/slug-without-slash.yaml']);
+    expect(stdout).toContain(
+      'crds/testdata/refused/slug-without-slash.yaml:9: error: Endpoint default/x: spec.slug: must begin with /\n',
+    );
+    expect(code).toBe(1);
+  });
+
+  test('each document of a file is judged alone', async () => {
+    const { code, stdout } = await standin(['validate', file('two.yaml')]);
+    const [yaml, name, summary] = stdout.split('\n');
+    expect(yaml).toMatch(/two\.yaml:\d+: error: is not YAML: /);
+    expect(name).toMatch(/two\.yaml:5: error: Account default\/A: metadata\.name: /);
+    expect([summary, code]).toEqual(['1 file: 2 errors, 0 warnings', 1]);
+  });
+
+  test('what manifests refer to has to be among them, but with --partial', async () => {
+    const strict = await standin(['validate', file('orders.json')]);
+    const hint = 'If what is missing is in the cluster already: --partial makes that a warning.';
+    expect(strict.stdout).toBe(`${file('orders.json')}:1: error: ${MISSING}\n1 file: 1 error, 0 warnings\n${hint}\n`);
+    expect(strict.code).toBe(1);
+    const partial = await standin(['validate', '--partial', file('orders.json')]);
+    expect(partial.stdout).toBe(`${file('orders.json')}:1: warning: ${MISSING}\n1 file: 0 errors, 1 warning\n`);
+    expect(partial.code).toBe(0);
+  });
+
+  test('- is standard input, together with files', async () => {
+    const input = endpoint('orders', mock('{}'));
+    expect(await standin(['validate', '-', 'crds/examples/quickstart'], { input })).toMatchObject({
+      code: 0,
+      stdout: '6 files: 0 errors, 0 warnings\n',
+    });
+    const alone = await standin(['validate', '-'], { input });
+    expect(alone.stdout).toContain(`standard input:1: error: ${MISSING}`);
+  });
+
+  test('a private upstream is a mistake for a cluster, and none with --allow-private-upstreams', async () => {
+    const args = ['validate', '--partial', file('nested')];
+    const cluster = await standin(args);
+    expect(cluster.stdout).toMatch(
+      /local\.yaml:1: error: Endpoint default\/local: spec\.forward\.url: localhost is a /,
+    );
+    expect(cluster.code).toBe(1);
+    expect((await standin([...args, '--allow-private-upstreams'])).code).toBe(0);
+  });
+
+  test('-o json has one finding a line', async () => {
+    const { code, stdout } = await standin(['validate', '-o', 'json', file('orders.json')]);
+    expect(JSON.parse(stdout)).toEqual({
+      file: file('orders.json'),
+      line: 1,
+      object: 'Endpoint default/orders',
+      path: 'spec.projectRef.name',
+      message: 'There is no Project shop in this namespace: create it.',
+      severity: 'error',
+    });
+    expect(code).toBe(1);
+  });
+
+  test.each([
+    [['missing.yaml'], 'missing.yaml does not exist'],
+    [['docs/adr'], 'docs/adr has no manifests: files that end in .yaml, .yml or .json'],
+  ])('what cannot be read is said in one line, with code 2: %j', async (args, line) => {
+    const { code, stdout, stderr } = await standin(['validate', ...args]);
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `standin: ${line}\n` });
+  });
+
+  test.each([
+    [['validate'], "missing required argument 'FILE'"],
+    [['validat', 'x'], "unknown command 'validat'\n(Did you mean validate?)"],
+    [
+      ['validate', '-o', 'xml', 'x'],
+      "option '-o, --output <format>' argument 'xml' is invalid. Allowed choices are text, json.",
+    ],
+  ])('the arguments %j', async (args, line) => {
+    const { code, stderr } = await standin(args);
+    expect(stderr).toBe(`error: ${line}\n(standin --help lists the commands)\n`);
+    expect(code).toBe(1);
+  });
+});
