@@ -36,6 +36,7 @@ const registry = new Registry();
 collectDefaultMetrics({ register: registry });
 const client = loadKubeClient({
   ...(settings.kubeconfig === undefined ? {} : { kubeconfigPath: settings.kubeconfig }),
+  writeRate: { qps: settings.writesPerSecond, burst: 2 * settings.writesPerSecond },
   registry,
 });
 const operator = await runOperator({

@@ -93,6 +93,11 @@ export const operatorSettings = z.object({
     .min(500)
     .default(10_000)
     .describe('How often the Secret of each account’s key is read again, milliseconds.'),
+  writesPerSecond: z.coerce
+    .number()
+    .min(1)
+    .default(200)
+    .describe('Most writes a second to the API server, mostly statuses; twice as many in a burst.'),
   logLevel: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
