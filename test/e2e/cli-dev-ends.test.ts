@@ -9,7 +9,18 @@ import { eventually } from '../harness/eventually.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
 import { freePort } from '../harness/ports.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
-import { call, endpoint, mock, newFolders, QUICKSTART, readLog, ROOT, standin, startDev } from './dev-stand.ts';
+import {
+  call,
+  endpoint,
+  forward,
+  mock,
+  newFolders,
+  QUICKSTART,
+  readLog,
+  ROOT,
+  standin,
+  startDev,
+} from './dev-stand.ts';
 
 /** As somebody to whom file permissions apply: root's processes keep that right only as long as they have the capability. */
 const standinWithoutPrivileges = (args: readonly string[]): Promise<CommandResult> => {
@@ -210,6 +221,34 @@ describe('the end of standin dev', () => {
       expect(await dev.kill('SIGINT')).toEqual({ code: 0, signal: null });
       expect(await processesWith(data)).toBe('');
     }
+  });
+
+  test('a request that waits for its upstream delays a stop by seconds; a second Ctrl-C ends it at once', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const folders = await newFolders();
+    await writeFile(path.join(folders.manifests, 'slow.json'), endpoint('slow', forward(`http://127.0.0.1:${port}/`)));
+    for (const signals of [1, 2]) {
+      const dev = await startDev({ folders });
+      const dialled = once(silent, 'connection');
+      call(dev, '/slow').catch(() => undefined);
+      await dialled;
+      const before = performance.now();
+      const ended = dev.process.kill('SIGINT');
+      // A signal that comes at once is the same one, passed on by a terminal and a wrapper.
+      if (signals === 2) {
+        const interval = setInterval(() => dev.process.signal('SIGINT'), 200);
+        expect(await ended).toEqual({ code: 130, signal: null });
+        clearInterval(interval);
+      } else {
+        expect(await ended).toEqual({ code: 0, signal: null });
+        // What became of it is in the log all the same.
+        expect(await readLog(dev.data, '-e', 'slow')).toHaveLength(1);
+      }
+      expect(performance.now() - before).toBeLessThan(signals === 2 ? 2_000 : 10_000);
+    }
+    silent.close();
   });
 
   test('who reads no further does not see a stack: standin dev | head', async () => {
