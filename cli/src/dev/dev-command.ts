@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { PlainError } from '../plain-error.ts';
 import type { ResourcesFrom } from './start-standin.ts';
@@ -23,6 +23,7 @@ const optionsSchema = z.object({
   gatewayPort: z.number(),
   data: z.string(),
   output: z.enum(['text', 'json']),
+  apiKeyHeader: z.enum(['exact', 'any-case']),
   denyPrivateUpstreams: z.boolean().default(false),
   verbose: z.boolean().default(false),
 });
@@ -37,6 +38,14 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
     .option('--data <dir>', 'folder for the log, keys and state', '.standin')
     .option('-o, --output <format>', 'text, or json: one event a line', outputArgument, 'text')
     .option('--deny-private-upstreams', 'refuse to forward to loopback and private addresses, as a cluster does')
+    .addOption(
+      new Option(
+        '--api-key-header <case>',
+        'any-case: for clients that capitalise x-api-key, such as those of Go and Ruby',
+      )
+        .choices(['exact', 'any-case'])
+        .default('exact'),
+    )
     .option('--verbose', 'show the log lines of operator, gateway and engine')
     .action(async (dir: string | undefined, raw: unknown) => {
       const { kubeconfig, ...options } = optionsSchema.parse(raw);

@@ -7,9 +7,11 @@ const recordSchema = z.looseObject({
   level: z.number(),
   msg: z.string(),
   process: z.string().optional(),
+  reason: z.string().optional(),
   err: z.looseObject({ message: z.string() }).optional(),
 });
 
+const ERROR = 50;
 const FATAL = 60;
 /** The same line is not said again for this long. */
 const REPEAT_MS = 60_000;
@@ -18,24 +20,24 @@ export interface DevLoggerOptions {
   readonly output: DevOutput;
   /** Whole, on standard error. */
   readonly verbose: boolean;
-  /** The least severe level that a person is told of otherwise. */
-  readonly level: 'warn' | 'error';
+  /** Parts whose warnings a person is told of otherwise; of the others only errors. */
+  readonly warningsOf: readonly string[];
 }
 
 /** The log of operator, gateway and engine: whole when a person asked for it, else what went wrong, a line of plain text each. */
-export const devLogger = ({ output, verbose, level }: DevLoggerOptions): Logger => {
+export const devLogger = ({ output, verbose, warningsOf }: DevLoggerOptions): Logger => {
   if (verbose) return pino({ level: 'info' }, pino.destination({ dest: process.stderr.fd, sync: true }));
   const saidAt = new Map<string, number>();
   const write = (line: string): void => {
     const record = recordSchema.parse(JSON.parse(line));
     // What is fatal is thrown, too, and said at the end.
-    if (record.level >= FATAL) return;
-    const reason = record.err?.message.split('\n', 1)[0];
+    if (record.level >= FATAL || (record.level < ERROR && !warningsOf.includes(record.process ?? ''))) return;
+    const [reason] = (record.err?.message ?? record.reason)?.split('\n', 1) ?? [];
     const text = [record.process, record.msg, reason].filter((part) => part !== undefined).join(': ');
     const now = performance.now();
     if (now - (saidAt.get(text) ?? -Infinity) < REPEAT_MS) return;
     saidAt.set(text, now);
     output.warning(text);
   };
-  return pino({ level, base: null }, { write });
+  return pino({ level: 'warn', base: null }, { write });
 };

@@ -20,6 +20,7 @@ export interface DevOptions {
   readonly data: string;
   readonly output: 'text' | 'json';
   readonly denyPrivateUpstreams: boolean;
+  readonly apiKeyHeader: 'exact' | 'any-case';
   readonly verbose: boolean;
   readonly colour: boolean;
 }
@@ -45,8 +46,8 @@ export const runDev = async (options: DevOptions): Promise<void> => {
 const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal): Promise<void> => {
   const startedAt = new Date();
   // A cluster may be away for a while, which is a warning there; a directory has notices of its own.
-  const level = options.from.kind === 'cluster' ? 'warn' : 'error';
-  const logger = devLogger({ output, verbose: options.verbose, level });
+  const warningsOf = options.from.kind === 'cluster' ? ['gateway', 'operator'] : ['gateway'];
+  const logger = devLogger({ output, verbose: options.verbose, warningsOf });
   await checkReadable(options.from);
   const dataDir = await prepareDataDir(options.data);
   const running = await findRunning(dataDir);

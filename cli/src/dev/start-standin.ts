@@ -33,6 +33,7 @@ export interface StandinOptions {
   readonly dataDir: string;
   readonly gatewayPort: number;
   readonly denyPrivateUpstreams: boolean;
+  readonly apiKeyHeader: 'exact' | 'any-case';
   readonly clickhouseUrl: string;
   readonly logger: Logger;
   readonly output: DevOutput;
@@ -70,7 +71,8 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     secretPollMs: 1_000,
   });
   const registry = new Registry();
-  const { source, leadership, where } = openSource(options, operatorConfig, registry);
+  const operatorLogger = logger.child({ process: 'operator' });
+  const { source, leadership, where } = openSource({ ...options, logger: operatorLogger }, operatorConfig, registry);
   const origin = displayPath(from.kind === 'directory' ? from.dir : from.kubeconfig);
   const inOrigin = (place: string): string => (place === '' ? '' : path.join(origin, place));
   const operator = await runOperator({
@@ -80,7 +82,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     certificates: certificateFile(inData('tls')),
     leadership,
     gatewayMemory: noGatewayMemory,
-    logger: logger.child({ process: 'operator' }),
+    logger: operatorLogger,
     registry,
     ...objectNotices(output, (ref, message) => inOrigin(where(ref, message))),
     onProblems: (problems) =>
@@ -95,6 +97,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
       dataDir: inData('gateway'),
       operator: { urls: [operator.streamUrl], tls: { dir: inData('tls', 'gateway') } },
       clickhouse: { url: options.clickhouseUrl, migrate: false },
+      apiKeyHeader: { name: options.apiKeyHeader },
       egress,
       drainMs: 0,
       drainTimeoutMs: DRAIN_MS,

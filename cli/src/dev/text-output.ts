@@ -10,7 +10,7 @@ export interface TextOutputOptions {
 }
 
 const LISTED_MAX = 12;
-const SLUG_WIDTH = 24;
+const SLUG_WIDTH_MAX = 40;
 const DATA_DEFAULT = '.standin';
 
 type Style = (format: Parameters<typeof styleText>[0], text: string) => string;
@@ -73,9 +73,12 @@ const contentLines = ({ accounts, projects, endpoints }: Ready): string[] => {
     ...projects.map((project) => titleOf('Project', project)),
   ];
   const width = Math.max(0, ...titles.map(({ length }) => length));
+  const slugWidth = Math.min(SLUG_WIDTH_MAX, Math.max(0, ...endpoints.map(({ slug }) => slug.length)));
   const projectLines = projects.map((project) => [
     `${titleOf('Project', project).padEnd(width)}  ${project.url}`,
-    ...endpoints.filter(({ projectUrl }) => projectUrl === project.url).map(endpointLine),
+    ...endpoints
+      .filter(({ projectUrl }) => projectUrl === project.url)
+      .map((endpoint) => endpointLine(endpoint, slugWidth)),
   ]);
   return [
     ...atMost(accounts.map((account) => `${titleOf('Account', account).padEnd(width)}  x-api-key: ${account.apiKey}`)),
@@ -83,8 +86,8 @@ const contentLines = ({ accounts, projects, endpoints }: Ready): string[] => {
   ];
 };
 
-const endpointLine = ({ method, slug, name, action }: ServedEndpoint): string =>
-  `    ${method.padEnd('DELETE'.length)}  ${slug.padEnd(SLUG_WIDTH)}  ${name}${action === 'Forward' ? ' (Forward)' : ''}`;
+const endpointLine = ({ method, slug, name, action }: ServedEndpoint, slugWidth: number): string =>
+  `    ${method.padEnd('DELETE'.length)}  ${slug.padEnd(slugWidth)}  ${name}${action === 'Forward' ? ' (Forward)' : ''}`;
 
 const atMost = (lines: readonly string[]): string[] =>
   lines.length <= LISTED_MAX

@@ -126,6 +126,8 @@ export class ConfigClient {
       return await session.run(this.#stopped.signal);
     } catch (error) {
       if (error instanceof NotLeaderError) return { hadStream: false, leaderUrl: error.leaderUrl };
+      // We ended it ourselves.
+      if (this.#stopped.signal.aborted) return { hadStream: this.isConnected };
       const reason = reasonOf(error);
       if (this.isConnected) logger.warn({ ...where, reason }, 'config stream ended');
       else this.#reportFailure({ ...where, reason });
