@@ -128,8 +128,6 @@ export class ConfigClient {
       if (error instanceof NotLeaderError) return { hadStream: false, leaderUrl: error.leaderUrl };
       // We ended it ourselves.
       if (this.#stopped.signal.aborted) return { hadStream: this.isConnected };
-      // We ended it ourselves.
-      if (this.#stopped.signal.aborted) return { hadStream: false };
       const reason = reasonOf(error);
       if (this.isConnected) logger.warn({ ...where, reason }, 'config stream ended');
       else this.#reportFailure({ ...where, reason });
