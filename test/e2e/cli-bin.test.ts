@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { isAlive } from '../cluster/is-alive.ts';
 import { runCommand } from '../cluster/run-command.ts';
 import { eventually } from '../harness/eventually.ts';
@@ -33,6 +33,13 @@ interface Wrapped {
   readonly curl: string;
 }
 
+const started: ChildProcess[] = [];
+afterEach(() => {
+  for (const { pid, exitCode, signalCode } of started.splice(0)) {
+    if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL');
+  }
+});
+
 /** `standin dev` as a shell runs it: in a session and process group of its own, its output a pipe. */
 const startWrapped = async (command: string, args: readonly string[]): Promise<Wrapped> => {
   const { manifests, data } = await newFolders();
@@ -42,6 +49,7 @@ const startWrapped = async (command: string, args: readonly string[]): Promise<W
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
   });
+  started.push(wrapper);
   let printed = '';
   wrapper.stdout.setEncoding('utf8').on('data', (chunk: string) => (printed += chunk));
   const output = text(wrapper.stdout);
@@ -54,6 +62,7 @@ const startWrapped = async (command: string, args: readonly string[]): Promise<W
 const nothingRuns = async (data: string): Promise<void> => {
   await eventually('the end of all processes', () => runCommand('pgrep', ['-fa', data]), {
     accept: ({ stdout }) => stdout === '',
+    timeoutMs: 20_000,
   });
 };
 

@@ -1,0 +1,75 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Condition, ConditionReason } from '@standin/contract';
+import type { DevOutput, ObjectNotice } from './dev-output.ts';
+import { lineOfField, objectNotices } from './object-notices.ts';
+
+describe('the line of a field', () => {
+  let dir: string;
+  beforeAll(async () => {
+    dir = await mkdtemp(path.join(tmpdir(), 'standin-test-notices-'));
+    await writeFile(
+      path.join(dir, 'two.yaml'),
+      'kind: Account\nspec: {}\n---\n# a comment\nkind: Endpoint\nspec:\n  slug: a\n  json:\n    headers:\n      - name: a\n      - name: b c\n',
+    );
+  });
+  afterAll(() => rm(dir, { recursive: true }));
+
+  test.each([
+    ['spec.slug: must begin with /.', 'two.yaml:5', 'two.yaml:7'],
+    ['spec.json.headers[1].name: must be a token.', 'two.yaml:5', 'two.yaml:11'],
+    ['spec.method: Required value.', 'two.yaml:5', 'two.yaml:7'],
+    ['The project has no key.', 'two.yaml:5', 'two.yaml:5'],
+    ['spec.slug: but the file has changed.', 'two.yaml:4', 'two.yaml:4'],
+    ['spec.slug: but the file is gone.', 'gone.yaml:3', 'gone.yaml:3'],
+  ])('%s', (message, start, expected) => {
+    expect(lineOfField(dir, start, message)).toBe(expected);
+  });
+});
+
+describe('notices of objects', () => {
+  const ref = { kind: 'Endpoint', namespace: 'default', name: 'a' } as const;
+  const setUp = () => {
+    const said: string[] = [];
+    const notice = ({ state, where, message }: ObjectNotice): void => {
+      said.push([state, where, state === 'not ready' ? message : ''].join(' ').trim());
+    };
+    const notices = objectNotices({ notice } as unknown as DevOutput, () => 'a.yaml:1');
+    const status = (reason: ConditionReason, message: string, { generation = 1, wrote = true } = {}): void => {
+      const ready = reason === 'Ready';
+      const condition = { type: 'Ready', reason, message, observedGeneration: generation } as Condition;
+      notices.onStatus({ uid: 'u', ref, conditions: [condition], ready, wrote });
+    };
+    return { said, status, notices };
+  };
+
+  test('each change is told once, what passes by itself and what another object is told of never', () => {
+    const { said, status } = setUp();
+    status('NotProgrammed', 'on its way');
+    status('Ready', 'live');
+    status('Ready', 'live');
+    status('Invalid', 'x', { generation: 2 });
+    status('Invalid', 'x', { generation: 3 });
+    status('ProjectNotReady', 'its project is not');
+    status('Ready', 'live', { generation: 4 });
+    expect(said).toEqual(['live', 'not ready a.yaml:1 x', 'live']);
+  });
+
+  test('at a start, what was broken before is told again, what was well is not', () => {
+    const { said, status } = setUp();
+    status('Ready', 'live', { wrote: false });
+    status('Invalid', 'x', { generation: 2, wrote: false });
+    expect(said).toEqual(['not ready a.yaml:1 x']);
+  });
+
+  test('an object that comes back after it went is told of', () => {
+    const { said, status, notices } = setUp();
+    status('Ready', 'live');
+    const metadata = { ...ref, uid: 'u', generation: 1, resourceVersion: '1', creationTimestamp: '' };
+    notices.onRemoved({ apiVersion: '', kind: 'Endpoint', metadata, spec: {} });
+    status('Ready', 'live');
+    expect(said).toEqual(['live', 'gone', 'live']);
+  });
+});
