@@ -30,7 +30,29 @@ export default tseslint.config(
     rules: { 'max-lines-per-function': 'off' },
   },
   {
-    files: ['**/*.config.ts', '**/*.config.js'],
+    files: ['dashboard/app/**'],
+    rules: {
+      // How Remix ends a loader early.
+      '@typescript-eslint/only-throw-error': [
+        'error',
+        {
+          allow: [
+            { from: 'lib', name: 'Response' },
+            { from: 'package', package: '@remix-run/server-runtime', name: 'TypedResponse' },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    // Config files, and the modules that Remix takes by their default export.
+    files: [
+      '**/*.config.ts',
+      '**/*.config.js',
+      'dashboard/app/routes/**',
+      'dashboard/app/{root,entry.client,entry.server}.tsx',
+      'dashboard/app/routes.ts',
+    ],
     rules: { 'no-restricted-syntax': 'off' },
   },
   {

@@ -13,7 +13,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{packages,crds,operator,gateway,cli}/**/*.test.ts', 'test/*.test.ts'],
+          include: ['{packages,crds,operator,gateway,dashboard,cli}/**/*.test.ts', 'test/*.test.ts'],
         },
       },
       {

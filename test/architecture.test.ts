@@ -17,7 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   operator: ['@standin/crds', ...PACKAGES],
   gateway: PACKAGES,
   dashboard: ['@standin/crds', ...PACKAGES],
-  cli: ['@standin/crds', '@standin/operator', '@standin/gateway', ...PACKAGES],
+  cli: ['@standin/crds', '@standin/operator', '@standin/gateway', '@standin/dashboard', ...PACKAGES],
   test: ['@standin/crds', '@standin/operator', '@standin/gateway', 'standin', ...PACKAGES],
 };
 const WORKSPACES = Object.keys(MAY_IMPORT);
@@ -39,7 +39,7 @@ const packageOf = (specifier: string): string =>
 /** Also what only tests load: `raw-upstream.testing.ts`. */
 const isTestCode = (file: string): boolean =>
   file.startsWith('test/') || /\.(test|testing)\.tsx?$/.test(file) || file.includes('/testdata/');
-const isRemixModule = (file: string): boolean => /^dashboard\/app\/(routes\/|root\.|entry\.)/.test(file);
+const isRemixModule = (file: string): boolean => /^dashboard\/app\/(routes\/|routes\.|root\.|entry\.)/.test(file);
 const isConfigFile = (file: string): boolean => /\.config\.(ts|js)$/.test(file);
 
 /** `PATH:LINE: the line` for each line that matches. */
@@ -81,7 +81,7 @@ describe('dependencies', () => {
     const violations = code.flatMap(({ path: file, text }) => {
       const allowed = MAY_IMPORT[workspaceOf(file) ?? ''] ?? [];
       return moduleImports(file, text)
-        .filter(({ specifier }) => isOurs(specifier) && !allowed.includes(specifier))
+        .filter(({ specifier }) => isOurs(specifier) && !allowed.includes(packageOf(specifier)))
         .map(({ specifier }) => `${file} imports ${specifier}`);
     });
     expect(violations).toEqual([]);
@@ -191,6 +191,37 @@ describe('code', () => {
     const violations = code
       .filter(({ path: file }) => !isConfigFile(file) && !isRemixModule(file))
       .flatMap((file) => linesMatching(file, /^export default\b|^export \{.*\bas default\b/));
+    expect(violations).toEqual([]);
+  });
+
+  // Prevents: a move to React Router that touches every component (ADR 004). The process and the build speak to Remix, too.
+  it('of the dashboard takes Remix from routes, root, entries and lib/remix.ts only', () => {
+    const mayImport = (file: string): boolean =>
+      isRemixModule(file) || file === 'dashboard/app/lib/remix.ts' || !file.startsWith('dashboard/app/');
+    const violations = code.flatMap(({ path: file, text }) =>
+      moduleImports(file, text)
+        .filter(({ specifier }) => specifier.startsWith('@remix-run/') && !mayImport(file))
+        .map(({ specifier }) => `${file} imports ${specifier}`),
+    );
+    expect(violations).toEqual([]);
+  });
+
+  // Prevents: server code, and the packages behind it, in what browsers load. Remix takes *.server.ts and loaders out of it.
+  it('of the dashboard does I/O and parses in *.server.ts, loaders and actions only', () => {
+    const isServerOnly = (file: string): boolean => isRemixModule(file) || /\.(server|test)\.tsx?$/.test(file);
+    const violations = code
+      .filter(({ path: file }) => file.startsWith('dashboard/app/') && !isServerOnly(file))
+      .flatMap(({ path: file, text }) =>
+        moduleImports(file, text)
+          .filter(({ isTypeOnly }) => !isTypeOnly)
+          .filter(
+            ({ specifier }) =>
+              isBuiltin(specifier) ||
+              /\.server\.ts$/.test(specifier) ||
+              ['@standin/crds', '@standin/kube', '@standin/logstore', 'zod', 'yaml', 'pino'].includes(specifier),
+          )
+          .map(({ specifier }) => `${file} imports ${specifier}`),
+      );
     expect(violations).toEqual([]);
   });
 

@@ -14,6 +14,7 @@ export const QUICKSTART = path.join(ROOT, 'crds/examples/quickstart');
 const readySchema = z.strictObject({
   event: z.literal('ready'),
   gateway: z.url(),
+  dashboard: z.url().optional(),
   accounts: z.array(z.strictObject({ namespace: z.string(), name: z.string(), apiKey: z.string() })),
   projects: z.array(z.strictObject({ namespace: z.string(), name: z.string(), url: z.url() })),
 });
@@ -40,6 +41,8 @@ export interface StartDevOptions {
   readonly folders?: DevFolders;
   readonly args?: readonly string[];
   readonly gatewayPort?: number;
+  /** Takes a build of some seconds where the sources changed. */
+  readonly dashboard?: boolean;
 }
 
 export const newFolders = async (): Promise<DevFolders> => {
@@ -50,9 +53,22 @@ export const newFolders = async (): Promise<DevFolders> => {
 };
 
 /** `standin dev --output json` on a copy of the quickstart, until it is ready. */
-export const startDev = async ({ folders, args = [], gatewayPort = 0 }: StartDevOptions = {}): Promise<DevRun> => {
+export const startDev = async ({
+  folders,
+  args = [],
+  gatewayPort = 0,
+  dashboard = false,
+}: StartDevOptions = {}): Promise<DevRun> => {
   const { manifests, data } = folders ?? (await newFolders());
-  const fixed = ['--data', data, '--gateway-port', String(gatewayPort), '--output', 'json'];
+  const fixed = [
+    '--data',
+    data,
+    '--gateway-port',
+    String(gatewayPort),
+    '--output',
+    'json',
+    ...(dashboard ? ['--dashboard-port', '0'] : ['--no-dashboard']),
+  ];
   const process = startProcess({
     name: 'standin dev',
     main: 'cli/src/main.ts',

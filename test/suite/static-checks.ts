@@ -22,6 +22,7 @@ const TIMEOUT_MS = 5 * 60_000;
 export const STATIC_CHECKS: readonly StaticCheck[] = [
   { name: 'generated files are current', command: ['test/suite/generated-files.ts'] },
   { name: 'types', command: ['node_modules/typescript/bin/tsc', '-p', '.'] },
+  { name: 'types of the dashboard', command: ['node_modules/typescript/bin/tsc', '-p', 'dashboard'] },
   { name: 'lint', command: ['node_modules/eslint/bin/eslint.js', '.', '--max-warnings=0'] },
   { name: 'format', command: ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.'] },
 ];

@@ -6,14 +6,14 @@ import { PlainError } from '../plain-error.ts';
 const LOOPBACKS = ['127.0.0.1', '::1'] as const;
 
 /** The port itself if it is free, a free one for 0. Rejects with a `PlainError` that says what to do. */
-export const choosePort = async (wanted: number): Promise<number> => {
+export const choosePort = async (wanted: number, flag = '--gateway-port'): Promise<number> => {
   let port = wanted;
-  for (const host of LOOPBACKS) port = (await tryPort(host, port)) ?? port;
+  for (const host of LOOPBACKS) port = (await tryPort(host, port, flag)) ?? port;
   return port;
 };
 
 /** The port that was listened on; undefined where the machine does not have the address. */
-const tryPort = async (host: string, port: number): Promise<number | undefined> => {
+const tryPort = async (host: string, port: number, flag: string): Promise<number | undefined> => {
   const server = createServer().listen({ host, port, ipv6Only: true });
   try {
     await once(server, 'listening');
@@ -21,9 +21,8 @@ const tryPort = async (host: string, port: number): Promise<number | undefined> 
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE')
-      throw new PlainError(`port ${port} is in use: stop what uses it, or choose another with --gateway-port`);
-    if (code === 'EACCES')
-      throw new PlainError(`port ${port} needs more rights: choose one from 1024 up with --gateway-port`);
+      throw new PlainError(`port ${port} is in use: stop what uses it, or choose another with ${flag}`);
+    if (code === 'EACCES') throw new PlainError(`port ${port} needs more rights: choose one from 1024 up with ${flag}`);
     if (host === LOOPBACKS[0]) throw error;
     return undefined;
   } finally {

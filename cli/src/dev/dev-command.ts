@@ -21,6 +21,8 @@ const outputArgument = (text: string): 'text' | 'json' => {
 const optionsSchema = z.object({
   kubeconfig: z.string().optional(),
   gatewayPort: z.number(),
+  dashboardPort: z.number().optional(),
+  dashboard: z.boolean(),
   data: z.string(),
   output: z.enum(['text', 'json']),
   apiKeyHeader: z.enum(['exact', 'any-case']),
@@ -35,6 +37,8 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
     .argument('[DIR]', 'directory of manifests; it is watched (default: the quickstart example)')
     .option('--kubeconfig <file>', 'take the resources from this cluster, instead of a directory')
     .option('--gateway-port <port>', 'port on which endpoints are served', portArgument, 8080)
+    .option('--dashboard-port <port>', 'port of the dashboard (default: 3000, or a free one)', portArgument)
+    .option('--no-dashboard', 'run without the dashboard')
     .option('--data <dir>', 'folder for the log, keys and state', '.standin')
     .option('-o, --output <format>', 'text, or json: one event a line', outputArgument, 'text')
     .option('--deny-private-upstreams', 'refuse to forward to loopback and private addresses, as a cluster does')

@@ -6,6 +6,8 @@ import type { LogSummary } from '@standin/logstore';
 export interface Ready {
   /** Base URL of the gateway. */
   readonly gateway: string;
+  /** URL of the dashboard, if there is one. */
+  readonly dashboard?: string | undefined;
   readonly accounts: readonly { readonly namespace: string; readonly name: string; readonly apiKey: string }[];
   readonly projects: readonly { readonly namespace: string; readonly name: string; readonly url: string }[];
   /** Those that are served. */
@@ -39,6 +41,8 @@ export interface ObjectNotice {
 /** What `standin dev` tells: to a person, or as events to a program. */
 export interface DevOutput {
   starting(): void;
+  /** Something is made that the next start finds made. */
+  building(what: string): void;
   ready(ready: Ready): void;
   notice(notice: ObjectNotice): void;
   /** All problems of the manifests as a whole, each time they change. */
@@ -97,7 +101,9 @@ export const jsonOutput = (out: Writable): DevOutput => {
   const write = (event: object): void => void out.write(`${JSON.stringify(event)}\n`);
   return {
     starting: () => undefined,
-    ready: ({ gateway, accounts, projects }) => write({ event: 'ready', gateway, accounts, projects }),
+    building: () => undefined,
+    ready: ({ gateway, dashboard, accounts, projects }) =>
+      write({ event: 'ready', gateway, dashboard, accounts, projects }),
     notice: (notice) => write({ event: 'object', ...notice }),
     problems: onlyChanges((added, solved) => {
       for (const problem of added) write({ event: 'problem', ...problem });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import process from 'node:process';
+import type { Dashboard } from '@standin/dashboard';
 import { openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
 import { openEngine } from '../open-engine.ts';
 import { PlainError } from '../plain-error.ts';
@@ -10,6 +11,7 @@ import { choosePort } from './choose-port.ts';
 import { devLogger } from './dev-logger.ts';
 import { holdUntilReady, jsonOutput, type DevOutput } from './dev-output.ts';
 import { findRunning, removeRunFile, writeRunFile } from './run-file.ts';
+import { chooseDashboardPort, startDashboard } from './start-dashboard.ts';
 import { startStandin, type ResourcesFrom } from './start-standin.ts';
 import { textOutput } from './text-output.ts';
 
@@ -17,6 +19,9 @@ export interface DevOptions {
   readonly from: ResourcesFrom;
   /** 0: a free one. */
   readonly gatewayPort: number;
+  readonly dashboard: boolean;
+  /** `undefined`: 3000, or a free one. */
+  readonly dashboardPort?: number | undefined;
   readonly data: string;
   readonly output: 'text' | 'json';
   readonly denyPrivateUpstreams: boolean;
@@ -57,23 +62,31 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
     );
   }
   const gatewayPort = await choosePort(options.gatewayPort);
+  const dashboardPort = options.dashboard ? await chooseDashboardPort(options.dashboardPort) : undefined;
 
   output.starting();
   const engine = await openEngine({ dataDir: path.join(dataDir, 'clickhouse'), logger, signal });
   const store = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
   try {
     await store.migrate();
-    const standin = await startStandin({ ...options, gatewayPort, dataDir, clickhouseUrl: engine.url, logger, output });
+    const address = { gatewayPort, dataDir, clickhouseUrl: engine.url };
+    const standin = await startStandin({ ...options, ...address, store, logger, output });
     const delivered = new AbortController();
     let showing: Promise<void> | undefined;
+    let dashboard: Dashboard | undefined;
     try {
       await writeRunFile(dataDir, { pid: process.pid, clickhouse: engine.url, gateway: standin.url });
-      output.ready(await standin.ready(signal));
+      const ready = await standin.ready(signal);
+      if (dashboardPort !== undefined) {
+        dashboard = await startDashboard({ port: dashboardPort, backend: standin.backend, logger, output });
+      }
+      output.ready({ ...ready, dashboard: dashboard?.url });
       showing = showRequests(store, output, startedAt, delivered.signal);
       await Promise.race([aborted(signal), standin.ended]);
     } finally {
       if (signal.aborted) output.stopping();
       await removeRunFile(dataDir);
+      await dashboard?.stop();
       await standin.stop();
       delivered.abort();
       await showing;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ObjectRef, ResourceSource } from '@standin/contract';
+import type { Backend } from '@standin/dashboard';
 import { gatewaySettings, runGateway } from '@standin/gateway';
 import {
   certificateFile,
@@ -16,13 +17,16 @@ import {
   type Leadership,
   type OperatorSettings,
 } from '@standin/operator';
+import type { LogStore } from '@standin/logstore';
 import { LeaderElector, loadKubeClient, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { PlainError } from '../plain-error.ts';
 import type { DevOutput, Ready } from './dev-output.ts';
 import { describeReady } from './describe-ready.ts';
+import { localBackend } from './local-backend.ts';
 import { lineOfField, objectNotices } from './object-notices.ts';
+import { observeSource } from './observe-source.ts';
 
 /** Where Accounts, Projects and Endpoints come from. */
 export type ResourcesFrom =
@@ -35,6 +39,7 @@ export interface StandinOptions {
   readonly denyPrivateUpstreams: boolean;
   readonly apiKeyHeader: 'exact' | 'any-case';
   readonly clickhouseUrl: string;
+  readonly store: LogStore;
   readonly logger: Logger;
   readonly output: DevOutput;
 }
@@ -46,6 +51,8 @@ export interface RunningStandin {
   ready(signal: AbortSignal): Promise<Ready>;
   /** Rejects when it cannot go on. */
   readonly ended: Promise<void>;
+  /** What the dashboard works with. */
+  readonly backend: Backend;
   stop(): Promise<void>;
 }
 
@@ -72,7 +79,9 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   });
   const registry = new Registry();
   const operatorLogger = logger.child({ process: 'operator' });
-  const { source, leadership, where } = openSource({ ...options, logger: operatorLogger }, operatorConfig, registry);
+  const opened = openSource({ ...options, logger: operatorLogger }, operatorConfig, registry);
+  const { leadership, where } = opened;
+  const { source, observed } = observeSource(opened.source);
   const origin = displayPath(from.kind === 'directory' ? from.dir : from.kubeconfig);
   const inOrigin = (place: string): string => (place === '' ? '' : path.join(origin, place));
   const operator = await runOperator({
@@ -109,6 +118,11 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   return {
     url,
     ended: operator.ended,
+    backend: localBackend({
+      ...{ source, observed, store: options.store },
+      settings: translateSettings(operatorConfig),
+      keySecret: (accountUid) => operator.translator.verdict(accountUid)?.keySecret?.secretName,
+    }),
     ready: async (signal) => {
       await Promise.race([operator.synced, operator.ended, aborted(signal)]);
       while (!operator.isSettled()) await Promise.race([delay(SETTLE_POLL_MS, undefined, { signal }), operator.ended]);

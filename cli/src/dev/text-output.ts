@@ -24,6 +24,7 @@ export const textOutput = (out: Writable, { colour, data }: TextOutputOptions): 
     line(`${style('yellow', '!')} ${parts.filter((part) => part !== '').join(': ')}`);
   return {
     starting: () => line('Starting ClickHouse, operator and gateway …'),
+    building: (what) => line(`Building ${what} (once, about 10 seconds) …`),
     ready: (ready) => {
       for (const text of readyLines(ready, data, style)) line(text);
     },
@@ -42,12 +43,13 @@ export const textOutput = (out: Writable, { colour, data }: TextOutputOptions): 
 };
 
 const readyLines = (ready: Ready, data: string, style: Style): string[] => {
-  const { gateway, endpoints, example, origin, privateUpstreams } = ready;
+  const { gateway, dashboard, endpoints, example, origin, privateUpstreams } = ready;
   const count = `${endpoints.length} endpoint${endpoints.length === 1 ? '' : 's'}`;
   const logs = data === DATA_DEFAULT ? 'npx standin logs' : `npx standin logs --data ${data}`;
   return [
     '',
     `${style('green', 'Ready.')} ${count} of ${origin}, at ${gateway}`,
+    ...(dashboard === undefined ? [] : [`Dashboard: ${style('cyan', dashboard)}`]),
     ...contentLines(ready),
     '',
     ...(example === undefined

@@ -1,6 +1,7 @@
 export { startEmbeddedEngine } from './embedded/start-embedded-engine.ts';
 export type { EmbeddedEngine, EmbeddedEngineOptions } from './embedded/start-embedded-engine.ts';
 export { EngineStartError } from './embedded/engine-process.ts';
+export type { HourlyCounts } from './count-requests.ts';
 export { decodeRow } from './decode-row.ts';
 export { encodeRow, putRow, rowSize } from './encode-row.ts';
 export { LOG_COLUMNS } from './log-columns.ts';

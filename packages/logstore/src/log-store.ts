@@ -2,6 +2,7 @@ import type { ClickHouseSettings } from '@clickhouse/client';
 import type { Logger } from 'pino';
 import { connectClickHouse } from './clickhouse.ts';
 import type { ClickHouse, ClickHouseAddress } from './clickhouse.ts';
+import { countByHour, type HourlyCounts } from './count-requests.ts';
 import { LOG_COLUMNS } from './log-columns.ts';
 import type { LogEntry, LogSummary } from './log-entry.ts';
 import type { LogFilter } from './log-filter.ts';
@@ -33,6 +34,8 @@ export interface LogStore {
   list(filter: LogFilter): Promise<LogEntry[]>;
   /** `undefined` if there is no such entry, or it expired. */
   get(id: string): Promise<LogEntry | undefined>;
+  /** How many requests each project had in each of the last hours, by its uid. */
+  requestsByHour(projectUids: readonly string[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -101,6 +104,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     },
 
     get: (id) => readEntry(clickhouse, id),
+    requestsByHour: (projectUids, hours) => countByHour(clickhouse, projectUids, hours),
     ping: () => clickhouse.ping(),
     close: () => clickhouse.close(),
   };

@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import {
+  API_KEY_DATA_KEY,
+  SourceError,
+  type DesiredObject,
+  type ObjectRef,
+  type ResourceObject,
+  type ResourceSource,
+} from '@standin/contract';
+import type { Problem } from '@standin/crds';
+import { projectLog, type Backend, type ExpectedGeneration, type Resources } from '@standin/dashboard';
+import type { LogStore } from '@standin/logstore';
+import type { TranslateSettings } from '@standin/operator';
+import { checkDesired } from './check-desired.ts';
+import type { Observation } from './observe-source.ts';
+
+export interface LocalBackendOptions {
+  readonly source: ResourceSource;
+  readonly observed: Observation;
+  readonly settings: TranslateSettings;
+  /** Secret of an account's key, by the account's uid. */
+  readonly keySecret: (accountUid: string) => string | undefined;
+  readonly store: LogStore;
+}
+
+/** What the dashboard of `standin dev` works with: this process's own source and log, without a login. */
+export const localBackend = (options: LocalBackendOptions): Backend => ({
+  mode: 'local',
+  resources: localResources(options),
+  logs: {
+    requestsByHour: (projects, hours) =>
+      options.store.requestsByHour(
+        projects.map(({ uid }) => uid),
+        hours,
+      ),
+    open: (project) => Promise.resolve(projectLog(options.store, project)),
+  },
+});
+
+const nameOf = ({ metadata: { namespace, name } }: ResourceObject): string => `${namespace}/${name}`;
+
+const localResources = ({ source, observed, settings, keySecret }: LocalBackendOptions): Resources => {
+  /** A write is checked against what is there, so nothing may come between the two. */
+  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = turn.then(work, work);
+    turn = result.catch(() => undefined);
+    return result;
+  };
+  const check = async (object: DesiredObject, expected: ExpectedGeneration): Promise<readonly Problem[]> => {
+    const ref = { kind: object.kind, namespace: object.metadata.namespace, name: object.metadata.name };
+    // Past what was observed: somebody may have saved the file this very moment.
+    const before = await source.get(ref);
+    checkExpected(before, expected, ref);
+    return checkDesired(object, { objects: observed.objects(), settings, before });
+  };
+  return {
+    list: (kind, namespace) => {
+      const found = [...observed.objects()].filter(
+        (object) => object.kind === kind && (namespace === undefined || object.metadata.namespace === namespace),
+      );
+      return Promise.resolve(found.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)));
+    },
+    get: (ref) => Promise.resolve(observed.get(ref)),
+    check: (object, expected) => inTurn(() => check(object, expected)),
+    apply: (object, expected) =>
+      inTurn(async () => {
+        const problems = await check(object, expected);
+        return problems.length > 0 ? { ok: false, problems } : { ok: true, object: await source.apply(object) };
+      }),
+    delete: (ref) => inTurn(() => source.delete(ref)),
+    watch: async (namespace, onChange, signal) => {
+      const stop = observed.onChange((ref) => {
+        if (namespace === undefined || ref.namespace === namespace) onChange(ref);
+      });
+      if (!signal.aborted) await once(signal, 'abort');
+      stop();
+    },
+    readApiKey: async ({ metadata: { namespace, uid } }) => {
+      const secretName = keySecret(uid);
+      if (secretName === undefined) return undefined;
+      const key = await source.readSecret(namespace, secretName, API_KEY_DATA_KEY);
+      return key && Buffer.from(key).toString('utf8');
+    },
+  };
+};
+
+const checkExpected = (before: ResourceObject | undefined, expected: ExpectedGeneration, ref: ObjectRef): void => {
+  const { kind, namespace, name } = ref;
+  if (expected === 'absent') {
+    if (before === undefined) return;
+    throw new SourceError('Conflict', `there is a ${kind} "${name}" in namespace "${namespace}" already`);
+  }
+  if (before === undefined)
+    throw new SourceError('NotFound', `there is no ${kind} "${name}" in namespace "${namespace}" any more`);
+  if (before.metadata.generation !== expected) {
+    throw new SourceError(
+      'Conflict',
+      `it is at generation ${before.metadata.generation} now, and generation ${expected} was edited. Load the page again and repeat the change`,
+    );
+  }
+};

@@ -1,0 +1,59 @@
+import type { ObjectRef, ResourceObject, ResourceSource, SourceListener } from '@standin/contract';
+
+/** What a source told its listener so far. */
+export interface Observation {
+  /** Every object, as it is now. */
+  objects(): Iterable<ResourceObject>;
+  get(ref: ObjectRef): ResourceObject | undefined;
+  /** Calls back with every change from now on; returns how to end that. */
+  onChange(listener: (ref: ObjectRef) => void): () => void;
+}
+
+const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
+const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({ kind, namespace, name });
+
+/** A source whose news somebody else follows, too: it behaves as the one it was made from. */
+export const observeSource = (
+  inner: ResourceSource,
+): { readonly source: ResourceSource; readonly observed: Observation } => {
+  const objects = new Map<string, ResourceObject>();
+  const listeners = new Set<(ref: ObjectRef) => void>();
+  const tell = (object: ResourceObject): void => {
+    for (const listener of listeners) listener(refOf(object));
+  };
+  const follow = (listener: SourceListener): SourceListener => ({
+    put: (object) => {
+      objects.set(keyOf(refOf(object)), object);
+      listener.put(object);
+      tell(object);
+    },
+    remove: (object) => {
+      // A new object may have the name already.
+      const key = keyOf(refOf(object));
+      if (objects.get(key)?.metadata.uid === object.metadata.uid) objects.delete(key);
+      listener.remove(object);
+      tell(object);
+    },
+    problems: (problems) => listener.problems(problems),
+  });
+  return {
+    source: {
+      start: (listener, signal) => inner.start(follow(listener), signal),
+      get: (ref) => inner.get(ref),
+      apply: (object) => inner.apply(object),
+      delete: (ref) => inner.delete(ref),
+      writeStatus: (ref, status, resourceVersion) => inner.writeStatus(ref, status, resourceVersion),
+      readSecret: (namespace, name, dataKey) => inner.readSecret(namespace, name, dataKey),
+      createSecret: (owner, name, data) => inner.createSecret(owner, name, data),
+      recordEvent: (object, event) => inner.recordEvent(object, event),
+    },
+    observed: {
+      objects: () => objects.values(),
+      get: (ref) => objects.get(keyOf(ref)),
+      onChange: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+  };
+};

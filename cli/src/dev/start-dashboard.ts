@@ -1,0 +1,47 @@
+import { DashboardBuildError, dashboardSettings, ensureDashboardBuild, runDashboard } from '@standin/dashboard';
+import type { Backend, Dashboard } from '@standin/dashboard';
+import type { Logger } from 'pino';
+import { PlainError } from '../plain-error.ts';
+import { choosePort } from './choose-port.ts';
+import type { DevOutput } from './dev-output.ts';
+
+/** Taken where it is free; many a program of one's own wants it, too. */
+const PORT_DEFAULT = 3_000;
+const FLAG = '--dashboard-port';
+
+/** `undefined`: the usual one, or a free one. Rejects with a `PlainError` when the wanted one cannot be had. */
+export const chooseDashboardPort = async (wanted: number | undefined): Promise<number> => {
+  if (wanted !== undefined) return choosePort(wanted, FLAG);
+  try {
+    return await choosePort(PORT_DEFAULT, FLAG);
+  } catch (error) {
+    if (!(error instanceof PlainError)) throw error;
+    return choosePort(0, FLAG);
+  }
+};
+
+export interface DashboardParts {
+  readonly port: number;
+  readonly backend: Backend;
+  readonly logger: Logger;
+  readonly output: DevOutput;
+}
+
+/** Builds the dashboard where that is still to do, and serves it. Where it cannot be built, all else works without it. */
+export const startDashboard = async (parts: DashboardParts): Promise<Dashboard | undefined> => {
+  const { port, backend, logger, output } = parts;
+  try {
+    const buildDir = await ensureDashboardBuild(() => output.building('the dashboard'));
+    return await runDashboard({
+      settings: dashboardSettings.parse({ port }),
+      mode: 'local',
+      backend: () => backend,
+      buildDir,
+      logger: logger.child({ process: 'dashboard' }),
+    });
+  } catch (error) {
+    if (!(error instanceof DashboardBuildError)) throw error;
+    output.warning(error.message);
+    return undefined;
+  }
+};

@@ -1,0 +1,51 @@
+import { StatusBadge } from '../ui/badge.tsx';
+import { CodeView } from '../ui/code-editor.tsx';
+import type { EndpointView } from './endpoint-view.server.ts';
+
+export interface AnswerProps {
+  readonly view: EndpointView;
+  readonly mock:
+    | {
+        readonly status: number;
+        readonly headers: readonly { readonly name: string; readonly value: string }[];
+        readonly body: string;
+      }
+    | undefined;
+  readonly timeout: string | undefined;
+}
+
+/** What callers get, or where they are passed on to. */
+export const Answer = ({ view: { answer }, mock, timeout }: AnswerProps) => (
+  <section aria-labelledby="answer" className="flex flex-col gap-2">
+    <h2 id="answer" className="font-medium">
+      Answer
+    </h2>
+    {answer.kind === 'upstream' ? (
+      <p className="break-all">
+        Passed on to <code>{answer.to}</code>
+        {timeout !== undefined && (
+          <>
+            , which may take <code>{timeout}</code>
+          </>
+        )}
+        . Both sides are recorded.
+      </p>
+    ) : (
+      <>
+        <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1">
+          <dt className="font-mono text-small text-muted">status</dt>
+          <dd>
+            <StatusBadge status={answer.status} />
+          </dd>
+          {(mock?.headers ?? []).map(({ name, value }, index) => (
+            <div key={index} className="contents">
+              <dt className="font-mono text-small text-muted">{name}</dt>
+              <dd className="font-mono text-small break-all">{value}</dd>
+            </div>
+          ))}
+        </dl>
+        {mock !== undefined && mock.body !== '' && <CodeView label="Body" language="json" text={mock.body} />}
+      </>
+    )}
+  </section>
+);

@@ -1,0 +1,47 @@
+import { Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { Form } from '../lib/remix.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog, DialogButtons } from '../ui/dialog.tsx';
+
+export interface DeleteEndpointProps {
+  readonly title: string;
+  readonly method: string;
+  readonly slug: string;
+  /** Where the form is sent. */
+  readonly action: string;
+}
+
+export const DeleteEndpoint = ({ title, method, slug, action }: DeleteEndpointProps) => {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <Button look="ghost" onClick={() => setOpen(true)}>
+        <Trash2 aria-hidden /> Delete
+      </Button>
+      <Dialog
+        open={open}
+        onOpenChange={setOpen}
+        title={`Delete ${title}?`}
+        description={
+          <>
+            <code>
+              {method} {slug}
+            </code>{' '}
+            answers 404 from then on. What it captured stays in the log.
+          </>
+        }
+      >
+        <Form method="post" action={action}>
+          <input type="hidden" name="intent" value="delete" />
+          <DialogButtons>
+            <Button onClick={() => setOpen(false)}>Cancel</Button>
+            <Button type="submit" look="danger">
+              Delete endpoint
+            </Button>
+          </DialogButtons>
+        </Form>
+      </Dialog>
+    </>
+  );
+};

@@ -1,0 +1,88 @@
+import type { ReactNode } from 'react';
+import type { FormErrors } from '../lib/form-errors.ts';
+import { Form } from '../lib/remix.ts';
+import { Button } from '../ui/button.tsx';
+import { CodeView } from '../ui/code-editor.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { ErrorSummary } from '../ui/error-summary.tsx';
+import { RadioCards } from '../ui/radio-cards.tsx';
+import type { EndpointValues } from './endpoint-values.ts';
+import { ForwardFields } from './forward-fields.tsx';
+import { MockFields } from './mock-fields.tsx';
+import { RouteFields } from './route-fields.tsx';
+import { useEndpointPreview } from './use-endpoint-preview.ts';
+
+export interface EndpointFormProps {
+  readonly values: EndpointValues;
+  /** Of a form that was sent and refused. */
+  readonly errors: FormErrors | undefined;
+  /** What the values stand for. */
+  readonly yaml: string;
+  readonly previewUrl: string;
+  /** What all its URLs begin with. */
+  readonly projectUrl: string | undefined;
+  readonly existing?: { readonly endpoint: string; readonly generation: number };
+  readonly isSaving: boolean;
+  /** Beside the button. */
+  readonly children: ReactNode;
+}
+
+const ACTIONS = [
+  { value: 'JSON', label: 'Mock', hint: 'Answers with a JSON document, byte for byte.' },
+  { value: 'Forward', label: 'Forward', hint: 'Passes requests on to an upstream, and records both sides.' },
+];
+
+/** Errors of the last save at every field, and of the draft at the fields that were touched since. */
+const useFieldErrors = (sent: FormErrors | undefined, draft: FormErrors, touched: ReadonlySet<string>) => {
+  return (name: string): readonly string[] =>
+    (touched.has(name) ? draft.fields[name] : (sent?.fields[name] ?? [])) ?? [];
+};
+
+/** Form on the left, the manifest that it stands for on the right: one source, the server's. */
+export const EndpointForm = (props: EndpointFormProps) => {
+  const { values, errors, yaml, previewUrl, projectUrl, existing, isSaving, children } = props;
+  const { preview, touched, onInput } = useEndpointPreview(previewUrl, { yaml, errors: { fields: {}, form: [] } });
+  const errorsOf = useFieldErrors(errors, preview.errors, touched);
+  return (
+    <Form
+      method="post"
+      noValidate
+      onInput={(event) => onInput(event.currentTarget, (event.target as HTMLInputElement).name)}
+      className="grid grid-cols-1 gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,26rem)] xl:grid-cols-[minmax(0,1fr)_minmax(0,34rem)]"
+    >
+      <div className="flex min-w-0 flex-col gap-4">
+        <ErrorSummary errors={errors} />
+        {existing !== undefined && (
+          <>
+            <input type="hidden" name="generation" value={existing.generation} />
+            <input type="hidden" name="endpoint" value={existing.endpoint} />
+            <input type="hidden" name="metadata.name" value={existing.endpoint} />
+          </>
+        )}
+        <RouteFields values={values} errorsOf={errorsOf} isNew={existing === undefined} projectUrl={projectUrl} />
+        <RadioCards
+          legend="It answers with"
+          name="spec.action"
+          choices={ACTIONS}
+          defaultValue={values['spec.action']}
+          errors={errorsOf('spec.action')}
+        />
+        <MockFields values={values} errorsOf={errorsOf} />
+        <ForwardFields values={values} errorsOf={errorsOf} />
+        <div className="flex flex-wrap items-center gap-2 border-t border-line pt-4">
+          <Button type="submit" look="primary" disabled={isSaving}>
+            {existing === undefined ? 'Create endpoint' : 'Save'}
+          </Button>
+          {children}
+        </div>
+      </div>
+      <section aria-label="Manifest" className="min-w-0 lg:sticky lg:top-14 lg:self-start">
+        <div className="mb-1 flex items-center justify-between">
+          <h2 className="font-medium">Manifest</h2>
+          <CopyButton text={preview.yaml} label="Copy manifest" />
+        </div>
+        <CodeView label="Manifest" language="yaml" text={preview.yaml} />
+      </section>
+    </Form>
+  );
+};

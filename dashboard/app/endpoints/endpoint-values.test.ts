@@ -1,0 +1,109 @@
+import { parseManifest, parseObject } from '@standin/crds';
+import { expect, it } from 'vitest';
+import { manifestYaml } from '../lib/manifest-yaml.server.ts';
+import {
+  EMPTY_ENDPOINT,
+  endpointFields,
+  readEndpointValues,
+  toEndpoint,
+  valuesOf,
+  type EndpointValues,
+} from './endpoint-values.ts';
+
+const identity = { namespace: 'default', project: 'shop' };
+
+/** As a browser submits the form. */
+const submitted = ({ headers, ...values }: EndpointValues): FormData => {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(values)) form.set(name, value.replaceAll('\n', '\r\n'));
+  headers.forEach(({ name, value }, index) => {
+    form.set(`spec.json.headers[${index}].name`, name);
+    form.set(`spec.json.headers[${index}].value`, value);
+  });
+  return form;
+};
+
+const spec = (more: object) => ({
+  projectRef: { name: 'shop' },
+  displayName: 'Create order',
+  slug: '/v1/orders',
+  method: 'POST',
+  action: 'JSON',
+  ...more,
+});
+
+it.each([
+  ['a mock', spec({ json: { body: '{"a": 1.0}' } })],
+  [
+    'a mock with all it can have',
+    spec({
+      json: {
+        status: 201,
+        headers: [
+          { name: 'X-A', value: '' },
+          { name: 'x-a', value: 'b' },
+        ],
+        body: '[1]\n',
+      },
+    }),
+  ],
+  ['an answer without a body', spec({ json: { status: 204 } })],
+  ['a URL', spec({ action: 'Forward', forward: { url: 'https://api.example.com/?a=1', timeout: '5s' } })],
+  [
+    'a Service',
+    spec({ action: 'Forward', forward: { serviceRef: { name: 'orders', port: 80, path: '/v2', scheme: 'https' } } }),
+  ],
+  ['both', spec({ json: { body: '{}' }, forward: { url: 'http://localhost:3000' } })],
+])('%s comes out of the form as it went in', (_, before) => {
+  const values = readEndpointValues(submitted(valuesOf('create-order', before)));
+  expect(toEndpoint(values, identity).spec).toEqual(before);
+});
+
+it('a body that nobody edited keeps its line breaks and its spaces', () => {
+  const body = ' {\r\n"a": 1\n}\r\n\n';
+  const values = readEndpointValues(submitted(valuesOf('a', spec({ json: { body } }))));
+  expect(toEndpoint(values, { ...identity, body }).spec).toMatchObject({ json: { body } });
+});
+
+it('rows of headers that were left empty are no headers', () => {
+  const values = {
+    ...EMPTY_ENDPOINT,
+    headers: [
+      { name: '', value: '' },
+      { name: 'a', value: 'b' },
+    ],
+  };
+  expect(readEndpointValues(submitted(values)).headers).toEqual([{ name: 'a', value: 'b' }]);
+});
+
+it('a name is made from what people call it, unless one is typed', () => {
+  const values = { ...EMPTY_ENDPOINT, 'spec.displayName': 'Create order' };
+  expect(toEndpoint(values, identity).metadata).toEqual({ name: 'create-order', namespace: 'default' });
+  expect(toEndpoint({ ...values, 'metadata.name': 'x' }, identity).metadata.name).toBe('x');
+});
+
+it('every problem of a bad form has a field to stand at', () => {
+  const values: EndpointValues = {
+    ...EMPTY_ENDPOINT,
+    'metadata.name': 'Not A Name',
+    'spec.slug': 'orders?',
+    'spec.method': 'HEAD',
+    'spec.json.status': 'many',
+    headers: [{ name: 'content length', value: 'é€' }],
+    'spec.forward.url': 'ftp://x',
+    'spec.forward.timeout': 'soon',
+  };
+  const parsed = parseObject(toEndpoint(values, identity));
+  const problems = parsed.ok ? [] : parsed.problems;
+  const fields = new Set(endpointFields(values));
+  expect(problems.length).toBeGreaterThan(7);
+  expect(problems.filter(({ path }) => !fields.has(path))).toEqual([]);
+});
+
+it('the YAML that is shown says what the form says, also of odd strings', () => {
+  const body = '# not a comment\n\ttab\n"quotes": yes\n  trailing  \n\n';
+  const object = toEndpoint({ ...EMPTY_ENDPOINT, 'spec.displayName': 'on', 'spec.json.body': body }, identity);
+  const { documents, problems } = parseManifest(manifestYaml(object));
+  expect(problems).toEqual([]);
+  expect(documents.map(({ value }) => value)).toEqual([object]);
+});

@@ -1,0 +1,178 @@
+import { GROUP_VERSION, METHODS, type DesiredObject } from '@standin/contract';
+import type { EndpointSpec } from '@standin/crds';
+import { objectNameOf } from '../lib/object-name.ts';
+import { numberOrText } from '../projects/project-values.ts';
+
+export interface HeaderValues {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** An endpoint's form, as text. Field names are the object's paths, so a problem of a path is a problem of a field. */
+export interface EndpointValues {
+  readonly 'metadata.name': string;
+  readonly 'spec.displayName': string;
+  readonly 'spec.slug': string;
+  readonly 'spec.method': string;
+  readonly 'spec.action': string;
+  readonly 'spec.json.status': string;
+  readonly 'spec.json.body': string;
+  readonly headers: readonly HeaderValues[];
+  /** Which of the two the upstream is named by. */
+  readonly upstream: string;
+  readonly 'spec.forward.url': string;
+  readonly 'spec.forward.serviceRef.name': string;
+  readonly 'spec.forward.serviceRef.port': string;
+  readonly 'spec.forward.serviceRef.path': string;
+  readonly 'spec.forward.serviceRef.scheme': string;
+  readonly 'spec.forward.timeout': string;
+}
+
+export const HEADER_ROWS_MAX = 64;
+const headerField = (index: number, part: keyof HeaderValues): string => `spec.json.headers[${index}].${part}`;
+
+export const EMPTY_ENDPOINT: EndpointValues = {
+  'metadata.name': '',
+  'spec.displayName': '',
+  'spec.slug': '/',
+  'spec.method': METHODS[0],
+  'spec.action': 'JSON',
+  'spec.json.status': '',
+  'spec.json.body': '{\n  "message": "Hello from Standin"\n}\n',
+  headers: [],
+  upstream: 'url',
+  'spec.forward.url': '',
+  'spec.forward.serviceRef.name': '',
+  'spec.forward.serviceRef.port': '',
+  'spec.forward.serviceRef.path': '',
+  'spec.forward.serviceRef.scheme': '',
+  'spec.forward.timeout': '',
+};
+
+/** Every name that an error can stand at. */
+export const endpointFields = ({ headers }: EndpointValues): string[] => [
+  ...Object.keys(EMPTY_ENDPOINT).filter((name) => name !== 'headers' && name !== 'upstream'),
+  'spec.json.headers',
+  'spec.json',
+  'spec.forward',
+  ...headers.flatMap((_, index) => [headerField(index, 'name'), headerField(index, 'value')]),
+];
+
+/** Browsers send line breaks of text areas as CRLF, whatever was in them. */
+const lineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');
+
+export const readEndpointValues = (form: FormData): EndpointValues => {
+  const text = (name: string): string => {
+    const value = form.get(name);
+    return typeof value === 'string' ? value : '';
+  };
+  const read = Object.fromEntries(
+    Object.keys(EMPTY_ENDPOINT)
+      .filter((name) => name !== 'headers')
+      .map((name) => [name, text(name).trim()]),
+  ) as unknown as EndpointValues;
+  const count = Math.min(
+    HEADER_ROWS_MAX + 1,
+    [...form.keys()].filter((name) => /^spec\.json\.headers\[\d+\]\.name$/.test(name)).length,
+  );
+  const headers = Array.from({ length: count }, (_, index) => ({
+    name: text(headerField(index, 'name')),
+    value: text(headerField(index, 'value')),
+  }));
+  return {
+    ...read,
+    // Bytes of the answer: nothing of it is trimmed.
+    'spec.json.body': lineFeeds(text('spec.json.body')),
+    // Rows that were never filled in are no headers.
+    headers: headers.filter(({ name, value }) => name !== '' || value !== ''),
+  };
+};
+
+const optional = <T>(name: string, value: T | ''): Record<string, T> => (value === '' ? {} : { [name]: value });
+
+/** The block of an action that is not in force stays, if there is anything in it: a switch is one word. */
+const mockOf = (values: EndpointValues): Record<string, unknown> | undefined => {
+  const { 'spec.json.status': status, 'spec.json.body': body, headers } = values;
+  const isEmpty = status === '' && body === '' && headers.length === 0;
+  if (isEmpty && values['spec.action'] !== 'JSON') return undefined;
+  return {
+    ...optional('status', numberOrText(status)),
+    ...(headers.length > 0 && { headers: headers.map(({ name, value }) => ({ name, value })) }),
+    ...optional('body', body),
+  };
+};
+
+const upstreamOf = (values: EndpointValues): Record<string, unknown> | undefined => {
+  const timeout = optional('timeout', values['spec.forward.timeout']);
+  if (values.upstream === 'serviceRef') {
+    return {
+      serviceRef: {
+        name: values['spec.forward.serviceRef.name'],
+        ...optional('port', numberOrText(values['spec.forward.serviceRef.port'])),
+        ...optional('path', values['spec.forward.serviceRef.path']),
+        ...optional('scheme', values['spec.forward.serviceRef.scheme']),
+      },
+      ...timeout,
+    };
+  }
+  const url = values['spec.forward.url'];
+  if (url === '' && values['spec.action'] !== 'Forward') return undefined;
+  return { url, ...timeout };
+};
+
+/** What an endpoint has and a form does not show. */
+export interface EndpointIdentity {
+  readonly namespace: string;
+  readonly project: string;
+  /** Of an endpoint that exists: its name and namespace stay. */
+  readonly metadata?: DesiredObject['metadata'];
+  /** Its body, whose line breaks a text area cannot hold: where nothing else changed, its bytes stay. */
+  readonly body?: string | undefined;
+}
+
+export const toEndpoint = (values: EndpointValues, identity: EndpointIdentity): DesiredObject => {
+  const { namespace, project, metadata, body } = identity;
+  const { 'spec.displayName': displayName, 'metadata.name': typed } = values;
+  const name = typed === '' ? objectNameOf(displayName) : typed;
+  const isSameBody = body !== undefined && lineFeeds(body) === values['spec.json.body'];
+  const json = mockOf(isSameBody ? { ...values, 'spec.json.body': body } : values);
+  const forward = upstreamOf(values);
+  return {
+    apiVersion: GROUP_VERSION,
+    kind: 'Endpoint',
+    metadata: metadata ?? { name, namespace },
+    spec: {
+      projectRef: { name: project },
+      displayName,
+      slug: values['spec.slug'],
+      method: values['spec.method'],
+      action: values['spec.action'],
+      ...(json !== undefined && { json }),
+      ...(forward !== undefined && { forward }),
+    },
+  };
+};
+
+/** `raw`: the spec as it was written, so that what a default fills in stays out of it. */
+export const valuesOf = (name: string, raw: unknown): EndpointValues => {
+  const spec = (raw ?? {}) as Partial<EndpointSpec>;
+  const { json, forward } = spec;
+  const text = (value: string | number | undefined): string => (value === undefined ? '' : String(value));
+  return {
+    'metadata.name': name,
+    'spec.displayName': text(spec.displayName),
+    'spec.slug': text(spec.slug),
+    'spec.method': text(spec.method),
+    'spec.action': text(spec.action),
+    'spec.json.status': text(json?.status),
+    'spec.json.body': lineFeeds(text(json?.body)),
+    headers: (json?.headers ?? []).map(({ name: header, value }) => ({ name: header, value })),
+    upstream: forward?.serviceRef === undefined ? 'url' : 'serviceRef',
+    'spec.forward.url': text(forward?.url),
+    'spec.forward.serviceRef.name': text(forward?.serviceRef?.name),
+    'spec.forward.serviceRef.port': text(forward?.serviceRef?.port),
+    'spec.forward.serviceRef.path': text(forward?.serviceRef?.path),
+    'spec.forward.serviceRef.scheme': text(forward?.serviceRef?.scheme),
+    'spec.forward.timeout': text(forward?.timeout),
+  };
+};

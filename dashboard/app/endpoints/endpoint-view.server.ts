@@ -1,0 +1,42 @@
+import type { ResourceObject } from '@standin/contract';
+import { ownerOf, type Owner } from '../lib/ownership.ts';
+import { endpointSpec, endpointStatus } from '../lib/resources.server.ts';
+import { readinessOf, type Readiness } from '../lib/resource-view.ts';
+
+/** An endpoint as lists show it. */
+export interface EndpointView {
+  readonly endpoint: string;
+  readonly title: string;
+  readonly method: string;
+  readonly slug: string;
+  readonly action: string;
+  /** What it answers with: `201`, or the upstream. */
+  readonly answer:
+    { readonly kind: 'mock'; readonly status: number } | { readonly kind: 'upstream'; readonly to: string };
+  readonly url: string | undefined;
+  readonly readiness: Readiness;
+  readonly owner: Owner | undefined;
+}
+
+const STATUS_DEFAULT = 200;
+
+export const toEndpointView = (object: ResourceObject): EndpointView => {
+  const { name } = object.metadata;
+  const { displayName = name, method = '', slug = '', action = '', json, forward } = endpointSpec(object);
+  const service = forward?.serviceRef;
+  const upstream = service === undefined ? (forward?.url ?? '') : `${service.name}:${service.port}${service.path}`;
+  return {
+    endpoint: name,
+    title: displayName,
+    method,
+    slug,
+    action,
+    answer:
+      action === 'Forward'
+        ? { kind: 'upstream', to: upstream }
+        : { kind: 'mock', status: json?.status ?? STATUS_DEFAULT },
+    url: endpointStatus(object).url,
+    readiness: readinessOf(object),
+    owner: ownerOf(object),
+  };
+};

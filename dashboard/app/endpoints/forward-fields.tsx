@@ -1,0 +1,68 @@
+import { Field, FieldErrors } from '../ui/field.tsx';
+import { Input, Select } from '../ui/input.tsx';
+import { RadioCards } from '../ui/radio-cards.tsx';
+import type { FieldsProps } from './mock-fields.tsx';
+
+const UPSTREAMS = [
+  { value: 'url', label: 'URL', hint: 'Anything that the address policy lets through.' },
+  { value: 'serviceRef', label: 'Service', hint: 'A Service of this cluster, in the same namespace.' },
+];
+
+export const ForwardFields = ({ values, errorsOf }: FieldsProps) => (
+  <div data-shows="Forward" className="flex flex-col gap-4">
+    <RadioCards legend="The upstream is named by" name="upstream" choices={UPSTREAMS} defaultValue={values.upstream} />
+    <div data-shows="url">
+      <Field
+        label="Upstream URL"
+        hint="The caller’s query string is appended as received. Host and authorization of the caller: host is the upstream’s, authorization is passed on."
+        errors={errorsOf('spec.forward.url')}
+      >
+        <Input
+          mono
+          name="spec.forward.url"
+          inputMode="url"
+          defaultValue={values['spec.forward.url']}
+          placeholder="https://api.example.com/v1/orders"
+        />
+      </Field>
+    </div>
+    <div data-shows="serviceRef" className="grid gap-4 sm:grid-cols-[minmax(0,2fr)_6rem_6rem_minmax(0,2fr)]">
+      <Field label="Service" errors={errorsOf('spec.forward.serviceRef.name')}>
+        <Input mono name="spec.forward.serviceRef.name" defaultValue={values['spec.forward.serviceRef.name']} />
+      </Field>
+      <Field label="Port" errors={errorsOf('spec.forward.serviceRef.port')}>
+        <Input
+          name="spec.forward.serviceRef.port"
+          inputMode="numeric"
+          defaultValue={values['spec.forward.serviceRef.port']}
+          placeholder="80"
+        />
+      </Field>
+      <Field label="Scheme" errors={errorsOf('spec.forward.serviceRef.scheme')}>
+        <Select name="spec.forward.serviceRef.scheme" defaultValue={values['spec.forward.serviceRef.scheme']}>
+          <option value="">http</option>
+          <option value="https">https</option>
+          {values['spec.forward.serviceRef.scheme'] === 'http' && <option value="http">http (written)</option>}
+        </Select>
+      </Field>
+      <Field label="Path" optional errors={errorsOf('spec.forward.serviceRef.path')}>
+        <Input
+          mono
+          name="spec.forward.serviceRef.path"
+          defaultValue={values['spec.forward.serviceRef.path']}
+          placeholder="/"
+        />
+      </Field>
+    </div>
+    <Field
+      label="Timeout"
+      optional
+      hint="Until the answer begins, and between two parts of it: 500ms, 30s, 1m30s."
+      errors={errorsOf('spec.forward.timeout')}
+      className="max-w-64"
+    >
+      <Input mono name="spec.forward.timeout" defaultValue={values['spec.forward.timeout']} placeholder="30s" />
+    </Field>
+    <FieldErrors errors={errorsOf('spec.forward')} />
+  </div>
+);

@@ -1,0 +1,63 @@
+import { METHODS } from '@standin/contract';
+import { useState } from 'react';
+import { objectNameOf } from '../lib/object-name.ts';
+import { Field } from '../ui/field.tsx';
+import { Input, Select } from '../ui/input.tsx';
+import type { FieldsProps } from './mock-fields.tsx';
+
+export interface RouteFieldsProps extends FieldsProps {
+  /** An endpoint keeps its object's name. */
+  readonly isNew: boolean;
+  /** What all its URLs begin with. */
+  readonly projectUrl: string | undefined;
+}
+
+/** What it is called, and what it answers to. */
+export const RouteFields = ({ values, errorsOf, isNew, projectUrl }: RouteFieldsProps) => {
+  const [title, setTitle] = useState(values['spec.displayName']);
+  const derived = objectNameOf(title);
+  return (
+    <>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="Name" errors={errorsOf('spec.displayName')}>
+          <Input
+            name="spec.displayName"
+            defaultValue={values['spec.displayName']}
+            placeholder="Create order"
+            onInput={(event) => setTitle(event.currentTarget.value)}
+          />
+        </Field>
+        {isNew && (
+          <Field label="Object name" optional errors={errorsOf('metadata.name')}>
+            <Input
+              mono
+              name="metadata.name"
+              defaultValue={values['metadata.name']}
+              placeholder={derived === '' ? 'create-order' : derived}
+            />
+          </Field>
+        )}
+      </div>
+      <div className="grid grid-cols-[6.5rem_minmax(0,1fr)] gap-4">
+        <Field label="Method" errors={errorsOf('spec.method')}>
+          <Select name="spec.method" defaultValue={values['spec.method']} className="font-mono text-small">
+            {METHODS.map((method) => (
+              <option key={method}>{method}</option>
+            ))}
+          </Select>
+        </Field>
+        <Field
+          label="Path"
+          hint={
+            <span className="break-all">
+              Below <code>{projectUrl ?? 'the project’s URL'}</code>
+            </span>
+          }
+          errors={errorsOf('spec.slug')}
+        >
+          <Input mono name="spec.slug" defaultValue={values['spec.slug']} />
+        </Field>
+      </div>
+    </>
+  );
+};

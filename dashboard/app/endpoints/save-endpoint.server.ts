@@ -1,0 +1,58 @@
+import type { DesiredObject, ResourceObject } from '@standin/contract';
+import type { Backend, ExpectedGeneration } from '../../src/backend.ts';
+import { refusalOf } from '../lib/failures.server.ts';
+import { errorsOf, NO_ERRORS, type FormErrors } from '../lib/form-errors.ts';
+import { desiredOf } from '../lib/manifest-yaml.server.ts';
+import { ownerOf, ownershipReason } from '../lib/ownership.ts';
+import type { ProjectParams } from '../lib/paths.ts';
+import { endpointSpec } from '../lib/resources.server.ts';
+import { expectedGeneration } from '../projects/save-project.server.ts';
+import { endpointFields, readEndpointValues, toEndpoint, type EndpointValues } from './endpoint-values.ts';
+
+/** What a form says, as the object that it would become. */
+export interface EndpointDraft {
+  readonly values: EndpointValues;
+  readonly object: DesiredObject;
+  readonly expected: ExpectedGeneration;
+}
+
+/** `before`: the endpoint that is edited. */
+export const draftOf = (form: FormData, params: ProjectParams, before: ResourceObject | undefined): EndpointDraft => {
+  const values = readEndpointValues(form);
+  const existing = before && { metadata: desiredOf(before).metadata, body: endpointSpec(before).json?.body };
+  return {
+    values,
+    object: toEndpoint(values, { ...params, ...existing }),
+    expected: before === undefined ? 'absent' : expectedGeneration(form),
+  };
+};
+
+export interface CheckedDraft {
+  readonly errors: FormErrors;
+  readonly object: ResourceObject | undefined;
+}
+
+/** Writes the draft, or only asks what would be said of it. */
+export const applyDraft = async (
+  { resources }: Backend,
+  { values, object, expected }: EndpointDraft,
+  before: ResourceObject | undefined,
+  dryRun: boolean,
+): Promise<CheckedDraft> => {
+  const refused = (errors: FormErrors): CheckedDraft => ({ errors, object: undefined });
+  const owner = before && ownerOf(before);
+  if (owner !== undefined) return refused({ fields: {}, form: [ownershipReason(owner)] });
+  if (object.metadata.name === '' && values['spec.displayName'] === '') {
+    return refused({ fields: { 'spec.displayName': ['Give it a name.'] }, form: [] });
+  }
+  try {
+    const result = dryRun
+      ? { ok: false as const, problems: await resources.check(object, expected) }
+      : await resources.apply(object, expected);
+    return result.ok
+      ? { errors: NO_ERRORS, object: result.object }
+      : refused(errorsOf(result.problems, endpointFields(values)));
+  } catch (error) {
+    return refused({ fields: {}, form: [refusalOf(error)] });
+  }
+};

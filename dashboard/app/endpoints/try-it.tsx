@@ -1,0 +1,34 @@
+import { paths, type ProjectParams } from '../lib/paths.ts';
+import { CopyButton } from '../ui/copy-button.tsx';
+
+export interface TryItProps {
+  readonly params: ProjectParams;
+  readonly method: string;
+  readonly url: string;
+}
+
+const KEY_SHOWN = 'standin_••••';
+
+const curlOf = ({ method, url }: TryItProps, apiKey: string): string => {
+  const body = method === 'GET' || method === 'DELETE' ? '' : ` -H 'content-type: application/json' -d '{"try": true}'`;
+  return `curl -i -X ${method} -H 'x-api-key: ${apiKey}'${body} '${url.replaceAll("'", '%27')}'`;
+};
+
+/** The key is fetched when the command is copied: it is not part of the page. */
+const readApiKey = async (params: ProjectParams): Promise<string> => {
+  const response = await fetch(paths.apiKeyValue(params), { method: 'POST' });
+  if (!response.ok) throw new Error('the API key cannot be read now');
+  return response.text();
+};
+
+export const TryIt = (props: TryItProps) => (
+  <section aria-labelledby="try" className="flex flex-col gap-1">
+    <h2 id="try" className="font-medium">
+      Try it
+    </h2>
+    <div className="flex min-h-9 items-center gap-1 rounded border border-line bg-panel py-1 pr-1 pl-3">
+      <code className="min-w-0 flex-1 break-all">{curlOf(props, KEY_SHOWN)}</code>
+      <CopyButton text={async () => curlOf(props, await readApiKey(props.params))} label="Copy curl with the API key" />
+    </div>
+  </section>
+);

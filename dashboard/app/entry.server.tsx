@@ -1,0 +1,51 @@
+import { PassThrough } from 'node:stream';
+import { createReadableStreamFromReadable, type AppLoadContext, type EntryContext } from '@remix-run/node';
+import { RemixServer } from '@remix-run/react';
+import { isbot } from 'isbot';
+import { renderToPipeableStream } from 'react-dom/server';
+import { NonceProvider } from './lib/nonce-context.ts';
+
+export const streamTimeout = 5_000;
+
+const handleRequest = (
+  request: Request,
+  status: number,
+  headers: Headers,
+  ...[remixContext, { nonce, logger }]: [EntryContext, AppLoadContext]
+): Promise<Response> =>
+  new Promise((resolve, reject) => {
+    const waitForAll = isbot(request.headers.get('user-agent')) || remixContext.isSpaMode;
+    let answered = false;
+    const respond = (): void => {
+      answered = true;
+      const body = new PassThrough();
+      headers.set('content-type', 'text/html; charset=utf-8');
+      resolve(new Response(createReadableStreamFromReadable(body), { headers, status }));
+      pipe(body);
+    };
+    const { pipe, abort } = renderToPipeableStream(
+      <NonceProvider value={nonce}>
+        <RemixServer context={remixContext} url={request.url} nonce={nonce} />
+      </NonceProvider>,
+      {
+        nonce,
+        ...(waitForAll ? { onAllReady: respond } : { onShellReady: respond }),
+        onShellError: reject,
+        onError: (error) => {
+          // What fails before the shell is there rejects, and is logged once.
+          if (answered) logger.error({ err: error }, 'page failed while it was streamed');
+        },
+      },
+    );
+    setTimeout(abort, streamTimeout + 1_000).unref();
+  });
+
+export default handleRequest;
+
+export const handleError = (
+  error: unknown,
+  { request, context }: { readonly request: Request; readonly context: AppLoadContext },
+): void => {
+  if (request.signal.aborted) return;
+  context.logger.error({ err: error, method: request.method, path: new URL(request.url).pathname }, 'page failed');
+};

@@ -1,0 +1,41 @@
+import { SourceError, type SourceErrorKind } from '@standin/contract';
+import type { Failure } from './failure.ts';
+
+const STATUS: Readonly<Record<SourceErrorKind, number>> = {
+  NotFound: 404,
+  Conflict: 409,
+  Invalid: 422,
+  Forbidden: 403,
+  Unavailable: 503,
+};
+
+const TITLES: Readonly<Record<SourceErrorKind, string>> = {
+  NotFound: 'There is no such thing',
+  Conflict: 'Somebody else changed it meanwhile',
+  Invalid: 'This cannot be stored as it is',
+  Forbidden: 'You may not do this',
+  Unavailable: 'The resources are away',
+};
+
+const respond = (failure: Failure, status: number): Response =>
+  new Response(JSON.stringify(failure), { status, headers: { 'content-type': 'application/json' } });
+
+/** Thrown by a loader: the page then says what is not there. */
+export const notFound = (what: string): Response =>
+  respond({ kind: 'NotFound', title: `There is no ${what}`, message: 'It may have been renamed or deleted.' }, 404);
+
+/** The value, or a page that says what is away and what else still works. Defects stay exceptions, which the log gets. */
+export const orFail = async <T>(work: Promise<T>): Promise<T> => {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    throw respond({ kind: error.kind, title: TITLES[error.kind], message: error.message }, STATUS[error.kind]);
+  }
+};
+
+/** What a refused write says, for the page that asked for it. Anything else is thrown on. */
+export const refusalOf = (error: unknown): string => {
+  if (error instanceof SourceError) return `${TITLES[error.kind]}: ${error.message}`;
+  throw error;
+};

@@ -1,0 +1,37 @@
+import type { Problem } from '@standin/crds';
+
+/** What is wrong with a form: by the name of its field, and what belongs to no field. */
+export interface FormErrors {
+  readonly fields: Readonly<Record<string, readonly string[]>>;
+  readonly form: readonly string[];
+}
+
+export const NO_ERRORS: FormErrors = { fields: {}, form: [] };
+
+/** `spec.json.headers[0].name` → `spec.json.headers[0]` → `spec.json.headers` → … */
+const parentOf = (path: string): string => path.replace(/(\.[^.[\]]+|\[\d+\])$/, '');
+
+const fieldOf = (path: string, fields: ReadonlySet<string>): string | undefined => {
+  for (let current = path; ; current = parentOf(current)) {
+    if (fields.has(current)) return current;
+    if (parentOf(current) === current) return undefined;
+  }
+};
+
+const sentence = (message: string): string => `${message.charAt(0).toUpperCase()}${message.slice(1)}`;
+
+/**
+ * Problems of an object at the fields of its form. Fields are named after the object's paths; a problem without a field of its
+ * own goes to the nearest one above it, and to the form as a whole, with its path, where there is none.
+ */
+export const errorsOf = (problems: readonly Problem[], fieldNames: Iterable<string>): FormErrors => {
+  const known = new Set(fieldNames);
+  const fields: Record<string, string[]> = {};
+  const form: string[] = [];
+  for (const { path, message } of problems) {
+    const field = fieldOf(path, known);
+    if (field === undefined) form.push(path === '' ? sentence(message) : `${path}: ${message}`);
+    else (fields[field] ??= []).push(sentence(message));
+  }
+  return { fields, form };
+};

@@ -1,0 +1,51 @@
+import { useEffect, useState } from 'react';
+import { paths } from './paths.ts';
+import { useRevalidator } from './remix.ts';
+
+/** Changes that come together are shown together. */
+const TOGETHER_MS = 100;
+
+export type LiveState = 'live' | 'reconnecting';
+
+/**
+ * Loads the page's data again whenever a resource of the namespace (or any) changes. A hidden tab listens to nothing: browsers
+ * allow six connections per host, for all tabs together.
+ */
+export const useLiveResources = (namespace?: string): LiveState => {
+  const { revalidate } = useRevalidator();
+  const [state, setState] = useState<LiveState>('live');
+  useEffect(() => {
+    let source: EventSource | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const refresh = (): void => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        revalidate();
+      }, TOGETHER_MS);
+    };
+    const open = (): void => {
+      source = new EventSource(paths.events(namespace === undefined ? {} : { namespace }));
+      source.addEventListener('open', () => setState('live'));
+      source.addEventListener('error', () => setState('reconnecting'));
+      // `ready` comes first, also after an interruption: what changed meanwhile is seen.
+      source.addEventListener('ready', refresh);
+      source.addEventListener('change', refresh);
+    };
+    const close = (): void => {
+      source?.close();
+      source = undefined;
+    };
+    const onVisibility = (): void => {
+      if (document.hidden) close();
+      else if (source === undefined) open();
+    };
+    onVisibility();
+    document.addEventListener('visibilitychange', onVisibility);
+    return () => {
+      document.removeEventListener('visibilitychange', onVisibility);
+      clearTimeout(timer);
+      close();
+    };
+  }, [namespace, revalidate]);
+  return state;
+};

@@ -1,0 +1,47 @@
+import type { DesiredObject, ResourceObject } from '@standin/contract';
+import { stringify } from 'yaml';
+
+/** Copies that kubectl keeps for itself; whoever applies the text again makes a new one. */
+const HIDDEN_ANNOTATIONS = new Set(['kubectl.kubernetes.io/last-applied-configuration']);
+
+/** An object as a person writes it: without status, managed fields and what the API server adds. */
+export const desiredOf = ({ apiVersion, kind, metadata, spec }: ResourceObject): DesiredObject => ({
+  apiVersion,
+  kind,
+  metadata: {
+    name: metadata.name,
+    namespace: metadata.namespace,
+    ...(metadata.labels !== undefined && { labels: metadata.labels }),
+    ...(metadata.annotations !== undefined && { annotations: metadata.annotations }),
+  },
+  spec,
+});
+
+const visible = (annotations: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> | undefined => {
+  const shown = Object.entries(annotations).filter(([name]) => !HIDDEN_ANNOTATIONS.has(name));
+  return shown.length === 0 ? undefined : Object.fromEntries(shown);
+};
+
+/** YAML that `kubectl apply -f -` takes. Long strings are not folded: a body reads as it is sent. */
+export const manifestYaml = ({ metadata: { annotations, ...metadata }, ...object }: DesiredObject): string => {
+  const { apiVersion, kind, spec } = object;
+  const shown = visible(annotations);
+  const manifest = {
+    apiVersion,
+    kind,
+    metadata: { ...metadata, ...(shown !== undefined && { annotations: shown }) },
+    spec,
+  };
+  return stringify(manifest, { lineWidth: 0, version: '1.1', blockQuote: 'literal' });
+};
+
+/** A line that no manifest has, so that the shell ends the text where we do. */
+const DELIMITER = 'STANDIN_MANIFEST';
+
+/** The same as a command. Quoting the delimiter keeps the shell's hands off `$` and backticks. */
+export const applyCommand = (yaml: string): string => {
+  const lines = new Set(yaml.split('\n'));
+  let delimiter = DELIMITER;
+  while (lines.has(delimiter)) delimiter += '_';
+  return `kubectl apply -f - <<'${delimiter}'\n${yaml}${delimiter}\n`;
+};

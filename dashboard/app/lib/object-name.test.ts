@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { objectNameOf } from './object-name.ts';
+
+it.each([
+  ['Create order', 'create-order'],
+  ['  Über-Straße №5 ', 'uber-stra-e-no5'],
+  ['GET /v1/orders', 'get-v1-orders'],
+  ['日本', ''],
+  ['-', ''],
+  ['x'.repeat(200), 'x'.repeat(63)],
+  [`${'x'.repeat(62)} y`, 'x'.repeat(62)],
+])('%s becomes "%s"', (title, name) => {
+  expect(objectNameOf(title)).toBe(name);
+});

@@ -1,0 +1,15 @@
+import type { EndpointParams, ProjectParams } from './paths.ts';
+import { notFound } from './failures.server.ts';
+
+type Params = Readonly<Record<string, string | undefined>>;
+
+export const projectParams = ({ namespace, project }: Params): ProjectParams => {
+  if (namespace === undefined || project === undefined) throw notFound('such project');
+  return { namespace, project };
+};
+
+export const endpointParams = (params: Params): EndpointParams => {
+  const { endpoint } = params;
+  if (endpoint === undefined) throw notFound('such endpoint');
+  return { ...projectParams(params), endpoint };
+};

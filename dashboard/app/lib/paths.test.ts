@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import routes from '../routes.ts';
+import { paths } from './paths.ts';
+
+const params = { namespace: 'team-a', project: 'shop.v2', endpoint: 'create order/1' };
+
+const all = Object.fromEntries(Object.entries(paths).map(([name, build]) => [name, build(params)]));
+
+it('builds these URLs', () => {
+  expect(all).toMatchInlineSnapshot(`
+    {
+      "apiKey": "/p/team-a/shop.v2/settings/api-key",
+      "apiKeyValue": "/p/team-a/shop.v2/api-key",
+      "editEndpoint": "/p/team-a/shop.v2/endpoints/create%20order%2F1/edit",
+      "endpoint": "/p/team-a/shop.v2/endpoints/create%20order%2F1",
+      "endpointStatus": "/p/team-a/shop.v2/endpoints/create%20order%2F1/status",
+      "endpointYaml": "/p/team-a/shop.v2/endpoints/create%20order%2F1/yaml",
+      "endpoints": "/p/team-a/shop.v2/endpoints",
+      "events": "/events?namespace=team-a&project=shop.v2&endpoint=create+order%2F1",
+      "home": "/",
+      "navigation": "/navigation?namespace=team-a&project=shop.v2&endpoint=create+order%2F1",
+      "newEndpoint": "/p/team-a/shop.v2/endpoints/new",
+      "newProject": "/projects/new",
+      "preferences": "/preferences",
+      "previewEndpoint": "/p/team-a/shop.v2/preview",
+      "project": "/p/team-a/shop.v2",
+      "projects": "/projects",
+      "settings": "/p/team-a/shop.v2/settings",
+    }
+  `);
+});
+
+it('builds no URL that has no route, and leaves no route without a URL', () => {
+  interface Entry {
+    readonly path?: string;
+    readonly children?: readonly Entry[];
+  }
+  const patterns = (entries: readonly Entry[], base: string): string[] =>
+    entries.flatMap(({ path = '', children = [] }) => {
+      const full = path === '' ? base : `${base}/${path}`;
+      return [full, ...patterns(children, full)];
+    });
+  const known = new Set(patterns(routes, '').filter((pattern) => pattern !== '/*'));
+  const used = Object.values(all).map((url) => {
+    const parts = (url.split('?')[0] ?? '').split('/').map(decodeURIComponent);
+    const named = parts.map((part) => Object.entries(params).find(([, value]) => value === part)?.[0]);
+    return parts.map((part, index) => (named[index] === undefined ? part : `:${named[index]}`)).join('/');
+  });
+  expect(new Set(used.map((url) => (url === '/' ? '' : url)))).toEqual(known);
+});

@@ -1,0 +1,43 @@
+/** Every URL of the dashboard. Links are made here and nowhere else, so that none is dead (paths.test.ts holds them against routes.ts). */
+export interface ProjectParams {
+  readonly namespace: string;
+  readonly project: string;
+}
+export interface EndpointParams extends ProjectParams {
+  readonly endpoint: string;
+}
+
+const segments = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
+
+export const withQuery = (path: string, query: Readonly<Record<string, string | undefined>>): string => {
+  const set = Object.entries(query).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
+  );
+  return set.length === 0 ? path : `${path}?${new URLSearchParams(set).toString()}`;
+};
+
+const project = ({ namespace, project: name }: ProjectParams, ...rest: readonly string[]): string =>
+  segments('p', namespace, name, ...rest);
+const endpoint = (params: EndpointParams, ...rest: readonly string[]): string =>
+  project(params, 'endpoints', params.endpoint, ...rest);
+
+export const paths = {
+  home: () => '/',
+  projects: () => '/projects',
+  newProject: () => '/projects/new',
+  project: (params: ProjectParams) => project(params),
+  endpoints: (params: ProjectParams, query: { readonly q?: string } = {}) =>
+    withQuery(project(params, 'endpoints'), query),
+  newEndpoint: (params: ProjectParams) => project(params, 'endpoints', 'new'),
+  endpoint: (params: EndpointParams) => endpoint(params),
+  editEndpoint: (params: EndpointParams) => endpoint(params, 'edit'),
+  endpointYaml: (params: EndpointParams) => endpoint(params, 'yaml'),
+  endpointStatus: (params: EndpointParams) => endpoint(params, 'status'),
+  settings: (params: ProjectParams) => project(params, 'settings'),
+  apiKey: (params: ProjectParams) => project(params, 'settings', 'api-key'),
+  apiKeyValue: (params: ProjectParams) => project(params, 'api-key'),
+  navigation: (current?: ProjectParams) => withQuery('/navigation', { ...current }),
+  previewEndpoint: (params: ProjectParams) => project(params, 'preview'),
+  events: (query: { readonly namespace?: string } = {}) => withQuery('/events', query),
+  preferences: () => '/preferences',
+} as const;

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { changePreferences, preferencesCookie, readPreferences } from './preferences.ts';
+
+const DEFAULTS = { theme: 'system', time: 'local', keys: 'on' };
+
+it('survive a round trip through the cookie', () => {
+  const chosen = changePreferences(readPreferences(null), new URLSearchParams({ theme: 'dark', keys: 'off' }));
+  expect(chosen).toEqual({ theme: 'dark', time: 'local', keys: 'off' });
+  const [pair = ''] = preferencesCookie(chosen).split(';');
+  expect(readPreferences(`other=1; ${pair}; last=2`)).toEqual(chosen);
+});
+
+it.each([
+  null,
+  '',
+  'standin-preferences=',
+  'standin-preferences=theme=<script>&keys=%',
+  'x-standin-preferences=theme=dark',
+])('are the defaults where the cookie says nothing that is known: %s', (cookie) => {
+  expect(readPreferences(cookie)).toEqual(DEFAULTS);
+});

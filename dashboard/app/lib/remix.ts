@@ -1,0 +1,17 @@
+/**
+ * All that components take from Remix. Besides this file only routes, root and entries import it, so that the move to React
+ * Router is a change of these imports (ADR 004).
+ */
+export {
+  Form,
+  Link,
+  NavLink,
+  useFetcher,
+  useLocation,
+  useNavigate,
+  useNavigation,
+  useRevalidator,
+  useRouteLoaderData,
+  useSearchParams,
+  type FetcherWithComponents,
+} from '@remix-run/react';

@@ -1,0 +1,48 @@
+import type { ResourceObject } from '@standin/contract';
+import type { ShownCondition } from '../ui/condition-list.tsx';
+
+/** How an object is, in the words of its conditions. */
+export interface Readiness {
+  readonly state: 'ready' | 'waiting' | 'broken';
+  /** `Ready`, or the reason why not: `Conflicted`. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const toCondition = (value: unknown): ShownCondition[] => {
+  if (!isRecord(value)) return [];
+  const { type, status, reason, message, observedGeneration, lastTransitionTime } = value;
+  return [
+    {
+      type: text(type),
+      status: status === 'True' || status === 'False' ? status : 'Unknown',
+      reason: text(reason),
+      message: text(message),
+      observedGeneration: typeof observedGeneration === 'number' ? observedGeneration : undefined,
+      lastTransitionTime: text(lastTransitionTime),
+    },
+  ];
+};
+
+/** A status is the operator's, but it comes from outside: what does not look like one is left out. */
+export const conditionsOf = ({ status }: Pick<ResourceObject, 'status'>): readonly ShownCondition[] => {
+  const conditions = isRecord(status) ? status['conditions'] : undefined;
+  return Array.isArray(conditions) ? conditions.flatMap(toCondition) : [];
+};
+
+/** Reasons that pass by themselves. */
+const PASSING: ReadonlySet<string> = new Set(['Pending', 'NotProgrammed', 'PartiallyProgrammed', 'NoGateway']);
+
+export const readinessOf = (object: ResourceObject): Readiness => {
+  const ready = conditionsOf(object).find(({ type }) => type === 'Ready');
+  const { generation } = object.metadata;
+  if (ready === undefined || (ready.observedGeneration !== undefined && ready.observedGeneration < generation)) {
+    return { state: 'waiting', reason: 'Pending', message: 'Waiting for the operator.' };
+  }
+  const { status, reason, message } = ready;
+  if (status === 'True') return { state: 'ready', reason, message };
+  return { state: status === 'Unknown' || PASSING.has(reason) ? 'waiting' : 'broken', reason, message };
+};

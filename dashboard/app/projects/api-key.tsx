@@ -1,0 +1,113 @@
+import { Eye, EyeOff } from 'lucide-react';
+import { useEffect, useState, type ReactNode } from 'react';
+import { useFetcher } from '../lib/remix.ts';
+import type { Readiness } from '../lib/resource-view.ts';
+import { usePreferences } from '../lib/use-preferences.ts';
+import { Button } from '../ui/button.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { ReadinessBadge } from '../ui/readiness-badge.tsx';
+import { Time } from '../ui/time.tsx';
+
+export interface ApiKeyProps {
+  readonly namespace: string;
+  readonly account: string;
+  readonly secretName: string | undefined;
+  readonly fingerprint: string | undefined;
+  readonly issuedAt: string | undefined;
+  readonly isOwnSecret: boolean;
+  readonly plan: string | undefined;
+  readonly quota: number | undefined;
+  readonly readiness: Readiness;
+  readonly command: string | undefined;
+}
+
+/** Somebody may look over the shoulder, or leave. */
+const SHOWN_MS = 30_000;
+const MASKED = 'standin_••••••••••••••••••••••••••••••••';
+
+const Row = ({ label, children }: { readonly label: string; readonly children: ReactNode }) => (
+  <div className="grid gap-x-4 gap-y-1 px-4 py-2.5 sm:grid-cols-[10rem_minmax(0,1fr)]">
+    <dt className="text-muted">{label}</dt>
+    <dd className="min-w-0 break-words">{children}</dd>
+  </div>
+);
+
+const KeyRow = () => {
+  const fetcher = useFetcher<{ apiKey?: string | undefined }>();
+  const [isShown, setIsShown] = useState(false);
+  const apiKey = fetcher.data?.apiKey;
+  const isRevealed = isShown && apiKey !== undefined;
+  useEffect(() => {
+    if (!isRevealed) return;
+    const timer = setTimeout(() => setIsShown(false), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [isRevealed]);
+  return (
+    <Row label="API key">
+      <fetcher.Form method="post" className="flex flex-wrap items-center gap-2" onSubmit={() => setIsShown(true)}>
+        <code className="min-w-0 flex-1 basis-64 rounded bg-panel px-2 py-1 break-all" aria-live="polite">
+          {isRevealed ? apiKey : MASKED}
+        </code>
+        {isRevealed ? (
+          <>
+            <CopyButton text={apiKey} label="Copy" labelled />
+            <Button onClick={() => setIsShown(false)}>
+              <EyeOff aria-hidden /> Hide
+            </Button>
+          </>
+        ) : (
+          <Button type="submit" disabled={fetcher.state !== 'idle'}>
+            <Eye aria-hidden /> Reveal
+          </Button>
+        )}
+      </fetcher.Form>
+      <p className="mt-1 text-small text-muted">
+        Callers send it in the header <code>x-api-key</code>, in lowercase. It is hidden again after 30 seconds.
+      </p>
+    </Row>
+  );
+};
+
+/** What callers authenticate with, and what the account may use. */
+export const ApiKey = (props: ApiKeyProps) => {
+  const { namespace, account, secretName, fingerprint, issuedAt, isOwnSecret, plan, quota, readiness, command } = props;
+  const { time } = usePreferences();
+  return (
+    <div className="flex flex-col gap-4">
+      {readiness.state === 'broken' && <Notice look="bad">{readiness.message}</Notice>}
+      <dl className="divide-y divide-line rounded-lg border border-line">
+        <Row label="Account">
+          <span className="flex items-center gap-2">
+            <code>
+              {namespace}/{account}
+            </code>
+            <ReadinessBadge readiness={readiness} />
+          </span>
+        </Row>
+        {secretName !== undefined && <KeyRow />}
+        <Row label="Fingerprint">
+          <code>{fingerprint ?? '–'}</code>
+          <p className="text-small text-muted">What the log shows instead of the key.</p>
+        </Row>
+        <Row label="In force since">{issuedAt === undefined ? '–' : <Time at={issuedAt} zone={time} />}</Row>
+        <Row label="Secret">
+          <code>{secretName ?? '–'}</code>
+          {isOwnSecret && <p className="text-small text-muted">Your own: change the Secret to change the key.</p>}
+        </Row>
+        <Row label="Plan">{plan ?? '–'}</Row>
+        <Row label="Quota">
+          {quota === undefined ? '–' : `${new Intl.NumberFormat('en').format(quota)} requests a month`}
+        </Row>
+        {command !== undefined && (
+          <Row label="With kubectl">
+            <span className="flex items-start gap-1">
+              <code className="min-w-0 flex-1 break-all">{command}</code>
+              <CopyButton text={command} label="Copy command" className="-my-1" />
+            </span>
+          </Row>
+        )}
+      </dl>
+    </div>
+  );
+};

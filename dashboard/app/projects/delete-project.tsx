@@ -1,0 +1,59 @@
+import { Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { Form } from '../lib/remix.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog, DialogButtons } from '../ui/dialog.tsx';
+import { Field } from '../ui/field.tsx';
+import { Input } from '../ui/input.tsx';
+
+export interface DeleteProjectProps {
+  readonly project: string;
+  readonly endpointCount: number;
+  /** Why it was not done. */
+  readonly refusal: string | undefined;
+}
+
+const count = (endpoints: number): string => (endpoints === 1 ? 'its endpoint' : `its ${endpoints} endpoints`);
+
+export const DeleteProject = ({ project, endpointCount, refusal }: DeleteProjectProps) => {
+  const [open, setOpen] = useState(false);
+  return (
+    <section aria-labelledby="delete" className="flex flex-col items-start gap-2 rounded-lg border border-line p-4">
+      <h2 id="delete" className="text-h2">
+        Delete this project
+      </h2>
+      <p className="text-muted">
+        Callers get 404 at once. Its log entries stay until their retention ends, and a project of the same name does
+        not see them on a cluster.
+      </p>
+      <Button look="danger" onClick={() => setOpen(true)}>
+        <Trash2 aria-hidden /> Delete project …
+      </Button>
+      <Dialog
+        open={open}
+        onOpenChange={setOpen}
+        title={`Delete project ${project}?`}
+        description="Its URL stops answering for everybody. This cannot be undone."
+      >
+        <Form method="post">
+          <input type="hidden" name="intent" value="delete" />
+          <Field label={`Type ${project} to confirm`} errors={refusal === undefined ? [] : [refusal]}>
+            <Input mono name="confirmation" />
+          </Field>
+          {endpointCount > 0 && (
+            <label className="mt-3 flex items-center gap-2">
+              <input type="checkbox" name="endpoints" defaultChecked className="size-4 accent-accent" />
+              Delete {count(endpointCount)}, too
+            </label>
+          )}
+          <DialogButtons>
+            <Button onClick={() => setOpen(false)}>Cancel</Button>
+            <Button type="submit" look="danger">
+              Delete project
+            </Button>
+          </DialogButtons>
+        </Form>
+      </Dialog>
+    </section>
+  );
+};

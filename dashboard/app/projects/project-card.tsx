@@ -1,0 +1,84 @@
+import { paths } from '../lib/paths.ts';
+import { Link } from '../lib/remix.ts';
+import { Badge } from '../ui/badge.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { ReadinessBadge } from '../ui/readiness-badge.tsx';
+import { ownershipReason } from '../lib/ownership.ts';
+import type { ProjectView } from './project-view.server.ts';
+import { Sparkline } from './sparkline.tsx';
+
+const number = new Intl.NumberFormat('en');
+
+const Requests = ({ requests }: Pick<ProjectView, 'requests'>) => {
+  if (requests === undefined) return <span className="text-muted">log unavailable</span>;
+  const total = requests.reduce((sum, count) => sum + count, 0);
+  return (
+    <span className="flex items-center gap-2">
+      <span className="tabular-nums">{number.format(total)}</span>
+      <Sparkline values={requests} label={`${number.format(total)} requests in the last 24 hours`} />
+    </span>
+  );
+};
+
+/** One project: where it answers, how its endpoints are, what came in. */
+export const ProjectCard = ({ project }: { readonly project: ProjectView }) => {
+  const { namespace, title, uri, url, readiness, endpoints, account, plan, quota, owner, requests } = project;
+  return (
+    <li className="flex min-w-0 flex-col rounded-lg border border-line bg-raised">
+      <div className="flex items-start justify-between gap-3 px-4 pt-3">
+        <div className="min-w-0">
+          <h2 className="truncate text-h2">
+            <Link to={paths.project(project)} data-row prefetch="intent" className="rounded hover:underline">
+              {title}
+            </Link>
+          </h2>
+          <p className="truncate font-mono text-small text-muted">
+            {namespace}/{project.project}
+          </p>
+        </div>
+        <ReadinessBadge readiness={readiness} />
+      </div>
+      <div className="mx-4 mt-3 flex min-h-8 items-center gap-1 rounded bg-panel pl-2">
+        {url === undefined ? (
+          <span className="py-1 text-muted">{readiness.message}</span>
+        ) : (
+          <>
+            <code className="min-w-0 flex-1 truncate" title={url}>
+              {url}
+            </code>
+            <CopyButton text={url} label="Copy project URL" />
+          </>
+        )}
+      </div>
+      <dl className="mt-2 grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 px-4 pb-3">
+        <dt className="text-muted">Project URI</dt>
+        <dd className="flex min-w-0 items-center justify-end gap-1">
+          <code className="truncate">{uri ?? '–'}</code>
+          {uri !== undefined && <CopyButton text={uri} label="Copy project URI" className="-my-1 -mr-1" />}
+        </dd>
+        <dt className="text-muted">Endpoints ready</dt>
+        <dd className="text-right tabular-nums">
+          {endpoints.ready} of {endpoints.total}
+        </dd>
+        <dt className="text-muted">Requests, 24 h</dt>
+        <dd className="flex justify-end">
+          <Requests requests={requests} />
+        </dd>
+        <dt className="text-muted">Quota</dt>
+        <dd className="truncate text-right">
+          {quota === undefined ? '–' : `${number.format(quota)} a month`}
+          <span className="text-muted">
+            {' '}
+            · {account}
+            {plan !== undefined && ` (${plan})`}
+          </span>
+        </dd>
+      </dl>
+      {owner !== undefined && (
+        <p className="border-t border-line px-4 py-2 text-small text-muted" title={ownershipReason(owner)}>
+          <Badge tone="3xx">{owner.tool}</Badge> manages this project
+        </p>
+      )}
+    </li>
+  );
+};

@@ -1,0 +1,117 @@
+import type { FormErrors } from '../lib/form-errors.ts';
+import { objectNameOf } from '../lib/object-name.ts';
+import { Form } from '../lib/remix.ts';
+import { Button } from '../ui/button.tsx';
+import { ErrorSummary } from '../ui/error-summary.tsx';
+import { Field } from '../ui/field.tsx';
+import { Input, Select } from '../ui/input.tsx';
+import { useState, type ReactNode } from 'react';
+import type { ProjectValues } from './project-values.ts';
+
+export interface ProjectFormProps {
+  readonly values: ProjectValues;
+  readonly errors: FormErrors | undefined;
+  /** `namespace/name` of the accounts to choose from. */
+  readonly accounts: readonly string[];
+  /** What cannot be changed is shown, and not editable. */
+  readonly existing?: { readonly generation: number; readonly hasPinnedUri: boolean };
+  readonly isSaving: boolean;
+  readonly children?: ReactNode;
+}
+
+export const ProjectForm = ({ values, errors, accounts, existing, isSaving, children }: ProjectFormProps) => {
+  const [title, setTitle] = useState(values['spec.displayName']);
+  const errorsOf = (name: keyof ProjectValues): readonly string[] | undefined => errors?.fields[name];
+  return (
+    <Form method="post" className="flex max-w-xl flex-col gap-4" noValidate>
+      <ErrorSummary errors={errors} />
+      {existing !== undefined && <input type="hidden" name="generation" value={existing.generation} />}
+      <Field label="Name" hint="What people call it." errors={errorsOf('spec.displayName')}>
+        <Input
+          name="spec.displayName"
+          defaultValue={values['spec.displayName']}
+          onInput={(event) => setTitle(event.currentTarget.value)}
+        />
+      </Field>
+      {existing === undefined ? (
+        <IdentityFields values={values} accounts={accounts} derived={objectNameOf(title)} errorsOf={errorsOf} />
+      ) : (
+        <input type="hidden" name="spec.accountRef" value={values['spec.accountRef']} />
+      )}
+      <Field
+        label="Retention"
+        optional
+        hint="Days that log entries are kept. It applies to requests from now on."
+        errors={errorsOf('spec.retentionDays')}
+      >
+        <Input
+          name="spec.retentionDays"
+          inputMode="numeric"
+          defaultValue={values['spec.retentionDays']}
+          placeholder="30"
+          className="max-w-32"
+        />
+      </Field>
+      <Field
+        label="Pinned project URI"
+        optional
+        hint={
+          existing?.hasPinnedUri === true
+            ? 'Callers have it in their URLs: it cannot be changed.'
+            : 'First path segment of all URLs: 16 to 64 lowercase letters, digits and -. Pin it to keep URLs when the project moves to another cluster. It cannot be changed once set.'
+        }
+        errors={errorsOf('spec.uri')}
+      >
+        <Input
+          mono
+          name="spec.uri"
+          defaultValue={values['spec.uri']}
+          readOnly={existing?.hasPinnedUri === true}
+          placeholder="derived from the object"
+        />
+      </Field>
+      <div className="flex flex-wrap gap-2">
+        <Button type="submit" look="primary" disabled={isSaving}>
+          {existing === undefined ? 'Create project' : 'Save'}
+        </Button>
+        {children}
+      </div>
+    </Form>
+  );
+};
+
+interface IdentityFieldsProps extends Pick<ProjectFormProps, 'values' | 'accounts'> {
+  /** The name that it gets when none is typed. */
+  readonly derived: string;
+  readonly errorsOf: (name: keyof ProjectValues) => readonly string[] | undefined;
+}
+
+/** What cannot be changed later. */
+const IdentityFields = ({ values, accounts, derived, errorsOf }: IdentityFieldsProps) => (
+  <>
+    <Field
+      label="Object name"
+      optional
+      hint="What manifests, kubectl and this page's address call it. It cannot be changed later."
+      errors={errorsOf('metadata.name')}
+    >
+      <Input
+        mono
+        name="metadata.name"
+        defaultValue={values['metadata.name']}
+        placeholder={derived === '' ? 'shop' : derived}
+      />
+    </Field>
+    <Field
+      label="Account"
+      hint="Whose API key callers use. The project lies in its namespace; it cannot be moved later."
+      errors={errorsOf('spec.accountRef')}
+    >
+      <Select name="spec.accountRef" defaultValue={values['spec.accountRef']}>
+        {accounts.map((account) => (
+          <option key={account}>{account}</option>
+        ))}
+      </Select>
+    </Field>
+  </>
+);

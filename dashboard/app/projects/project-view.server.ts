@@ -1,0 +1,71 @@
+import type { ResourceObject } from '@standin/contract';
+import type { HourlyCounts } from '@standin/logstore';
+import type { Backend } from '../../src/backend.ts';
+import { ownerOf, type Owner } from '../lib/ownership.ts';
+import { accountSpec, accountStatus, projectSpec, projectStatus } from '../lib/resources.server.ts';
+import { readinessOf, type Readiness } from '../lib/resource-view.ts';
+
+/** A project as pages show it. */
+export interface ProjectView {
+  readonly namespace: string;
+  readonly project: string;
+  readonly title: string;
+  readonly uri: string | undefined;
+  readonly url: string | undefined;
+  readonly readiness: Readiness;
+  readonly endpoints: { readonly ready: number; readonly total: number };
+  readonly account: string;
+  readonly plan: string | undefined;
+  /** Accepted requests per month. */
+  readonly quota: number | undefined;
+  readonly retentionDays: number | undefined;
+  readonly owner: Owner | undefined;
+  /** Of the last 24 hours, oldest first; undefined: the log is away, or may not be read. */
+  readonly requests: HourlyCounts | undefined;
+}
+
+export const HOURS_SHOWN = 24;
+
+export const toProjectView = (
+  object: ResourceObject,
+  accounts: readonly ResourceObject[],
+  requests: HourlyCounts | undefined,
+): ProjectView => {
+  const { namespace, name } = object.metadata;
+  const { displayName = name, accountRef, retentionDays } = projectSpec(object);
+  const { uri, url, endpoints } = projectStatus(object);
+  const account = accounts.find(
+    ({ metadata }) => metadata.namespace === namespace && metadata.name === accountRef?.name,
+  );
+  return {
+    namespace,
+    project: name,
+    title: displayName,
+    uri,
+    url,
+    readiness: readinessOf(object),
+    endpoints: { ready: endpoints?.ready ?? 0, total: endpoints?.total ?? 0 },
+    account: accountRef?.name ?? '',
+    plan: account && accountSpec(account).plan,
+    quota: account && (accountStatus(account).usage?.quota ?? accountSpec(account).monthlyQuota),
+    retentionDays,
+    owner: ownerOf(object),
+    requests,
+  };
+};
+
+/** A log that is away costs the numbers, not the page. */
+const LOG_MS_MAX = 1_500;
+
+export const requestsOf = async (
+  { logs }: Backend,
+  projects: readonly ResourceObject[],
+): Promise<ReadonlyMap<string, HourlyCounts> | undefined> => {
+  const identities = projects.map(({ metadata: { namespace, name, uid } }) => ({ namespace, name, uid }));
+  const counts = logs.requestsByHour(identities, HOURS_SHOWN).catch(() => undefined);
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(resolve, LOG_MS_MAX, undefined);
+  const result = await Promise.race([counts, late]);
+  clearTimeout(timer);
+  return result;
+};

@@ -1,0 +1,40 @@
+import type { ResourceObject } from '@standin/contract';
+import type { Backend } from '../../src/backend.ts';
+import { refusalOf } from '../lib/failures.server.ts';
+import { errorsOf, type FormErrors } from '../lib/form-errors.ts';
+import { desiredOf } from '../lib/manifest-yaml.server.ts';
+import { ownerOf, ownershipReason } from '../lib/ownership.ts';
+import { PROJECT_FIELDS, readProjectValues, toProject, type ProjectValues } from './project-values.ts';
+
+export type SaveResult =
+  | { readonly ok: true; readonly object: ResourceObject }
+  | { readonly ok: false; readonly values: ProjectValues; readonly errors: FormErrors };
+
+/** Generation that the form was filled from; whatever else it says is no generation of ours. */
+export const expectedGeneration = (form: FormData): number => {
+  const generation = Number(form.get('generation'));
+  return Number.isSafeInteger(generation) ? generation : -1;
+};
+
+/** Creates a project, or replaces the spec of `before`. Nothing that was typed is lost when it is refused. */
+export const saveProject = async (
+  { resources }: Backend,
+  form: FormData,
+  before: ResourceObject | undefined,
+): Promise<SaveResult> => {
+  const values = readProjectValues(form);
+  const refused = (errors: FormErrors): SaveResult => ({ ok: false, values, errors });
+  const owner = before && ownerOf(before);
+  if (owner !== undefined) return refused({ fields: {}, form: [ownershipReason(owner)] });
+  const object = toProject(values, before && desiredOf(before).metadata);
+  if (object.metadata.name === '') {
+    return refused({ fields: { 'spec.displayName': ['Give it a name, or an object name below.'] }, form: [] });
+  }
+  const expected = before === undefined ? 'absent' : expectedGeneration(form);
+  try {
+    const result = await resources.apply(object, expected);
+    return result.ok ? result : refused(errorsOf(result.problems, PROJECT_FIELDS));
+  } catch (error) {
+    return refused({ fields: {}, form: [refusalOf(error)] });
+  }
+};

@@ -1,0 +1,97 @@
+import interLatin from '@fontsource-variable/inter/files/inter-latin-wght-normal.woff2?url';
+import monoLatin from '@fontsource-variable/jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2?url';
+import { data, type LinksFunction, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
+import {
+  isRouteErrorResponse,
+  Links,
+  Meta,
+  Outlet,
+  Scripts,
+  ScrollRestoration,
+  useParams,
+  useRouteError,
+  useRouteLoaderData,
+} from '@remix-run/react';
+import type { ReactNode } from 'react';
+import { clearNoticeCookie, readNotice } from './lib/flash.ts';
+import { useNonce } from './lib/nonce-context.ts';
+import { readPreferences } from './lib/preferences.ts';
+import type { loader as projectLoader } from './routes/project.tsx';
+import { ErrorView } from './shell/error-view.tsx';
+import { Header } from './shell/header.tsx';
+import stylesheet from './styles/app.css?url';
+import { Toaster } from './ui/toast.tsx';
+import { TooltipProvider } from './ui/tooltip.tsx';
+
+export const links: LinksFunction = () => [
+  { rel: 'icon', href: '/favicon.svg', type: 'image/svg+xml' },
+  ...[interLatin, monoLatin].map((href) => ({
+    ...{ rel: 'preload', as: 'font' as const, type: 'font/woff2', href },
+    crossOrigin: 'anonymous' as const,
+  })),
+  { rel: 'stylesheet', href: stylesheet },
+];
+
+export const meta: MetaFunction = () => [{ title: 'Standin' }];
+
+export const loader = ({ request, context }: LoaderFunctionArgs) => {
+  const cookies = request.headers.get('cookie');
+  const notice = readNotice(cookies);
+  const answer = { preferences: readPreferences(cookies), mode: context.mode, notice };
+  return notice === undefined ? data(answer) : data(answer, { headers: { 'set-cookie': clearNoticeCookie() } });
+};
+
+/** Around every page, also those that failed: whatever is away, the rest stays within reach. */
+export const Layout = ({ children }: { readonly children: ReactNode }) => {
+  const nonce = useNonce();
+  const root = useRouteLoaderData<typeof loader>('root');
+  const project = useRouteLoaderData<typeof projectLoader>('routes/project');
+  const { namespace, project: name } = useParams();
+  const preferences = root?.preferences ?? readPreferences(null);
+  const scripts = nonce === undefined ? {} : { nonce };
+  return (
+    <html lang="en" data-theme={preferences.theme} suppressHydrationWarning>
+      <head>
+        <meta charSet="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <Meta />
+        <Links />
+      </head>
+      <body>
+        <a
+          href="#main"
+          className="sr-only focus:not-sr-only focus:absolute focus:top-2 focus:left-2 focus:z-50 focus:rounded focus:bg-raised focus:px-3 focus:py-1.5"
+        >
+          Skip to content
+        </a>
+        <TooltipProvider>
+          <Header
+            preferences={preferences}
+            project={
+              namespace === undefined || name === undefined
+                ? undefined
+                : { namespace, project: name, title: project?.title ?? name }
+            }
+          />
+          {children}
+        </TooltipProvider>
+        <Toaster notice={root?.notice} />
+        <ScrollRestoration {...scripts} />
+        <Scripts {...scripts} />
+      </body>
+    </html>
+  );
+};
+
+const App = () => <Outlet />;
+export default App;
+
+export const ErrorBoundary = () => {
+  const error = useRouteError();
+  return isRouteErrorResponse(error) ? (
+    <ErrorView status={error.status} data={error.data as unknown} />
+  ) : (
+    <ErrorView status={500} data={undefined} />
+  );
+};

@@ -1,0 +1,42 @@
+/** URL → module. The URL is the state: every page can be reloaded, bookmarked and sent to somebody. */
+interface RouteEntry {
+  readonly path?: string;
+  readonly index?: boolean;
+  readonly file: string;
+  readonly children?: readonly RouteEntry[];
+}
+
+const route = (path: string, file: string, children?: readonly RouteEntry[]): RouteEntry => ({
+  path,
+  file: `routes/${file}`,
+  ...(children !== undefined && { children }),
+});
+const index = (file: string): RouteEntry => ({ index: true, file: `routes/${file}` });
+
+export default [
+  index('home.ts'),
+  route('projects', 'projects.tsx'),
+  route('projects/new', 'project-new.tsx'),
+  route('p/:namespace/:project', 'project.tsx', [
+    index('project-home.ts'),
+    route('endpoints', 'endpoints.tsx'),
+    route('endpoints/new', 'endpoint-new.tsx'),
+    route('endpoints/:endpoint', 'endpoint.tsx', [
+      index('endpoint-overview.tsx'),
+      route('edit', 'endpoint-edit.tsx'),
+      route('yaml', 'endpoint-yaml.tsx'),
+      route('status', 'endpoint-status.tsx'),
+    ]),
+    route('settings', 'project-settings.tsx', [
+      index('settings-general.tsx'),
+      route('api-key', 'settings-api-key.tsx'),
+    ]),
+  ]),
+  // Nested in nothing: they answer with data, not with a page.
+  route('p/:namespace/:project/preview', 'endpoint-preview.ts'),
+  route('p/:namespace/:project/api-key', 'api-key-value.ts'),
+  route('navigation', 'navigation.ts'),
+  route('events', 'events.ts'),
+  route('preferences', 'preferences.ts'),
+  route('*', 'not-found.ts'),
+] satisfies readonly RouteEntry[];

@@ -1,0 +1,12 @@
+import type { ActionFunctionArgs } from '@remix-run/node';
+import { notFound, orFail } from '../lib/failures.server.ts';
+import { projectParams } from '../lib/params.server.ts';
+import { getAccount } from '../projects/read-account.server.ts';
+
+/** The key itself: never part of a page, only the answer to a page of ours that asks. */
+export const action = async ({ params, context: { backend } }: ActionFunctionArgs) => {
+  const account = await getAccount(backend, projectParams(params));
+  const apiKey = await orFail(backend.resources.readApiKey(account));
+  if (apiKey === undefined) throw notFound('key of this account yet');
+  return new Response(apiKey, { headers: { 'content-type': 'text/plain; charset=utf-8' } });
+};

@@ -1,0 +1,84 @@
+import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
+import { Link, useActionData, useLoaderData, useNavigation } from '@remix-run/react';
+import { useState } from 'react';
+import { EndpointForm } from '../endpoints/endpoint-form.tsx';
+import { valuesOf } from '../endpoints/endpoint-values.ts';
+import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
+import { orFail } from '../lib/failures.server.ts';
+import { noticeCookie } from '../lib/flash.ts';
+import { desiredOf, manifestYaml } from '../lib/manifest-yaml.server.ts';
+import { ownerOf } from '../lib/ownership.ts';
+import { endpointParams } from '../lib/params.server.ts';
+import { paths } from '../lib/paths.ts';
+import { getEndpoint, getProject, projectStatus } from '../lib/resources.server.ts';
+import { buttonClass } from '../ui/button.tsx';
+import { Notice } from '../ui/notice.tsx';
+
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = endpointParams(params);
+  const object = await getEndpoint(backend, names);
+  // Read-only: the overview says why.
+  if (ownerOf(object) !== undefined) throw redirect(paths.endpoint(names));
+  const { url } = projectStatus(await getProject(backend, names));
+  return {
+    ...{ params: names, projectUrl: url, generation: object.metadata.generation },
+    values: valuesOf(names.endpoint, object.spec),
+    yaml: manifestYaml(desiredOf(object)),
+  };
+};
+
+export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
+  const names = endpointParams(params);
+  const before = await getEndpoint(backend, names);
+  const form = await request.formData();
+  if (form.get('intent') === 'delete') {
+    if (ownerOf(before) !== undefined) throw new Response(null, { status: 403 });
+    await orFail(backend.resources.delete({ kind: 'Endpoint', namespace: names.namespace, name: names.endpoint }));
+    return redirect(paths.endpoints(names), {
+      headers: { 'set-cookie': noticeCookie(`Endpoint ${names.endpoint} was deleted.`) },
+    });
+  }
+  const draft = draftOf(form, names, before);
+  const { object, errors } = await applyDraft(backend, draft, before, false);
+  if (object !== undefined) return redirect(paths.endpoint(names));
+  return data({ values: draft.values, errors, yaml: manifestYaml(draft.object) }, { status: 422 });
+};
+
+const EditEndpoint = () => {
+  const loaded = useLoaderData<typeof loader>();
+  const refused = useActionData<typeof action>();
+  const isSaving = useNavigation().state !== 'idle';
+  // What is being edited stays as it is, whatever comes in: saving an older generation is refused, with this said here.
+  const [opened, setOpened] = useState(loaded);
+  const isOutdated = loaded.generation !== opened.generation;
+  const { params } = loaded;
+  return (
+    <>
+      {isOutdated && (
+        <div className="mb-4">
+          <Notice look="bad" alert>
+            Somebody else changed this endpoint (generation {loaded.generation}) while you edited it.{' '}
+            <button type="button" className="underline" onClick={() => setOpened(loaded)}>
+              Take their version
+            </button>
+          </Notice>
+        </div>
+      )}
+      <EndpointForm
+        key={opened.generation}
+        values={refused?.values ?? opened.values}
+        errors={refused?.errors}
+        yaml={refused?.yaml ?? opened.yaml}
+        previewUrl={paths.previewEndpoint(params)}
+        projectUrl={loaded.projectUrl}
+        existing={{ endpoint: params.endpoint, generation: opened.generation }}
+        isSaving={isSaving}
+      >
+        <Link to={paths.endpoint(params)} className={buttonClass('ghost')}>
+          Cancel
+        </Link>
+      </EndpointForm>
+    </>
+  );
+};
+export default EditEndpoint;

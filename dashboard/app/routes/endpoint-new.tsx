@@ -1,0 +1,56 @@
+import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
+import { Link, useActionData, useLoaderData, useNavigation } from '@remix-run/react';
+import { EndpointForm } from '../endpoints/endpoint-form.tsx';
+import { EMPTY_ENDPOINT, toEndpoint } from '../endpoints/endpoint-values.ts';
+import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
+import { manifestYaml } from '../lib/manifest-yaml.server.ts';
+import { projectParams } from '../lib/params.server.ts';
+import { paths } from '../lib/paths.ts';
+import { getProject, listEndpoints, projectStatus } from '../lib/resources.server.ts';
+import { buttonClass } from '../ui/button.tsx';
+
+export const meta: MetaFunction = () => [{ title: 'New endpoint · Standin' }];
+
+/** The first endpoint of a project: one click more, and there is something to call. */
+const HELLO = { ...EMPTY_ENDPOINT, 'spec.displayName': 'Hello', 'spec.slug': '/hello' };
+
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = projectParams(params);
+  const { url } = projectStatus(await getProject(backend, names));
+  const isFirst = (await listEndpoints(backend, names)).length === 0;
+  const values = isFirst ? HELLO : EMPTY_ENDPOINT;
+  return { params: names, projectUrl: url, values, yaml: manifestYaml(toEndpoint(values, names)) };
+};
+
+export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
+  const names = projectParams(params);
+  await getProject(backend, names);
+  const draft = draftOf(await request.formData(), names, undefined);
+  const { object, errors } = await applyDraft(backend, draft, undefined, false);
+  if (object !== undefined) return redirect(paths.endpoint({ ...names, endpoint: object.metadata.name }));
+  return data({ values: draft.values, errors, yaml: manifestYaml(draft.object) }, { status: 422 });
+};
+
+const NewEndpoint = () => {
+  const { params, projectUrl, values, yaml } = useLoaderData<typeof loader>();
+  const refused = useActionData<typeof action>();
+  const isSaving = useNavigation().state !== 'idle';
+  return (
+    <main id="main" className="mx-auto w-full max-w-6xl px-4 py-6">
+      <h1 className="mb-4 text-h1">New endpoint</h1>
+      <EndpointForm
+        values={refused?.values ?? values}
+        errors={refused?.errors}
+        yaml={refused?.yaml ?? yaml}
+        previewUrl={paths.previewEndpoint(params)}
+        projectUrl={projectUrl}
+        isSaving={isSaving}
+      >
+        <Link to={paths.endpoints(params)} className={buttonClass('ghost')}>
+          Cancel
+        </Link>
+      </EndpointForm>
+    </main>
+  );
+};
+export default NewEndpoint;

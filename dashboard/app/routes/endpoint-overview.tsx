@@ -1,0 +1,49 @@
+import type { LoaderFunctionArgs } from '@remix-run/node';
+import { useLoaderData } from '@remix-run/react';
+import { Answer } from '../endpoints/answer.tsx';
+import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
+import { StatusStrip } from '../endpoints/status-strip.tsx';
+import { TryIt } from '../endpoints/try-it.tsx';
+import { endpointParams } from '../lib/params.server.ts';
+import { endpointSpec, getEndpoint } from '../lib/resources.server.ts';
+import { conditionsOf } from '../lib/resource-view.ts';
+import { CopyButton } from '../ui/copy-button.tsx';
+
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = endpointParams(params);
+  const object = await getEndpoint(backend, names);
+  const { json, forward } = endpointSpec(object);
+  return {
+    params: names,
+    view: toEndpointView(object),
+    conditions: conditionsOf(object),
+    generation: object.metadata.generation,
+    mock: json && { status: json.status, headers: json.headers ?? [], body: json.body ?? '' },
+    timeout: forward?.timeout,
+  };
+};
+
+const EndpointOverview = () => {
+  const { params, view, conditions, generation, mock, timeout } = useLoaderData<typeof loader>();
+  return (
+    <div className="flex flex-col gap-6">
+      <StatusStrip conditions={conditions} generation={generation} />
+      <section aria-labelledby="url" className="flex flex-col gap-1">
+        <h2 id="url" className="font-medium">
+          URL
+        </h2>
+        {view.url === undefined ? (
+          <p className="text-muted">It has one when its project is ready.</p>
+        ) : (
+          <div className="flex min-h-9 items-center gap-1 rounded border border-line bg-panel pr-1 pl-3">
+            <code className="min-w-0 flex-1 break-all">{view.url}</code>
+            <CopyButton text={view.url} label="Copy URL" />
+          </div>
+        )}
+      </section>
+      {view.url !== undefined && <TryIt params={params} method={view.method} url={view.url} />}
+      <Answer view={view} mock={mock} timeout={timeout} />
+    </div>
+  );
+};
+export default EndpointOverview;

@@ -1,0 +1,19 @@
+import type { ActionFunctionArgs } from '@remix-run/node';
+import type { EndpointPreview } from '../endpoints/use-endpoint-preview.ts';
+import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
+import { manifestYaml } from '../lib/manifest-yaml.server.ts';
+import { projectParams } from '../lib/params.server.ts';
+import { getEndpoint } from '../lib/resources.server.ts';
+
+/** What a form that is being filled in would become, and what the API server would say of it. Writes nothing. */
+export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
+  const names = projectParams(params);
+  const form = await request.formData();
+  const endpoint = form.get('endpoint');
+  const before =
+    typeof endpoint === 'string' && endpoint !== '' ? await getEndpoint(backend, { ...names, endpoint }) : undefined;
+  const draft = draftOf(form, names, before);
+  const { errors } = await applyDraft(backend, draft, before, true);
+  const preview: EndpointPreview = { yaml: manifestYaml(draft.object), errors };
+  return Response.json(preview);
+};

@@ -1,0 +1,42 @@
+import type { LoaderFunctionArgs } from '@remix-run/node';
+import { useLoaderData } from '@remix-run/react';
+import { RESOURCES } from '@standin/contract';
+import { StatusStrip } from '../endpoints/status-strip.tsx';
+import { endpointParams } from '../lib/params.server.ts';
+import { getEndpoint } from '../lib/resources.server.ts';
+import { conditionsOf } from '../lib/resource-view.ts';
+import { usePreferences } from '../lib/use-preferences.ts';
+import { ConditionList } from '../ui/condition-list.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
+
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = endpointParams(params);
+  const object = await getEndpoint(backend, names);
+  const { plural } = RESOURCES.Endpoint;
+  return {
+    conditions: conditionsOf(object),
+    generation: object.metadata.generation,
+    command: `kubectl -n ${names.namespace} wait --for=condition=Ready ${plural}/${names.endpoint}`,
+  };
+};
+
+const EndpointStatus = () => {
+  const { conditions, generation, command } = useLoaderData<typeof loader>();
+  const { time } = usePreferences();
+  return (
+    <div className="flex flex-col gap-4">
+      <StatusStrip conditions={conditions} generation={generation} />
+      {conditions.length === 0 ? (
+        <EmptyState title="No conditions yet">The operator has not looked at this endpoint.</EmptyState>
+      ) : (
+        <ConditionList conditions={conditions} generation={generation} zone={time} />
+      )}
+      <p className="flex min-w-0 items-center gap-1 text-muted">
+        <code className="truncate">{command}</code>
+        <CopyButton text={command} label="Copy command" />
+      </p>
+    </div>
+  );
+};
+export default EndpointStatus;

@@ -1,0 +1,27 @@
+import type { LoaderFunctionArgs } from '@remix-run/node';
+import { useLoaderData } from '@remix-run/react';
+import { applyCommand, desiredOf, manifestYaml } from '../lib/manifest-yaml.server.ts';
+import { endpointParams } from '../lib/params.server.ts';
+import { getEndpoint } from '../lib/resources.server.ts';
+import { CodeView } from '../ui/code-editor.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const yaml = manifestYaml(desiredOf(await getEndpoint(backend, endpointParams(params))));
+  return { yaml, command: applyCommand(yaml) };
+};
+
+const EndpointYaml = () => {
+  const { yaml, command } = useLoaderData<typeof loader>();
+  return (
+    <section aria-label="YAML" className="flex flex-col gap-2">
+      <div className="flex flex-wrap items-center gap-2">
+        <p className="mr-auto text-muted">As a person writes it: without status and managed fields.</p>
+        <CopyButton text={yaml} label="Copy YAML" labelled />
+        <CopyButton text={command} label="Copy as kubectl apply" labelled />
+      </div>
+      <CodeView label="YAML of this endpoint" language="yaml" text={yaml} />
+    </section>
+  );
+};
+export default EndpointYaml;

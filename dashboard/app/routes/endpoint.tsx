@@ -1,0 +1,77 @@
+import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
+import { Link, Outlet, useLoaderData, useNavigate } from '@remix-run/react';
+import { ChevronLeft } from 'lucide-react';
+import { DeleteEndpoint } from '../endpoints/delete-endpoint.tsx';
+import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
+import { useLiveResources } from '../lib/live.ts';
+import { ownershipReason } from '../lib/ownership.ts';
+import { endpointParams } from '../lib/params.server.ts';
+import { paths } from '../lib/paths.ts';
+import { getEndpoint } from '../lib/resources.server.ts';
+import { useShortcuts } from '../lib/shortcuts.ts';
+import { MethodName } from '../ui/badge.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { ReadinessBadge } from '../ui/readiness-badge.tsx';
+import { Tabs } from '../ui/tabs.tsx';
+
+export const meta: MetaFunction<typeof loader> = ({ data }) => [
+  { title: `${data?.view.title ?? 'Endpoint'} · Standin` },
+];
+
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = endpointParams(params);
+  return { params: names, view: toEndpointView(await getEndpoint(backend, names)) };
+};
+
+const Endpoint = () => {
+  const { params, view } = useLoaderData<typeof loader>();
+  const { title, method, slug, readiness, owner } = view;
+  const navigate = useNavigate();
+  useLiveResources(params.namespace);
+  useShortcuts([
+    { keys: 'g o', label: 'Go to the overview of this endpoint', run: () => navigate(paths.endpoint(params)) },
+    { keys: 'g y', label: 'Go to its YAML', run: () => navigate(paths.endpointYaml(params)) },
+    { keys: 'g c', label: 'Go to its conditions', run: () => navigate(paths.endpointStatus(params)) },
+  ]);
+  return (
+    <main id="main" className="mx-auto w-full max-w-6xl px-4 py-4">
+      <Link
+        to={paths.endpoints(params)}
+        className="-ml-1 inline-flex items-center gap-0.5 rounded pr-1 text-small text-muted hover:text-text"
+      >
+        <ChevronLeft aria-hidden className="size-3.5" /> Endpoints
+      </Link>
+      <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-1">
+        <h1 className="min-w-0 text-h1 break-words">{title}</h1>
+        <ReadinessBadge readiness={readiness} />
+        {owner === undefined && (
+          <div className="ml-auto">
+            <DeleteEndpoint title={title} method={method} slug={slug} action={paths.editEndpoint(params)} />
+          </div>
+        )}
+      </div>
+      <p className="mt-0.5 flex gap-2 break-all">
+        <MethodName method={method} />
+        <code>{slug}</code>
+      </p>
+      <div className="mt-2 mb-5 border-b border-line">
+        <Tabs
+          label="Endpoint"
+          tabs={[
+            { to: paths.endpoint(params), label: 'Overview', end: true },
+            ...(owner === undefined ? [{ to: paths.editEndpoint(params), label: 'Edit' }] : []),
+            { to: paths.endpointYaml(params), label: 'YAML' },
+            { to: paths.endpointStatus(params), label: 'Conditions' },
+          ]}
+        />
+      </div>
+      {owner !== undefined && (
+        <div className="mb-4">
+          <Notice look="locked">{ownershipReason(owner)}</Notice>
+        </div>
+      )}
+      <Outlet />
+    </main>
+  );
+};
+export default Endpoint;

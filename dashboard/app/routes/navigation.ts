@@ -1,0 +1,26 @@
+import type { LoaderFunctionArgs } from '@remix-run/node';
+import { orFail } from '../lib/failures.server.ts';
+import { endpointSpec, listEndpoints, projectSpec } from '../lib/resources.server.ts';
+import type { NavigationTargets } from '../shell/navigation-targets.ts';
+
+/** More than anybody scrolls through; the palette's filter works on these. */
+const TARGETS_MAX = 1_000;
+
+export const loader = async ({ request, context: { backend } }: LoaderFunctionArgs) => {
+  const { searchParams } = new URL(request.url);
+  const [namespace, project] = [searchParams.get('namespace'), searchParams.get('project')];
+  const projects = await orFail(backend.resources.list('Project'));
+  const endpoints = namespace === null || project === null ? [] : await listEndpoints(backend, { namespace, project });
+  const targets: NavigationTargets = {
+    projects: projects.slice(0, TARGETS_MAX).map((object) => ({
+      namespace: object.metadata.namespace,
+      project: object.metadata.name,
+      title: projectSpec(object).displayName ?? object.metadata.name,
+    })),
+    endpoints: endpoints.slice(0, TARGETS_MAX).map((object) => {
+      const { displayName = object.metadata.name, method = '', slug = '' } = endpointSpec(object);
+      return { endpoint: object.metadata.name, title: displayName, route: `${method} ${slug}` };
+    }),
+  };
+  return Response.json(targets);
+};

@@ -1,0 +1,23 @@
+import { Outlet, useParams } from '@remix-run/react';
+import { paths } from '../lib/paths.ts';
+import { Tabs } from '../ui/tabs.tsx';
+
+const ProjectSettings = () => {
+  const { namespace = '', project = '' } = useParams();
+  return (
+    <main id="main" className="mx-auto w-full max-w-4xl px-4 py-6">
+      <h1 className="text-h1">Settings</h1>
+      <div className="mt-2 mb-6 border-b border-line">
+        <Tabs
+          label="Settings"
+          tabs={[
+            { to: paths.settings({ namespace, project }), label: 'General', end: true },
+            { to: paths.apiKey({ namespace, project }), label: 'API key' },
+          ]}
+        />
+      </div>
+      <Outlet />
+    </main>
+  );
+};
+export default ProjectSettings;

@@ -1,0 +1,51 @@
+import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
+import { isRouteErrorResponse, Outlet, useLoaderData, useNavigate, useRouteError } from '@remix-run/react';
+import { projectParams } from '../lib/params.server.ts';
+import { paths } from '../lib/paths.ts';
+import { getProject, projectSpec, projectStatus } from '../lib/resources.server.ts';
+import { useShortcuts } from '../lib/shortcuts.ts';
+import { ErrorView } from '../shell/error-view.tsx';
+import { Tabs } from '../ui/tabs.tsx';
+
+export const meta: MetaFunction<typeof loader> = ({ data }) => [{ title: `${data?.title ?? 'Project'} · Standin` }];
+
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = projectParams(params);
+  const object = await getProject(backend, names);
+  const { displayName = names.project } = projectSpec(object);
+  const { uri, url } = projectStatus(object);
+  return { ...names, uid: object.metadata.uid, title: displayName, uri, url };
+};
+
+/** The screens of a project: what is listed here exists. `g` and a letter goes there. */
+const SCREENS = [
+  { keys: 'g e', label: 'Endpoints', path: paths.endpoints },
+  { keys: 'g s', label: 'Settings', path: paths.settings },
+] as const;
+
+const Project = () => {
+  const project = useLoaderData<typeof loader>();
+  const navigate = useNavigate();
+  useShortcuts(
+    SCREENS.map(({ keys, label, path }) => ({ keys, label: `Go to ${label}`, run: () => navigate(path(project)) })),
+  );
+  return (
+    <>
+      <div className="border-b border-line bg-page px-2">
+        <Tabs label="Project" tabs={SCREENS.map(({ label, path }) => ({ to: path(project), label }))} />
+      </div>
+      <Outlet />
+    </>
+  );
+};
+export default Project;
+
+/** The header stays, with the way to other projects. */
+export const ErrorBoundary = () => {
+  const error = useRouteError();
+  return isRouteErrorResponse(error) ? (
+    <ErrorView status={error.status} data={error.data as unknown} />
+  ) : (
+    <ErrorView status={500} data={undefined} />
+  );
+};

@@ -1,0 +1,72 @@
+import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
+import { Link, useLoaderData, useNavigate } from '@remix-run/react';
+import { Plus } from 'lucide-react';
+import { orFail } from '../lib/failures.server.ts';
+import { useLiveResources } from '../lib/live.ts';
+import { paths } from '../lib/paths.ts';
+import { useRowKeys } from '../lib/row-keys.ts';
+import { useShortcuts } from '../lib/shortcuts.ts';
+import { ProjectCard } from '../projects/project-card.tsx';
+import { requestsOf, toProjectView } from '../projects/project-view.server.ts';
+import { buttonClass } from '../ui/button.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { Notice } from '../ui/notice.tsx';
+
+export const meta: MetaFunction = () => [{ title: 'Projects · Standin' }];
+
+export const loader = async ({ context: { backend } }: LoaderFunctionArgs) => {
+  const [projects, accounts] = await Promise.all([
+    orFail(backend.resources.list('Project')),
+    orFail(backend.resources.list('Account')),
+  ]);
+  const requests = await requestsOf(backend, projects);
+  return {
+    projects: projects.map((object) => toProjectView(object, accounts, requests?.get(object.metadata.uid))),
+    logIsAway: requests === undefined,
+  };
+};
+
+const Projects = () => {
+  const { projects, logIsAway } = useLoaderData<typeof loader>();
+  const navigate = useNavigate();
+  useLiveResources();
+  useRowKeys();
+  useShortcuts([{ keys: 'n', label: 'New project', run: () => navigate(paths.newProject()) }]);
+  return (
+    <main id="main" className="mx-auto w-full max-w-6xl px-4 py-6">
+      <div className="mb-4 flex items-center justify-between gap-4">
+        <h1 className="text-h1">Projects</h1>
+        <Link to={paths.newProject()} className={buttonClass('primary')}>
+          <Plus aria-hidden /> New project
+        </Link>
+      </div>
+      {logIsAway && (
+        <div className="mb-4">
+          <Notice look="bad">
+            ClickHouse does not answer, so numbers of requests are missing. Endpoints go on answering; what they answer
+            is stored when it is back.
+          </Notice>
+        </div>
+      )}
+      {projects.length === 0 ? (
+        <EmptyState
+          title="No project yet"
+          action={
+            <Link to={paths.newProject()} className={buttonClass('primary')}>
+              Create a project
+            </Link>
+          }
+        >
+          A project groups endpoints under one URL, with one API key and one log.
+        </EmptyState>
+      ) : (
+        <ul className="grid grid-cols-1 gap-4 sm:grid-cols-2 lg:grid-cols-3">
+          {projects.map((project) => (
+            <ProjectCard key={`${project.namespace}/${project.project}`} project={project} />
+          ))}
+        </ul>
+      )}
+    </main>
+  );
+};
+export default Projects;

@@ -1,0 +1,37 @@
+import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
+import { useLoaderData } from '@remix-run/react';
+import { API_KEY_DATA_KEY } from '@standin/contract';
+import { orFail } from '../lib/failures.server.ts';
+import { projectParams } from '../lib/params.server.ts';
+import { accountSpec, accountStatus } from '../lib/resources.server.ts';
+import { readinessOf } from '../lib/resource-view.ts';
+import { ApiKey } from '../projects/api-key.tsx';
+import { getAccount } from '../projects/read-account.server.ts';
+
+export const loader = async ({ params, context: { backend, mode } }: LoaderFunctionArgs) => {
+  const account = await getAccount(backend, projectParams(params));
+  const { apiKey, usage } = accountStatus(account);
+  const spec = accountSpec(account);
+  const { namespace, name } = account.metadata;
+  const secretName = apiKey?.secretName;
+  return {
+    ...{ namespace, account: name, secretName, fingerprint: apiKey?.fingerprint, issuedAt: apiKey?.issuedAt },
+    isOwnSecret: spec.apiKey !== undefined,
+    plan: spec.plan,
+    quota: usage?.quota ?? spec.monthlyQuota,
+    readiness: readinessOf(account),
+    command:
+      secretName === undefined || mode === 'local'
+        ? undefined
+        : `kubectl -n ${namespace} get secret ${secretName} -o jsonpath='{.data.${API_KEY_DATA_KEY}}' | base64 -d`,
+  };
+};
+
+/** The key is never part of a page, only the answer to being asked for it. */
+export const action = async ({ params, context: { backend } }: ActionFunctionArgs) => {
+  const account = await getAccount(backend, projectParams(params));
+  return { apiKey: await orFail(backend.resources.readApiKey(account)) };
+};
+
+const ApiKeySettings = () => <ApiKey {...useLoaderData<typeof loader>()} />;
+export default ApiKeySettings;

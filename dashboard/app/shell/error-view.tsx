@@ -1,0 +1,46 @@
+import { useEffect } from 'react';
+import { isFailure } from '../lib/failure.ts';
+import { paths } from '../lib/paths.ts';
+import { Link, useRevalidator } from '../lib/remix.ts';
+import { Button, buttonClass } from '../ui/button.tsx';
+
+/** What `useRouteError` gave, and what Remix makes of it. */
+export interface ErrorViewProps {
+  readonly status: number;
+  readonly data: unknown;
+}
+
+const RETRY_MS = 3_000;
+
+/** Says what is away. The rest of the dashboard stays where it is; what comes back is shown without a reload. */
+export const ErrorView = ({ status, data }: ErrorViewProps) => {
+  const { revalidate, state } = useRevalidator();
+  const isAway = status === 503;
+  useEffect(() => {
+    if (!isAway || state !== 'idle') return;
+    const timer = setTimeout(revalidate, RETRY_MS);
+    return () => clearTimeout(timer);
+  }, [isAway, revalidate, state]);
+  const failure = isFailure(data)
+    ? data
+    : status === 404
+      ? { title: 'There is no such page', message: 'The address may be mistyped, or the page is gone.' }
+      : {
+          title: 'The dashboard failed here',
+          message: 'That is a defect of ours; the log of the dashboard has the details.',
+        };
+  return (
+    <main id="main" className="mx-auto flex w-full max-w-xl flex-col gap-3 px-4 py-16">
+      <p className="font-mono text-small text-muted">{status}</p>
+      <h1 className="text-h1">{failure.title}</h1>
+      <p className="break-words text-muted">{failure.message}</p>
+      {isAway && <p role="status">Trying again every few seconds; everything else stays usable.</p>}
+      <div className="mt-2 flex gap-2">
+        <Button onClick={revalidate}>Try again</Button>
+        <Link to={paths.projects()} className={buttonClass('ghost')}>
+          All projects
+        </Link>
+      </div>
+    </main>
+  );
+};

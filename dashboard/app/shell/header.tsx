@@ -1,0 +1,80 @@
+import { ArrowRightLeft, CircleHelp, Search } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { paths } from '../lib/paths.ts';
+import type { Preferences } from '../lib/preferences.ts';
+import { Link, useNavigate } from '../lib/remix.ts';
+import { useShortcutKeys, useShortcuts } from '../lib/shortcuts.ts';
+import { Button } from '../ui/button.tsx';
+import { IconButton } from '../ui/icon-button.tsx';
+import { CommandPalette } from './command-palette.tsx';
+import { PreferencesMenu } from './preferences-menu.tsx';
+import { ProjectSwitcher, type ProjectSwitcherProps } from './project-switcher.tsx';
+import { ShortcutHelp } from './shortcut-help.tsx';
+
+export interface HeaderProps {
+  readonly preferences: Preferences;
+  readonly project: ProjectSwitcherProps | undefined;
+}
+
+/** ⌘K and Ctrl+K, always: with a modifier it is no single key. */
+const usePaletteKey = (open: () => void): void => {
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.altKey || event.shiftKey)
+        return;
+      event.preventDefault();
+      open();
+    };
+    document.addEventListener('keydown', onKeyDown);
+    return () => document.removeEventListener('keydown', onKeyDown);
+  }, [open]);
+};
+
+export const Header = ({ preferences, project }: HeaderProps) => {
+  const [palette, setPalette] = useState(false);
+  const [help, setHelp] = useState(false);
+  const navigate = useNavigate();
+  const [openPalette] = useState(() => () => setPalette(true));
+  usePaletteKey(openPalette);
+  useShortcutKeys(preferences.keys === 'on');
+  useShortcuts([
+    { keys: '?', label: 'Show the keys of this page', run: () => setHelp(true) },
+    { keys: 'g p', label: 'Go to all projects', run: () => navigate(paths.projects()) },
+  ]);
+  return (
+    <header className="sticky top-0 z-30 border-b border-line bg-page">
+      <div className="flex h-11 items-center gap-1.5 px-3">
+        <Link to={paths.projects()} className="flex items-center gap-2 rounded pr-1 font-semibold">
+          <span className="flex size-6 items-center justify-center rounded bg-accent text-on-accent">
+            <ArrowRightLeft aria-hidden className="size-3.5" />
+          </span>
+          <span className={project === undefined ? '' : 'max-sm:sr-only'}>Standin</span>
+        </Link>
+        {project !== undefined && (
+          <>
+            <span aria-hidden className="text-control">
+              /
+            </span>
+            <ProjectSwitcher {...project} />
+          </>
+        )}
+        <div className="ml-auto flex items-center gap-1">
+          <Button className="max-sm:hidden text-muted" onClick={openPalette}>
+            <Search aria-hidden />
+            Search
+            <kbd className="ml-4 text-muted">⌘K</kbd>
+          </Button>
+          <IconButton label="Search" className="sm:hidden" onClick={openPalette}>
+            <Search aria-hidden />
+          </IconButton>
+          <IconButton label="Keyboard shortcuts" onClick={() => setHelp(true)}>
+            <CircleHelp aria-hidden />
+          </IconButton>
+          <PreferencesMenu preferences={preferences} />
+        </div>
+      </div>
+      <CommandPalette open={palette} onOpenChange={setPalette} current={project} />
+      <ShortcutHelp open={help} onOpenChange={setHelp} keysAreOn={preferences.keys === 'on'} />
+    </header>
+  );
+};

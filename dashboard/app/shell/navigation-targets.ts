@@ -1,0 +1,21 @@
+import { useState } from 'react';
+import { paths } from '../lib/paths.ts';
+
+/** Where the palette and the project switcher can go: what `routes/navigation.ts` answers. */
+export interface NavigationTargets {
+  readonly projects: readonly { readonly namespace: string; readonly project: string; readonly title: string }[];
+  readonly endpoints: readonly { readonly endpoint: string; readonly title: string; readonly route: string }[];
+}
+
+const NOTHING: NavigationTargets = { projects: [], endpoints: [] };
+
+/** Loaded when it is first needed, and again each time: objects come and go. */
+export const useNavigationTargets = (current: { namespace: string; project: string } | undefined) => {
+  const [targets, setTargets] = useState(NOTHING);
+  const load = (): void => {
+    fetch(paths.navigation(current))
+      .then(async (response) => setTargets(response.ok ? ((await response.json()) as NavigationTargets) : NOTHING))
+      .catch(() => setTargets(NOTHING));
+  };
+  return { targets, load };
+};

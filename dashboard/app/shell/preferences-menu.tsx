@@ -1,0 +1,44 @@
+import { Settings2 } from 'lucide-react';
+import { paths } from '../lib/paths.ts';
+import type { Preferences } from '../lib/preferences.ts';
+import { useFetcher } from '../lib/remix.ts';
+import { IconButton } from '../ui/icon-button.tsx';
+import { Menu, MenuChoices, MenuSeparator } from '../ui/menu.tsx';
+
+const THEMES = [
+  { value: 'system', label: 'As the system' },
+  { value: 'light', label: 'Light' },
+  { value: 'dark', label: 'Dark' },
+];
+const ZONES = [
+  { value: 'local', label: 'Local time' },
+  { value: 'utc', label: 'UTC' },
+];
+const KEYS = [
+  { value: 'on', label: 'On' },
+  { value: 'off', label: 'Off' },
+];
+
+/** Kept in a cookie by the server; the page changes at once. */
+export const PreferencesMenu = ({ preferences }: { readonly preferences: Preferences }) => {
+  const fetcher = useFetcher();
+  const change = (name: keyof Preferences) => (value: string) => {
+    if (name === 'theme') document.documentElement.dataset['theme'] = value;
+    fetcher.submit({ [name]: value }, { method: 'post', action: paths.preferences() });
+  };
+  return (
+    <Menu
+      trigger={
+        <IconButton label="Preferences">
+          <Settings2 aria-hidden />
+        </IconButton>
+      }
+    >
+      <MenuChoices label="Theme" value={preferences.theme} choices={THEMES} onChange={change('theme')} />
+      <MenuSeparator />
+      <MenuChoices label="Times" value={preferences.time} choices={ZONES} onChange={change('time')} />
+      <MenuSeparator />
+      <MenuChoices label="Single-key shortcuts" value={preferences.keys} choices={KEYS} onChange={change('keys')} />
+    </Menu>
+  );
+};

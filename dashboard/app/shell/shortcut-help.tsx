@@ -1,0 +1,36 @@
+import { useRegisteredShortcuts } from '../lib/shortcuts.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { Kbd } from '../ui/kbd.tsx';
+
+export interface ShortcutHelpProps {
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+  readonly keysAreOn: boolean;
+}
+
+/** The keys of the page that is open. */
+export const ShortcutHelp = ({ open, onOpenChange, keysAreOn }: ShortcutHelpProps) => {
+  const shortcuts = useRegisteredShortcuts();
+  const rows = [{ keys: '⌘K', label: 'Go to, or do, anything (Ctrl+K)' }, ...shortcuts];
+  return (
+    <Dialog
+      open={open}
+      onOpenChange={onOpenChange}
+      title="Keyboard"
+      description={keysAreOn ? undefined : 'Single keys are turned off in the preferences; ⌘K works always.'}
+    >
+      <dl className="grid grid-cols-[auto_1fr] items-center gap-x-4 gap-y-1.5">
+        {rows.map(({ keys, label }) => (
+          <div key={`${keys} ${label}`} className="contents">
+            <dt className="flex gap-1">
+              {keys.split(' ').map((key) => (
+                <Kbd key={key}>{key}</Kbd>
+              ))}
+            </dt>
+            <dd>{label}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+};

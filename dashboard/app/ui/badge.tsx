@@ -1,0 +1,69 @@
+import { Ban, CircleCheck, CircleDashed, CircleX, TriangleAlert } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { classNames } from '../lib/class-names.ts';
+
+/** The classes of HTTP statuses are the dashboard's only colours for state. */
+export type Tone = '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'none';
+
+const TONES: Readonly<Record<Tone, string>> = {
+  '1xx': 'text-1xx bg-1xx-chip',
+  '2xx': 'text-2xx bg-2xx-chip',
+  '3xx': 'text-3xx bg-3xx-chip',
+  '4xx': 'text-4xx bg-4xx-chip',
+  '5xx': 'text-5xx bg-5xx-chip',
+  none: 'text-none bg-none-chip',
+};
+
+/** What goes wrong has a shape, too, not a colour alone. */
+const ICONS: Readonly<Record<Tone, ReactNode>> = {
+  '1xx': <CircleDashed aria-hidden />,
+  '2xx': <CircleCheck aria-hidden />,
+  '3xx': null,
+  '4xx': <TriangleAlert aria-hidden />,
+  '5xx': <CircleX aria-hidden />,
+  none: <Ban aria-hidden />,
+};
+
+export interface BadgeProps {
+  readonly tone: Tone;
+  readonly icon?: boolean;
+  readonly children: ReactNode;
+  readonly className?: string;
+}
+
+export const Badge = ({ tone, icon = true, children, className }: BadgeProps) => (
+  <span
+    className={classNames(
+      'inline-flex h-5 items-center gap-1 rounded-sm px-1.5 text-small whitespace-nowrap tabular-nums [&_svg]:size-3',
+      TONES[tone],
+      className,
+    )}
+  >
+    {icon && ICONS[tone]}
+    {children}
+  </span>
+);
+
+/** `201` in the colour of its class; 0 is a request whose answer is not known. */
+export const StatusBadge = ({ status }: { readonly status: number }) => (
+  <Badge tone={toneOfStatus(status)} icon={status === 0 || status >= 400} className="font-mono">
+    {status === 0 ? 'no response' : status}
+  </Badge>
+);
+
+export const toneOfStatus = (status: number): Tone => {
+  const tone = `${Math.floor(status / 100)}xx`;
+  return tone in TONES ? (tone as Tone) : 'none';
+};
+
+const METHOD_HUES: Readonly<Record<string, string>> = {
+  GET: 'text-get',
+  POST: 'text-post',
+  PUT: 'text-put',
+  PATCH: 'text-patch',
+  DELETE: 'text-delete',
+};
+
+export const MethodName = ({ method }: { readonly method: string }) => (
+  <span className={classNames('font-mono text-small font-medium', METHOD_HUES[method] ?? 'text-other')}>{method}</span>
+);

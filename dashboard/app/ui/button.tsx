@@ -1,0 +1,28 @@
+import type { ButtonHTMLAttributes, Ref } from 'react';
+import { classNames } from '../lib/class-names.ts';
+
+export type ButtonLook = 'primary' | 'secondary' | 'ghost' | 'danger';
+
+const LOOKS: Readonly<Record<ButtonLook, string>> = {
+  primary: 'bg-accent text-on-accent border-transparent hover:bg-accent-strong font-medium',
+  secondary: 'bg-raised text-text border-control hover:bg-hover',
+  ghost: 'bg-transparent text-muted border-transparent hover:bg-hover hover:text-text',
+  danger: 'bg-raised text-5xx border-5xx hover:bg-5xx-chip font-medium',
+};
+
+/** For links that look like buttons, too. */
+export const buttonClass = (look: ButtonLook = 'secondary', extra?: string): string =>
+  classNames(
+    'inline-flex h-7 shrink-0 items-center justify-center gap-1.5 rounded border px-2.5 text-ui whitespace-nowrap select-none disabled:opacity-60 [&_svg]:size-3.5 [&_svg]:shrink-0',
+    LOOKS[look],
+    extra,
+  );
+
+export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+  readonly look?: ButtonLook;
+  readonly buttonRef?: Ref<HTMLButtonElement>;
+}
+
+export const Button = ({ look = 'secondary', type = 'button', className, buttonRef, ...rest }: ButtonProps) => (
+  <button ref={buttonRef} type={type} className={buttonClass(look, className)} {...rest} />
+);

@@ -1,0 +1,125 @@
+import { useEffect, useRef, useState } from 'react';
+import { cspNonce } from '../lib/csp-nonce.ts';
+import { classNames } from '../lib/class-names.ts';
+import type { CodeMirror, openCodeMirror } from './code-mirror.ts';
+import { useFieldProps } from './field.tsx';
+import { Textarea } from './input.tsx';
+
+/** `open` makes the editor in the frame once its code is loaded; until then, or without scripts, what the server sent stays. */
+const useCodeMirror = (open: (frame: HTMLElement, openEditor: typeof openCodeMirror) => CodeMirror) => {
+  const frame = useRef<HTMLDivElement>(null);
+  const editor = useRef<CodeMirror>(undefined);
+  const [isOpen, setIsOpen] = useState(false);
+  const opener = useRef(open);
+  useEffect(() => {
+    let closed = false;
+    import('./code-mirror.ts').then(
+      (module) => {
+        if (closed || frame.current === null) return;
+        editor.current = opener.current(frame.current, module.openCodeMirror);
+        setIsOpen(true);
+      },
+      () => undefined,
+    );
+    return () => {
+      closed = true;
+      editor.current?.close();
+      editor.current = undefined;
+      setIsOpen(false);
+    };
+  }, []);
+  return { frame, editor, isOpen };
+};
+
+const FRAME =
+  'overflow-hidden rounded border focus-within:outline-2 focus-within:outline-offset-2 focus-within:outline-focus';
+
+export interface CodeEditorProps {
+  /** Of the form field. */
+  readonly name: string;
+  readonly label: string;
+  readonly defaultValue: string;
+  readonly language: 'json' | 'yaml';
+  readonly rows?: number;
+}
+
+/** A text area that becomes an editor: it stays the form's field, so forms work before, with and without scripts. */
+export const CodeEditor = ({ name, label, defaultValue, language, rows = 12 }: CodeEditorProps) => {
+  const textarea = useRef<HTMLTextAreaElement>(null);
+  const { id, ...described } = useFieldProps();
+  const { frame, isOpen } = useCodeMirror((parent, openEditor) =>
+    openEditor({
+      parent,
+      text: textarea.current?.value ?? defaultValue,
+      language,
+      readOnly: false,
+      attributes: { 'aria-label': label },
+      nonce: cspNonce(),
+      onChange: (text) => {
+        if (textarea.current === null) return;
+        textarea.current.value = text;
+        textarea.current.dispatchEvent(new Event('input', { bubbles: true }));
+      },
+    }),
+  );
+  const isInvalid = described['aria-invalid'] === true;
+  return (
+    <>
+      <Textarea
+        textareaRef={textarea}
+        name={name}
+        defaultValue={defaultValue}
+        rows={rows}
+        hidden={isOpen}
+        {...(id !== undefined && { id })}
+        {...described}
+      />
+      <div
+        ref={frame}
+        hidden={!isOpen}
+        className={classNames(
+          FRAME,
+          isInvalid ? 'border-5xx' : 'border-control',
+          '[&_.cm-editor]:max-h-96 [&_.cm-editor]:min-h-40',
+        )}
+      />
+    </>
+  );
+};
+
+export interface CodeViewProps {
+  readonly label: string;
+  readonly text: string;
+  readonly language: 'json' | 'yaml';
+}
+
+/** Text to read and copy. It can be focused, or keyboards could not scroll it. */
+export const CodeView = ({ label, text, language }: CodeViewProps) => {
+  const { frame, editor, isOpen } = useCodeMirror((parent, openEditor) =>
+    openEditor({
+      parent,
+      text,
+      language,
+      readOnly: true,
+      attributes: { 'aria-label': label },
+      nonce: cspNonce(),
+      onChange: () => undefined,
+    }),
+  );
+  useEffect(() => editor.current?.setText(text), [editor, text, isOpen]);
+  return (
+    <>
+      {!isOpen && (
+        <pre
+          tabIndex={0}
+          role="region"
+          aria-label={label}
+          className="overflow-x-auto rounded border border-line p-2 whitespace-pre-wrap break-words"
+        >
+          {text}
+        </pre>
+      )}
+      <div ref={frame} hidden={!isOpen} className={classNames(FRAME, 'border-line')} />
+    </>
+  );
+};

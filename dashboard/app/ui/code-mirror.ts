@@ -1,0 +1,82 @@
+import { json, jsonParseLinter } from '@codemirror/lang-json';
+import { yaml } from '@codemirror/lang-yaml';
+import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { linter } from '@codemirror/lint';
+import { EditorState, type Extension } from '@codemirror/state';
+import { EditorView } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+import { basicSetup } from 'codemirror';
+
+/** The editor's code, loaded when the first editor is shown: larger than the rest of the page together. */
+export interface CodeMirrorOptions {
+  readonly parent: HTMLElement;
+  readonly text: string;
+  readonly language: 'json' | 'yaml';
+  readonly readOnly: boolean;
+  /** Of the text box: its label, and what describes it. */
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly nonce: string;
+  readonly onChange: (text: string) => void;
+}
+
+export interface CodeMirror {
+  /** Replaces the text and keeps the scroll position. */
+  setText(text: string): void;
+  focus(): void;
+  close(): void;
+}
+
+const colours = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--get)' },
+  { tag: [tags.string, tags.content], color: 'var(--2xx)' },
+  { tag: [tags.number, tags.bool, tags.null, tags.atom], color: 'var(--none)' },
+  { tag: [tags.keyword, tags.typeName, tags.meta], color: 'var(--3xx)' },
+  { tag: tags.comment, color: 'var(--muted)' },
+  { tag: tags.invalid, color: 'var(--5xx)' },
+]);
+
+const look = EditorView.theme({
+  '&': { backgroundColor: 'var(--page)', color: 'var(--text)', fontSize: '12px' },
+  '.cm-scroller': { fontFamily: 'var(--font-mono)', lineHeight: '18px' },
+  '.cm-content': { caretColor: 'var(--text)' },
+  '&.cm-focused': { outline: 'none' },
+  '.cm-gutters': { backgroundColor: 'var(--panel)', color: 'var(--muted)', border: 'none' },
+  '.cm-activeLine': { backgroundColor: 'transparent' },
+  '.cm-activeLineGutter': { backgroundColor: 'var(--hover)' },
+  '.cm-cursor': { borderLeftColor: 'var(--text)' },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
+    backgroundColor: 'var(--selected)',
+  },
+  '.cm-tooltip': { backgroundColor: 'var(--raised)', border: '1px solid var(--line)', color: 'var(--text)' },
+  '.cm-panels': { backgroundColor: 'var(--panel)', color: 'var(--text)' },
+  '.cm-matchingBracket': { backgroundColor: 'var(--selected)' },
+});
+
+/** An empty body is not yet a mistake. */
+const jsonLinter = linter((view) => (view.state.doc.length === 0 ? [] : jsonParseLinter()(view)));
+
+export const openCodeMirror = (options: CodeMirrorOptions): CodeMirror => {
+  const { parent, text, language, readOnly, attributes, nonce, onChange } = options;
+  const extensions: Extension[] = [
+    basicSetup,
+    look,
+    syntaxHighlighting(colours),
+    EditorView.cspNonce.of(nonce),
+    EditorView.contentAttributes.of({ ...attributes }),
+    EditorView.lineWrapping,
+    EditorState.readOnly.of(readOnly),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged && !readOnly) onChange(update.state.doc.toString());
+    }),
+    language === 'json' ? [json(), ...(readOnly ? [] : [jsonLinter])] : yaml(),
+  ];
+  const view = new EditorView({ parent, state: EditorState.create({ doc: text, extensions }) });
+  return {
+    setText: (next) => {
+      if (next === view.state.doc.toString()) return;
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
+    },
+    focus: () => view.focus(),
+    close: () => view.destroy(),
+  };
+};

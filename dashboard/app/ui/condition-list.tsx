@@ -1,0 +1,50 @@
+import { Badge, type Tone } from './badge.tsx';
+import { Time, type TimeProps } from './time.tsx';
+
+/** A Kubernetes condition, as far as a page shows it. */
+export interface ShownCondition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration: number | undefined;
+  readonly lastTransitionTime: string;
+}
+
+/** Stalled is bad news while it is True, all others while they are not. */
+export const toneOfCondition = ({ type, status }: Pick<ShownCondition, 'type' | 'status'>): Tone => {
+  if (status === 'Unknown') return '1xx';
+  return (status === 'True') === (type !== 'Stalled') ? '2xx' : '5xx';
+};
+
+export interface ConditionListProps {
+  readonly conditions: readonly ShownCondition[];
+  readonly generation: number;
+  readonly zone: TimeProps['zone'];
+}
+
+export const ConditionList = ({ conditions, generation, zone }: ConditionListProps) => (
+  <ul className="divide-y divide-line rounded-lg border border-line">
+    {conditions.map((condition) => {
+      const { type, status, reason, message, observedGeneration, lastTransitionTime } = condition;
+      return (
+        <li key={type} className="flex flex-col gap-1 px-3 py-2.5">
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            <span className="w-28 font-medium">{type}</span>
+            <Badge tone={toneOfCondition(condition)}>{status}</Badge>
+            <code className="text-muted">{reason}</code>
+            <span className="text-small text-muted sm:ml-auto">
+              since <Time at={lastTransitionTime} zone={zone} />
+            </span>
+          </div>
+          <p className="break-words">{message}</p>
+          {observedGeneration !== undefined && observedGeneration !== generation && (
+            <p className="text-small text-4xx">
+              About generation {observedGeneration}; the object is at {generation}.
+            </p>
+          )}
+        </li>
+      );
+    })}
+  </ul>
+);

@@ -1,0 +1,30 @@
+import { useEffect, useRef } from 'react';
+import type { FormErrors } from '../lib/form-errors.ts';
+import { Notice } from './notice.tsx';
+
+/** Above a form that was refused: takes the focus, so that everybody notices; the fields have their own messages. */
+export const ErrorSummary = ({ errors }: { readonly errors: FormErrors | undefined }) => {
+  const box = useRef<HTMLDivElement>(null);
+  const count = errors === undefined ? 0 : Object.keys(errors.fields).length + errors.form.length;
+  useEffect(() => {
+    if (count === 0) return;
+    const first = document.querySelector<HTMLElement>('[aria-invalid=true]:not([hidden])');
+    (first ?? box.current)?.focus();
+  }, [errors, count]);
+  if (errors === undefined || count === 0) return null;
+  return (
+    <div ref={box} tabIndex={-1} className="outline-none">
+      <Notice look="bad" alert>
+        {errors.form.length === 0 ? (
+          `Nothing was saved: ${count === 1 ? 'one field needs' : `${count} fields need`} another look.`
+        ) : (
+          <ul>
+            {errors.form.map((message) => (
+              <li key={message}>{message}</li>
+            ))}
+          </ul>
+        )}
+      </Notice>
+    </div>
+  );
+};

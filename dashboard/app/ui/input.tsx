@@ -1,0 +1,42 @@
+import type { InputHTMLAttributes, Ref, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react';
+import { classNames } from '../lib/class-names.ts';
+import { useFieldProps } from './field.tsx';
+
+const CONTROL =
+  'w-full min-w-0 rounded border border-control bg-page px-2 text-ui text-text aria-invalid:border-5xx disabled:bg-panel disabled:text-muted read-only:bg-panel';
+
+export interface InputProps extends InputHTMLAttributes<HTMLInputElement> {
+  /** For what machines read: paths, names, URLs. */
+  readonly mono?: boolean;
+  readonly inputRef?: Ref<HTMLInputElement>;
+}
+
+/** Inside a `Field`, which labels it; elsewhere it needs an `aria-label`. */
+export const Input = ({ mono = false, className, inputRef, ...rest }: InputProps) => (
+  <input
+    ref={inputRef}
+    className={classNames(CONTROL, 'h-7', mono && 'font-mono text-small', className)}
+    {...(mono && { spellCheck: false, autoCapitalize: 'off', autoComplete: 'off' })}
+    {...useFieldProps()}
+    {...rest}
+  />
+);
+
+export interface TextareaProps extends TextareaHTMLAttributes<HTMLTextAreaElement> {
+  readonly textareaRef?: Ref<HTMLTextAreaElement>;
+}
+
+export const Textarea = ({ className, textareaRef, ...rest }: TextareaProps) => (
+  <textarea
+    ref={textareaRef}
+    spellCheck={false}
+    className={classNames(CONTROL, 'py-1.5 font-mono text-small', className)}
+    {...useFieldProps()}
+    {...rest}
+  />
+);
+
+/** The browser's own: it works everywhere, for everybody, without scripts. */
+export const Select = ({ className, ...rest }: SelectHTMLAttributes<HTMLSelectElement>) => (
+  <select className={classNames(CONTROL, 'h-7 pr-1', className)} {...useFieldProps()} {...rest} />
+);

@@ -1,0 +1,30 @@
+import { CircleAlert, Info, Lock } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { classNames } from '../lib/class-names.ts';
+
+const LOOKS = {
+  info: { icon: <Info aria-hidden />, className: 'bg-panel border-line [&_svg]:text-muted' },
+  locked: { icon: <Lock aria-hidden />, className: 'bg-3xx-chip border-line [&_svg]:text-3xx' },
+  bad: { icon: <CircleAlert aria-hidden />, className: 'bg-5xx-chip border-line [&_svg]:text-5xx' },
+} as const;
+
+export interface NoticeProps {
+  readonly look: keyof typeof LOOKS;
+  readonly children: ReactNode;
+  /** Read out as soon as it appears. */
+  readonly alert?: boolean;
+}
+
+/** A sentence about the page, above what it is about. */
+export const Notice = ({ look, children, alert = false }: NoticeProps) => (
+  <div
+    {...(alert && { role: 'alert' })}
+    className={classNames(
+      'flex gap-2 rounded border px-3 py-2 [&_svg]:mt-0.5 [&_svg]:size-4 [&_svg]:shrink-0',
+      LOOKS[look].className,
+    )}
+  >
+    {LOOKS[look].icon}
+    <div className="min-w-0 break-words">{children}</div>
+  </div>
+);

@@ -1,0 +1,37 @@
+import { FieldErrors } from './field.tsx';
+
+export interface RadioCardsProps {
+  readonly legend: string;
+  readonly name: string;
+  readonly choices: readonly { readonly value: string; readonly label: string; readonly hint: string }[];
+  readonly defaultValue: string;
+  readonly errors?: readonly string[];
+}
+
+/** A choice among few, each with its reason. */
+export const RadioCards = ({ legend, name, choices, defaultValue, errors = [] }: RadioCardsProps) => (
+  <fieldset className="flex flex-col gap-1">
+    <legend className="mb-1 font-medium">{legend}</legend>
+    <div className="grid gap-2 sm:grid-cols-2">
+      {choices.map(({ value, label, hint }) => (
+        <label
+          key={value}
+          className="flex gap-2 rounded border border-line px-3 py-2 hover:bg-hover has-checked:border-accent has-checked:bg-selected has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-focus"
+        >
+          <input
+            type="radio"
+            name={name}
+            value={value}
+            defaultChecked={value === defaultValue}
+            className="mt-0.5 size-4 shrink-0 accent-accent outline-none"
+          />
+          <span>
+            <span className="font-medium">{label}</span>
+            <span className="block text-small text-muted">{hint}</span>
+          </span>
+        </label>
+      ))}
+    </div>
+    <FieldErrors errors={errors} />
+  </fieldset>
+);

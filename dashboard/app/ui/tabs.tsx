@@ -1,0 +1,37 @@
+import { NavLink } from '../lib/remix.ts';
+import { classNames } from '../lib/class-names.ts';
+
+export interface TabLink {
+  readonly to: string;
+  readonly label: string;
+  /** Only this very URL is current, not those below it. */
+  readonly end?: boolean;
+}
+
+export interface TabsProps {
+  /** What the tabs are of. */
+  readonly label: string;
+  readonly tabs: readonly TabLink[];
+}
+
+/** Tabs that are links: which one is open is in the URL. */
+export const Tabs = ({ label, tabs }: TabsProps) => (
+  <nav aria-label={label} className="-mb-px flex gap-1 overflow-x-auto">
+    {tabs.map(({ to, label: text, end = false }) => (
+      <NavLink
+        key={to}
+        to={to}
+        end={end}
+        prefetch="intent"
+        className={({ isActive }) =>
+          classNames(
+            'inline-flex h-9 items-center rounded-t border-b-2 px-2.5 whitespace-nowrap outline-offset-[-3px]',
+            isActive ? 'border-accent font-medium text-text' : 'border-transparent text-muted hover:text-text',
+          )
+        }
+      >
+        {text}
+      </NavLink>
+    ))}
+  </nav>
+);

@@ -1,0 +1,61 @@
+import { CircleCheck, CircleX } from 'lucide-react';
+import { useEffect, useSyncExternalStore } from 'react';
+
+interface Shown {
+  readonly text: string;
+  readonly kind: 'good' | 'bad';
+}
+
+const SHOWN_MS = 4_000;
+
+let current: Shown | undefined;
+let timer: ReturnType<typeof setTimeout> | undefined;
+const listeners = new Set<() => void>();
+
+const show = (next: Shown | undefined): void => {
+  current = next;
+  for (const listener of listeners) listener();
+};
+
+/** Says something once, politely; the last one replaces the one before. What must not be missed belongs on the page. */
+export const toast = (text: string, kind: Shown['kind'] = 'good'): void => {
+  clearTimeout(timer);
+  show({ text, kind });
+  timer = setTimeout(() => show(undefined), SHOWN_MS);
+};
+
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+/** `notice`: what the server has to say about what was just done. It is in the first HTML, too. */
+export const Toaster = ({ notice }: { readonly notice: string | undefined }) => {
+  const shown = useSyncExternalStore(
+    subscribe,
+    () => current,
+    () => undefined,
+  );
+  useEffect(() => {
+    if (notice !== undefined) toast(notice);
+  }, [notice]);
+  return (
+    <div
+      role="status"
+      aria-live="polite"
+      className="fixed inset-x-3 bottom-4 z-50 flex justify-center pointer-events-none"
+    >
+      {shown !== undefined && (
+        <div className="flex max-w-full items-center gap-2 rounded-lg border border-line bg-raised px-3 py-2 shadow-xl">
+          {shown.kind === 'good' ? (
+            <CircleCheck aria-hidden className="size-4 shrink-0 text-2xx" />
+          ) : (
+            <CircleX aria-hidden className="size-4 shrink-0 text-5xx" />
+          )}
+          <span className="min-w-0 break-words">{shown.text}</span>
+        </div>
+      )}
+      {shown === undefined && notice !== undefined && <noscript>{notice}</noscript>}
+    </div>
+  );
+};

@@ -1,0 +1,53 @@
+import type { DesiredObject, Kind, ObjectRef, ResourceObject } from '@standin/contract';
+import type { Problem } from '@standin/crds';
+import type { HourlyCounts, LogStore } from '@standin/logstore';
+
+/** `local`: part of `standin dev`, on loopback, without a login. `cluster`: with the rights of whoever is signed in. */
+export type DashboardMode = 'local' | 'cluster';
+
+/** Everything that a page needs, with the rights of the person who asks. One per request. */
+export interface Backend {
+  readonly mode: DashboardMode;
+  readonly resources: Resources;
+  readonly logs: Logs;
+}
+
+/** The generation that the person saw, or `absent` for a new object. Where it is another, the call rejects with `Conflict`. */
+export type ExpectedGeneration = number | 'absent';
+
+/** `problems`: what to change, by field, in the API server's words. Nothing was written. */
+export type ApplyResult =
+  | { readonly ok: true; readonly object: ResourceObject }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** Custom resources. Everything rejects with `SourceError`: `Forbidden`, `Unavailable`, … */
+export interface Resources {
+  /** Of one namespace, or of all that the person may see; by namespace and name. */
+  list(kind: Kind, namespace?: string): Promise<readonly ResourceObject[]>;
+  get(ref: ObjectRef): Promise<ResourceObject | undefined>;
+  /** Creates the object, or replaces its spec, labels and annotations. */
+  apply(object: DesiredObject, expected: ExpectedGeneration): Promise<ApplyResult>;
+  /** A dry run: what `apply` would have to say. Writes nothing. */
+  check(object: DesiredObject, expected: ExpectedGeneration): Promise<readonly Problem[]>;
+  delete(ref: ObjectRef): Promise<void>;
+  /** Calls `onChange` with what changes from now on, until `signal` aborts. Rejects when it cannot go on. */
+  watch(namespace: string | undefined, onChange: (ref: ObjectRef) => void, signal: AbortSignal): Promise<void>;
+  /** The key of an Account; `undefined` where there is none yet. */
+  readApiKey(account: ResourceObject): Promise<string | undefined>;
+}
+
+export interface ProjectIdentity {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Reads of one project's log, and of no other. */
+export type ProjectLog = Pick<LogStore, 'summaries' | 'entries' | 'get'>;
+
+/** Logs, after the check that the person may read them. Rejects with `SourceError` (`Forbidden`) or `LogStoreError`. */
+export interface Logs {
+  /** The last `hours` hours of each project, by its uid. A project whose log the person may not read is left out. */
+  requestsByHour(projects: readonly ProjectIdentity[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
+  open(project: ProjectIdentity): Promise<ProjectLog>;
+}

@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { glob, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress } from 'node:zlib';
+
+const DASHBOARD = path.join(import.meta.dirname, '..');
+const BUILDS = path.join(DASHBOARD, 'build');
+/** Everything that decides what a build contains. The contract's constants are part of the client. */
+const INPUTS = [
+  'package.json',
+  'vite.config.ts',
+  'tsconfig.json',
+  'app/**/*',
+  'public/**/*',
+  'src/dashboard-build.ts',
+  '../packages/contract/src/**/*.ts',
+];
+const LOCKFILE = '../package-lock.json';
+/** Older builds are kept for processes that still run from them. */
+const BUILDS_KEPT = 3;
+const HASH_LENGTH = 16;
+const OUTPUT_SHOWN_CHARS = 4_000;
+
+/** A build that failed; `message` has the bundler's own words. */
+export class DashboardBuildError extends Error {
+  override readonly name = 'DashboardBuildError';
+}
+
+/**
+ * The folder of a production build (`client`, `server`) of the sources as they are. Builds it where there is none, which
+ * takes 10 to 20 seconds: `onBuild` is called first. Several processes may do so at once.
+ */
+export const ensureDashboardBuild = async (onBuild: () => void = () => undefined): Promise<string> => {
+  const folder = path.join(BUILDS, await hashInputs());
+  if (existsSync(path.join(folder, 'server/index.js'))) {
+    await utimes(folder, new Date(), new Date());
+    return folder;
+  }
+  onBuild();
+  const unfinished = `${folder}.${process.pid}.tmp`;
+  try {
+    await mkdir(unfinished, { recursive: true });
+    await runVite(unfinished);
+    await compressAssets(path.join(unfinished, 'client'));
+    await rename(unfinished, folder).catch((error: unknown) => {
+      // Another process was faster.
+      if (!existsSync(path.join(folder, 'server/index.js'))) throw error;
+    });
+  } finally {
+    await rm(unfinished, { recursive: true, force: true });
+  }
+  await removeOldBuilds();
+  return folder;
+};
+
+const hashInputs = async (): Promise<string> => {
+  const files: string[] = [];
+  for await (const entry of glob(INPUTS, { cwd: DASHBOARD, withFileTypes: true })) {
+    if (entry.isFile()) files.push(path.relative(DASHBOARD, path.join(entry.parentPath, entry.name)));
+  }
+  // Absent from production images, which bring their build with them.
+  if (existsSync(path.join(DASHBOARD, LOCKFILE))) files.push(LOCKFILE);
+  const hash = createHash('sha256');
+  for (const file of files.sort())
+    hash
+      .update(`${file}\0`)
+      .update(await readFile(path.join(DASHBOARD, file)))
+      .update('\0');
+  return hash.digest('hex').slice(0, HASH_LENGTH);
+};
+
+const runVite = async (buildDirectory: string): Promise<void> => {
+  const command = createRequire(import.meta.url).resolve('@remix-run/dev/dist/cli.js');
+  const child = spawn(process.execPath, [command, 'vite:build'], {
+    cwd: DASHBOARD,
+    env: { ...process.env, NODE_ENV: 'production', STANDIN_DASHBOARD_BUILD_DIR: buildDirectory },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-OUTPUT_SHOWN_CHARS);
+    });
+  }
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new DashboardBuildError(`the dashboard could not be built:\n${output}`);
+};
+
+const compress = promisify(brotliCompress);
+
+/** Once, at full strength, instead of at every request. */
+const compressAssets = async (folder: string): Promise<void> => {
+  for await (const entry of glob('**/*.{js,css,svg}', { cwd: folder, withFileTypes: true })) {
+    const file = path.join(entry.parentPath, entry.name);
+    await writeFile(`${file}.br`, await compress(await readFile(file)));
+  }
+};
+
+const removeOldBuilds = async (): Promise<void> => {
+  const names = (await readdir(BUILDS)).filter((name) => /^[0-9a-f]+$/.test(name));
+  const builds = await Promise.all(
+    names.map(async (name) => ({ name, usedAt: (await stat(path.join(BUILDS, name))).mtimeMs })),
+  );
+  const old = builds.sort((a, b) => b.usedAt - a.usedAt).slice(BUILDS_KEPT);
+  await Promise.all(old.map(({ name }) => rm(path.join(BUILDS, name), { recursive: true, force: true })));
+};

@@ -1,0 +1,14 @@
+export type {
+  ApplyResult,
+  Backend,
+  DashboardMode,
+  ExpectedGeneration,
+  Logs,
+  ProjectIdentity,
+  ProjectLog,
+  Resources,
+} from './backend.ts';
+export { DashboardBuildError, ensureDashboardBuild } from './dashboard-build.ts';
+export { projectLog } from './project-log.ts';
+export { runDashboard, type Dashboard, type DashboardOptions } from './run-dashboard.ts';
+export { dashboardSettings, type DashboardSettings } from './settings.ts';

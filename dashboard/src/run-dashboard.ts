@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { createRequestHandler } from '@remix-run/express';
+import type { ServerBuild } from '@remix-run/node';
+import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
+import type { Logger } from 'pino';
+import type { Backend, DashboardMode } from './backend.ts';
+import type { DashboardContext } from './dashboard-context.ts';
+import { checkRequest } from './request-guards.ts';
+import { securityHeaders } from './security-headers.ts';
+import { preferProductionReact, type DashboardSettings } from './settings.ts';
+import { staticAssets } from './static-assets.ts';
+
+export interface DashboardOptions {
+  readonly settings: DashboardSettings;
+  readonly mode: DashboardMode;
+  /** What one request may see and do. */
+  readonly backend: () => Backend;
+  /** Of `ensureDashboardBuild`. */
+  readonly buildDir: string;
+  readonly logger: Logger;
+}
+
+export interface Dashboard {
+  /** `http://localhost:3000` */
+  readonly url: string;
+  /** Resolves when nobody is served any more; streams are ended, running requests get a moment. */
+  stop(): Promise<void>;
+}
+
+const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
+const STOP_MS_MAX = 2_000;
+const NONCE_BYTES = 16;
+
+/** Serves the dashboard: guards → headers → assets → Remix. Rejects when it cannot listen. */
+export const runDashboard = async (options: DashboardOptions): Promise<Dashboard> => {
+  const { settings, mode, buildDir, logger } = options;
+  if (mode === 'local' && !LOOPBACK.has(settings.host)) {
+    throw new Error(`without a login the dashboard listens on loopback only, not on ${settings.host}`);
+  }
+  preferProductionReact();
+  const build = (await import(pathToFileURL(path.join(buildDir, 'server/index.js')).href)) as ServerBuild;
+  const stopping = new AbortController();
+
+  const app = express();
+  app.disable('x-powered-by').set('etag', false);
+  app.use(guard(mode));
+  app.use(setSecurityHeaders);
+  app.get('/healthz', (_, response) => void response.type('text').send('ok\n'));
+  app.use(await staticAssets(path.join(buildDir, 'client')));
+  app.use(remix(options, build, stopping.signal));
+  app.use(answerFailure(logger));
+
+  const server = createServer(app).listen({ host: settings.host, port: settings.port });
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${mode === 'local' ? 'localhost' : settings.host}:${port}`,
+    stop: () => {
+      stopping.abort();
+      return closeServer(server);
+    },
+  };
+};
+
+const guard =
+  (mode: DashboardMode): RequestHandler =>
+  (request, response, next) => {
+    // Nobody forwards to loopback: what claims so wants another host to be believed.
+    if (mode === 'local') for (const name of FORWARDING_HEADERS) Reflect.deleteProperty(request.headers, name);
+    const refusal = checkRequest(request, mode);
+    if (refusal === undefined) next();
+    else response.status(refusal.status).type('text').send(`${refusal.message}\n`);
+  };
+const FORWARDING_HEADERS = [
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-forwarded-for',
+  'x-forwarded-user',
+  'forwarded',
+];
+
+const setSecurityHeaders = (_: Request, response: Response, next: NextFunction): void => {
+  const nonce = randomBytes(NONCE_BYTES).toString('base64');
+  response.locals['nonce'] = nonce;
+  // Pages show what is so now; assets say otherwise for themselves.
+  response.set({ ...securityHeaders(nonce), 'cache-control': 'no-store' });
+  next();
+};
+
+const remix = (
+  { mode, backend, logger }: DashboardOptions,
+  build: ServerBuild,
+  stopping: AbortSignal,
+): RequestHandler => {
+  const handle = createRequestHandler({
+    build,
+    mode: 'production',
+    getLoadContext: (_, response): DashboardContext => ({
+      backend: backend(),
+      mode,
+      logger,
+      stopping,
+      nonce: String(response.locals['nonce']),
+    }),
+  });
+  return (request, response, next) => {
+    handle(request, response, next).catch(next);
+  };
+};
+
+/** What no page could say: the answer is plain text, the log has the rest. Express knows it by its four parameters. */
+const answerFailure =
+  (logger: Logger) =>
+  (error: unknown, request: Request, response: Response, next: NextFunction): void => {
+    logger.error({ err: error, method: request.method, path: request.path }, 'request failed');
+    if (response.headersSent) next(error);
+    else response.status(500).type('text').send('The dashboard failed on this request; its log says why.\n');
+  };
+
+const closeServer = async (server: Server): Promise<void> => {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), STOP_MS_MAX);
+  await closed;
+  clearTimeout(timer);
+};

@@ -1,0 +1,70 @@
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { RequestHandler } from 'express';
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.ico': 'image/x-icon',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+};
+
+/** Files that a browser may ask for, by URL path. What is not in this table does not exist, so no path can leave the folder. */
+interface Asset {
+  readonly file: string;
+  readonly bytes: number;
+  readonly type: string;
+  readonly cacheControl: string;
+  readonly isBrotli: boolean;
+}
+
+const BROTLI = '.br';
+const IMMUTABLE = 'public, max-age=31536000, immutable';
+
+/** Serves the client's build: file names below /assets/ have a hash of their content. The build has `.br` files beside them. */
+export const staticAssets = async (folder: string): Promise<RequestHandler> => {
+  const assets = await listAssets(folder);
+  return (request, response, next) => {
+    const takesBrotli = /\bbr\b/.test(request.headers['accept-encoding'] ?? '');
+    const asset = (takesBrotli ? assets.get(`${request.path}${BROTLI}`) : undefined) ?? assets.get(request.path);
+    if (
+      asset === undefined ||
+      request.path.endsWith(BROTLI) ||
+      (request.method !== 'GET' && request.method !== 'HEAD')
+    ) {
+      next();
+      return;
+    }
+    response.status(200).set({
+      'content-type': asset.type,
+      'content-length': String(asset.bytes),
+      'cache-control': asset.cacheControl,
+      vary: 'accept-encoding',
+      ...(asset.isBrotli && { 'content-encoding': 'br' }),
+    });
+    if (request.method === 'HEAD') {
+      response.end();
+      return;
+    }
+    pipeline(createReadStream(asset.file), response).catch(() => response.destroy());
+  };
+};
+
+const listAssets = async (folder: string): Promise<ReadonlyMap<string, Asset>> => {
+  const assets = new Map<string, Asset>();
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const file = path.join(entry.parentPath, entry.name);
+    const url = `/${path.relative(folder, file).split(path.sep).join('/')}`;
+    const isBrotli = url.endsWith(BROTLI);
+    const type = TYPES[path.extname(isBrotli ? url.slice(0, -BROTLI.length) : url)];
+    if (type === undefined) continue;
+    const cacheControl = url.startsWith('/assets/') ? IMMUTABLE : 'public, max-age=3600';
+    assets.set(url, { file, bytes: (await stat(file)).size, type, cacheControl, isBrotli });
+  }
+  return assets;
+};
