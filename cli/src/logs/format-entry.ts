@@ -40,7 +40,7 @@ export const formatDuration = (ms: number): string =>
   ms < 999.95 ? `${ms.toFixed(1)} ms` : `${(ms / 1000).toFixed(1)} s`;
 
 /** A caller chose the path: what a terminal would act on is shown as `\x1b` instead. */
-const printable = (text: string): string =>
+export const printable = (text: string): string =>
   text.replace(/\p{Cc}/gu, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
 const formatTarget = ({ path, query }: LineEntry): string => {

@@ -1,8 +1,10 @@
 import { METHODS } from '@standin/contract';
 import { LIST_LIMIT_MAX } from '@standin/logstore';
+import type { Filter } from '@standin/logstore/search';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import type { ReadLogOptions } from './read-log.ts';
+import { parseSearch } from './parse-search.ts';
 import { parseSince } from './parse-since.ts';
 import { parseStatus } from './parse-status.ts';
 
@@ -15,6 +17,7 @@ const optionsSchema = z.object({
   endpoint: z.string().optional(),
   method: z.enum(METHODS).optional(),
   status: z.union([z.number(), z.object({ min: z.number(), max: z.number() })]).optional(),
+  filter: z.custom<Filter>().optional(),
   since: z.date().optional(),
   limit: z.number().default(LIMIT_DEFAULT),
   follow: z.boolean().default(false),
@@ -66,6 +69,11 @@ const withFilter = (command: Command): Command =>
       choice(METHODS, (text) => text.toUpperCase()),
     )
     .option('-s, --status <status>', 'only this status: 404, 5xx, 200-299', parseStatus)
+    .option(
+      '--filter <search>',
+      "only what a search finds, as in 'status:>=500 path:/hooks/*' (docs/search.md)",
+      parseSearch,
+    )
     .option('--since <time>', 'not older than this: 10m, 2h, 1d, or an RFC 3339 time', parseSince)
     .option('-o, --output <format>', 'text, or json: one whole entry a line', choice(['text', 'json'] as const), 'text')
     .option('--data <dir>', 'data folder of standin dev', '.standin')

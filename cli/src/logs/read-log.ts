@@ -9,6 +9,7 @@ import {
   type LogSummary,
   type StatusRange,
 } from '@standin/logstore';
+import type { Filter } from '@standin/logstore/search';
 import { awaitStop } from '../shutdown.ts';
 import { formatSummaryLine } from './format-entry.ts';
 import { openLogSource, type LogSource, type LogSourceOptions } from './log-source.ts';
@@ -19,6 +20,7 @@ export interface ReadLogOptions extends LogSourceOptions {
   readonly endpoint?: string | undefined;
   readonly method?: Method | undefined;
   readonly status?: number | StatusRange | undefined;
+  readonly filter?: Filter | undefined;
   readonly since?: Date | undefined;
   readonly limit: number;
   readonly follow: boolean;
@@ -61,8 +63,8 @@ interface Reading {
 }
 
 const withLog = async (options: ReadLogOptions, read: (reading: Reading) => Promise<void>): Promise<void> => {
-  const { namespace, project, endpoint, method, status, since, output, colour } = options;
-  const filter = { namespace, project, endpoint, method, status, since };
+  const { namespace, project, endpoint, method, status, filter: search, since, output, colour } = options;
+  const filter = { namespace, project, endpoint, method, status, search, since };
   const stop = awaitStop();
   // `standin logs | head`: the reader has seen enough.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));

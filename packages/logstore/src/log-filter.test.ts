@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Filter } from './search/filter.ts';
 import { assertLimit, LIST_LIMIT_MAX, LogFilterError, summariesQuery } from './log-filter.ts';
 
 const after = { id: '01931f3e-7c3a-7bbb-8ccc-0123456789ab', receivedAt: '2026-11-21T07:35:12.123456Z' };
@@ -20,7 +21,15 @@ describe('summariesQuery', () => {
   test('every parameter in the SQL has its value, and the other way round', () => {
     const times = { since: new Date(0), until: new Date(1), insertedSince: new Date(2) };
     const names = { projectUid: 'u', namespace: 'n', project: 'p', endpoint: 'e', method: 'GET' } as const;
-    const { sql, params } = summariesQuery({ ...times, ...names, after, status: { min: 400, max: 599 }, limit: 5 });
+    const search: Filter = { kind: 'contains', field: 'body', text: 'x' };
+    const { sql, params } = summariesQuery({
+      ...times,
+      ...names,
+      after,
+      search,
+      status: { min: 400, max: 599 },
+      limit: 5,
+    });
     const placeholders = [...sql.matchAll(/\{(\w+):/g)].map(([, name]) => name);
     expect(new Set(placeholders)).toEqual(new Set(Object.keys(params)));
   });

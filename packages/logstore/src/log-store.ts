@@ -3,11 +3,16 @@ import type { Logger } from 'pino';
 import { connectClickHouse } from './clickhouse.ts';
 import type { ClickHouse, ClickHouseAddress } from './clickhouse.ts';
 import { countByHour, type HourlyCounts } from './count-requests.ts';
+import { countLog, readHistogram } from './count-log.ts';
+import type { HistogramBucket, HistogramRange } from './count-log.ts';
+import { distinctValues } from './distinct-values.ts';
+import type { DistinctField, DistinctOptions } from './distinct-values.ts';
 import { LOG_COLUMNS } from './log-columns.ts';
 import type { LogEntry, LogSummary } from './log-entry.ts';
-import type { LogFilter } from './log-filter.ts';
+import type { CountFilter, LogFilter } from './log-filter.ts';
 import { migrate } from './migrate.ts';
-import { readEntries, readEntry, readSummaries } from './read-log.ts';
+import { readEntries, readEntry } from './read-log.ts';
+import { readSummaries } from './read-summaries.ts';
 
 export interface InsertBatch {
   /** Concatenated `encodeRow`s. A retry sends the very same bytes. */
@@ -32,6 +37,15 @@ export interface LogStore {
   entries(summaries: readonly LogSummary[]): AsyncIterable<LogEntry>;
   /** Whole entries. All of them in memory: `summaries` and `entries` are for long lists. */
   list(filter: LogFilter): Promise<LogEntry[]>;
+  /** How many entries there are. Takes at most 10 s, then it is a `LogStoreError` with code 159. */
+  count(filter: CountFilter): Promise<number>;
+  /** Entries by time and class of status; every bucket, also the empty ones. Time limit as `count`. */
+  histogram(filter: CountFilter, range: HistogramRange): Promise<HistogramBucket[]>;
+  /**
+   * Values of a field, the most frequent first, for people to choose from: what can be found in a second. Rare ones may be missing
+   * from a large log.
+   */
+  distinct(field: DistinctField, filter: CountFilter, options: DistinctOptions): Promise<string[]>;
   /** `undefined` if there is no such entry, or it expired. */
   get(id: string): Promise<LogEntry | undefined>;
   /** How many requests each project had in each of the last hours, by its uid. */
@@ -102,6 +116,10 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
       for await (const entry of readEntries(clickhouse, await readSummaries(clickhouse, filter))) entries.push(entry);
       return entries;
     },
+
+    count: (filter) => countLog(clickhouse, filter),
+    histogram: (filter, range) => readHistogram(clickhouse, filter, range),
+    distinct: (field, filter, distinctOptions) => distinctValues(clickhouse, field, filter, distinctOptions),
 
     get: (id) => readEntry(clickhouse, id),
     requestsByHour: (projectUids, hours) => countByHour(clickhouse, projectUids, hours),

@@ -1,0 +1,96 @@
+import type { ClickHouseSettings } from '@clickhouse/client';
+import type { ClickHouse } from './clickhouse.ts';
+import { conditionsOf, LogFilterError } from './log-filter.ts';
+import type { CountFilter } from './log-filter.ts';
+import { decodeAll } from './run-query.ts';
+
+/** Classes of statuses; `5xx` has everything above too, `none` the entries without an answer. */
+export const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
+export type StatusClass = (typeof STATUS_CLASSES)[number];
+
+export interface HistogramRange {
+  readonly from: Date;
+  /** Does not belong to it. */
+  readonly to: Date;
+  /** From 1 to `HISTOGRAM_BUCKETS_MAX`. */
+  readonly buckets: number;
+}
+
+export interface HistogramBucket {
+  /** When it begins; it ends where the next one begins. */
+  readonly start: Date;
+  readonly counts: Readonly<Record<StatusClass, number>>;
+}
+
+export const HISTOGRAM_BUCKETS_MAX = 120;
+
+/** Seconds: who waits longer for a number has been told to narrow the search. */
+const COUNT_EXECUTION_TIME_MAX = 10;
+
+const countSettings: ClickHouseSettings = {
+  max_execution_time: COUNT_EXECUTION_TIME_MAX,
+  // Copies and versions of a row have the same partition key.
+  do_not_merge_across_partitions_select_final: 1,
+};
+
+/**
+ * The rows that a filter selects, each once and in its highest version. With `FINAL`, because counting by id keeps all ids in memory
+ * (500 ms instead of 70 on 10M rows); what does not differ between copies is checked before they are merged.
+ */
+const selected = (filter: CountFilter, more: readonly string[] = []): { from: string; params: object } => {
+  const { frozen, final, params } = conditionsOf(filter);
+  const where = final.length === 0 ? '' : `WHERE ${final.join(' AND ')}`;
+  return { from: `FROM log FINAL PREWHERE ${[...frozen, ...more].join(' AND ')} ${where}`, params };
+};
+
+/** See `LogStore.count`. */
+export const countLog = async (clickhouse: ClickHouse, filter: CountFilter): Promise<number> => {
+  const { from, params } = selected(filter);
+  const sql = `SELECT count() ${from} FORMAT RowBinary`;
+  const answer = await clickhouse.run('count log entries', { sql, params: { ...params }, settings: countSettings });
+  return decodeAll(answer, (reader) => reader.int64())[0] ?? 0;
+};
+
+const assertRange = ({ from, to, buckets }: HistogramRange): void => {
+  if (!Number.isInteger(buckets) || buckets < 1 || buckets > HISTOGRAM_BUCKETS_MAX) {
+    throw new LogFilterError(`buckets must be an integer from 1 to ${HISTOGRAM_BUCKETS_MAX}`);
+  }
+  // Also when one of them is no time.
+  if (!(from.getTime() < to.getTime())) throw new LogFilterError('from must be before to');
+};
+
+/** See `LogStore.histogram`. */
+export const readHistogram = async (
+  clickhouse: ClickHouse,
+  filter: CountFilter,
+  range: HistogramRange,
+): Promise<HistogramBucket[]> => {
+  assertRange(range);
+  const fromUs = range.from.getTime() * 1000;
+  const toUs = range.to.getTime() * 1000;
+  const widthUs = Math.ceil((toUs - fromUs) / range.buckets);
+  const time = (name: string): string => `fromUnixTimestamp64Micro({${name}:Int64}, 'UTC')`;
+  const { from, params } = selected(filter, [
+    `received_at >= ${time('histogramFrom')}`,
+    `received_at < ${time('histogramTo')}`,
+  ]);
+  const sql = `SELECT toUInt16(intDiv(toUnixTimestamp64Micro(received_at) - {histogramFrom:Int64}, {histogramWidth:Int64})) AS bucket,
+      toUInt8(least(intDiv(status, 100), 5)) AS class, count()
+    ${from} GROUP BY bucket, class FORMAT RowBinary`;
+  const answer = await clickhouse.run('count log entries over time', {
+    sql,
+    params: { ...params, histogramFrom: fromUs, histogramTo: toUs, histogramWidth: widthUs },
+    settings: countSettings,
+  });
+  const buckets = Array.from({ length: range.buckets }, (_bucket, index) => ({
+    start: new Date((fromUs + index * widthUs) / 1000),
+    counts: { none: 0, '1xx': 0, '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0 } satisfies Record<StatusClass, number>,
+  }));
+  const rows = decodeAll(answer, (reader) => [reader.uint16(), reader.uint8(), reader.int64()] as const);
+  for (const [bucket, statusClass, count] of rows) {
+    const counts = buckets[bucket]?.counts;
+    const name = STATUS_CLASSES[statusClass];
+    if (counts && name) counts[name] = count;
+  }
+  return buckets;
+};

@@ -1,0 +1,98 @@
+import type { ClickHouseSettings } from '@clickhouse/client';
+import type { ClickHouse } from './clickhouse.ts';
+import { conditionsOf, LogFilterError } from './log-filter.ts';
+import type { CountFilter } from './log-filter.ts';
+import { decodeAll } from './run-query.ts';
+import { HEADER_COLUMNS, PATTERN_COLUMNS } from './search/columns.ts';
+import { HEADER_PREFIXES, headerField, headerNameText } from './search/fields.ts';
+
+/** Fields whose values a search box can offer. `header` and `resp.header` stand for the names of headers, in lower case. */
+export type DistinctField = (typeof PLAIN_FIELDS)[number] | 'header' | 'resp.header' | `${HeaderPrefix}${string}`;
+type HeaderPrefix = keyof typeof HEADER_PREFIXES;
+
+const PLAIN_FIELDS = [
+  'method',
+  'status',
+  'outcome',
+  'action',
+  'path',
+  'endpoint',
+  'project',
+  'namespace',
+  'account',
+  'gateway',
+  'key',
+  'client',
+] as const;
+
+export interface DistinctOptions {
+  /** Only values that begin with this, in any case of letters. */
+  readonly prefix?: string | undefined;
+  /** At most `DISTINCT_LIMIT_MAX`. */
+  readonly limit: number;
+}
+
+export const DISTINCT_LIMIT_MAX = 100;
+/** Longer ones are nothing to choose from a list. */
+const VALUE_LENGTH_MAX = 200;
+
+/** Who types does not wait: what was found in this time (seconds) and among so many values is good enough. */
+const distinctSettings: ClickHouseSettings = {
+  max_execution_time: 1,
+  timeout_overflow_mode: 'break',
+  max_rows_to_group_by: '100000',
+  group_by_overflow_mode: 'any',
+};
+
+interface Source {
+  readonly sql: string;
+  readonly latin1: boolean;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** The expression whose values are wanted; from the closed tables of the search language. */
+const sourceOf = (field: string): Source => {
+  const plain = PLAIN_FIELDS.find((name) => name === field);
+  if (plain === 'status') return { sql: "if(status = 0, 'none', toString(status))", latin1: false, params: {} };
+  if (plain === 'method' || plain === 'outcome' || plain === 'action') return { sql: plain, latin1: false, params: {} };
+  if (plain !== undefined) {
+    const { sql, latin1 = false } = PATTERN_COLUMNS[plain];
+    return { sql, latin1, params: {} };
+  }
+  if (field === 'header' || field === 'resp.header') {
+    const { map } = HEADER_COLUMNS[field === 'header' ? 'request' : 'response'];
+    return { sql: `arrayJoin(mapKeys(${map}))`, latin1: true, params: {} };
+  }
+  const header = headerField(field);
+  if (header === undefined || !headerNameText.test(header.header)) {
+    throw new LogFilterError(`there is no field ${JSON.stringify(field)} with values to choose from`);
+  }
+  const { names, values } = HEADER_COLUMNS[HEADER_PREFIXES[header.prefix].side];
+  const sql = `arrayJoin(arrayFilter((v, n) -> lower(n) = {distinctHeader:String}, ${values}, ${names}))`;
+  return { sql, latin1: true, params: { distinctHeader: header.header.toLowerCase() } };
+};
+
+/** See `LogStore.distinct`. */
+export const distinctValues = async (
+  clickhouse: ClickHouse,
+  field: DistinctField,
+  filter: CountFilter,
+  { prefix = '', limit }: DistinctOptions,
+): Promise<string[]> => {
+  if (!Number.isInteger(limit) || limit < 1 || limit > DISTINCT_LIMIT_MAX) {
+    throw new LogFilterError(`limit must be an integer from 1 to ${DISTINCT_LIMIT_MAX}`);
+  }
+  const source = sourceOf(field);
+  const { frozen, final, params } = conditionsOf(filter);
+  // Copies of a row add nothing to its values, so nothing is merged here.
+  const sql = `SELECT value FROM (SELECT ${source.sql} AS value FROM log WHERE ${[...frozen, ...final].join(' AND ')})
+    WHERE startsWith(lower(value), lower(unhex({distinctPrefix:String}))) AND length(value) BETWEEN 1 AND ${VALUE_LENGTH_MAX}
+    GROUP BY value ORDER BY count() DESC, value LIMIT {distinctLimit:UInt32} FORMAT RowBinary`;
+  const distinctPrefix = Buffer.from(prefix, source.latin1 ? 'latin1' : 'utf8').toString('hex');
+  const answer = await clickhouse.run('list values of the log', {
+    sql,
+    params: { ...params, ...source.params, distinctPrefix, distinctLimit: limit },
+    settings: distinctSettings,
+  });
+  return decodeAll(answer, (reader) => (source.latin1 ? reader.latin1() : reader.text()));
+};

@@ -1,0 +1,127 @@
+import { TupleParam } from '@clickhouse/client';
+import type { Method, Outcome } from '@standin/contract';
+import type { ClickHouse } from './clickhouse.ts';
+import { formatTime } from './log-entry.ts';
+import type { LogSummary } from './log-entry.ts';
+import { assertLimit, conditionsOf, summariesQuery } from './log-filter.ts';
+import type { LogFilter } from './log-filter.ts';
+import type { RowBinaryReader } from './row-binary-reader.ts';
+import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
+
+/** Room for rows that were delivered twice and are not merged yet. */
+const REPEATED_ROWS = 16;
+/** Keys travel in the URL. */
+const KEYS_MAX = 500;
+
+const HOUR_MS = 3_600_000;
+/**
+ * The newest entries are looked for in the last hour, then in the last day, then in all: a search that many rows match reads a
+ * hundredth of the log, and one that few match reads it once, not much later.
+ */
+const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, Infinity];
+
+interface VersionedSummary {
+  readonly summary: LogSummary;
+  /** See `LogRow.version`. */
+  readonly version: number;
+}
+
+const decodeSummary = (reader: RowBinaryReader): VersionedSummary => ({
+  // In the order of SUMMARY_COLUMNS.
+  summary: {
+    id: reader.uuid(),
+    receivedAt: formatTime(reader.int64()),
+    namespace: reader.text(),
+    project: reader.text(),
+    endpoint: reader.text(),
+    method: reader.text() as Method,
+    path: reader.latin1(),
+    query: reader.latin1(),
+    status: reader.uint16(),
+    durationMs: reader.int64() / 1000,
+    outcome: reader.text() as Outcome,
+    projectUid: reader.text(),
+    bodyBytes: reader.int64(),
+    insertedAtMs: reader.int64(),
+  },
+  version: reader.uint8(),
+});
+
+/** See `LogStore.summaries`. */
+export const readSummaries = async (clickhouse: ClickHouse, filter: LogFilter): Promise<LogSummary[]> => {
+  assertLimit(filter.limit);
+  const summaries: LogSummary[] = [];
+  for (const window of windowsOf(filter)) {
+    const limit = filter.limit - summaries.length;
+    summaries.push(...(await readWindow(clickhouse, { ...filter, ...window, limit })));
+    if (summaries.length >= filter.limit) break;
+  }
+  return summaries;
+};
+
+/** One behind the other: together what the filter asks for. */
+const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'since' | 'until'>> {
+  const { since, until, after, order } = filter;
+  if (order === 'oldest-first') {
+    yield { since, until };
+    return;
+  }
+  const end = Math.min(until?.getTime() ?? Infinity, after ? Date.parse(after.receivedAt) : Infinity, Date.now());
+  let before = until;
+  for (const windowMs of WINDOWS_MS) {
+    const start = Math.floor(end - windowMs);
+    // Also when the cursor is no time: the query says so.
+    const isLast = !Number.isFinite(start) || start <= (since?.getTime() ?? -Infinity);
+    yield { since: isLast ? since : new Date(start), until: before };
+    if (isLast) return;
+    before = new Date(start);
+  }
+};
+
+const readWindow = async (clickhouse: ClickHouse, filter: LogFilter): Promise<LogSummary[]> => {
+  const { final } = conditionsOf(filter);
+  const found: LogSummary[] = [];
+  for (let after = filter.after; ;) {
+    const limit = filter.limit - found.length + REPEATED_ROWS;
+    const { sql, params } = summariesQuery({ ...filter, after, limit });
+    const answer = await clickhouse.run('list the log', { sql, params, settings: READ_SETTINGS });
+    const rows = decodeAll(answer, decodeSummary);
+    const isLast = rows.length < limit;
+    const latest = latestVersions(rows, isLast);
+    found.push(
+      ...(final.length === 0 ? latest.map(({ summary }) => summary) : await withoutReplaced(clickhouse, latest)),
+    );
+    if (isLast || found.length >= filter.limit) return found.slice(0, filter.limit);
+    after = latest.at(-1)?.summary;
+  }
+};
+
+/** Of each id the highest version. Copies stand side by side; those of the last id may go on behind the page's end. */
+const latestVersions = (rows: readonly VersionedSummary[], isWhole: boolean): VersionedSummary[] => {
+  const latest: VersionedSummary[] = [];
+  for (const row of rows) {
+    const last = latest.at(-1);
+    if (last?.summary.id !== row.summary.id) latest.push(row);
+    else if (row.version > last.version) latest[latest.length - 1] = row;
+  }
+  if (!isWhole && latest.length > 1) latest.pop();
+  return latest;
+};
+
+/**
+ * A condition on the answer may hold for the request alone, which a whole exchange replaces that does not match; such rows are few
+ * (their gateway ended before the answer came), so they are asked for apart.
+ */
+const withoutReplaced = async (clickhouse: ClickHouse, rows: readonly VersionedSummary[]): Promise<LogSummary[]> => {
+  const replaced = new Set<string>();
+  const alone = rows.filter(({ version }) => version === 1).map(({ summary }) => summary);
+  for (let at = 0; at < alone.length; at += KEYS_MAX) {
+    const keys = alone.slice(at, at + KEYS_MAX);
+    const sql = `SELECT id FROM log WHERE version = 2
+      AND (project_uid, received_at, id) IN {keys:Array(Tuple(String, DateTime64(6, 'UTC'), UUID))} FORMAT RowBinary`;
+    const params = { keys: keys.map((key) => new TupleParam([key.projectUid, timeText(key.receivedAt), key.id])) };
+    const answer = await clickhouse.run('list the log', { sql, params, settings: READ_SETTINGS });
+    for (const id of decodeAll(answer, (reader) => reader.uuid())) replaced.add(id);
+  }
+  return rows.filter(({ summary }) => !replaced.has(summary.id)).map(({ summary }) => summary);
+};

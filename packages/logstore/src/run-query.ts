@@ -1,0 +1,22 @@
+import type { ClickHouseSettings } from '@clickhouse/client';
+import { formatTime, parseTime } from './log-entry.ts';
+import { RowBinaryReader } from './row-binary-reader.ts';
+
+/** Seconds. */
+const READ_EXECUTION_TIME_MAX = 30;
+
+export const READ_SETTINGS: ClickHouseSettings = { max_execution_time: READ_EXECUTION_TIME_MAX };
+
+/** All rows of an answer in RowBinary. */
+export const decodeAll = <T>(answer: Buffer, decode: (reader: RowBinaryReader) => T): T[] => {
+  const reader = new RowBinaryReader(answer);
+  const items: T[] = [];
+  while (!reader.done) items.push(decode(reader));
+  return items;
+};
+
+/** `2026-11-21 07:35:12.123456`, as ClickHouse reads a DateTime64(6) in a parameter. */
+export const timeText = (receivedAt: string): string =>
+  formatTime(parseTime(receivedAt) ?? 0)
+    .replace('T', ' ')
+    .slice(0, -1);

@@ -1,0 +1,75 @@
+import type { ContainsField, NumberField, PatternField, Side } from './filter.ts';
+
+/**
+ * The closed table between fields and ClickHouse: nothing else of a search becomes SQL. `frozen`: the same in both versions of a
+ * row (the request alone, the whole exchange), so a condition on it can be checked before the versions are merged.
+ */
+export interface Column {
+  readonly sql: string;
+  readonly frozen: boolean;
+  /** Shown with one character per byte (see `LogEntry`); else UTF-8. */
+  readonly latin1?: boolean;
+}
+
+export const PATTERN_COLUMNS: Readonly<Record<PatternField, Column>> = {
+  path: { sql: 'path', frozen: true, latin1: true },
+  endpoint: { sql: 'endpoint', frozen: true },
+  project: { sql: 'project', frozen: true },
+  namespace: { sql: 'namespace', frozen: true },
+  account: { sql: 'account', frozen: true },
+  gateway: { sql: 'gateway', frozen: true },
+  key: { sql: 'key_fingerprint', frozen: true },
+  client: { sql: 'client_address', frozen: true },
+  upstream: { sql: 'upstream_url', frozen: false },
+  id: { sql: 'toString(id)', frozen: true },
+};
+
+/** In lower case: the indexes of migrations/003_log_search.sql are on these expressions. */
+export const CONTAINS_COLUMNS: Readonly<Record<ContainsField, Column>> = {
+  query: { sql: 'lower(query)', frozen: true, latin1: true },
+  body: { sql: 'lower(request_body)', frozen: true },
+  'resp.body': { sql: 'lower(response_body)', frozen: false },
+};
+
+const headerLines = (column: string): string =>
+  `arrayStringConcat(arrayMap(h -> concat(h.1, ': ', h.2), ${column}), '\\n')`;
+
+/** Path, query and both heads, as a person sees them. */
+export const HEAD_TEXT = `lower(concat(path, '?', query, '\\n', ${headerLines('request_headers')}, '\\n', ${headerLines('response_headers')}))`;
+
+/** Cheap ones first: ClickHouse looks at the next only where these do not match. */
+export const TEXT_COLUMNS: readonly Column[] = [
+  { sql: 'lower(request_body)', frozen: true },
+  { sql: 'lower(response_body)', frozen: false },
+  { sql: HEAD_TEXT, frozen: false, latin1: true },
+];
+
+export const NUMBER_COLUMNS: Readonly<Record<NumberField, Column>> = {
+  status: { sql: 'status', frozen: false },
+  dur: { sql: 'duration_us', frozen: false },
+  size: { sql: 'body_bytes', frozen: false },
+  'req.size': { sql: 'length(request_body)', frozen: true },
+  'resp.size': { sql: 'response_body_bytes', frozen: false },
+};
+
+export interface HeaderColumns {
+  readonly names: string;
+  readonly values: string;
+  readonly map: string;
+  readonly frozen: boolean;
+}
+
+export const HEADER_COLUMNS: Readonly<Record<Side, HeaderColumns>> = {
+  request: {
+    names: 'request_headers.name',
+    values: 'request_headers.value',
+    map: 'request_header_map',
+    frozen: true,
+  },
+  response: {
+    names: 'response_headers.name',
+    values: 'response_headers.value',
+    map: 'response_header_map',
+    frozen: false,
+  },
+};

@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { compileFilter } from './compile-filter.ts';
+import { anyFilter, anyText } from './filter.testing.ts';
+import type { Condition } from './filter.ts';
+import { parseFilter } from './parse-filter.ts';
+
+const compile = (text: string) => {
+  const result = parseFilter(text);
+  if (result.kind === 'invalid') throw new Error(result.problem.message);
+  return compileFilter(result.filter);
+};
+
+describe('compileFilter', () => {
+  test('every parameter in the SQL has its value, and the other way round', () => {
+    fc.assert(
+      fc.property(anyFilter, (filter) => {
+        const { conditions, params } = compileFilter(filter);
+        const sql = conditions.map((condition) => condition.sql).join(' ');
+        const placeholders = [...sql.matchAll(/\{(\w+):(?:String|UInt64|UUID)\}/g)].map(([, name]) => name);
+        expect(new Set(placeholders)).toEqual(new Set(Object.keys(params)));
+      }),
+    );
+  });
+
+  test('the SQL is the same whatever the values are', () => {
+    const shape = fc.constantFrom(
+      (text: string): Condition => ({ kind: 'contains', field: 'body', text }),
+      (text: string): Condition => ({ kind: 'matches', field: 'endpoint', pattern: [text] }),
+      (text: string): Condition => ({ kind: 'matches', field: 'endpoint', pattern: [text, ''] }),
+    );
+    fc.assert(
+      fc.property(shape, anyText, (make, text) => {
+        expect(compileFilter(make(text)).conditions).toEqual(compileFilter(make('x')).conditions);
+      }),
+    );
+  });
+
+  test('texts travel in hexadecimal', () => {
+    expect(compile(`body:"' OR 1=1 --"`)).toEqual({
+      conditions: [{ sql: '(lower(request_body) LIKE unhex({search0:String}))', frozen: true }],
+      params: { search0: `25${Buffer.from("' or 1=1 --").toString('hex')}25` },
+    });
+  });
+
+  test("what LIKE gives a meaning has none in a person's text", () => {
+    const { params } = compile(String.raw`path:/a%_\\b*`);
+    expect(Buffer.from(String(params['search0']), 'hex').toString()).toBe(String.raw`/a\%\_\\b%`);
+  });
+
+  test('a text that may be bytes or UTF-8 is looked for as both, where bytes are shown as characters', () => {
+    expect(compile('path:/é').params).toEqual({ search0: '2fc3a9', search1: '2fe9' });
+    expect(compile('body:é').params).toEqual({ search0: '25c3a925' });
+    expect(compile('path:/€').params).toEqual({ search0: '2fe282ac' });
+    expect(compile(String.raw`path:/\xe9`).params).toEqual({ search0: '2fe9' });
+  });
+
+  test.each([
+    ['method:GET path:/a* header.x:1 body:a query:a req.size:0 id:0* -endpoint:b', [true]],
+    ['status:200', [false]],
+    ['-status:200', [false]],
+    ['a', [false]],
+    ['(method:GET OR dur:>1s)', [false]],
+    ['resp.header.x:1', [false]],
+  ])('%s knows what an answer can change: %j', (text, frozen) => {
+    const all = compile(text).conditions.map((condition) => condition.frozen);
+    expect([...new Set(all)]).toEqual(frozen);
+  });
+
+  test('everything is no condition', () => {
+    expect(compile('')).toEqual({ conditions: [], params: {} });
+  });
+});

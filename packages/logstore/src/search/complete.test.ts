@@ -1,0 +1,55 @@
+import { ACTIONS, METHODS, OUTCOMES } from '@standin/contract';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { completionAt } from './complete.ts';
+import { FIELDS, HEADER_PREFIXES } from './fields.ts';
+import { parseFilter } from './parse-filter.ts';
+
+describe('completionAt', () => {
+  const at = (marked: string) => completionAt(marked.replace('|', ''), marked.indexOf('|'));
+
+  test.each([
+    ['|', { kind: 'field', typed: '', from: 0, to: 0 }],
+    ['sta|', { kind: 'field', typed: 'sta', names: ['status:'], from: 0, to: 3 }],
+    ['method:GET (sta|', { kind: 'field', names: ['status:'], from: 12, to: 15 }],
+    ['-resp|', { kind: 'field', names: ['resp.body:', 'resp.size:', 'resp.header.'], from: 1, to: 5 }],
+    ['method:p|', { kind: 'value', field: 'method', typed: 'p', values: ['POST', 'PUT', 'PATCH'], from: 7, to: 8 }],
+    ['endpoint:cr|eate', { kind: 'value', field: 'endpoint', typed: 'cr', values: [], from: 9, to: 11 }],
+    ['header.x-g|', { kind: 'header-name', field: 'header', typed: 'x-g', from: 7, to: 10 }],
+    ['resp.header.|', { kind: 'header-name', field: 'resp.header', typed: '', from: 12, to: 12 }],
+    ['header.a:b|', { kind: 'value', field: 'header.a', typed: 'b', values: [] }],
+    ['body:"x sta|', undefined],
+    [String.raw`body:"\" " sta|`, { kind: 'field', names: ['status:'] }],
+    ['nothing-like-this|', undefined],
+    ['nofield:x|', undefined],
+  ])('%j', (marked, expected) => {
+    const completion = at(marked);
+    if (expected === undefined) expect(completion).toBeUndefined();
+    else expect(completion).toMatchObject(expected);
+  });
+
+  test('replaces what was typed, whatever was typed', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.nat({ max: 20 }), (text, place) => {
+        const cursor = Math.min(place, text.length);
+        const completion = completionAt(text, cursor);
+        if (completion) expect(text.slice(completion.from, completion.to)).toBe(completion.typed);
+      }),
+    );
+  });
+});
+
+describe('the table of fields', () => {
+  test('knows all values of the contract', () => {
+    expect(FIELDS.method.values).toEqual(METHODS);
+    expect(FIELDS.outcome.values).toEqual(OUTCOMES);
+    expect(FIELDS.action.values).toEqual(ACTIONS);
+  });
+
+  test.each(Object.values({ ...FIELDS, ...HEADER_PREFIXES }).map(({ example }) => example))(
+    'has an example that can be searched: %s',
+    (example) => {
+      expect(parseFilter(example).kind).toBe('parsed');
+    },
+  );
+});

@@ -1,0 +1,63 @@
+import { FIELDS, HEADER_PREFIXES, headerField, isPlainField } from './fields.ts';
+
+/** What is being typed at the cursor; `text.slice(from, to)` is to be replaced by what is chosen. */
+export type Completion =
+  /** A field's name, or free text. `names` have their colon (headers' prefixes: their dot). */
+  | { readonly kind: 'field'; readonly typed: string; readonly names: readonly string[]; from: number; to: number }
+  /** The value of a field; `values` where all are known, else ask `LogStore.distinct` for this field. */
+  | {
+      readonly kind: 'value';
+      readonly field: string;
+      readonly typed: string;
+      readonly values: readonly string[];
+      readonly from: number;
+      readonly to: number;
+    }
+  /** A header's name: ask `LogStore.distinct` for `header` or `resp.header`. */
+  | {
+      readonly kind: 'header-name';
+      readonly field: 'header' | 'resp.header';
+      readonly typed: string;
+      readonly from: number;
+      readonly to: number;
+    };
+
+const NAMES = [...Object.keys(FIELDS).map((name) => `${name}:`), ...Object.keys(HEADER_PREFIXES)];
+
+const startsWith = (text: string, typed: string): boolean => text.toLowerCase().startsWith(typed.toLowerCase());
+
+/** Where the word at the cursor begins; -1 inside of a quoted text. */
+const wordStart = (text: string, cursor: number): number => {
+  let start = 0;
+  let quoted = false;
+  for (let at = 0; at < cursor; at++) {
+    const char = text.charAt(at);
+    if (char === '\\') at++;
+    else if (char === '"') quoted = !quoted;
+    else if (!quoted && (/[\s()]/.test(char) || (char === '-' && at === start))) start = at + 1;
+  }
+  return quoted ? -1 : start;
+};
+
+/** What a search box can offer at the cursor; works on texts that do not parse. `undefined`: nothing. */
+export const completionAt = (text: string, cursor: number): Completion | undefined => {
+  const from = wordStart(text, cursor);
+  if (from < 0) return undefined;
+  const word = text.slice(from, cursor);
+  const colon = word.indexOf(':');
+  if (colon < 0) {
+    const header = headerField(word);
+    if (header !== undefined) {
+      const field = header.prefix === 'header.' ? 'header' : 'resp.header';
+      return { kind: 'header-name', field, typed: header.header, from: cursor - header.header.length, to: cursor };
+    }
+    const names = NAMES.filter((name) => startsWith(name, word));
+    return names.length === 0 ? undefined : { kind: 'field', typed: word, names, from, to: cursor };
+  }
+  const field = word.slice(0, colon);
+  if (!isPlainField(field) && headerField(field) === undefined) return undefined;
+  const typed = word.slice(colon + 1);
+  const all = isPlainField(field) ? (FIELDS[field].values ?? []) : [];
+  const values = all.filter((value) => startsWith(value, typed));
+  return { kind: 'value', field, typed, values, from: from + colon + 1, to: cursor };
+};

@@ -1,0 +1,161 @@
+import type { Action, Method, Outcome } from '@standin/contract';
+import type { ContainsField, NumberField, PatternField } from './filter.ts';
+
+/** How the value of a field is read. */
+export type FieldKind = 'choice' | 'status' | 'duration' | 'size' | 'pattern' | 'contains' | 'header';
+
+export interface Field {
+  readonly kind: FieldKind;
+  /** Completes "which requests?", for people. */
+  readonly meaning: string;
+  readonly example: string;
+  /** All values that there are, when they are few. */
+  readonly values?: readonly string[];
+}
+
+// The lists of the contract once more: its package loads a validator, which no browser needs for a search box.
+const METHOD_VALUES = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const satisfies readonly Method[];
+const OUTCOME_VALUES = [
+  'mocked',
+  'forwarded',
+  'upstream_failed',
+  'upstream_timeout',
+  'response_unknown',
+] as const satisfies readonly Outcome[];
+const ACTION_VALUES = ['JSON', 'Forward'] as const satisfies readonly Action[];
+
+/** Fields with one word as their name. */
+export type PlainField = 'method' | 'outcome' | 'action' | ContainsField | PatternField | NumberField;
+
+/** Every field, in the order in which a search box offers them. */
+export const FIELDS: Readonly<Record<PlainField, Field>> = {
+  method: { kind: 'choice', meaning: 'the method', example: 'method:POST', values: METHOD_VALUES },
+  status: { kind: 'status', meaning: "the answer's status; none: no answer was recorded", example: 'status:>=500' },
+  path: { kind: 'pattern', meaning: 'the path after the project URI', example: 'path:/hooks/*' },
+  query: { kind: 'contains', meaning: 'a part of the query string, as sent', example: 'query:page=2' },
+  body: { kind: 'contains', meaning: "a part of the request's body", example: 'body:"refund"' },
+  'resp.body': { kind: 'contains', meaning: "a part of the answer's body", example: 'resp.body:error' },
+  dur: { kind: 'duration', meaning: 'the time from request to answer', example: 'dur:>250ms' },
+  size: { kind: 'size', meaning: 'stored bytes of both bodies', example: 'size:>10kb' },
+  'req.size': { kind: 'size', meaning: "bytes of the request's body", example: 'req.size:0' },
+  'resp.size': { kind: 'size', meaning: "bytes of the answer's body, as sent", example: 'resp.size:>1mb' },
+  endpoint: { kind: 'pattern', meaning: "the endpoint's name", example: 'endpoint:create-*' },
+  project: { kind: 'pattern', meaning: "the project's name", example: 'project:shop' },
+  namespace: { kind: 'pattern', meaning: 'the namespace', example: 'namespace:team-a' },
+  account: { kind: 'pattern', meaning: "the account's name", example: 'account:default' },
+  outcome: {
+    kind: 'choice',
+    meaning: 'how the request ended',
+    example: 'outcome:upstream_timeout',
+    values: OUTCOME_VALUES,
+  },
+  action: { kind: 'choice', meaning: 'what the endpoint did', example: 'action:Forward', values: ACTION_VALUES },
+  upstream: { kind: 'pattern', meaning: 'the URL that was asked', example: 'upstream:https://api.example.com/*' },
+  gateway: { kind: 'pattern', meaning: "the gateway's name", example: 'gateway:gateway-0' },
+  key: { kind: 'pattern', meaning: "the key's fingerprint", example: 'key:0123abcd' },
+  client: { kind: 'pattern', meaning: "the caller's address", example: 'client:10.0.*' },
+  id: { kind: 'pattern', meaning: "the entry's id, whole or its beginning with *", example: 'id:01931f3e-*' },
+};
+
+/** Fields with a header's name behind them. */
+export const HEADER_PREFIXES = {
+  'header.': { side: 'request', meaning: 'a header of the request', example: 'header.x-github-event:push' },
+  'resp.header.': {
+    side: 'response',
+    meaning: 'a header of the answer',
+    example: 'resp.header.content-type:text/*',
+  },
+} as const;
+
+export const isPlainField = (name: string): name is PlainField => Object.hasOwn(FIELDS, name);
+
+/** The field that a name means, and what is left of it: the header's name. */
+export const headerField = (
+  name: string,
+): { readonly prefix: keyof typeof HEADER_PREFIXES; readonly header: string } | undefined => {
+  for (const prefix of ['header.', 'resp.header.'] as const) {
+    if (name.startsWith(prefix)) return { prefix, header: name.slice(prefix.length) };
+  }
+  return undefined;
+};
+
+/** RFC 9110 section 5.6.2. */
+export const headerNameText = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** What people call a field elsewhere. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  verb: 'method',
+  code: 'status',
+  duration: 'dur',
+  latency: 'dur',
+  time: 'dur',
+  took: 'dur',
+  url: 'path',
+  uri: 'path',
+  slug: 'path',
+  params: 'query',
+  ip: 'client',
+  host: 'header.host',
+  header: 'header.NAME',
+  headers: 'header.NAME',
+  'resp.header': 'resp.header.NAME',
+  'req.body': 'body',
+  'request.body': 'body',
+  'response.body': 'resp.body',
+  'res.body': 'resp.body',
+  'response.size': 'resp.size',
+  'resp.status': 'status',
+  'larger-than': 'size',
+};
+
+const OTHER_PREFIXES: readonly (readonly [string, string])[] = [
+  ['req.header.', 'header.'],
+  ['request.header.', 'header.'],
+  ['headers.', 'header.'],
+  ['res.header.', 'resp.header.'],
+  ['response.header.', 'resp.header.'],
+  ['resp.headers.', 'resp.header.'],
+];
+
+/** Levenshtein's distance with neighbours exchanged as one step (optimal string alignment). */
+const distance = (a: string, b: string): number => {
+  const rows: number[][] = Array.from({ length: a.length + 1 }, (_row, i) => [i]);
+  const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;
+  for (let j = 1; j <= b.length; j++) {
+    (rows[0] ?? [])[j] = j;
+    for (let i = 1; i <= a.length; i++) {
+      const change = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = swapped ? at(i - 2, j - 2) + 1 : change;
+      (rows[i] ?? [])[j] = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, change, swap);
+    }
+  }
+  return at(a.length, b.length);
+};
+
+/** Longer names are no slip of the finger. */
+const NAME_LENGTH_MAX = 40;
+
+/** The name among `names` that is meant, if one is near. */
+export const nearest = (name: string, names: readonly string[]): string | undefined => {
+  if (name.length > NAME_LENGTH_MAX) return undefined;
+  const slipsMax = name.length <= 4 ? 1 : 2;
+  const [best] = names
+    .map((candidate) => ({ candidate, slips: distance(name.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ slips }) => slips <= slipsMax)
+    .sort((a, b) => a.slips - b.slips);
+  return best?.candidate;
+};
+
+/** The field that was probably meant by a name that is none. */
+export const suggestField = (name: string): string | undefined => {
+  const lower = name.toLowerCase();
+  if (Object.hasOwn(OTHER_NAMES, lower)) return OTHER_NAMES[lower];
+  if (isPlainField(lower)) return lower;
+  const known = ['header.', 'resp.header.'].find((prefix) => lower.startsWith(prefix));
+  if (known !== undefined) return lower;
+  for (const [other, prefix] of OTHER_PREFIXES) {
+    if (lower.startsWith(other)) return prefix + lower.slice(other.length);
+  }
+  return nearest(lower, Object.keys(FIELDS));
+};

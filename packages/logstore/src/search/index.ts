@@ -1,0 +1,22 @@
+/** The search language without ClickHouse: no dependencies, so that a browser can parse, complete and underline too. */
+export { completionAt } from './complete.ts';
+export type { Completion } from './complete.ts';
+export { FIELDS, HEADER_PREFIXES } from './fields.ts';
+export type { Field, FieldKind, PlainField } from './fields.ts';
+export { FILTER_LIMITS } from './filter.ts';
+export type {
+  Comparison,
+  Condition,
+  Conditions,
+  ContainsField,
+  Filter,
+  NumberField,
+  Pattern,
+  PatternField,
+  Side,
+  Term,
+} from './filter.ts';
+export { formatFilter } from './format-filter.ts';
+export { parseFilter } from './parse-filter.ts';
+export type { ParseResult } from './parse-filter.ts';
+export type { FilterProblem } from './problem.ts';

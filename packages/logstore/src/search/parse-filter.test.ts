@@ -1,0 +1,224 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { FILTER_LIMITS } from './filter.ts';
+import type { Filter, Term } from './filter.ts';
+import { anyFilter } from './filter.testing.ts';
+import { formatFilter } from './format-filter.ts';
+import { parseFilter } from './parse-filter.ts';
+
+const parsed = (text: string): Filter => {
+  const result = parseFilter(text);
+  if (result.kind === 'parsed') return result.filter;
+  throw new Error(`${text}: ${result.problem.message}`);
+};
+const problem = (text: string): { message: string; marked: string } => {
+  const result = parseFilter(text);
+  if (result.kind === 'parsed') throw new Error(`${text} was read as ${formatFilter(result.filter)}`);
+  const { message, from, to } = result.problem;
+  return { message, marked: text.slice(from, to) };
+};
+
+const a: Term = { kind: 'text', text: 'a' };
+const b: Term = { kind: 'text', text: 'b' };
+const c: Term = { kind: 'text', text: 'c' };
+
+describe('structure', () => {
+  test.each<[string, Filter]>([
+    ['', { kind: 'everything' }],
+    [' \t\n', { kind: 'everything' }],
+    ['a', a],
+    ['a b', { kind: 'and', conditions: [a, b] }],
+    ['a AND b', { kind: 'and', conditions: [a, b] }],
+    ['a b OR c', { kind: 'or', conditions: [{ kind: 'and', conditions: [a, b] }, c] }],
+    ['a (b OR c)', { kind: 'and', conditions: [a, { kind: 'or', conditions: [b, c] }] }],
+    ['((a) (b))', { kind: 'and', conditions: [a, b] }],
+    ['(a OR b) OR c', { kind: 'or', conditions: [a, b, c] }],
+    ['-a', { kind: 'not', condition: a }],
+    ['NOT a', { kind: 'not', condition: a }],
+    ['--a', { kind: 'not', condition: { kind: 'not', condition: a } }],
+    ['-(a b)', { kind: 'not', condition: { kind: 'and', conditions: [a, b] } }],
+    ['NOT a b', { kind: 'and', conditions: [{ kind: 'not', condition: a }, b] }],
+    ['"OR"', { kind: 'text', text: 'OR' }],
+    ['or', { kind: 'text', text: 'or' }],
+    ['a-b', { kind: 'text', text: 'a-b' }],
+    ['12:30', { kind: 'text', text: '12:30' }],
+    ['a*', { kind: 'text', text: 'a*' }],
+    ['"http://x"', { kind: 'text', text: 'http://x' }],
+  ])('%j', (text, filter) => {
+    expect(parsed(text)).toEqual(filter);
+  });
+});
+
+describe('values', () => {
+  test.each<[string, Term]>([
+    ['method:post', { kind: 'method', method: 'POST' }],
+    ['outcome:Mocked', { kind: 'outcome', outcome: 'mocked' }],
+    ['action:forward', { kind: 'action', action: 'Forward' }],
+    ['status:404', { kind: 'compare', field: 'status', comparison: '=', value: 404 }],
+    ['status:=404', { kind: 'compare', field: 'status', comparison: '=', value: 404 }],
+    ['status:>=500', { kind: 'compare', field: 'status', comparison: '>=', value: 500 }],
+    ['status:">=500"', { kind: 'compare', field: 'status', comparison: '>=', value: 500 }],
+    ['status:5XX', { kind: 'range', field: 'status', from: 500, to: 599 }],
+    ['status:200-204', { kind: 'range', field: 'status', from: 200, to: 204 }],
+    ['status:none', { kind: 'compare', field: 'status', comparison: '=', value: 0 }],
+    ['dur:>250ms', { kind: 'compare', field: 'dur', comparison: '>', value: 250_000 }],
+    ['dur:<1.5s', { kind: 'compare', field: 'dur', comparison: '<', value: 1_500_000 }],
+    ['dur:>=20µs', { kind: 'compare', field: 'dur', comparison: '>=', value: 20 }],
+    ['dur:>1m', { kind: 'compare', field: 'dur', comparison: '>', value: 60_000_000 }],
+    ['dur:100ms-2s', { kind: 'range', field: 'dur', from: 100_000, to: 2_000_000 }],
+    ['size:>10kb', { kind: 'compare', field: 'size', comparison: '>', value: 10_000 }],
+    ['size:1KiB-1MiB', { kind: 'range', field: 'size', from: 1_024, to: 1_048_576 }],
+    ['req.size:0', { kind: 'compare', field: 'req.size', comparison: '=', value: 0 }],
+    ['resp.size:<=1.5mb', { kind: 'compare', field: 'resp.size', comparison: '<=', value: 1_500_000 }],
+    ['path:/hooks/*', { kind: 'matches', field: 'path', pattern: ['/hooks/', ''] }],
+    ['path:*a**b', { kind: 'matches', field: 'path', pattern: ['', 'a', 'b'] }],
+    [String.raw`path:/a\*b`, { kind: 'matches', field: 'path', pattern: ['/a*b'] }],
+    [String.raw`path:/a\(b\)`, { kind: 'matches', field: 'path', pattern: ['/a(b)'] }],
+    ['path:/a:b', { kind: 'matches', field: 'path', pattern: ['/a:b'] }],
+    ['endpoint:"create order"', { kind: 'matches', field: 'endpoint', pattern: ['create order'] }],
+    ['endpoint:""', { kind: 'matches', field: 'endpoint', pattern: [''] }],
+    ['id:0193*', { kind: 'matches', field: 'id', pattern: ['0193', ''] }],
+    [
+      'id:01931F3E-7c3a-7bbb-8ccc-0123456789AB',
+      { kind: 'matches', field: 'id', pattern: ['01931f3e-7c3a-7bbb-8ccc-0123456789ab'] },
+    ],
+    ['header.X-GitHub-Event:push', { kind: 'header', side: 'request', name: 'x-github-event', pattern: ['push'] }],
+    ['resp.header.etag:*', { kind: 'header', side: 'response', name: 'etag', pattern: ['', ''] }],
+    ['header.a.b:c', { kind: 'header', side: 'request', name: 'a.b', pattern: ['c'] }],
+    ['query:a=*&b', { kind: 'contains', field: 'query', text: 'a=*&b' }],
+    [String.raw`body:"\"a\": 1"`, { kind: 'contains', field: 'body', text: '"a": 1' }],
+    [String.raw`body:\x00\xe9\x41\n\r\t`, { kind: 'contains', field: 'body', text: '\0\udce9A\n\r\t' }],
+    ['resp.body:é', { kind: 'contains', field: 'resp.body', text: 'é' }],
+  ])('%s', (text, term) => {
+    expect(parsed(text)).toEqual(term);
+  });
+});
+
+describe('a problem says where it is and what to write instead', () => {
+  test.each([
+    ['status:500 staus:500', 'staus', 'Did you mean status?'],
+    ['verb:GET', 'verb', 'Did you mean method?'],
+    ['req.header.x:1', 'req.header.x', 'Did you mean header.x?'],
+    ['Status:1', 'Status', 'Did you mean status?'],
+    ['header:x', 'header', 'Did you mean header.NAME?'],
+    ['header.:x', 'header.', 'There is no field "header."'],
+    ['http://x/y', 'http', 'To search for the text, write "http://x/y"'],
+    ['status:', 'status:', 'as in status:>=500'],
+    ['status: 500', 'status:', 'right behind the colon'],
+    ['status:4', '4', 'like 404, >=500, 5xx, 200-299 or none'],
+    ['status:099', '099', 'A status is like'],
+    ['status:6xx', '6xx', 'A status is like'],
+    ['status:299-200', '299-200', 'A status is like'],
+    ['status:404,500', '404,500', '(status:404 OR status:500)'],
+    ['status:!=200', '!=200', 'write -status:200'],
+    ['status:*', '*', 'A status is like'],
+    ['dur:250', '250', 'has a unit'],
+    ['dur:250ms', '250ms', 'A duration is compared'],
+    ['dur:>250min', '>250min', 'has a unit'],
+    ['size:>ten', '>ten', 'size:>10kb'],
+    ['resp.size:-1', '-1', 'resp.size:>10kb'],
+    ['method:PSOT', 'PSOT', 'Did you mean POST?'],
+    ['outcome:x', 'x', 'one of mocked, forwarded'],
+    ['id:0193', '0193', 'write id:0193*'],
+    ['body:""', '""', 'An empty body is req.size:0'],
+    ['""', '""', 'nothing between the quotes'],
+    ['a "bc', '"bc', 'closing quote'],
+    ['body:{"a":1}', 'body:{"', 'whole value into quotes'],
+    ['"a"b', '"a"b', 'whole value into quotes'],
+    ['path:/a(b)', 'path:/a(', 'a space before it'],
+    [String.raw`body:"\d"`, String.raw`\d`, String.raw`write \\`],
+    ['a\\', '\\', 'A backslash'],
+    ['- a', '-', 'write "-"'],
+    ['a -', '-', 'write "-"'],
+    ['(a', '(', 'not closed'],
+    ['a)', ')', 'closes nothing'],
+    [')', ')', 'closes nothing'],
+    ['( )', '( )', 'nothing between the parentheses'],
+    ['a AND', 'AND', 'missing behind AND'],
+    ['OR', 'OR', 'write "OR"'],
+    ['a OR OR b', 'OR', 'write "OR"'],
+    ['(a OR )', 'OR', 'missing behind OR'],
+    ['NOT', 'NOT', 'missing behind NOT'],
+    ['a \ud800', '\ud800', 'write bytes as'],
+  ])('%j', (text, marked, message) => {
+    const found = problem(text);
+    expect(found.marked).toBe(marked);
+    expect(found.message).toContain(message);
+  });
+
+  test.each([
+    ['length', 'a'.repeat(FILTER_LIMITS.textLengthMax + 1), 'at most 2000 characters'],
+    ['terms', 'a '.repeat(FILTER_LIMITS.termsMax + 1), 'at most 50 conditions'],
+    ['depth', '('.repeat(FILTER_LIMITS.depthMax + 1), 'at most 20 deep'],
+    ['negations', `${'-'.repeat(FILTER_LIMITS.depthMax + 1)}a`, 'at most 20 deep'],
+    ['wildcards', `path:${'*a'.repeat(FILTER_LIMITS.wildcardsMax + 1)}`, 'at most 10 wildcards'],
+  ])('bounds the %s', (_what, text, message) => {
+    expect(problem(text).message).toContain(message);
+  });
+
+  test('and a search at the bounds is read', () => {
+    expect(parseFilter('a '.repeat(FILTER_LIMITS.termsMax)).kind).toBe('parsed');
+    const nested = `${'('.repeat(FILTER_LIMITS.depthMax)}a${')'.repeat(FILTER_LIMITS.depthMax)}`;
+    expect(parseFilter(nested).kind).toBe('parsed');
+  });
+});
+
+describe('properties', () => {
+  test('what is printed is read as the same search', () => {
+    fc.assert(
+      fc.property(anyFilter, (filter) => {
+        const text = formatFilter(filter);
+        fc.pre(text.length <= FILTER_LIMITS.textLengthMax);
+        expect(parsed(text)).toEqual(filter);
+        expect(formatFilter(parsed(text))).toBe(text);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('any text at all is read, or its problem lies inside of it', () => {
+    const alphabet = fc.constantFrom(
+      ...Array.from('ab"\\()-:*<>=. \n59'),
+      'OR ',
+      'AND ',
+      'status:',
+      'body:',
+      'path:',
+      'header.x:',
+      'é',
+      '\udc80',
+    );
+    const text = fc.oneof(
+      fc.string(),
+      fc.array(alphabet, { maxLength: 30 }).map((parts) => parts.join('')),
+    );
+    fc.assert(
+      fc.property(text, (value) => {
+        const result = parseFilter(value);
+        if (result.kind === 'parsed') {
+          expect(parsed(formatFilter(result.filter))).toEqual(result.filter);
+          return;
+        }
+        const { message, from, to } = result.problem;
+        expect(message).toMatch(/\.$/);
+        expect(from).toBeGreaterThanOrEqual(0);
+        expect(to).toBeLessThanOrEqual(value.length);
+        expect(from).toBeLessThan(to);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});
+
+test.each([
+  ['dur:>1000ms', 'dur:>1s'],
+  ['size:>=1000', 'size:>=1kb'],
+  ['size:1024', 'size:1024'],
+  ['status:500-599', 'status:5xx'],
+  ['body:"plain"', 'body:plain'],
+  ['a AND (b OR NOT c)', 'a (b OR -c)'],
+  ['method:get', 'method:GET'],
+  ['(a b) OR c', 'a b OR c'],
+])('%s is printed as %s', (text, printed) => {
+  expect(formatFilter(parsed(text))).toBe(printed);
+});

@@ -1,0 +1,135 @@
+import { FILTER_LIMITS } from './filter.ts';
+import type { Condition, Conditions, Filter } from './filter.ts';
+import { tokenize } from './lexer.ts';
+import type { Token } from './lexer.ts';
+import { parseTerm } from './parse-term.ts';
+import { FilterSyntaxError } from './problem.ts';
+import type { FilterProblem } from './problem.ts';
+
+export type ParseResult =
+  { readonly kind: 'parsed'; readonly filter: Filter } | { readonly kind: 'invalid'; readonly problem: FilterProblem };
+
+/**
+ * Reads the text of a search (docs/search.md has the grammar). Never throws; an empty text asks for everything. Groups of one and
+ * groups inside of groups of the same kind are dissolved, so equal searches are equal trees.
+ */
+export const parseFilter = (text: string): ParseResult => {
+  try {
+    return { kind: 'parsed', filter: parse(text) };
+  } catch (error) {
+    if (error instanceof FilterSyntaxError) return { kind: 'invalid', problem: error.problem };
+    throw error;
+  }
+};
+
+const parse = (text: string): Filter => {
+  if (text.length > FILTER_LIMITS.textLengthMax) {
+    const from = FILTER_LIMITS.textLengthMax;
+    throw new FilterSyntaxError(`A search has at most ${from} characters.`, { from, to: text.length });
+  }
+  const parser = new Parser(text, tokenize(text));
+  return parser.parse();
+};
+
+/** Recursive descent: any of (OR) all of (AND, or nothing between) possibly negated terms and groups. */
+class Parser {
+  readonly #text: string;
+  readonly #tokens: readonly Token[];
+  #at = 0;
+  #depth = 0;
+  #terms = 0;
+
+  constructor(text: string, tokens: readonly Token[]) {
+    this.#text = text;
+    this.#tokens = tokens;
+  }
+
+  parse(): Filter {
+    if (this.#tokens.length === 0) return { kind: 'everything' };
+    const condition = this.#any();
+    const rest = this.#tokens[this.#at];
+    // Only a parenthesis ends a search before its text.
+    if (rest !== undefined) {
+      throw new FilterSyntaxError('This parenthesis closes nothing. To search for it, write ")".', rest);
+    }
+    return condition;
+  }
+
+  #any(): Condition {
+    const found = [this.#all()] as [Condition, ...Condition[]];
+    while (this.#takes('or')) found.push(this.#all());
+    return join('or', found);
+  }
+
+  #all(): Condition {
+    const found = [this.#one()] as [Condition, ...Condition[]];
+    for (;;) {
+      const next = this.#tokens[this.#at]?.kind;
+      if (next === undefined || next === 'close' || next === 'or') return join('and', found);
+      if (next === 'and') this.#at++;
+      found.push(this.#one());
+    }
+  }
+
+  #one(): Condition {
+    const token = this.#tokens[this.#at];
+    if (token === undefined || token.kind === 'and' || token.kind === 'or' || token.kind === 'close') {
+      throw this.#missing(token);
+    }
+    this.#at++;
+    if (token.kind === 'term') return this.#term(token);
+    if (++this.#depth > FILTER_LIMITS.depthMax) {
+      throw new FilterSyntaxError(`A search nests at most ${FILTER_LIMITS.depthMax} deep.`, token);
+    }
+    const condition: Condition = token.kind === 'not' ? { kind: 'not', condition: this.#one() } : this.#group(token);
+    this.#depth--;
+    return condition;
+  }
+
+  #term(token: Extract<Token, { kind: 'term' }>): Condition {
+    if (++this.#terms > FILTER_LIMITS.termsMax) {
+      throw new FilterSyntaxError(`A search has at most ${FILTER_LIMITS.termsMax} conditions.`, token);
+    }
+    return parseTerm(token, this.#text);
+  }
+
+  #group(open: Token): Condition {
+    const condition = this.#any();
+    if (!this.#takes('close')) {
+      throw new FilterSyntaxError('This parenthesis is not closed. To search for it, write "(".', open);
+    }
+    return condition;
+  }
+
+  #takes(kind: Token['kind']): boolean {
+    if (this.#tokens[this.#at]?.kind !== kind) return false;
+    this.#at++;
+    return true;
+  }
+
+  /** Where a term should be and is none. */
+  #missing(token: Token | undefined): FilterSyntaxError {
+    const before = this.#tokens[this.#at - 1];
+    if (before === undefined || (token !== undefined && token.kind !== 'close')) {
+      const shown = token === undefined ? '' : this.#text.slice(token.from, token.to);
+      const message =
+        token?.kind === 'close'
+          ? 'This parenthesis closes nothing. To search for it, write ")".'
+          : `${shown} stands between two conditions. To search for the word, write "${shown}".`;
+      return new FilterSyntaxError(message, token ?? { from: 0, to: this.#text.length });
+    }
+    const shown = this.#text.slice(before.from, before.to);
+    if (before.kind === 'open') {
+      const to = token?.to ?? before.to;
+      return new FilterSyntaxError('There is nothing between the parentheses.', { from: before.from, to });
+    }
+    return new FilterSyntaxError(`A condition is missing behind ${shown}.`, before);
+  }
+}
+
+/** One condition is itself; groups of the same kind inside become part of this one. */
+const join = (kind: 'and' | 'or', conditions: Conditions): Condition => {
+  if (conditions.length === 1) return conditions[0];
+  const flat = conditions.flatMap((condition) => (condition.kind === kind ? condition.conditions : [condition]));
+  return { kind, conditions: flat as [Condition, ...Condition[]] };
+};

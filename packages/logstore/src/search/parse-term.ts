@@ -1,0 +1,148 @@
+import type { Action, Method, Outcome } from '@standin/contract';
+import { FIELDS, HEADER_PREFIXES, headerField, headerNameText, isPlainField, nearest, suggestField } from './fields.ts';
+import type { Field, PlainField } from './fields.ts';
+import { FILTER_LIMITS } from './filter.ts';
+import type { ContainsField, NumberField, Pattern, PatternField, Term } from './filter.ts';
+import type { Token, ValueToken } from './lexer.ts';
+import { parseDurationValue, parseSizeValue, parseStatusValue } from './parse-number.ts';
+import { FilterSyntaxError } from './problem.ts';
+import { hasBytes } from './text-bytes.ts';
+
+type TermToken = Extract<Token, { kind: 'term' }>;
+
+/** Wildcards mean themselves where a text is looked for anywhere. */
+const textOf = (value: ValueToken): string => value.pieces.join('*');
+
+/** Throws a `FilterSyntaxError`. */
+export const parseTerm = (token: TermToken, text: string): Term => {
+  const { field, value } = token;
+  if (!value.pieces.every(hasBytes)) {
+    throw new FilterSyntaxError(String.raw`A character here is none; write bytes as \xe9.`, value);
+  }
+  if (field === undefined) {
+    if (textOf(value) === '') throw new FilterSyntaxError('There is nothing between the quotes to search for.', value);
+    return { kind: 'text', text: textOf(value) };
+  }
+  if (isPlainField(field.name)) {
+    assertValue(token, FIELDS[field.name]);
+    return parseField(field.name, value, text);
+  }
+  const header = headerField(field.name);
+  if (header === undefined || !headerNameText.test(header.header)) throw unknownField(token, field, text);
+  const { side, example } = HEADER_PREFIXES[header.prefix];
+  assertValue(token, { example });
+  return { kind: 'header', side, name: header.header.toLowerCase(), pattern: patternOf(value) };
+};
+
+const assertValue = ({ field, value, from, to }: TermToken, { example }: Pick<Field, 'example'>): void => {
+  if (value.quoted || value.from < value.to) return;
+  throw new FilterSyntaxError(`${field?.name ?? ''}: needs a value right behind the colon, as in ${example}.`, {
+    from,
+    to,
+  });
+};
+
+const unknownField = (token: TermToken, field: { readonly name: string; from: number; to: number }, text: string) => {
+  const meant = suggestField(field.name);
+  const known = `The fields are ${Object.keys(FIELDS).join(', ')}, header.NAME and resp.header.NAME.`;
+  const asText = quote(text.slice(token.from, token.to));
+  const advice = meant === undefined ? known : `Did you mean ${meant}?`;
+  return new FilterSyntaxError(
+    `There is no field ${JSON.stringify(field.name)}. ${advice} To search for the text, write ${asText}.`,
+    field,
+  );
+};
+
+const quote = (text: string): string => `"${text.replace(/["\\]/g, String.raw`\$&`)}"`;
+
+const patternOf = (value: ValueToken): Pattern => {
+  if (value.pieces.length - 1 > FILTER_LIMITS.wildcardsMax) {
+    throw new FilterSyntaxError(`A value may have at most ${FILTER_LIMITS.wildcardsMax} wildcards (*).`, value);
+  }
+  // Two wildcards side by side are one.
+  const inner = value.pieces.slice(1, -1).filter((piece) => piece !== '');
+  const last = value.pieces.at(-1) ?? '';
+  return value.pieces.length === 1 ? [value.pieces[0]] : [value.pieces[0], ...inner, last];
+};
+
+const parseField = (name: PlainField, value: ValueToken, text: string): Term => {
+  const written = textOf(value);
+  switch (FIELDS[name].kind) {
+    case 'choice':
+      return parseChoice(name as 'method' | 'outcome' | 'action', value);
+    case 'status':
+      return parseStatusValue(written) ?? refuse(value, statusAdvice(written));
+    case 'duration':
+      return (
+        withoutEquality(parseDurationValue(written), value) ??
+        refuse(value, 'A duration is compared and has a unit (us, ms, s, m), as in dur:>250ms or dur:100ms-2s.')
+      );
+    case 'size':
+      return (
+        parseSizeValue(name as NumberField, written) ??
+        refuse(value, `A size is a number of bytes, or has a unit (b, kb, mb, kib, mib), as in ${name}:>10kb.`)
+      );
+    case 'contains':
+      if (written === '') return refuse(value, emptyAdvice(name));
+      return { kind: 'contains', field: name as ContainsField, text: written };
+    case 'pattern':
+    case 'header':
+      return parsePattern(name as PatternField, value, text);
+  }
+};
+
+const refuse = (span: { readonly from: number; readonly to: number }, message: string): never => {
+  throw new FilterSyntaxError(message, span);
+};
+
+const emptyAdvice = (name: PlainField): string => {
+  if (name === 'query') return 'There is nothing between the quotes to search for.';
+  const size = name === 'body' ? 'req.size' : 'resp.size';
+  return `There is nothing between the quotes to search for. An empty body is ${size}:0.`;
+};
+
+/** Nobody knows a duration to the microsecond. */
+const withoutEquality = (amount: ReturnType<typeof parseDurationValue>, value: ValueToken): typeof amount => {
+  if (amount?.kind !== 'compare' || amount.comparison !== '=') return amount;
+  return refuse(value, 'A duration is compared, as in dur:>250ms, dur:<=1s or dur:100ms-2s.');
+};
+
+const statusAdvice = (written: string): string => {
+  const forms = 'A status is like 404, >=500, 5xx, 200-299 or none.';
+  const several = written.split(',');
+  if (several.length > 1) return `${forms} For several, write (${several.map((one) => `status:${one}`).join(' OR ')}).`;
+  if (written.startsWith('!')) return `${forms} For all others, write -status:${written.replace(/^!=?/, '')}.`;
+  return forms;
+};
+
+const parseChoice = (field: 'method' | 'outcome' | 'action', value: ValueToken): Term => {
+  const written = textOf(value);
+  const values = FIELDS[field].values ?? [];
+  const found = values.find((choice) => choice.toLowerCase() === written.toLowerCase());
+  if (found === undefined) {
+    const meant = nearest(written, values);
+    const advice = meant === undefined ? '' : ` Did you mean ${meant}?`;
+    return refuse(value, `${field} is one of ${values.join(', ')}.${advice}`);
+  }
+  switch (field) {
+    case 'method':
+      return { kind: 'method', method: found as Method };
+    case 'outcome':
+      return { kind: 'outcome', outcome: found as Outcome };
+    case 'action':
+      return { kind: 'action', action: found as Action };
+  }
+};
+
+const wholeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+const parsePattern = (field: PatternField, value: ValueToken, text: string): Term => {
+  const pattern = patternOf(value);
+  if (field !== 'id') return { kind: 'matches', field, pattern };
+  const [first, ...rest] = pattern.map((piece) => piece.toLowerCase()) as [string, ...string[]];
+  if (rest.length === 0 && !wholeId.test(first)) {
+    const written = text.slice(value.from, value.to);
+    refuse(value, `A whole id has 36 characters. For its beginning, write id:${written}*.`);
+  }
+  return { kind: 'matches', field, pattern: [first, ...rest] };
+};

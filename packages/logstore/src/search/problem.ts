@@ -1,0 +1,17 @@
+/** What is wrong with a search, and where: `text.slice(from, to)` is to be underlined. The message says what to write instead. */
+export interface FilterProblem {
+  readonly message: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Carries a problem out of lexer and parser; `parseFilter` turns it into its result. */
+export class FilterSyntaxError extends Error {
+  override readonly name = 'FilterSyntaxError';
+  readonly problem: FilterProblem;
+
+  constructor(message: string, { from, to }: { readonly from: number; readonly to: number }) {
+    super(message);
+    this.problem = { message, from, to };
+  }
+}

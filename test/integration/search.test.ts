@@ -1,0 +1,470 @@
+import type { LogRow } from '@standin/contract';
+import { encodeRow, openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
+import { parseFilter, type Filter } from '@standin/logstore/search';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { compileFilter } from '../../packages/logstore/src/search/compile-filter.ts';
+import { anyFilter } from '../../packages/logstore/src/search/filter.testing.ts';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+
+let clickHouse: TestClickHouse;
+let store: LogStore;
+
+beforeAll(async () => {
+  clickHouse = await startClickHouse();
+  store = openLogStore(clickHouse);
+  await store.migrate();
+});
+
+afterAll(async () => {
+  await store.close();
+  await clickHouse.stop();
+});
+
+let batches = 0;
+const insert = (rows: readonly LogRow[]): Promise<void> =>
+  store.insert({ rows: Buffer.concat(rows.map(encodeRow)), rowCount: rows.length, token: `batch-${batches++}` });
+
+/** Each group of tests has a project of its own. */
+let projects = 0;
+const newProject = (): string => `project-${projects++}`;
+
+const search = (text: string): Filter => {
+  const result = parseFilter(text);
+  if (result.kind === 'invalid') throw new Error(`${text}: ${result.problem.message}`);
+  return result.filter;
+};
+
+const MINUTE_US = 60_000_000;
+const nowUs = Date.now() * 1000;
+
+describe('every field finds its rows', () => {
+  const projectUid = newProject();
+  /** One row for each letter, the newest first; each differs from the first in what its tests look for. */
+  const changes: Readonly<Record<string, Partial<LogRow>>> = {
+    a: {},
+    b: { method: 'GET', path: '/v1/orders/17', query: 'page=2&q=a%20b', requestBody: Buffer.alloc(0) },
+    c: { status: 404, durationUs: 250_000, endpoint: 'health', requestBody: Buffer.from('{"event":"Refund"}') },
+    d: {
+      status: 500,
+      durationUs: 250_001,
+      outcome: 'forwarded',
+      action: 'Forward',
+      upstreamUrl: 'https://up.test/x?y',
+    },
+    e: {
+      status: 503,
+      outcome: 'upstream_failed',
+      requestHeaders: [
+        ['X-Event', 'pull'],
+        ['X-EVENT', 'push'],
+        ['x-other', 'Café *'],
+      ],
+    },
+    f: { version: 1, status: 0, outcome: 'response_unknown', responseBody: Buffer.alloc(0), responseBodyBytes: 0 },
+    g: { requestBody: Buffer.from('a\0b\xff\xfe\xe9"end"', 'latin1'), responseBody: Buffer.from('50%_of\\it\nand é') },
+    h: {
+      path: '/caf\xe9',
+      query: 'd=\xc3\xa9',
+      gateway: 'gateway-7',
+      keyFingerprint: 'deadbeef',
+      clientAddress: '10.1.2.3',
+    },
+    i: { project: 'other', namespace: 'team-a', account: 'them', requestBody: Buffer.alloc(20_000, 'z') },
+    j: {
+      responseHeaders: [
+        ['Content-Type', 'text/html'],
+        ['x-empty', ''],
+      ],
+      responseBodyBytes: 5_000_000,
+      responseTruncated: true,
+    },
+  };
+  const letters = Object.keys(changes);
+  const rows = letters.map((letter, index) =>
+    newLogRow({ projectUid, receivedAtUs: nowUs - index * MINUTE_US, ...changes[letter] }),
+  );
+  const all = letters.join('');
+
+  beforeAll(() => insert(rows));
+
+  const found = async (text: string): Promise<string> => {
+    const summaries = await store.summaries({ projectUid, search: search(text), limit: 100 });
+    return summaries.map(({ id }) => letters[rows.findIndex((row) => row.id === id)]).join('');
+  };
+  const except = (some: string): string => letters.filter((letter) => !some.includes(letter)).join('');
+
+  test.each<[string, string]>([
+    ['', all],
+    ['method:GET', 'b'],
+    ['-method:GET', except('b')],
+    ['status:404', 'c'],
+    ['status:>404', 'de'],
+    ['status:>=404', 'cde'],
+    ['status:<404', except('cdef')],
+    ['status:<=404', except('def')],
+    ['status:5xx', 'de'],
+    ['status:404-500', 'cd'],
+    ['status:none', 'f'],
+    ['-status:2xx', 'cdef'],
+    ['path:/v1/orders', except('bh')],
+    ['path:/v1/*', except('h')],
+    ['path:*/17', 'b'],
+    ['path:/v1/*/1*', 'b'],
+    ['path:/V1/*', ''],
+    ['path:/café', 'h'],
+    [String.raw`path:/caf\xe9`, 'h'],
+    [String.raw`path:/v1/\*`, ''],
+    ['query:PAGE=2', 'b'],
+    ['query:%20', 'b'],
+    ['query:é', 'h'],
+    ['query:Ã©', 'h'],
+    ['body:refund', 'c'],
+    ['body:"\\"event\\":\\"refund\\""', 'c'],
+    ['body:*', ''],
+    [String.raw`body:a\x00b`, 'g'],
+    [String.raw`body:\xff\xfe`, 'g'],
+    [String.raw`body:\xe9`, 'g'],
+    ['body:é', ''],
+    ['body:"\\"end"', 'g'],
+    ['body:zzzzzzzz', 'i'],
+    [String.raw`resp.body:"%_of\\it\nAND"`, 'g'],
+    ['resp.body:%', 'g'],
+    ['resp.body:é', 'g'],
+    ['resp.body:id', except('fg')],
+    ['-resp.body:id', 'fg'],
+    ['dur:>250ms', 'd'],
+    ['dur:>=250ms', 'cd'],
+    ['dur:<1ms', except('cd')],
+    ['dur:<=812us', except('cd')],
+    ['dur:100ms-250ms', 'c'],
+    ['size:>10kb', 'i'],
+    ['size:15', except('bcfgi')],
+    ['size:<=8', 'bf'],
+    ['req.size:0', 'b'],
+    ['req.size:20kb', 'i'],
+    ['req.size:>7', 'cgi'],
+    ['resp.size:>=5mb', 'j'],
+    ['resp.size:0-1', 'f'],
+    ['endpoint:health', 'c'],
+    ['-endpoint:create-*', 'c'],
+    ['endpoint:*', all],
+    ['project:other', 'i'],
+    ['namespace:team-*', 'i'],
+    ['account:them', 'i'],
+    ['gateway:gateway-7', 'h'],
+    ['key:dead*', 'h'],
+    ['client:10.1.*', 'h'],
+    ['outcome:forwarded', 'd'],
+    ['outcome:response_unknown', 'f'],
+    ['-outcome:mocked', 'def'],
+    ['action:Forward', 'd'],
+    ['upstream:https://up.test/*', 'd'],
+    ['upstream:""', except('d')],
+    ['header.x-event:push', 'e'],
+    ['header.X-Event:pull', 'e'],
+    ['header.x-event:PUSH', ''],
+    ['header.x-event:pu*', 'e'],
+    ['header.x-event:*sh', 'e'],
+    ['header.x-event:*', 'e'],
+    ['-header.x-event:*', except('e')],
+    ['header.content-type:application/*', except('e')],
+    ['header.content-type:push', ''],
+    [String.raw`header.x-other:"Café \*"`, 'e'],
+    [String.raw`header.x-other:"*\*"`, 'e'],
+    ['header.host:localhost', except('e')],
+    ['resp.header.content-type:text/*', 'j'],
+    ['resp.header.content-type:text/html', 'j'],
+    ['resp.header.x-empty:""', 'j'],
+    ['resp.header.x-event:*', ''],
+    ['refund', 'c'],
+    ['"x-event: push"', 'e'],
+    ['text/HTML', 'j'],
+    ['orders/17?page', 'b'],
+    ['café', 'eh'],
+    [String.raw`\xff\xfe`, 'g'],
+    ['-text/HTML', except('j')],
+    ['method:GET OR status:404', 'bc'],
+    ['(method:GET OR status:404) -endpoint:health', 'b'],
+    ['-(method:GET OR status:404)', except('bc')],
+    ['status:>=500 -outcome:forwarded', 'e'],
+  ])('%s', async (text, expected) => {
+    expect(await found(text)).toBe(expected);
+    expect(await store.count({ projectUid, search: search(text) })).toBe(expected.length);
+  });
+
+  test('id, whole and its beginning', async () => {
+    const [first] = rows;
+    expect(await found(`id:${first?.id ?? ''}`)).toBe('a');
+    expect(await found(`id:${first?.id.slice(0, 35).toUpperCase() ?? ''}*`)).toBe('a');
+    expect(await found('id:ffffffff-*')).toBe('');
+  });
+
+  test.each([
+    `body:"' OR 1=1 --"`,
+    `path:"') OR (1=1"`,
+    String.raw`endpoint:"\\') OR 1=1 --"`,
+    `header.x-event:"'; DROP TABLE log"`,
+    'header.{x:String}:1',
+    'body:{search1:String}',
+    `"') UNION ALL SELECT * FROM log --"`,
+    '-body:"{search0:UInt64}" body:%',
+  ])('%s is looked for, not obeyed', async (text) => {
+    const result = parseFilter(text);
+    if (result.kind === 'parsed') {
+      expect(await store.summaries({ projectUid, search: result.filter, limit: 100 })).toEqual([]);
+    }
+    expect(await store.count({ projectUid })).toBe(rows.length);
+  });
+
+  test('every search that there can be is SQL that ClickHouse understands', async () => {
+    for (const filter of fc.sample(anyFilter, { numRuns: 60, seed: 7 })) {
+      const negated: Filter = filter.kind === 'everything' ? filter : { kind: 'not', condition: filter };
+      const [those, others] = await Promise.all([
+        store.count({ projectUid, search: filter }),
+        store.count({ projectUid, search: negated }),
+      ]);
+      expect(filter.kind === 'everything' ? those : those + others).toBe(rows.length);
+    }
+  });
+
+  test('a tail shows what the search finds', async () => {
+    const stop = new AbortController();
+    const since = new Date(Date.now() - 3_600_000);
+    const options = { pollIntervalMs: 20 };
+    const seen: string[] = [];
+    const late = newLogRow({ projectUid: `${projectUid}-tail`, status: 500, requestBody: Buffer.from('in the TAIL') });
+    const other = newLogRow({ projectUid: `${projectUid}-tail`, status: 500 });
+    const filter = { projectUid: `${projectUid}-tail`, search: search('status:5xx tail'), since };
+    await insert([other, late]);
+    for await (const { id } of tailSummaries(store, filter, stop.signal, options)) {
+      seen.push(id);
+      stop.abort();
+    }
+    expect(seen).toEqual([late.id]);
+  });
+});
+
+describe('rows that are there more than once', () => {
+  const projectUid = newProject();
+  const rows = Array.from({ length: 40 }, (_row, index) =>
+    newLogRow({ projectUid, receivedAtUs: nowUs - index * MINUTE_US, status: index % 4 === 0 ? 500 : 200 }),
+  );
+  const alone = rows.map((row): LogRow => ({
+    ...row,
+    version: 1,
+    status: 0,
+    outcome: 'response_unknown',
+    responseBody: Buffer.alloc(0),
+  }));
+
+  beforeAll(async () => {
+    await insert(rows);
+    await insert(alone);
+    await insert(rows);
+  });
+
+  test.each([
+    ['', 40],
+    ['status:500', 10],
+    ['-status:200', 10],
+    ['status:none', 0],
+    ['-status:2xx -status:5xx', 0],
+    ['outcome:mocked body:a', 40],
+  ])('%j finds each once, and none that was replaced', async (text, expected) => {
+    const filter = { projectUid, search: search(text) };
+    const listed = await store.summaries({ ...filter, limit: 100 });
+    expect(new Set(listed.map(({ id }) => id)).size).toBe(listed.length);
+    expect(listed).toHaveLength(expected);
+    expect(listed.every(({ outcome }) => outcome === 'mocked')).toBe(true);
+    expect(await store.count(filter)).toBe(expected);
+  });
+
+  test.each(['newest-first', 'oldest-first'] as const)(
+    'page by page, %s, misses and repeats nothing',
+    async (order) => {
+      const filter = { projectUid, search: search('-status:500'), order };
+      const ids: string[] = [];
+      for (let after; ;) {
+        const page = await store.summaries({ ...filter, limit: 7, after });
+        ids.push(...page.map(({ id }) => id));
+        after = page.at(-1);
+        if (page.length < 7) break;
+      }
+      const expected = rows.filter(({ status }) => status !== 500).map(({ id }) => id);
+      expect(ids).toEqual(order === 'newest-first' ? expected : expected.toReversed());
+    },
+  );
+
+  test('a histogram counts each once', async () => {
+    const range = { from: new Date(nowUs / 1000 - 3_600_000), to: new Date(nowUs / 1000 + 1), buckets: 1 };
+    const [bucket] = await store.histogram({ projectUid }, range);
+    expect(bucket?.counts).toEqual({ none: 0, '1xx': 0, '2xx': 30, '3xx': 0, '4xx': 0, '5xx': 10 });
+  });
+});
+
+describe('a log of many days', () => {
+  const projectUid = newProject();
+  const DAY_US = 86_400_000_000;
+  const ages = [
+    -5 * MINUTE_US,
+    0,
+    30 * MINUTE_US,
+    2 * 60 * MINUTE_US,
+    DAY_US - MINUTE_US,
+    DAY_US + MINUTE_US,
+    9 * DAY_US,
+  ];
+  const rows = ages.map((age) => newLogRow({ projectUid, receivedAtUs: nowUs - age }));
+  const ids = rows.map(({ id }) => id);
+
+  beforeAll(() => insert(rows));
+
+  test('is listed to its end, newest first, also what a fast clock dated ahead', async () => {
+    expect((await store.summaries({ projectUid, limit: 100 })).map(({ id }) => id)).toEqual(ids);
+    expect((await store.summaries({ projectUid, limit: 4 })).map(({ id }) => id)).toEqual(ids.slice(0, 4));
+  });
+
+  test('also between two times and behind a cursor', async () => {
+    const until = new Date((nowUs - MINUTE_US) / 1000);
+    const since = new Date((nowUs - 2 * DAY_US) / 1000);
+    expect((await store.summaries({ projectUid, since, until, limit: 100 })).map(({ id }) => id)).toEqual(
+      ids.slice(2, 6),
+    );
+    const [after] = (await store.summaries({ projectUid, limit: 4 })).slice(-1);
+    expect((await store.summaries({ projectUid, after, limit: 100 })).map(({ id }) => id)).toEqual(ids.slice(4));
+  });
+});
+
+describe('histogram', () => {
+  const projectUid = newProject();
+  const from = new Date(Math.floor(nowUs / 1000) - 600_000);
+  const at = (ms: number, status: number): LogRow =>
+    newLogRow({ projectUid, receivedAtUs: (from.getTime() + ms) * 1000, status, ...(status === 0 && { version: 1 }) });
+
+  beforeAll(() =>
+    insert([
+      at(-1, 200),
+      at(0, 200),
+      at(999, 301),
+      at(1_000, 404),
+      at(1_500, 0),
+      at(2_999, 503),
+      at(2_000, 700),
+      at(3_000, 200),
+    ]),
+  );
+
+  test('counts by time and class, in every bucket', async () => {
+    const none = { none: 0, '1xx': 0, '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0 };
+    const range = { from, to: new Date(from.getTime() + 3_000), buckets: 3 };
+    expect(await store.histogram({ projectUid }, range)).toEqual([
+      { start: from, counts: { ...none, '2xx': 1, '3xx': 1 } },
+      { start: new Date(from.getTime() + 1_000), counts: { ...none, '4xx': 1, none: 1 } },
+      { start: new Date(from.getTime() + 2_000), counts: { ...none, '5xx': 2 } },
+    ]);
+    const found = await store.histogram({ projectUid, search: search('status:4xx') }, range);
+    expect(found.map(({ counts }) => counts)).toEqual([none, { ...none, '4xx': 1 }, none]);
+  });
+
+  test('loses nothing where the buckets do not divide the time', async () => {
+    const range = { from, to: new Date(from.getTime() + 3_000), buckets: 7 };
+    const buckets = await store.histogram({ projectUid }, range);
+    expect(buckets).toHaveLength(7);
+    const total = buckets.flatMap(({ counts }) => Object.values(counts)).reduce((sum, count) => sum + count, 0);
+    expect(total).toBe(6);
+  });
+
+  test.each([
+    ['no bucket', { from, to: new Date(), buckets: 0 }],
+    ['half a bucket', { from, to: new Date(), buckets: 1.5 }],
+    ['too many', { from, to: new Date(), buckets: 121 }],
+    ['an empty time', { from, to: from, buckets: 1 }],
+    ['no time', { from, to: new Date(Number.NaN), buckets: 1 }],
+  ])('refuses %s', async (_what, range) => {
+    await expect(store.histogram({ projectUid }, range)).rejects.toThrow('must be');
+  });
+});
+
+describe('distinct', () => {
+  const projectUid = newProject();
+  const other = newProject();
+
+  beforeAll(() =>
+    insert([
+      newLogRow({ projectUid, endpoint: 'rare', status: 0, version: 1, path: '/caf\xe9' }),
+      newLogRow({ projectUid, endpoint: 'often', method: 'GET', requestHeaders: [['X-Event', 'push']] }),
+      newLogRow({
+        projectUid,
+        endpoint: 'often',
+        requestHeaders: [
+          ['x-event', 'Pull'],
+          ['X-Event', 'push'],
+        ],
+      }),
+      newLogRow({ projectUid: other, endpoint: 'elsewhere' }),
+      newLogRow({ projectUid, endpoint: 'expired', expiresAtS: 1 }),
+    ]),
+  );
+
+  test.each([
+    ['endpoint', '', ['often', 'rare']],
+    ['endpoint', 'RA', ['rare']],
+    ['endpoint', '%', []],
+    ['method', 'g', ['GET']],
+    ['status', '', ['200', 'none']],
+    ['path', '/CAF\xe9', ['/caf\xe9']],
+    ['header', 'x-', ['x-event']],
+    ['resp.header', '', ['content-type']],
+    ['header.x-event', '', ['push', 'Pull']],
+    ['header.X-Event', 'pul', ['Pull']],
+    ['resp.header.content-type', 'app', ['application/json']],
+  ] as const)('%s beginning with %j', async (field, prefix, expected) => {
+    expect(await store.distinct(field, { projectUid }, { prefix, limit: 10 })).toEqual(expected);
+  });
+
+  test('of what a search finds, and not more than asked for', async () => {
+    const filter = { projectUid, search: search('method:GET') };
+    expect(await store.distinct('header.x-event', filter, { limit: 10 })).toEqual(['push']);
+    expect(await store.distinct('endpoint', { projectUid }, { limit: 1 })).toEqual(['often']);
+  });
+
+  test('refuses a field that is none, and a limit without measure', async () => {
+    await expect(store.distinct('header.a b', { projectUid }, { limit: 1 })).rejects.toThrow('there is no field');
+    await expect(store.distinct('endpoint', { projectUid }, { limit: 101 })).rejects.toThrow('limit must be');
+  });
+});
+
+describe('indexes', () => {
+  const query = async (sql: string, params: Readonly<Record<string, string | number>> = {}): Promise<string> => {
+    const { url, username, password, database } = clickHouse;
+    const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password };
+    const search = new URLSearchParams({ database });
+    for (const [name, value] of Object.entries(params)) search.set(`param_${name}`, String(value));
+    const response = await fetch(`${url}/?${search.toString()}`, { method: 'POST', body: sql, headers });
+    const text = await response.text();
+    if (!response.ok) throw new Error(text);
+    return text;
+  };
+
+  beforeAll(() => insert([newLogRow({ projectUid: newProject() })]));
+
+  // Prevents: an expression of columns.ts that is no longer that of the index, which costs nothing but time.
+  test.each([
+    ['body:nowhere-to-be-found', ['search_request_body']],
+    ['resp.body:nowhere-to-be-found', ['search_response_body']],
+    ['header.x-request-id:nowhere', ['search_request_header_values']],
+    ['resp.header.x-request-id:nowhere', ['search_response_header_values']],
+    ['nowhere-to-be-found', ['search_head', 'search_request_body', 'search_response_body']],
+    ['id:01931f3e-7c3a-7bbb-8ccc-0123456789ab', ['id_bloom']],
+  ])('are used for %s', async (text, names) => {
+    const { conditions, params } = compileFilter(search(text));
+    const plan = await query(
+      `EXPLAIN indexes = 1 SELECT id FROM log WHERE ${conditions.map(({ sql }) => sql).join(' AND ')}`,
+      params,
+    );
+    expect([...plan.matchAll(/Name: (\w+)/g)].map(([, name]) => name).sort()).toEqual(names);
+    expect(plan.match(/Granules: (\d+)\//g)?.at(-1)).toBe('Granules: 0/');
+  });
+});
