@@ -1,23 +1,12 @@
 import interLatin from '@fontsource-variable/inter/files/inter-latin-wght-normal.woff2?url';
 import monoLatin from '@fontsource-variable/jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2?url';
 import { data, type LinksFunction, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import {
-  isRouteErrorResponse,
-  Links,
-  Meta,
-  Outlet,
-  Scripts,
-  ScrollRestoration,
-  useParams,
-  useRouteError,
-  useRouteLoaderData,
-} from '@remix-run/react';
+import { Links, Meta, Outlet, Scripts, ScrollRestoration, useParams, useRouteLoaderData } from '@remix-run/react';
 import type { ReactNode } from 'react';
 import { clearNoticeCookie, readNotice } from './lib/flash.ts';
 import { useNonce } from './lib/nonce-context.ts';
 import { readPreferences } from './lib/preferences.ts';
 import type { loader as projectLoader } from './routes/project.tsx';
-import { ErrorView } from './shell/error-view.tsx';
 import { Header } from './shell/header.tsx';
 import stylesheet from './styles/app.css?url';
 import { Toaster } from './ui/toast.tsx';
@@ -74,7 +63,9 @@ export const Layout = ({ children }: { readonly children: ReactNode }) => {
                 : { namespace, project: name, title: project?.title ?? name }
             }
           />
-          {children}
+          <main id="main" tabIndex={-1} className="outline-none">
+            {children}
+          </main>
         </TooltipProvider>
         <Toaster notice={root?.notice} />
         <ScrollRestoration {...scripts} />
@@ -87,11 +78,4 @@ export const Layout = ({ children }: { readonly children: ReactNode }) => {
 const App = () => <Outlet />;
 export default App;
 
-export const ErrorBoundary = () => {
-  const error = useRouteError();
-  return isRouteErrorResponse(error) ? (
-    <ErrorView status={error.status} data={error.data as unknown} />
-  ) : (
-    <ErrorView status={500} data={undefined} />
-  );
-};
+export { RouteError as ErrorBoundary } from './shell/route-error.tsx';

@@ -38,5 +38,5 @@ export default [
   route('navigation', 'navigation.ts'),
   route('events', 'events.ts'),
   route('preferences', 'preferences.ts'),
-  route('*', 'not-found.ts'),
+  route('*', 'not-found.tsx'),
 ] satisfies readonly RouteEntry[];

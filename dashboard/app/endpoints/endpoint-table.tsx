@@ -59,7 +59,7 @@ export const EndpointTable = ({ params, endpoints }: EndpointTableProps) => (
               <Answer answer={answer} />
             </td>
             <td className="max-sm:order-3 max-sm:text-right">
-              <span className="inline-flex items-center gap-1">
+              <span className="inline-flex items-center gap-1 align-middle">
                 <ReadinessBadge readiness={readiness} />
                 {owner !== undefined && (
                   <span title={ownershipReason(owner)}>

@@ -4,6 +4,7 @@
  */
 export {
   Form,
+  isRouteErrorResponse,
   Link,
   NavLink,
   useFetcher,
@@ -11,6 +12,7 @@ export {
   useNavigate,
   useNavigation,
   useRevalidator,
+  useRouteError,
   useRouteLoaderData,
   useSearchParams,
   type FetcherWithComponents,

@@ -82,3 +82,5 @@ const EditEndpoint = () => {
   );
 };
 export default EditEndpoint;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

@@ -36,7 +36,7 @@ const NewEndpoint = () => {
   const refused = useActionData<typeof action>();
   const isSaving = useNavigation().state !== 'idle';
   return (
-    <main id="main" className="mx-auto w-full max-w-6xl px-4 py-6">
+    <div className="mx-auto w-full max-w-6xl px-4 py-6">
       <h1 className="mb-4 text-h1">New endpoint</h1>
       <EndpointForm
         values={refused?.values ?? values}
@@ -50,7 +50,9 @@ const NewEndpoint = () => {
           Cancel
         </Link>
       </EndpointForm>
-    </main>
+    </div>
   );
 };
 export default NewEndpoint;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

@@ -47,3 +47,5 @@ const EndpointOverview = () => {
   );
 };
 export default EndpointOverview;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

@@ -40,3 +40,5 @@ const EndpointStatus = () => {
   );
 };
 export default EndpointStatus;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

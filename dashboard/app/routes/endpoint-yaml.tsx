@@ -25,3 +25,5 @@ const EndpointYaml = () => {
   );
 };
 export default EndpointYaml;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

@@ -34,7 +34,7 @@ const Endpoint = () => {
     { keys: 'g c', label: 'Go to its conditions', run: () => navigate(paths.endpointStatus(params)) },
   ]);
   return (
-    <main id="main" className="mx-auto w-full max-w-6xl px-4 py-4">
+    <div className="mx-auto w-full max-w-6xl px-4 py-4">
       <Link
         to={paths.endpoints(params)}
         className="-ml-1 inline-flex items-center gap-0.5 rounded pr-1 text-small text-muted hover:text-text"
@@ -71,7 +71,9 @@ const Endpoint = () => {
         </div>
       )}
       <Outlet />
-    </main>
+    </div>
   );
 };
 export default Endpoint;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

@@ -41,7 +41,7 @@ const Endpoints = () => {
     { keys: 'n', label: 'New endpoint', run: () => navigate(paths.newEndpoint(params)) },
   ]);
   return (
-    <main id="main" className="mx-auto w-full max-w-6xl px-4 py-6">
+    <div className="mx-auto w-full max-w-6xl px-4 py-6">
       <div className="mb-3 flex flex-wrap items-center gap-x-4 gap-y-2">
         <h1 className="text-h1">Endpoints</h1>
         {total > 0 && (
@@ -102,7 +102,9 @@ const Endpoints = () => {
           )}
         </>
       )}
-    </main>
+    </div>
   );
 };
 export default Endpoints;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

@@ -40,7 +40,7 @@ const NewProject = () => {
   const refused = useActionData<typeof action>();
   const isSaving = useNavigation().state !== 'idle';
   return (
-    <main id="main" className="mx-auto w-full max-w-xl px-4 py-6">
+    <div className="mx-auto w-full max-w-6xl px-4 py-6">
       <h1 className="mb-4 text-h1">New project</h1>
       {accounts.length === 0 ? (
         <EmptyState
@@ -70,7 +70,7 @@ const NewProject = () => {
           </Link>
         </ProjectForm>
       )}
-    </main>
+    </div>
   );
 };
 export default NewProject;

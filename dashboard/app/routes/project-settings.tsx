@@ -5,7 +5,7 @@ import { Tabs } from '../ui/tabs.tsx';
 const ProjectSettings = () => {
   const { namespace = '', project = '' } = useParams();
   return (
-    <main id="main" className="mx-auto w-full max-w-4xl px-4 py-6">
+    <div className="mx-auto w-full max-w-6xl px-4 py-6">
       <h1 className="text-h1">Settings</h1>
       <div className="mt-2 mb-6 border-b border-line">
         <Tabs
@@ -16,8 +16,12 @@ const ProjectSettings = () => {
           ]}
         />
       </div>
-      <Outlet />
-    </main>
+      <div className="max-w-4xl">
+        <Outlet />
+      </div>
+    </div>
   );
 };
 export default ProjectSettings;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

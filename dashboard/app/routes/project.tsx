@@ -1,10 +1,9 @@
 import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
-import { isRouteErrorResponse, Outlet, useLoaderData, useNavigate, useRouteError } from '@remix-run/react';
+import { Outlet, useLoaderData, useNavigate } from '@remix-run/react';
 import { projectParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
 import { getProject, projectSpec, projectStatus } from '../lib/resources.server.ts';
 import { useShortcuts } from '../lib/shortcuts.ts';
-import { ErrorView } from '../shell/error-view.tsx';
 import { Tabs } from '../ui/tabs.tsx';
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [{ title: `${data?.title ?? 'Project'} · Standin` }];
@@ -40,12 +39,4 @@ const Project = () => {
 };
 export default Project;
 
-/** The header stays, with the way to other projects. */
-export const ErrorBoundary = () => {
-  const error = useRouteError();
-  return isRouteErrorResponse(error) ? (
-    <ErrorView status={error.status} data={error.data as unknown} />
-  ) : (
-    <ErrorView status={500} data={undefined} />
-  );
-};
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

@@ -33,7 +33,7 @@ const Projects = () => {
   useRowKeys();
   useShortcuts([{ keys: 'n', label: 'New project', run: () => navigate(paths.newProject()) }]);
   return (
-    <main id="main" className="mx-auto w-full max-w-6xl px-4 py-6">
+    <div className="mx-auto w-full max-w-6xl px-4 py-6">
       <div className="mb-4 flex items-center justify-between gap-4">
         <h1 className="text-h1">Projects</h1>
         <Link to={paths.newProject()} className={buttonClass('primary')}>
@@ -66,7 +66,7 @@ const Projects = () => {
           ))}
         </ul>
       )}
-    </main>
+    </div>
   );
 };
 export default Projects;

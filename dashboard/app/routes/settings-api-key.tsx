@@ -35,3 +35,5 @@ export const action = async ({ params, context: { backend } }: ActionFunctionArg
 
 const ApiKeySettings = () => <ApiKey {...useLoaderData<typeof loader>()} />;
 export default ApiKeySettings;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

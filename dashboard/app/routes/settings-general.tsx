@@ -89,3 +89,5 @@ const GeneralSettings = () => {
   );
 };
 export default GeneralSettings;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

@@ -30,7 +30,7 @@ export const ErrorView = ({ status, data }: ErrorViewProps) => {
           message: 'That is a defect of ours; the log of the dashboard has the details.',
         };
   return (
-    <main id="main" className="mx-auto flex w-full max-w-xl flex-col gap-3 px-4 py-16">
+    <div className="mx-auto flex w-full max-w-xl flex-col gap-3 px-4 py-16">
       <p className="font-mono text-small text-muted">{status}</p>
       <h1 className="text-h1">{failure.title}</h1>
       <p className="break-words text-muted">{failure.message}</p>
@@ -41,6 +41,6 @@ export const ErrorView = ({ status, data }: ErrorViewProps) => {
           All projects
         </Link>
       </div>
-    </main>
+    </div>
   );
 };

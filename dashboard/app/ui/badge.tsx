@@ -34,7 +34,7 @@ export interface BadgeProps {
 export const Badge = ({ tone, icon = true, children, className }: BadgeProps) => (
   <span
     className={classNames(
-      'inline-flex h-5 items-center gap-1 rounded-sm px-1.5 text-small whitespace-nowrap tabular-nums [&_svg]:size-3',
+      'inline-flex h-5 items-center align-middle gap-1 rounded-sm px-1.5 text-small whitespace-nowrap tabular-nums [&_svg]:size-3',
       TONES[tone],
       className,
     )}

@@ -16,6 +16,8 @@ const useCodeMirror = (open: (frame: HTMLElement, openEditor: typeof openCodeMir
     import('./code-mirror.ts').then(
       (module) => {
         if (closed || frame.current === null) return;
+        // It measures itself, which it cannot while it is hidden.
+        frame.current.hidden = false;
         editor.current = opener.current(frame.current, module.openCodeMirror);
         setIsOpen(true);
       },
@@ -80,7 +82,7 @@ export const CodeEditor = ({ name, label, defaultValue, language, rows = 12 }: C
         className={classNames(
           FRAME,
           isInvalid ? 'border-5xx' : 'border-control',
-          '[&_.cm-editor]:max-h-96 [&_.cm-editor]:min-h-40',
+          '[&_.cm-editor]:max-h-96 [&_.cm-editor]:min-h-40 [&_.cm-gutters]:min-h-40!',
         )}
       />
     </>

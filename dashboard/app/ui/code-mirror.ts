@@ -42,14 +42,15 @@ const look = EditorView.theme({
   '&.cm-focused': { outline: 'none' },
   '.cm-gutters': { backgroundColor: 'var(--panel)', color: 'var(--muted)', border: 'none' },
   '.cm-activeLine': { backgroundColor: 'transparent' },
-  '.cm-activeLineGutter': { backgroundColor: 'var(--hover)' },
+  '.cm-activeLineGutter': { backgroundColor: 'transparent' },
+  '&.cm-focused .cm-activeLineGutter': { backgroundColor: 'var(--hover)' },
   '.cm-cursor': { borderLeftColor: 'var(--text)' },
   '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
     backgroundColor: 'var(--selected)',
   },
   '.cm-tooltip': { backgroundColor: 'var(--raised)', border: '1px solid var(--line)', color: 'var(--text)' },
   '.cm-panels': { backgroundColor: 'var(--panel)', color: 'var(--text)' },
-  '.cm-matchingBracket': { backgroundColor: 'var(--selected)' },
+  '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--selected)' },
 });
 
 /** An empty body is not yet a mistake. */

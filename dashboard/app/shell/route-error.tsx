@@ -1,0 +1,12 @@
+import { isRouteErrorResponse, useRouteError } from '../lib/remix.ts';
+import { ErrorView } from './error-view.tsx';
+
+/** `ErrorBoundary` of a route: what is around the route stays. */
+export const RouteError = () => {
+  const error = useRouteError();
+  return isRouteErrorResponse(error) ? (
+    <ErrorView status={error.status} data={error.data as unknown} />
+  ) : (
+    <ErrorView status={500} data={undefined} />
+  );
+};
