@@ -77,6 +77,11 @@ describe('standin logs and standin tail', () => {
     [['-n', 'elsewhere'], []],
     [['--since', '1s', '-e', 'none'], []],
     [['--since', '2026-01-01T00:00:00Z', '-e', 'down'], ['POST 502 down']],
+    [
+      ['--filter', 'method:DELETE OR (status:5xx -endpoint:create-*)'],
+      ['DELETE 204 cancel-order', 'POST 502 down'],
+    ],
+    [['--filter', 'path:/v1/orders*', '-m', 'GET'], ['GET 200 list-orders']],
   ])('%j chooses', async (args, expected) => {
     expect(await listed(...args)).toEqual(expected);
   });
@@ -91,6 +96,10 @@ describe('standin logs and standin tail', () => {
     [
       ['--since', 'x'],
       "option '--since <time>' argument 'x' is invalid. must be like 10m, 2h, 1d or 2026-11-21T10:00:00Z.",
+    ],
+    [
+      ['--filter', 'a status:ok'],
+      "option '--filter <search>' argument 'a status:ok' is invalid. A status is like 404, >=500, 5xx, 200-299 or none.\n  a status:ok\n           ^^",
     ],
   ])('%j is refused with an example', async (args, line) => {
     const { code, stderr } = await standin(['logs', ...args]);

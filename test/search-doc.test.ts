@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { FIELDS, FILTER_LIMITS, HEADER_PREFIXES, parseFilter } from '@standin/logstore/search';
+import { expect, test } from 'vitest';
+import { ROOT } from './suite/source-files.ts';
+
+const doc = readFileSync(path.join(ROOT, 'docs/search.md'), 'utf8');
+
+// Prevents: a field that works and that nobody is told of.
+test('docs/search.md has every field with its example', () => {
+  const rows = [...doc.matchAll(/^\| `([a-z.A-Z]+)` .*`([^`]+)` *\|$/gm)].map(([, name, example]) => [name, example]);
+  const fields = Object.entries(FIELDS).map(([name, { example }]) => [name, example]);
+  const headers = Object.entries(HEADER_PREFIXES).map(([prefix, { example }]) => [`${prefix}NAME`, example]);
+  expect(rows.sort()).toEqual([...fields, ...headers].sort());
+});
+
+test('its examples can be searched', () => {
+  const blocks = [...doc.matchAll(/^```\n(.*?)\n```$/gms)].flatMap(([, block]) => (block ?? '').split('\n'));
+  expect(blocks).toHaveLength(8);
+  for (const text of blocks) expect(parseFilter(text)).toMatchObject({ kind: 'parsed' });
+});
+
+test('its bounds are those of the code', () => {
+  const { textLengthMax, termsMax, depthMax, wildcardsMax } = FILTER_LIMITS;
+  const length = textLengthMax.toLocaleString('en-US');
+  const levels = `${depthMax} levels of parentheses and negations, ${wildcardsMax} wildcards`;
+  expect(doc).toContain(`At most ${length} characters, ${termsMax} conditions, ${levels}`);
+});
+
+// Prevents: a search box that ships a validator, or cannot be bundled at all.
+test('the language needs nothing that a browser does not have', async () => {
+  const { build } = await import('vite');
+  const entry = path.join(ROOT, 'packages/logstore/src/search/index.ts');
+  const result = await build({
+    configFile: false,
+    logLevel: 'silent',
+    build: { write: false, lib: { entry, formats: ['es'] }, minify: true, rollupOptions: { external: () => false } },
+  });
+  const [bundle] = result as Extract<typeof result, unknown[]>;
+  const [chunk] = bundle?.output ?? [];
+  const modules = Object.keys(chunk?.modules ?? {});
+  expect(modules).not.toEqual([]);
+  expect(modules.every((id) => id.includes('packages/logstore/src/search/'))).toBe(true);
+  expect(gzipSync(chunk?.code ?? '').length).toBeLessThan(8_000);
+});
