@@ -16,9 +16,10 @@ const appliedRow = z.object({ number: z.number().int() });
 
 /**
  * `IF NOT EXISTS` is not atomic in ClickHouse: of two processes that create the same table at once, one may be told that it, its
- * folder or its replica exists already. Trying again finds it there.
+ * folder or its replica exists already; of two that alter a replicated one, that its metadata is not up to date. Trying again finds
+ * it there.
  */
-const RACE_CODES: ReadonlySet<string> = new Set(['57', '82', '84', '253', '76', '341']);
+const RACE_CODES: ReadonlySet<string> = new Set(['57', '82', '84', '253', '76', '341', '517']);
 const ATTEMPTS_MAX = 5;
 const RETRY_DELAY_MS = 200;
 

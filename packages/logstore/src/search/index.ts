@@ -9,6 +9,7 @@ export type {
   Condition,
   Conditions,
   ContainsField,
+  Everything,
   Filter,
   NumberField,
   Pattern,
