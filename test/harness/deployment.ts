@@ -90,7 +90,15 @@ const startOperators = async (options: DeployOptions): Promise<readonly Deployed
 /** What a kubelet does for the gateway's pod: three keys of the operator's Secret as files; not the CA's key. */
 const mountStreamCertificates = async (cluster: Cluster, dir: string): Promise<void> => {
   const data = await eventually('the Secret with the stream’s certificates', async () => {
-    const { stdout } = await cluster.kubectl(['get', 'secret', 'standin-stream-tls', '-n', SYSTEM_NAMESPACE, '-o', 'json']);
+    const { stdout } = await cluster.kubectl([
+      'get',
+      'secret',
+      'standin-stream-tls',
+      '-n',
+      SYSTEM_NAMESPACE,
+      '-o',
+      'json',
+    ]);
     return (JSON.parse(stdout) as { data: Record<string, string> }).data;
   });
   await mkdir(dir, { recursive: true });
