@@ -274,9 +274,10 @@ describe('standin dev for a person', () => {
     const dev = startProcess({
       name: 'standin dev',
       main: 'cli/src/main.ts',
-      args: ['dev', manifests, '--data', data, '--gateway-port', '0'],
+      args: ['dev', manifests, '--data', data, '--gateway-port', '0', '--dashboard-port', '0'],
     });
-    const curl = await dev.waitForLine('the curl', (line) => line.startsWith('  curl '), 30_000);
+    // The first start of a checkout builds the dashboard.
+    const curl = await dev.waitForLine('the curl', (line) => line.startsWith('  curl '), 60_000);
     const { stdout } = await runCommand('bash', ['-c', curl]);
     expect(stdout).toMatch(/^HTTP\/1\.1 201 Created\r\n/);
     const line = await dev.waitForLine('the request', (candidate) => candidate.includes('default/create-order'));
@@ -291,11 +292,13 @@ describe('standin dev for a person', () => {
       .join('\n')
       .replaceAll(/localhost:\d+\/\w+/g, 'URL')
       .replaceAll(/standin_\w+/g, 'KEY');
-    expect(banner.replace(/localhost:\d+/, 'GATEWAY').replace(line, 'LINE')).toBe(
+    const anonymous = banner.replace(/localhost:\d+/, 'GATEWAY').replace(/localhost:\d+/, 'DASHBOARD');
+    expect(anonymous.replace(line, 'LINE')).toBe(
       [
         'Starting ClickHouse, operator and gateway …',
         '',
         `Ready. 3 endpoints of ${manifests}, at http://GATEWAY`,
+        'Dashboard: http://DASHBOARD',
         '  Account default/default  x-api-key: KEY',
         '  Project default/shop     http://URL',
         '    GET     /v1/orders       list-orders',
