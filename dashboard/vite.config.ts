@@ -1,13 +1,24 @@
 import path from 'node:path';
 import { vitePlugin as remix } from '@remix-run/dev';
 import tailwindcss from '@tailwindcss/vite';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 
 /** Set by `ensureDashboardBuild`, which builds beside what other processes run from, and moves it into place when it is whole. */
 const buildDirectory = process.env['STANDIN_DASHBOARD_BUILD_DIR'] ?? path.join(import.meta.dirname, 'build/manual');
 
+/**
+ * The server's bundle leaves our packages to Node: it and the process must share one class SourceError. (`ssr.external` does not: it
+ * passes over packages that are TypeScript.)
+ */
+const leaveOursToNode: Plugin = {
+  name: 'leave-ours-to-node',
+  enforce: 'pre',
+  resolveId: (id, _, { ssr }) => (ssr === true && id.startsWith('@standin/') ? { id, external: true } : undefined),
+};
+
 export default defineConfig({
   plugins: [
+    leaveOursToNode,
     tailwindcss(),
     remix({
       buildDirectory,
@@ -22,7 +33,5 @@ export default defineConfig({
       },
     }),
   ],
-  // Loaded by Node itself: the process and the server bundle must share one SourceError.
-  ssr: { external: ['@standin/contract', '@standin/crds', '@standin/kube', '@standin/logstore'] },
   build: { target: 'es2022', assetsInlineLimit: 0, chunkSizeWarningLimit: 700 },
 });

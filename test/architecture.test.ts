@@ -18,7 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   gateway: PACKAGES,
   dashboard: ['@standin/crds', ...PACKAGES],
   cli: ['@standin/crds', '@standin/operator', '@standin/gateway', '@standin/dashboard', ...PACKAGES],
-  test: ['@standin/crds', '@standin/operator', '@standin/gateway', 'standin', ...PACKAGES],
+  test: ['@standin/crds', '@standin/operator', '@standin/gateway', '@standin/dashboard', 'standin', ...PACKAGES],
 };
 const WORKSPACES = Object.keys(MAY_IMPORT);
 

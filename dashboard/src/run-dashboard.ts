@@ -4,12 +4,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { createRequestHandler } from '@remix-run/express';
-import type { ServerBuild } from '@remix-run/node';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
 import type { Backend, DashboardMode } from './backend.ts';
-import type { DashboardContext } from './dashboard-context.ts';
+import { remixHandler } from './remix-handler.js';
 import { checkRequest } from './request-guards.ts';
 import { securityHeaders } from './security-headers.ts';
 import { preferProductionReact, type DashboardSettings } from './settings.ts';
@@ -43,7 +41,7 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
     throw new Error(`without a login the dashboard listens on loopback only, not on ${settings.host}`);
   }
   preferProductionReact();
-  const build = (await import(pathToFileURL(path.join(buildDir, 'server/index.js')).href)) as ServerBuild;
+  const build: unknown = await import(pathToFileURL(path.join(buildDir, 'server/index.js')).href);
   const stopping = new AbortController();
 
   const app = express();
@@ -92,19 +90,11 @@ const setSecurityHeaders = (_: Request, response: Response, next: NextFunction):
   next();
 };
 
-const remix = (
-  { mode, backend, logger }: DashboardOptions,
-  build: ServerBuild,
-  stopping: AbortSignal,
-): RequestHandler => {
-  const handle = createRequestHandler({
+const remix = ({ mode, backend, logger }: DashboardOptions, build: unknown, stopping: AbortSignal): RequestHandler => {
+  const handle = remixHandler({
     build,
-    mode: 'production',
-    getLoadContext: (_, response): DashboardContext => ({
-      backend: backend(),
-      mode,
-      logger,
-      stopping,
+    getLoadContext: (response) => ({
+      ...{ backend: backend(), mode, logger, stopping },
       nonce: String(response.locals['nonce']),
     }),
   });

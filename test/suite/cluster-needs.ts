@@ -29,7 +29,7 @@ export const findClusterNeeds = async (filters: readonly string[]): Promise<Clus
 };
 
 /** Modules below test/ that a file loads. Ends at the shared cluster, which itself uses the module for own ones. */
-const reachableModules = async (file: string, seen = new Set<string>()): Promise<ReadonlySet<string>> => {
+export const reachableModules = async (file: string, seen = new Set<string>()): Promise<ReadonlySet<string>> => {
   if (seen.has(file)) return seen;
   seen.add(file);
   if (file === SHARED_MODULE || file === OWN_MODULE) return seen;

@@ -5,10 +5,12 @@
  */
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
+import { ensureDashboardBuild } from '@standin/dashboard';
 import { buildGoProgram, goVersion, MissingToolError } from '../cluster/go-program.ts';
 import { findKubectl } from '../cluster/kubectl.ts';
 import { runCommand } from '../cluster/run-command.ts';
 import { CONTAINERS_VARIABLE, KUBECONFIG_VARIABLE } from '../harness/cluster-broker.ts';
+import { findBrowserNeeds, prepareBrowser } from './browser-needs.ts';
 import { findClusterNeeds } from './cluster-needs.ts';
 import { runStaticCheck, STATIC_CHECKS, type CheckOutcome } from './static-checks.ts';
 import { runVitest } from './vitest-run.ts';
@@ -35,7 +37,7 @@ const main = async (): Promise<number> => {
   const useContainers = args.length < process.argv.length - 2;
   if (useContainers) process.env[CONTAINERS_VARIABLE] = '1';
 
-  const notRun = await prepareClusters(filters, useContainers);
+  const notRun = [...(await prepareClusters(filters, useContainers)), ...(await prepareDashboard(filters))];
   const checks: CheckOutcome[] = [];
   if (filters.length > 0) console.log('Static checks are left out: files were chosen.');
   else for (const check of STATIC_CHECKS) checks.push(await runStaticCheck(check));
@@ -86,6 +88,16 @@ const prepareClusters = async (filters: readonly string[], useContainers: boolea
     notRun.push({ files: needProgram, reason: error.message });
   }
   return notRun.filter(({ files }) => files.length > 0);
+};
+
+/** Makes ready what the chosen tests of the dashboard need: a browser, and the build, which would else count as part of a test. */
+const prepareDashboard = async (filters: readonly string[]): Promise<readonly NotRun[]> => {
+  const files = await findBrowserNeeds(filters);
+  if (files.length === 0) return [];
+  const reason = await prepareBrowser(console.log);
+  if (reason !== undefined) return [{ files, reason }];
+  await ensureDashboardBuild(() => console.log('Building the dashboard (once, about 10 seconds) …'));
+  return [];
 };
 
 const checkDisk = async (): Promise<void> => {

@@ -1,4 +1,5 @@
-import { GROUP_VERSION, type DesiredObject } from '@standin/contract';
+import { GROUP_VERSION, type DesiredObject, type ResourceObject } from '@standin/contract';
+import type { ProjectSpec } from '@standin/crds';
 import { objectNameOf } from '../lib/object-name.ts';
 
 /** A project's form, as text. Field names are the object's paths. */
@@ -51,5 +52,17 @@ export const toProject = (values: ProjectValues, metadata?: DesiredObject['metad
       ...(uri !== '' && { uri }),
       ...(retentionDays !== '' && { retentionDays: numberOrText(retentionDays) }),
     },
+  };
+};
+
+/** From the spec as it was written, so that what a default fills in stays out of it. */
+export const projectValuesOf = ({ metadata: { namespace, name }, spec }: ResourceObject): ProjectValues => {
+  const { displayName = '', accountRef, retentionDays, uri = '' } = (spec ?? {}) as Partial<ProjectSpec>;
+  return {
+    'spec.displayName': displayName,
+    'metadata.name': name,
+    'spec.accountRef': `${namespace}/${accountRef?.name ?? ''}`,
+    'spec.retentionDays': String(retentionDays ?? ''),
+    'spec.uri': uri,
   };
 };

@@ -41,15 +41,18 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const draft = draftOf(form, names, before);
   const { object, errors } = await applyDraft(backend, draft, before, false);
   if (object !== undefined) return redirect(paths.endpoint(names));
-  return data({ values: draft.values, errors, yaml: manifestYaml(draft.object) }, { status: 422 });
+  const { values, expected: generation } = draft;
+  return data({ values, errors, generation, yaml: manifestYaml(draft.object) }, { status: 422 });
 };
 
 const EditEndpoint = () => {
   const loaded = useLoaderData<typeof loader>();
-  const refused = useActionData<typeof action>();
   const isSaving = useNavigation().state !== 'idle';
   // What is being edited stays as it is, whatever comes in: saving an older generation is refused, with this said here.
   const [opened, setOpened] = useState(loaded);
+  const sent = useActionData<typeof action>();
+  // What was refused of a version that is no longer edited is of no interest.
+  const refused = sent?.generation === opened.generation ? sent : undefined;
   const isOutdated = loaded.generation !== opened.generation;
   const { params } = loaded;
   return (

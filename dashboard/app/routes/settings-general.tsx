@@ -5,11 +5,12 @@ import { noticeCookie } from '../lib/flash.ts';
 import { ownerOf, ownershipReason } from '../lib/ownership.ts';
 import { projectParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
-import { getProject, listEndpoints, projectSpec } from '../lib/resources.server.ts';
+import { getProject, listEndpoints } from '../lib/resources.server.ts';
 import { conditionsOf } from '../lib/resource-view.ts';
 import { DeleteProject } from '../projects/delete-project.tsx';
 import { deleteProject } from '../projects/delete-project.server.ts';
 import { ProjectForm } from '../projects/project-form.tsx';
+import { projectValuesOf } from '../projects/project-values.ts';
 import { saveProject } from '../projects/save-project.server.ts';
 import { usePreferences } from '../lib/use-preferences.ts';
 import { ConditionList } from '../ui/condition-list.tsx';
@@ -19,20 +20,13 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   const names = projectParams(params);
   const object = await getProject(backend, names);
   const endpoints = await listEndpoints(backend, names);
-  const { displayName = '', accountRef, retentionDays, uri = '' } = projectSpec(object);
   return {
     ...names,
     generation: object.metadata.generation,
     owner: ownerOf(object),
     conditions: conditionsOf(object),
     endpointCount: endpoints.length,
-    values: {
-      'spec.displayName': displayName,
-      'metadata.name': names.project,
-      'spec.accountRef': `${names.namespace}/${accountRef?.name ?? ''}`,
-      'spec.retentionDays': String(retentionDays ?? ''),
-      'spec.uri': uri,
-    },
+    values: projectValuesOf(object),
   };
 };
 

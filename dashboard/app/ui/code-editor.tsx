@@ -79,6 +79,7 @@ export const CodeEditor = ({ name, label, defaultValue, language, rows = 12 }: C
       <div
         ref={frame}
         hidden={!isOpen}
+        data-editor={isOpen ? 'open' : 'loading'}
         className={classNames(
           FRAME,
           isInvalid ? 'border-5xx' : 'border-control',
@@ -121,7 +122,12 @@ export const CodeView = ({ label, text, language }: CodeViewProps) => {
           {text}
         </pre>
       )}
-      <div ref={frame} hidden={!isOpen} className={classNames(FRAME, 'border-line')} />
+      <div
+        ref={frame}
+        hidden={!isOpen}
+        data-editor={isOpen ? 'open' : 'loading'}
+        className={classNames(FRAME, 'border-line')}
+      />
     </>
   );
 };

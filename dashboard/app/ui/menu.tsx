@@ -13,16 +13,15 @@ export interface MenuProps {
 export const Menu = ({ trigger, children, align = 'end', onOpenChange }: MenuProps) => (
   <Radix.Root modal={false} {...(onOpenChange !== undefined && { onOpenChange })}>
     <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-    <Radix.Portal>
-      <Radix.Content
-        align={align}
-        sideOffset={4}
-        collisionPadding={8}
-        className="z-50 max-h-[70vh] min-w-44 overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-xl"
-      >
-        {children}
-      </Radix.Content>
-    </Radix.Portal>
+    {/* Where it is opened, not at the end of the page: what is on the screen stays within a landmark. */}
+    <Radix.Content
+      align={align}
+      sideOffset={4}
+      collisionPadding={8}
+      className="z-50 max-h-[70vh] min-w-44 overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-xl"
+    >
+      {children}
+    </Radix.Content>
   </Radix.Root>
 );
 

@@ -1,0 +1,291 @@
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startBrowser, type WatchedPage } from '../harness/browser.ts';
+import { expectAccessible, goto, SHOP, startDashboard, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
+
+let run: DashboardRun;
+let browser: Browser;
+
+beforeAll(async () => {
+  [run, browser] = await Promise.all([startDashboard(), startBrowser()]);
+});
+afterAll(async () => {
+  await Promise.all([browser.close(), run.process.kill()]);
+});
+
+const at = (url: string): string => `${run.dashboard}${url}`;
+const manifest = (file: string): Promise<string> => readFile(path.join(run.manifests, file), 'utf8');
+const call = async (method: 'GET' | 'POST' | 'PUT', slug: string): Promise<{ status: number; text: string }> => {
+  const { statusCode, body } = await request(`${run.url}${slug}`, { method, headers: { 'x-api-key': run.apiKey } });
+  return { status: statusCode, text: await body.text() };
+};
+
+/** A page that has to have nothing to complain about by its end. */
+const onPage = async (url: string, use: (page: Page, watching: WatchedPage) => Promise<void>): Promise<void> => {
+  const watching = await watched(browser);
+  await goto(watching.page, at(url));
+  await use(watching.page, watching);
+  expect(watching.complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
+  await watching.context.close();
+};
+
+const steps = (page: Page): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('[data-step]')].map((step) => step.dataset.state)`);
+const DONE = ['done', 'done', 'done', 'done'];
+
+/** The text of the editor that stands in for a text area. */
+const typeIntoEditor = async (page: Page, name: string, text: string): Promise<void> => {
+  await page.getByRole('textbox', { name, exact: true }).and(page.locator('[contenteditable]')).click();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.insertText(text);
+};
+
+describe('an endpoint', () => {
+  test('is created, edited and deleted with the keyboard alone; the strip follows it to Ready without a reload', async () => {
+    await onPage(`${SHOP}/endpoints`, async (page) => {
+      await page.keyboard.press('n');
+      await page.getByRole('heading', { name: 'New endpoint' }).waitFor();
+      await tabTo(page, 'Name');
+      await page.keyboard.type('Ship order');
+      await tabTo(page, 'Method');
+      await page.keyboard.type('PUT');
+      await tabTo(page, 'Path');
+      await page.keyboard.press('Control+a');
+      await page.keyboard.type('/v1/shipments');
+      await expect
+        .poll(() => page.getByRole('textbox', { name: 'Manifest' }).innerText())
+        .toContain('slug: /v1/shipments');
+      await tabTo(page, 'Create endpoint');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(at(`${SHOP}/endpoints/ship-order`));
+      await expect.poll(() => steps(page)).toEqual(DONE);
+      expect((await call('PUT', '/v1/shipments')).text).toContain('Hello from Standin');
+      expect(await manifest('endpoint-ship-order.yaml')).toContain('slug: /v1/shipments');
+
+      await tabTo(page, 'Edit');
+      await page.keyboard.press('Enter');
+      await page.getByLabel('Status (optional)').waitFor();
+      await tabTo(page, 'Status');
+      await page.keyboard.type('202');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(at(`${SHOP}/endpoints/ship-order`));
+      await expect.poll(async () => (await call('PUT', '/v1/shipments')).status).toBe(202);
+
+      await page.getByRole('heading', { name: 'Ship order' }).waitFor();
+      await tabTo(page, 'Delete', 'Shift+Tab');
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').waitFor();
+      await tabTo(page, 'Delete endpoint');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(at(`${SHOP}/endpoints`));
+      await expect.poll(async () => (await call('PUT', '/v1/shipments')).status).toBe(404);
+      expect(await readdir(run.manifests)).not.toContain('endpoint-ship-order.yaml');
+    });
+  });
+
+  test('from nothing to an answer takes three clicks in an empty project', async () => {
+    await writeFile(
+      path.join(run.manifests, 'empty.yaml'),
+      'apiVersion: standin.dev/v1alpha1\nkind: Project\nmetadata: {name: empty}\nspec: {accountRef: {name: default}}\n',
+    );
+    await onPage('/projects', async (page) => {
+      await page.getByRole('link', { name: 'empty', exact: true }).click();
+      await page.getByRole('link', { name: 'Create an endpoint' }).click();
+      await page.getByRole('button', { name: 'Create endpoint' }).click();
+      await page.waitForURL(at('/p/default/empty/endpoints/hello'));
+      await expect.poll(() => steps(page)).toEqual(DONE);
+    });
+  });
+
+  test('that was edited keeps its comments and every byte of a body that was not touched', async () => {
+    const before = await manifest('create-order.yaml');
+    await onPage(`${SHOP}/endpoints/create-order/edit`, async (page) => {
+      await page.getByLabel('Value of header 1').fill('/v1/orders/1002');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.waitForURL(at(`${SHOP}/endpoints/create-order`));
+      await expect.poll(() => steps(page)).toEqual(DONE);
+    });
+    expect(await manifest('create-order.yaml')).toBe(
+      before.replace('value: /v1/orders/1001', 'value: /v1/orders/1002'),
+    );
+  });
+
+  test('switches to Forward and back by one word; what it was is kept', async () => {
+    const before = await manifest('list-orders.yaml');
+    await onPage(`${SHOP}/endpoints/list-orders/edit`, async (page) => {
+      await page.getByRole('radio', { name: 'Forward' }).check();
+      expect(await page.getByLabel('Status (optional)').isVisible()).toBe(false);
+      await page.getByLabel('Upstream URL').fill(`${run.ready.gateway}/nowhere`);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.waitForURL(at(`${SHOP}/endpoints/list-orders`));
+      await page.getByText(`Passed on to ${run.ready.gateway}/nowhere`).waitFor();
+      await expect.poll(async () => (await call('GET', '/v1/orders')).status).toBe(401);
+      await page.getByRole('link', { name: 'Edit' }).click();
+      await page.getByRole('radio', { name: 'Mock' }).check();
+      await page.getByRole('button', { name: 'Save' }).click();
+      await expect.poll(async () => (await call('GET', '/v1/orders')).text).toContain('"id": 1001');
+    });
+    const body = /body: .*/;
+    expect(body.exec(await manifest('list-orders.yaml'))?.[0]).toBe(body.exec(before)?.[0]);
+  });
+});
+
+describe('a form', () => {
+  test('says what is wrong at each field while it is filled in, and keeps all that was typed when it is refused', async () => {
+    await onPage(`${SHOP}/endpoints/new`, async (page) => {
+      await page.getByLabel('Name', { exact: true }).fill('Twice');
+      await page.getByLabel('Path', { exact: true }).fill('/v1/orders');
+      await page.getByText('Endpoint default/list-orders came first and already answers GET /v1/orders').waitFor();
+      await page.getByLabel('Path', { exact: true }).fill('/v1/orders?x');
+      await page.getByText('Must not have a query or fragment').waitFor();
+      await page.getByLabel('Path', { exact: true }).fill('/v1/fine');
+      await expect.poll(() => page.getByLabel('Path', { exact: true }).getAttribute('aria-invalid')).toBe(null);
+      await typeIntoEditor(page, 'Body', '{"a": 1,}');
+      await page.getByText('Is not a JSON document').waitFor();
+      await page.getByLabel('Name of header 1').fill('content length');
+      await page.getByRole('button', { name: 'Create endpoint' }).click();
+      await page.getByRole('alert').getByText('Nothing was saved: one field needs another look.').waitFor();
+      await page.getByText('Must be an HTTP token').waitFor();
+      expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Twice');
+      expect(await page.locator('textarea[name="spec.json.body"]').inputValue()).toBe('{"a": 1,}');
+      expect(await page.getByLabel('Name of header 1').inputValue()).toBe('content length');
+    });
+    expect(await readdir(run.manifests)).not.toContain('endpoint-twice.yaml');
+  });
+
+  test('works without scripts', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(at(`${SHOP}/endpoints/new`));
+    await page.getByLabel('Name', { exact: true }).fill('Plain');
+    await page.getByLabel('Path', { exact: true }).fill('orders');
+    await page.locator('textarea[name="spec.json.body"]').fill('{\n  "plain": 1.0\n}');
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
+    await page.getByText('Must begin with /').waitFor();
+    await page.getByLabel('Path', { exact: true }).fill('/plain');
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
+    await page.waitForURL(at(`${SHOP}/endpoints/plain`));
+    await expect.poll(async () => (await call('GET', '/plain')).text).toBe('{\n  "plain": 1.0\n}');
+    await context.close();
+  });
+
+  test('that is open while somebody else saves says so, and does not write over it', async () => {
+    await onPage(`${SHOP}/endpoints/cancel-order/edit`, async (page) => {
+      await page.getByLabel('Name', { exact: true }).fill('Mine');
+      const theirs = (await manifest('cancel-order.yaml')).replace('displayName: Cancel order', 'displayName: Theirs');
+      await writeFile(path.join(run.manifests, 'cancel-order.yaml'), theirs);
+      await page.getByRole('alert').getByText('Somebody else changed this endpoint').waitFor();
+      expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Mine');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('Somebody else changed it meanwhile').waitFor();
+      expect(await manifest('cancel-order.yaml')).toBe(theirs);
+      await page.getByRole('button', { name: 'Take their version' }).click();
+      await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Theirs');
+    });
+  });
+});
+
+describe('what others do', () => {
+  test('is on the page without a reload: a broken edit, and its repair', async () => {
+    const good = await manifest('list-orders.yaml');
+    await onPage(`${SHOP}/endpoints/list-orders`, async (page) => {
+      await expect.poll(() => steps(page)).toEqual(DONE);
+      await writeFile(path.join(run.manifests, 'list-orders.yaml'), good.replace('slug: /v1/orders', 'slug: v1'));
+      await expect.poll(async () => (await steps(page))[0]).toBe('failed');
+      await page.getByText('must begin with /').first().waitFor();
+      await writeFile(path.join(run.manifests, 'list-orders.yaml'), good);
+      await expect.poll(() => steps(page)).toEqual(DONE);
+    });
+  });
+
+  test('an endpoint that Argo CD manages is read-only, and says why', async () => {
+    const owned = (await manifest('create-order.yaml'))
+      .replaceAll('create-order', 'managed')
+      .replace('slug: /v1/orders', 'slug: /managed')
+      .replace(
+        'metadata:',
+        "metadata:\n  annotations: {argocd.argoproj.io/tracking-id: 'shop:standin.dev/Endpoint:default/managed'}",
+      );
+    await writeFile(path.join(run.manifests, 'managed.yaml'), owned);
+    const reason = 'Argo CD manages this object (shop) and would take back what is changed here.';
+    await onPage(`${SHOP}/endpoints`, async (page) => {
+      await page.getByRole('link', { name: '/managed' }).click();
+      await page.getByText(reason).waitFor();
+      expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
+      expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
+      // The server does not rely on what the page shows.
+      const sent = await page.request.post(at(`${SHOP}/endpoints/managed/edit`), {
+        headers: { origin: run.dashboard },
+        form: { intent: 'delete' },
+      });
+      expect(sent.status()).toBe(403);
+    });
+    expect(await manifest('managed.yaml')).toBe(owned);
+  });
+});
+
+describe('the YAML', () => {
+  test('is copied as a command that kubectl takes, without status', async () => {
+    await onPage(`${SHOP}/endpoints/create-order/yaml`, async (page) => {
+      await page.getByRole('button', { name: 'Copy as kubectl apply' }).click();
+      const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
+      await expect
+        .poll(copied)
+        .toMatch(/^kubectl apply -f - <<'STANDIN_MANIFEST'\napiVersion: standin.dev\/v1alpha1\n/);
+      expect(await copied()).toContain('        "total": 49.90,\n');
+      expect(await copied()).not.toContain('status:\n  conditions');
+      expect(await copied()).toMatch(/\nSTANDIN_MANIFEST\n$/);
+    });
+  });
+});
+
+describe('the list', () => {
+  test('is filtered by what is in the URL', async () => {
+    await onPage(`${SHOP}/endpoints?q=post orders`, async (page) => {
+      await expect.poll(() => page.getByRole('link', { name: /^\/v1/ }).count()).toBe(1);
+      await page.keyboard.press('/');
+      await page.keyboard.press('Control+a');
+      await page.keyboard.type('nothing has this');
+      await page.getByRole('heading', { name: 'No endpoint fits' }).waitFor();
+      expect(new URL(page.url()).searchParams.get('q')).toBe('nothing has this');
+      await page.getByRole('link', { name: /^Show all/ }).click();
+      await expect.poll(() => page.getByRole('link', { name: '/v1/orders', exact: true }).count()).toBe(2);
+      await page.getByRole('heading', { name: 'Endpoints' }).click();
+      await page.keyboard.press('j');
+      await page.keyboard.press('Enter');
+      await page.getByRole('link', { name: 'Overview' }).waitFor();
+    });
+  });
+});
+
+describe('every page', () => {
+  const ENDPOINT = `${SHOP}/endpoints/create-order`;
+  test.each([
+    `${SHOP}/endpoints`,
+    `${SHOP}/endpoints?q=nothing`,
+    `${SHOP}/endpoints/new`,
+    ENDPOINT,
+    `${ENDPOINT}/edit`,
+    `${ENDPOINT}/yaml`,
+    `${ENDPOINT}/status`,
+    `${SHOP}/endpoints/managed`,
+    `${SHOP}/endpoints/gone`,
+  ])('%s: no axe violation in either theme, no sideways scrolling on a phone', (url) =>
+    expectAccessible(browser, at(url)),
+  );
+
+  test('so with the dialog open, and with a form that was refused', async () => {
+    await expectAccessible(browser, at(ENDPOINT), async (page) => {
+      await page.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('dialog').waitFor();
+    });
+    await expectAccessible(browser, at(`${SHOP}/endpoints/new`), async (page) => {
+      await page.getByRole('radio', { name: 'Forward' }).check();
+      await page.getByRole('button', { name: 'Create endpoint' }).click();
+      await page.getByRole('alert').waitFor();
+    });
+  });
+});

@@ -1,0 +1,253 @@
+import { readFile, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startBrowser } from '../harness/browser.ts';
+import { eventually } from '../harness/eventually.ts';
+import { expectAccessible, goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
+
+let run: DashboardRun;
+let browser: Browser;
+
+beforeAll(async () => {
+  [run, browser] = await Promise.all([startDashboard(), startBrowser()]);
+});
+afterAll(async () => {
+  await Promise.all([browser.close(), run.process.kill()]);
+});
+
+const manifest = async (file: string): Promise<string> => readFile(path.join(run.manifests, file), 'utf8');
+const at = (url: string): string => `${run.dashboard}${url}`;
+
+describe('the list of projects', () => {
+  test('shows where a project answers, its endpoints, its quota and what came in', async () => {
+    for (let count = 0; count < 3; count += 1) {
+      const { body } = await request(`${run.url}/v1/orders`, { headers: { 'x-api-key': run.apiKey } });
+      await body.dump();
+    }
+    const { page, context, complaints } = await watched(browser);
+    await goto(page, at('/projects'));
+    const card = page.getByRole('listitem').filter({ hasText: 'default/shop' });
+    await expect.poll(() => card.innerText()).toContain('3 of 3');
+    expect(await card.innerText()).toContain(run.url);
+    expect(await card.innerText()).toContain('100,000 a month');
+    await eventually('the requests on the card', async () => {
+      await page.reload();
+      return card.getByRole('img', { name: '3 requests in the last 24 hours' }).isVisible();
+    });
+    await card.getByRole('button', { name: 'Copy project URI' }).click();
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(run.url.split('/').at(-1));
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('is right in the first HTML, without any script', async () => {
+    // React marks where two texts meet.
+    const html = (await (await fetch(at('/projects'))).text()).replaceAll('<!-- -->', '');
+    expect(html).toContain(run.url);
+    expect(html).toContain('3 of 3');
+    expect(html).not.toMatch(/ style=/);
+    expect(html).not.toContain(run.apiKey);
+  });
+});
+
+/** Without scripts: what a form says is what the server has to say. */
+const withoutScripts = async (use: (page: Page) => Promise<void>): Promise<void> => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  await use(await context.newPage());
+  await context.close();
+};
+
+describe('a project', () => {
+  test('is created, edited and deleted with the keyboard alone, and its manifest with it', async () => {
+    const { page, context, complaints } = await watched(browser);
+    await goto(page, at('/projects'));
+    await page.keyboard.press('n');
+    await page.getByLabel('Name', { exact: true }).focus();
+    await page.keyboard.type('Payments');
+    expect(await page.getByLabel('Object name').getAttribute('placeholder')).toBe('payments');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'No endpoint yet' }).waitFor();
+    expect(page.url()).toBe(at('/p/default/payments/endpoints'));
+    expect(await manifest('project-payments.yaml')).toContain('displayName: Payments');
+
+    await page.keyboard.press('g');
+    await page.keyboard.press('s');
+    await page.getByLabel('Retention').focus();
+    await page.keyboard.type('7');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => manifest('project-payments.yaml')).toContain('retentionDays: 7');
+
+    await page.getByRole('button', { name: 'Delete project' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByLabel('Type payments to confirm').focus();
+    await page.keyboard.type('payments');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(at('/projects'));
+    await expect.poll(() => page.getByRole('status').innerText()).toContain('Project payments was deleted.');
+    expect(await readdir(run.manifests)).not.toContain('project-payments.yaml');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('that is refused keeps what was typed, and says what is wrong at its field, also without scripts', async () => {
+    await withoutScripts(async (page) => {
+      await page.goto(at('/projects/new'));
+      await page.getByLabel('Name', { exact: true }).fill('Payments');
+      await page.getByLabel('Retention').fill('for ever');
+      await page.getByLabel('Pinned project URI').fill('short');
+      await page.getByRole('button', { name: 'Create project' }).click();
+      await page.getByRole('alert').waitFor();
+      expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Payments');
+      expect(await page.getByLabel('Retention').inputValue()).toBe('for ever');
+      expect(await page.getByLabel('Retention').getAttribute('aria-invalid')).toBe('true');
+      const text = await page.getByRole('main').innerText();
+      expect(text).toContain('Must be of type integer: "string"');
+      expect(text).toContain('Should be at least 16 chars long');
+    });
+    expect(await readdir(run.manifests)).not.toContain('project-payments.yaml');
+  });
+
+  test('cannot take the name of another', async () => {
+    const { page, context } = await watched(browser);
+    await goto(page, at('/projects/new'));
+    await page.getByLabel('Name', { exact: true }).fill('Shop');
+    await page.getByRole('button', { name: 'Create project' }).click();
+    await page.getByRole('alert').getByText('there is a Project "shop" in namespace "default" already').waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Shop');
+    await context.close();
+  });
+
+  test('is saved into the file that holds it, and its comments stay', async () => {
+    const { page, context } = await watched(browser);
+    await goto(page, at(`${SHOP}/settings`));
+    await page.getByLabel('Name', { exact: true }).fill('Corner shop');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => manifest('project.yaml')).toContain('displayName: Corner shop');
+    expect(await manifest('project.yaml')).toMatch(/^# A project groups endpoints/);
+    await page.getByRole('link', { name: 'Corner shop' }).waitFor();
+    await context.close();
+  });
+});
+
+describe('the API key', () => {
+  test('is masked until it is asked for, and goes again', async () => {
+    const { page, context } = await watched(browser);
+    await goto(page, at(`${SHOP}/settings/api-key`));
+    expect(await page.content()).not.toContain(run.apiKey);
+    await page.getByRole('button', { name: 'Reveal' }).click();
+    await page.getByText(run.apiKey).waitFor();
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(run.apiKey);
+    await page.getByRole('button', { name: 'Hide' }).click();
+    await expect.poll(() => page.getByText(run.apiKey).count()).toBe(0);
+    await context.close();
+  });
+});
+
+describe('every page', () => {
+  test.each([
+    '/projects',
+    '/projects/new',
+    `${SHOP}/settings`,
+    `${SHOP}/settings/api-key`,
+    '/nowhere',
+    '/p/default/gone',
+  ])('%s: no axe violation in either theme, no sideways scrolling on a phone', (url) =>
+    expectAccessible(browser, at(url)),
+  );
+
+  test('so with the dialogs open', async () => {
+    await expectAccessible(browser, at(`${SHOP}/settings`), async (page) => {
+      await page.getByRole('button', { name: 'Delete project' }).click();
+      await page.getByRole('dialog').waitFor();
+    });
+    await expectAccessible(browser, at('/projects'), async (page) => {
+      await page.keyboard.press('?');
+      await page.getByRole('dialog').getByText('New project').waitFor();
+    });
+    await expectAccessible(browser, at(SHOP), async (page) => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('option', { name: 'Create order' }).waitFor();
+    });
+    await expectAccessible(browser, at(SHOP), async (page) => {
+      await page.getByRole('button', { name: 'Preferences' }).click();
+      await page.getByRole('menu').waitFor();
+    });
+  });
+});
+
+describe('preferences', () => {
+  test('are in the first HTML of the next page, and single keys can be turned off', async () => {
+    const { page, context } = await watched(browser);
+    await goto(page, at('/projects'));
+    const choose = async (name: string): Promise<void> => {
+      await page.getByRole('button', { name: 'Preferences' }).click();
+      const saved = page.waitForResponse((response) => response.url().includes('/preferences'));
+      await page.getByRole('menuitemradio', { name }).click();
+      await saved;
+    };
+    await choose('Dark');
+    expect(await page.evaluate('getComputedStyle(document.documentElement).colorScheme')).toBe('dark');
+    await choose('Off');
+    await page.reload();
+    expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
+    await goto(page, at('/projects'));
+    await page.keyboard.press('n');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').waitFor();
+    expect(page.url()).toBe(at('/projects'));
+    await context.close();
+  });
+});
+
+describe('the process', () => {
+  const post = (headers: Record<string, string>) =>
+    request(at(`${SHOP}/api-key`), { method: 'POST', headers }).then(async ({ statusCode, body }) => ({
+      statusCode,
+      text: await body.text(),
+    }));
+
+  test('changes nothing, and gives nothing away, for another website', async () => {
+    for (const origin of ['https://evil.example', run.ready.gateway, 'null']) {
+      const { statusCode, text } = await post({ origin });
+      expect([origin, statusCode]).toEqual([origin, 403]);
+      expect(text).not.toContain(run.apiKey);
+    }
+    expect((await post({})).statusCode).toBe(403);
+    expect(await post({ origin: run.dashboard })).toEqual({ statusCode: 200, text: run.apiKey });
+  });
+
+  test('answers under the names of this machine only', async () => {
+    const { port } = new URL(run.dashboard);
+    const { statusCode } = await request(at('/projects'), { headers: { host: `rebound.example:${port}` } });
+    expect(statusCode).toBe(421);
+    const forwarded = await request(at('/projects'), { headers: { 'x-forwarded-host': 'evil.example' } });
+    expect(await forwarded.body.text()).not.toContain('evil.example');
+  });
+
+  test('lets a page load nothing but its own scripts and styles, with a nonce of its own', async () => {
+    const policies = await Promise.all(
+      [at('/projects'), at('/projects')].map(
+        async (url) => (await fetch(url)).headers.get('content-security-policy') ?? '',
+      ),
+    );
+    expect(new Set(policies).size).toBe(2);
+    for (const policy of policies) {
+      expect(policy).not.toContain('unsafe');
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).toContain("default-src 'none'");
+    }
+  });
+
+  test('keeps assets in caches for ever, and pages in none', async () => {
+    const page = await fetch(at('/projects'));
+    expect(page.headers.get('cache-control')).toBe('no-store');
+    const asset = /\/assets\/[^"]+\.js/.exec(await page.text())?.[0] ?? '';
+    const { headers } = await fetch(at(asset), { headers: { 'accept-encoding': 'gzip, br' } });
+    expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(headers.get('content-encoding')).toBe('br');
+    expect((await fetch(at(`${asset}.br`))).status).toBe(404);
+  });
+});
