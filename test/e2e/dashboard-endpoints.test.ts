@@ -250,7 +250,7 @@ describe('the list', () => {
       await page.keyboard.press('Control+a');
       await page.keyboard.type('nothing has this');
       await page.getByRole('heading', { name: 'No endpoint fits' }).waitFor();
-      expect(new URL(page.url()).searchParams.get('q')).toBe('nothing has this');
+      await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('nothing has this');
       await page.getByRole('link', { name: /^Show all/ }).click();
       await expect.poll(() => page.getByRole('link', { name: '/v1/orders', exact: true }).count()).toBe(2);
       await page.getByRole('heading', { name: 'Endpoints' }).click();
@@ -284,6 +284,7 @@ describe('every page', () => {
     });
     await expectAccessible(browser, at(`${SHOP}/endpoints/new`), async (page) => {
       await page.getByRole('radio', { name: 'Forward' }).check();
+      await expect.poll(() => page.getByRole('textbox', { name: 'Manifest' }).innerText()).toContain('action: Forward');
       await page.getByRole('button', { name: 'Create endpoint' }).click();
       await page.getByRole('alert').waitFor();
     });

@@ -36,14 +36,23 @@ export const goto = async (page: Page, url: string): Promise<void> => {
 /** A 404 is said in the console, too. */
 const isMistake = (complaint: string): boolean => !complaint.startsWith('Failed to load resource');
 
-/** Until fonts and editors are there, and no colour is on its way from one to another. */
-const settled = (page: Page): Promise<boolean> =>
-  eventually('fonts, editors and colours to settle', () =>
-    page.evaluate<boolean>(
-      `document.fonts.status === 'loaded' && document.querySelector('[data-editor=loading]') === null &&
-        document.getAnimations().every(({ playState }) => playState !== 'running')`,
-    ),
-  );
+/** Longer than pages gather changes before they show them. */
+const STILL_MS = 200;
+
+/** Until fonts and editors are there, no colour is on its way to another, and nothing moves: axe trips over what goes away meanwhile. */
+const settled = async (page: Page): Promise<void> => {
+  let before = '';
+  const isStill = async (): Promise<boolean> => {
+    const [isDone, html] = await page.evaluate<[boolean, string]>(
+      `[document.fonts.status === 'loaded' && document.querySelector('[data-editor=loading]') === null &&
+        document.getAnimations().every(({ playState }) => playState !== 'running'), document.body.innerHTML]`,
+    );
+    const isSame = html === before;
+    before = html;
+    return isDone && isSame;
+  };
+  await eventually('the page to settle', isStill, { intervalMs: STILL_MS });
+};
 
 /** Looks at what is on the screen with axe, in both themes, and on a phone. `prepare`: opens what is to be looked at. */
 export const expectAccessible = async (

@@ -1,4 +1,5 @@
 import { Lock } from 'lucide-react';
+import { classNames } from '../lib/class-names.ts';
 import { ownershipReason } from '../lib/ownership.ts';
 import { paths, type ProjectParams } from '../lib/paths.ts';
 import { Link } from '../lib/remix.ts';
@@ -55,7 +56,12 @@ export const EndpointTable = ({ params, endpoints }: EndpointTableProps) => (
               </Link>
             </td>
             <td className="truncate max-sm:order-4 max-sm:col-start-2 max-sm:text-muted">{title}</td>
-            <td className="truncate max-sm:order-5 max-sm:text-right">
+            <td
+              className={classNames(
+                'truncate max-sm:order-5',
+                answer.kind === 'mock' ? 'max-sm:text-right' : 'max-sm:col-span-2 max-sm:col-start-2',
+              )}
+            >
               <Answer answer={answer} />
             </td>
             <td className="max-sm:order-3 max-sm:text-right">

@@ -14,7 +14,7 @@ export const ForwardFields = ({ values, errorsOf }: FieldsProps) => (
     <div data-shows="url">
       <Field
         label="Upstream URL"
-        hint="The caller’s query string is appended as received. Host and authorization of the caller: host is the upstream’s, authorization is passed on."
+        hint="The caller’s query string is appended as received and its authorization header passed on; Host is the upstream’s."
         errors={errorsOf('spec.forward.url')}
       >
         <Input

@@ -1,4 +1,5 @@
 import type { DesiredObject, ResourceObject } from '@standin/contract';
+import { parseObject } from '@standin/crds';
 import type { Backend, ExpectedGeneration } from '../../src/backend.ts';
 import { refusalOf } from '../lib/failures.server.ts';
 import { errorsOf, NO_ERRORS, type FormErrors } from '../lib/form-errors.ts';
@@ -42,8 +43,13 @@ export const applyDraft = async (
   const refused = (errors: FormErrors): CheckedDraft => ({ errors, object: undefined });
   const owner = before && ownerOf(before);
   if (owner !== undefined) return refused({ fields: {}, form: [ownershipReason(owner)] });
-  if (object.metadata.name === '' && values['spec.displayName'] === '') {
-    return refused({ fields: { 'spec.displayName': ['Give it a name.'] }, form: [] });
+  // Without a name there is nothing to ask about; where people's name for it is missing as well, that is the one to ask for.
+  if (object.metadata.name === '') {
+    const parsed = parseObject(object);
+    const problems = parsed.ok ? [] : parsed.problems;
+    const asksForTitle = problems.some(({ path }) => path === 'spec.displayName');
+    const shown = asksForTitle ? problems.filter(({ path }) => path !== 'metadata.name') : problems;
+    return refused(errorsOf(shown, endpointFields(values)));
   }
   try {
     const result = dryRun

@@ -8,6 +8,8 @@ export interface Shortcut {
   readonly run: () => void;
   /** Too small to be listed in the palette: moving within a list. */
   readonly hidden?: boolean;
+  /** The same on every page: listed last. */
+  readonly general?: boolean;
 }
 
 const registered = new Set<{ readonly list: readonly Shortcut[] }>();
@@ -15,7 +17,8 @@ const listeners = new Set<() => void>();
 let snapshot: readonly Shortcut[] = [];
 
 const publish = (): void => {
-  snapshot = [...registered].flatMap(({ list }) => list);
+  const all = [...registered].flatMap(({ list }) => list);
+  snapshot = [...all.filter(({ general = false }) => !general), ...all.filter(({ general = false }) => general)];
   for (const listener of listeners) listener();
 };
 const subscribe = (listener: () => void): (() => void) => {

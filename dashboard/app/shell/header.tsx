@@ -38,8 +38,8 @@ export const Header = ({ preferences, project }: HeaderProps) => {
   usePaletteKey(openPalette);
   useShortcutKeys(preferences.keys === 'on');
   useShortcuts([
-    { keys: '?', label: 'Show the keys of this page', run: () => setHelp(true) },
-    { keys: 'g p', label: 'Go to all projects', run: () => navigate(paths.projects()) },
+    { keys: '?', label: 'Show the keys of this page', run: () => setHelp(true), general: true },
+    { keys: 'g p', label: 'Go to all projects', run: () => navigate(paths.projects()), general: true },
   ]);
   return (
     <header className="sticky top-0 z-30 border-b border-line bg-page">
