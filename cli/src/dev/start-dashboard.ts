@@ -9,14 +9,18 @@ import type { DevOutput } from './dev-output.ts';
 const PORT_DEFAULT = 3_000;
 const FLAG = '--dashboard-port';
 
-/** `undefined`: the usual one, or a free one. Rejects with a `PlainError` when the wanted one cannot be had. */
+/**
+ * `undefined`: the usual one, or a free one, which is 0 here: it is chosen when the dashboard listens, or somebody takes it meanwhile. Rejects
+ * with a `PlainError` when the wanted one cannot be had.
+ */
 export const chooseDashboardPort = async (wanted: number | undefined): Promise<number> => {
+  if (wanted === 0) return 0;
   if (wanted !== undefined) return choosePort(wanted, FLAG);
   try {
     return await choosePort(PORT_DEFAULT, FLAG);
   } catch (error) {
     if (!(error instanceof PlainError)) throw error;
-    return choosePort(0, FLAG);
+    return 0;
   }
 };
 
