@@ -1,4 +1,5 @@
 import { TupleParam } from '@clickhouse/client';
+import type { ClickHouseSettings } from '@clickhouse/client';
 import type { Method, Outcome } from '@standin/contract';
 import type { ClickHouse } from './clickhouse.ts';
 import { formatTime } from './log-entry.ts';
@@ -78,13 +79,22 @@ const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'sinc
   }
 };
 
+/**
+ * Reading in the order of the table ends early where many rows match, and is slow where few do; of these two the windows take care of
+ * the first (2.4 s against 0.4 on 10M rows that hardly match).
+ */
+const settingsFor = ({ search }: LogFilter): ClickHouseSettings =>
+  search === undefined || search.kind === 'everything'
+    ? READ_SETTINGS
+    : { ...READ_SETTINGS, optimize_read_in_order: 0 };
+
 const readWindow = async (clickhouse: ClickHouse, filter: LogFilter): Promise<LogSummary[]> => {
   const { final } = conditionsOf(filter);
   const found: LogSummary[] = [];
   for (let after = filter.after; ;) {
     const limit = filter.limit - found.length + REPEATED_ROWS;
     const { sql, params } = summariesQuery({ ...filter, after, limit });
-    const answer = await clickhouse.run('list the log', { sql, params, settings: READ_SETTINGS });
+    const answer = await clickhouse.run('list the log', { sql, params, settings: settingsFor(filter) });
     const rows = decodeAll(answer, decodeSummary);
     const isLast = rows.length < limit;
     const latest = latestVersions(rows, isLast);
