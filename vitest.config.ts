@@ -24,6 +24,8 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 60_000,
           hookTimeout: 120_000,
+          // One second, vitest's default, is short on a machine that runs a cluster and a browser.
+          expect: { poll: { timeout: 15_000 } },
         },
       },
       {
