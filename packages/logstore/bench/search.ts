@@ -11,7 +11,7 @@ import { parseFilter } from '../src/search/index.ts';
 
 const ROWS = Number(process.argv[2] ?? 1_000_000);
 const INSERT_ROWS = 50_000;
-const ROUNDS = 20;
+const ROUNDS = 12;
 const DAYS = 10;
 const PROJECT = 'project-0';
 
