@@ -20,8 +20,12 @@ const systemPath = (process.env['PATH'] ?? '')
   .split(path.delimiter)
   .filter((folder) => !folder.includes('node_modules'))
   .join(path.delimiter);
-/** Without the person's own npm settings, about which npm may have warnings of its own. */
-const systemEnv = { ...process.env, PATH: systemPath, NPM_CONFIG_USERCONFIG: '/dev/null' };
+/** Without the settings of the npm that runs the tests, and a person's own, about which npm may have warnings. */
+const systemEnv = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))),
+  PATH: systemPath,
+  NPM_CONFIG_USERCONFIG: '/dev/null',
+};
 
 interface Wrapped {
   readonly wrapper: ChildProcess;
