@@ -253,7 +253,7 @@ describe('the end of standin dev', () => {
 
   test('who reads no further does not see a stack: standin dev | head', async () => {
     const { manifests, data } = await newFolders();
-    const command = `'${process.execPath}' cli/src/main.ts dev '${manifests}' --data '${data}' --gateway-port 0 | head -3`;
+    const command = `'${process.execPath}' cli/src/main.ts dev '${manifests}' --data '${data}' --gateway-port 0 --no-dashboard | head -3`;
     const { stderr, stdout } = await runCommand('bash', ['-c', command], { cwd: ROOT });
     expect(stderr).toBe('');
     expect(stdout).toContain('Ready. 3 endpoints');
