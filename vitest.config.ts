@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
+/** Processes, sockets and timers on a busy machine: once may be chance. FlakyReporter names what needed it. */
+const RETRY = 1;
+
 /**
  * Three projects by what they need: `unit` nothing, `integration` the ClickHouse engine, real sockets and a real
  * Kubernetes API server (test/harness starts them), `torture` the same under faults; the last two file after file, because
@@ -22,6 +25,7 @@ export default defineConfig({
           include: ['test/{integration,e2e}/**/*.test.ts'],
           setupFiles: ['test/harness/setup.ts'],
           fileParallelism: false,
+          retry: RETRY,
           testTimeout: 60_000,
           hookTimeout: 120_000,
           // One second, vitest's default, is short on a machine that runs a cluster and a browser.
@@ -34,6 +38,7 @@ export default defineConfig({
           include: ['test/torture/**/*.test.ts'],
           setupFiles: ['test/harness/setup.ts'],
           fileParallelism: false,
+          retry: RETRY,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

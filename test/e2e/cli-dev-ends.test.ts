@@ -254,7 +254,15 @@ describe('the end of standin dev', () => {
   test('who reads no further does not see a stack: standin dev | head', async () => {
     const { manifests, data } = await newFolders();
     const command = `'${process.execPath}' cli/src/main.ts dev '${manifests}' --data '${data}' --gateway-port 0 --no-dashboard | head -3`;
-    const { stderr, stdout } = await runCommand('bash', ['-c', command], { cwd: ROOT });
+    let hasEnded = false;
+    const piped = runCommand('bash', ['-c', command], { cwd: ROOT }).finally(() => (hasEnded = true));
+    // A pipe is found to be closed when something is written to it.
+    let broken = 0;
+    await eventually('the end of standin dev', async () => {
+      await writeFile(path.join(manifests, `broken-${(broken += 1)}.yaml`), '[');
+      return hasEnded;
+    });
+    const { stderr, stdout } = await piped;
     expect(stderr).toBe('');
     expect(stdout).toContain('Ready. 3 endpoints');
     expect(await processesWith(data)).toBe('');

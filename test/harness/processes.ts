@@ -1,5 +1,4 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { eventually } from './eventually.ts';
@@ -37,6 +36,7 @@ export class RunningProcess {
   /** What it wrote since the last start begins here. */
   #firstLine = 0;
   #child: ChildProcess;
+  #closed: Promise<unknown> = Promise.resolve();
 
   constructor(options: ProcessOptions) {
     this.name = options.name;
@@ -86,18 +86,20 @@ export class RunningProcess {
     this.#child.kill(signal);
   }
 
-  /** Resolves when it has ended and all its output is here. One that does not end on its own after 15 s is killed. */
+  /** Sends a signal and waits for the end. One that does not end on its own after 15 s is killed. */
   async kill(signal: NodeJS.Signals = 'SIGTERM'): Promise<ProcessExit> {
-    if (!this.hasEnded) {
-      const child = this.#child;
-      const closed = once(child, 'close');
-      child.kill(signal);
-      // A stopped process (SIGSTOP) takes no other signal than this one.
-      const timer = setTimeout(() => child.kill('SIGKILL'), KILL_TIMEOUT_MS);
-      await closed;
-      clearTimeout(timer);
-    }
-    return { code: this.#child.exitCode, signal: this.#child.signalCode };
+    const child = this.#child;
+    if (!this.hasEnded) child.kill(signal);
+    // A stopped process (SIGSTOP) takes no other signal than this one.
+    const timer = setTimeout(() => child.kill('SIGKILL'), KILL_TIMEOUT_MS);
+    return this.ended().finally(() => clearTimeout(timer));
+  }
+
+  /** Resolves when it has ended, by itself or by a signal, and all its output is here. */
+  async ended(): Promise<ProcessExit> {
+    const child = this.#child;
+    await this.#closed;
+    return { code: child.exitCode, signal: child.signalCode };
   }
 
   /** Starts it again with the same settings; where it still runs, it is killed first (SIGKILL: a crash). */
@@ -132,6 +134,7 @@ export class RunningProcess {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     child.on('error', (error) => this.#record(String(error)));
+    this.#closed = new Promise((resolve) => child.once('close', resolve));
     for (const stream of [child.stdout, child.stderr]) {
       if (stream === null) continue;
       createInterface({ input: stream, crlfDelay: Infinity }).on('line', (line) => this.#record(line));

@@ -21,6 +21,7 @@ export interface VitestOptions {
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const RESULTS_FILE = path.join(ROOT, 'test/.results/vitest.json');
+const FLAKY_REPORTER = path.join(import.meta.dirname, 'flaky-reporter.ts');
 /** The whole suite takes a fraction of this; what takes longer hangs. */
 const TIMEOUT_MS = 35 * 60_000;
 const KILL_AFTER_MS = 10_000;
@@ -43,6 +44,7 @@ export const runVitest = async ({ args, env = process.env, quiet = false }: Vite
   const reporters = [
     `--reporter=${quiet ? 'minimal' : 'default'}`,
     '--reporter=json',
+    `--reporter=${FLAKY_REPORTER}`,
     `--outputFile.json=${RESULTS_FILE}`,
   ];
   const command = ['node_modules/vitest/vitest.mjs', 'run', '--passWithNoTests', ...reporters, ...args];
