@@ -1,3 +1,4 @@
+export { localAccess, type Access } from './access.ts';
 export type {
   ApplyResult,
   Backend,

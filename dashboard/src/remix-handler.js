@@ -3,4 +3,4 @@
 import { createRequestHandler } from '@remix-run/express';
 
 export const remixHandler = ({ build, getLoadContext }) =>
-  createRequestHandler({ build, mode: 'production', getLoadContext: (_, response) => getLoadContext(response) });
+  createRequestHandler({ build, mode: 'production', getLoadContext });

@@ -6,7 +6,9 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
-import type { Backend, DashboardMode } from './backend.ts';
+import type { Access } from './access.ts';
+import type { DashboardMode } from './backend.ts';
+import { requireBackend } from './require-backend.ts';
 import { remixHandler } from './remix-handler.js';
 import { checkRequest } from './request-guards.ts';
 import { securityHeaders } from './security-headers.ts';
@@ -15,9 +17,8 @@ import { staticAssets } from './static-assets.ts';
 
 export interface DashboardOptions {
   readonly settings: DashboardSettings;
-  readonly mode: DashboardMode;
-  /** What one request may see and do. */
-  readonly backend: () => Backend;
+  /** Decides what each request may see and do. */
+  readonly access: Access;
   /** Of `ensureDashboardBuild`. */
   readonly buildDir: string;
   readonly logger: Logger;
@@ -36,7 +37,8 @@ const NONCE_BYTES = 16;
 
 /** Serves the dashboard: guards → headers → assets → Remix. Rejects when it cannot listen. */
 export const runDashboard = async (options: DashboardOptions): Promise<Dashboard> => {
-  const { settings, mode, buildDir, logger } = options;
+  const { settings, access, buildDir, logger } = options;
+  const { mode } = access;
   if (mode === 'local' && !LOOPBACK.has(settings.host)) {
     throw new Error(`without a login the dashboard listens on loopback only, not on ${settings.host}`);
   }
@@ -90,13 +92,19 @@ const setSecurityHeaders = (_: Request, response: Response, next: NextFunction):
   next();
 };
 
-const remix = ({ mode, backend, logger }: DashboardOptions, build: unknown, stopping: AbortSignal): RequestHandler => {
+const remix = ({ access, logger }: DashboardOptions, build: unknown, stopping: AbortSignal): RequestHandler => {
   const handle = remixHandler({
     build,
-    getLoadContext: (response) => ({
-      ...{ backend: backend(), mode, logger, stopping },
-      nonce: String(response.locals['nonce']),
-    }),
+    getLoadContext: async (request, response) => {
+      const backend = await access.backendOf(request);
+      return {
+        get backend() {
+          return requireBackend(backend);
+        },
+        ...{ mode: access.mode, logger, stopping },
+        nonce: String(response.locals['nonce']),
+      };
+    },
   });
   return (request, response, next) => {
     handle(request, response, next).catch(next);

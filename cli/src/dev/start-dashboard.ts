@@ -1,4 +1,10 @@
-import { DashboardBuildError, dashboardSettings, ensureDashboardBuild, runDashboard } from '@standin/dashboard';
+import {
+  DashboardBuildError,
+  dashboardSettings,
+  ensureDashboardBuild,
+  localAccess,
+  runDashboard,
+} from '@standin/dashboard';
 import type { Backend, Dashboard } from '@standin/dashboard';
 import type { Logger } from 'pino';
 import { PlainError } from '../plain-error.ts';
@@ -38,8 +44,7 @@ export const startDashboard = async (parts: DashboardParts): Promise<Dashboard |
     const buildDir = await ensureDashboardBuild(() => output.building('the dashboard'));
     return await runDashboard({
       settings: dashboardSettings.parse({ port }),
-      mode: 'local',
-      backend: () => backend,
+      access: localAccess(backend),
       buildDir,
       logger: logger.child({ process: 'dashboard' }),
     });

@@ -5,6 +5,7 @@ const STATUS: Readonly<Record<SourceErrorKind, number>> = {
   NotFound: 404,
   Conflict: 409,
   Invalid: 422,
+  Unauthorized: 401,
   Forbidden: 403,
   Unavailable: 503,
 };
@@ -13,6 +14,7 @@ const TITLES: Readonly<Record<SourceErrorKind, string>> = {
   NotFound: 'There is no such thing',
   Conflict: 'Somebody else changed it meanwhile',
   Invalid: 'This cannot be stored as it is',
+  Unauthorized: 'You are not signed in any more',
   Forbidden: 'You may not do this',
   Unavailable: 'The resources are away',
 };

@@ -105,6 +105,7 @@ export class AccountKeys {
 const refusalOf = (error: unknown): string | undefined => {
   if (!(error instanceof SourceError)) return undefined;
   switch (error.kind) {
+    case 'Unauthorized':
     case 'Forbidden':
       return `the operator lacks a right (${error.message})`;
     case 'Invalid':

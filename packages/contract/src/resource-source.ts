@@ -71,8 +71,8 @@ export interface SourceEvent {
   readonly message: string;
 }
 
-/** Thrown by writes: what the caller can do about it is in `kind`. */
-export type SourceErrorKind = 'NotFound' | 'Conflict' | 'Invalid' | 'Forbidden' | 'Unavailable';
+/** Thrown by reads and writes: what the caller can do about it is in `kind`. `Unauthorized`: the credential is not valid (any more). */
+export type SourceErrorKind = 'NotFound' | 'Conflict' | 'Invalid' | 'Unauthorized' | 'Forbidden' | 'Unavailable';
 
 export interface ResourceSource {
   /**
