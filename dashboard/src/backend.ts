@@ -43,7 +43,7 @@ export interface ProjectIdentity {
 }
 
 /** Reads of one project's log, and of no other. */
-export type ProjectLog = Pick<LogStore, 'summaries' | 'entries' | 'get'>;
+export type ProjectLog = Pick<LogStore, 'summaries' | 'entries' | 'get' | 'count' | 'histogram' | 'distinct'>;
 
 /** Logs, after the check that the person may read them. Rejects with `SourceError` (`Forbidden`) or `LogStoreError`. */
 export interface Logs {

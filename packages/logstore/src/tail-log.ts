@@ -13,6 +13,8 @@ export interface TailOptions {
   readonly lookOnceMore?: boolean;
 }
 
+type Summaries = Pick<LogStore, 'summaries'>;
+
 const POLL_INTERVAL_MS = 250;
 /**
  * An insert stamps its rows when it begins and shows them when it ends, and replicas' clocks differ: each poll looks back. A
@@ -39,7 +41,7 @@ const rememberIds = (max: number) => {
 };
 
 /** The pages of one poll, oldest first. */
-async function* pages(store: LogStore, filter: LogFilter): AsyncGenerator<LogSummary[]> {
+async function* pages(store: Summaries, filter: LogFilter): AsyncGenerator<LogSummary[]> {
   for (let after: LogSummary | undefined; ;) {
     const page = await store.summaries({ ...filter, after });
     yield page;
@@ -60,7 +62,7 @@ const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
 /** One poll after the other, from now on: what they find may have been found before. */
 async function* polls(
-  store: LogStore,
+  store: Summaries,
   filter: TailFilter,
   signal: AbortSignal,
   { pollIntervalMs = POLL_INTERVAL_MS, onFailure, lookOnceMore = false }: TailOptions,
@@ -99,7 +101,7 @@ async function* polls(
 }
 
 async function* unseenPages(
-  store: LogStore,
+  store: Summaries,
   filter: TailFilter,
   signal: AbortSignal,
   options: TailOptions,
@@ -119,7 +121,7 @@ async function* unseenPages(
  * Rejects with a `LogStoreError` when a poll fails, unless `onFailure` says to go on: then nothing is missed, nothing shown twice.
  */
 export async function* tailSummaries(
-  store: LogStore,
+  store: Summaries,
   filter: TailFilter,
   signal: AbortSignal,
   options: TailOptions = {},
@@ -129,7 +131,7 @@ export async function* tailSummaries(
 
 /** As `tailSummaries`, with whole entries. */
 export async function* tailLog(
-  store: LogStore,
+  store: Summaries & Pick<LogStore, 'entries'>,
   filter: TailFilter,
   signal: AbortSignal,
   options: TailOptions = {},
