@@ -52,6 +52,13 @@ test('shows each row once, however often the windows overlap, and late ones too'
   expect(asked.every(({ order }) => order === 'oldest-first')).toBe(true);
 });
 
+test('goes on from what is known, and looks back far enough for an insert that was under way', async () => {
+  const { asked, store } = scripted([[summary(1, 900_000)]]);
+  const stop = new AbortController();
+  for await (const _row of tailSummaries(store, { insertedSince: new Date(1_000_000) }, stop.signal)) stop.abort();
+  expect(asked.map(({ insertedSince }) => insertedSince?.getTime())).toEqual([940_000]);
+});
+
 test('ends when it is aborted between polls', async () => {
   const stop = new AbortController();
   const { asked, store } = scripted([]);

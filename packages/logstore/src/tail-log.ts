@@ -3,7 +3,10 @@ import type { LogEntry, LogSummary } from './log-entry.ts';
 import type { LogFilter } from './log-filter.ts';
 import type { LogStore } from './log-store.ts';
 
-export type TailFilter = Omit<LogFilter, 'order' | 'after' | 'insertedSince' | 'until' | 'limit'>;
+/** `insertedSince`: what ClickHouse took before it is known, and not looked for. */
+export type TailFilter = Omit<LogFilter, 'order' | 'after' | 'until' | 'limit'>;
+
+type Summaries = Pick<LogStore, 'summaries'>;
 
 export interface TailOptions {
   readonly pollIntervalMs?: number;
@@ -68,8 +71,9 @@ async function* polls(
   { pollIntervalMs = POLL_INTERVAL_MS, onFailure, lookOnceMore = false }: TailOptions,
 ): AsyncGenerator<LogSummary[]> {
   const since = filter.since ?? new Date();
-  let newestInsertMs = 0;
-  let widePollAt = performance.now() + WIDE_EVERY_MS;
+  let newestInsertMs = filter.insertedSince?.getTime() ?? 0;
+  // What was inserted while the last row that is known was shown, may have been shown after it.
+  let widePollAt = filter.insertedSince === undefined ? performance.now() + WIDE_EVERY_MS : 0;
   for (let isLast = false; !isLast;) {
     isLast = isAborted(signal);
     if (isLast && !lookOnceMore) return;
