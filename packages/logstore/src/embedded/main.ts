@@ -68,6 +68,9 @@ const report = (message: EngineMessage): void => {
   }
 };
 
+/** The engine's destructors crash where statements still run. What was acknowledged is in its files. */
+const endAtOnce = (): void => void process.kill(process.pid, 'SIGKILL');
+
 const main = async (): Promise<void> => {
   const { port, data } = readArguments();
   const engine = await openEngine(data);
@@ -76,7 +79,7 @@ const main = async (): Promise<void> => {
 
   let stopping = false;
   const stop = (): void => {
-    if (stopping) process.exit(1);
+    if (stopping) return;
     stopping = true;
     // Statements that run are finished, connections that idle are cut.
     server.close(() => {
@@ -84,15 +87,16 @@ const main = async (): Promise<void> => {
       process.exit(0);
     });
     setInterval(() => server.closeIdleConnections(), 50).unref();
-    setTimeout(() => process.exit(1), SHUTDOWN_MS_MAX).unref();
+    setTimeout(endAtOnce, SHUTDOWN_MS_MAX).unref();
   };
-  process.on('SIGTERM', stop);
+  const onSignal = (): void => (stopping ? endAtOnce() : stop());
+  process.on('SIGTERM', onSignal);
   if (process.send) {
     // Ctrl+C reaches the whole process group; the parent still has rows to deliver, and stops us when it is done.
     process.on('SIGINT', () => undefined);
     process.on('disconnect', stop);
   } else {
-    process.on('SIGINT', stop);
+    process.on('SIGINT', onSignal);
   }
   report({ url });
 };
