@@ -6,8 +6,6 @@ import type { LogStore } from './log-store.ts';
 /** `insertedSince`: what ClickHouse took before it is known, and not looked for. */
 export type TailFilter = Omit<LogFilter, 'order' | 'after' | 'until' | 'limit'>;
 
-type Summaries = Pick<LogStore, 'summaries'>;
-
 export interface TailOptions {
   readonly pollIntervalMs?: number;
   /** Told of each poll that fails; the next one is made all the same, unless this throws. Without it the tail ends. */
