@@ -1,14 +1,10 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   API_GROUP,
-  API_VERSION,
-  GROUP_VERSION,
   KINDS,
   OPERATOR_FIELD_MANAGER,
   RESOURCES,
   SourceError,
   type DesiredObject,
-  type Kind,
   type ObjectRef,
   type ResourceObject,
   type ResourceSource,
@@ -18,15 +14,21 @@ import {
 import {
   ApiError,
   Reflector,
+  asSourceError,
+  collectionPath,
   isNotFound,
+  objectPath,
+  replacementOf,
   resourcePath,
+  toResourceObject,
+  toSourceError,
+  type CustomResource,
   type KubeClient,
   type KubeLogger,
   type KubeObject,
 } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { asSourceError, toSourceError } from './kubernetes-errors.ts';
 import { KubernetesEvents } from './kubernetes-events.ts';
 
 export interface KubernetesSourceOptions {
@@ -39,48 +41,13 @@ export interface KubernetesSourceOptions {
 
 /** Field manager of `apply`: a person's change, made through us. */
 const APPLY_FIELD_MANAGER = 'standin';
-/** `kubectl apply` keeps a whole second copy of the object in it. */
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 const APPLY_ATTEMPTS_MAX = 5;
 /** A refusal that lasts is said again after this time. */
 const SAID_AGAIN_MS = 300_000;
 
-type CustomResource = KubeObject & { readonly spec?: unknown; readonly status?: unknown };
-
-const pathOf = (kind: Kind, namespace?: string): string =>
-  resourcePath({ group: API_GROUP, version: API_VERSION, plural: RESOURCES[kind].plural, namespace });
-
-const objectPath = ({ kind, namespace, name }: ObjectRef, subresource?: string): string =>
-  `${pathOf(kind, namespace)}/${encodeURIComponent(name)}${subresource === undefined ? '' : `/${subresource}`}`;
-
 const secretPath = (namespace: string, name?: string): string => {
   const secrets = { group: '', version: 'v1', plural: 'secrets', namespace };
   return resourcePath(name === undefined ? secrets : { ...secrets, name });
-};
-
-/** The port's view of a custom resource, without the parts that only cost memory. */
-const toResource = (kind: Kind, object: CustomResource): ResourceObject => {
-  const { metadata, spec, status } = object;
-  const annotations = Object.fromEntries(
-    Object.entries(metadata.annotations ?? {}).filter(([name]) => name !== LAST_APPLIED),
-  );
-  return {
-    apiVersion: GROUP_VERSION,
-    kind,
-    metadata: {
-      name: metadata.name,
-      namespace: metadata.namespace ?? '',
-      uid: metadata.uid ?? '',
-      generation: metadata.generation ?? 0,
-      resourceVersion: metadata.resourceVersion ?? '',
-      creationTimestamp: metadata.creationTimestamp ?? '',
-      ...(metadata.deletionTimestamp === undefined ? {} : { deletionTimestamp: metadata.deletionTimestamp }),
-      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
-      ...(metadata.annotations === undefined ? {} : { annotations }),
-    },
-    spec,
-    ...(status === undefined ? {} : { status }),
-  };
 };
 
 /** Says what right is missing, in one line that names it, now and then while it is missing. */
@@ -136,11 +103,11 @@ class KubernetesSource implements ResourceSource {
         const { plural } = RESOURCES[kind];
         return new Reflector<KubeObject & ResourceObject>({
           client: this.#client,
-          path: pathOf(kind, namespace),
+          path: collectionPath(kind, namespace),
           resource: plural,
           namespace,
           handler: listener,
-          transform: (object) => toResource(kind, object),
+          transform: (object) => toResourceObject(kind, object),
           logger: reflectorLogger(logger, plural, namespace),
           registry,
         });
@@ -154,13 +121,13 @@ class KubernetesSource implements ResourceSource {
 
   async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
     const object = await asSourceError(this.#read(ref));
-    return object === undefined ? undefined : toResource(ref.kind, object);
+    return object === undefined ? undefined : toResourceObject(ref.kind, object);
   }
 
   async apply(object: DesiredObject): Promise<ResourceObject> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return toResource(object.kind, await this.#writeOnce(object));
+        return toResourceObject(object.kind, await this.#writeOnce(object));
       } catch (error) {
         // Created, changed (its status, say) or deleted between our read and our write.
         const lostRace = error instanceof ApiError && (error.status === 409 || error.status === 404);
@@ -184,7 +151,7 @@ class KubernetesSource implements ResourceSource {
         query: { fieldManager: OPERATOR_FIELD_MANAGER },
       }),
     );
-    return toResource(ref.kind, written);
+    return toResourceObject(ref.kind, written);
   }
 
   async readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
@@ -244,23 +211,18 @@ class KubernetesSource implements ResourceSource {
     }
   }
 
-  async #writeOnce({ apiVersion, kind, metadata, spec }: DesiredObject): Promise<CustomResource> {
+  async #writeOnce(object: DesiredObject): Promise<CustomResource> {
+    const { apiVersion, kind, metadata, spec } = object;
     const { name, namespace, labels = {}, annotations = {} } = metadata;
     const query = { fieldManager: APPLY_FIELD_MANAGER, fieldValidation: 'Strict' };
     const ref = { kind, namespace, name };
     const current = await this.#read(ref);
     if (current === undefined) {
       const created = { apiVersion, kind, metadata: { name, namespace, labels, annotations }, spec };
-      return this.#client.create(pathOf(kind, namespace), created, { query });
+      return this.#client.create(collectionPath(kind, namespace), created, { query });
     }
-    // kubectl's own note stays, or its next apply could not tell what was removed. So do owners and finalizers.
-    const lastApplied = current.metadata.annotations?.[LAST_APPLIED];
-    const kept = lastApplied === undefined ? {} : { [LAST_APPLIED]: lastApplied };
-    const replaced = { ...current.metadata, labels, annotations: { ...annotations, ...kept } };
-    const asIs = { labels: {}, annotations: {}, ...current.metadata };
-    // The API server would note us as the writer, which is a change.
-    if (isDeepStrictEqual([current.spec, asIs], [spec, replaced])) return current;
-    return this.#client.replace(objectPath(ref), { apiVersion, kind, metadata: replaced, spec }, { query });
+    const replaced = replacementOf(current, object);
+    return replaced === undefined ? current : this.#client.replace(objectPath(ref), replaced, { query });
   }
 }
 

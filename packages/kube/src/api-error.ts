@@ -1,9 +1,18 @@
+/** One thing that is wrong with an object that was sent. */
+export interface ApiCause {
+  /** `FieldValueInvalid`, `FieldValueRequired`, … */
+  readonly reason?: string;
+  readonly message?: string;
+  /** `spec.json.headers[0].name` */
+  readonly field?: string;
+}
+
 /** The part of a Kubernetes `Status` (meta/v1) that we read. */
 export interface ApiStatus {
   readonly code?: number;
   readonly reason?: string;
   readonly message?: string;
-  readonly details?: { readonly retryAfterSeconds?: number };
+  readonly details?: { readonly retryAfterSeconds?: number; readonly causes?: readonly ApiCause[] };
   readonly metadata?: { readonly continue?: string };
 }
 
@@ -16,6 +25,8 @@ export interface ApiErrorFields {
   readonly request: string;
   /** What the server asked for in `Retry-After`. */
   readonly retryAfterMs?: number;
+  /** By field, where the server refuses an object. */
+  readonly causes?: readonly ApiCause[];
 }
 
 /** A call to the API server that failed. `message` is the server's own sentence, which names the object or the missing right. */
@@ -25,12 +36,14 @@ export class ApiError extends Error implements ApiErrorFields {
   readonly reason: string;
   readonly request: string;
   readonly retryAfterMs?: number;
+  readonly causes: readonly ApiCause[];
 
   constructor(message: string, fields: ApiErrorFields, options?: ErrorOptions) {
     super(message, options);
     this.status = fields.status;
     this.reason = fields.reason;
     this.request = fields.request;
+    this.causes = fields.causes ?? [];
     if (fields.retryAfterMs !== undefined) this.retryAfterMs = fields.retryAfterMs;
   }
 }
@@ -86,6 +99,7 @@ export const refused = (request: string, answer: RefusedAnswer): ApiError => {
     status: answer.status,
     reason: status.reason ?? 'Unknown',
     request,
+    causes: status.details?.causes ?? [],
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
 };

@@ -1,5 +1,6 @@
-export { ApiError, isConflict, isExpired, isNotFound } from './api-error.ts';
+export { ApiError, type ApiCause, isConflict, isExpired, isNotFound } from './api-error.ts';
 export { systemClock, type Clock } from './clock.ts';
+export { collectionPath, objectPath, replacementOf, toResourceObject, type CustomResource } from './custom-resource.ts';
 export {
   APPLY_PATCH,
   KubeClient,
@@ -12,7 +13,14 @@ export {
   type Query,
   type RequestOptions,
 } from './kube-client.ts';
-export { SharedConnectionConfig, loadConfig, type Lane, type LoadOptions } from './kube-config.ts';
+export {
+  SharedConnectionConfig,
+  anonymousConfig,
+  loadConfig,
+  tokenConfig,
+  type Lane,
+  type LoadOptions,
+} from './kube-config.ts';
 export { objectKey, type KubeList, type KubeObject } from './kube-object.ts';
 export { LEADER_URL_ANNOTATION, microTime, type Lease } from './lease.ts';
 export {
@@ -27,5 +35,6 @@ export type { KubeLogger } from './logger.ts';
 export { Reflector, type ReflectorOptions } from './reflector.ts';
 export type { ReflectorHandler } from './reflector-store.ts';
 export { resourcePath, type ResourcePath } from './resource-path.ts';
+export { asSourceError, toSourceError } from './source-error.ts';
 export type { RateLimit } from './token-bucket.ts';
 export { TerminalError, WorkQueue, type ReconcileResult, type WorkQueueOptions } from './work-queue.ts';

@@ -19,7 +19,7 @@ export const APPLY_PATCH = 'application/apply-patch+yaml';
 export const WRITE_RATE_DEFAULT: RateLimit = { qps: 50, burst: 100 };
 
 const TIMEOUT_MS_DEFAULT = 30_000;
-const ATTEMPTS_MAX = 6;
+const ATTEMPTS_MAX_DEFAULT = 6;
 const RETRY_BACKOFF = { baseMs: 100, capMs: 3_000 };
 /** A server may ask for more; then the caller's own retry is the better place to wait. */
 const RETRY_AFTER_MS_MAX = 30_000;
@@ -49,6 +49,10 @@ export interface KubeClientOptions {
   /** Of writes in the `shared` lane. */
   readonly writeRate?: RateLimit | undefined;
   readonly clock?: Clock | undefined;
+  /** How often a call that may be repeated is tried; a person who waits wants to know earlier than a controller. */
+  readonly attemptsMax?: number | undefined;
+  /** For the whole answer of one attempt, where a call says nothing else. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /**
@@ -63,6 +67,8 @@ export class KubeClient {
   /** `https://HOST:PORT` */
   readonly server: string;
   readonly #clock: Clock;
+  readonly #attemptsMax: number;
+  readonly #timeoutMs: number;
   readonly #writes: TokenBucket;
   readonly #metrics: ReturnType<typeof clientMetrics> | undefined;
 
@@ -70,6 +76,8 @@ export class KubeClient {
     this.config = options.config;
     this.server = options.config.getCurrentCluster()?.server.replace(/\/+$/, '') ?? '';
     this.#clock = options.clock ?? systemClock;
+    this.#attemptsMax = options.attemptsMax ?? ATTEMPTS_MAX_DEFAULT;
+    this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS_DEFAULT;
     this.#writes = new TokenBucket(options.writeRate ?? WRITE_RATE_DEFAULT, this.#clock);
     this.#metrics = options.registry === undefined ? undefined : clientMetrics(options.registry);
   }
@@ -138,7 +146,7 @@ export class KubeClient {
   }
 
   #retryDelayMs(error: unknown, options: RequestOptions, attempt: number): number | undefined {
-    if (options.once === true || attempt + 1 >= ATTEMPTS_MAX || !(error instanceof ApiError)) return undefined;
+    if (options.once === true || attempt + 1 >= this.#attemptsMax || !(error instanceof ApiError)) return undefined;
     if (error.status === 401 && attempt === 0) {
       // The token was rotated under us.
       this.config.forgetToken();
@@ -155,7 +163,7 @@ export class KubeClient {
   }
 
   async #attempt<T>(options: RequestOptions): Promise<T> {
-    const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS_DEFAULT);
+    const timeout = AbortSignal.timeout(options.timeoutMs ?? this.#timeoutMs);
     const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
     const call = { ...options, signal };
     const response = await this.#send(call, {});

@@ -117,6 +117,41 @@ export class SharedConnectionConfig extends KubeConfig {
   }
 }
 
+/** The same cluster, without the credentials of its user; connections that carry no identity of their own (a client certificate is one). */
+export const anonymousConfig = (config: SharedConnectionConfig): SharedConnectionConfig => {
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) throw new Error('the kubeconfig names no cluster');
+  const anonymous = new SharedConnectionConfig();
+  anonymous.loadFromClusterAndUser(cluster, { name: 'anonymous' });
+  return anonymous;
+};
+
+/** Calls with somebody's bearer token, over the connections of an `anonymousConfig`, which many of these share and which stays open. */
+class TokenConfig extends SharedConnectionConfig {
+  readonly #shared: SharedConnectionConfig;
+  readonly #token: string;
+
+  constructor(shared: SharedConnectionConfig, token: string) {
+    super();
+    this.loadFromOptions({
+      clusters: shared.getClusters(),
+      contexts: shared.getContexts(),
+      users: [],
+      currentContext: shared.getCurrentContext(),
+    });
+    this.#shared = shared;
+    this.#token = token;
+  }
+
+  override async applySecurityAuthentication(context: RequestContext, lane?: Lane): Promise<void> {
+    await this.#shared.applySecurityAuthentication(context, lane);
+    context.setHeaderParam('Authorization', `Bearer ${this.#token}`);
+  }
+}
+
+export const tokenConfig = (anonymous: SharedConnectionConfig, token: string): SharedConnectionConfig =>
+  new TokenConfig(anonymous, token);
+
 interface RawKubeconfig {
   readonly users?: readonly { readonly name?: string; readonly user?: { readonly tokenFile?: string } }[];
 }

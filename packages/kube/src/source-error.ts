@@ -1,5 +1,5 @@
 import { SourceError, type SourceErrorKind } from '@standin/contract';
-import { ApiError } from '@standin/kube';
+import { ApiError } from './api-error.ts';
 
 const kindOf = ({ status }: ApiError): SourceErrorKind => {
   switch (status) {
@@ -13,6 +13,7 @@ const kindOf = ({ status }: ApiError): SourceErrorKind => {
     case 422:
       return 'Invalid';
     case 401:
+      return 'Unauthorized';
     case 403:
       return 'Forbidden';
     default:

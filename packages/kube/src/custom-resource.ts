@@ -1,0 +1,66 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  API_GROUP,
+  API_VERSION,
+  GROUP_VERSION,
+  RESOURCES,
+  type DesiredObject,
+  type Kind,
+  type ObjectRef,
+  type ResourceObject,
+} from '@standin/contract';
+import type { KubeObject } from './kube-object.ts';
+import { resourcePath } from './resource-path.ts';
+
+/** `kubectl apply` keeps a whole second copy of the object in it. */
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** An object of ours as the API server has it. */
+export type CustomResource = KubeObject & { readonly spec?: unknown; readonly status?: unknown };
+
+/** All objects of a kind, in one namespace or all. */
+export const collectionPath = (kind: Kind, namespace?: string): string =>
+  resourcePath({ group: API_GROUP, version: API_VERSION, plural: RESOURCES[kind].plural, namespace });
+
+export const objectPath = ({ kind, namespace, name }: ObjectRef, subresource?: string): string =>
+  `${collectionPath(kind, namespace)}/${encodeURIComponent(name)}${subresource === undefined ? '' : `/${subresource}`}`;
+
+/** The port's view of a custom resource, without the parts that only cost memory. */
+export const toResourceObject = (kind: Kind, object: CustomResource): ResourceObject => {
+  const { metadata, spec, status } = object;
+  const annotations = Object.fromEntries(
+    Object.entries(metadata.annotations ?? {}).filter(([name]) => name !== LAST_APPLIED),
+  );
+  return {
+    apiVersion: GROUP_VERSION,
+    kind,
+    metadata: {
+      name: metadata.name,
+      namespace: metadata.namespace ?? '',
+      uid: metadata.uid ?? '',
+      generation: metadata.generation ?? 0,
+      resourceVersion: metadata.resourceVersion ?? '',
+      creationTimestamp: metadata.creationTimestamp ?? '',
+      ...(metadata.deletionTimestamp === undefined ? {} : { deletionTimestamp: metadata.deletionTimestamp }),
+      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
+      ...(metadata.annotations === undefined ? {} : { annotations }),
+    },
+    spec,
+    ...(status === undefined ? {} : { status }),
+  };
+};
+
+/**
+ * `current` with the spec, labels and annotations of `desired`, to be PUT; its resourceVersion makes that a compare-and-swap. `undefined`: there is
+ * no difference, and the API server would still note us as the writer, which is a change.
+ */
+export const replacementOf = (current: CustomResource, desired: DesiredObject): CustomResource | undefined => {
+  const { apiVersion, kind, spec } = desired;
+  const { labels = {}, annotations = {} } = desired.metadata;
+  // kubectl's own note stays, or its next apply could not tell what was removed. So do owners and finalizers.
+  const lastApplied = current.metadata.annotations?.[LAST_APPLIED];
+  const kept = lastApplied === undefined ? {} : { [LAST_APPLIED]: lastApplied };
+  const metadata = { ...current.metadata, labels, annotations: { ...annotations, ...kept } };
+  const asIs = { labels: {}, annotations: {}, ...current.metadata };
+  return isDeepStrictEqual([current.spec, asIs], [spec, metadata]) ? undefined : { apiVersion, kind, metadata, spec };
+};
