@@ -24,54 +24,63 @@ export interface LoadResult {
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
+/** Of an answer: more than any bench's, so that one read takes it whole. */
+const READ_BYTES = 65_536;
 
-/** One connection: the next request goes out when the answer to the last one is whole. */
+/** One connection: the next request goes out when the answer to the last one is whole. Cheap, so that the server is what is measured. */
 const runConnection = async (
   port: number,
   nextRequest: () => Buffer,
   until: number,
   waits: number[],
 ): Promise<number> => {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-  await once(socket, 'connect');
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
   let refused = 0;
   let sentAt = 0;
-  /** Bytes of the answer that are still to come; -1 while its head is not whole. */
-  let left = -1;
-  let head: Buffer | undefined;
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const next = () => {
-    sentAt = performance.now();
-    if (sentAt >= until) {
+  /** Bytes of the answer that are still to come; 0 while its head is. */
+  let left = 0;
+  const take = (length: number, chunk: Uint8Array): boolean => {
+    if (left === 0) {
+      const answer = readHead(chunk as Buffer, length);
+      if (answer === undefined) reject(new Error('an answer whose head came in parts, or without Content-Length'));
+      else {
+        if (!answer.ok) refused += 1;
+        left = answer.bytes;
+      }
+    }
+    left -= length;
+    if (left > 0) return true;
+    const now = performance.now();
+    waits.push(now - sentAt);
+    next(now);
+    return true;
+  };
+  const onread = { buffer: Buffer.allocUnsafe(READ_BYTES), callback: take };
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true, onread });
+  const next = (now: number): void => {
+    sentAt = now;
+    if (now >= until) {
       socket.destroy();
       resolve(refused);
     } else socket.write(nextRequest());
   };
-  const take = (chunk: Buffer): void => {
-    if (left < 0) {
-      const bytes = head === undefined ? chunk : Buffer.concat([head, chunk]);
-      const headEnd = bytes.indexOf(HEAD_END);
-      if (headEnd < 0) {
-        head = bytes;
-        return;
-      }
-      head = undefined;
-      const text = bytes.toString('latin1', 0, headEnd);
-      if (!text.startsWith('200', 9)) refused += 1;
-      const length = /\r\ncontent-length: *(\d+)/i.exec(text)?.[1];
-      if (length === undefined) reject(new Error(`an answer without Content-Length: ${text}`));
-      left = Number(length) - (bytes.length - headEnd - HEAD_END.length);
-    } else left -= chunk.length;
-    if (left > 0) return;
-    left = -1;
-    waits.push(performance.now() - sentAt);
-    next();
-  };
-  socket.on('data', take);
   socket.on('error', reject);
   socket.on('close', () => reject(new Error('the server closed the connection')));
-  next();
+  await once(socket, 'connect');
+  next(performance.now());
   return promise;
+};
+
+const STATUS_AT = 'HTTP/1.1 '.length;
+
+/** Bytes of the whole answer, from the part of it that came first. */
+const readHead = (chunk: Buffer, length: number): { readonly ok: boolean; readonly bytes: number } | undefined => {
+  const headEnd = chunk.indexOf(HEAD_END);
+  if (headEnd < 0 || headEnd >= length) return undefined;
+  const contentLength = /\r\ncontent-length: *(\d+)/i.exec(chunk.toString('latin1', 0, headEnd))?.[1];
+  if (contentLength === undefined) return undefined;
+  const ok = chunk[STATUS_AT] === 0x32 && chunk[STATUS_AT + 1] === 0x30 && chunk[STATUS_AT + 2] === 0x30;
+  return { ok, bytes: headEnd + HEAD_END.length + Number(contentLength) };
 };
 
 const runLoad = async (options: LoadOptions): Promise<LoadResult> => {
