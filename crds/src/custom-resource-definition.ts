@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { API_GROUP, API_VERSION, CATEGORY, RESOURCES } from '@standin/contract';
 import { z } from 'zod';
 import type { AnyKindDefinition } from './definition.ts';
-import { INITIAL_STATUS } from './fields.ts';
+import { initialStatus } from './fields.ts';
 import { celValidation } from './rules.ts';
 
 type JsonSchema = Record<string, unknown>;
@@ -34,7 +34,11 @@ const structuralSchema = (schema: z.ZodType): JsonSchema => {
   return result;
 };
 
-const rootSchema = ({ description, spec, status, nameRules, transitions }: AnyKindDefinition): JsonSchema => {
+/** Of what the gateways serve. */
+const SERVED_CONDITIONS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'] as const;
+
+const rootSchema = (definition: AnyKindDefinition): JsonSchema => {
+  const { description, spec, status, nameRules, transitions, conditions = SERVED_CONDITIONS } = definition;
   const specSchema = structuralSchema(spec);
   const validations = [
     ...((specSchema['x-kubernetes-validations'] ?? []) as unknown[]),
@@ -52,7 +56,7 @@ const rootSchema = ({ description, spec, status, nameRules, transitions }: AnyKi
       kind: { type: 'string', description: 'What the object is.' },
       metadata: { type: 'object', ...(nameRules.length > 0 && { properties: { name: { type: 'string' } } }) },
       spec: { ...specSchema, ...(validations.length > 0 && { 'x-kubernetes-validations': validations }) },
-      status: { ...structuralSchema(status), default: INITIAL_STATUS },
+      status: { ...structuralSchema(status), default: initialStatus(conditions) },
     },
   };
 };

@@ -1,4 +1,4 @@
-import type { Kind } from '@standin/contract';
+import type { ConditionType, Kind } from '@standin/contract';
 import type { z } from 'zod';
 import type { Rule, TransitionRule } from './rules.ts';
 
@@ -17,6 +17,8 @@ export interface KindDefinition<Spec extends z.ZodType = z.ZodType, Status exten
   readonly description: string;
   readonly spec: Spec;
   readonly status: Status;
+  /** The conditions that it has from the start, Unknown. Default: those of what is served. */
+  readonly conditions?: readonly ConditionType[];
   /** About the name of the object. */
   readonly nameRules: readonly Rule<string>[];
   /** About changes of `spec`. */

@@ -1,4 +1,4 @@
-import { CONDITION_REASONS, CONDITION_TYPES } from '@standin/contract';
+import { CONDITION_REASONS, CONDITION_TYPES, type ConditionType } from '@standin/contract';
 import { z } from 'zod';
 import { matches, withRules } from './rules.ts';
 
@@ -51,6 +51,22 @@ export const objectName = (noun: string) =>
 export const reference = (noun: string) =>
   z.strictObject({ name: objectName(noun).describe(`Name of ${noun} in the same namespace.`) });
 
+const TIME_OF_DAY = '([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?';
+const DATE = '(20[0-9]{2})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])';
+export const INSTANT_PATTERN = `${DATE}T${TIME_OF_DAY}Z`;
+
+/** RFC 3339 in UTC, as a person or a program writes it into a spec. */
+export const instant = () =>
+  withRules(text({ min: 1, max: 32 }), [
+    matches(INSTANT_PATTERN, 'must be an absolute time in UTC: 2026-11-21T09:00:00Z'),
+  ]);
+
+/** An id of the log: a UUID, in lower case. */
+export const logId = () =>
+  withRules(text({ min: 1, max: 36 }), [
+    matches('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'must be the id of a log entry, as the log shows it'),
+  ]);
+
 /** RFC 3339. */
 export const timestamp = () => z.string().max(64).meta({ format: 'date-time' });
 
@@ -82,12 +98,12 @@ export const commonStatus = {
  * What an object says before the operator has seen it, so that an operator that is away is visible in `kubectl get`.
  * Gateway API does the same.
  */
-export const INITIAL_STATUS = {
-  conditions: ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'].map((type) => ({
+export const initialStatus = (types: readonly ConditionType[]) => ({
+  conditions: types.map((type) => ({
     type,
     status: 'Unknown',
     reason: 'Pending',
     message: 'Waiting for the operator',
     lastTransitionTime: '1970-01-01T00:00:00Z',
   })),
-};
+});

@@ -3,8 +3,13 @@ import type { AnyKindDefinition } from './definition.ts';
 import { account } from './v1alpha1/account.ts';
 import { endpoint } from './v1alpha1/endpoint.ts';
 import { project } from './v1alpha1/project.ts';
+import { replay } from './v1alpha1/replay.ts';
+import { share } from './v1alpha1/share.ts';
 
-export const DEFINITIONS = { Account: account, Project: project, Endpoint: endpoint } satisfies Record<
-  Kind,
-  AnyKindDefinition
->;
+export const DEFINITIONS = {
+  Account: account,
+  Project: project,
+  Endpoint: endpoint,
+  Replay: replay,
+  Share: share,
+} satisfies Record<Kind, AnyKindDefinition>;

@@ -5,6 +5,8 @@ import { DEFINITIONS } from './kinds.ts';
 import type { AccountSpec } from './v1alpha1/account.ts';
 import type { EndpointSpec } from './v1alpha1/endpoint.ts';
 import type { ProjectSpec } from './v1alpha1/project.ts';
+import type { ReplaySpec } from './v1alpha1/replay.ts';
+import type { ShareSpec } from './v1alpha1/share.ts';
 
 /** Something wrong with an object; `message` says what to change, in the API server's words where it would refuse the object. */
 export interface Problem {
@@ -17,6 +19,8 @@ export interface Specs {
   readonly Account: AccountSpec;
   readonly Project: ProjectSpec;
   readonly Endpoint: EndpointSpec;
+  readonly Replay: ReplaySpec;
+  readonly Share: ShareSpec;
 }
 
 /** A valid object: kind and spec belong together, defaults are filled in. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 
 /**
@@ -21,6 +22,21 @@ export interface Rule<T> {
 export interface TransitionRule<T> extends Omit<Rule<T>, 'holds'> {
   readonly holds: (self: T, oldSelf: T) => boolean;
 }
+
+/** Fields that stay as they were, also when they were missing. */
+export const immutable = <T extends object>(
+  fields: readonly (keyof T & string)[],
+  optional: ReadonlySet<keyof T & string>,
+  message: string,
+): TransitionRule<T>[] =>
+  fields.map((field) => ({
+    cel: optional.has(field)
+      ? `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`
+      : `self.${field} == oldSelf.${field}`,
+    holds: (self, oldSelf) => isDeepStrictEqual(self[field], oldSelf[field]),
+    message,
+    field,
+  }));
 
 /** An entry of `x-kubernetes-validations`. */
 export const celValidation = (rule: Omit<Rule<never>, 'holds'>) => ({

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { RESOURCES } from '@standin/contract';
 import { parseAllDocuments, stringify } from 'yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
@@ -45,7 +46,7 @@ const ready = async (): Promise<number> => (await fetch(`${adminUrl}/readyz`)).s
 
 describe('before the CRDs are installed', () => {
   test('it says which are missing, is alive and not ready', async () => {
-    for (const plural of ['mockaccounts', 'mockprojects', 'mockendpoints']) {
+    for (const { plural } of Object.values(RESOURCES)) {
       await untilSaid(`the CRD ${plural}.standin.dev is not installed`);
     }
     expect((await fetch(`${adminUrl}/healthz`)).status).toBe(200);

@@ -101,7 +101,11 @@ describe('zod and the API server agree', () => {
     );
     const ofTransitions = KINDS.flatMap((kind) => DEFINITIONS[kind].transitions.map(({ message }) => message));
     // Too large for a file: see the next tests.
-    const elsewhere = ['must be no more than 200000 bytes of UTF-8', ...ofTransitions];
+    const ofSizes = [
+      'must be no more than 200000 bytes of UTF-8',
+      'must be no more than 200000 bytes together: send a larger request with a client of your own',
+    ];
+    const elsewhere = [...ofSizes, ...ofTransitions];
     expect([...verbatim].filter((message) => !tested.has(message) && !elsewhere.includes(message))).toEqual([]);
   });
 
@@ -121,6 +125,71 @@ describe('zod and the API server agree', () => {
     };
     expect(parseObject(object).ok).toBe(fits);
     expect((await refusalOf(object)) === undefined).toBe(fits);
+  });
+});
+
+describe('acts', () => {
+  const requestId = '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe';
+  const replayOf = (spec: object) => ({
+    apiVersion: `${API_GROUP}/${API_VERSION}`,
+    kind: 'Replay',
+    metadata: { name: 'replay' },
+    spec: { projectRef: { name: 'shop' }, requestId, target: { kind: 'Endpoint' }, ...spec },
+  });
+  const headers = Array.from({ length: 20 }, (_, index) => ({ name: `x-${index}`, value: 'é'.repeat(2_500) }));
+
+  it.each([
+    ['a body of 200 kB', { body: 'é'.repeat(100_000) }, true],
+    ['a body of a byte more', { body: `${'é'.repeat(100_000)}a` }, false],
+    ['headers and a body of too much together', { headers, body: 'a'.repeat(100_000) }, false],
+    ['headers and a body that fit together', { headers, body: 'a'.repeat(99_910) }, true],
+  ])('zod and the API server agree on an edit with %s', async (_, edit, fits) => {
+    const object = replayOf({ edit });
+    expect(parseObject(object).ok).toBe(fits);
+    expect((await refusalOf(object)) === undefined).toBe(fits);
+  });
+
+  it('of a Replay only the state can be changed, and not once it is cancelled', async () => {
+    const own = await useNamespace(cluster);
+    const edit = { method: 'PUT', headers: [{ name: 'a', value: 'b' }], body: 'x' };
+    const object = replayOf({ edit });
+    await cluster.apply(JSON.stringify({ ...object, metadata: { ...object.metadata, namespace: own } }));
+    const patch = async (spec: object) => {
+      const merge = ['patch', 'mre/replay', '-n', own, '--type=merge', '-p', JSON.stringify({ spec })];
+      return (await cluster.kubectl(merge)).stderr;
+    };
+    for (const spec of [
+      { projectRef: { name: 'other' } },
+      { requestId: requestId.replace('0', '1') },
+      { edit: { body: 'y' } },
+      { edit: null },
+      { target: { kind: 'Upstream' } },
+      { ratePerSecond: 11 },
+      { order: 'Original' },
+    ]) {
+      expect(await patch(spec), JSON.stringify(spec)).toContain('cannot be changed, as requests may be sent already');
+    }
+    for (const state of ['Suspended', 'Running', 'Cancelled']) expect(await patch({ state })).toBe('');
+    expect(await patch({ state: 'Running' })).toContain('as the replay was cancelled');
+  });
+
+  it('of a Share nothing can be changed', async () => {
+    const own = await useNamespace(cluster);
+    await cluster.kubectl(['apply', '-n', own, '-f', path.join(ROOT, 'crds/examples/acts/share.yaml')]);
+    for (const spec of [{ expiresAt: '2030-01-01T00:00:00Z' }, { redact: null }, { tokenSha256: 'a'.repeat(64) }]) {
+      const merge = ['patch', 'msh/order-for-support', '-n', own, '--type=merge', '-p', JSON.stringify({ spec })];
+      expect((await cluster.kubectl(merge)).stderr).toContain('cannot be changed, as the link is out');
+    }
+  });
+
+  it('the examples are created and listed', async () => {
+    const own = await useNamespace(cluster);
+    const created = await cluster.kubectl(['create', '-n', own, '-f', path.join(ROOT, 'crds/examples/acts')]);
+    expect(created).toMatchObject({ code: 0, stderr: '' });
+    const { stdout } = await cluster.kubectl(['get', 'mre,msh', '-n', own]);
+    expect(stdout).toMatch(/NAME +PHASE +SENT +PLANNED +FAILED +TARGET +AGE/);
+    expect(stdout).toMatch(/NAME +PROJECT +REQUEST +ACCEPTED +REASON +EXPIRES +AGE/);
+    expect(stdout).toMatch(/order-for-support +shop .* Unknown +Pending/);
   });
 });
 

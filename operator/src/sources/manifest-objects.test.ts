@@ -24,6 +24,11 @@ describe('readManifest', () => {
       'f.yaml:1',
       "object without a kind and apiVersion is not a kind of Standin's; it reads Account, Project and Endpoint, and Secrets",
     ],
+    [
+      'apiVersion: standin.dev/v1alpha1\nkind: Replay\nmetadata: {name: a}\n',
+      'f.yaml:2',
+      'a Replay happens once and does not belong among manifests: use standin replay, or the dashboard',
+    ],
     ['- a\n', 'f.yaml:1', 'must be a mapping with apiVersion, kind, metadata and spec'],
     ['apiVersion: standin.dev/v1alpha1\nkind: Endpoint\n', 'f.yaml:1', 'metadata must be a mapping with a name'],
     [

@@ -1,4 +1,13 @@
-import { API_GROUP, GROUP_VERSION, KINDS, type Kind, type ObjectMeta, type SourceProblem } from '@standin/contract';
+import {
+  API_GROUP,
+  CONFIG_KINDS,
+  GROUP_VERSION,
+  KINDS,
+  isConfigKind,
+  type Kind,
+  type ObjectMeta,
+  type SourceProblem,
+} from '@standin/contract';
 import { parseManifest, type ManifestDocument } from '@standin/crds';
 
 /** Used where a manifest names none, as kubectl does. */
@@ -97,27 +106,33 @@ const readSecret = (value: Fields, where: string): ManifestSecret | Fault => {
 /** A status in a manifest is somebody else's, copied from `kubectl get -o yaml`. */
 const ROOT_FIELDS = new Set(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
 
-const readObject = (value: Fields, where: string): ManifestObject | Fault => {
+const readObject = (value: Fields, where: string, kinds: readonly Kind[]): ManifestObject | Fault => {
   const { apiVersion, kind, metadata: rawMetadata, spec } = value;
   const known = KINDS.find((candidate) => candidate === kind);
-  const kinds = `${KINDS.slice(0, -1).join(', ')} and ${KINDS.at(-1) ?? ''}`;
+  const list = `${kinds.slice(0, -1).join(', ')} and ${kinds.at(-1) ?? ''}`;
   if (apiVersion !== GROUP_VERSION) {
     const isOurs = known !== undefined || (typeof apiVersion === 'string' && apiVersion.startsWith(`${API_GROUP}/`));
     return isOurs
       ? { path: ['apiVersion'], message: `apiVersion must be ${GROUP_VERSION}` }
       : {
           path: ['kind'],
-          message: `${describe(apiVersion, kind)} is not a kind of Standin's; it reads ${kinds}, and Secrets`,
+          message: `${describe(apiVersion, kind)} is not a kind of Standin's; it reads ${list}, and Secrets`,
         };
   }
   if (known === undefined) {
-    return { path: ['kind'], message: `there is no ${describe(apiVersion, kind)}; the kinds are ${kinds}` };
+    return { path: ['kind'], message: `there is no ${describe(apiVersion, kind)}; the kinds are ${list}` };
   }
+  if (!kinds.includes(known)) return { path: ['kind'], message: misplaced(known) };
   const metadata = readMetadata(rawMetadata);
   if (isFault(metadata)) return metadata;
   const unknownFields = Object.fromEntries(Object.entries(value).filter(([field]) => !ROOT_FIELDS.has(field)));
   return { key: manifestKey({ kind: known, ...metadata }), where, kind: known, metadata, spec, unknownFields };
 };
+
+const misplaced = (kind: Kind): string =>
+  isConfigKind(kind)
+    ? `a ${kind} is a manifest: write it into the directory of manifests`
+    : `a ${kind} happens once and does not belong among manifests: use standin ${kind.toLowerCase()}, or the dashboard`;
 
 const describe = (apiVersion: unknown, kind: unknown): string => {
   const name = typeof kind === 'string' && kind !== '' ? `kind "${kind}"` : 'object without a kind';
@@ -127,7 +142,7 @@ const describe = (apiVersion: unknown, kind: unknown): string => {
 const isSecret = (value: Fields): boolean => value['apiVersion'] === 'v1' && value['kind'] === 'Secret';
 
 /** What a manifest file says. Never throws: what cannot be used is a problem, and costs only its own document. */
-export const readManifest = (text: string, file: string): ManifestContent => {
+export const readManifest = (text: string, file: string, kinds: readonly Kind[] = CONFIG_KINDS): ManifestContent => {
   const manifest = parseManifest(text);
   const objects: ManifestObject[] = [];
   const secrets: ManifestSecret[] = [];
@@ -145,7 +160,7 @@ export const readManifest = (text: string, file: string): ManifestContent => {
       note({ path: [], message: 'must be a mapping with apiVersion, kind, metadata and spec' }, document);
       continue;
     }
-    const read = isSecret(value) ? readSecret(value, where) : readObject(value, where);
+    const read = isSecret(value) ? readSecret(value, where) : readObject(value, where, kinds);
     if (isFault(read)) note(read, document);
     else if ('data' in read) secrets.push(read);
     else objects.push(read);

@@ -1,18 +1,20 @@
-import type { ObjectRef, ResourceObject } from '@standin/contract';
+import type { ConfigKind } from '@standin/contract';
 import { parseObject, type ParsedObject, type Problem } from '@standin/crds';
 import type { Claimant } from './claims.ts';
 import { endpointProblems } from './endpoint.ts';
 import { projectUri } from './project.ts';
-import type { Evaluation, KeyState, TranslateSettings } from './types.ts';
+import type { ConfigRef, ConfigResource, Evaluation, KeyState, TranslateSettings } from './types.ts';
+
+type ParsedConfig = Extract<ParsedObject, { readonly kind: ConfigKind }>;
 
 /** An object as the translator keeps it. */
 export interface Entry extends Claimant {
-  readonly ref: ObjectRef;
+  readonly ref: ConfigRef;
   readonly uid: string;
   readonly generation: number;
   readonly createdAtMs: number;
   /** Undefined if the spec cannot be read. */
-  readonly parsed: ParsedObject | undefined;
+  readonly parsed: ParsedConfig | undefined;
   /** What is wrong with the object itself, whatever else exists. */
   readonly problems: readonly Problem[];
   /** What it claims; only a valid object claims anything. */
@@ -22,7 +24,7 @@ export interface Entry extends Claimant {
 }
 
 /** Reads an object; never throws. */
-export const readEntry = (object: ResourceObject, settings: TranslateSettings): Entry => {
+export const readEntry = (object: ConfigResource, settings: TranslateSettings): Entry => {
   const { kind, metadata } = object;
   const { namespace, name, uid, generation } = metadata;
   const { creationTimestamp } = metadata;
@@ -38,19 +40,19 @@ export const readEntry = (object: ResourceObject, settings: TranslateSettings): 
   };
 };
 
-const readSpec = (object: ResourceObject, settings: TranslateSettings): Pick<Entry, 'parsed' | 'problems'> => {
+const readSpec = (object: ConfigResource, settings: TranslateSettings): Pick<Entry, 'parsed' | 'problems'> => {
   try {
     const result = parseObject(object);
-    return result.ok
-      ? { parsed: result.value, problems: semanticProblems(result.value, settings) }
-      : { parsed: undefined, problems: result.problems };
+    if (!result.ok) return { parsed: undefined, problems: result.problems };
+    const parsed = result.value as ParsedConfig;
+    return { parsed, problems: semanticProblems(parsed, settings) };
   } catch (error) {
     const message = `the operator cannot read it (${String(error)}); that is a defect of Standin, please report it`;
     return { parsed: undefined, problems: [{ path: 'spec', message }] };
   }
 };
 
-const semanticProblems = (parsed: ParsedObject, settings: TranslateSettings): readonly Problem[] =>
+const semanticProblems = (parsed: ParsedConfig, settings: TranslateSettings): readonly Problem[] =>
   parsed.kind === 'Endpoint' ? endpointProblems(parsed.spec, settings) : [];
 
 /** Of what there can be one only: an API key, a project URI, a method on a path of a project. */
@@ -69,7 +71,7 @@ export const claimOf = ({ ref, uid, parsed, problems }: Entry, key: KeyState): s
 };
 
 /** The object that this one refers to. */
-export const parentOf = ({ ref: { namespace }, parsed }: Entry): ObjectRef | undefined => {
+export const parentOf = ({ ref: { namespace }, parsed }: Entry): ConfigRef | undefined => {
   switch (parsed?.kind) {
     case 'Project':
       return { kind: 'Account', namespace, name: parsed.spec.accountRef.name };

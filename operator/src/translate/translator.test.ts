@@ -1,4 +1,4 @@
-import type { ConfigObject, Kind, ObjectRef, ResourceObject } from '@standin/contract';
+import type { ConfigKind, ConfigObject, Kind, ObjectRef, ResourceObject } from '@standin/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { translate } from './translate.ts';
@@ -65,6 +65,15 @@ describe('a flush', () => {
     expect(translator.flush()).toEqual(NOTHING);
     translator.put(endpoint('a'));
     translator.setKey(account.metadata.uid, KEY);
+    expect(translator.flush()).toEqual(NOTHING);
+  });
+
+  it('gives nothing for an act', () => {
+    const translator = translatorOf(account, project);
+    const act = make('Replay', 'again', { projectRef: { name: 'shop' } });
+    translator.put(act);
+    expect(translator.flush()).toEqual(NOTHING);
+    translator.remove(refOf(act), act.metadata.uid);
     expect(translator.flush()).toEqual(NOTHING);
   });
 
@@ -231,7 +240,7 @@ describe('for any world', () => {
   const NAMES = ['a', 'b'] as const;
   const name = fc.constantFrom(...NAMES);
   const second = fc.integer({ min: 0, max: 3 });
-  const spec: Readonly<Record<Kind, fc.Arbitrary<object>>> = {
+  const spec: Readonly<Record<ConfigKind, fc.Arbitrary<object>>> = {
     Account: fc.oneof(
       fc.constant({}),
       fc.constant({ plan: 'Pro' }),
@@ -266,7 +275,7 @@ describe('for any world', () => {
     readonly key: KeyState;
     readonly second: number;
   }
-  const step: fc.Arbitrary<Step> = fc.constantFrom<Kind>('Account', 'Project', 'Endpoint').chain((kind) =>
+  const step: fc.Arbitrary<Step> = fc.constantFrom<ConfigKind>('Account', 'Project', 'Endpoint').chain((kind) =>
     fc.record({
       ref: fc.record({ kind: fc.constant(kind), namespace: name, name }),
       act: fc.constantFrom<Step['act']>('put', 'put', 'put', 'recreate', 'remove', 'key', 'flush'),

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   configKey,
-  KINDS,
+  CONFIG_KINDS,
+  isConfigKind,
   type ConfigKey,
+  type ConfigKind,
   type ConfigObject,
-  type Kind,
   type ObjectRef,
   type ResourceObject,
 } from '@standin/contract';
@@ -14,9 +15,10 @@ import { evaluateEndpoint } from './endpoint.ts';
 import { claimOf, parentOf, readEntry, type Entry } from './entry.ts';
 import { defective, firstFault } from './findings.ts';
 import { evaluateProject } from './project.ts';
-import type { Changes, Evaluation, KeyState, TranslateSettings, Verdict } from './types.ts';
+import type { Changes, ConfigResource, Evaluation, KeyState, TranslateSettings, Verdict } from './types.ts';
 
 const PENDING: KeyState = { kind: 'pending' };
+const isConfig = (object: ResourceObject): object is ConfigResource => isConfigKind(object.kind);
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
 /**
@@ -35,7 +37,11 @@ export class Translator {
   readonly #children = new Map<string, Set<Entry>>();
   readonly #claims = new Claims<Entry>();
   readonly #keys = new Map<string, KeyState>();
-  readonly #dirty: Readonly<Record<Kind, Set<Entry>>> = { Account: new Set(), Project: new Set(), Endpoint: new Set() };
+  readonly #dirty: Readonly<Record<ConfigKind, Set<Entry>>> = {
+    Account: new Set(),
+    Project: new Set(),
+    Endpoint: new Set(),
+  };
   /** What the last flush left the gateways with. */
   readonly #published = new Map<ConfigKey, ConfigObject>();
   /** What this flush will; undefined: nothing. */
@@ -45,8 +51,12 @@ export class Translator {
     this.#settings = settings;
   }
 
-  /** Adds an object, or replaces its former self. An older generation than the one that is known changes nothing. */
+  /**
+   * Adds an object, or replaces its former self. An older generation than the one that is known changes nothing; nor does an act,
+   * from which no configuration follows.
+   */
   put(object: ResourceObject): void {
+    if (!isConfig(object)) return;
     const { kind, metadata } = object;
     const ref: ObjectRef = { kind, namespace: metadata.namespace, name: metadata.name };
     const known = this.#entries.get(keyOf(ref));
@@ -81,7 +91,7 @@ export class Translator {
   /** Recomputes what is affected by the calls since the last flush; returns what differs. */
   flush(): Changes {
     const verdicts: Verdict[] = [];
-    for (const kind of KINDS) {
+    for (const kind of CONFIG_KINDS) {
       for (const entry of this.#dirty[kind]) {
         const verdict = this.#reevaluate(entry);
         if (verdict !== undefined) verdicts.push(verdict);

@@ -1,4 +1,16 @@
-import type { ConditionReason, ConfigKey, ConfigObject, ObjectRef, Plan } from '@standin/contract';
+import type {
+  ConditionReason,
+  ConfigKey,
+  ConfigKind,
+  ConfigObject,
+  ObjectRef,
+  Plan,
+  ResourceObject,
+} from '@standin/contract';
+
+/** An object from which configuration follows; acts (Replay, Share) are none of the translator's business. */
+export type ConfigResource = ResourceObject & { readonly kind: ConfigKind };
+export type ConfigRef = ObjectRef & { readonly kind: ConfigKind };
 
 /** What is known of an Account's API key. `pending`: its Secret was not read yet. */
 export type KeyState =
@@ -29,7 +41,7 @@ export interface Finding {
 
 /** All that follows from the desired state for one object. */
 export interface Verdict {
-  readonly ref: ObjectRef;
+  readonly ref: ConfigRef;
   readonly uid: string;
   /** The generation that was looked at. */
   readonly generation: number;

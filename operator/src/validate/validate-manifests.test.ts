@@ -163,7 +163,7 @@ it.each([
   ]);
 });
 
-it.each([['quickstart'], ['quickstart', 'forward'], ['own-key'], ['gitops']])(
+it.each([['quickstart'], ['quickstart', 'forward'], ['own-key'], ['gitops'], ['acts']])(
   'the examples are fine: %s %s',
   (...folders) => {
     const files = folders.flatMap((folder) =>

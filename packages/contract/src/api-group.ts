@@ -10,10 +10,38 @@ export const RESOURCES = {
   Account: { plural: 'mockaccounts', singular: 'mockaccount', shortName: 'mac' },
   Project: { plural: 'mockprojects', singular: 'mockproject', shortName: 'mpr' },
   Endpoint: { plural: 'mockendpoints', singular: 'mockendpoint', shortName: 'mep' },
+  Replay: { plural: 'mockreplays', singular: 'mockreplay', shortName: 'mre' },
+  Share: { plural: 'mockshares', singular: 'mockshare', shortName: 'msh' },
 } as const;
 
 export type Kind = keyof typeof RESOURCES;
 export const KINDS = Object.keys(RESOURCES) as Kind[];
+
+/** Desired state: what the gateways' configuration is translated from. */
+export const CONFIG_KINDS = ['Account', 'Project', 'Endpoint'] as const satisfies readonly Kind[];
+export type ConfigKind = (typeof CONFIG_KINDS)[number];
+
+/** What somebody did once: no configuration follows from it. In `standin dev` they live in the data folder, not among the manifests. */
+export const ACT_KINDS = ['Replay', 'Share'] as const satisfies readonly Kind[];
+export type ActKind = (typeof ACT_KINDS)[number];
+
+export const isConfigKind = (kind: Kind): kind is ConfigKind => (CONFIG_KINDS as readonly Kind[]).includes(kind);
+
+/** Where a Replay sends what was captured. */
+export const REPLAY_TARGETS = ['Endpoint', 'Upstream', 'URL'] as const;
+export type ReplayTarget = (typeof REPLAY_TARGETS)[number];
+
+/** `Any`: several at a time. `Original`: one after the other, as they were received. */
+export const REPLAY_ORDERS = ['Any', 'Original'] as const;
+export type ReplayOrder = (typeof REPLAY_ORDERS)[number];
+
+/** What is wanted of a Replay; from `Cancelled` there is no way back. */
+export const REPLAY_STATES = ['Running', 'Suspended', 'Cancelled'] as const;
+export type ReplayState = (typeof REPLAY_STATES)[number];
+
+/** What became of a Replay. The last three are final. */
+export const REPLAY_PHASES = ['Pending', 'Running', 'Suspended', 'Succeeded', 'Failed', 'Cancelled'] as const;
+export type ReplayPhase = (typeof REPLAY_PHASES)[number];
 
 /** Methods that an Endpoint can answer. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;

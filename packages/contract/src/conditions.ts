@@ -11,9 +11,10 @@ export interface Condition {
 
 /**
  * `Accepted`: the object is valid. `ResolvedRefs`: everything it refers to exists. `Programmed`: all known gateways have
- * acknowledged it. `Ready`: all three, at this generation. `Stalled` is present only while True (kstatus, abnormal-true).
+ * acknowledged it. `Ready`: all three, at this generation. `Complete`: a Replay has ended. `Stalled` is present only while True
+ * (kstatus, abnormal-true).
  */
-export const CONDITION_TYPES = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready', 'Stalled'] as const;
+export const CONDITION_TYPES = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready', 'Complete', 'Stalled'] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
 /** The closed list of reasons; docs/conditions.md explains each. */
@@ -40,5 +41,18 @@ export const CONDITION_REASONS = [
   // Ready
   'Ready',
   'NotReady',
+  // Accepted of acts
+  'NotInPlan',
+  'Expired',
+  'RequestNotFound',
+  'EndpointNotFound',
+  'NoLogStore',
+  // Complete
+  'Running',
+  'Suspended',
+  'Waiting',
+  'Succeeded',
+  'Failed',
+  'Cancelled',
 ] as const;
 export type ConditionReason = (typeof CONDITION_REASONS)[number];

@@ -46,6 +46,22 @@ export const LIMITS = {
   /** The API server refuses 32,768 and more; nobody reads more than this. */
   conditionMessageLengthMax: 1_000,
 
+  // ── replays and shares ──
+  /** Edits travel in the resource: etcd takes 1.5 MiB, the annotation of kubectl apply 262,144 bytes. */
+  replayEditBytesMax: 200_000,
+  replayEditHeadersMax: 128,
+  /** Longer than a mock's: cookies and tokens of callers. */
+  replayHeaderValueLengthMax: 8_192,
+  replaySearchLengthMax: 4_096,
+  /** Captured requests of one Replay; one that should send more is split by its time range. */
+  replayRequestsMax: 1_000_000,
+  replayRatePerSecondDefault: 10,
+  replayRatePerSecondMax: 1_000,
+  /** Finished Replays and their results are kept for a day. */
+  replayKeptMs: 24 * 60 * 60 * 1_000,
+  redactedNamesMax: 64,
+  redactedNameLengthMax: 256,
+
   // ── control plane ──
   /** Changes that arrive within it travel as one delta (design §6). */
   holdOffMs: 20,
