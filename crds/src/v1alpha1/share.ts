@@ -8,22 +8,24 @@ import { immutable, matches, withRules } from '../rules.ts';
 const names = <T extends z.ZodType<string>>(item: T) =>
   z.array(item).max(LIMITS.redactedNamesMax).optional().meta({ 'x-kubernetes-list-type': 'atomic' });
 
-/** A path without filters or recursion: what it hides can be told by reading it. */
-const JSON_PATH = '[$]([.][A-Za-z_][A-Za-z0-9_-]*|[.][*]|\\[[0-9]{1,6}\\]|\\[[*]\\]|\\["[^"\\\\]{1,128}"\\])*';
+/** Names, indexes, `*` and `..`, and no filters: what it hides can be told by reading it (`parseJsonPath` of the log store). */
+const JSON_PATH = '[$]([.]{1,2}[A-Za-z_*][A-Za-z0-9_*-]*|\\[[0-9]{1,6}\\]|\\[[*]\\]|([.][.])?\\["[^"\\\\]{1,128}"\\])*';
 
 const redact = z.strictObject({
   headers: names(
     withRules(text({ min: 1, max: LIMITS.redactedNameLengthMax }), headerNameRules).describe(
-      'As it is written, or not: letter case does not matter.',
+      'Letter case does not matter; * stands for any characters.',
     ),
   ).describe('Headers of request and answer whose values are hidden.'),
   query: names(
-    text({ min: 1, max: LIMITS.redactedNameLengthMax }).describe('Compared as it is when decoded.'),
-  ).describe('Parameters of the query whose values are hidden.'),
+    text({ min: 1, max: LIMITS.redactedNameLengthMax }).describe(
+      'As it is when decoded. Letter case does not matter; * stands for any characters.',
+    ),
+  ).describe('Parameters of the query, fields of forms and named values in text that are hidden.'),
   jsonPaths: names(
     withRules(text({ min: 1, max: LIMITS.redactedNameLengthMax }), [
-      matches(JSON_PATH, 'must be a path such as $.card.number, $.items[*].token or $["first name"]'),
-    ]).describe('No filters, no recursion.'),
+      matches(JSON_PATH, 'must be a path such as $.card.number, $.items[*].id, $..token or $["first name"]'),
+    ]).describe('No filters. Letter case does not matter; $..token is any token, however deep.'),
   ).describe('Values of JSON bodies, of request and answer, that are hidden: $.card.number, $.items[*].token.'),
 });
 
@@ -35,7 +37,11 @@ const spec = z
       matches('[0-9a-f]{64}', 'must be a SHA-256 in lower-case hex: the token itself is never stored'),
     ]).describe('SHA-256 of the token in the link.'),
     expiresAt: instant().describe('The link works until then.'),
-    redact: redact.optional().describe('What is hidden besides API keys, authorization and cookies, which always are.'),
+    redact: redact
+      .optional()
+      .describe(
+        'What is hidden besides API keys, authorization and cookies, which always are. Default: every field whose name is one that secrets have.',
+      ),
   })
   .describe('Shows one log entry to whoever has the link. Nothing of it can be changed: delete it to revoke the link.');
 

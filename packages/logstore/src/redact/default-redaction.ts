@@ -1,0 +1,67 @@
+import type { LogEntry } from '../log-entry.ts';
+import { redactWith } from './redact.ts';
+import {
+  ALWAYS_HIDDEN,
+  formatJsonName,
+  type FieldMatcher,
+  type JsonCursor,
+  type RedactionRules,
+} from './redaction-rules.ts';
+import { isSensitiveName, isSensitiveQueryName } from './sensitive-names.ts';
+
+/** Per list of rules; what a Share can hold. Past it the default names patterns instead of fields. */
+const NAMES_MAX = 48;
+const NAME_LENGTH_MAX = 128;
+const PATTERNS = ['*auth*', '*cookie*', '*token*', '*secret*', '*sig*', '*pass*', '*pwd*', '*key*', '*session*'];
+
+/** Remembers the names that look like those of secrets. */
+class NameCollector implements FieldMatcher {
+  readonly headers = new Set<string>();
+  readonly query = new Set<string>();
+  readonly keys = new Set<string>();
+  readonly document: JsonCursor = this.#cursor(false);
+
+  header(name: string): boolean {
+    return this.#collect(this.headers, name.toLowerCase(), isSensitiveName(name));
+  }
+
+  field(name: string): boolean {
+    return this.#collect(this.query, name.toLowerCase(), isSensitiveQueryName(name));
+  }
+
+  #collect(names: Set<string>, name: string, isSensitive: boolean): boolean {
+    if (isSensitive) names.add(name);
+    return isSensitive;
+  }
+
+  #cursor(isHidden: boolean): JsonCursor {
+    return {
+      isHidden,
+      enter: (key) =>
+        this.#cursor(typeof key === 'string' && this.#collect(this.keys, key.toLowerCase(), isSensitiveName(key))),
+    };
+  }
+}
+
+const without = (names: Iterable<string>, those: readonly string[]): string[] =>
+  [...names].filter((name) => !those.includes(name));
+
+/** Too many names, or such as rules cannot spell: patterns that hide as much and more. */
+const orPatterns = (names: readonly string[]): readonly string[] =>
+  names.length > NAMES_MAX || names.some((name) => name.length > NAME_LENGTH_MAX || name.includes('*'))
+    ? PATTERNS
+    : [...names].sort();
+
+/** `$..token`, `$..["odd key"]` */
+const anywhere = (name: string): string => `$${formatJsonName(name).replace(/^\.?/, '..')}`;
+
+/** Rules that hide every field of the exchange whose name is one that secrets have. */
+export const defaultRedaction = (entry: LogEntry): RedactionRules => {
+  const names = new NameCollector();
+  redactWith(entry, names);
+  return {
+    headers: orPatterns(without(names.headers, ALWAYS_HIDDEN)),
+    query: orPatterns([...names.query]),
+    jsonPaths: orPatterns([...names.keys]).map(anywhere),
+  };
+};

@@ -1,0 +1,8 @@
+/** What a shared exchange hides, without ClickHouse. Runs on servers: it needs Buffer, and what it hides must not reach a browser. */
+export { REDACTED } from './credential-shapes.ts';
+export { defaultRedaction } from './default-redaction.ts';
+export { redact, REDACTED_BODY_CHARS_MAX } from './redact.ts';
+export type { RedactedBody, RedactedEntry, WithheldReason } from './redact.ts';
+export { ALWAYS_HIDDEN, parseJsonPath } from './redaction-rules.ts';
+export type { RedactionRules } from './redaction-rules.ts';
+export type { HiddenField } from './redactor.ts';

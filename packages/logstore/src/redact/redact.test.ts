@@ -1,0 +1,298 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { LogEntry } from '../log-entry.ts';
+import { defaultRedaction } from './default-redaction.ts';
+import { redact, REDACTED_BODY_CHARS_MAX, type RedactedEntry } from './redact.ts';
+import { testEntry, type TestExchange } from './redact.testing.ts';
+
+const NONE = { headers: [], query: [], jsonPaths: [] };
+const JSON_TYPE = [['content-type', 'application/json']] as const;
+const byDefault = (entry: LogEntry): RedactedEntry => redact(entry, defaultRedaction(entry));
+const bodyOf = (body: string, type?: string): string =>
+  byDefault(testEntry({ body, ...(type !== undefined && { headers: [['content-type', type]] }) })).entry.request.body;
+
+describe('by default', () => {
+  it.each([
+    [
+      'JSON, byte by byte',
+      '{ "a": 1.0,"token" :"abc" , "b":[12345678901234567890] }',
+      '{ "a": 1.0,"token" :"[redacted]" , "b":[12345678901234567890] }',
+    ],
+    ['a key that is escaped', '{"t\\u006fken":"abc"}', '{"t\\u006fken":"[redacted]"}'],
+    [
+      'a number, an object',
+      '{"secret":12,"credentials":{"a":[1]}}',
+      '{"secret":"[redacted]","credentials":"[redacted]"}',
+    ],
+    ['nothing where there is nothing', '{"token":null,"secret":""}', '{"token":null,"secret":""}'],
+    [
+      'JSON in JSON',
+      '{"m":"{\\"token\\":\\"abc\\",\\"n\\":1.0}"}',
+      '{"m":"{\\"token\\":\\"[redacted]\\",\\"n\\":1.0}"}',
+    ],
+    [
+      'JSON in base64 in JSON',
+      `{"data":"${Buffer.from('{"token":"abcdef"}').toString('base64')}"}`,
+      `{"data":"${Buffer.from('{"token":"[redacted]"}').toString('base64')}"}`,
+    ],
+    [
+      'pairs of name and value',
+      '[{"name":"Authorization","value":"abc"}]',
+      '[{"name":"Authorization","value":"[redacted]"}]',
+    ],
+    ['one document a line', '{"token":"a"}\n{"token":"b"}', '{"token":"[redacted]"}\n{"token":"[redacted]"}'],
+    ['a form', 'a=1&user%5Bpassword%5D=x+y&b=', 'a=1&user%5Bpassword%5D=[redacted]&b='],
+    [
+      'JSON in a form',
+      'payload=%7B%22token%22%3A%22abc%22%7D',
+      `payload=${encodeURIComponent('{"token":"[redacted]"}')}`,
+    ],
+    [
+      'XML',
+      '<a><ns:Password x="1">abc</ns:Password><b token=\'x\'/></a>',
+      '<a><ns:Password x="1">[redacted]</ns:Password><b token=\'[redacted]\'/></a>',
+    ],
+    ['a form in HTML', '<input name="csrf" value="abc"><p>hi</p>', '<input name="csrf" value="[redacted]"><p>hi</p>'],
+    [
+      'YAML',
+      'a: 1\npassword: x y\nsecret: |\n  one\n  two\nb: 2\n',
+      'a: 1\npassword: [redacted]\nsecret: [redacted]b: 2\n',
+    ],
+    ['a log line', 'time=1 token="a b" ok', 'time=1 token="[redacted]" ok'],
+    ['broken JSON that does not say what it is', '{"token": "a b", x', '{"token": "[redacted]", x'],
+    ['a private key', 'x -----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY----- y', 'x [redacted] y'],
+    ['an API key known by its form', 'use ghp_0123456789abcdefghij0 now', 'use [redacted] now'],
+  ])('hides in a body: %s', (_, body, shown) => {
+    expect(bodyOf(body)).toBe(shown);
+  });
+
+  it('hides fields of multipart by name, looks through files by their type, and withholds what is no text', () => {
+    const type = 'multipart/form-data; boundary=B';
+    const part = (head: string, body: string): string =>
+      `--B\r\nContent-Disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
+    const file = `--B\r\nContent-Disposition: form-data; name="f"; filename="f.json"\r\nContent-Type: application/json\r\n\r\n`;
+    const body = `${part('name="password"', 'x')}${part('name="a"', '1')}${file}{"token":"t"}\r\n${file}{oh\r\n--B--\r\n`;
+    expect(bodyOf(body, type)).toBe(
+      `${part('name="password"', '[redacted]')}${part('name="a"', '1')}${file}{"token":"[redacted]"}\r\n${file}[not shown: it cannot be looked through for secrets]\r\n--B--`,
+    );
+  });
+
+  it('hides in headers, target and upstream URL, and says which fields it hid', () => {
+    const { entry, hidden } = byDefault(
+      testEntry({
+        query: 'a=1&%74oken=abc',
+        upstreamUrl: 'https://user:pass@up/x?api_key=abc&b=2',
+        headers: [
+          ['Authorization', 'Bearer abc'],
+          ['Cookie', 'a=b'],
+          ['Referer', 'https://x/?sig=abc&y=1'],
+          ['X-A', '1'],
+        ],
+      }),
+    );
+    expect(entry.request.target).toBe('/g95gprojecturi/v1/orders?a=1&%74oken=[redacted]');
+    expect(entry.query).toBe('a=1&%74oken=[redacted]');
+    expect(entry.upstreamUrl).toBe('https://[redacted]@up/x?api_key=[redacted]&b=2');
+    expect(entry.request.headers).toEqual([
+      ['Authorization', 'Bearer [redacted]'],
+      ['Cookie', '[redacted]'],
+      ['Referer', 'https://x/?sig=[redacted]&y=1'],
+      ['X-A', '1'],
+    ]);
+    expect(hidden.map(({ kind, name }) => `${kind} ${name}`)).toEqual(
+      expect.arrayContaining(['header authorization', 'header cookie', 'field sig', 'field token', 'field api_key']),
+    );
+  });
+
+  it.each([
+    ['a token in the path', '/reset-password/3f9a8b7c6d5e4f3a', '/reset-password/[redacted]'],
+    ['a parameter of the path', '/a;jsessionid=xyz/b', '/a;jsessionid=[redacted]/b'],
+    ['nothing else', '/oauth/token/refresh', '/oauth/token/refresh'],
+  ])('hides in a path: %s', (_, path, shown) => {
+    expect(byDefault(testEntry({ path })).entry.path).toBe(shown);
+  });
+});
+
+describe('what cannot be looked through', () => {
+  it.each([
+    ['binary', { body: 'AP8=' }, 'binary'],
+    ['text with control characters', { body: 'a\u0000b' }, 'binary'],
+    ['what says that it is JSON and is not', { body: '{"a":', headers: JSON_TYPE }, 'unreadable'],
+    ['nesting that nobody reads', { body: '['.repeat(1_000), headers: JSON_TYPE }, 'unreadable'],
+    ['multipart without a boundary', { body: 'x', headers: [['content-type', 'multipart/form-data']] }, 'unreadable'],
+    [
+      'another character set',
+      { body: '+AHQ-oken=x', headers: [['content-type', 'text/plain; charset=utf-7']] },
+      'unreadable',
+    ],
+  ] as const)('is not shown: %s', (name, exchange, reason) => {
+    const entry = testEntry(exchange);
+    const { request } = name === 'binary' ? { request: { ...entry.request, bodyEncoding: 'base64' as const } } : entry;
+    const redacted = redact({ ...entry, request }, NONE);
+    expect([redacted.request.withheld, redacted.entry.request.body]).toEqual([reason, '']);
+  });
+
+  it('is the rest of a body that is too long; what its end cuts is hidden', () => {
+    const body = `["${'a'.repeat(REDACTED_BODY_CHARS_MAX - 30)}", {"token": "0123456789abcdef"}]`;
+    const { entry, request } = redact(testEntry({ body, headers: JSON_TYPE }), NONE);
+    expect(request.isCut).toBe(true);
+    expect(entry.request.body.endsWith('a", {"token": ')).toBe(true);
+  });
+
+  it('is read as far as it was captured where the answer was cut', () => {
+    const entry = testEntry({
+      responseBody: '{"token":"abcdef","rows":[{"n":1},{"na',
+      responseHeaders: JSON_TYPE,
+      truncated: true,
+    });
+    expect(byDefault(entry).entry.response.body).toBe('{"token":"[redacted]","rows":[{"n":1},{');
+  });
+});
+
+describe('rules', () => {
+  const body = '{"card":{"number":"4111","name":"A"},"items":[{"id":1},{"id":2}],"odd key":"x"}';
+  it.each([
+    ['$.card.number', '{"card":{"number":"[redacted]","name":"A"},"items":[{"id":1},{"id":2}],"odd key":"x"}'],
+    [
+      '$.items[*].id',
+      '{"card":{"number":"4111","name":"A"},"items":[{"id":"[redacted]"},{"id":"[redacted]"}],"odd key":"x"}',
+    ],
+    ['$.items[1].id', '{"card":{"number":"4111","name":"A"},"items":[{"id":1},{"id":"[redacted]"}],"odd key":"x"}'],
+    ['$["odd key"]', '{"card":{"number":"4111","name":"A"},"items":[{"id":1},{"id":2}],"odd key":"[redacted]"}'],
+    ['$..NA*', '{"card":{"number":"4111","name":"[redacted]"},"items":[{"id":1},{"id":2}],"odd key":"x"}'],
+    ['$.card.*', '{"card":{"number":"[redacted]","name":"[redacted]"},"items":[{"id":1},{"id":2}],"odd key":"x"}'],
+    ['$', '"[redacted]"'],
+  ])('%s', (path, shown) => {
+    expect(redact(testEntry({ body }), { ...NONE, jsonPaths: [path] }).entry.request.body).toBe(shown);
+  });
+
+  it('that are empty still hide authorization, cookies and what is a credential by its form, and nothing else', () => {
+    const { entry } = redact(
+      testEntry({
+        headers: [
+          ['authorization', 'abc'],
+          ['x-token', 'def'],
+        ],
+        query: 'token=ghi',
+        body: '{"secret":"eyJhbGciOiJIUzI1NiJ9.eyJh"}',
+      }),
+      NONE,
+    );
+    expect(entry.request.headers).toEqual([
+      ['authorization', '[redacted]'],
+      ['x-token', 'def'],
+    ]);
+    expect([entry.query, entry.request.body]).toEqual(['token=ghi', '{"secret":"[redacted]"}']);
+  });
+
+  it('of an exchange with very many fields fit into a Share', () => {
+    const secrets = Object.fromEntries(
+      Array.from({ length: 1_000 }, (_, index) => [`token-"${index}"`, `value-${index}`]),
+    );
+    const entry = testEntry({ body: JSON.stringify(secrets) });
+    const rules = defaultRedaction(entry);
+    expect(rules.jsonPaths.length).toBeLessThan(64);
+    expect(redact(entry, rules).entry.request.body).not.toContain('value-');
+  });
+});
+
+describe('a planted secret', () => {
+  const secret = fc
+    .tuple(
+      fc.stringMatching(/^[A-Za-z][A-Za-z0-9]{7,20}$/),
+      fc.constantFrom('', 'ü€', '"\\', ' +/=&', '<a>', '%41'),
+      fc.stringMatching(/^[a-z0-9]{6,12}$/),
+    )
+    .map((parts) => parts.join(''));
+  const escapeAll = (text: string): string =>
+    Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
+  const percentAll = (text: string): string =>
+    [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+  const html = (text: string): string =>
+    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  /** How a secret is told to us, by a name. */
+  const sources: readonly ((value: string) => TestExchange)[] = [
+    (value) => ({ headers: [['authorization', `Bearer ${latin1(value).replaceAll(/[\s"]/g, '_')}`]] }),
+    (value) => ({ headers: [['x-hub-signature', latin1(value)]] }),
+    (value) => ({ headers: [['authorization', `Basic ${base64(`user:${value}`)}`]] }),
+    (value) => ({ query: `a=1&access_token=${encodeURIComponent(value)}` }),
+    (value) => ({ query: `a=1&access_token=${percentAll(value)}` }),
+    (value) => ({ body: JSON.stringify({ deep: [{ password: value }] }), headers: [...JSON_TYPE] }),
+    (value) => ({ body: `{"x":{"client_secret":"${escapeAll(value)}"}}` }),
+    (value) => ({ body: new URLSearchParams({ password: value }).toString() }),
+    (value) => ({ responseHeaders: [['set-cookie', `session=${percentAll(value)}; Path=/`]] }),
+  ];
+  /** How an upstream might echo it, under no name that says anything. */
+  const echoes: readonly ((value: string) => string)[] = [
+    (value) => value,
+    (value) => JSON.stringify({ said: value }),
+    (value) => `{"said":"${escapeAll(value)}"}`,
+    (value) => JSON.stringify({ said: JSON.stringify({ again: value }) }),
+    (value) => `you sent ${encodeURIComponent(value)} and ${percentAll(value).toUpperCase()}`,
+    (value) => new URLSearchParams({ said: value }).toString(),
+    (value) => `<p>${html(value)}</p>`,
+    (value) => `b64 ${base64(`xy${value}z`)}`,
+    (value) => `hex ${Buffer.from(value).toString('hex')}`,
+  ];
+  /** Everything of the output, with all escapes undone. */
+  const allReadings = (text: string): string => {
+    const toChar = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
+    return `${text}\n${text.replaceAll(/%([0-9a-f]{2})/gi, toChar).replaceAll(/\\+u([0-9a-f]{4})/gi, toChar)}`;
+  };
+
+  it('does not survive anywhere, in whatever encoding it comes and is echoed', () => {
+    fc.assert(
+      fc.property(
+        secret,
+        fc.constantFrom(...sources),
+        fc.constantFrom(...echoes),
+        fc.boolean(),
+        (value, source, echo, inHeader) => {
+          const told = source(value);
+          const core = /^[A-Za-z][A-Za-z0-9]{7}/.exec(value)?.[0] ?? '';
+          const written = echo(
+            told.headers?.[0]?.[1]?.startsWith('Bearer') === true ? value.replaceAll(/[\s"]/g, '_') : value,
+          );
+          const entry = testEntry({
+            ...told,
+            responseBody: written,
+            responseHeaders: [
+              ...(told.responseHeaders ?? []),
+              ...(inHeader ? [['x-said', latin1(written)] as const] : []),
+            ],
+          });
+          const { entry: shown, hidden } = byDefault(entry);
+          const output = allReadings(JSON.stringify({ shown, hidden }));
+          expect(output).not.toContain(core);
+          expect(output).not.toContain(Buffer.from(core).toString('hex'));
+          for (const shift of [0, 1, 2]) {
+            const form = base64(`${'x'.repeat(shift)}${core}`).slice(shift === 0 ? 0 : shift + 1, 9);
+            expect(output).not.toContain(form);
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('never makes it throw, whatever the bytes', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        fc.constantFrom(
+          'application/json',
+          'multipart/form-data; boundary=a',
+          'application/x-www-form-urlencoded',
+          'text/html',
+        ),
+        fc.string({ unit: fc.constantFrom('%', '=', '&', ';', 'a', '[', 'token', '\u00ff') }),
+        (body, type, query) => {
+          byDefault(testEntry({ body, query, headers: [['content-type', type]], responseBody: body }));
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,141 @@
+/**
+ * What a Share hides besides `ALWAYS_HIDDEN` and credentials that are known by their form. Names are compared without regard to
+ * case, and `*` stands for any characters. `headers`: of request and answer, trailers included. `query`: of the query string, of
+ * form and multipart fields, and of `name=value` and `name: value` in text. `jsonPaths`: `$.card.number`, `$.items[*].id`,
+ * `$["odd key"]`, `$..secret` (at any depth), `$` (all of it).
+ */
+export interface RedactionRules {
+  readonly headers: readonly string[];
+  readonly query: readonly string[];
+  readonly jsonPaths: readonly string[];
+}
+
+/** Headers that no rule has to name, and that none brings back. */
+export const ALWAYS_HIDDEN = ['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key'] as const;
+
+/** A place in a JSON document. */
+export interface JsonCursor {
+  readonly isHidden: boolean;
+  enter(key: string | number): JsonCursor;
+}
+
+/** Decides about every field that a redaction comes across. */
+export interface FieldMatcher {
+  header(name: string): boolean;
+  field(name: string): boolean;
+  readonly document: JsonCursor;
+}
+
+/** Linear in both: no name and no rule can make it slow. */
+export const globMatches = (glob: string, name: string): boolean => {
+  let g = 0;
+  let n = 0;
+  let star = -1;
+  let resume = 0;
+  while (n < name.length) {
+    if (glob[g] === '*') {
+      star = g;
+      resume = n;
+      g += 1;
+    } else if (g < glob.length && glob[g] === name[n]) {
+      g += 1;
+      n += 1;
+    } else if (star >= 0) {
+      g = star + 1;
+      resume += 1;
+      n = resume;
+    } else {
+      return false;
+    }
+  }
+  while (glob[g] === '*') g += 1;
+  return g === glob.length;
+};
+
+const nameMatcher = (globs: readonly string[]): ((name: string) => boolean) => {
+  const lower = globs.map((glob) => glob.toLowerCase());
+  return (name) => {
+    const candidate = name.toLowerCase();
+    return lower.some((glob) => globMatches(glob, candidate));
+  };
+};
+
+interface Step {
+  /** Any number of levels may lie before it. */
+  readonly deep: boolean;
+  /** Lower case, `*` as in names; `index`: an array's item. */
+  readonly name: string;
+}
+
+const STEP = /(\.\.|\.)?(?:([^.[\]"\s][^.[\]"]*)|\[(?:(\d+|\*)|"([^"\\]+)")\])/y;
+
+/** `undefined` where it is not such a path. */
+export const parseJsonPath = (text: string): readonly Step[] | undefined => {
+  if (!text.startsWith('$')) return undefined;
+  const steps: Step[] = [];
+  STEP.lastIndex = 1;
+  while (STEP.lastIndex < text.length) {
+    const match = STEP.exec(text);
+    if (match === null) return undefined;
+    const [, dots, plain, index, quoted = ''] = match;
+    if (plain !== undefined ? dots === undefined : dots === '.') return undefined;
+    const name = plain ?? index ?? quoted;
+    steps.push({ deep: dots === '..', name: name.toLowerCase() });
+  }
+  return steps;
+};
+
+const PLAIN_NAME = /^[A-Za-z_*][\w*-]*$/;
+
+/** One step of a path. What a path cannot spell, `*` stands for. */
+export const formatJsonName = (name: string): string =>
+  PLAIN_NAME.test(name) ? `.${name}` : `["${name.replaceAll(/["\\]/g, '*')}"]`;
+
+/** `$.card["odd key"].items[*]`: how a place is shown, all items of an array as one. */
+export const formatJsonPath = (keys: readonly (string | number)[]): string =>
+  `$${keys.map((key) => (typeof key === 'number' ? '[*]' : formatJsonName(key))).join('')}`;
+
+/** How far each path has come: the steps that the next key may take. */
+class PathCursor implements JsonCursor {
+  readonly #paths: readonly (readonly Step[])[];
+  readonly #states: readonly (readonly number[])[];
+  readonly isHidden: boolean;
+
+  constructor(paths: readonly (readonly Step[])[], states: readonly (readonly number[])[]) {
+    this.#paths = paths;
+    this.#states = states;
+    this.isHidden = states.some((reached, index) => reached.includes(paths[index]?.length ?? -1));
+  }
+
+  enter(key: string | number): JsonCursor {
+    const name = String(key).toLowerCase();
+    const next = this.#states.map((reached, index) => {
+      const states = new Set<number>();
+      for (const state of reached) {
+        const step = this.#paths[index]?.[state];
+        if (step === undefined) continue;
+        if (step.deep) states.add(state);
+        if (globMatches(step.name, name)) states.add(state + 1);
+      }
+      return [...states];
+    });
+    return new PathCursor(this.#paths, next);
+  }
+}
+
+/** A path that cannot be read hides nothing: whoever takes rules from people checks them first (`parseJsonPath`). */
+export const compileRules = ({ headers, query, jsonPaths }: RedactionRules): FieldMatcher => {
+  const paths = jsonPaths.flatMap((text) => {
+    const steps = parseJsonPath(text);
+    return steps === undefined ? [] : [steps];
+  });
+  const isHeader = nameMatcher([...headers, ...ALWAYS_HIDDEN]);
+  return {
+    header: isHeader,
+    field: nameMatcher(query),
+    document: new PathCursor(
+      paths,
+      paths.map(() => [0]),
+    ),
+  };
+};

@@ -1,0 +1,219 @@
+import { REDACTED, redactShapes } from './credential-shapes.ts';
+import { HiddenValues, type TextEncoding } from './hidden-values.ts';
+import { parseJsonTree, type JsonNode } from './json-tree.ts';
+import { redactText } from './redact-text.ts';
+import { formatJsonPath, type FieldMatcher, type JsonCursor } from './redaction-rules.ts';
+
+/** A field whose value was taken out. `shape`: a credential that was known by its form. */
+export interface HiddenField {
+  readonly kind: 'header' | 'field' | 'json' | 'shape';
+  /** `authorization`, `token`, `$.card.number`, `JWT` */
+  readonly name: string;
+}
+
+/** JSON in base64 in JSON in a form field: deeper is nobody's business. */
+const NESTING_MAX = 4;
+const FIELDS_MAX = 200;
+/** `Bearer …`: what is left of a credential, to see of which sort it was. */
+const SCHEME = /^(basic|bearer|digest|negotiate|apikey|token|aws4-hmac-sha256)\s/i;
+const BASE64 = /^[A-Za-z0-9+/_-]{16,}={0,2}$/;
+
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Takes fields out of the parts of one exchange, and remembers what they were. */
+export class Redactor {
+  readonly values = new HiddenValues();
+  readonly #matcher: FieldMatcher;
+  readonly #fields = new Map<string, HiddenField>();
+
+  constructor(matcher: FieldMatcher) {
+    this.#matcher = matcher;
+  }
+
+  get fields(): readonly HiddenField[] {
+    return [...this.#fields.values()];
+  }
+
+  hidesField(name: string): boolean {
+    return this.#matcher.field(name) || this.#matcher.header(name);
+  }
+
+  /** Notes what is taken out; returns what stands in its place. */
+  hide(kind: HiddenField['kind'], name: string, value: string, encoding: TextEncoding): string {
+    if (this.#fields.size < FIELDS_MAX) this.#fields.set(`${kind} ${name}`, { kind, name });
+    const scheme = SCHEME.exec(value)?.[0] ?? '';
+    const secret = value.slice(scheme.length);
+    this.values.add(secret, encoding);
+    for (const part of secret.split(/[\s,;:=&"']+/)) this.values.addPart(part, encoding);
+    if (/^basic\s/i.test(scheme) || BASE64.test(secret)) this.#addDecoded(secret);
+    return `${scheme}${REDACTED}`;
+  }
+
+  #addDecoded(base64: string): void {
+    const decoded = Buffer.from(base64, 'base64').toString('latin1');
+    this.values.addPart(decoded, 'latin1');
+    for (const part of decoded.split(':')) this.values.addPart(part, 'latin1');
+  }
+
+  header(name: string, value: string): string {
+    if (this.#matcher.header(name)) return this.hide('header', name.toLowerCase(), value, 'latin1');
+    return this.text(value, 'latin1');
+  }
+
+  /** `name=value&…`, escaped as in URLs and forms. */
+  pairs(text: string, encoding: TextEncoding): string {
+    return text
+      .split('&')
+      .map((pair) => {
+        const equals = pair.indexOf('=');
+        if (equals === -1) return this.text(pair, encoding);
+        const name = decodeForm(pair.slice(0, equals));
+        const value = pair.slice(equals + 1);
+        if (value !== '' && this.#hides(name)) {
+          this.hide('field', name, decodeForm(value), 'utf8');
+          return `${pair.slice(0, equals + 1)}${this.hide('field', name, value, encoding)}`;
+        }
+        const decoded = decodeForm(value);
+        const nested = this.value(decoded, 'utf8');
+        return nested === decoded ? pair : `${pair.slice(0, equals + 1)}${encodeURIComponent(nested)}`;
+      })
+      .join('&');
+  }
+
+  /** `token`, and `user[token]` by its last name. */
+  #hides(name: string): boolean {
+    const inner = /\[([^\]]+)\]$/.exec(name)?.[1];
+    return this.hidesField(name) || (inner !== undefined && this.hidesField(inner));
+  }
+
+  /** Some value of which nobody said what it is: JSON, base64 of JSON, or text. */
+  value(text: string, encoding: TextEncoding, nesting = 0): string {
+    if (nesting < NESTING_MAX) {
+      const document = this.#jsonIfAny(text, nesting);
+      if (document !== undefined) return document;
+      if (BASE64.test(text)) {
+        const decoded = Buffer.from(text, 'base64').toString('utf8');
+        const nested = this.#jsonIfAny(decoded, nesting);
+        if (nested !== undefined && nested !== decoded) return Buffer.from(nested, 'utf8').toString('base64');
+      }
+    }
+    return this.text(text, encoding);
+  }
+
+  #jsonIfAny(text: string, nesting: number): string | undefined {
+    return /^[\s\uFEFF]*[[{"]/.test(text) ? this.json(text, false, nesting + 1) : undefined;
+  }
+
+  /** Credentials that are known by their form, and nothing else. */
+  shapes(text: string, encoding: TextEncoding = 'latin1'): string {
+    return redactShapes(text, (name, match) => void this.hide('shape', name, match, encoding));
+  }
+
+  text(text: string, encoding: TextEncoding): string {
+    const hides = (name: string): boolean => this.hidesField(name);
+    return redactText(this.shapes(text, encoding), hides, (name, value) => this.hide('field', name, value, encoding));
+  }
+
+  /** `undefined` where it is not JSON. What is not taken out keeps its bytes. */
+  json(text: string, isPrefix: boolean, nesting = 0): string | undefined {
+    const documents = parseJsonTree(text, isPrefix);
+    if (documents === undefined) return undefined;
+    const edits: Edit[] = [];
+    const at: Visit = { text, edits, nesting, keys: [], cursor: this.#matcher.document };
+    for (const node of documents) {
+      if (at.cursor.isHidden) this.#hideNode(node, [], at);
+      else this.#visit(node, at);
+    }
+    return applyEdits(text, edits);
+  }
+
+  #visit(node: JsonNode, at: Visit): void {
+    switch (node.kind) {
+      case 'object':
+        this.#visitObject(node, at);
+        break;
+      case 'array':
+        for (const [index, item] of node.items.entries()) this.#visitChild(item, index, at);
+        break;
+      case 'string': {
+        const nested = this.value(node.text, 'utf8', at.nesting);
+        if (nested !== node.text) at.edits.push({ start: node.start, end: node.end, text: JSON.stringify(nested) });
+        break;
+      }
+      case 'cut':
+        at.edits.push({ start: node.start, end: node.end, text: '' });
+        break;
+      case 'scalar':
+    }
+  }
+
+  /** `{"name": "Authorization", "value": "…"}` is a field of that name, as HAR and many others write them. */
+  #visitObject({ members }: Extract<JsonNode, { kind: 'object' }>, at: Visit): void {
+    const named = members.find(({ key, value }) => NAME_KEYS.has(key.toLowerCase()) && value.kind === 'string')?.value;
+    const isNamedSecret =
+      named?.kind === 'string' && (this.hidesField(named.text) || at.cursor.enter(named.text).isHidden);
+    for (const { key, keyStart, keyEnd, value } of members) {
+      const shaped = this.shapes(key, 'utf8');
+      if (shaped !== key) at.edits.push({ start: keyStart, end: keyEnd, text: JSON.stringify(shaped) });
+      if (isNamedSecret && VALUE_KEYS.has(key.toLowerCase())) this.#hideNode(value, [...at.keys, key], at);
+      else this.#visitChild(value, key, at);
+    }
+  }
+
+  #visitChild(node: JsonNode, key: string | number, at: Visit): void {
+    const cursor = at.cursor.enter(key);
+    const keys = [...at.keys, key];
+    if (cursor.isHidden) this.#hideNode(node, keys, at);
+    else this.#visit(node, { ...at, keys, cursor });
+  }
+
+  #hideNode(node: JsonNode, keys: readonly (string | number)[], { text, edits }: Visit): void {
+    // Nothing is hidden by hiding that there is nothing.
+    const source = text.slice(node.start, node.end);
+    if (source === 'null' || source === '""') return;
+    const shown = this.hide('json', formatJsonPath(keys), node.kind === 'string' ? node.text : source, 'utf8');
+    for (const leaf of leavesOf(node)) this.values.addPart(leaf, 'utf8');
+    edits.push({ start: node.start, end: node.end, text: JSON.stringify(shown) });
+  }
+}
+
+interface Visit {
+  readonly text: string;
+  readonly edits: Edit[];
+  readonly nesting: number;
+  readonly keys: readonly (string | number)[];
+  readonly cursor: JsonCursor;
+}
+
+const NAME_KEYS: ReadonlySet<string> = new Set(['name', 'key', 'header', 'field', 'id']);
+const VALUE_KEYS: ReadonlySet<string> = new Set(['value', 'values', 'content', 'val']);
+
+const leavesOf = (node: JsonNode): readonly string[] => {
+  if (node.kind === 'string') return [node.text];
+  if (node.kind === 'array') return node.items.flatMap(leavesOf);
+  return node.kind === 'object' ? node.members.flatMap(({ value }) => leavesOf(value)) : [];
+};
+
+const applyEdits = (text: string, edits: readonly Edit[]): string => {
+  let result = '';
+  let done = 0;
+  for (const { start, end, text: replacement } of [...edits].sort((a, b) => a.start - b.start)) {
+    result += text.slice(done, start) + replacement;
+    done = end;
+  }
+  return result + text.slice(done);
+};
+
+/** What a pair of a URL or form means; bytes that are no UTF-8 stay as they are. */
+export const decodeForm = (text: string): string => {
+  const spaced = text.replaceAll('+', ' ');
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    return spaced.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  }
+};

@@ -1,0 +1,53 @@
+/** What a name is spelled with, whatever its style: `X-Auth-Token`, `authToken` and `AUTH_TOKEN` all contain `token`. */
+const PARTS = [
+  'authorization',
+  'cookie',
+  'token',
+  'secret',
+  'signature',
+  'password',
+  'passwd',
+  'passphrase',
+  'passcode',
+  'apikey',
+  'accesskey',
+  'privatekey',
+  'credential',
+  'sessionid',
+  'csrf',
+  'xsrf',
+  'hmac',
+  'jwt',
+  'bearer',
+  'cardnumber',
+];
+
+/** Short words that other words contain: they count only by themselves, as `sig` in `x-sig` and in `urlSig`. */
+const WORDS: ReadonlySet<string> = new Set([
+  'auth',
+  'pwd',
+  'pass',
+  'otp',
+  'sid',
+  'sig',
+  'session',
+  'cvv',
+  'cvc',
+  'ssn',
+]);
+
+const wordsOf = (name: string): string[] =>
+  name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/);
+
+/** Whether what has this name is a secret as a rule. A guess that errs on the side of hiding: people can take it back. */
+export const isSensitiveName = (name: string): boolean => {
+  const words = wordsOf(name);
+  const plain = words.join('');
+  return PARTS.some((part) => plain.includes(part)) || words.some((word) => WORDS.has(word));
+};
+
+/** `?key=` is how many services take API keys; in documents, a key is all sorts of things. */
+export const isSensitiveQueryName = (name: string): boolean => isSensitiveName(name) || name.toLowerCase() === 'key';
