@@ -5,7 +5,7 @@ import { LogStoreError } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { ByteBudget } from '../receive/byte-budget.ts';
 import type { LogSink } from './log-sink.ts';
-import { RowBuffer, splitBatch, type RowBatch } from './row-buffer.ts';
+import { RowBuffer, splitBatch, type RowBatch } from '../record/spool/row-buffer.ts';
 
 export interface DeliveryOptions {
   readonly sink: LogSink;

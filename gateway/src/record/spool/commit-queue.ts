@@ -1,0 +1,101 @@
+import { RowBuffer, type RowBatch } from './row-buffer.ts';
+
+/** Records that are written together, and those who wait for it. */
+export class CommitBatch implements RowBatch {
+  readonly rows: Buffer;
+  readonly ends: readonly number[];
+  /** Places of the records that must be kept; few, and none in a batch of mocks. */
+  readonly #musts: readonly number[];
+  readonly #refusable: PromiseWithResolvers<boolean>;
+  readonly #must: PromiseWithResolvers<boolean>;
+
+  constructor(batch: RowBatch, waiting: Waiting) {
+    this.rows = batch.rows;
+    this.ends = batch.ends;
+    this.#musts = waiting.musts;
+    this.#refusable = waiting.refusable;
+    this.#must = waiting.must;
+  }
+
+  settle(areKept: boolean): void {
+    this.#refusable.resolve(areKept);
+    this.#must.resolve(areKept);
+  }
+
+  /** Tells those who can be refused that their records are not kept (with `all`, everybody), and returns the rest, if any. */
+  refuse(all = false): CommitBatch | undefined {
+    this.#refusable.resolve(false);
+    if (all || this.#musts.length === 0) {
+      this.#must.resolve(false);
+      return undefined;
+    }
+    const frames = this.#musts.map((index) => this.rows.subarray(this.ends[index - 1] ?? 0, this.ends[index]));
+    let end = 0;
+    const ends = frames.map((frame) => (end += frame.length));
+    const waiting = { musts: [...frames.keys()], refusable: this.#refusable, must: this.#must };
+    return new CommitBatch({ rows: Buffer.concat(frames), ends }, waiting);
+  }
+}
+
+interface Waiting {
+  readonly musts: number[];
+  readonly refusable: PromiseWithResolvers<boolean>;
+  readonly must: PromiseWithResolvers<boolean>;
+}
+
+const newWaiting = (): Waiting => ({
+  musts: [],
+  refusable: Promise.withResolvers(),
+  must: Promise.withResolvers(),
+});
+
+/** Records that wait for the next commits, in batches of at most `batchBytes`, encoded where they lie. */
+export class CommitQueue {
+  readonly #gathering: RowBuffer;
+  #waiting = newWaiting();
+  #full: CommitBatch[] = [];
+
+  constructor(batchBytes: number) {
+    this.#gathering = new RowBuffer(batchBytes);
+  }
+
+  get isEmpty(): boolean {
+    return this.#full.length === 0 && this.#gathering.rowCount === 0;
+  }
+
+  /** Resolves as the record's batch is settled. `put` as in `RowBuffer.add`. */
+  add(bytes: number, put: (block: Buffer, offset: number) => void, mustBeKept: boolean): Promise<boolean> {
+    if (this.#gathering.isFullFor(bytes)) this.#full.push(this.#close());
+    this.#gathering.add(bytes, put);
+    const { musts, refusable, must } = this.#waiting;
+    if (!mustBeKept) return refusable.promise;
+    musts.push(this.#gathering.rowCount - 1);
+    return must.promise;
+  }
+
+  take(): CommitBatch | undefined {
+    return this.#full.shift() ?? (this.#gathering.rowCount > 0 ? this.#close() : undefined);
+  }
+
+  /** Refuses what can be refused. Returns how many bytes of each batch that were. */
+  refuse(): number[] {
+    const batches = this.#gathering.rowCount > 0 ? [...this.#full, this.#close()] : this.#full;
+    this.#full = [];
+    return batches.map((batch) => {
+      const left = batch.refuse();
+      if (left !== undefined) this.#full.push(left);
+      return batch.rows.length - (left?.rows.length ?? 0);
+    });
+  }
+
+  /** Takes back the memory of a batch that nobody reads any more. */
+  recycle(batch: CommitBatch): void {
+    this.#gathering.recycle(batch);
+  }
+
+  #close(): CommitBatch {
+    const batch = new CommitBatch(this.#gathering.take(), this.#waiting);
+    this.#waiting = newWaiting();
+    return batch;
+  }
+}

@@ -1,0 +1,53 @@
+import type { SpoolDisk } from './spool-disk.ts';
+
+export interface DiskGuardOptions {
+  readonly folder: string;
+  readonly disk: SpoolDisk;
+  /** The spool may become this large. */
+  readonly bytesMax: number;
+  /** This much of the disk stays free: for the answers to requests that were accepted before it filled up. */
+  readonly reserveBytes: number;
+}
+
+/** Says whether there is room for more: within the spool's own size, and on its disk. */
+export class DiskGuard {
+  readonly #options: DiskGuardOptions;
+  #freeBytes = 0;
+
+  /** All segments, also those of earlier processes. */
+  storedBytes = 0;
+
+  constructor(options: DiskGuardOptions) {
+    this.#options = options;
+  }
+
+  /** As of the last look, less what was written since. */
+  get freeBytes(): number {
+    return this.#freeBytes;
+  }
+
+  hasRoomFor(bytes: number): boolean {
+    const { bytesMax, reserveBytes } = this.#options;
+    return this.storedBytes + bytes <= bytesMax && this.#freeBytes - bytes >= reserveBytes;
+  }
+
+  wrote(bytes: number): void {
+    this.storedBytes += bytes;
+    this.#freeBytes -= bytes;
+  }
+
+  removed(bytes: number): void {
+    this.storedBytes -= bytes;
+  }
+
+  /** Rejects if the disk does not answer: then there is no room. */
+  async look(): Promise<void> {
+    const { disk, folder } = this.#options;
+    try {
+      this.#freeBytes = await disk.freeBytes(folder);
+    } catch (error) {
+      this.#freeBytes = 0;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  decodeHeader,
+  encodeHeader,
+  FRAME_HEAD_BYTES,
+  HEADER_BYTES,
+  newSegmentHeader,
+  putFrameHead,
+  readParts,
+  type RecordType,
+  type SegmentHeader,
+  type SegmentPart,
+} from './segment-format.ts';
+
+interface Written {
+  readonly type: RecordType;
+  readonly row: Buffer;
+}
+
+const encode = (header: SegmentHeader, records: readonly Written[]): Buffer =>
+  Buffer.concat([
+    encodeHeader(header),
+    ...records.map(({ type, row }) => {
+      const frame = Buffer.concat([Buffer.alloc(FRAME_HEAD_BYTES), row]);
+      putFrameHead(frame, 0, { header, type, rowBytes: row.length });
+      return frame;
+    }),
+  ]);
+
+const read = (segment: Buffer): { parts: SegmentPart[]; records: Written[] } => {
+  const header = decodeHeader(segment);
+  if (header === undefined) return { parts: [], records: [] };
+  const parts = [...readParts(segment, header)];
+  const records = parts.flatMap((part) =>
+    part.kind === 'record' ? [{ type: part.type, row: segment.subarray(part.start, part.end) }] : [],
+  );
+  return { parts, records };
+};
+
+const anyRecord = fc.record({
+  type: fc.constantFrom<RecordType>('request', 'exchange', 'answer'),
+  row: fc.uint8Array({ minLength: 16, maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+});
+const anyRecords = fc.array(anyRecord, { minLength: 1, maxLength: 12 });
+const hexOf = (records: readonly Written[]): string[] =>
+  records.map(({ type, row }) => `${type} ${row.toString('hex')}`);
+
+describe('a segment', () => {
+  test('gives back the records that were written, whatever their bytes', () => {
+    fc.assert(
+      fc.property(anyRecords, fc.nat({ max: 1_000 }), (records, columnCount) => {
+        const segment = encode(newSegmentHeader(columnCount), records);
+        expect(decodeHeader(segment)?.columnCount).toBe(columnCount);
+        const { parts, records: found } = read(segment);
+        expect(hexOf(found)).toEqual(hexOf(records));
+        expect(parts.every(({ kind }) => kind === 'record')).toBe(true);
+      }),
+    );
+  });
+
+  test('that was cut anywhere gives back every record before the cut, and says that its end is torn', () => {
+    fc.assert(
+      fc.property(anyRecords, fc.nat(), (records, place) => {
+        const segment = encode(newSegmentHeader(36), records);
+        const end = HEADER_BYTES + (place % (segment.length - HEADER_BYTES));
+        const ends = records.reduce<number[]>(
+          (all, { row }) => [...all, (all.at(-1) ?? HEADER_BYTES) + FRAME_HEAD_BYTES + row.length],
+          [],
+        );
+        const whole = ends.filter((recordEnd) => recordEnd <= end);
+        const { parts, records: found } = read(segment.subarray(0, end));
+        expect(hexOf(found)).toEqual(hexOf(records.slice(0, whole.length)));
+        expect(parts.at(-1)?.kind === 'torn').toBe((whole.at(-1) ?? HEADER_BYTES) < end);
+      }),
+    );
+  });
+
+  test('with one flipped bit loses the one record that it hit, and says so', () => {
+    fc.assert(
+      fc.property(anyRecords, fc.nat(), fc.nat({ max: 7 }), (records, place, bit) => {
+        const segment = encode(newSegmentHeader(36), records);
+        const at = HEADER_BYTES + (place % (segment.length - HEADER_BYTES));
+        segment[at] = (segment[at] ?? 0) ^ (1 << bit);
+        let end = HEADER_BYTES;
+        const hit = records.findIndex(({ row }) => at < (end += FRAME_HEAD_BYTES + row.length));
+        const { parts, records: found } = read(segment);
+        expect(hexOf(found)).toEqual(hexOf(records.filter((_, index) => index !== hit)));
+        const damage = parts.filter(({ kind }) => kind !== 'record');
+        expect(damage.map(({ kind }) => kind)).toEqual([hit === records.length - 1 ? 'torn' : 'corrupt']);
+      }),
+    );
+  });
+
+  test('with garbage in the middle loses only what the garbage covers', () => {
+    fc.assert(
+      fc.property(anyRecords, fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 64 }), (records, place, garbage) => {
+        const segment = encode(newSegmentHeader(36), records);
+        const at = HEADER_BYTES + (place % (segment.length - HEADER_BYTES));
+        const covered = segment.subarray(at, at + garbage.length);
+        covered.set(garbage.subarray(0, covered.length));
+        let end = HEADER_BYTES;
+        const spared = records.filter(({ row }) => {
+          const start = end;
+          end += FRAME_HEAD_BYTES + row.length;
+          return end <= at || start >= at + covered.length;
+        });
+        expect(hexOf(read(segment).records)).toEqual(expect.arrayContaining(hexOf(spared)));
+      }),
+    );
+  });
+});
+
+test('a header that is cut or damaged is none', () => {
+  const header = encodeHeader(newSegmentHeader(36));
+  for (let length = 0; length < header.length; length++)
+    expect(decodeHeader(header.subarray(0, length))).toBeUndefined();
+  for (let at = 0; at < header.length; at++) {
+    const damaged = Buffer.from(header);
+    damaged[at] = (damaged[at] ?? 0) ^ 0x10;
+    expect(decodeHeader(damaged)).toBeUndefined();
+  }
+});
+
+test('a body that holds a whole frame of another segment does not pass for a record when its own frame is damaged', () => {
+  const forged = encode(newSegmentHeader(36), [{ type: 'exchange', row: Buffer.alloc(64, 0x66) }]).subarray(
+    HEADER_BYTES,
+  );
+  const innocent = { type: 'exchange', row: Buffer.alloc(32, 0x69) } as const;
+  const segment = encode(newSegmentHeader(36), [{ type: 'exchange', row: forged }, innocent]);
+  segment[HEADER_BYTES] = (segment[HEADER_BYTES] ?? 0) ^ 1;
+  expect(hexOf(read(segment).records)).toEqual(hexOf([innocent]));
+});

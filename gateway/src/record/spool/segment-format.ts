@@ -1,0 +1,126 @@
+import { randomFillSync } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/**
+ * A segment file: a header, then frames. All numbers little-endian.
+ *
+ *     header  8 bytes `STANDSEG` · uint32 format version · uint32 columns of each row · uint32 marker · uint32 seed · uint32 CRC-32 of these
+ *     frame   uint32 marker · uint32 CRC-32 · uint32 length of the row · uint8 type · the row
+ *
+ * A row is RowBinary as ClickHouse takes it (`putRow`), so delivery re-encodes nothing; its first 16 bytes are its id. The CRC, which
+ * starts from the seed, covers length, type and row. Marker and seed are random per segment: after damage the next frame is found by
+ * them, and nobody who sends bodies to a gateway can know them, so no body passes for a frame.
+ */
+export interface SegmentHeader {
+  /** How many of `LOG_COLUMNS` each row has: columns are only ever appended. */
+  readonly columnCount: number;
+  readonly marker: number;
+  readonly seed: number;
+}
+
+export const RECORD_TYPES = {
+  /** A request that is about to be forwarded, without its answer. */
+  request: 1,
+  /** A whole exchange. */
+  exchange: 2,
+  /** A whole exchange whose request is a record, too. */
+  answer: 3,
+} as const;
+export type RecordType = keyof typeof RECORD_TYPES;
+
+const TYPES: readonly (RecordType | undefined)[] = [undefined, 'request', 'exchange', 'answer'];
+const MAGIC = Buffer.from('STANDSEG', 'latin1');
+const FORMAT_VERSION = 1;
+
+export const HEADER_BYTES = 28;
+export const FRAME_HEAD_BYTES = 13;
+const ID_BYTES = 16;
+
+export const newSegmentHeader = (columnCount: number): SegmentHeader => {
+  const [marker = 0, seed = 0] = randomFillSync(new Uint32Array(2));
+  return { columnCount, marker, seed };
+};
+
+export const encodeHeader = ({ columnCount, marker, seed }: SegmentHeader): Buffer => {
+  const header = Buffer.alloc(HEADER_BYTES);
+  MAGIC.copy(header);
+  for (const [index, value] of [FORMAT_VERSION, columnCount, marker, seed].entries()) {
+    header.writeUInt32LE(value, MAGIC.length + 4 * index);
+  }
+  header.writeUInt32LE(crc32(header.subarray(0, HEADER_BYTES - 4)), HEADER_BYTES - 4);
+  return header;
+};
+
+/** Undefined: this is no header of a segment, or a damaged one. */
+export const decodeHeader = (segment: Buffer): SegmentHeader | undefined => {
+  if (segment.length < HEADER_BYTES || !segment.subarray(0, MAGIC.length).equals(MAGIC)) return undefined;
+  if (segment.readUInt32LE(HEADER_BYTES - 4) !== crc32(segment.subarray(0, HEADER_BYTES - 4))) return undefined;
+  if (segment.readUInt32LE(MAGIC.length) !== FORMAT_VERSION) return undefined;
+  const [columnCount = 0, marker = 0, seed = 0] = [1, 2, 3].map((n) => segment.readUInt32LE(MAGIC.length + 4 * n));
+  return { columnCount, marker, seed };
+};
+
+/** Completes the frame at `offset`, whose row of `rowBytes` is in its place already, behind `FRAME_HEAD_BYTES`. */
+export const putFrameHead = (
+  block: Buffer,
+  offset: number,
+  { header, type, rowBytes }: { readonly header: SegmentHeader; readonly type: RecordType; readonly rowBytes: number },
+): void => {
+  block.writeUInt32LE(header.marker, offset);
+  block.writeUInt32LE(rowBytes, offset + 8);
+  block[offset + 12] = RECORD_TYPES[type];
+  const covered = block.subarray(offset + 8, offset + FRAME_HEAD_BYTES + rowBytes);
+  block.writeUInt32LE(crc32(covered, header.seed), offset + 4);
+};
+
+/** A stretch of a segment. `start` and `end` of a record are those of its row; of anything else, of all its bytes. */
+export type SegmentPart =
+  | { readonly kind: 'record'; readonly type: RecordType; readonly start: number; readonly end: number }
+  /** Bytes that are no frame, with frames behind them. */
+  | { readonly kind: 'corrupt'; readonly start: number; readonly end: number }
+  /** Bytes that are no whole frame, up to the end: a write that a crash cut short, or damage. */
+  | { readonly kind: 'torn'; readonly start: number; readonly end: number };
+
+/** The frame at this offset, or undefined if there is no whole and intact one. */
+const frameAt = (segment: Buffer, at: number, { marker, seed }: SegmentHeader) => {
+  const start = at + FRAME_HEAD_BYTES;
+  if (start > segment.length || segment.readUInt32LE(at) !== marker) return undefined;
+  const end = start + segment.readUInt32LE(at + 8);
+  const type = TYPES[segment[at + 12] ?? 0];
+  if (end > segment.length || end - start < ID_BYTES || type === undefined) return undefined;
+  if (crc32(segment.subarray(at + 8, end), seed) !== segment.readUInt32LE(at + 4)) return undefined;
+  return { kind: 'record', type, start, end } as const;
+};
+
+const findFrame = (segment: Buffer, from: number, header: SegmentHeader): number => {
+  const marker = Buffer.alloc(4);
+  marker.writeUInt32LE(header.marker);
+  for (let at = segment.indexOf(marker, from); at >= 0; at = segment.indexOf(marker, at + 1)) {
+    if (frameAt(segment, at, header) !== undefined) return at;
+  }
+  return -1;
+};
+
+/** Everything behind the header, in order. Damage costs the records that it hit, never those around them. */
+export function* readParts(segment: Buffer, header: SegmentHeader): Generator<SegmentPart> {
+  let at = HEADER_BYTES;
+  while (at < segment.length) {
+    const frame = frameAt(segment, at, header);
+    if (frame !== undefined) {
+      yield frame;
+      at = frame.end;
+      continue;
+    }
+    const next = findFrame(segment, at + 1, header);
+    if (next < 0) {
+      yield { kind: 'torn', start: at, end: segment.length };
+      return;
+    }
+    yield { kind: 'corrupt', start: at, end: next };
+    at = next;
+  }
+}
+
+/** The id of the row at this offset, as a key: its 16 bytes. */
+export const idKeyAt = (segment: Buffer, rowStart: number): string =>
+  segment.latin1Slice(rowStart, rowStart + ID_BYTES);

@@ -1,0 +1,255 @@
+import path from 'node:path';
+import { setImmediate as endOfTurn, setTimeout as delay } from 'node:timers/promises';
+import type { LogRow } from '@standin/contract';
+import { LOG_COLUMNS, putRow } from '@standin/logstore';
+import { CommitQueue, type CommitBatch } from './commit-queue.ts';
+import {
+  encodeHeader,
+  FRAME_HEAD_BYTES,
+  HEADER_BYTES,
+  newSegmentHeader,
+  putFrameHead,
+  type RecordType,
+} from './segment-format.ts';
+import type { AppendFile, SpoolDisk } from './spool-disk.ts';
+import { segmentName } from './spool-folder.ts';
+
+export interface SegmentWriterOptions {
+  /** Exists, is empty, and is this process's alone. */
+  readonly folder: string;
+  readonly disk: SpoolDisk;
+  readonly isDurable: boolean;
+  /** A segment is sealed before it grows beyond this, unless one record is larger. */
+  readonly segmentBytes: number;
+  /** Bytes that wait for the disk: `change` is positive when they come, negative when they are written or refused. */
+  readonly onWaiting: (change: number) => void;
+  readonly onWritten: (bytes: number) => void;
+  readonly onFailure: (error: unknown) => void;
+  /** There is something in the open segment, where there was nothing before. */
+  readonly onBegun: () => void;
+}
+
+/** A segment that nobody writes to any more. */
+export interface SealedSegment {
+  readonly file: string;
+  readonly bytes: number;
+}
+
+interface OpenSegment {
+  readonly path: string;
+  readonly file: AppendFile;
+  /** What was acknowledged of it. */
+  bytes: number;
+  /** `performance.now()` of its first record; undefined: it has none. */
+  sinceMs: number | undefined;
+}
+
+const RETRY_MS_MIN = 50;
+const RETRY_MS_MAX = 2_000;
+
+/**
+ * Appends records to segments by group commit: one write for all that wait, then all of them are released. A write that failed is
+ * never repeated in its segment: what was acknowledged of it stays, the rest moves to a new one.
+ */
+export class SegmentWriter {
+  readonly #options: SegmentWriterOptions;
+  readonly #header = newSegmentHeader(LOG_COLUMNS.length);
+  readonly #headerBytes = encodeHeader(this.#header);
+  readonly #queue: CommitQueue;
+  #segment: OpenSegment | undefined;
+  #segmentNumber = 0;
+  readonly #sealed: SealedSegment[] = [];
+  #running: Promise<void> | undefined;
+  #sealWanted: PromiseWithResolvers<void> | undefined;
+  #isClosed = false;
+  readonly #closing = new AbortController();
+
+  /** The disk takes nothing: only answers to requests that were recorded still wait for it. */
+  isRefusing = false;
+  commits = 0;
+  failedCommits = 0;
+
+  constructor(options: SegmentWriterOptions) {
+    this.#options = options;
+    this.#queue = new CommitQueue(options.segmentBytes);
+  }
+
+  /** Since when there is something in the open segment; undefined: there is nothing. */
+  get openSinceMs(): number | undefined {
+    return this.#segment?.sinceMs;
+  }
+
+  get hasSealed(): boolean {
+    return this.#sealed.length > 0;
+  }
+
+  takeSealed(): SealedSegment | undefined {
+    return this.#sealed.shift();
+  }
+
+  /**
+   * True when the record of `rowBytes` is in a segment. False: it is not, and never will be. An `answer` is refused only when the
+   * writer closes: its request may have reached an upstream.
+   */
+  append(type: RecordType, row: LogRow, rowBytes: number): Promise<boolean> {
+    const mustBeKept = type === 'answer';
+    if (this.#isClosed || (this.isRefusing && !mustBeKept)) return Promise.resolve(false);
+    const header = this.#header;
+    const frameBytes = FRAME_HEAD_BYTES + rowBytes;
+    const put = (block: Buffer, offset: number): void => {
+      putRow(block, row, offset + FRAME_HEAD_BYTES);
+      putFrameHead(block, offset, { header, type, rowBytes });
+    };
+    this.#options.onWaiting(frameBytes);
+    const kept = this.#queue.add(frameBytes, put, mustBeKept);
+    this.#start();
+    return kept;
+  }
+
+  /** Resolves when what is in the open segment is in a sealed one. */
+  seal(): Promise<void> {
+    this.#sealWanted ??= Promise.withResolvers();
+    this.#start();
+    return this.#sealWanted.promise;
+  }
+
+  /** Finds out whether the disk takes anything again. */
+  async probe(): Promise<void> {
+    if (this.#running !== undefined || !this.isRefusing) return;
+    this.#running = this.#tryToOpen().finally(() => this.#ended());
+    await this.#running;
+  }
+
+  /** Writes what waits, seals the segment. Everything that comes later is refused. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.isRefusing) this.#closing.abort();
+    await this.seal();
+  }
+
+  async #tryToOpen(): Promise<void> {
+    try {
+      await this.#open();
+      this.isRefusing = false;
+    } catch {
+      await this.#abandonSegment();
+    }
+  }
+
+  #start(): void {
+    this.#running ??= this.#run().finally(() => this.#ended());
+  }
+
+  #ended(): void {
+    this.#running = undefined;
+    if (!this.#queue.isEmpty || this.#sealWanted !== undefined) this.#start();
+  }
+
+  async #run(): Promise<void> {
+    // Whoever arrived in the same turn of the event loop shares the first commit.
+    await endOfTurn();
+    for (;;) {
+      const batch = this.#queue.take();
+      if (batch !== undefined) await this.#commit(batch);
+      if (this.#sealWanted !== undefined && (!this.#isClosed || this.#queue.isEmpty)) await this.#answerSeal();
+      if (this.#queue.isEmpty) return;
+    }
+  }
+
+  async #answerSeal(): Promise<void> {
+    const wanted = this.#sealWanted;
+    this.#sealWanted = undefined;
+    await this.#sealSegment();
+    wanted?.resolve();
+  }
+
+  async #commit(whole: CommitBatch): Promise<void> {
+    let batch: CommitBatch | undefined = whole;
+    for (let attempt = 0; batch !== undefined; attempt++) {
+      try {
+        await this.#write(batch.rows);
+        this.commits++;
+        this.isRefusing = false;
+        this.#options.onWaiting(-batch.rows.length);
+        batch.settle(true);
+        if (attempt === 0) this.#queue.recycle(batch);
+        return;
+      } catch (error) {
+        this.failedCommits++;
+        this.#options.onFailure(error);
+        const isUndone = await this.#abandonSegment();
+        // A new segment may do better at once.
+        if (attempt > 0) batch = await this.#refuseAndWait(batch, isUndone, attempt);
+      }
+    }
+  }
+
+  /**
+   * Nobody is told that a record is not kept while its bytes may still be in a file. What must be kept is tried again, until the
+   * writer closes.
+   */
+  async #refuseAndWait(batch: CommitBatch, isUndone: boolean, attempt: number): Promise<CommitBatch | undefined> {
+    this.isRefusing = true;
+    for (const waiting of this.#queue.refuse()) this.#options.onWaiting(-waiting);
+    const isOver = this.#isClosed || this.#closing.signal.aborted;
+    const left = isUndone ? batch.refuse(isOver) : batch;
+    this.#options.onWaiting((left?.rows.length ?? 0) - batch.rows.length);
+    if (left === undefined || isOver) return undefined;
+    const { signal } = this.#closing;
+    await delay(Math.min(RETRY_MS_MIN * 2 ** attempt, RETRY_MS_MAX), undefined, { signal }).catch(() => undefined);
+    return left;
+  }
+
+  async #write(rows: Buffer): Promise<void> {
+    const { segmentBytes, onBegun, onWritten } = this.#options;
+    const isFull = this.#segment?.sinceMs !== undefined && this.#segment.bytes + rows.length > segmentBytes;
+    if (isFull) await this.#sealSegment();
+    const segment = this.#segment ?? (await this.#open());
+    await segment.file.append(rows);
+    segment.bytes += rows.length;
+    onWritten(rows.length);
+    if (segment.sinceMs !== undefined) return;
+    segment.sinceMs = performance.now();
+    onBegun();
+  }
+
+  async #open(): Promise<OpenSegment> {
+    const { folder, disk, isDurable, onWritten } = this.#options;
+    this.#segmentNumber++;
+    const file = path.join(folder, segmentName(this.#segmentNumber));
+    const handle = await disk.create(file, { isDurable });
+    const segment: OpenSegment = { path: file, file: handle, bytes: 0, sinceMs: undefined };
+    this.#segment = segment;
+    await handle.append(this.#headerBytes);
+    segment.bytes = HEADER_BYTES;
+    onWritten(HEADER_BYTES);
+    return segment;
+  }
+
+  /** With `isClean`, its file holds what was acknowledged and nothing else. */
+  async #sealSegment(isClean = true): Promise<void> {
+    const segment = this.#segment;
+    if (segment === undefined) return;
+    this.#segment = undefined;
+    const { onFailure, onWritten, disk } = this.#options;
+    await segment.file.close().catch(onFailure);
+    if (segment.sinceMs !== undefined || !isClean) {
+      this.#sealed.push({ file: segment.path, bytes: segment.bytes });
+    } else {
+      await disk.remove(segment.path).catch(onFailure);
+      onWritten(-segment.bytes);
+    }
+  }
+
+  /** Ends the segment where its last acknowledged record ends. False if that could not be done. */
+  async #abandonSegment(): Promise<boolean> {
+    const segment = this.#segment;
+    if (segment === undefined) return true;
+    const isUndone = await segment.file.truncate(segment.bytes).then(
+      () => true,
+      () => false,
+    );
+    await this.#sealSegment(isUndone);
+    return isUndone;
+  }
+}

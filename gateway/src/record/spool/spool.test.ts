@@ -1,0 +1,221 @@
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import fc from 'fast-check';
+import { afterEach, describe, expect, test } from 'vitest';
+import { quiet } from '../../gateway.testing.ts';
+import { ByteBudget } from '../../receive/byte-budget.ts';
+import { Spool } from './spool.ts';
+import { diskError, FaultyDisk, recordsIn, testRow } from './spool.testing.ts';
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+const openSpool = async (options: { segmentBytes?: number; bytesMax?: number; reserveBytes?: number } = {}) => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'standin-spool-'));
+  const disk = new FaultyDisk();
+  const budget = new ByteBudget(100_000_000);
+  const limits = { bytesMax: 1_000_000, segmentBytes: 100_000, reserveBytes: 0, ...options };
+  const spool = await Spool.open({ dir, durability: 'process', budget, logger: quiet, disk, ...limits });
+  cleanups.push(async () => {
+    await spool.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+  const stored = async (): Promise<string[]> => (await recordsIn(spool.folder)).map(({ row }) => row.id);
+  return { dir, disk, budget, spool, stored };
+};
+
+describe('a record', () => {
+  test('is in a segment when the spool has said yes, with all that came at the same time in one write', async () => {
+    const { disk, budget, spool, stored } = await openSpool();
+    const rows = Array.from({ length: 50 }, (_, n) => testRow({ requestBody: Buffer.alloc(n, n) }));
+    expect(await Promise.all(rows.map((row) => spool.exchange(row)))).toEqual(rows.map(() => true));
+    expect(await stored()).toEqual(rows.map(({ id }) => id));
+    expect((await recordsIn(spool.folder)).map(({ row }) => row)).toEqual(rows);
+    expect([disk.appends, spool.commits, budget.undeliveredBytes]).toEqual([1, 1, 0]);
+  });
+
+  test('that comes during a write waits for the next one', async () => {
+    const { disk, spool } = await openSpool();
+    const writing = Promise.withResolvers<undefined>();
+    const begun = Promise.withResolvers<undefined>();
+    disk.onAppend = () => {
+      begun.resolve(undefined);
+      return writing.promise;
+    };
+    const first = spool.exchange(testRow());
+    await begun.promise;
+    const later = Promise.all([spool.exchange(testRow()), spool.exchange(testRow())]);
+    writing.resolve(undefined);
+    expect([await first, await later, disk.appends]).toEqual([true, [true, true], 2]);
+  });
+
+  test('of a request stands apart from the answer that follows', async () => {
+    const { spool } = await openSpool();
+    const request = testRow({ version: 1, action: 'Forward', outcome: 'response_unknown' });
+    const answer = { ...request, version: 2 as const, outcome: 'forwarded' as const };
+    expect([await spool.request(request), await spool.exchange(answer), await spool.exchange(testRow())]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect((await recordsIn(spool.folder)).map(({ type }) => type)).toEqual(['request', 'answer', 'exchange']);
+  });
+
+  test('after the end is refused', async () => {
+    const { spool, stored } = await openSpool();
+    await spool.close();
+    expect([await spool.exchange(testRow()), await spool.request(testRow()), await stored()]).toEqual([
+      false,
+      false,
+      [],
+    ]);
+  });
+});
+
+describe('segments', () => {
+  test('are sealed at their size; a larger record has one of its own', async () => {
+    const { spool } = await openSpool({ segmentBytes: 10_000 });
+    for (let n = 0; n < 40; n++)
+      await spool.exchange(testRow({ requestBody: Buffer.alloc(n === 20 ? 50_000 : 1_000) }));
+    await spool.seal();
+    const sealed = [];
+    for (let next = spool.takeSealed(); next !== undefined; next = spool.takeSealed()) sealed.push(next);
+    for (const { file, bytes } of sealed) expect((await stat(file)).size).toBe(bytes);
+    const sizes = sealed.map(({ bytes }) => bytes);
+    expect(sizes.filter((bytes) => bytes > 10_000)).toEqual([expect.closeTo(50_400, -3)]);
+    expect(sizes.length).toBeLessThan(10);
+    expect(await recordsIn(spool.folder)).toHaveLength(40);
+    expect(spool.guard.storedBytes).toBe(sizes.reduce((sum, bytes) => sum + bytes, 0));
+  });
+
+  test('that hold nothing are not delivered, and leave no file', async () => {
+    const { spool } = await openSpool();
+    await spool.seal();
+    expect([spool.takeSealed(), await readdir(spool.folder)]).toEqual([undefined, []]);
+  });
+});
+
+describe('a full disk', () => {
+  test('refuses what is new, keeps the answers to what was accepted, and is used again when it has room', async () => {
+    const { disk, budget, spool, stored } = await openSpool();
+    const request = testRow({ version: 1 });
+    expect(await spool.request(request)).toBe(true);
+    disk.isFull = true;
+    const refused = testRow();
+    expect(await spool.exchange(refused)).toBe(false);
+    expect(spool.isFull).toBe(true);
+    const answered = spool.exchange({ ...request, version: 2 });
+    await spool.look();
+    expect(await spool.exchange(testRow())).toBe(false);
+    disk.isFull = false;
+    expect(await answered).toBe(true);
+    expect(spool.isFull).toBe(false);
+    expect([await stored(), budget.undeliveredBytes]).toEqual([[request.id, request.id], 0]);
+  });
+
+  test('is noticed before it is full: the reserve stays free', async () => {
+    const { disk, spool, stored } = await openSpool({ reserveBytes: 5_000 });
+    disk.free = 6_000;
+    await spool.look();
+    const answers = [];
+    for (let n = 0; n < 4; n++) answers.push(await spool.exchange(testRow({ requestBody: Buffer.alloc(400) })));
+    expect([answers, spool.isFull, disk.appends]).toEqual([[true, false, false, false], false, 1]);
+    disk.free = 4_999;
+    await spool.look();
+    expect(spool.isFull).toBe(true);
+    disk.free = 50_000;
+    await spool.look();
+    expect([spool.isFull, await spool.exchange(testRow())]).toEqual([false, true]);
+    expect(await stored()).toHaveLength(2);
+  });
+
+  test('without a request on the way is probed, and used again', async () => {
+    const { disk, spool } = await openSpool();
+    disk.isFull = true;
+    expect(await spool.exchange(testRow())).toBe(false);
+    await spool.look();
+    expect(spool.isFull).toBe(true);
+    disk.isFull = false;
+    await spool.look();
+    expect([spool.isFull, await spool.exchange(testRow())]).toEqual([false, true]);
+  });
+});
+
+test('a spool that has its size refuses until something was delivered', async () => {
+  const { spool } = await openSpool({ bytesMax: 1_900 });
+  const answers = [];
+  for (let n = 0; n < 5; n++) answers.push(await spool.exchange(testRow({ requestBody: Buffer.alloc(400) })));
+  expect(answers).toEqual([true, true, false, false, false]);
+  await spool.seal();
+  spool.guard.removed(spool.takeSealed()?.bytes ?? 0);
+  expect(await spool.exchange(testRow())).toBe(true);
+});
+
+describe('a write that fails once', () => {
+  test('is never repeated in its segment: what was acknowledged stays, the rest moves to a new one', async () => {
+    const { disk, spool } = await openSpool();
+    const kept = testRow();
+    expect(await spool.exchange(kept)).toBe(true);
+    let failures = 1;
+    disk.onAppend = (bytes) => (failures-- > 0 ? { error: diskError('EIO'), bytesWritten: bytes.length } : undefined);
+    const moved = [testRow(), testRow()];
+    expect(await Promise.all(moved.map((row) => spool.exchange(row)))).toEqual([true, true]);
+    expect((await recordsIn(spool.folder)).map(({ segment, row }) => [segment, row.id])).toEqual([
+      ['0000000001.seg', kept.id],
+      ['0000000002.seg', moved[0]?.id],
+      ['0000000002.seg', moved[1]?.id],
+    ]);
+    expect([spool.failedCommits, spool.isFull]).toEqual([1, false]);
+  });
+
+  test('and whose bytes cannot be taken back is not refused, whatever it takes', async () => {
+    const { disk, spool, stored } = await openSpool();
+    disk.isTruncateBroken = true;
+    let failures = 3;
+    disk.onAppend = (bytes) => (failures-- > 0 ? { error: diskError('EIO'), bytesWritten: bytes.length } : undefined);
+    const row = testRow();
+    expect(await spool.exchange(row)).toBe(true);
+    expect(new Set(await stored())).toEqual(new Set([row.id]));
+  });
+});
+
+test('whatever fails whenever: what was said to be kept is kept, what was refused is not there', async () => {
+  const faults = fc.array(fc.constantFrom('none', 'none', 'none', 'EIO', 'ENOSPC', 'torn'), { maxLength: 12 });
+  const moves = fc.array(fc.constantFrom('exchange', 'exchange', 'forward', 'seal', 'look', 'large'), {
+    maxLength: 25,
+  });
+  await fc.assert(
+    fc.asyncProperty(moves, faults, async (all, plan) => {
+      const { disk, spool, stored } = await openSpool({ segmentBytes: 3_000 });
+      disk.onAppend = (bytes) => {
+        const fault = plan.shift() ?? 'none';
+        if (fault === 'none') return undefined;
+        return {
+          error: diskError(fault === 'torn' ? 'EIO' : fault),
+          bytesWritten: fault === 'torn' ? 100 : bytes.length,
+        };
+      };
+      const kept: string[] = [];
+      const refused: string[] = [];
+      const note = (id: string) => (isKept: boolean) => void (isKept ? kept : refused).push(id);
+      const running = all.map(async (move) => {
+        const row = testRow({ requestBody: Buffer.alloc(move === 'large' ? 4_000 : 10) });
+        if (move === 'seal') return spool.seal();
+        if (move === 'look') return spool.look();
+        if (move !== 'forward') return spool.exchange(row).then(note(row.id));
+        if (!(await spool.request({ ...row, version: 1 }))) return note(row.id)(false);
+        expect(await spool.exchange(row)).toBe(true);
+        kept.push(row.id);
+      });
+      await Promise.all(running);
+      await spool.close();
+      const found = await stored();
+      expect(found).toEqual(expect.arrayContaining(kept));
+      expect(found.filter((id) => refused.includes(id))).toEqual([]);
+    }),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,124 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { LogRow } from '@standin/contract';
+import { decodeRow, RowBinaryReader } from '@standin/logstore';
+import { rowId } from '../row-id.ts';
+import { decodeHeader, readParts, type RecordType } from './segment-format.ts';
+import { nodeDisk, type AppendFile, type SpoolDisk } from './spool-disk.ts';
+import { isSegmentName } from './spool-folder.ts';
+
+/** An ordinary row, received now, with these changes. */
+export const testRow = (more: Partial<LogRow> = {}): LogRow => ({
+  id: rowId(Date.now()),
+  version: 2,
+  receivedAtUs: Date.now() * 1_000,
+  expiresAtS: Math.floor(Date.now() / 1_000) + 86_400,
+  namespace: 'team-a',
+  account: 'own',
+  accountUid: 'account-own',
+  project: 'shop',
+  projectUid: 'project-shop',
+  endpoint: 'orders',
+  endpointUid: 'endpoint-orders',
+  endpointGeneration: 1,
+  gateway: 'gateway-0',
+  action: 'JSON',
+  outcome: 'mocked',
+  clientAddress: '127.0.0.1',
+  keyFingerprint: '01234567',
+  method: 'POST',
+  target: '/uri/v1/orders',
+  path: '/v1/orders',
+  query: '',
+  httpVersion: '1.1',
+  requestHeaders: [['Host', 'a']],
+  requestTrailers: [],
+  requestBody: Buffer.from('{}'),
+  status: 200,
+  responseHeaders: [],
+  responseTrailers: [],
+  responseBody: Buffer.from('{"id": 1}'),
+  responseBodyBytes: 9,
+  responseTruncated: false,
+  upstreamUrl: '',
+  upstreamError: '',
+  durationUs: 100,
+  requestUs: 10,
+  upstreamFirstByteUs: 0,
+  ...more,
+});
+
+/** What a write is to meet: only these of its bytes get through, then it fails. */
+export interface WriteFault {
+  readonly error: NodeJS.ErrnoException;
+  readonly bytesWritten: number;
+}
+
+export const diskError = (code: 'ENOSPC' | 'EIO'): NodeJS.ErrnoException => Object.assign(new Error(code), { code });
+
+/** The real file system, with faults where the test says so. */
+export class FaultyDisk implements SpoolDisk {
+  /** Asked before each write of records. */
+  onAppend: (bytes: Uint8Array) => WriteFault | undefined | Promise<undefined> = () => undefined;
+  isTruncateBroken = false;
+  isFull = false;
+  free = Number.MAX_SAFE_INTEGER;
+  appends = 0;
+
+  createFolder(folder: string): Promise<void> {
+    return nodeDisk.createFolder(folder);
+  }
+
+  async create(file: string): Promise<AppendFile> {
+    if (this.isFull) throw diskError('ENOSPC');
+    // The process is not killed here, and nobody pulls the plug.
+    const real = await nodeDisk.create(file, { isDurable: false });
+    let isHeader = true;
+    return {
+      append: async (bytes) => {
+        if (isHeader) {
+          isHeader = false;
+          return real.append(bytes);
+        }
+        this.appends++;
+        const full = { error: diskError('ENOSPC'), bytesWritten: bytes.length >> 1 };
+        const fault = this.isFull ? full : await this.onAppend(bytes);
+        if (fault === undefined) return real.append(bytes);
+        await real.append(bytes.subarray(0, fault.bytesWritten));
+        throw fault.error;
+      },
+      truncate: (bytes) => (this.isTruncateBroken ? Promise.reject(diskError('EIO')) : real.truncate(bytes)),
+      close: () => real.close(),
+    };
+  }
+
+  remove(file: string): Promise<void> {
+    return nodeDisk.remove(file);
+  }
+
+  freeBytes(): Promise<number> {
+    return Promise.resolve(this.free);
+  }
+}
+
+export interface FoundRecord {
+  readonly segment: string;
+  readonly type: RecordType;
+  readonly row: LogRow;
+}
+
+/** All records in a folder's segments, in the order in which they were written. */
+export const recordsIn = async (folder: string): Promise<FoundRecord[]> => {
+  const records: FoundRecord[] = [];
+  for (const segment of (await readdir(folder)).filter(isSegmentName).sort()) {
+    const bytes = await readFile(path.join(folder, segment));
+    const header = decodeHeader(bytes);
+    if (header === undefined) continue;
+    for (const part of readParts(bytes, header)) {
+      if (part.kind !== 'record') continue;
+      const row = decodeRow(new RowBinaryReader(bytes.subarray(part.start, part.end)));
+      records.push({ segment, type: part.type, row });
+    }
+  }
+  return records;
+};

@@ -1,0 +1,149 @@
+import path from 'node:path';
+import type { LogRow } from '@standin/contract';
+import { rowSize } from '@standin/logstore';
+import type { Logger } from 'pino';
+import type { ByteBudget } from '../../receive/byte-budget.ts';
+import type { Recorder } from '../recorder.ts';
+import { rowId } from '../row-id.ts';
+import { DiskGuard } from './disk-guard.ts';
+import { SegmentWriter, type SealedSegment } from './segment-writer.ts';
+import { nodeDisk, type SpoolDisk } from './spool-disk.ts';
+
+export interface SpoolOptions {
+  /** The folder that all incarnations share. */
+  readonly dir: string;
+  /** disk: a record survives a power cut. process: it survives the end of the process, however that comes. */
+  readonly durability: 'disk' | 'process';
+  readonly bytesMax: number;
+  readonly segmentBytes: number;
+  readonly reserveBytes: number;
+  /** Memory for records that wait for the disk. */
+  readonly budget: ByteBudget;
+  readonly logger: Logger;
+  readonly disk?: SpoolDisk;
+}
+
+const LOOK_INTERVAL_MS = 1_000;
+const NO = Promise.resolve(false);
+
+/**
+ * Keeps accepted requests on disk until ClickHouse has them: see README.md. Each process writes into a folder of its own, an
+ * incarnation, and never into another's: whoever was here before may still be writing.
+ */
+export class Spool implements Recorder {
+  readonly dir: string;
+  /** This incarnation's folder. */
+  readonly folder: string;
+  readonly guard: DiskGuard;
+  readonly #budget: ByteBudget;
+  readonly #writer: SegmentWriter;
+  readonly #logger: Logger;
+  /** Ids of requests that are recorded, and wait for their answer. */
+  readonly #begun = new Set<string>();
+  readonly #timer: NodeJS.Timeout;
+  #wasFailing = false;
+  #onBegun: () => void = () => undefined;
+
+  private constructor(folder: string, { dir, budget, logger, durability, segmentBytes, ...options }: SpoolOptions) {
+    const disk = options.disk ?? nodeDisk;
+    this.dir = dir;
+    this.folder = folder;
+    this.#budget = budget;
+    this.#logger = logger;
+    const { bytesMax, reserveBytes } = options;
+    this.guard = new DiskGuard({ folder: dir, disk, bytesMax, reserveBytes });
+    this.#writer = new SegmentWriter({
+      folder,
+      disk,
+      isDurable: durability === 'disk',
+      segmentBytes,
+      onWaiting: (change) => (change > 0 ? budget.addRow(change) : budget.freeRows(-change)),
+      onWritten: (bytes) => this.guard.wrote(bytes),
+      onFailure: (error) => this.#failed(error),
+      onBegun: () => this.#onBegun(),
+    });
+    this.#timer = setInterval(() => void this.look(), LOOK_INTERVAL_MS).unref();
+  }
+
+  /** Rejects when the folder cannot be made or the disk cannot be asked. */
+  static async open(options: SpoolOptions): Promise<Spool> {
+    const folder = path.join(options.dir, rowId(Date.now()));
+    await (options.disk ?? nodeDisk).createFolder(folder);
+    const spool = new Spool(folder, options);
+    await spool.guard.look();
+    return spool;
+  }
+
+  /** Nothing more is accepted now, because it could not be kept. */
+  get isFull(): boolean {
+    return this.#writer.isRefusing || !this.guard.hasRoomFor(0);
+  }
+
+  get commits(): number {
+    return this.#writer.commits;
+  }
+
+  get failedCommits(): number {
+    return this.#writer.failedCommits;
+  }
+
+  request(row: LogRow): Promise<boolean> {
+    const rowBytes = rowSize(row);
+    if (!this.#hasRoomFor(rowBytes, row)) return NO;
+    return this.#writer.append('request', row, rowBytes).then((isKept) => {
+      if (isKept) this.#begun.add(row.id);
+      return isKept;
+    });
+  }
+
+  exchange(row: LogRow): Promise<boolean> {
+    const rowBytes = rowSize(row);
+    if (this.#begun.size > 0 && this.#begun.delete(row.id)) return this.#writer.append('answer', row, rowBytes);
+    if (!this.#hasRoomFor(rowBytes, row)) return NO;
+    return this.#writer.append('exchange', row, rowBytes);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#writer.close();
+  }
+
+  /** Calls back whenever there is something in a segment that was empty: in at most a flush interval it is to be delivered. */
+  onBegun(callback: () => void): void {
+    this.#onBegun = callback;
+  }
+
+  /** `performance.now()` of the oldest record in the open segment. */
+  get openSinceMs(): number | undefined {
+    return this.#writer.openSinceMs;
+  }
+
+  /** Seals the open segment, if there is anything in it. */
+  seal(): Promise<void> {
+    return this.#writer.seal();
+  }
+
+  /** The next segment that is to be delivered, each once, in the order in which they were written. */
+  takeSealed(): SealedSegment | undefined {
+    return this.#writer.takeSealed();
+  }
+
+  /** Looks whether the disk has room, and takes writes, again. */
+  async look(): Promise<void> {
+    await this.guard.look().catch((error: unknown) => this.#failed(error));
+    if (!this.#writer.isRefusing) this.#wasFailing = false;
+    else await this.#writer.probe();
+  }
+
+  #hasRoomFor(rowBytes: number, row: LogRow): boolean {
+    // Those that wait for the disk are not written yet, but will be.
+    const bytes = this.#budget.undeliveredBytes + rowBytes;
+    return this.guard.hasRoomFor(bytes) && this.#budget.hasRoomForRow(rowBytes, row.requestBody.length);
+  }
+
+  #failed(error: unknown): void {
+    if (this.#wasFailing) return;
+    this.#wasFailing = true;
+    this.#logger.error({ err: error, folder: this.folder }, 'the spool cannot be written');
+  }
+}
