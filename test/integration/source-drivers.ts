@@ -105,8 +105,8 @@ export const kubernetesDriver = async (): Promise<SourceDriver & { readonly clus
   const namespaces = ['default', 'other'] as const;
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } }));
   const editor = kubernetesSource({ client: adminClient, namespaces: [], logger });
-  const collection = (namespace: string) =>
-    resourcePath({ group: 'standin.dev', version: 'v1alpha1', plural: RESOURCES.Account.plural, namespace });
+  const collection = (plural: string, namespace: string) =>
+    resourcePath({ group: 'standin.dev', version: 'v1alpha1', plural, namespace });
   const write = async (manifests: readonly Manifest[]) => {
     await Promise.all(manifests.map((manifest) => editor.apply(toObject(manifest))));
   };
@@ -126,7 +126,11 @@ export const kubernetesDriver = async (): Promise<SourceDriver & { readonly clus
       for (const ref of remove) await editor.delete(ref);
     },
     reset: async () => {
-      for (const namespace of namespaces) await adminClient.remove(collection(namespace));
+      for (const namespace of namespaces) {
+        for (const { plural } of [RESOURCES.Account, RESOURCES.Share]) {
+          await adminClient.remove(collection(plural, namespace));
+        }
+      }
     },
     close: async () => {
       await operatorClient.close();

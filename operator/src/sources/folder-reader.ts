@@ -1,3 +1,4 @@
+import type { Kind } from '@standin/contract';
 import { FolderGoneError, type Fingerprint, type ManifestFolder } from './manifest-folder.ts';
 import { readManifest, type ManifestObject } from './manifest-objects.ts';
 import { ManifestTree, type DesiredTree } from './manifest-tree.ts';
@@ -13,6 +14,8 @@ export interface FolderReaderCallbacks {
   /** Called after every look that found something. */
   readonly onDesired: (desired: DesiredTree) => void;
   readonly onError: (error: unknown) => void;
+  /** What may be in the folder. */
+  readonly kinds: readonly Kind[];
 }
 
 /** What to look at; without `files`, at everything. */
@@ -183,7 +186,7 @@ export class FolderReader {
 
   async #readFile(file: string): Promise<void> {
     try {
-      this.#tree.put(file, readManifest(await this.#folder.read(file), file));
+      this.#tree.put(file, readManifest(await this.#folder.read(file), file, this.#callbacks.kinds));
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code === 'ENOENT') this.#remove(file);

@@ -1,2 +1,3 @@
-export { directorySource, type DirectorySourceOptions, type LocatingSource } from './directory-source.ts';
+export { directorySource, type DirectorySourceOptions } from './directory-source.ts';
+export type { LocatingSource } from './folder-source.ts';
 export { kubernetesSource, type KubernetesSourceOptions } from './kubernetes-source.ts';

@@ -28,17 +28,18 @@ export class FolderGoneError extends Error {
 /** A directory of manifests, as files. */
 export class ManifestFolder {
   readonly path: string;
-  readonly #dataDir: string;
+  readonly #dataDir: string | undefined;
 
-  constructor(path: string, dataDir: string) {
+  /** `dataDir` may lie inside, and is not looked at; undefined: this folder is a part of it. */
+  constructor(path: string, dataDir: string | undefined) {
     this.path = resolve(path);
-    this.#dataDir = resolve(dataDir);
+    this.#dataDir = dataDir === undefined ? undefined : resolve(dataDir);
   }
 
   /** What editors and we ourselves leave beside manifests, hidden files, the data folder, and libraries. */
   ignores(path: string): boolean {
     const absolute = resolve(this.path, path);
-    if (absolute === this.#dataDir || absolute.startsWith(this.#dataDir + sep)) return true;
+    if (this.#dataDir !== undefined && `${absolute}${sep}`.startsWith(this.#dataDir + sep)) return true;
     const parts = relative(this.path, absolute).split(sep);
     return parts.some((part) => (part.startsWith('.') && part !== '.' && part !== '..') || part === 'node_modules');
   }
@@ -50,7 +51,7 @@ export class ManifestFolder {
 
   /** Rejects with `SourceError`, in one line that says what to do. */
   async check(): Promise<void> {
-    if (`${this.path}${sep}`.startsWith(this.#dataDir + sep)) {
+    if (this.#dataDir !== undefined && `${this.path}${sep}`.startsWith(this.#dataDir + sep)) {
       throw new SourceError(
         'Invalid',
         `the manifests cannot lie in the data folder ${this.#dataDir}; choose another one`,

@@ -1,0 +1,283 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  GROUP_VERSION,
+  isConfigKind,
+  SourceError,
+  type DesiredObject,
+  type Kind,
+  type ObjectRef,
+  type ResourceObject,
+  type ResourceSource,
+  type SourceEvent,
+  type SourceListener,
+  type SourceProblem,
+} from '@standin/contract';
+import type { Logger } from 'pino';
+import { FolderWatch } from './folder-watch.ts';
+import { FolderReader } from './folder-reader.ts';
+import type { ManifestFolder } from './manifest-folder.ts';
+import { manifestKey, type ManifestObject } from './manifest-objects.ts';
+import type { DesiredTree } from './manifest-tree.ts';
+import { ManifestWriter } from './manifest-writer.ts';
+import { canonicalJson, mergePatch } from './merge-patch.ts';
+import { ObjectRecords, uidOf, type ObjectRecord } from './object-records.ts';
+import { SecretFiles, secretConflict } from './secret-files.ts';
+
+export interface FolderSourceOptions {
+  readonly folder: ManifestFolder;
+  /** What may be in it; anything else is a problem. */
+  readonly kinds: readonly Kind[];
+  readonly dataDir: string;
+  /** File of the data folder for what the manifests cannot keep: status, generation, order of first sight. */
+  readonly records: string;
+  readonly logger: Logger;
+}
+
+/** A source that knows where people wrote its objects. */
+export interface LocatingSource extends ResourceSource {
+  /** `orders.yaml:12`, relative to the directory; undefined for an object that is not there. */
+  whereIs(ref: ObjectRef): string | undefined;
+}
+
+interface InForce {
+  readonly manifest: ManifestObject;
+  readonly resource: ResourceObject;
+}
+
+const toResource = (
+  { kind, key, metadata, spec, unknownFields }: ManifestObject,
+  record: ObjectRecord,
+): ResourceObject => ({
+  ...unknownFields,
+  apiVersion: GROUP_VERSION,
+  kind,
+  metadata: {
+    ...metadata,
+    // Desired state that comes back is the same again; an act that is done again is another one.
+    uid: uidOf(isConfigKind(kind) ? key : `${key} ${record.firstSeen}`),
+    generation: record.generation,
+    resourceVersion: String(record.resourceVersion),
+    creationTimestamp: record.firstSeen,
+  },
+  spec,
+  ...(record.status === undefined ? {} : { status: record.status }),
+});
+
+/** One folder of manifests as a source. README.md says how it differs from a cluster. */
+export class FolderSource implements LocatingSource {
+  readonly #options: FolderSourceOptions;
+  readonly #folder: ManifestFolder;
+  readonly #reader: FolderReader;
+  readonly #writer: ManifestWriter;
+  readonly #records: ObjectRecords;
+  readonly #secrets: SecretFiles;
+  readonly #inForce = new Map<string, InForce>();
+  #desired: DesiredTree = { objects: new Map(), secrets: new Map(), problems: [] };
+  #listener: SourceListener | undefined;
+  #problems = '[]';
+  #opened: Promise<void> | undefined;
+  /** Writes come one after the other. */
+  #writes: Promise<unknown> = Promise.resolve();
+
+  constructor(options: FolderSourceOptions) {
+    const { folder, dataDir, kinds, records, logger } = options;
+    this.#options = options;
+    this.#folder = folder;
+    this.#reader = new FolderReader(this.#folder, {
+      kinds,
+      onDesired: (desired) => this.#publish(desired),
+      onError: (error) => logger.error({ err: error, dir: folder.path }, 'cannot look at the directory; looking again'),
+    });
+    this.#writer = new ManifestWriter(this.#folder);
+    this.#records = new ObjectRecords(records, (error) =>
+      logger.error({ err: error, dataDir }, 'cannot write the data folder; statuses may be lost at the next start'),
+    );
+    this.#secrets = new SecretFiles(join(dataDir, 'secrets'));
+  }
+
+  async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
+    await this.#open();
+    this.#listener = listener;
+    for (const { resource } of this.#inForce.values()) listener.put(resource);
+    if (this.#problems !== '[]') listener.problems(JSON.parse(this.#problems) as SourceProblem[]);
+    const watch = new FolderWatch({
+      folder: this.#folder,
+      onChange: (file) => this.#reader.note(file),
+      lookMs: () => this.#reader.lookMs,
+      logger: this.#options.logger,
+    });
+    const stop = (): void => {
+      this.#listener = undefined;
+      this.#reader.stop();
+      try {
+        this.#records.flushSync();
+      } catch (error) {
+        this.#options.logger.error({ err: error }, 'cannot write the data folder; the last statuses are lost');
+      }
+      watch.stop().catch((error: unknown) => this.#options.logger.debug({ err: error }, 'cannot close the watch'));
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    await watch.start();
+    // What changed between the first look and the watch.
+    await this.#reader.look();
+    if (signal.aborted) stop();
+  }
+
+  async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
+    const key = manifestKey(ref);
+    await this.#lookAt(key);
+    return this.#inForce.get(key)?.resource;
+  }
+
+  whereIs(ref: ObjectRef): string | undefined {
+    return this.#inForce.get(manifestKey(ref))?.manifest.where;
+  }
+
+  apply(object: DesiredObject): Promise<ResourceObject> {
+    return this.#inTurn(async () => {
+      const key = manifestKey({ kind: object.kind, ...object.metadata });
+      const file = await this.#fileOf(key);
+      const written = await this.#writer.write(object, file);
+      await this.#reader.look({ files: [written], force: true });
+      const resource = this.#inForce.get(key)?.resource;
+      if (resource === undefined)
+        throw new SourceError('Unavailable', `${written} was written and changed again at once`);
+      return resource;
+    });
+  }
+
+  delete(ref: ObjectRef): Promise<void> {
+    return this.#inTurn(async () => {
+      const key = manifestKey(ref);
+      const file = await this.#fileOf(key);
+      if (file === undefined) throw notFound(ref);
+      await this.#writer.remove(ref, file);
+      await this.#reader.look({ files: [file], force: true });
+      if (!this.#inForce.has(key)) await this.#secrets.removeAllOf(ref.namespace, uidOf(key));
+    });
+  }
+
+  async writeStatus(
+    ref: ObjectRef,
+    status: Readonly<Record<string, unknown>>,
+    resourceVersion?: string,
+  ): Promise<ResourceObject> {
+    await this.#open();
+    const key = manifestKey(ref);
+    const inForce = this.#inForce.get(key);
+    const record = this.#records.get(key);
+    if (inForce === undefined || record === undefined) throw notFound(ref);
+    if (resourceVersion !== undefined && resourceVersion !== String(record.resourceVersion)) {
+      throw new SourceError('Conflict', `${key} changed since it was read; read it again`);
+    }
+    const merged = mergePatch(record.status, status);
+    if (canonicalJson(merged) === canonicalJson(record.status)) return inForce.resource;
+    this.#records.setStatus(key, record, merged);
+    return this.#put(inForce.manifest).resource;
+  }
+
+  async readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
+    await this.#open();
+    const manifest = this.#desired.secrets.get(manifestKey({ kind: 'Secret', namespace, name }));
+    return manifest === undefined ? this.#secrets.read(namespace, name, dataKey) : manifest.data.get(dataKey);
+  }
+
+  async createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {
+    await this.#open();
+    const { namespace, name: ownerName, uid } = owner.metadata;
+    if (this.#desired.secrets.has(manifestKey({ kind: 'Secret', namespace, name })))
+      throw secretConflict(namespace, name);
+    await this.#secrets.create(namespace, name, { owner: { kind: owner.kind, name: ownerName, uid }, data });
+  }
+
+  recordEvent({ kind, metadata: { namespace, name } }: ResourceObject, event: SourceEvent): Promise<void> {
+    const { type, reason, message } = event;
+    const level = type === 'Warning' ? 'warn' : 'info';
+    this.#options.logger[level]({ kind, namespace, name, reason, detail: message }, 'event');
+    return Promise.resolve();
+  }
+
+  /** Reads the data folder and the directory, once. Rejects with `SourceError`. */
+  #open(): Promise<void> {
+    this.#opened ??= this.#load();
+    return this.#opened;
+  }
+
+  async #load(): Promise<void> {
+    const { dataDir, records } = this.#options;
+    await this.#folder.check();
+    try {
+      await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    } catch (error) {
+      const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+      throw new SourceError('Forbidden', `cannot write the data folder ${dataDir}: ${reason}`, { cause: error });
+    }
+    try {
+      await this.#records.load();
+    } catch (error) {
+      const message = `cannot use ${records}; repair it, or remove it to start anew`;
+      throw new SourceError('Invalid', message, { cause: error });
+    }
+    await this.#reader.look();
+  }
+
+  /** At the file that holds an object, or held it; an object that is new may be anywhere. */
+  async #lookAt(key: string): Promise<void> {
+    await this.#open();
+    const manifest = this.#desired.objects.get(key);
+    if (manifest !== undefined) await this.#reader.look({ files: [this.#reader.fileOf(manifest)] });
+    if (!this.#desired.objects.has(key)) await this.#reader.look();
+  }
+
+  /** The file that holds an object now. Rejects when that file cannot be edited. */
+  async #fileOf(key: string): Promise<string | undefined> {
+    await this.#lookAt(key);
+    const manifest = this.#desired.objects.get(key);
+    if (manifest === undefined) return undefined;
+    const file = this.#reader.fileOf(manifest);
+    if (this.#reader.isBroken(file)) throw new SourceError('Invalid', `${file} is broken; repair it first`);
+    return file;
+  }
+
+  async #inTurn<T>(write: () => Promise<T>): Promise<T> {
+    const turn = this.#writes.then(write, write);
+    this.#writes = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Tells the listener of what differs from what was in force. */
+  #publish(desired: DesiredTree): void {
+    this.#desired = desired;
+    const gone = [...this.#records.keys()].filter((key) => !desired.objects.has(key));
+    for (const key of gone) {
+      this.#records.forget(key);
+      const before = this.#inForce.get(key);
+      this.#inForce.delete(key);
+      if (before !== undefined) this.#listener?.remove(before.resource);
+    }
+    for (const [key, manifest] of desired.objects) {
+      const before = this.#inForce.get(key);
+      if (before?.manifest === manifest) continue;
+      const isNew = this.#records.see(manifest);
+      if (isNew || before === undefined) this.#put(manifest);
+      else this.#inForce.set(key, { manifest, resource: before.resource });
+    }
+    const problems = JSON.stringify(desired.problems);
+    if (problems === this.#problems) return;
+    this.#problems = problems;
+    this.#listener?.problems(desired.problems);
+  }
+
+  #put(manifest: ManifestObject): InForce {
+    const record = this.#records.get(manifest.key);
+    if (record === undefined) throw new Error(`no record of ${manifest.key}`);
+    const inForce = { manifest, resource: toResource(manifest, record) };
+    this.#inForce.set(manifest.key, inForce);
+    this.#listener?.put(inForce.resource);
+    return inForce;
+  }
+}
+
+const notFound = (ref: ObjectRef): SourceError =>
+  new SourceError('NotFound', `there is no ${ref.kind} "${ref.name}" in namespace "${ref.namespace}"`);
