@@ -12,6 +12,7 @@ import { GatewayRegistry } from './publish/gateway-registry.ts';
 import type { Term } from './publish/leadership.ts';
 import type { StreamServer } from './publish/stream-server.ts';
 import { isOlder } from './resource-version.ts';
+import { ShareKeeper } from './share/share-keeper.ts';
 import { StatusKeeper } from './status/status-keeper.ts';
 import type { StatusWritten } from './status/status-writer.ts';
 import type { Changes, Translator } from './translate/index.ts';
@@ -51,6 +52,7 @@ export class Leader {
   readonly #keys: AccountKeys;
   readonly #keyQueue: WorkQueue;
   readonly #statuses: StatusKeeper;
+  readonly #shares: ShareKeeper;
   /** Writes down who the known gateways are; a queue, for its retries. */
   readonly #remembering: WorkQueue;
   #known: readonly string[] = [];
@@ -86,6 +88,7 @@ export class Leader {
         return since === undefined ? undefined : this.#gateways.programmed(key, since);
       },
     });
+    this.#shares = new ShareKeeper({ source, objects: desired.objects, logger, registry });
     this.#keyQueue = new WorkQueue({
       ...{ name: 'keys', concurrency: READERS, backoff: KEY_BACKOFF, registry, logger },
       reconcile: async (uid) => ((await this.#keys.read(uid)) ? { requeueAfterMs: parts.secretPollMs } : undefined),
@@ -119,6 +122,7 @@ export class Leader {
     const number = this.#log.append({ put: objects, remove: [] });
     this.#statuses.changed({ put: objects, verdicts: [] }, number);
     this.#statuses.begin();
+    this.#shares.begin();
     server.lead({ log: this.#log, gateways: this.#gateways });
     logger.info({ objects: this.#log.size }, 'leading');
   }
@@ -133,12 +137,15 @@ export class Leader {
 
   /** The source shows an object, changed or not. */
   seen(object: ResourceObject): void {
-    if (this.#hasBegun) this.#statuses.seen(object);
+    if (!this.#hasBegun) return;
+    this.#statuses.seen(object);
+    this.#shares.seen(object);
   }
 
   forget(object: ResourceObject): void {
     this.#keys.forget(object.metadata.uid);
     this.#statuses.forget(object);
+    this.#shares.forget(object);
   }
 
   get revision(): Revision {
@@ -168,7 +175,12 @@ export class Leader {
     this.#hasBegun = false;
     this.#parts.server.follow();
     this.#gateways.close();
-    const stopped = Promise.all([this.#statuses.stop(), this.#keyQueue.stop(), this.#remembering.stop()]);
+    const stopped = Promise.all([
+      this.#statuses.stop(),
+      this.#shares.stop(),
+      this.#keyQueue.stop(),
+      this.#remembering.stop(),
+    ]);
     await Promise.race([stopped, delay(END_MS_MAX, undefined, { ref: false })]);
   }
 

@@ -59,6 +59,10 @@ export const LIMITS = {
   replayRatePerSecondMax: 1_000,
   /** Finished Replays and their results are kept for a day. */
   replayKeptMs: 24 * 60 * 60 * 1_000,
+  /** A link that nobody thinks of any more should not work for ever. */
+  shareLifetimeMsMax: 30 * 24 * 60 * 60 * 1_000,
+  /** A Share that expired is listed for another day, so that people see why a link stopped working. */
+  shareKeptMs: 24 * 60 * 60 * 1_000,
   redactedNamesMax: 64,
   redactedNameLengthMax: 256,
 

@@ -1,0 +1,67 @@
+import { LIMITS, type ResourceObject } from '@standin/contract';
+import { parseObject, type AccountSpec, type ProjectSpec, type ShareSpec } from '@standin/crds';
+import { fails, holds, invalid } from '../translate/findings.ts';
+import type { Finding } from '../translate/index.ts';
+
+/** What a Share refers to, found by name in its own namespace. */
+export interface ShareSurroundings {
+  object(kind: 'Project' | 'Account', namespace: string, name: string): ResourceObject | undefined;
+}
+
+export interface ShareVerdict {
+  readonly accepted: Finding;
+  /** When the Share expires; undefined where that cannot be told. Milliseconds since the epoch. */
+  readonly expiresAtMs?: number;
+}
+
+/** The creator's clock and ours may differ. */
+const CLOCK_SKEW_MS = 5 * 60_000;
+const DAY_MS = 24 * 60 * 60_000;
+
+const projectSpec = (object: ResourceObject | undefined): ProjectSpec | undefined => {
+  const parsed = object === undefined ? undefined : parseObject(object);
+  return parsed?.ok === true && parsed.value.kind === 'Project' ? parsed.value.spec : undefined;
+};
+
+const accountSpec = (object: ResourceObject | undefined): AccountSpec | undefined => {
+  const parsed = object === undefined ? undefined : parseObject(object);
+  return parsed?.ok === true && parsed.value.kind === 'Account' ? parsed.value.spec : undefined;
+};
+
+/**
+ * Whether what a Share shows may be seen.
+ *
+ * @param now milliseconds since the epoch
+ */
+export const judgeShare = (share: ResourceObject, surroundings: ShareSurroundings, now: number): ShareVerdict => {
+  const parsed = parseObject(share);
+  if (!parsed.ok) return { accepted: invalid(parsed.problems) };
+  const { projectRef, expiresAt } = parsed.value.spec as ShareSpec;
+  const expiresAtMs = Date.parse(expiresAt);
+  if (Number.isNaN(expiresAtMs))
+    return { accepted: fails('Invalid', `spec.expiresAt: ${expiresAt} is not a time.`, 'spec.expiresAt') };
+  const { namespace, creationTimestamp } = share.metadata;
+  const latest = Date.parse(creationTimestamp) + LIMITS.shareLifetimeMsMax + CLOCK_SKEW_MS;
+  const verdict = (accepted: Finding): ShareVerdict => ({ accepted, expiresAtMs });
+  if (expiresAtMs > latest) {
+    const days = LIMITS.shareLifetimeMsMax / DAY_MS;
+    const message = `spec.expiresAt: must be at most ${days} days after the Share was made. Create another one.`;
+    return verdict(fails('Invalid', message, 'spec.expiresAt'));
+  }
+  if (expiresAtMs <= now) return verdict(fails('Expired', `The link expired at ${expiresAt}.`, 'spec.expiresAt'));
+  const project = projectSpec(surroundings.object('Project', namespace, projectRef.name));
+  if (project === undefined) {
+    const message = `There is no valid Project ${projectRef.name} in this namespace.`;
+    return verdict(fails('ProjectNotFound', message, 'spec.projectRef.name'));
+  }
+  const account = accountSpec(surroundings.object('Account', namespace, project.accountRef.name));
+  if (account === undefined) {
+    const message = `Project ${projectRef.name} has no valid Account: there should be one called ${project.accountRef.name} in this namespace.`;
+    return verdict(fails('ProjectNotReady', message, 'spec.projectRef.name'));
+  }
+  if (account.plan !== 'Pro') {
+    const message = `Sharing needs the plan Pro; Account ${project.accountRef.name} has ${account.plan}. Ask whoever manages it for spec.plan: Pro.`;
+    return verdict(fails('NotInPlan', message));
+  }
+  return verdict(holds('Accepted', 'The link works.'));
+};

@@ -1,0 +1,124 @@
+import { LIMITS, type ObjectRef, type ResourceObject } from '@standin/contract';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MemorySource } from '../memory-source.testing.ts';
+import { conditionsIn } from '../status/status-writer.ts';
+import { ShareKeeper } from './share-keeper.ts';
+
+/** Deletes what it is told to, as real sources do. */
+class DeletingSource extends MemorySource {
+  override delete(ref?: ObjectRef): Promise<void> {
+    if (ref !== undefined) this.remove(ref.kind, ref.name);
+    return Promise.resolve();
+  }
+}
+
+const HOUR_MS = 3_600_000;
+/** When MemorySource says that things were made, about. */
+const NOW = Date.UTC(2026, 0, 1, 1);
+const at = (ms: number): string => new Date(ms).toISOString().replace('.000', '');
+const SPEC = {
+  projectRef: { name: 'shop' },
+  requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe',
+  tokenSha256: '0f'.repeat(32),
+  expiresAt: at(NOW + HOUR_MS),
+};
+
+let source: DeletingSource;
+let keeper: ShareKeeper;
+let now: number;
+const objects = new Map<string, ResourceObject>();
+
+beforeEach(async () => {
+  now = NOW;
+  objects.clear();
+  source = new DeletingSource();
+  source.put('Account', 'pro', { plan: 'Pro' });
+  source.put('Project', 'shop', { accountRef: { name: 'pro' } });
+  const options = { source, objects, logger: pino({ level: 'silent' }), registry: new Registry(), clock: () => now };
+  keeper = new ShareKeeper(options);
+  keeper.begin();
+  await source.start(
+    {
+      put: (object) => keeper.seen(object),
+      remove: (object) => keeper.forget(object),
+      problems: () => undefined,
+    },
+    new AbortController().signal,
+  );
+});
+afterEach(() => keeper.stop());
+
+const reason = (): string => {
+  const [accepted] = conditionsIn(source.object('Share', 'link').status);
+  return accepted === undefined ? 'none' : `${accepted.status} ${accepted.reason}`;
+};
+const expectReason = (wanted: string): Promise<void> => expect.poll(reason).toBe(wanted);
+
+describe('a Share', () => {
+  it('of a Pro account is accepted, once, with the generation that was looked at', async () => {
+    source.put('Share', 'link', SPEC);
+    await expectReason('True Accepted');
+    expect(source.object('Share', 'link').status).toMatchObject({ observedGeneration: 1 });
+    source.put('Account', 'other', { plan: 'Free' });
+    source.put('Share', 'second', SPEC);
+    await expect.poll(() => conditionsIn(source.object('Share', 'second').status).length).toBe(1);
+    expect(source.statusWrites.map(({ ref }) => ref.name)).toEqual(['link', 'second']);
+  });
+
+  it('follows the plan of its account, both ways, and says so in an Event', async () => {
+    source.put('Share', 'link', SPEC);
+    await expectReason('True Accepted');
+    source.put('Account', 'pro', { plan: 'Free' });
+    await expectReason('False NotInPlan');
+    expect(source.events).toMatchObject([{ name: 'link', reason: 'NotInPlan', type: 'Warning' }]);
+    source.put('Account', 'pro', { plan: 'Pro' });
+    await expectReason('True Accepted');
+  });
+
+  it('of a project that goes is refused until the project is back', async () => {
+    source.put('Share', 'link', SPEC);
+    await expectReason('True Accepted');
+    source.remove('Project', 'shop');
+    await expectReason('False ProjectNotFound');
+    source.put('Project', 'shop', { accountRef: { name: 'nobody' } });
+    await expectReason('False ProjectNotReady');
+    source.put('Project', 'shop', { accountRef: { name: 'pro' } });
+    await expectReason('True Accepted');
+  });
+
+  it.each([
+    ['that never expires', { ...SPEC, expiresAt: undefined }, 'False Invalid'],
+    ['of more than 30 days', { ...SPEC, expiresAt: at(NOW + LIMITS.shareLifetimeMsMax + HOUR_MS) }, 'False Invalid'],
+    ['of 30 days', { ...SPEC, expiresAt: at(NOW - HOUR_MS + LIMITS.shareLifetimeMsMax) }, 'True Accepted'],
+    ['on a day that does not exist', { ...SPEC, expiresAt: '2026-02-31T25:00:00Z' }, 'False Invalid'],
+    ['that has expired', { ...SPEC, expiresAt: at(NOW) }, 'False Expired'],
+    ['with a token in plain', { ...SPEC, tokenSha256: 'secret' }, 'False Invalid'],
+  ])('%s', async (_, spec, wanted) => {
+    source.put('Share', 'link', spec);
+    await expectReason(wanted);
+  });
+
+  it('is looked at when it expires, and gone a day later', async () => {
+    source.put('Share', 'link', { ...SPEC, expiresAt: at(NOW + 1_000) });
+    await expectReason('True Accepted');
+    now = NOW + 1_000;
+    source.put('Project', 'shop', { accountRef: { name: 'pro' }, retentionDays: 2 });
+    await expectReason('False Expired');
+    now += LIMITS.shareKeptMs;
+    source.put('Project', 'shop', { accountRef: { name: 'pro' }, retentionDays: 3 });
+    await expect.poll(async () => source.get({ kind: 'Share', namespace: 'default', name: 'link' })).toBeUndefined();
+  });
+
+  it('that somebody else changed at the same moment is looked at again', async () => {
+    let conflicts = 1;
+    source.disturb = (call, name) => {
+      if (call !== 'writeStatus' || conflicts === 0) return;
+      conflicts -= 1;
+      source.put('Share', name, SPEC);
+    };
+    source.put('Share', 'link', SPEC);
+    await expectReason('True Accepted');
+  });
+});
