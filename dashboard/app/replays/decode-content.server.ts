@@ -1,0 +1,45 @@
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import type { HeaderPair } from '@standin/contract';
+
+type Decompress = (bytes: Uint8Array, options: { maxOutputLength: number }) => Buffer;
+
+/** RFC 9110 section 8.4.1, RFC 7932, RFC 8878. */
+const DECODERS: Readonly<Record<string, Decompress>> = {
+  gzip: gunzipSync,
+  'x-gzip': gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+};
+/** Nobody needs more, and each could be a bomb. */
+const CODINGS_MAX = 2;
+
+/** The content codings of a message, in the order in which they were applied. */
+export const contentCodings = (headers: readonly HeaderPair[]): string[] =>
+  headers
+    .filter(([name]) => name.toLowerCase() === 'content-encoding')
+    .flatMap(([, value]) => value.split(','))
+    .map((coding) => coding.trim().toLowerCase())
+    .filter((coding) => coding !== '' && coding !== 'identity');
+
+/**
+ * A body without its content codings. `undefined` where one of them is not known, the bytes are not what it says, or the result would
+ * have more than `bytesMax` bytes.
+ */
+export const decodeContent = (
+  headers: readonly HeaderPair[],
+  body: Uint8Array,
+  bytesMax: number,
+): Uint8Array | undefined => {
+  const codings = contentCodings(headers);
+  if (codings.length > CODINGS_MAX) return undefined;
+  try {
+    return codings.reduceRight<Uint8Array>((bytes, coding) => {
+      const decompress = DECODERS[coding];
+      if (decompress === undefined) throw new TypeError(`unknown content coding ${coding}`);
+      return decompress(bytes, { maxOutputLength: bytesMax });
+    }, body);
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,40 @@
+import type { HeaderPair } from '@standin/contract';
+import type { HeaderChange } from './answer-diff.ts';
+
+/** They say when and where an answer was made, not what it is. */
+const PASSING: ReadonlySet<string> = new Set(['age', 'date', 'connection', 'keep-alive', 'content-length']);
+
+interface Values {
+  readonly name: string;
+  readonly values: string[];
+}
+
+const byName = (headers: readonly HeaderPair[]): Map<string, Values> => {
+  const found = new Map<string, Values>();
+  for (const [name, value] of headers) {
+    const key = name.toLowerCase();
+    const known = found.get(key);
+    if (known === undefined) found.set(key, { name, values: [value] });
+    else known.values.push(value);
+  }
+  return found;
+};
+
+const isSameMultiset = (a: readonly string[], b: readonly string[]): boolean => {
+  const [first, second] = [a.toSorted(), b.toSorted()];
+  return first.length === second.length && first.every((value, index) => value === second[index]);
+};
+
+/**
+ * Headers that differ, by name and in the order of `after`, then what is gone. The case of names and the order of lines mean nothing
+ * (RFC 9110 section 5.3), how often a value is repeated does.
+ */
+export const diffHeaders = (before: readonly HeaderPair[], after: readonly HeaderPair[]): HeaderChange[] => {
+  const [old, now] = [byName(before), byName(after)];
+  return [...new Set([...now.keys(), ...old.keys()])].flatMap((key) => {
+    const [was, is] = [old.get(key), now.get(key)];
+    if (isSameMultiset(was?.values ?? [], is?.values ?? [])) return [];
+    const name = is?.name ?? was?.name ?? key;
+    return [{ name, before: was?.values ?? [], after: is?.values ?? [], isPassing: PASSING.has(key) }];
+  });
+};
