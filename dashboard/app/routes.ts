@@ -27,12 +27,15 @@ export default [
       route('yaml', 'endpoint-yaml.tsx'),
       route('status', 'endpoint-status.tsx'),
     ]),
+    route('traffic/:id', 'exchange.tsx'),
     route('settings', 'project-settings.tsx', [
       index('settings-general.tsx'),
       route('api-key', 'settings-api-key.tsx'),
     ]),
   ]),
   // Nested in nothing: they answer with data, not with a page.
+  route('p/:namespace/:project/traffic/:id/body', 'exchange-body.ts'),
+  route('p/:namespace/:project/traffic/:id/file', 'exchange-file.ts'),
   route('p/:namespace/:project/preview', 'endpoint-preview.ts'),
   route('p/:namespace/:project/api-key', 'api-key-value.ts'),
   route('navigation', 'navigation.ts'),

@@ -23,8 +23,12 @@ const respond = (failure: Failure, status: number): Response =>
   new Response(JSON.stringify(failure), { status, headers: { 'content-type': 'application/json' } });
 
 /** Thrown by a loader: the page then says what is not there. */
-export const notFound = (what: string): Response =>
-  respond({ kind: 'NotFound', title: `There is no ${what}`, message: 'It may have been renamed or deleted.' }, 404);
+export const notFound = (what: string, message = 'It may have been renamed or deleted.'): Response =>
+  respond({ kind: 'NotFound', title: `There is no ${what}`, message }, 404);
+
+/** Thrown by a loader of a page that shows nothing but what is in the log; `message`: why it does not answer. */
+export const logAway = (message: string): Response =>
+  respond({ kind: 'Unavailable', title: 'The log is away', message }, 503);
 
 /** The value, or a page that says what is away and what else still works. Defects stay exceptions, which the log gets. */
 export const orFail = async <T>(work: Promise<T>): Promise<T> => {

@@ -1,4 +1,4 @@
-import type { EndpointParams, ProjectParams } from './paths.ts';
+import type { EndpointParams, ExchangeParams, ProjectParams } from './paths.ts';
 import { notFound } from './failures.server.ts';
 
 type Params = Readonly<Record<string, string | undefined>>;
@@ -12,4 +12,10 @@ export const endpointParams = (params: Params): EndpointParams => {
   const { endpoint } = params;
   if (endpoint === undefined) throw notFound('such endpoint');
   return { ...projectParams(params), endpoint };
+};
+
+export const exchangeParams = (params: Params): ExchangeParams => {
+  const { id } = params;
+  if (id === undefined) throw notFound('such request');
+  return { ...projectParams(params), id };
 };

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import routes from '../routes.ts';
 import { paths } from './paths.ts';
 
-const params = { namespace: 'team-a', project: 'shop.v2', endpoint: 'create order/1' };
+const params = { namespace: 'team-a', project: 'shop.v2', endpoint: 'create order/1', id: '0198' };
 
 const all = Object.fromEntries(Object.entries(paths).map(([name, build]) => [name, build(params)]));
 
@@ -16,9 +16,12 @@ it('builds these URLs', () => {
       "endpointStatus": "/p/team-a/shop.v2/endpoints/create%20order%2F1/status",
       "endpointYaml": "/p/team-a/shop.v2/endpoints/create%20order%2F1/yaml",
       "endpoints": "/p/team-a/shop.v2/endpoints",
-      "events": "/events?namespace=team-a&project=shop.v2&endpoint=create+order%2F1",
+      "events": "/events?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198",
+      "exchange": "/p/team-a/shop.v2/traffic/0198",
+      "exchangeBody": "/p/team-a/shop.v2/traffic/0198/body",
+      "exchangeFile": "/p/team-a/shop.v2/traffic/0198/file",
       "home": "/",
-      "navigation": "/navigation?namespace=team-a&project=shop.v2&endpoint=create+order%2F1",
+      "navigation": "/navigation?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198",
       "newEndpoint": "/p/team-a/shop.v2/endpoints/new",
       "newProject": "/projects/new",
       "preferences": "/preferences",

@@ -3,13 +3,20 @@ export interface ProjectParams {
   readonly namespace: string;
   readonly project: string;
 }
+/** One captured request, by the id of its log entry. */
+export interface ExchangeParams extends ProjectParams {
+  readonly id: string;
+}
 export interface EndpointParams extends ProjectParams {
   readonly endpoint: string;
 }
 
 const segments = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
 
-export const withQuery = (path: string, query: Readonly<Record<string, string | undefined>>): string => {
+/** What is undefined or empty is left out. */
+type Query = Readonly<Record<string, string | undefined>>;
+
+export const withQuery = (path: string, query: Query): string => {
   const set = Object.entries(query).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
   );
@@ -20,6 +27,9 @@ const project = ({ namespace, project: name }: ProjectParams, ...rest: readonly 
   segments('p', namespace, name, ...rest);
 const endpoint = (params: EndpointParams, ...rest: readonly string[]): string =>
   project(params, 'endpoints', params.endpoint, ...rest);
+
+const exchange = (params: ExchangeParams, ...rest: readonly string[]): string =>
+  project(params, 'traffic', params.id, ...rest);
 
 export const paths = {
   home: () => '/',
@@ -33,6 +43,9 @@ export const paths = {
   editEndpoint: (params: EndpointParams) => endpoint(params, 'edit'),
   endpointYaml: (params: EndpointParams) => endpoint(params, 'yaml'),
   endpointStatus: (params: EndpointParams) => endpoint(params, 'status'),
+  exchange: (params: ExchangeParams, query: Query = {}) => withQuery(exchange(params), query),
+  exchangeBody: (params: ExchangeParams, query: Query = {}) => withQuery(exchange(params, 'body'), query),
+  exchangeFile: (params: ExchangeParams, query: Query = {}) => withQuery(exchange(params, 'file'), query),
   settings: (params: ProjectParams) => project(params, 'settings'),
   apiKey: (params: ProjectParams) => project(params, 'settings', 'api-key'),
   apiKeyValue: (params: ProjectParams) => project(params, 'api-key'),

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { cspNonce } from '../lib/csp-nonce.ts';
 import { classNames } from '../lib/class-names.ts';
-import type { CodeMirror, openCodeMirror } from './code-mirror.ts';
+import type { CodeLanguage, CodeMirror, openCodeMirror } from './code-mirror.ts';
 import { useFieldProps } from './field.tsx';
 import { Textarea } from './input.tsx';
 
@@ -93,7 +93,7 @@ export const CodeEditor = ({ name, label, defaultValue, language, rows = 12 }: C
 export interface CodeViewProps {
   readonly label: string;
   readonly text: string;
-  readonly language: 'json' | 'yaml';
+  readonly language: CodeLanguage;
 }
 
 /** Text to read and copy. It can be focused, or keyboards could not scroll it. */

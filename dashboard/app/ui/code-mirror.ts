@@ -7,11 +7,14 @@ import { EditorView } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { basicSetup } from 'codemirror';
 
+/** `text`: nothing is coloured. */
+export type CodeLanguage = 'json' | 'yaml' | 'text';
+
 /** The editor's code, loaded when the first editor is shown: larger than the rest of the page together. */
 export interface CodeMirrorOptions {
   readonly parent: HTMLElement;
   readonly text: string;
-  readonly language: 'json' | 'yaml';
+  readonly language: CodeLanguage;
   readonly readOnly: boolean;
   /** Of the text box: its label, and what describes it. */
   readonly attributes: Readonly<Record<string, string>>;
@@ -56,6 +59,17 @@ const look = EditorView.theme({
 /** An empty body is not yet a mistake. */
 const jsonLinter = linter((view) => (view.state.doc.length === 0 ? [] : jsonParseLinter()(view)));
 
+const languageOf = (language: CodeLanguage, readOnly: boolean): Extension => {
+  switch (language) {
+    case 'json':
+      return [json(), ...(readOnly ? [] : [jsonLinter])];
+    case 'yaml':
+      return yaml();
+    case 'text':
+      return [];
+  }
+};
+
 export const openCodeMirror = (options: CodeMirrorOptions): CodeMirror => {
   const { parent, text, language, readOnly, attributes, nonce, onChange } = options;
   const extensions: Extension[] = [
@@ -69,7 +83,7 @@ export const openCodeMirror = (options: CodeMirrorOptions): CodeMirror => {
     EditorView.updateListener.of((update) => {
       if (update.docChanged && !readOnly) onChange(update.state.doc.toString());
     }),
-    language === 'json' ? [json(), ...(readOnly ? [] : [jsonLinter])] : yaml(),
+    languageOf(language, readOnly),
   ];
   const view = new EditorView({ parent, state: EditorState.create({ doc: text, extensions }) });
   return {

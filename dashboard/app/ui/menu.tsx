@@ -36,6 +36,15 @@ export const MenuLink = ({ to, children }: { readonly to: string; readonly child
   </Radix.Item>
 );
 
+/** A file: the browser saves it, whatever it is. */
+export const MenuDownload = ({ to, children }: { readonly to: string; readonly children: ReactNode }) => (
+  <Radix.Item asChild>
+    <a href={to} download className={ITEM}>
+      {children}
+    </a>
+  </Radix.Item>
+);
+
 export interface MenuItemProps {
   readonly onSelect: () => void;
   readonly children: ReactNode;

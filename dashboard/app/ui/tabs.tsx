@@ -14,22 +14,17 @@ export interface TabsProps {
   readonly tabs: readonly TabLink[];
 }
 
+export const tabClass = (isActive: boolean): string =>
+  classNames(
+    'inline-flex h-9 items-center rounded-t border-b-2 px-2.5 whitespace-nowrap outline-offset-[-3px]',
+    isActive ? 'border-accent font-medium text-text' : 'border-transparent text-muted hover:text-text',
+  );
+
 /** Tabs that are links: which one is open is in the URL. */
 export const Tabs = ({ label, tabs }: TabsProps) => (
   <nav aria-label={label} className="-mb-px flex gap-1 overflow-x-auto">
     {tabs.map(({ to, label: text, end = false }) => (
-      <NavLink
-        key={to}
-        to={to}
-        end={end}
-        prefetch="intent"
-        className={({ isActive }) =>
-          classNames(
-            'inline-flex h-9 items-center rounded-t border-b-2 px-2.5 whitespace-nowrap outline-offset-[-3px]',
-            isActive ? 'border-accent font-medium text-text' : 'border-transparent text-muted hover:text-text',
-          )
-        }
-      >
+      <NavLink key={to} to={to} end={end} prefetch="intent" className={({ isActive }) => tabClass(isActive)}>
         {text}
       </NavLink>
     ))}

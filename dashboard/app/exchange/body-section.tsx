@@ -1,0 +1,153 @@
+import { Download } from 'lucide-react';
+import { useMemo } from 'react';
+import { classNames } from '../lib/class-names.ts';
+import { paths, type ExchangeParams } from '../lib/paths.ts';
+import { Link, useSearchParams } from '../lib/remix.ts';
+import { formatBytes } from '../traffic/traffic-row.ts';
+import { Badge } from '../ui/badge.tsx';
+import { buttonClass } from '../ui/button.tsx';
+import { CodeView } from '../ui/code-editor.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { bodyText, bodyViewsOf, formPairs, type BodyViewName } from './body-views.ts';
+import type { BodyPart, BodyView } from './exchange-view.ts';
+import { formatJson } from './format-json.ts';
+import { HexView } from './hex-view.tsx';
+import { PairList } from './pair-list.tsx';
+
+const VIEW_LABELS: Readonly<Record<BodyViewName, string>> = {
+  pretty: 'Pretty',
+  form: 'Form',
+  image: 'Image',
+  raw: 'Raw',
+  hex: 'Hex',
+};
+
+/** Of the way in which a body is looked at, in the URL. */
+export const BODY_PARAM = 'body';
+
+export interface BodySectionProps {
+  readonly exchange: ExchangeParams;
+  readonly part: BodyPart;
+  readonly body: BodyView;
+}
+
+/** A body in the way that fits its type, or in the way that the URL says. */
+export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
+  const [params] = useSearchParams();
+  const views = useMemo(() => bodyViewsOf(body), [body]);
+  const view = views.find((name) => name === params.get(BODY_PARAM)) ?? views[0];
+  const text = useMemo(() => bodyText(body), [body]);
+  return (
+    <section aria-labelledby={`${part}-body`} className="flex flex-col gap-1.5">
+      <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
+        <h3 id={`${part}-body`} className="font-medium">
+          Body <span className="font-normal text-muted">{view === undefined ? 'empty' : formatBytes(body.bytes)}</span>
+        </h3>
+        <SizeBadges body={body} />
+        {view !== undefined && (
+          <div className="ml-auto flex flex-wrap items-center gap-1">
+            <ViewLinks views={views} current={view} />
+            {text !== undefined && body.bytesShown === body.bytesCaptured && (
+              <CopyButton text={text} label={`Copy the ${part} body`} />
+            )}
+            <a
+              href={paths.exchangeBody(exchange, { part })}
+              download
+              className={buttonClass('ghost', 'size-7 px-0')}
+              aria-label={`Download the ${part} body`}
+              title={`Download the ${part} body`}
+            >
+              <Download aria-hidden />
+            </a>
+          </div>
+        )}
+      </div>
+      {view !== undefined && <Contents key={`${part} ${view}`} {...{ exchange, part, body, view, text: text ?? '' }} />}
+    </section>
+  );
+};
+
+/** Nothing is cut in silence: neither by the capture nor by this page. */
+const SizeBadges = ({ body: { bytes, bytesCaptured, bytesShown } }: { readonly body: BodyView }) => (
+  <>
+    {bytesCaptured < bytes && (
+      <Badge tone="4xx">
+        Captured {formatBytes(bytesCaptured)} of {formatBytes(bytes)}
+      </Badge>
+    )}
+    {bytesShown < bytesCaptured && (
+      <Badge tone="1xx" icon={false}>
+        Showing {formatBytes(bytesShown)} of {formatBytes(bytesCaptured)}
+      </Badge>
+    )}
+  </>
+);
+
+const ViewLinks = ({ views, current }: { readonly views: readonly BodyViewName[]; readonly current: BodyViewName }) => {
+  const [params] = useSearchParams();
+  const linkTo = (view: BodyViewName): string => {
+    const next = new URLSearchParams(params);
+    next.set(BODY_PARAM, view);
+    return `?${next.toString()}`;
+  };
+  return (
+    <nav aria-label="Look at the body as" className="flex rounded border border-line">
+      {views.map((view) => (
+        <Link
+          key={view}
+          to={linkTo(view)}
+          replace
+          preventScrollReset
+          aria-current={view === current ? 'true' : undefined}
+          className={classNames(
+            'flex h-6.5 items-center rounded-sm px-2 text-small',
+            view === current ? 'bg-selected font-medium text-text' : 'text-muted hover:text-text',
+          )}
+        >
+          {VIEW_LABELS[view]}
+        </Link>
+      ))}
+    </nav>
+  );
+};
+
+interface ContentsProps extends BodySectionProps {
+  readonly view: BodyViewName;
+  readonly text: string;
+}
+
+const Contents = ({ exchange, part, body, view, text }: ContentsProps) => {
+  const label = part === 'request' ? 'Request body' : 'Response body';
+  switch (view) {
+    case 'pretty':
+      return <PrettyJson label={label} text={text} />;
+    case 'raw':
+      return <CodeView label={label} language="text" text={text} />;
+    case 'hex':
+      return <HexView label={label} body={body} />;
+    case 'form':
+      return <PairList title="Fields" pairs={formPairs(text)} fromWire={false} />;
+    case 'image':
+      return (
+        <div className="flex justify-center rounded border border-line bg-panel p-3">
+          <img
+            src={paths.exchangeBody(exchange, { part, as: 'image' })}
+            alt={`The ${part} body, ${body.contentType}`}
+            className="max-h-[60vh] max-w-full object-contain"
+          />
+        </div>
+      );
+  }
+};
+
+const PrettyJson = ({ label, text }: { readonly label: string; readonly text: string }) => {
+  const formatted = useMemo(() => formatJson(text), [text]);
+  return (
+    <>
+      {formatted === undefined && (
+        <p className="text-muted">It is nested too deeply to be indented; this is the body as it came.</p>
+      )}
+      <CodeView label={label} language="json" text={formatted ?? text} />
+    </>
+  );
+};

@@ -1,0 +1,82 @@
+import { fromBase64, utf8Bytes } from '@standin/logstore/formats';
+import type { BodyView } from './exchange-view.ts';
+import { isJson } from './format-json.ts';
+
+/** Ways to look at a body, as they are called in the URL. */
+export const BODY_VIEWS = ['pretty', 'form', 'image', 'raw', 'hex'] as const;
+export type BodyViewName = (typeof BODY_VIEWS)[number];
+
+/** Shown as an image: nothing that can hold scripts or refer to other things (SVG). */
+export const IMAGE_TYPES: ReadonlySet<string> = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+  'image/bmp',
+  'image/x-icon',
+  'image/vnd.microsoft.icon',
+]);
+
+/** `application/json` of `Application/JSON; charset=utf-8`. */
+export const mediaType = (contentType: string): string => (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
+
+const charsetOf = (contentType: string): string | undefined => /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1];
+
+/** Read as text where the sender says which: ISO 8859-1, UTF-16, Shift JIS, …; `undefined` where nobody knows it. */
+const decodeDeclared = (bytes: Uint8Array, contentType: string): string | undefined => {
+  const charset = charsetOf(contentType);
+  if (charset === undefined) return undefined;
+  try {
+    return new TextDecoder(charset, { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+};
+
+export const bodyBytes = ({ body, bodyEncoding }: Pick<BodyView, 'body' | 'bodyEncoding'>): Uint8Array =>
+  bodyEncoding === 'utf8' ? utf8Bytes(body) : fromBase64(body);
+
+/** The shown part as text; `undefined` where it is none. */
+export const bodyText = (view: BodyView): string | undefined =>
+  view.bodyEncoding === 'utf8' ? view.body : decodeDeclared(fromBase64(view.body), view.contentType);
+
+const isJsonType = (type: string): boolean => type.endsWith('/json') || type.endsWith('+json');
+/** Valid UTF-8 may be an accident: control characters other than tab and line ends are not text. */
+const looksBinary = (text: string): boolean => /[\p{Cc}]/u.test(text.replace(/[\t\r\n]/g, ''));
+
+/** How a body can be looked at, the best way first. Empty where there is no body. */
+export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
+  if (view.bytesShown === 0) return [];
+  const type = mediaType(view.contentType);
+  const text = bodyText(view);
+  const isWhole = view.bytesShown === view.bytes;
+  if (IMAGE_TYPES.has(type)) return ['image', 'hex'];
+  if (text === undefined) return ['hex'];
+  // Much JSON travels under another name: curl -d calls everything a form.
+  const startsLikeJson = /^\s*[[{]/.test(text);
+  if (isWhole ? (isJsonType(type) || startsLikeJson) && isJson(text) : isJsonType(type))
+    return ['pretty', 'raw', 'hex'];
+  if (type === 'application/x-www-form-urlencoded') return ['form', 'raw', 'hex'];
+  return looksBinary(text) ? ['hex', 'raw'] : ['raw', 'hex'];
+};
+
+/** What a form or a query string says: names and values, decoded. What is no valid escape stays as it is. */
+export const formPairs = (text: string): readonly (readonly [name: string, value: string])[] =>
+  text
+    .split('&')
+    .filter((pair) => pair !== '')
+    .map((pair) => {
+      const equals = pair.indexOf('=');
+      const [name, value] = equals === -1 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)];
+      return [decodeComponent(name), decodeComponent(value)] as const;
+    });
+
+const decodeComponent = (text: string): string => {
+  const spaced = text.replaceAll('+', ' ');
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    return spaced;
+  }
+};

@@ -1,0 +1,32 @@
+import { Download } from 'lucide-react';
+import { paths, type ExchangeParams } from '../lib/paths.ts';
+import { Button } from '../ui/button.tsx';
+import { Menu, MenuDownload } from '../ui/menu.tsx';
+import type { ExchangeView } from './exchange-view.ts';
+
+export interface ExchangeActionsProps {
+  readonly view: ExchangeView;
+  readonly exchange: ExchangeParams;
+}
+
+/** What can be done with an exchange. */
+export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => (
+  <div role="toolbar" aria-label="Actions" className="flex flex-wrap items-center gap-1">
+    <Menu
+      trigger={
+        <Button>
+          <Download aria-hidden />
+          Download
+        </Button>
+      }
+    >
+      <MenuDownload to={paths.exchangeFile(exchange, { as: 'http' })}>Request as it was on the wire</MenuDownload>
+      {view.request.body.bytesCaptured > 0 && (
+        <MenuDownload to={paths.exchangeBody(exchange, { part: 'request' })}>Request body</MenuDownload>
+      )}
+      {view.response.body.bytesCaptured > 0 && (
+        <MenuDownload to={paths.exchangeBody(exchange, { part: 'response' })}>Response body</MenuDownload>
+      )}
+    </Menu>
+  </div>
+);

@@ -1,0 +1,100 @@
+import type { ComponentType } from 'react';
+import type { ProjectParams } from '../lib/paths.ts';
+import { Link, useNavigate, useSearchParams } from '../lib/remix.ts';
+import { useShortcuts } from '../lib/shortcuts.ts';
+import { tabClass } from '../ui/tabs.tsx';
+import { BODY_PARAM } from './body-section.tsx';
+import { ExchangeActions } from './exchange-actions.tsx';
+import { ExchangeTitle } from './exchange-title.tsx';
+import type { ExchangeView } from './exchange-view.ts';
+import { RawTab } from './raw-tab.tsx';
+import { RequestTab, type ExchangeTabProps } from './request-tab.tsx';
+import { ResponseTab } from './response-tab.tsx';
+import { TimingTab } from './timing-tab.tsx';
+
+interface Tab {
+  /** In the URL. */
+  readonly name: string;
+  readonly label: string;
+  readonly Contents: ComponentType<ExchangeTabProps>;
+}
+
+/** In the order in which they stand; the first is the one without a name in the URL. */
+const TABS: readonly [Tab, ...Tab[]] = [
+  { name: 'request', label: 'Request', Contents: RequestTab },
+  { name: 'response', label: 'Response', Contents: ResponseTab },
+  { name: 'timing', label: 'Timing', Contents: TimingTab },
+  { name: 'raw', label: 'Raw', Contents: RawTab },
+];
+
+/** Of the open tab, in the URL of whatever page the panel is on. */
+export const TAB_PARAM = 'tab';
+
+export interface ExchangePanelProps {
+  readonly exchange: ExchangeView;
+  readonly project: ProjectParams;
+  /** What the URL says; anything that is no tab is the first one. */
+  readonly tab: string;
+  /** `h1` where the page is about nothing else. */
+  readonly level?: 'h1' | 'h2';
+}
+
+/** One exchange: what it was, what can be done with it, and its sides in tabs. `[` and `]` go from tab to tab. */
+export const ExchangePanel = ({ exchange: view, project, tab, level = 'h2' }: ExchangePanelProps) => {
+  const open = TABS.find(({ name }) => name === tab) ?? TABS[0];
+  const exchange = { namespace: project.namespace, project: project.project, id: view.id };
+  const linkTo = useTabLink();
+  useTabKeys(open, linkTo);
+  return (
+    <article aria-label={`Request ${view.id}`} className="flex min-w-0 flex-col gap-2">
+      <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
+        <ExchangeTitle view={view} level={level} />
+        <ExchangeActions view={view} exchange={exchange} />
+      </div>
+      <div className="border-b border-line">
+        <nav aria-label="Sides of the exchange" className="-mb-px flex gap-1 overflow-x-auto">
+          {TABS.map(({ name, label }) => (
+            <Link
+              key={name}
+              to={linkTo(name)}
+              replace
+              preventScrollReset
+              aria-current={name === open.name ? 'page' : undefined}
+              className={tabClass(name === open.name)}
+            >
+              {label}
+            </Link>
+          ))}
+        </nav>
+      </div>
+      {/* Keyed by the request: nothing of one is seen in another. */}
+      <div key={`${view.id} ${open.name}`} className="flex flex-col gap-5 pt-1">
+        <open.Contents view={view} exchange={exchange} />
+      </div>
+    </article>
+  );
+};
+
+/** Within the page that the panel is on: all else that its URL says stays. */
+const useTabLink = (): ((name: string) => string) => {
+  const [params] = useSearchParams();
+  return (name) => {
+    const next = new URLSearchParams(params);
+    // How the body of one side is looked at is not how the other's is.
+    next.delete(BODY_PARAM);
+    next.set(TAB_PARAM, name);
+    return `?${next.toString()}`;
+  };
+};
+
+const useTabKeys = (open: Tab, linkTo: (name: string) => string): void => {
+  const navigate = useNavigate();
+  const go = (by: 1 | -1): void => {
+    const next = TABS[(TABS.indexOf(open) + by + TABS.length) % TABS.length];
+    if (next !== undefined) navigate(linkTo(next.name), { replace: true, preventScrollReset: true });
+  };
+  useShortcuts([
+    { keys: '[', label: 'Previous tab of the request', run: () => go(-1) },
+    { keys: ']', label: 'Next tab of the request', run: () => go(1) },
+  ]);
+};

@@ -1,0 +1,31 @@
+import { wireText } from '@standin/logstore/formats';
+import { formatDuration } from '../traffic/traffic-row.ts';
+import { MethodName, StatusBadge } from '../ui/badge.tsx';
+import type { ExchangeView } from './exchange-view.ts';
+
+/** `POST /hooks/orders?x=1`, as people say it: without the project's URI. */
+export const exchangeTarget = ({ path, query }: Pick<ExchangeView, 'path' | 'query'>): string =>
+  wireText(query === '' ? path : `${path}?${query}`).text;
+
+/** `POST /hooks/orders?x=1` 503 · 214 ms · HTTP/1.1 */
+export const ExchangeTitle = ({
+  view,
+  level: Heading,
+}: {
+  readonly view: ExchangeView;
+  readonly level: 'h1' | 'h2';
+}) => (
+  <div className="flex min-w-0 flex-col gap-1">
+    <Heading className="flex items-baseline gap-2 text-ui font-normal">
+      <MethodName method={view.method} />
+      <code className="line-clamp-3 min-w-0 break-all">
+        <bdi>{exchangeTarget(view)}</bdi>
+      </code>
+    </Heading>
+    <p className="flex flex-wrap items-center gap-x-2 gap-y-0.5 text-small text-muted">
+      <StatusBadge status={view.status} />
+      {view.status !== 0 && <span className="tabular-nums">{formatDuration(view.durationMs)}</span>}
+      <span>HTTP/{view.request.httpVersion}</span>
+    </p>
+  </div>
+);

@@ -1,0 +1,64 @@
+import { wireText } from '@standin/logstore/formats';
+import type { ReactNode } from 'react';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { WireValue } from './wire-value.tsx';
+
+export interface PairListProps {
+  readonly title: string;
+  readonly pairs: readonly (readonly [name: string, value: string])[];
+  /** latin1 from the wire; else text that was decoded before. */
+  readonly fromWire?: boolean;
+  /** Beside the title. */
+  readonly aside?: ReactNode;
+  /** Said under a value. */
+  readonly note?: (name: string) => string | undefined;
+}
+
+/** Names and values as they came: case, order and repetitions kept, each value with a button that copies it. */
+export const PairList = ({ title, pairs, fromWire = true, aside, note }: PairListProps) => {
+  const id = `pairs-${title.toLowerCase().replace(/\W+/g, '-')}`;
+  return (
+    <section aria-labelledby={id} className="flex flex-col gap-1">
+      <div className="flex flex-wrap items-center gap-2">
+        <h3 id={id} className="font-medium">
+          {title} <span className="font-normal text-muted">{pairs.length}</span>
+        </h3>
+        {aside}
+      </div>
+      {pairs.length > 0 && (
+        <dl className="border-t border-line font-mono text-small">
+          {pairs.map(([name, value], index) => {
+            const hint = note?.(name);
+            return (
+              <div
+                key={index}
+                className="grid grid-cols-[minmax(0,13rem)_minmax(0,1fr)] gap-x-3 border-b border-line hover:bg-hover max-sm:grid-cols-1"
+              >
+                <dt className="py-0.5 pl-1 break-words text-muted">
+                  {fromWire ? <WireValue latin1={name} /> : <bdi>{name}</bdi>}
+                </dt>
+                <dd className="flex items-start gap-1 max-sm:pl-1">
+                  <span className="min-w-0 flex-1 py-0.5 break-all">
+                    {value === '' ? (
+                      <span className="font-sans text-muted">empty</span>
+                    ) : fromWire ? (
+                      <WireValue latin1={value} />
+                    ) : (
+                      <bdi className="whitespace-pre-wrap">{value}</bdi>
+                    )}
+                    {hint !== undefined && <span className="block font-sans text-muted">{hint}</span>}
+                  </span>
+                  <CopyButton
+                    text={fromWire ? wireText(value).text : value}
+                    label={`Copy the value of ${fromWire ? wireText(name).text : name}`}
+                    className="size-6"
+                  />
+                </dd>
+              </div>
+            );
+          })}
+        </dl>
+      )}
+    </section>
+  );
+};

@@ -1,0 +1,45 @@
+import { requestHead, wireText } from '@standin/logstore/formats';
+import { Download } from 'lucide-react';
+import { useMemo } from 'react';
+import { paths } from '../lib/paths.ts';
+import { formatBytes } from '../traffic/traffic-row.ts';
+import { buttonClass } from '../ui/button.tsx';
+import { CodeView } from '../ui/code-editor.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+import type { ExchangeTabProps } from './request-tab.tsx';
+
+/** The request as it was on the wire, as far as the log knows: all but the framing of its body, and the key. */
+export const RawTab = ({ view, exchange }: ExchangeTabProps) => {
+  const { body } = view.request;
+  const isText = body.bodyEncoding === 'utf8';
+  const isWhole = body.bytesShown === body.bytesCaptured;
+  const text = useMemo(() => {
+    const head = wireText(requestHead(view)).text;
+    return isText ? head + body.body : head;
+  }, [view, body, isText]);
+  return (
+    <section aria-labelledby="raw-request" className="flex flex-col gap-1.5">
+      <div className="flex flex-wrap items-center gap-1">
+        <h3 id="raw-request" className="mr-auto font-medium">
+          Request
+        </h3>
+        {isText && isWhole && <CopyButton text={text} label="Copy the request" />}
+        <a
+          href={paths.exchangeFile(exchange, { as: 'http' })}
+          download
+          className={buttonClass('ghost', 'size-7 px-0')}
+          aria-label="Download the request"
+          title="Download the request"
+        >
+          <Download aria-hidden />
+        </a>
+      </div>
+      <CodeView label="Request as it was on the wire" language="text" text={text} />
+      <p className="text-small text-muted">
+        {!isText && `Then ${formatBytes(body.bytes)} that are no text. `}
+        {isText && !isWhole && `The first ${formatBytes(body.bytesShown)} of the body; the download has it whole. `}
+        The value of x-api-key is not stored; chunks of a body are put together.
+      </p>
+    </section>
+  );
+};

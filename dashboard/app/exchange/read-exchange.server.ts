@@ -1,0 +1,18 @@
+import type { Backend, ProjectLog } from '../../src/backend.ts';
+import { logAway, notFound } from '../lib/failures.server.ts';
+import type { ExchangeParams } from '../lib/paths.ts';
+import { isAway, openLog, orAway } from '../traffic/read-traffic.server.ts';
+
+/** What `read` finds in the project's log under this id; else the page that says that it is not there, or that the log is away. */
+export const readExchange = async <T>(
+  backend: Backend,
+  params: ExchangeParams,
+  read: (log: ProjectLog, id: string) => Promise<T | undefined>,
+): Promise<T> => {
+  const log = await openLog(backend, params);
+  const found = await orAway(read(log, params.id).then((value) => ({ value })));
+  if (isAway(found)) throw logAway(found.away);
+  if (found.value === undefined)
+    throw notFound('such request', 'Its retention is over, or this project never had a request with this id.');
+  return found.value;
+};

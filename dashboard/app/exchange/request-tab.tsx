@@ -1,0 +1,40 @@
+import { wireText } from '@standin/logstore/formats';
+import type { ExchangeParams } from '../lib/paths.ts';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { BodySection } from './body-section.tsx';
+import { formPairs } from './body-views.ts';
+import type { ExchangeView } from './exchange-view.ts';
+import { PairList } from './pair-list.tsx';
+import { WireValue } from './wire-value.tsx';
+
+const KEY_HEADER = 'x-api-key';
+
+/** The one thing that is not stored as it was received. */
+const keyNote = (name: string): string | undefined =>
+  name.toLowerCase() === KEY_HEADER ? "The key's fingerprint: its value is not stored" : undefined;
+
+export interface ExchangeTabProps {
+  readonly view: ExchangeView;
+  readonly exchange: ExchangeParams;
+}
+
+/** What the caller sent. */
+export const RequestTab = ({ view: { request, query }, exchange }: ExchangeTabProps) => (
+  <>
+    <div className="flex items-center gap-1 rounded border border-line bg-panel py-0.5 pr-0.5 pl-2">
+      <code className="min-w-0 flex-1 break-all">
+        <WireValue latin1={request.target} />
+      </code>
+      <CopyButton text={wireText(request.target).text} label="Copy the target" className="size-6" />
+    </div>
+    <PairList
+      title="Headers"
+      pairs={request.headers}
+      note={keyNote}
+      aside={<span className="text-small text-muted">HTTP/{request.httpVersion}</span>}
+    />
+    {query !== '' && <PairList title="Query" pairs={formPairs(wireText(query).text)} fromWire={false} />}
+    <BodySection exchange={exchange} part="request" body={request.body} />
+    {request.trailers.length > 0 && <PairList title="Trailers" pairs={request.trailers} />}
+  </>
+);

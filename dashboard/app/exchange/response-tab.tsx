@@ -1,0 +1,75 @@
+import { UPSTREAM_FAILURES } from '@standin/contract';
+import { paths } from '../lib/paths.ts';
+import { Link } from '../lib/remix.ts';
+import { Notice } from '../ui/notice.tsx';
+import { BodySection } from './body-section.tsx';
+import { mediaType } from './body-views.ts';
+import type { ExchangeView } from './exchange-view.ts';
+import { PairList } from './pair-list.tsx';
+import type { ExchangeTabProps } from './request-tab.tsx';
+
+/** What the caller got, and why. */
+export const ResponseTab = ({ view, exchange }: ExchangeTabProps) => (
+  <>
+    <Reason view={view} exchange={exchange} />
+    {view.status !== 0 && (
+      <>
+        <PairList title="Headers" pairs={view.response.headers} />
+        <BodySection exchange={exchange} part="response" body={view.response.body} />
+        {view.response.trailers.length > 0 && <PairList title="Trailers" pairs={view.response.trailers} />}
+      </>
+    )}
+  </>
+);
+
+/** The code of docs/errors.md that the gateway answered with where an upstream failed. */
+export const failureCode = ({ outcome, response: { body } }: ExchangeView): string | undefined => {
+  if (outcome !== 'upstream_failed' && outcome !== 'upstream_timeout') return undefined;
+  if (mediaType(body.contentType) !== 'application/problem+json') return undefined;
+  return Object.keys(UPSTREAM_FAILURES).find((code) => body.body.includes(`"code":"${code}"`));
+};
+
+const Reason = ({ view, exchange }: ExchangeTabProps) => {
+  const { outcome, endpoint, endpointGeneration, action, gateway, upstreamUrl, upstreamError } = view;
+  const code = failureCode(view);
+  return (
+    <section aria-label="Why this answer" className="flex flex-col gap-2">
+      {outcome === 'response_unknown' && (
+        <Notice look="bad">
+          The gateway ended before the answer was recorded. Whether the upstream got the request, and what the caller
+          saw, is not known.
+        </Notice>
+      )}
+      {upstreamError !== '' && (
+        <Notice look="bad">
+          {code !== undefined && (
+            <>
+              <code>{code}</code>{' '}
+            </>
+          )}
+          <bdi>{upstreamError}</bdi>
+        </Notice>
+      )}
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-0.5 text-small [&_dt]:text-muted">
+        <dt>Answered by</dt>
+        <dd>
+          {action === 'JSON' ? 'the mock of ' : 'the upstream of '}
+          <Link to={paths.endpoint({ ...exchange, endpoint })} className="font-mono text-accent hover:underline">
+            {endpoint}
+          </Link>{' '}
+          <span className="text-muted">in its generation {endpointGeneration}</span>
+        </dd>
+        {upstreamUrl !== '' && (
+          <>
+            <dt>Upstream</dt>
+            <dd className="font-mono break-all">
+              <bdi>{upstreamUrl}</bdi>
+            </dd>
+          </>
+        )}
+        <dt>Gateway</dt>
+        <dd className="font-mono break-all">{gateway}</dd>
+      </dl>
+    </section>
+  );
+};

@@ -1,0 +1,43 @@
+import type { LogEntry } from '@standin/logstore';
+
+/** Something that took time, on the way from the head's arrival to the last byte of the answer; milliseconds since that arrival. */
+export interface Stage {
+  readonly name: string;
+  readonly explanation: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+type Timed = Pick<LogEntry, 'action' | 'status' | 'durationMs' | 'requestMs' | 'upstreamFirstByteMs'>;
+
+/** What the log knows, one after the other without gaps. */
+export const stagesOf = ({ action, status, durationMs, requestMs, upstreamFirstByteMs }: Timed): readonly Stage[] => {
+  const receivedMs = Math.min(requestMs, durationMs);
+  const received: Stage = {
+    name: 'Request received',
+    explanation: "From the head's arrival to the last byte of the body",
+    fromMs: 0,
+    toMs: receivedMs,
+  };
+  const rest = (name: string, explanation: string, fromMs = receivedMs): Stage => ({
+    name,
+    explanation,
+    fromMs,
+    toMs: durationMs,
+  });
+  if (status === 0) return [received];
+  if (action === 'JSON') return [received, rest('Mock answered', 'Recorded, and sent to the last byte')];
+  if (upstreamFirstByteMs === 0)
+    return [received, rest('Upstream tried', 'Recorded, dialled, and given up; the caller got an error')];
+  const firstByteMs = Math.min(receivedMs + upstreamFirstByteMs, durationMs);
+  return [
+    received,
+    {
+      name: 'Upstream waited for',
+      explanation: 'From dialling to the first byte of its answer',
+      fromMs: receivedMs,
+      toMs: firstByteMs,
+    },
+    rest('Answer passed on', 'To the last byte, and recorded', firstByteMs),
+  ];
+};

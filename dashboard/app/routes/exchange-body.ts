@@ -1,0 +1,22 @@
+import type { LoaderFunctionArgs } from '@remix-run/node';
+import { wireBytes } from '@standin/logstore/formats';
+import { IMAGE_TYPES, mediaType } from '../exchange/body-views.ts';
+import { capturedFile } from '../exchange/captured-file.server.ts';
+import { BODY_PARTS, headerValue } from '../exchange/exchange-view.ts';
+import { readExchange } from '../exchange/read-exchange.server.ts';
+import { notFound } from '../lib/failures.server.ts';
+import { exchangeParams } from '../lib/params.server.ts';
+
+/** A captured body, byte for byte. `?as=image` says what kind of image it is, to a page that shows it. */
+export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = exchangeParams(params);
+  const { searchParams } = new URL(request.url);
+  const part = BODY_PARTS.find((name) => name === searchParams.get('part'));
+  if (part === undefined) throw notFound('such body', 'Ask for ?part=request or ?part=response.');
+  const message = (await readExchange(backend, names, (log, id) => log.get(id)))[part];
+  const bytes = wireBytes(message);
+  if (searchParams.get('as') !== 'image') return capturedFile(bytes, `${names.id}-${part}.bin`);
+  const type = mediaType(headerValue(message.headers, 'content-type') ?? '');
+  if (!IMAGE_TYPES.has(type)) throw notFound('image in this body', 'Its type is not one that is shown.');
+  return capturedFile(bytes, `${names.id}-${part}.${type.replace(/.*[/.]/, '')}`, type);
+};

@@ -1,0 +1,41 @@
+import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
+import { Link, useLoaderData, useSearchParams, type ShouldRevalidateFunction } from '@remix-run/react';
+import { ChevronLeft } from 'lucide-react';
+import { ExchangePanel, TAB_PARAM } from '../exchange/exchange-panel.tsx';
+import { exchangeTarget } from '../exchange/exchange-title.tsx';
+import { loadExchange } from '../exchange/load-exchange.server.ts';
+import { readExchange } from '../exchange/read-exchange.server.ts';
+import { exchangeParams } from '../lib/params.server.ts';
+import { paths } from '../lib/paths.ts';
+
+export const meta: MetaFunction<typeof loader> = ({ data }) => [
+  { title: data === undefined ? 'Request · Standin' : `${data.view.method} ${exchangeTarget(data.view)} · Standin` },
+];
+
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = exchangeParams(params);
+  return { params: names, view: await readExchange(backend, names, loadExchange) };
+};
+
+/** Another tab shows the same exchange, and what was captured does not change. */
+export const shouldRevalidate: ShouldRevalidateFunction = ({ currentUrl, nextUrl, defaultShouldRevalidate }) =>
+  currentUrl.pathname === nextUrl.pathname && currentUrl.search !== nextUrl.search ? false : defaultShouldRevalidate;
+
+const Exchange = () => {
+  const { params, view } = useLoaderData<typeof loader>();
+  const [search] = useSearchParams();
+  return (
+    <div className="mx-auto flex w-full max-w-6xl flex-col gap-2 px-4 py-4">
+      <Link
+        to={paths.traffic(params)}
+        className="-ml-1 inline-flex items-center gap-0.5 self-start rounded pr-1 text-small text-muted hover:text-text"
+      >
+        <ChevronLeft aria-hidden className="size-3.5" /> Traffic
+      </Link>
+      <ExchangePanel exchange={view} project={params} tab={search.get(TAB_PARAM) ?? ''} level="h1" />
+    </div>
+  );
+};
+export default Exchange;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

@@ -1,0 +1,14 @@
+/** Log entries as other programs take them. No I/O and nothing of Node: a browser can use it, too. */
+export {
+  decodeUtf8,
+  fromBase64,
+  latin1Bytes,
+  latin1Text,
+  toBase64,
+  utf8Bytes,
+  wireBytes,
+  wireText,
+} from './wire-bytes.ts';
+export type { EncodedBody, WireText } from './wire-bytes.ts';
+export { messageHead, requestHead, requestMessage } from './request-message.ts';
+export type { RequestEntry } from './request-message.ts';

@@ -1,0 +1,37 @@
+import type { HeaderPair } from '@standin/contract';
+import { latin1Bytes, wireBytes, type EncodedBody } from './wire-bytes.ts';
+
+/** What the formats need of a request; every `LogEntry` is one. */
+export interface RequestEntry {
+  readonly method: string;
+  readonly request: EncodedBody & {
+    readonly target: string;
+    readonly httpVersion: string;
+    readonly headers: readonly HeaderPair[];
+    readonly trailers: readonly HeaderPair[];
+  };
+}
+
+const CRLF = '\r\n';
+
+/** A head as it was on the wire, to its empty line; latin1, one byte per character. Whitespace around values was not kept. */
+export const messageHead = (firstLine: string, headers: readonly HeaderPair[]): string =>
+  [firstLine, ...headers.map(([name, value]) => (value === '' ? `${name}:` : `${name}: ${value}`)), '', ''].join(CRLF);
+
+export const requestHead = ({
+  method,
+  request: { target, httpVersion, headers },
+}: {
+  readonly method: string;
+  readonly request: Pick<RequestEntry['request'], 'target' | 'httpVersion' | 'headers'>;
+}): string => messageHead(`${method} ${target} HTTP/${httpVersion}`, headers);
+
+/** The bytes of a request: its head and its body, whose chunks, if there were any, are put together. */
+export const requestMessage = (entry: RequestEntry): Uint8Array<ArrayBuffer> => {
+  const head = latin1Bytes(requestHead(entry));
+  const body = wireBytes(entry.request);
+  const message = new Uint8Array(head.length + body.length);
+  message.set(head);
+  message.set(body, head.length);
+  return message;
+};

@@ -1,0 +1,55 @@
+import type { BodyEncoding } from '../log-entry.ts';
+
+/** Bytes and text without Node's Buffer: browsers use this, too. */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const encoder = new TextEncoder();
+
+/** One byte per character, as headers and targets are kept. */
+export const latin1Bytes = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(text, (character) => character.charCodeAt(0));
+
+export const utf8Bytes = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text);
+
+/** `undefined` where the bytes are not UTF-8. A byte order mark is kept. */
+export const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
+  }
+};
+
+export const fromBase64 = (text: string): Uint8Array<ArrayBuffer> => latin1Bytes(atob(text));
+
+/** `String.fromCharCode` takes its characters as arguments, of which there may not be too many. */
+const CHUNK = 8_192;
+
+export const latin1Text = (bytes: Uint8Array): string => {
+  const parts: string[] = [];
+  for (let at = 0; at < bytes.length; at += CHUNK) parts.push(String.fromCharCode(...bytes.subarray(at, at + CHUNK)));
+  return parts.join('');
+};
+
+export const toBase64 = (bytes: Uint8Array): string => btoa(latin1Text(bytes));
+
+export interface EncodedBody {
+  readonly body: string;
+  readonly bodyEncoding: BodyEncoding;
+}
+
+/** The bytes of a body as they were on the wire. */
+export const wireBytes = ({ body, bodyEncoding }: EncodedBody): Uint8Array<ArrayBuffer> =>
+  bodyEncoding === 'utf8' ? utf8Bytes(body) : fromBase64(body);
+
+export interface WireText {
+  readonly text: string;
+  /** How the bytes were read. Headers have no declared charset: what is valid UTF-8 was hardly meant as anything else. */
+  readonly charset: 'ascii' | 'utf-8' | 'latin-1';
+}
+
+/** A header's name or value, or a target, as people read it; `latin1` has one byte per character. */
+export const wireText = (latin1: string): WireText => {
+  if (!/[\u0080-\u00ff]/.test(latin1)) return { text: latin1, charset: 'ascii' };
+  const text = decodeUtf8(latin1Bytes(latin1));
+  return text === undefined ? { text: latin1, charset: 'latin-1' } : { text, charset: 'utf-8' };
+};
