@@ -5,4 +5,17 @@ export { createEgress, type Egress, type EgressOptions, type UpstreamRequest } f
 export { EgressError } from './egress-error.ts';
 export { type UpstreamAnswer } from './exchange.ts';
 export { stripHopByHop } from './headers.ts';
+export {
+  replayHeaders,
+  replayRequest,
+  REPLAY_OF_HEADER,
+  STRIP_REASONS,
+  type CapturedRequest,
+  type ReplayDestination,
+  type ReplayHeaders,
+  type ReplayHeadersInput,
+  type ReplayRequest,
+  type RequestEdit,
+  type StripReason,
+} from './replay-request.ts';
 export { joinUpstreamUrl } from './upstream-url.ts';

@@ -1,0 +1,129 @@
+import type { HeaderPair, Method, ReplayTarget } from '@standin/contract';
+import { stripHopByHop } from './headers.ts';
+import { joinUpstreamUrl } from './upstream-url.ts';
+
+/** Marks a request that a replay sent: the id of the log entry that it repeats. */
+export const REPLAY_OF_HEADER = 'standin-replay-of';
+
+/** Why a captured header is not sent again, in words for people. */
+export const STRIP_REASONS = {
+  connection: 'is about the connection that it came on',
+  rewritten: 'is written anew for this request',
+  'api-key': 'the log has its fingerprint, not the key',
+  credentials: 'credentials go to no other place than they were meant for',
+  marker: 'is written anew for this replay',
+} as const;
+export type StripReason = keyof typeof STRIP_REASONS;
+
+export interface ReplayHeadersInput {
+  readonly requestId: string;
+  readonly target: ReplayTarget;
+  /** As captured, or as a person wrote them. latin1, in order. */
+  readonly headers: readonly HeaderPair[];
+  /** A person wrote the headers: credentials in them are meant to be sent. */
+  readonly isEdited: boolean;
+  /** For the target Endpoint: the account's key, or what is shown in its place. */
+  readonly apiKey: string;
+}
+
+export interface ReplayHeaders {
+  /** What is sent, besides `host`, `content-length` and `connection`, which follow from the URL and the body. */
+  readonly sent: readonly HeaderPair[];
+  readonly stripped: readonly { readonly name: string; readonly reason: StripReason }[];
+  readonly added: readonly HeaderPair[];
+}
+
+const REWRITTEN = new Set(['host', 'content-length', 'expect']);
+const CREDENTIALS = new Set(['authorization', 'cookie']);
+
+/** The one rule for what a replay leaves out and adds: the operator sends by it, the dialog shows it. */
+export const replayHeaders = ({ requestId, target, headers, isEdited, apiKey }: ReplayHeadersInput): ReplayHeaders => {
+  const kept = new Set(stripHopByHop(headers));
+  const sent: HeaderPair[] = [];
+  const stripped: { name: string; reason: StripReason }[] = [];
+  for (const pair of headers) {
+    const [name] = pair;
+    const lower = name.toLowerCase();
+    const reason: StripReason | undefined =
+      lower === 'x-api-key'
+        ? 'api-key'
+        : lower === REPLAY_OF_HEADER
+          ? 'marker'
+          : REWRITTEN.has(lower)
+            ? 'rewritten'
+            : !kept.has(pair)
+              ? 'connection'
+              : target === 'URL' && !isEdited && CREDENTIALS.has(lower)
+                ? 'credentials'
+                : undefined;
+    if (reason === undefined) sent.push(pair);
+    else stripped.push({ name, reason });
+  }
+  const added: HeaderPair[] = [
+    [REPLAY_OF_HEADER, requestId],
+    ...(target === 'Endpoint' ? [['x-api-key', apiKey] as const] : []),
+  ];
+  return { sent: [...sent, ...added], stripped, added };
+};
+
+/** A request as the log has it. Strings are latin1. */
+export interface CapturedRequest {
+  readonly id: string;
+  readonly method: Method;
+  /** `/PROJECT-URI/v1/orders?a=1` */
+  readonly target: string;
+  readonly headers: readonly HeaderPair[];
+  readonly body: Uint8Array;
+}
+
+/** What to change in it; absent: as captured. */
+export interface RequestEdit {
+  readonly method?: Method | undefined;
+  readonly target?: string | undefined;
+  readonly headers?: readonly HeaderPair[] | undefined;
+  readonly body?: Uint8Array | undefined;
+}
+
+/** Where to: the gateways' base URL, or the upstream's whole one. */
+export interface ReplayDestination {
+  readonly target: ReplayTarget;
+  readonly url: string;
+  readonly apiKey: string;
+}
+
+export interface ReplayRequest extends ReplayHeaders {
+  readonly url: string;
+  readonly method: Method;
+  readonly body: Uint8Array;
+}
+
+/** The request that a replay sends. Throws a `TypeError` when the target cannot be part of a URL of this destination. */
+export const replayRequest = (
+  captured: CapturedRequest,
+  edit: RequestEdit,
+  { target, url, apiKey }: ReplayDestination,
+): ReplayRequest => {
+  const wanted = edit.target ?? captured.target;
+  const isEdited = edit.headers !== undefined;
+  const headers = edit.headers ?? captured.headers;
+  return {
+    ...replayHeaders({ requestId: captured.id, target, headers, isEdited, apiKey }),
+    url: target === 'Endpoint' ? gatewayUrl(url, wanted) : joinUpstreamUrl(url, queryOf(wanted)),
+    method: edit.method ?? captured.method,
+    body: edit.body ?? captured.body,
+  };
+};
+
+const queryOf = (target: string): string => {
+  const start = target.indexOf('?');
+  return start === -1 ? '' : target.slice(start + 1);
+};
+
+/** By concatenation: `new URL('//evil', base)` would change the host. */
+const gatewayUrl = (base: string, target: string): string => {
+  const joined = base.replace(/\/+$/, '') + target;
+  if (!target.startsWith('/') || new URL(joined).origin !== new URL(base).origin) {
+    throw new TypeError('The target must begin with / and stay on the gateway');
+  }
+  return joined;
+};
