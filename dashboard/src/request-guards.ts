@@ -39,3 +39,22 @@ export const checkRequest = ({ method, headers }: Head, mode: DashboardMode): Re
     message: 'This request came from another website. Nothing was changed: use the dashboard itself.',
   };
 };
+
+/**
+ * The same for the JSON API, whose senders are programs: they have no `Origin`, and cookies do not count there. What a browser sends
+ * says where it comes from; in a cluster the token decides.
+ */
+export const checkApiRequest = (
+  { headers }: Head,
+  mode: DashboardMode,
+): 'host_invalid' | 'origin_forbidden' | undefined => {
+  const host = hostOf(headers.host);
+  if (host === undefined) return 'host_invalid';
+  if (mode === 'cluster') return undefined;
+  if (!LOOPBACK_NAMES.has(host.hostname)) return 'host_invalid';
+  const { origin } = headers;
+  const isForeign = origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host.host);
+  // Without Origin but from a page: <img src>, <script src>.
+  const site = headers['sec-fetch-site'];
+  return isForeign || site === 'cross-site' || site === 'same-site' ? 'origin_forbidden' : undefined;
+};

@@ -10,6 +10,8 @@ export interface TailOptions {
   readonly pollIntervalMs?: number;
   /** Told of each poll that fails; the next one is made all the same, unless this throws. Without it the tail ends. */
   readonly onFailure?: (error: unknown) => void | Promise<void>;
+  /** Told after each poll up to which insert everything was yielded: `insertedSince` of a tail that goes on from there. */
+  readonly onCaughtUp?: (insertedMs: number) => void | Promise<void>;
   /** After the abort, look once more: for who aborts when all is delivered, and wants to see the last of it. */
   readonly lookOnceMore?: boolean;
 }
@@ -66,7 +68,7 @@ async function* polls(
   store: Summaries,
   filter: TailFilter,
   signal: AbortSignal,
-  { pollIntervalMs = POLL_INTERVAL_MS, onFailure, lookOnceMore = false }: TailOptions,
+  { pollIntervalMs = POLL_INTERVAL_MS, onFailure, onCaughtUp, lookOnceMore = false }: TailOptions,
 ): AsyncGenerator<LogSummary[]> {
   const since = filter.since ?? new Date();
   let newestInsertMs = filter.insertedSince?.getTime() ?? 0;
@@ -94,6 +96,7 @@ async function* polls(
       }
       // Pages are ordered by another time: a poll that broke off may have missed older inserts.
       newestInsertMs = newestOfPollMs;
+      await onCaughtUp?.(newestInsertMs);
     } catch (error) {
       if (onFailure === undefined) throw error;
       await onFailure(error);

@@ -1,0 +1,141 @@
+import { SourceError, type SourceErrorKind } from '@standin/contract';
+import { LogStoreError } from '@standin/logstore';
+import { describe, expect, it, test } from 'vitest';
+import { backendWith, startApiServer, SUMMARY } from './api-server.testing.ts';
+import { API_LIMITS } from './parameters.ts';
+
+const away = (code = 'ECONNREFUSED'): LogStoreError =>
+  new LogStoreError(`Could not list the log: connect 10.0.0.7:8123 secret`, {
+    kind: 'retryable',
+    code,
+    cause: undefined,
+  });
+
+const problemOf = async (url: string, init: RequestInit = {}) => {
+  const response = await fetch(url, init);
+  return { headers: response.headers, body: (await response.json()) as Record<string, unknown> };
+};
+
+describe('who asks', () => {
+  it('is told to send a token', async () => {
+    await using api = await startApiServer(() => Promise.resolve(undefined));
+    const { headers, body } = await problemOf(`${api.url}/projects`);
+    expect(body).toMatchObject({ status: 401, code: 'unauthorized' });
+    expect(headers.get('www-authenticate')).toBe('Bearer');
+  });
+
+  it('is not known by a cookie, and may send it from any page', async () => {
+    const seen: unknown[] = [];
+    await using api = await startApiServer(({ headers }) => {
+      seen.push([headers.authorization, headers.cookie]);
+      return Promise.resolve(backendWith({}));
+    });
+    const headers = { authorization: 'Bearer t', cookie: 'session=1', origin: 'https://tests.example' };
+    expect((await fetch(`${api.url}/projects`, { headers })).status).toBe(200);
+    expect(seen).toEqual([['Bearer t', undefined]]);
+  });
+
+  it('gets the document without a token', async () => {
+    await using api = await startApiServer(() => Promise.resolve(undefined));
+    expect(await (await fetch(`${api.url}/openapi.json`)).json()).toMatchObject({ openapi: '3.1.1' });
+  });
+});
+
+describe('what fails', () => {
+  test.each<[SourceErrorKind, number, string]>([
+    ['Forbidden', 403, 'forbidden'],
+    ['Unauthorized', 401, 'unauthorized'],
+    ['Unavailable', 503, 'resources_unavailable'],
+  ])('%s of the resources is %d', async (kind, status, code) => {
+    const list = () => Promise.reject(new SourceError(kind, 'the API server says why'));
+    await using api = await startApiServer(() => Promise.resolve(backendWith({}, { list })));
+    const { headers, body } = await problemOf(`${api.url}/projects`);
+    expect(body).toMatchObject({ status, code, detail: 'the API server says why' });
+    expect(headers.has('retry-after')).toBe(status === 503);
+  });
+
+  test.each([
+    ['ECONNREFUSED', 503, 'log_unavailable'],
+    ['159', 422, 'search_too_slow'],
+  ])('%s of the log is %d, and quotes nothing', async (errorCode, status, code) => {
+    await using api = await startApiServer(() =>
+      Promise.resolve(backendWith({ count: () => Promise.reject(away(errorCode)) })),
+    );
+    const { body } = await problemOf(`${api.shop}/requests:count`);
+    expect(body).toMatchObject({ status, code });
+    expect(JSON.stringify(body)).not.toContain('secret');
+  });
+
+  it('is a defect where nobody foresaw it: the log has it, the answer does not', async () => {
+    const list = () => Promise.reject(new TypeError('secret is undefined'));
+    await using api = await startApiServer(() => Promise.resolve(backendWith({}, { list })));
+    const { body } = await problemOf(`${api.url}/projects`);
+    expect(body).toMatchObject({ status: 500, code: 'internal' });
+    expect(JSON.stringify(body)).not.toContain('secret');
+    expect(api.failures()).toBe(1);
+  });
+
+  it('cuts an answer that is half sent, so that nobody takes it for a whole one', async () => {
+    const log = {
+      summaries: () => Promise.resolve([SUMMARY]),
+      // eslint-disable-next-line @typescript-eslint/require-await -- an iterable whose second item fails
+      entries: async function* () {
+        yield SUMMARY as never;
+        throw away();
+      },
+    };
+    await using api = await startApiServer(() => Promise.resolve(backendWith(log)));
+    await expect(fetch(`${api.shop}/requests`).then((response) => response.json())).rejects.toThrow(TypeError);
+  });
+});
+
+it('answers with an empty list where nothing was captured', async () => {
+  await using api = await startApiServer(() => Promise.resolve(backendWith({})));
+  expect(await (await fetch(`${api.shop}/requests`)).json()).toEqual({ items: [] });
+});
+
+describe('waits and streams', () => {
+  it('are so many, until one ends', async () => {
+    await using api = await startApiServer(() => Promise.resolve(backendWith({})));
+    const leave = new AbortController();
+    const open = Array.from({ length: API_LIMITS.readersMax }, () =>
+      fetch(`${api.shop}/requests:stream`, { signal: leave.signal }),
+    );
+    await Promise.all(open);
+    const { headers, body } = await problemOf(`${api.shop}/requests:wait`);
+    expect(body).toMatchObject({ status: 429, code: 'too_many_readers' });
+    expect(headers.get('retry-after')).toBe('5');
+    leave.abort();
+    await expect.poll(async () => (await fetch(`${api.shop}/requests:wait?timeout=0s`)).status).toBe(408);
+  });
+
+  it('end when the dashboard stops', async () => {
+    await using api = await startApiServer(() => Promise.resolve(backendWith({})));
+    const waiting = fetch(`${api.shop}/requests:wait?timeout=50s`);
+    const stream = await fetch(`${api.shop}/requests:stream`);
+    api.stop();
+    expect(await stream.text()).toMatch(/^retry: \d+\nid: \d+\.0\n\n$/);
+    expect((await waiting).status).toBe(408);
+  });
+
+  it('say that the log is away, and go on when it is back', async () => {
+    let polls = 0;
+    const summaries = () => {
+      polls += 1;
+      return polls === 1 ? Promise.reject(away()) : Promise.resolve([SUMMARY]);
+    };
+    await using api = await startApiServer(() => Promise.resolve(backendWith({ summaries })));
+    const stream = await fetch(`${api.shop}/requests:stream?view=summary&from=2026-11-21T00:00:00Z`);
+    const reader = stream.body?.getReader();
+    let text = '';
+    while (!/^id: \d+\.1000$/m.test(text)) text += Buffer.from((await reader?.read())?.value ?? []).toString('utf8');
+    expect([...text.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)).toEqual(['problem', 'request']);
+    expect(text).not.toContain('secret');
+  });
+
+  it('refuse a position that is none', async () => {
+    await using api = await startApiServer(() => Promise.resolve(backendWith({})));
+    const { body } = await problemOf(`${api.shop}/requests:stream`, { headers: { 'last-event-id': 'x' } });
+    expect(body).toMatchObject({ code: 'parameter_invalid', errors: [{ name: 'last-event-id' }] });
+  });
+});

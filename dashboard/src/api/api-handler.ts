@@ -1,0 +1,98 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import type { Access } from '../access.ts';
+import { checkApiRequest } from '../request-guards.ts';
+import { routeMatcher } from './match-route.ts';
+import { openApiDocument } from './openapi-document.ts';
+import { API_LIMITS } from './parameters.ts';
+import { ApiProblem } from './problems.ts';
+import { readJsonBody } from './read-body.ts';
+import type { Answer, ApiRoute } from './route.ts';
+import { API_ROUTES } from './routes.ts';
+import { sendAnswer, sendProblem } from './send-answer.ts';
+import { toProblem } from './to-problem.ts';
+
+export interface ApiOptions {
+  readonly access: Pick<Access, 'mode' | 'backendOf'>;
+  readonly logger: Logger;
+  /** Aborts when the dashboard stops. */
+  readonly stopping: AbortSignal;
+}
+
+export type ApiHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+export const API_PATH = '/api/v1';
+const DOCUMENT_PATH = '/openapi.json';
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  // What was captured is shown nowhere: neither in a frame nor as a page.
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+/** Serves `/api/v1/…`: guard → match → authenticate → parse → handle → answer. Takes every request that it is given. */
+export const apiHandler = ({ access, logger, stopping }: ApiOptions): ApiHandler => {
+  const match = routeMatcher(API_ROUTES);
+  const document = openApiDocument(API_ROUTES);
+  const inTurn = limitReaders();
+
+  const answer = async (request: IncomingMessage, response: ServerResponse, url: URL): Promise<Answer> => {
+    const refusal = checkApiRequest(request, access.mode);
+    if (refusal !== undefined) throw new ApiProblem(refusal);
+    // A browser adds cookies to whatever another page makes it send.
+    Reflect.deleteProperty(request.headers, 'cookie');
+    const path = url.pathname.startsWith(`${API_PATH}/`) ? url.pathname.slice(API_PATH.length) : '';
+    if (path === DOCUMENT_PATH && request.method === 'GET') return { kind: 'json', body: document };
+    const found = match(request.method ?? '', path);
+    if (found.kind === 'none') throw new ApiProblem('route_not_found');
+    if (found.kind === 'other-method') {
+      response.setHeader('allow', found.allowed.join(', '));
+      throw new ApiProblem('method_not_allowed', `It answers ${found.allowed.join(' and ')}.`);
+    }
+    const backend = await access.backendOf(request);
+    if (backend === undefined) throw new ApiProblem('unauthorized');
+    const { route, params } = found;
+    const body = request.method === 'GET' ? undefined : await readJsonBody(request);
+    const left = new AbortController();
+    response.once('close', () => left.abort());
+    const signal = AbortSignal.any([left.signal, stopping]);
+    const headers = {
+      accept: request.headers.accept ?? '',
+      lastEventId: request.headers['last-event-id']?.toString(),
+    };
+    return inTurn(route, response, () =>
+      route.answer({ backend, params, query: url.searchParams, body, headers, signal }),
+    );
+  };
+
+  return (request, response) => {
+    response.setHeaders(new Map(Object.entries(HEADERS)));
+    const url = new URL(`http://localhost${request.url ?? '/'}`);
+    answer(request, response, url)
+      .then((given) => sendAnswer(response, given))
+      .catch((error: unknown) => {
+        const problem = toProblem(error);
+        const { method } = request;
+        if (problem === undefined)
+          logger.error({ err: error, method, path: url.pathname }, 'request of the API failed');
+        // Who left needs no answer; a stream that broke off was cut already.
+        if (response.headersSent || response.destroyed) return;
+        sendProblem(response, problem ?? new ApiProblem('internal'));
+      });
+  };
+};
+
+/** Who waits or follows asks ClickHouse all the time: so many may. Until the answer is sent, or its reader has left. */
+const limitReaders = () => {
+  let open = 0;
+  return async (route: ApiRoute, response: ServerResponse, work: () => Promise<Answer>): Promise<Answer> => {
+    if (!route.problems.includes('too_many_readers')) return work();
+    if (open >= API_LIMITS.readersMax) throw new ApiProblem('too_many_readers');
+    open += 1;
+    response.once('close', () => (open -= 1));
+    return work();
+  };
+};

@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ResourceObject } from '@standin/contract';
+import type { LogSummary } from '@standin/logstore';
+import { pino } from 'pino';
+import type { Access } from '../access.ts';
+import type { Backend, ProjectLog } from '../backend.ts';
+import { apiHandler } from './api-handler.ts';
+
+/** Says that a test did not expect this call. */
+const unexpected = (): never => {
+  throw new Error('this call was not expected');
+};
+
+export const SUMMARY: LogSummary = {
+  id: '01931f3e-0000-7000-8000-000000000001',
+  receivedAt: '2026-11-21T07:00:00.000001Z',
+  namespace: 'default',
+  project: 'shop',
+  endpoint: 'orders',
+  method: 'GET',
+  path: '/',
+  query: '',
+  status: 200,
+  durationMs: 1,
+  outcome: 'mocked',
+  projectUid: 'u',
+  bodyBytes: 0,
+  insertedAtMs: 1_000,
+};
+
+const PROJECT: ResourceObject = {
+  apiVersion: 'standin.dev/v1alpha1',
+  kind: 'Project',
+  metadata: {
+    name: 'shop',
+    namespace: 'default',
+    uid: 'u',
+    generation: 1,
+    resourceVersion: '1',
+    creationTimestamp: '',
+  },
+  spec: { displayName: 'Shop' },
+};
+
+const EMPTY_LOG: ProjectLog = {
+  summaries: () => Promise.resolve([]),
+  // eslint-disable-next-line @typescript-eslint/require-await -- nothing to wait for in an empty log
+  entries: async function* () {
+    yield* [];
+  },
+  get: () => Promise.resolve(undefined),
+  count: () => Promise.resolve(0),
+  histogram: () => Promise.resolve([]),
+  distinct: () => Promise.resolve([]),
+};
+
+export const backendWith = (log: Partial<ProjectLog>, resources: Partial<Backend['resources']> = {}): Backend => ({
+  mode: 'cluster',
+  resources: {
+    list: () => Promise.resolve([PROJECT]),
+    get: ({ name }) => Promise.resolve(name === 'shop' ? PROJECT : undefined),
+    ...{ apply: unexpected, check: unexpected, delete: unexpected, watch: unexpected, readApiKey: unexpected },
+    ...resources,
+  },
+  logs: {
+    requestsByHour: unexpected,
+    open: () => Promise.resolve({ ...EMPTY_LOG, ...log }),
+  },
+});
+
+export interface ApiServer extends AsyncDisposable {
+  /** `http://localhost:41234/api/v1` */
+  readonly url: string;
+  /** Of the project `shop`. */
+  readonly shop: string;
+  /** What was logged as failed. */
+  readonly failures: () => number;
+  /** The dashboard stops. */
+  readonly stop: () => void;
+}
+
+/** The API on a socket of its own. */
+export const startApiServer = async (backendOf: Access['backendOf']): Promise<ApiServer> => {
+  let failures = 0;
+  const logger = pino({ level: 'error' }, { write: () => (failures += 1) });
+  const stopping = new AbortController();
+  const handle = apiHandler({ access: { mode: 'cluster', backendOf }, logger, stopping: stopping.signal });
+  const server = createServer(handle).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://localhost:${(server.address() as AddressInfo).port}/api/v1`;
+  return {
+    url,
+    shop: `${url}/namespaces/default/projects/shop`,
+    failures: () => failures,
+    stop: () => stopping.abort(),
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};

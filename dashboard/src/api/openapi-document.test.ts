@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { openApiDocument } from './openapi-document.ts';
+import { API_ROUTES } from './routes.ts';
+
+const document = openApiDocument(API_ROUTES) as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+};
+
+it('has every route, each under a name of its own', () => {
+  const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => `${method.toUpperCase()} ${path} ${operationId}`),
+  );
+  expect(described).toEqual(expect.arrayContaining(API_ROUTES.map((r) => `${r.method} ${r.path} ${r.operationId}`)));
+  expect(described).toHaveLength(API_ROUTES.length);
+  expect(new Set(API_ROUTES.map(({ operationId }) => operationId)).size).toBe(API_ROUTES.length);
+});
+
+it('describes everything that it refers to', () => {
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)];
+  expect(references.length).toBeGreaterThan(10);
+  for (const [, name = ''] of references) expect(document.components.schemas).toHaveProperty(name);
+});
+
+it('names the parameters of a path as the path does, and uses nothing else that an expression would read', () => {
+  for (const { path, params } of API_ROUTES) {
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    expect(Object.keys(params.shape)).toEqual(names);
+    expect(path).toMatch(/^(\/[a-z]+|\/\{\w+\}|:[a-z]+)+$/);
+  }
+});

@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { API_PROBLEMS, type ApiProblemCode } from './problems.ts';
+import type { ApiRoute, DocumentedAnswer } from './route.ts';
+import { problemSchema } from './schemas.ts';
+import { without } from './without.ts';
+
+/** What every route may answer. */
+const EVERYWHERE: readonly ApiProblemCode[] = [
+  'parameter_invalid',
+  'unauthorized',
+  'forbidden',
+  'resources_unavailable',
+  'internal',
+];
+const WITH_BODY: readonly ApiProblemCode[] = ['body_invalid', 'body_too_large', 'media_type_unsupported'];
+
+type JsonSchema = Readonly<Record<string, unknown>>;
+const REFERENCE = '#/components/schemas/';
+
+interface Inlined {
+  readonly schema: JsonSchema;
+  /** What it refers to, by name. */
+  readonly components: Readonly<Record<string, JsonSchema>>;
+}
+
+/** A schema in place, with references to those that have a name. */
+const inlined = (schema: z.ZodType): Inlined => {
+  const json = z.toJSONSchema(schema, { io: 'input' });
+  const { $defs = {}, ...inPlace } = JSON.parse(
+    JSON.stringify(json).replaceAll('"#/$defs/', `"${REFERENCE}`),
+  ) as JsonSchema & { readonly $defs?: Record<string, JsonSchema> };
+  return {
+    schema: without(inPlace, '$schema'),
+    components: Object.fromEntries(Object.entries($defs).map(([id, part]) => [id, without(part, 'id')])),
+  };
+};
+
+const parametersOf = (place: 'path' | 'query', schema: z.ZodObject): JsonSchema[] =>
+  Object.entries(schema.shape as Readonly<Record<string, z.ZodType>>).map(([name, field]) => {
+    const { description, ...json } = inlined(field).schema;
+    const required = place === 'path' || !field.safeParse(undefined).success;
+    return { name, in: place, required, ...(description !== undefined && { description }), schema: json };
+  });
+
+const answerOf = ({ description, content = {} }: DocumentedAnswer): JsonSchema => ({
+  description,
+  content: Object.fromEntries(
+    Object.entries(content).map(([type, schema]) => [type, { schema: inlined(schema).schema }]),
+  ),
+});
+
+/** Several problems may have one status. */
+const problemAnswers = (codes: readonly ApiProblemCode[]): Readonly<Record<string, JsonSchema>> => {
+  const byStatus = Map.groupBy(new Set(codes), (code) => API_PROBLEMS[code].status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, those]) => [
+      status,
+      answerOf({
+        description: those.map((code) => `\`${code}\`: ${API_PROBLEMS[code].title}.`).join(' '),
+        content: { 'application/problem+json': problemSchema },
+      }),
+    ]),
+  );
+};
+
+const operationOf = (route: ApiRoute): JsonSchema => {
+  const { operationId, tag, summary, description, params, query, body, answers, problems } = route;
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    parameters: [...parametersOf('path', params), ...parametersOf('query', query)],
+    ...(body !== undefined && {
+      requestBody: { required: true, content: { 'application/json': { schema: inlined(body).schema } } },
+    }),
+    responses: {
+      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)])),
+      ...problemAnswers([...EVERYWHERE, ...(body === undefined ? [] : WITH_BODY), ...problems]),
+    },
+  };
+};
+
+const schemasOf = ({ answers, body }: ApiRoute): z.ZodType[] => [
+  ...Object.values(answers).flatMap(({ content = {} }) => Object.values(content)),
+  ...(body === undefined ? [] : [body]),
+  problemSchema,
+];
+
+/** The OpenAPI 3.1 document of routes, made from the schemas that parse their input. */
+export const openApiDocument = (routes: readonly ApiRoute[]): JsonSchema => {
+  const byPath = Map.groupBy(routes, ({ path }) => path);
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Standin',
+      version: 'v1',
+      description: 'Captured requests, for programs: docs/api.md has examples. Fields are only ever added.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/api/v1' }],
+    // In standin dev nobody signs in.
+    security: [{ token: [] }, {}],
+    paths: Object.fromEntries(
+      [...byPath].map(([path, those]) => [
+        path,
+        Object.fromEntries(those.map((route) => [route.method.toLowerCase(), operationOf(route)])),
+      ]),
+    ),
+    components: {
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'A token of the Kubernetes cluster.' },
+      },
+      schemas: Object.fromEntries(
+        routes.flatMap(schemasOf).flatMap((schema) => Object.entries(inlined(schema).components)),
+      ),
+    },
+  };
+};

@@ -1,0 +1,114 @@
+import { LIST_LIMIT_MAX, type LogCursor } from '@standin/logstore';
+import { parseFilter, type Filter } from '@standin/logstore/search';
+import { z } from 'zod';
+import { ApiProblem } from './problems.ts';
+
+export const API_LIMITS = {
+  listDefault: 100,
+  waitCountMax: 1_000,
+  /** Below what load balancers cut. */
+  waitMsMax: 55_000,
+  /** Waits and streams at a time: each one asks ClickHouse four times a second. */
+  readersMax: 100,
+  bodyBytesMax: 1024 * 1024,
+} as const;
+
+const name = (what: string) => z.string().min(1).max(253).describe(what);
+
+export const projectParams = z.object({
+  namespace: name('Namespace of the Project.'),
+  project: name('Name of the Project.'),
+});
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+const durationMs = (text: string): number | undefined => {
+  const match = /^(\d{1,6})(ms|s|m|h|d)$/.exec(text);
+  return match === null ? undefined : Number(match[1]) * (UNIT_MS[match[2] ?? ''] ?? 0);
+};
+
+const timeOf = (text: string): Date | undefined => {
+  const ageMs = durationMs(text);
+  if (ageMs !== undefined) return new Date(Date.now() - ageMs);
+  const time = /^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(text) ? new Date(text) : undefined;
+  return time === undefined || Number.isNaN(time.getTime()) ? undefined : time;
+};
+
+const time = (what: string) =>
+  z
+    .string()
+    .transform((text, context) => {
+      const found = timeOf(text);
+      if (found !== undefined) return found;
+      context.addIssue('must be an RFC 3339 time such as 2026-11-21T10:00:00Z, or an age such as 10m');
+      return z.NEVER;
+    })
+    .optional()
+    .describe(`${what} An RFC 3339 time, or an age: 30s, 10m, 2h, 1d.`);
+
+/** Which requests. */
+export const filterParams = {
+  q: z.string().optional().describe('A search, as in `status:>=500 path:/hooks/*` (docs/search.md). Default: all.'),
+  from: time('Received at this time or later.'),
+  to: time('Received before this time.'),
+};
+
+export const view = (otherwise: 'entry' | 'summary') =>
+  z
+    .enum(['entry', 'summary'])
+    .default(otherwise)
+    .describe('entry: the whole exchange with headers and bodies. summary: what a list shows; cheap.');
+
+const cursorText = /^([0-9TZ:.-]{20,40})_([0-9a-f-]{36})$/;
+
+export const formatCursor = ({ receivedAt, id }: LogCursor): string =>
+  Buffer.from(`${receivedAt}_${id}`).toString('base64url');
+
+export const cursor = z
+  .string()
+  .transform((text, context): LogCursor => {
+    const [, receivedAt, id] = cursorText.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? [];
+    if (receivedAt !== undefined && id !== undefined) return { receivedAt, id };
+    context.addIssue('must be the nextCursor of an earlier answer');
+    return z.NEVER;
+  })
+  .optional()
+  .describe('`nextCursor` of the page before; all else as it was then.');
+
+export const order = z.enum(['newest-first', 'oldest-first']).default('newest-first');
+
+export const limit = z.coerce
+  .number()
+  .int()
+  .min(1)
+  .max(LIST_LIMIT_MAX)
+  .default(API_LIMITS.listDefault)
+  .describe('At most so many.');
+
+export const waitCount = z.coerce
+  .number()
+  .int()
+  .min(1)
+  .max(API_LIMITS.waitCountMax)
+  .default(1)
+  .describe('Wait until so many were captured.');
+
+export const waitTimeout = z
+  .string()
+  .default('10s')
+  .transform((text, context) => {
+    const ms = durationMs(text);
+    if (ms !== undefined && ms <= API_LIMITS.waitMsMax) return ms;
+    context.addIssue(`must be a duration such as 500ms or 10s, at most ${API_LIMITS.waitMsMax / 1_000}s`);
+    return z.NEVER;
+  })
+  .describe(`Wait no longer than this: 500ms, 10s, at most ${API_LIMITS.waitMsMax / 1_000}s.`);
+
+/** Throws an `ApiProblem` that says where the mistake is. */
+export const searchOf = (q: string | undefined): Filter | undefined => {
+  if (q === undefined) return undefined;
+  const result = parseFilter(q);
+  if (result.kind === 'parsed') return result.filter;
+  const { message, from, to } = result.problem;
+  throw new ApiProblem('search_invalid', message, { position: { from, to } });
+};

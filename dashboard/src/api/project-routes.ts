@@ -1,0 +1,59 @@
+import type { ResourceObject } from '@standin/contract';
+import { z } from 'zod';
+import { ApiProblem } from './problems.ts';
+import { projectParams } from './parameters.ts';
+import { defineRoute, type ApiCall } from './route.ts';
+import { projectListSchema, projectSchema, type ApiProject } from './schemas.ts';
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+
+/** Spec and status are as somebody wrote them: an object that is not valid yet is shown, too. */
+const toApiProject = ({ metadata, spec, status }: ResourceObject): ApiProject => {
+  const { displayName } = (spec ?? {}) as { readonly displayName?: unknown };
+  const { url } = (status ?? {}) as { readonly url?: unknown };
+  const shownUrl = text(url);
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    uid: metadata.uid,
+    displayName: text(displayName) ?? metadata.name,
+    ...(shownUrl !== undefined && { url: shownUrl }),
+  };
+};
+
+type ProjectCall = Pick<ApiCall<z.output<typeof projectParams>, unknown, unknown>, 'backend' | 'params'>;
+
+export const projectOf = async ({ backend, params: { namespace, project } }: ProjectCall): Promise<ResourceObject> => {
+  const found = await backend.resources.get({ kind: 'Project', namespace, name: project });
+  if (found !== undefined) return found;
+  throw new ApiProblem('project_not_found', `There is no project ${project} in the namespace ${namespace}.`);
+};
+
+export const projectRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/projects',
+    operationId: 'listProjects',
+    tag: 'Projects',
+    summary: 'The projects that you can see',
+    params: z.object({}),
+    query: z.strictObject({ namespace: z.string().min(1).max(253).optional().describe('Only of this namespace.') }),
+    answers: { 200: { description: 'By namespace and name.', content: { 'application/json': projectListSchema } } },
+    problems: [],
+    handle: async ({ backend, query }) => {
+      const projects = await backend.resources.list('Project', query.namespace);
+      return { kind: 'json', body: { items: projects.map(toApiProject) } };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/namespaces/{namespace}/projects/{project}',
+    operationId: 'getProject',
+    tag: 'Projects',
+    summary: 'One project',
+    params: projectParams,
+    answers: { 200: { description: 'The project.', content: { 'application/json': projectSchema } } },
+    problems: ['project_not_found'],
+    handle: async (call) => ({ kind: 'json', body: toApiProject(await projectOf(call)) }),
+  }),
+];

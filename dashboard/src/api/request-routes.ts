@@ -1,0 +1,239 @@
+import { bodyBytesOf } from '@standin/logstore';
+import { z } from 'zod';
+import type { ProjectLog } from '../backend.ts';
+import {
+  cursor,
+  filterParams,
+  formatCursor,
+  limit,
+  order,
+  projectParams,
+  searchOf,
+  view,
+  waitCount,
+  waitTimeout,
+} from './parameters.ts';
+import { ApiProblem } from './problems.ts';
+import { projectOf } from './project-routes.ts';
+import { viewsOf, type View } from './request-views.ts';
+import { defineRoute, type ApiCall } from './route.ts';
+import { countSchema, requestListSchema, requestSchema, summarySchema } from './schemas.ts';
+import { streamRequests } from './stream-requests.ts';
+import { waitForRequests } from './wait-for-requests.ts';
+
+const REQUESTS = '/namespaces/{namespace}/projects/{project}/requests';
+const requestParams = projectParams.extend({ id: z.string().min(1).max(64).describe('Of a captured request.') });
+const READS_LOG = ['project_not_found', 'log_unavailable'] as const;
+const SEARCHES = [...READS_LOG, 'search_invalid', 'search_too_slow'] as const;
+
+export const NDJSON = 'application/x-ndjson';
+export const EVENT_STREAM = 'text/event-stream';
+/** The cursor of the next page, where the answer itself has no place for it. */
+export const NEXT_CURSOR_HEADER = 'standin-next-cursor';
+
+type ProjectCall = Pick<ApiCall<z.output<typeof projectParams>, unknown, unknown>, 'backend' | 'params'>;
+
+const logOf = async (call: ProjectCall): Promise<ProjectLog> => {
+  const { metadata } = await projectOf(call);
+  return call.backend.logs.open({ namespace: metadata.namespace, name: metadata.name, uid: metadata.uid });
+};
+
+interface FilterQuery {
+  readonly q?: string | undefined;
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+}
+const filterOf = ({ q, from, to }: FilterQuery) => ({ search: searchOf(q), since: from, until: to });
+
+const entryOf = async (call: ApiCall<z.output<typeof requestParams>, unknown, unknown>) => {
+  const log = await logOf(call);
+  const entry = await log.get(call.params.id);
+  if (entry !== undefined) return entry;
+  throw new ApiProblem('request_not_found');
+};
+
+const listRequests = defineRoute({
+  method: 'GET',
+  path: REQUESTS,
+  operationId: 'listRequests',
+  tag: 'Requests',
+  summary: 'Captured requests',
+  description: `With \`accept: ${NDJSON}\` one item a line, and the cursor in the header \`${NEXT_CURSOR_HEADER}\`.`,
+  params: projectParams,
+  query: z.strictObject({ ...filterParams, order, limit, cursor, view: view('entry') }),
+  answers: {
+    200: {
+      description: 'A page of them.',
+      content: { 'application/json': requestListSchema, [NDJSON]: z.union([requestSchema, summarySchema]) },
+    },
+  },
+  problems: SEARCHES,
+  handle: async (call) => {
+    const { order: direction, limit: wanted, cursor: after, view: shown, ...filter } = call.query;
+    const log = await logOf(call);
+    const summaries = await log.summaries({ ...filterOf(filter), order: direction, limit: wanted, after });
+    const last = summaries.length < wanted ? undefined : summaries.at(-1);
+    const nextCursor = last && formatCursor(last);
+    const views = viewsOf(log, summaries, shown);
+    const isNdjson = call.headers.accept.includes(NDJSON);
+    return {
+      kind: 'stream',
+      headers: {
+        'content-type': isNdjson ? NDJSON : 'application/json',
+        ...(nextCursor !== undefined && { [NEXT_CURSOR_HEADER]: nextCursor }),
+      },
+      run: async (write) => {
+        if (isNdjson) for await (const item of views) await write(`${JSON.stringify(item)}\n`);
+        else {
+          let separator = '{"items":[';
+          for await (const item of views) {
+            await write(`${separator}${JSON.stringify(item)}`);
+            separator = ',';
+          }
+          const end = nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(nextCursor)}`;
+          await write(`${separator === ',' ? '' : separator}]${end}}\n`);
+        }
+      },
+    };
+  },
+});
+
+const countRequests = defineRoute({
+  method: 'GET',
+  path: `${REQUESTS}:count`,
+  operationId: 'countRequests',
+  tag: 'Requests',
+  summary: 'How many requests match',
+  params: projectParams,
+  query: z.strictObject(filterParams),
+  answers: { 200: { description: 'The number.', content: { 'application/json': countSchema } } },
+  problems: SEARCHES,
+  handle: async (call) => {
+    const log = await logOf(call);
+    return { kind: 'json', body: { count: await log.count(filterOf(call.query)) } };
+  },
+});
+
+const collect = async (log: ProjectLog, found: Parameters<typeof viewsOf>[1], shown: View): Promise<unknown[]> => {
+  const items: unknown[] = [];
+  for await (const item of viewsOf(log, found, shown)) items.push(item);
+  return items;
+};
+
+const awaitRequests = defineRoute({
+  method: 'GET',
+  path: `${REQUESTS}:wait`,
+  operationId: 'waitForRequests',
+  tag: 'Requests',
+  summary: 'Wait until matching requests were captured',
+  description:
+    'For test suites. Requests that are there already count: leave earlier ones out with `after`, `from`, or a search for something that only this test sends.',
+  params: projectParams,
+  query: z.strictObject({
+    q: filterParams.q,
+    from: filterParams.from,
+    after: z.string().max(64).optional().describe('Id of a captured request: only those received after it.'),
+    count: waitCount,
+    timeout: waitTimeout,
+    view: view('entry'),
+  }),
+  answers: {
+    200: {
+      description: 'They came: the oldest `count`, oldest first.',
+      content: { 'application/json': requestListSchema },
+    },
+  },
+  problems: [...SEARCHES, 'request_not_found', 'wait_timeout', 'too_many_readers'],
+  handle: async (call) => {
+    const { after, count, timeout, view: shown, ...filter } = call.query;
+    const log = await logOf(call);
+    const behind = after === undefined ? undefined : await log.get(after);
+    if (after !== undefined && behind === undefined) throw new ApiProblem('request_not_found');
+    const found = await waitForRequests(
+      log,
+      { ...filterOf(filter), after: behind, count, timeoutMs: timeout },
+      call.signal,
+    );
+    const items = await collect(log, found, shown);
+    if (found.length >= count) return { kind: 'json', body: { items } };
+    throw new ApiProblem('wait_timeout', `${found.length} of ${count} came in ${timeout} ms.`, { items });
+  },
+});
+
+const followRequests = defineRoute({
+  method: 'GET',
+  path: `${REQUESTS}:stream`,
+  operationId: 'streamRequests',
+  tag: 'Requests',
+  summary: 'Requests as they are captured',
+  description:
+    `Server-sent events: \`request\` (data: an item), \`problem\` (data: a Problem; the stream goes on). A client that
+comes back with \`Last-Event-ID\` misses nothing, and may see the requests of the last minute again: their ids tell.`.replaceAll(
+      '\n',
+      ' ',
+    ),
+  params: projectParams,
+  query: z.strictObject({
+    q: filterParams.q,
+    from: filterParams.from.describe('Begin with those received at this time or later. Default: now.'),
+    view: view('entry'),
+  }),
+  answers: { 200: { description: 'Until one of both closes it.', content: { [EVENT_STREAM]: z.string() } } },
+  problems: [...SEARCHES, 'too_many_readers'],
+  handle: async (call) => {
+    const { view: shown, q, from } = call.query;
+    const options = { search: searchOf(q), since: from, view: shown, lastEventId: call.headers.lastEventId };
+    const log = await logOf(call);
+    return {
+      kind: 'stream',
+      headers: { 'content-type': EVENT_STREAM, 'x-accel-buffering': 'no' },
+      run: (write) => streamRequests(log, options, write, call.signal),
+    };
+  },
+});
+
+const getRequest = defineRoute({
+  method: 'GET',
+  path: `${REQUESTS}/{id}`,
+  operationId: 'getRequest',
+  tag: 'Requests',
+  summary: 'One captured request',
+  params: requestParams,
+  answers: { 200: { description: 'The whole exchange.', content: { 'application/json': requestSchema } } },
+  problems: [...READS_LOG, 'request_not_found'],
+  handle: async (call) => ({ kind: 'json', body: await entryOf(call) }),
+});
+
+const getBody = defineRoute({
+  method: 'GET',
+  path: `${REQUESTS}/{id}/body`,
+  operationId: 'getRequestBody',
+  tag: 'Requests',
+  summary: 'The bytes of a captured body',
+  params: requestParams,
+  query: z.strictObject({ part: z.enum(['request', 'response']).default('request') }),
+  answers: {
+    200: {
+      description: 'As they were on the wire. `standin-truncated: true`: only the stored part of a longer answer.',
+      content: { 'application/octet-stream': z.string() },
+    },
+  },
+  problems: [...READS_LOG, 'request_not_found'],
+  handle: async (call) => {
+    const { request, response } = await entryOf(call);
+    const { part } = call.query;
+    const isTruncated = part === 'response' && response.truncated;
+    return {
+      kind: 'bytes',
+      bytes: bodyBytesOf(part === 'request' ? request : response),
+      headers: {
+        // Never as what the caller or upstream said it is: it is hostile.
+        'content-type': 'application/octet-stream',
+        'content-disposition': 'attachment',
+        ...(isTruncated && { 'standin-truncated': 'true' }),
+      },
+    };
+  },
+});
+
+export const requestRoutes = [listRequests, countRequests, awaitRequests, followRequests, getRequest, getBody];

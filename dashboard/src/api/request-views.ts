@@ -1,0 +1,18 @@
+import type { LogEntry, LogSummary } from '@standin/logstore';
+import type { ProjectLog } from '../backend.ts';
+import type { RequestSummary } from './schemas.ts';
+import { without } from './without.ts';
+
+export type View = 'entry' | 'summary';
+
+export const toRequestSummary = (summary: LogSummary): RequestSummary => without(summary, 'insertedAtMs');
+
+/** The items of an answer, one after the other: entries are read as they are needed, and only a few are in memory. */
+export async function* viewsOf(
+  log: ProjectLog,
+  summaries: readonly LogSummary[],
+  view: View,
+): AsyncGenerator<RequestSummary | LogEntry> {
+  if (view === 'entry') yield* log.entries(summaries);
+  else for (const summary of summaries) yield toRequestSummary(summary);
+}

@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { API_PROBLEMS, problemBody, type ApiProblem, type ApiProblemKind } from './problems.ts';
+import type { Answer, Write } from './route.ts';
+
+const json = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value)}\n`);
+
+const sendBytes = (response: ServerResponse, bytes: Uint8Array): void => {
+  response.setHeader('content-length', bytes.byteLength);
+  response.end(bytes);
+};
+
+/** Writes an answer. Rejects only while nothing is written yet. */
+export const sendAnswer = async (response: ServerResponse, answer: Answer): Promise<void> => {
+  switch (answer.kind) {
+    case 'json':
+      response.statusCode = answer.status ?? 200;
+      response.setHeader('content-type', 'application/json');
+      sendBytes(response, json(answer.body));
+      return;
+    case 'empty':
+      response.writeHead(204).end();
+      return;
+    case 'bytes':
+      response.setHeaders(new Map(Object.entries(answer.headers)));
+      sendBytes(response, answer.bytes);
+      return;
+    case 'stream':
+      await sendStream(response, answer);
+  }
+};
+
+const sendStream = async (response: ServerResponse, answer: Answer & { readonly kind: 'stream' }): Promise<void> => {
+  const closed = new AbortController();
+  response.once('close', () => closed.abort());
+  const write: Write = async (text) => {
+    if (closed.signal.aborted) return;
+    if (!response.headersSent) response.writeHead(200, { ...answer.headers });
+    if (response.write(text)) return;
+    // Also resolves when nobody reads any more.
+    await once(response, 'drain', { signal: closed.signal }).catch(() => undefined);
+  };
+  try {
+    await answer.run(write);
+    // Nothing was written: an empty list of lines.
+    if (!response.headersSent) response.writeHead(200, { ...answer.headers });
+    response.end();
+  } catch (error) {
+    if (!response.headersSent) throw error;
+    // A half answer must not look like a whole one.
+    response.destroy();
+    throw error;
+  }
+};
+
+export const sendProblem = (response: ServerResponse, problem: ApiProblem): void => {
+  const { status, retryAfterS }: ApiProblemKind = API_PROBLEMS[problem.code];
+  response.statusCode = status;
+  response.setHeader('content-type', 'application/problem+json');
+  if (retryAfterS !== undefined) response.setHeader('retry-after', retryAfterS);
+  if (problem.code === 'unauthorized') response.setHeader('www-authenticate', 'Bearer');
+  sendBytes(response, json(problemBody(problem)));
+};

@@ -1,0 +1,91 @@
+import { tailLog, tailSummaries } from '@standin/logstore';
+import type { Filter } from '@standin/logstore/search';
+import type { ProjectLog } from '../backend.ts';
+import { ApiProblem, problemBody } from './problems.ts';
+import { toRequestSummary, type View } from './request-views.ts';
+import type { Write } from './route.ts';
+import { toProblem } from './to-problem.ts';
+
+export interface StreamOptions {
+  readonly search?: Filter | undefined;
+  readonly since?: Date | undefined;
+  readonly view: View;
+  /** Of the stream before. */
+  readonly lastEventId?: string | undefined;
+}
+
+/** Proxies close what is silent. */
+const HEARTBEAT_MS = 15_000;
+const RETRY_MS = 1_000;
+/** An outage is said once, and again when it lasts. */
+const PROBLEM_INTERVAL_MS = 30_000;
+
+/** Where a stream began, and up to which insert of ClickHouse its reader has everything. */
+interface Position {
+  readonly sinceMs: number;
+  readonly insertedMs: number;
+}
+
+const formatPosition = ({ sinceMs, insertedMs }: Position): string => `${sinceMs}.${insertedMs}`;
+
+const parsePosition = (text: string): Position => {
+  const [, sinceMs, insertedMs] = /^(\d{1,15})\.(\d{1,15})$/.exec(text) ?? [];
+  if (sinceMs !== undefined && insertedMs !== undefined)
+    return { sinceMs: Number(sinceMs), insertedMs: Number(insertedMs) };
+  const name = 'last-event-id';
+  const message = 'must be the id of an event of this stream';
+  throw new ApiProblem('parameter_invalid', `${name}: ${message}`, { errors: [{ name, message }] });
+};
+
+/** Server-sent events of what is captured, until `signal` aborts. */
+export const streamRequests = async (
+  log: ProjectLog,
+  { search, since = new Date(), view, lastEventId }: StreamOptions,
+  write: Write,
+  signal: AbortSignal,
+): Promise<void> => {
+  let position = lastEventId === undefined ? { sinceMs: since.getTime(), insertedMs: 0 } : parsePosition(lastEventId);
+  const filter = {
+    search,
+    since: new Date(position.sinceMs),
+    ...(position.insertedMs > 0 && { insertedSince: new Date(position.insertedMs) }),
+  };
+  // An event without data moves the reader's position and shows nothing.
+  const sendPosition = (): Promise<void> => write(`id: ${formatPosition(position)}\n\n`);
+  const options = {
+    onFailure: noticeOf(write),
+    onCaughtUp: async (insertedMs: number): Promise<void> => {
+      if (insertedMs === position.insertedMs) return;
+      position = { ...position, insertedMs };
+      await sendPosition();
+    },
+  };
+  await write(`retry: ${RETRY_MS}\n`);
+  await sendPosition();
+  const heartbeat = setInterval(() => void write(':\n\n'), HEARTBEAT_MS);
+  try {
+    if (view === 'entry')
+      for await (const entry of tailLog(log, filter, signal, options)) await write(event('request', entry));
+    else
+      for await (const summary of tailSummaries(log, filter, signal, options))
+        await write(event('request', toRequestSummary(summary)));
+  } finally {
+    clearInterval(heartbeat);
+  }
+};
+
+/** JSON has no line breaks of its own. */
+const event = (type: 'request' | 'problem', data: unknown): string =>
+  `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** The log is away for a while: the reader is told, and the stream goes on when it is back. Anything else ends it. */
+const noticeOf = (write: Write): ((error: unknown) => Promise<void>) => {
+  let saidAt = -Infinity;
+  return async (error) => {
+    const problem = toProblem(error);
+    if (problem?.code !== 'log_unavailable') throw error;
+    if (performance.now() - saidAt < PROBLEM_INTERVAL_MS) return;
+    saidAt = performance.now();
+    await write(event('problem', problemBody(problem)));
+  };
+};

@@ -1,0 +1,28 @@
+import { SourceError, type SourceErrorKind } from '@standin/contract';
+import { LogFilterError, LogStoreError } from '@standin/logstore';
+import { ApiProblem, type ApiProblemCode } from './problems.ts';
+
+const OF_SOURCE: Readonly<Record<SourceErrorKind, ApiProblemCode>> = {
+  NotFound: 'object_not_found',
+  Conflict: 'conflict',
+  Invalid: 'object_invalid',
+  Unauthorized: 'unauthorized',
+  Forbidden: 'forbidden',
+  Unavailable: 'resources_unavailable',
+};
+
+/** ClickHouse's TIMEOUT_EXCEEDED. */
+const TOO_SLOW = '159';
+
+/** What a failure of the log or the resources means to whoever asked. `undefined`: a defect. */
+export const toProblem = (error: unknown): ApiProblem | undefined => {
+  if (error instanceof ApiProblem) return error;
+  if (error instanceof SourceError) return new ApiProblem(OF_SOURCE[error.kind], error.message);
+  if (error instanceof LogFilterError) return new ApiProblem('parameter_invalid', error.message);
+  if (error instanceof LogStoreError) {
+    if (error.code === TOO_SLOW) return new ApiProblem('search_too_slow');
+    // Its message may quote what was captured, and names hosts.
+    return new ApiProblem('log_unavailable', `ClickHouse cannot be read now (${error.code}).`);
+  }
+  return undefined;
+};

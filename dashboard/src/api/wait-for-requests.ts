@@ -1,0 +1,43 @@
+import { tailSummaries, type LogCursor, type LogSummary } from '@standin/logstore';
+import type { Filter } from '@standin/logstore/search';
+import type { ProjectLog } from '../backend.ts';
+
+export interface WaitOptions {
+  readonly search?: Filter | undefined;
+  readonly since?: Date | undefined;
+  /** Only what was received after this one. */
+  readonly after?: LogCursor | undefined;
+  readonly count: number;
+  readonly timeoutMs: number;
+}
+
+/**
+ * The `count` oldest requests that match, as soon as there are so many; fewer when the time is over or `signal` aborts. Rejects as
+ * `ProjectLog` does.
+ */
+export const waitForRequests = async (
+  log: ProjectLog,
+  { search, since, after, count, timeoutMs }: WaitOptions,
+  signal: AbortSignal,
+): Promise<readonly LogSummary[]> => {
+  const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  // What ClickHouse takes from here on is found by following, by ClickHouse's own clock; what it has, by listing.
+  const [newest] = await log.summaries({ limit: 1 });
+  const found = new Map<string, LogSummary>();
+  const listed = await log.summaries({ search, since, after, order: 'oldest-first', limit: count });
+  for (const summary of listed) found.set(summary.id, summary);
+  if (found.size < count) {
+    const filter = { search, since: since ?? new Date(0), insertedSince: new Date(newest?.insertedAtMs ?? 0) };
+    for await (const summary of tailSummaries(log, filter, over)) {
+      if (after === undefined || isBehind(summary, after)) found.set(summary.id, summary);
+      if (found.size >= count) break;
+    }
+  }
+  return [...found.values()].sort(byTime);
+};
+
+/** RFC 3339 in UTC with microseconds, so text order is the order of time. */
+const byTime = (a: LogCursor, b: LogCursor): number =>
+  a.receivedAt === b.receivedAt ? compare(a.id, b.id) : compare(a.receivedAt, b.receivedAt);
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+const isBehind = (summary: LogCursor, cursor: LogCursor): boolean => byTime(summary, cursor) > 0;
