@@ -1,6 +1,13 @@
 import type { DesiredObject, Kind, ObjectRef, ResourceObject } from '@standin/contract';
 import type { Problem } from '@standin/crds';
-import type { HourlyCounts, LogStore } from '@standin/logstore';
+import type {
+  HourlyCounts,
+  LogStore,
+  ReplayAnswer,
+  ReplayResultsFilter,
+  ReplaySummary,
+  StatusCount,
+} from '@standin/logstore';
 
 /** `local`: part of `standin dev`, on loopback, without a login. `cluster`: with the rights of whoever is signed in. */
 export type DashboardMode = 'local' | 'cluster';
@@ -43,7 +50,17 @@ export interface ProjectIdentity {
 }
 
 /** Reads of one project's log, and of no other. */
-export type ProjectLog = Pick<LogStore, 'summaries' | 'entries' | 'get' | 'count' | 'histogram' | 'distinct'>;
+export type ProjectLog = Pick<LogStore, 'summaries' | 'entries' | 'get' | 'count' | 'histogram' | 'distinct'> & {
+  readonly replays: ProjectReplays;
+};
+
+/** What replays of the project's requests got back; see `ReplayStore`. */
+export interface ProjectReplays {
+  answer(replayUid: string, requestId: string): Promise<ReplayAnswer | undefined>;
+  results(replayUid: string, options: Pick<ReplayResultsFilter, 'status' | 'limit'>): Promise<ReplaySummary[]>;
+  ofRequest(requestId: string, limit: number): Promise<ReplaySummary[]>;
+  counts(replayUid: string): Promise<StatusCount[]>;
+}
 
 /** Logs, after the check that the person may read them. Rejects with `SourceError` (`Forbidden`) or `LogStoreError`. */
 export interface Logs {

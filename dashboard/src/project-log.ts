@@ -12,4 +12,10 @@ export const projectLog = (store: Pick<LogStore, keyof ProjectLog>, project: Pro
   count: (filter) => store.count({ ...filter, projectUid: project.uid }),
   histogram: (filter, range) => store.histogram({ ...filter, projectUid: project.uid }, range),
   distinct: (field, filter, options) => store.distinct(field, { ...filter, projectUid: project.uid }, options),
+  replays: {
+    answer: (replayUid, requestId) => store.replays.answer({ projectUid: project.uid, replayUid, requestId }),
+    results: (replayUid, options) => store.replays.results({ ...options, projectUid: project.uid, replayUid }),
+    ofRequest: (requestId, limit) => store.replays.ofRequest(project.uid, requestId, limit),
+    counts: (replayUid) => store.replays.counts({ projectUid: project.uid, replayUid }),
+  },
 });

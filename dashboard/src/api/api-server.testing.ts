@@ -54,6 +54,12 @@ const EMPTY_LOG: ProjectLog = {
   count: () => Promise.resolve(0),
   histogram: () => Promise.resolve([]),
   distinct: () => Promise.resolve([]),
+  replays: {
+    answer: () => Promise.resolve(undefined),
+    results: () => Promise.resolve([]),
+    ofRequest: () => Promise.resolve([]),
+    counts: () => Promise.resolve([]),
+  },
 };
 
 export const backendWith = (log: Partial<ProjectLog>, resources: Partial<Backend['resources']> = {}): Backend => ({

@@ -16,7 +16,15 @@ export type { CountFilter, LogCursor, LogFilter, StatusRange } from './log-filte
 export { LogStoreError } from './log-store-error.ts';
 export type { LogStoreErrorKind } from './log-store-error.ts';
 export { openLogStore } from './log-store.ts';
-export type { InsertBatch, LogStore, LogStoreOptions } from './log-store.ts';
+export type { InsertBatch, LogStore, LogStoreOptions, ReplayStore } from './log-store.ts';
+export type {
+  ReplayAnswer,
+  ReplayKey,
+  ReplayResult,
+  ReplayResultsFilter,
+  ReplaySummary,
+  StatusCount,
+} from './replay-results.ts';
 export { RowBinaryReader } from './row-binary-reader.ts';
 export { tailLog, tailSummaries } from './tail-log.ts';
 export type { TailFilter, TailOptions } from './tail-log.ts';

@@ -81,7 +81,8 @@ export interface LogSummary {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-const decodeBody = (bytes: Uint8Array): { body: string; bodyEncoding: BodyEncoding } => {
+/** A body as people and programs see it. */
+export const decodeBody = (bytes: Uint8Array): { body: string; bodyEncoding: BodyEncoding } => {
   try {
     return { body: utf8.decode(bytes), bodyEncoding: 'utf8' };
   } catch {

@@ -13,6 +13,22 @@ import type { CountFilter, LogFilter } from './log-filter.ts';
 import { migrate } from './migrate.ts';
 import { readEntries, readEntry } from './read-log.ts';
 import { readSummaries } from './read-summaries.ts';
+import {
+  countReplayResults,
+  insertReplayResults,
+  readReplayAnswer,
+  readReplayedIds,
+  readReplayResults,
+  readReplaysOf,
+} from './replay-results.ts';
+import type {
+  ReplayAnswer,
+  ReplayKey,
+  ReplayResult,
+  ReplayResultsFilter,
+  ReplaySummary,
+  StatusCount,
+} from './replay-results.ts';
 
 export interface InsertBatch {
   /** Concatenated `encodeRow`s. A retry sends the very same bytes. */
@@ -23,6 +39,8 @@ export interface InsertBatch {
    * whatever the bytes. So one token belongs to one sequence of bytes for ever; a digest of the bytes is a good one.
    */
   readonly token: string;
+  /** How many of `LOG_COLUMNS` each row has; default: all. Columns are only ever appended, so rows of an older gateway have fewer. */
+  readonly columnCount?: number;
 }
 
 /** Access to the log of captured traffic. Every call rejects with a `LogStoreError`, or a `LogFilterError` for a bad filter. */
@@ -50,8 +68,25 @@ export interface LogStore {
   get(id: string): Promise<LogEntry | undefined>;
   /** How many requests each project had in each of the last hours, by its uid. */
   requestsByHour(projectUids: readonly string[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
+  readonly replays: ReplayStore;
   ping(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What replays got back. Always with the project's uid: the only condition that is safe against a recreated namespace. */
+export interface ReplayStore {
+  /** Resolves when they are on ClickHouse's disk. The same result twice does no harm. */
+  insert(results: readonly ReplayResult[]): Promise<void>;
+  /** The whole result of one request; `undefined` if there is none (yet). */
+  answer(key: ReplayKey & { readonly requestId: string }): Promise<ReplayAnswer | undefined>;
+  /** Results of a replay in the order of their requests. */
+  results(filter: ReplayResultsFilter): Promise<ReplaySummary[]>;
+  /** All replays of one captured request, the newest first. */
+  ofRequest(projectUid: string, requestId: string, limit: number): Promise<ReplaySummary[]>;
+  /** How many requests were answered with which status; 0: without an answer. */
+  counts(key: ReplayKey): Promise<StatusCount[]>;
+  /** Requests of a replay, received at this time or later, that have a result. */
+  ids(key: ReplayKey & { readonly sinceUs: number }): Promise<string[]>;
 }
 
 export interface LogStoreOptions extends ClickHouseAddress {
@@ -102,9 +137,9 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
   return {
     migrate: () => migrate(clickhouse, { database, cluster }, logger),
 
-    async insert({ rows, rowCount, token }) {
+    async insert({ rows, rowCount, token, columnCount }) {
       if (rowCount === 0) return;
-      const sql = `INSERT INTO log (${LOG_COLUMNS.join(', ')}) FORMAT RowBinary`;
+      const sql = `INSERT INTO log (${LOG_COLUMNS.slice(0, columnCount).join(', ')}) FORMAT RowBinary`;
       const settings = { ...(await settingsForInserts()), insert_deduplication_token: token };
       await clickhouse.run(`insert ${rowCount} rows`, { sql, settings, body: rows });
     },
@@ -123,6 +158,14 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
 
     get: (id) => readEntry(clickhouse, id),
     requestsByHour: (projectUids, hours) => countByHour(clickhouse, projectUids, hours),
+    replays: {
+      insert: (results) => insertReplayResults(clickhouse, results),
+      answer: (key) => readReplayAnswer(clickhouse, key),
+      results: (filter) => readReplayResults(clickhouse, filter),
+      ofRequest: (projectUid, requestId, limit) => readReplaysOf(clickhouse, projectUid, requestId, limit),
+      counts: (key) => countReplayResults(clickhouse, key),
+      ids: (key) => readReplayedIds(clickhouse, key),
+    },
     ping: () => clickhouse.ping(),
     close: () => clickhouse.close(),
   };

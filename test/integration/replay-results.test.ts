@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { openLogStore, type LogStore, type ReplayResult } from '@standin/logstore';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+
+let clickHouse: TestClickHouse;
+let store: LogStore;
+
+beforeAll(async () => {
+  clickHouse = await startClickHouse();
+  store = openLogStore(clickHouse);
+  await store.migrate();
+});
+afterAll(async () => {
+  await store.close();
+  await clickHouse.stop();
+});
+
+const NOW_US = Date.now() * 1_000;
+const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+
+const result = (replayUid: string, changes: Partial<ReplayResult> = {}): ReplayResult => ({
+  projectUid: 'project',
+  replayUid,
+  requestId: randomUUID(),
+  requestReceivedAtUs: NOW_US,
+  sentAtUs: NOW_US,
+  expiresAtS: Math.floor(NOW_US / 1e6) + 3_600,
+  namespace: 'default',
+  replay: 'again',
+  target: 'Upstream',
+  url: 'https://api.example.com/orders?a=\xe9',
+  method: 'POST',
+  sentHeaders: [['x-a', 'caf\xe9']],
+  sentBody: new Uint8Array(),
+  edited: false,
+  status: 200,
+  responseHeaders: [
+    ['Set-Cookie', 'a=1'],
+    ['set-cookie', 'b=2'],
+  ],
+  responseBody: bytes,
+  responseBodyBytes: 1_000,
+  responseTruncated: true,
+  error: '',
+  durationUs: 1_500,
+  firstByteUs: 700,
+  ...changes,
+});
+
+test('a result comes back byte for byte', async () => {
+  const row = result('one');
+  await store.replays.insert([row]);
+  expect(await store.replays.answer({ projectUid: 'project', replayUid: 'one', requestId: row.requestId })).toEqual({
+    requestId: row.requestId,
+    replayUid: 'one',
+    namespace: 'default',
+    replay: 'again',
+    sentAt: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+    target: 'Upstream',
+    url: row.url,
+    method: 'POST',
+    status: 200,
+    error: '',
+    durationMs: 1.5,
+    firstByteMs: 0.7,
+    request: { headers: row.sentHeaders, body: undefined },
+    response: {
+      status: 200,
+      headers: row.responseHeaders,
+      body: bytes.toString('base64'),
+      bodyEncoding: 'base64',
+      bodyBytes: 1_000,
+      truncated: true,
+    },
+  });
+});
+
+test('an edited body is kept, also an empty one', async () => {
+  const [some, none] = [
+    result('edited', { edited: true, sentBody: Buffer.from('x') }),
+    result('edited', { edited: true }),
+  ];
+  await store.replays.insert([some, none]);
+  const bodyOf = async ({ requestId }: ReplayResult) =>
+    (await store.replays.answer({ projectUid: 'project', replayUid: 'edited', requestId }))?.request.body?.body;
+  expect([await bodyOf(some), await bodyOf(none)]).toEqual(['x', '']);
+});
+
+test('of two attempts at one request the last counts', async () => {
+  const requestId = randomUUID();
+  const key = { projectUid: 'project', replayUid: 'twice' };
+  await store.replays.insert([
+    result('twice', { requestId, status: 0, error: 'no connection' }),
+    result('twice', { requestId, sentAtUs: NOW_US + 1 }),
+    result('twice', { status: 503 }),
+  ]);
+  expect(await store.replays.counts(key)).toEqual([
+    { status: 200, count: 1 },
+    { status: 503, count: 1 },
+  ]);
+  expect(await store.replays.results({ ...key, status: 0, limit: 10 })).toEqual([]);
+  expect(await store.replays.results({ ...key, status: 200, limit: 10 })).toMatchObject([{ requestId }]);
+  expect(await store.replays.answer({ ...key, requestId })).toMatchObject({ status: 200, error: '' });
+});
+
+test('results come in the order of their requests, and tell what is done', async () => {
+  const rows = [3, 1, 2].map((second) => result('order', { requestReceivedAtUs: NOW_US + second * 1_000_000 }));
+  const key = { projectUid: 'project', replayUid: 'order' };
+  await store.replays.insert(rows);
+  const ids = (await store.replays.results({ ...key, limit: 10 })).map(({ requestId }) => requestId);
+  expect(ids).toEqual([rows[1], rows[2], rows[0]].map((row) => row?.requestId));
+  const done = await store.replays.ids({ ...key, sinceUs: NOW_US + 2_000_000 });
+  expect(new Set(done)).toEqual(new Set(ids.slice(1)));
+});
+
+test('of one request all replays are told, the newest first, of its project only', async () => {
+  const requestId = randomUUID();
+  await store.replays.insert([
+    result('first', { requestId }),
+    result('second', { requestId, sentAtUs: NOW_US + 1 }),
+    result('other', { requestId, projectUid: 'other' }),
+  ]);
+  const found = await store.replays.ofRequest('project', requestId, 10);
+  expect(found.map(({ replayUid }) => replayUid)).toEqual(['second', 'first']);
+  expect(await store.replays.ofRequest('project', 'not an id', 10)).toEqual([]);
+});
+
+test('what has expired is not read', async () => {
+  const row = result('expired', { expiresAtS: Math.floor(NOW_US / 1e6) - 10 });
+  await store.replays.insert([row]);
+  const key = { projectUid: 'project', replayUid: 'expired' };
+  expect(await store.replays.answer({ ...key, requestId: row.requestId })).toBeUndefined();
+  expect(await store.replays.counts(key)).toEqual([]);
+});
