@@ -8,6 +8,7 @@ import { useNonce } from './lib/nonce-context.ts';
 import { readPreferences } from './lib/preferences.ts';
 import type { loader as projectLoader } from './routes/project.tsx';
 import { Header } from './shell/header.tsx';
+import { SignedOutHeader } from './shell/signed-out-header.tsx';
 import stylesheet from './styles/app.css?url';
 import { Toaster } from './ui/toast.tsx';
 import { TooltipProvider } from './ui/tooltip.tsx';
@@ -26,7 +27,8 @@ export const meta: MetaFunction = () => [{ title: 'Standin' }];
 export const loader = ({ request, context }: LoaderFunctionArgs) => {
   const cookies = request.headers.get('cookie');
   const notice = readNotice(cookies);
-  const answer = { preferences: readPreferences(cookies), mode: context.mode, notice };
+  const { mode, user, isSignedIn } = context;
+  const answer = { preferences: readPreferences(cookies), mode, user, isSignedIn, notice };
   return notice === undefined ? data(answer) : data(answer, { headers: { 'set-cookie': clearNoticeCookie() } });
 };
 
@@ -55,14 +57,19 @@ export const Layout = ({ children }: { readonly children: ReactNode }) => {
           Skip to content
         </a>
         <TooltipProvider>
-          <Header
-            preferences={preferences}
-            project={
-              namespace === undefined || name === undefined
-                ? undefined
-                : { namespace, project: name, title: project?.title ?? name }
-            }
-          />
+          {root?.isSignedIn === false ? (
+            <SignedOutHeader preferences={preferences} />
+          ) : (
+            <Header
+              preferences={preferences}
+              user={root?.user}
+              project={
+                namespace === undefined || name === undefined
+                  ? undefined
+                  : { namespace, project: name, title: project?.title ?? name }
+              }
+            />
+          )}
           <main id="main" tabIndex={-1} className="outline-none">
             {children}
           </main>

@@ -37,8 +37,15 @@ export interface Resources {
   /** A dry run: what `apply` would have to say. Writes nothing. */
   check(object: DesiredObject, expected: ExpectedGeneration): Promise<readonly Problem[]>;
   delete(ref: ObjectRef): Promise<void>;
-  /** Calls `onChange` with what changes from now on, until `signal` aborts. Rejects when it cannot go on. */
-  watch(namespace: string | undefined, onChange: (ref: ObjectRef) => void, signal: AbortSignal): Promise<void>;
+  /**
+   * Calls `onChange` with what changes from now on, until `signal` aborts; `undefined`: anything may have changed. Rejects when it
+   * cannot go on.
+   */
+  watch(
+    namespace: string | undefined,
+    onChange: (ref: ObjectRef | undefined) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
   /** The key of an Account; `undefined` where there is none yet. */
   readApiKey(account: ResourceObject): Promise<string | undefined>;
 }

@@ -10,7 +10,7 @@ import { brotliCompress } from 'node:zlib';
 
 const DASHBOARD = path.join(import.meta.dirname, '..');
 const BUILDS = path.join(DASHBOARD, 'build');
-/** Everything that decides what a build contains. The contract's constants are part of the client. */
+/** Everything that decides what a build contains. The contract's constants are part of the client; routes use some of the process's own modules. */
 const INPUTS = [
   'package.json',
   'vite.config.ts',
@@ -18,6 +18,8 @@ const INPUTS = [
   'app/**/*',
   'public/**/*',
   'src/dashboard-build.ts',
+  'src/access/return-path.ts',
+  'src/send-onward.ts',
   '../packages/contract/src/**/*.ts',
 ];
 const LOCKFILE = '../package-lock.json';

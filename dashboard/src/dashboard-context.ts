@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { SignIn } from './access/sign-in.ts';
 import type { Backend, DashboardMode } from './backend.ts';
 
 /** What routes get besides the request: Remix's load context. */
@@ -6,6 +7,11 @@ export interface DashboardContext {
   /** With the rights of whoever asks. Reading it throws the way to sign in where nobody is. */
   readonly backend: Backend;
   readonly mode: DashboardMode;
+  /** As the API server calls whoever asks; `undefined` in local mode, and for nobody. */
+  readonly user: string | undefined;
+  readonly isSignedIn: boolean;
+  /** `undefined` in local mode. */
+  readonly signIn: SignIn | undefined;
   /** Of this answer's Content-Security-Policy. */
   readonly nonce: string;
   readonly logger: Logger;

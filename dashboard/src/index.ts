@@ -10,6 +10,7 @@ export type {
   Resources,
 } from './backend.ts';
 export { DashboardBuildError, ensureDashboardBuild } from './dashboard-build.ts';
+export { checkExpected } from './expected-generation.ts';
 export { projectLog } from './project-log.ts';
 export { runDashboard, type Dashboard, type DashboardOptions } from './run-dashboard.ts';
-export { dashboardSettings, type DashboardSettings } from './settings.ts';
+export { clusterDashboardSettings, dashboardSettings, type DashboardSettings } from './settings.ts';

@@ -5,7 +5,7 @@ export interface RemixHandlerOptions {
   /** The module `server/index.js` of a build. */
   readonly build: unknown;
   /** Of one answer. */
-  readonly getLoadContext: (request: Request, response: Response) => Promise<DashboardContext>;
+  readonly getLoadContext: (request: Request, response: Response) => DashboardContext;
 }
 
 /** Serves the routes of a build. */

@@ -6,13 +6,15 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
-import type { Access } from './access.ts';
+import type { Access, Session } from './access.ts';
+import { apiHandler, type ApiOptions } from './api/api-handler.ts';
 import type { DashboardMode } from './backend.ts';
-import { requireBackend } from './require-backend.ts';
 import { remixHandler } from './remix-handler.js';
 import { checkRequest } from './request-guards.ts';
 import { securityHeaders } from './security-headers.ts';
+import { sendOnward } from './send-onward.ts';
 import { preferProductionReact, type DashboardSettings } from './settings.ts';
+import { signedInBackend } from './signed-in-backend.ts';
 import { staticAssets } from './static-assets.ts';
 
 export interface DashboardOptions {
@@ -35,7 +37,7 @@ const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 const STOP_MS_MAX = 2_000;
 const NONCE_BYTES = 16;
 
-/** Serves the dashboard: guards → headers → assets → Remix. Rejects when it cannot listen. */
+/** Serves the dashboard: guards → headers → assets → who asks → Remix. Rejects when it cannot listen. */
 export const runDashboard = async (options: DashboardOptions): Promise<Dashboard> => {
   const { settings, access, buildDir, logger } = options;
   const { mode } = access;
@@ -48,10 +50,13 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
 
   const app = express();
   app.disable('x-powered-by').set('etag', false);
+  // Before the guards of pages: programs have no Origin, and cookies do not count.
+  app.use('/api', serveApi({ access, logger, stopping: stopping.signal }));
   app.use(guard(mode));
   app.use(setSecurityHeaders);
   app.get('/healthz', (_, response) => void response.type('text').send('ok\n'));
   app.use(await staticAssets(path.join(buildDir, 'client')));
+  app.use(identify(access));
   app.use(remix(options, build, stopping.signal));
   app.use(answerFailure(logger));
 
@@ -64,6 +69,14 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
       stopping.abort();
       return closeServer(server);
     },
+  };
+};
+
+const serveApi = (options: ApiOptions): RequestHandler => {
+  const handle = apiHandler(options);
+  return (request, response) => {
+    request.url = request.originalUrl;
+    handle(request, response);
   };
 };
 
@@ -92,16 +105,36 @@ const setSecurityHeaders = (_: Request, response: Response, next: NextFunction):
   next();
 };
 
+/** Who asks. Somebody who follows a link from another site may be signed in, and their browser does not say so yet. */
+const identify =
+  (access: Access): RequestHandler =>
+  async (request, response, next) => {
+    try {
+      const session = await access.sessionOf(request);
+      response.locals['session'] = session;
+      for (const cookie of session?.cookies ?? []) response.append('set-cookie', cookie);
+      if (session === undefined && comesFromAnotherSite(request)) sendOnward(response, request.originalUrl);
+      else next();
+    } catch (error) {
+      next(error);
+    }
+  };
+
+/** SameSite=Strict keeps the session's cookie back then; from a page of ours it is sent. */
+const comesFromAnotherSite = ({ method, headers }: Request): boolean =>
+  method === 'GET' && headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-dest'] === 'document';
+
 const remix = ({ access, logger }: DashboardOptions, build: unknown, stopping: AbortSignal): RequestHandler => {
+  const { mode, signIn } = access;
   const handle = remixHandler({
     build,
-    getLoadContext: async (request, response) => {
-      const backend = await access.backendOf(request);
+    getLoadContext: (request, response) => {
+      const session = response.locals['session'] as Session | undefined;
       return {
         get backend() {
-          return requireBackend(backend);
+          return signedInBackend(session?.backend, request);
         },
-        ...{ mode: access.mode, logger, stopping },
+        ...{ mode, signIn, user: session?.user, isSignedIn: session !== undefined, logger, stopping },
         nonce: String(response.locals['nonce']),
       };
     },

@@ -1,12 +1,109 @@
 import { z } from 'zod';
 
-/** Every setting of the dashboard. */
+const port = z.coerce.number().int().min(0).max(65_535);
+
+/** What every dashboard needs. */
 export const dashboardSettings = z.object({
   host: z.string().default('127.0.0.1').describe('Address on which the dashboard answers; local mode: loopback only.'),
-  port: z.coerce.number().int().min(0).max(65_535).default(3000).describe('Port of the dashboard; 0 takes a free one.'),
+  port: port.default(3000).describe('Port of the dashboard; 0 takes a free one.'),
 });
 
 export type DashboardSettings = Readonly<z.infer<typeof dashboardSettings>>;
+
+/** 256 bits in hexadecimal have 64 characters, in base64 44. */
+const SECRET_CHARS_MIN = 32;
+const secret = z
+  .string()
+  .min(SECRET_CHARS_MIN, `must have at least ${SECRET_CHARS_MIN} characters: openssl rand -base64 32`);
+const HOUR_MS = 3_600_000;
+
+/** Every setting of the dashboard of a cluster; docs/configuration.md is generated from this. */
+export const clusterDashboardSettings = z
+  .object({
+    host: z.string().default('0.0.0.0').describe('Address on which the dashboard answers.'),
+    port: dashboardSettings.shape.port,
+    url: z
+      .url({ protocol: /^https?$/ })
+      .optional()
+      .describe('URL under which browsers reach the dashboard: https://standin.example.com. OIDC needs it.'),
+    kubeconfig: z
+      .string()
+      .optional()
+      .describe(
+        'Path of a kubeconfig; unset: the pod’s own ServiceAccount. It names the API server, and reads names only.',
+      ),
+    session: z
+      .object({
+        key: secret.describe(
+          'Secret that seals the sessions’ cookies, the same in all replicas: openssl rand -base64 32.',
+        ),
+        previousKey: secret
+          .optional()
+          .describe(
+            'The key before: its sessions stay valid. To change keys, put the old one here for as long as a session lasts.',
+          ),
+        maxAgeMs: z.coerce
+          .number()
+          .int()
+          .min(60_000)
+          .default(12 * HOUR_MS)
+          .describe('A session ends after this time, or with its token, milliseconds.'),
+      })
+      // What is missing then is the key, and the message names it.
+      .prefault({} as never),
+    dangerouslyAllowHttp: z
+      .stringbool()
+      .or(z.boolean())
+      .default(false)
+      .describe('Send the sessions’ cookies over plain http, too: whoever listens on the way can take a session.'),
+    oidc: z
+      .object({
+        issuer: z
+          .url({ protocol: /^https$/ })
+          .optional()
+          .describe(
+            'OpenID Connect provider that the API server trusts as well; unset: people sign in with tokens only.',
+          ),
+        clientId: z
+          .string()
+          .default('standin')
+          .describe('Client at the provider, with the redirect URI URL/login/oidc/callback.'),
+        clientSecret: z.string().optional().describe('Its secret; unset: a public client. PKCE is used either way.'),
+        scopes: z
+          .string()
+          .default('openid email profile')
+          .describe(
+            'Scopes to ask for, with spaces between. Many providers give a refresh token for offline_access only.',
+          ),
+        name: z.string().min(1).max(40).default('single sign-on').describe('What the button calls the provider.'),
+      })
+      .prefault({}),
+    clickhouse: z
+      .object({
+        url: z
+          .url({ protocol: /^https?$/ })
+          .default('http://localhost:8123')
+          .describe('URL of ClickHouse’s HTTP interface.'),
+        username: z
+          .string()
+          .default('default')
+          .describe('ClickHouse user; SELECT on the log’s tables is all that it needs.'),
+        password: z.string().default('').describe('Password of the ClickHouse user.'),
+        database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
+        cluster: z.string().optional().describe('ClickHouse cluster whose replicas keep the log; unset: one server.'),
+      })
+      .prefault({}),
+    logLevel: z
+      .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+      .default('info')
+      .describe('Least severe level that is logged.'),
+  })
+  .superRefine(({ url, oidc }, context) => {
+    if (oidc.issuer !== undefined && url === undefined)
+      context.addIssue({ code: 'custom', path: ['url'], message: 'must be set where STANDIN_OIDC_ISSUER is' });
+  });
+
+export type ClusterDashboardSettings = Readonly<z.infer<typeof clusterDashboardSettings>>;
 
 /** React decides by NODE_ENV, when it is loaded, whether to check itself at every step. */
 export const preferProductionReact = (): void => {

@@ -9,10 +9,11 @@ const RBAC_FILE = path.join(import.meta.dirname, 'rbac.yaml');
 export const SYSTEM_NAMESPACE = 'standin-system';
 export const OPERATOR_SERVICE_ACCOUNT = 'standin-operator';
 export const GATEWAY_SERVICE_ACCOUNT = 'standin-gateway';
+export const DASHBOARD_SERVICE_ACCOUNT = 'standin-dashboard';
 
 /**
- * The CRDs (served when this resolves), the namespace standin-system, and the ServiceAccounts of operator and gateway with exactly
- * the rights that they need. May run again on the same cluster. Returns the CRDs' names.
+ * The CRDs (served when this resolves), the namespace standin-system, and the ServiceAccounts of operator, gateway and dashboard with exactly
+ * the rights that they need, and the roles for people. May run again on the same cluster. Returns the CRDs' names.
  */
 export const installStandin = async (cluster: Cluster): Promise<readonly string[]> => {
   const manifests = await readCrdManifests();

@@ -1,14 +1,7 @@
 import { once } from 'node:events';
-import {
-  API_KEY_DATA_KEY,
-  SourceError,
-  type DesiredObject,
-  type ObjectRef,
-  type ResourceObject,
-  type ResourceSource,
-} from '@standin/contract';
+import { API_KEY_DATA_KEY, type DesiredObject, type ResourceObject, type ResourceSource } from '@standin/contract';
 import type { Problem } from '@standin/crds';
-import { projectLog, type Backend, type ExpectedGeneration, type Resources } from '@standin/dashboard';
+import { checkExpected, projectLog, type Backend, type ExpectedGeneration, type Resources } from '@standin/dashboard';
 import type { LogStore } from '@standin/logstore';
 import type { TranslateSettings } from '@standin/operator';
 import { checkDesired } from './check-desired.ts';
@@ -83,20 +76,4 @@ const localResources = ({ source, observed, settings, keySecret }: LocalBackendO
       return key && Buffer.from(key).toString('utf8');
     },
   };
-};
-
-const checkExpected = (before: ResourceObject | undefined, expected: ExpectedGeneration, ref: ObjectRef): void => {
-  const { kind, namespace, name } = ref;
-  if (expected === 'absent') {
-    if (before === undefined) return;
-    throw new SourceError('Conflict', `there is a ${kind} "${name}" in namespace "${namespace}" already`);
-  }
-  if (before === undefined)
-    throw new SourceError('NotFound', `there is no ${kind} "${name}" in namespace "${namespace}" any more`);
-  if (before.metadata.generation !== expected) {
-    throw new SourceError(
-      'Conflict',
-      `it is at generation ${before.metadata.generation} now, and generation ${expected} was edited. Load the page again and repeat the change`,
-    );
-  }
 };

@@ -1,4 +1,5 @@
 import { describeSettings, type SettingDescription, type SettingsSchema } from '@standin/contract';
+import { clusterDashboardSettings } from '@standin/dashboard';
 import { gatewaySettings } from '@standin/gateway';
 import { operatorSettings } from '@standin/operator';
 import { table } from './markdown.ts';
@@ -39,7 +40,7 @@ export const configurationDoc = (): string => `# Configuration
 
 <!-- Generated from the settings schemas by \`npm run generate\`. -->
 
-Operator and gateway read their settings from the environment once, at start. A value that cannot be used, or a \`STANDIN_\`
+Operator, gateway and dashboard read their settings from the environment once, at start. A value that cannot be used, or a \`STANDIN_\`
 variable that no setting has, ends the process with a line that names it. Lists are separated by commas; times are in
 milliseconds, sizes in bytes.
 
@@ -54,6 +55,12 @@ ${settingsTable(operatorSettings)}
 \`gateway/src/settings.ts\`
 
 ${settingsTable(gatewaySettings)}
+
+## Dashboard
+
+\`dashboard/src/settings.ts\`; below \`standin dev\` it has none of these. [dashboard.md](dashboard.md#on-a-cluster) says how to run it.
+
+${settingsTable(clusterDashboardSettings)}
 
 ## \`standin dev\`
 

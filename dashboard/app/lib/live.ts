@@ -2,6 +2,8 @@ import { useEffect, useState } from 'react';
 import { paths } from './paths.ts';
 import { useRevalidator } from './remix.ts';
 
+/** A stream that was refused, not interrupted, is asked for again this much later; browsers do not do that by themselves. */
+const REOPEN_MS = 3_000;
 /** Changes that come together are shown together. */
 const TOGETHER_MS = 100;
 
@@ -17,6 +19,7 @@ export const useLiveResources = (namespace?: string): LiveState => {
   useEffect(() => {
     let source: EventSource | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let reopening: ReturnType<typeof setTimeout> | undefined;
     const refresh = (): void => {
       timer ??= setTimeout(() => {
         timer = undefined;
@@ -26,12 +29,19 @@ export const useLiveResources = (namespace?: string): LiveState => {
     const open = (): void => {
       source = new EventSource(paths.events(namespace === undefined ? {} : { namespace }));
       source.addEventListener('open', () => setState('live'));
-      source.addEventListener('error', () => setState('reconnecting'));
+      source.addEventListener('error', () => {
+        setState('reconnecting');
+        if (source?.readyState !== EventSource.CLOSED) return;
+        // Whoever is not signed in any more is told by the page's own data.
+        refresh();
+        reopening = setTimeout(open, REOPEN_MS);
+      });
       // `ready` comes first, also after an interruption: what changed meanwhile is seen.
       source.addEventListener('ready', refresh);
       source.addEventListener('change', refresh);
     };
     const close = (): void => {
+      clearTimeout(reopening);
       source?.close();
       source = undefined;
     };

@@ -53,4 +53,9 @@ export const paths = {
   previewEndpoint: (params: ProjectParams) => project(params, 'preview'),
   events: (query: { readonly namespace?: string } = {}) => withQuery('/events', query),
   preferences: () => '/preferences',
+  /** `to`: where to go afterwards; `reason`: why there is a login page. */
+  login: (query: { readonly to?: string; readonly reason?: string } = {}) => withQuery('/login', query),
+  oidc: (query: { readonly to?: string } = {}) => withQuery('/login/oidc', query),
+  oidcCallback: () => '/login/oidc/callback',
+  logout: () => '/logout',
 } as const;

@@ -7,7 +7,7 @@ export const loader = ({ request, context }: LoaderFunctionArgs) => {
   const namespace = new URL(request.url).searchParams.get('namespace') ?? undefined;
   return eventStream([request.signal, stopping], (sink, signal) => {
     backend.resources
-      .watch(namespace, (ref) => sink.send('change', ref), signal)
+      .watch(namespace, (ref) => sink.send('change', ref ?? {}), signal)
       .catch((error: unknown) => logger.warn({ err: error }, 'watch ended'))
       // The browser comes back.
       .finally(() => sink.end());

@@ -1,19 +1,23 @@
-import { ArrowRightLeft, CircleHelp, Search } from 'lucide-react';
+import { CircleHelp, Search } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { paths } from '../lib/paths.ts';
 import type { Preferences } from '../lib/preferences.ts';
-import { Link, useNavigate } from '../lib/remix.ts';
+import { useNavigate } from '../lib/remix.ts';
 import { useShortcutKeys, useShortcuts } from '../lib/shortcuts.ts';
 import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
+import { Brand } from './brand.tsx';
 import { CommandPalette } from './command-palette.tsx';
 import { PreferencesMenu } from './preferences-menu.tsx';
 import { ProjectSwitcher, type ProjectSwitcherProps } from './project-switcher.tsx';
 import { ShortcutHelp } from './shortcut-help.tsx';
+import { UserMenu } from './user-menu.tsx';
 
 export interface HeaderProps {
   readonly preferences: Preferences;
   readonly project: ProjectSwitcherProps | undefined;
+  /** Whoever is signed in; `undefined` in local mode. */
+  readonly user: string | undefined;
 }
 
 /** ⌘K and Ctrl+K, always: with a modifier it is no single key. */
@@ -30,7 +34,7 @@ const usePaletteKey = (open: () => void): void => {
   }, [open]);
 };
 
-export const Header = ({ preferences, project }: HeaderProps) => {
+export const Header = ({ preferences, project, user }: HeaderProps) => {
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
   const navigate = useNavigate();
@@ -44,12 +48,7 @@ export const Header = ({ preferences, project }: HeaderProps) => {
   return (
     <header className="sticky top-0 z-30 border-b border-line bg-page">
       <div className="flex h-11 items-center gap-1.5 px-3">
-        <Link to={paths.projects()} className="flex items-center gap-2 rounded pr-1 font-semibold">
-          <span className="flex size-6 items-center justify-center rounded bg-accent text-on-accent">
-            <ArrowRightLeft aria-hidden className="size-3.5" />
-          </span>
-          <span className={project === undefined ? '' : 'max-sm:sr-only'}>Standin</span>
-        </Link>
+        <Brand compact={project !== undefined} />
         {project !== undefined && (
           <>
             <span aria-hidden className="text-control">
@@ -71,6 +70,7 @@ export const Header = ({ preferences, project }: HeaderProps) => {
             <CircleHelp aria-hidden />
           </IconButton>
           <PreferencesMenu preferences={preferences} />
+          {user !== undefined && <UserMenu user={user} />}
         </div>
       </div>
       <CommandPalette open={palette} onOpenChange={setPalette} current={project} />

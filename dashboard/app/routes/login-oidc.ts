@@ -1,0 +1,17 @@
+import { redirect, type LoaderFunctionArgs } from '@remix-run/node';
+import { returnPath } from '../../src/access/return-path.ts';
+import { paths } from '../lib/paths.ts';
+
+/** Sends the browser to the identity provider. A link, not a form: the policy lets forms go to the dashboard only. */
+export const loader = async ({ request, context: { signIn, logger } }: LoaderFunctionArgs) => {
+  const to = returnPath(new URL(request.url).searchParams.get('to'));
+  const provider = signIn?.provider;
+  if (provider === undefined) return redirect(paths.login({ to }));
+  try {
+    const { location, cookies } = await provider.begin(to);
+    return redirect(location, { headers: cookies.map((cookie): [string, string] => ['set-cookie', cookie]) });
+  } catch (error) {
+    logger.warn({ err: error }, 'the identity provider does not answer');
+    return redirect(paths.login({ to, reason: 'provider' }));
+  }
+};

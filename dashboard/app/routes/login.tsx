@@ -1,0 +1,80 @@
+import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
+import { Form, useActionData, useLoaderData, useNavigation } from '@remix-run/react';
+import { LogIn } from 'lucide-react';
+import { returnPath } from '../../src/access/return-path.ts';
+import { paths } from '../lib/paths.ts';
+import { signInNotice } from '../sign-in/sign-in-notice.ts';
+import { TokenForm } from '../sign-in/token-form.tsx';
+import { buttonClass } from '../ui/button.tsx';
+import { Notice } from '../ui/notice.tsx';
+
+export const meta: MetaFunction = () => [{ title: 'Sign in · Standin' }];
+
+export const loader = ({ request, context: { signIn, user } }: LoaderFunctionArgs) => {
+  const { searchParams } = new URL(request.url);
+  const to = returnPath(searchParams.get('to'));
+  if (signIn === undefined) throw redirect(to);
+  return { to, user, notice: signInNotice(searchParams.get('reason')), provider: signIn.provider?.name };
+};
+
+export const action = async ({ request, context: { signIn } }: ActionFunctionArgs) => {
+  const form = await request.formData();
+  const textOf = (name: string): string => {
+    const value = form.get(name);
+    return typeof value === 'string' ? value.trim() : '';
+  };
+  const to = returnPath(textOf('to'));
+  if (signIn === undefined) return redirect(to);
+  const token = textOf('token');
+  if (token === '') return data({ error: 'Paste a token.' }, { status: 422 });
+  const result = await signIn.withToken(token, request.headers.get('cookie') ?? undefined);
+  // What was pasted does not come back: it is a credential.
+  if (!result.ok) return data({ error: result.message }, { status: result.failure === 'cluster' ? 503 : 422 });
+  return redirect(to, { headers: result.cookies.map((cookie): [string, string] => ['set-cookie', cookie]) });
+};
+
+const Login = () => {
+  const { to, user, notice, provider } = useLoaderData<typeof loader>();
+  const refused = useActionData<typeof action>();
+  const isSending = useNavigation().state !== 'idle';
+  return (
+    <div className="mx-auto flex w-full max-w-lg flex-col gap-5 px-4 py-12 sm:py-20">
+      <div>
+        <h1 className="text-h1">Sign in to Standin</h1>
+        <p className="mt-1 text-muted">
+          Everything here is done with your own rights in Kubernetes: what kubectl would refuse you is refused here,
+          too.
+        </p>
+      </div>
+      {notice !== undefined && refused === undefined && (
+        <Notice look="info" alert>
+          {notice}
+        </Notice>
+      )}
+      {user !== undefined && (
+        <Notice look="info">
+          You are signed in as <code className="break-all">{user}</code>. Signing in again takes its place.
+        </Notice>
+      )}
+      {provider !== undefined && (
+        <>
+          <a href={paths.oidc({ to })} className={buttonClass('primary', 'h-9')}>
+            <LogIn aria-hidden /> Sign in with {provider}
+          </a>
+          <p className="flex items-center gap-3 text-small text-muted before:h-px before:flex-1 before:bg-line after:h-px after:flex-1 after:bg-line">
+            or with a token
+          </p>
+        </>
+      )}
+      <Form method="post" noValidate className="flex flex-col gap-4 rounded-lg border border-line bg-raised p-4">
+        <input type="hidden" name="to" value={to} />
+        <TokenForm
+          error={refused?.error}
+          isSending={isSending}
+          look={provider === undefined ? 'primary' : 'secondary'}
+        />
+      </Form>
+    </div>
+  );
+};
+export default Login;

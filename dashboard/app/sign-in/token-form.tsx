@@ -1,0 +1,48 @@
+import { useEffect, useRef } from 'react';
+import { Button, type ButtonLook } from '../ui/button.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { Field } from '../ui/field.tsx';
+import { Input } from '../ui/input.tsx';
+
+const COMMAND = 'kubectl create token NAME -n NAMESPACE --duration=8h';
+
+export interface TokenFormProps {
+  readonly error: string | undefined;
+  readonly isSending: boolean;
+  readonly look: ButtonLook;
+}
+
+/** Takes a Kubernetes bearer token, and says where one comes from. */
+export const TokenForm = ({ error, isSending, look }: TokenFormProps) => {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (error !== undefined) input.current?.focus();
+  }, [error]);
+  return (
+    <>
+      <Field
+        label="Kubernetes token"
+        errors={error === undefined ? [] : [error]}
+        hint="It stays in this browser, in a sealed cookie, until it expires or you sign out."
+      >
+        <Input mono type="password" name="token" inputRef={input} className="h-9" />
+      </Field>
+      <Button type="submit" look={look} className={look === 'primary' ? 'h-9' : undefined} disabled={isSending}>
+        {isSending ? 'Checking …' : 'Sign in with this token'}
+      </Button>
+      <div className="flex flex-col gap-1.5 text-small text-muted">
+        <p>For a token of a ServiceAccount:</p>
+        <div className="flex items-center gap-1 rounded bg-panel py-0.5 pl-2">
+          <code className="min-w-0 flex-1 overflow-x-auto py-1 whitespace-nowrap text-text" tabIndex={0}>
+            {COMMAND}
+          </code>
+          <CopyButton text={COMMAND} label="Copy the command" />
+        </div>
+        <p>
+          The administrator binds the role standin-view, standin-edit or standin-admin to it, or to you, in the
+          namespaces of your projects.
+        </p>
+      </div>
+    </>
+  );
+};

@@ -1,0 +1,86 @@
+import type { IncomingMessage } from 'node:http';
+import type { Logger } from 'pino';
+import type { Access, Session } from '../access.ts';
+import type { ClusterBackends } from '../cluster/cluster-backend.ts';
+import { establishSession } from './establish-session.ts';
+import { oidc, type OidcOptions } from './oidc.ts';
+import { renewSessions } from './renew-sessions.ts';
+import { createSealer } from './seal.ts';
+import { sessionCookie, type SessionData } from './session-cookie.ts';
+
+export interface ClusterAccessOptions {
+  readonly backends: ClusterBackends;
+  /** The first one seals, all of them open. */
+  readonly secrets: readonly [string, ...string[]];
+  readonly maxAgeMs: number;
+  /** Cookies over https only. */
+  readonly isSecure: boolean;
+  readonly oidc: OidcOptions | undefined;
+  readonly logger: Logger;
+}
+
+/** A token is replaced this long before it ends: the clocks of others may be ahead. */
+const RENEW_BEFORE_MS = 30_000;
+const BEARER = /^Bearer ([A-Za-z0-9\-._~+/]+=*)$/i;
+
+/**
+ * Who asks: the bearer token of a program, or the sealed cookie of a browser. Nothing else is believed, no header that a proxy might have set
+ * among it; whether the token is worth anything is the API server's decision, at each call.
+ */
+export const clusterAccess = (options: ClusterAccessOptions): Access => {
+  const { backends, secrets, maxAgeMs, isSecure, logger } = options;
+  const sealer = createSealer(secrets);
+  const cookie = sessionCookie({ sealer, isSecure });
+  const establishing = { userOf: (token: string) => backends.user(token), cookie, maxAgeMs };
+  const provider =
+    options.oidc &&
+    oidc({
+      ...{ options: options.oidc, sealer, isSecure, logger },
+      establish: ({ idToken, refreshToken }, before) =>
+        establishSession(establishing, { token: idToken, refreshToken, before }),
+    });
+  const renewed = provider && renewSessions({ refresh: (token) => provider.refresh(token), logger });
+
+  const present = (data: SessionData, cookies: readonly string[]): Session => ({
+    user: data.user,
+    backend: backends.as(data.token),
+    cookies,
+  });
+  const fromCookie = async (header: string | undefined): Promise<Session | undefined> => {
+    const data = cookie.read(header);
+    if (data === undefined) return undefined;
+    const now = Date.now();
+    if (data.tokenExpiresAt - RENEW_BEFORE_MS > now) return present(data, []);
+    const next = await renewed?.(data);
+    if (next !== undefined) return present(next, cookie.write(next, header) ?? []);
+    return data.tokenExpiresAt > now ? present(data, []) : undefined;
+  };
+  const sessionOf = oncePerRequest(async ({ headers }) => {
+    const token = BEARER.exec(headers.authorization ?? '')?.[1];
+    return token === undefined
+      ? fromCookie(headers.cookie)
+      : { user: undefined, backend: backends.as(token), cookies: [] };
+  });
+  return {
+    mode: 'cluster',
+    sessionOf,
+    backendOf: async (request) => (await sessionOf(request))?.backend,
+    signIn: {
+      withToken: (token, before) => establishSession(establishing, { token, before }),
+      provider,
+      signOut: (before) => cookie.clear(before),
+    },
+  };
+};
+
+/** Several parts of the process ask about the same request, and a session must be renewed only once. */
+const oncePerRequest = (
+  find: (request: IncomingMessage) => Promise<Session | undefined>,
+): ((request: IncomingMessage) => Promise<Session | undefined>) => {
+  const found = new WeakMap<IncomingMessage, Promise<Session | undefined>>();
+  return (request) => {
+    const known = found.get(request) ?? find(request);
+    found.set(request, known);
+    return known;
+  };
+};

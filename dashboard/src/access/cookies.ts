@@ -1,0 +1,21 @@
+/** How a cookie of ours is set. None is ever readable by scripts. */
+export interface CookieOptions {
+  readonly maxAgeS: number;
+  readonly sameSite: 'Strict' | 'Lax';
+  /** Over https only. */
+  readonly isSecure: boolean;
+}
+
+export const setCookie = (name: string, value: string, { maxAgeS, sameSite, isSecure }: CookieOptions): string =>
+  `${name}=${value}; Path=/; Max-Age=${Math.max(0, Math.floor(maxAgeS))}; SameSite=${sameSite}; HttpOnly${isSecure ? '; Secure' : ''}`;
+
+/** Cookies of a request, by name. Of two with one name the first counts: browsers send the more specific one first. */
+export const readCookies = (header: string | undefined): ReadonlyMap<string, string> => {
+  const cookies = new Map<string, string>();
+  for (const part of (header ?? '').split(';')) {
+    const at = part.indexOf('=');
+    const name = part.slice(0, at).trim();
+    if (at > 0 && !cookies.has(name)) cookies.set(name, part.slice(at + 1).trim());
+  }
+  return cookies;
+};

@@ -1,0 +1,69 @@
+import type { ClusterUser } from '../cluster/cluster-user.ts';
+import { checkToken, expiryOf } from './check-token.ts';
+import type { SessionCookie, SessionData } from './session-cookie.ts';
+import type { SignInResult } from './sign-in.ts';
+
+export interface EstablishParts {
+  readonly userOf: (token: string) => ClusterUser;
+  readonly cookie: SessionCookie;
+  readonly maxAgeMs: number;
+  readonly now?: () => number;
+}
+
+/** A credential that was not looked at yet. `before`: the request's cookies. */
+export interface Credential {
+  readonly token: string;
+  readonly refreshToken?: string | undefined;
+  readonly before: string | undefined;
+}
+
+const TOKEN_CHARS_MAX = 16_384;
+/** RFC 6750 §2.1. Anything else could not travel in a header. */
+const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
+
+/** A session for whoever the API server takes the token's bearer for. */
+export const establishSession = async (
+  { userOf, cookie, maxAgeMs, now = Date.now }: EstablishParts,
+  { token, refreshToken, before }: Credential,
+): Promise<SignInResult> => {
+  if (token.length > TOKEN_CHARS_MAX || !TOKEN.test(token)) {
+    return refusal('refused', 'That is no bearer token: it has letters, digits and -._~+/ only, no spaces.');
+  }
+  const check = await checkToken(userOf(token));
+  if (check.kind === 'unknown') return refusal('cluster', `The token could not be checked: ${check.message}.`);
+  if (check.kind === 'invalid') {
+    return refusal(
+      'refused',
+      'The Kubernetes API server does not accept this token. It may have expired, or be of another cluster.',
+    );
+  }
+  const { user } = check;
+  const cookies = cookie.write(sessionOf({ token, refreshToken, user, at: now(), maxAgeMs }), before);
+  if (cookies === undefined) {
+    return refusal('large', 'The token is too large for a cookie. Ask for one with fewer groups in it.');
+  }
+  return { ok: true, user, cookies };
+};
+
+const refusal = (failure: 'refused' | 'cluster' | 'large', message: string): SignInResult => ({
+  ok: false,
+  failure,
+  message,
+});
+
+interface SessionOptions {
+  readonly token: string;
+  readonly refreshToken: string | undefined;
+  readonly user: string;
+  readonly at: number;
+  readonly maxAgeMs: number;
+}
+
+const sessionOf = ({ token, refreshToken, user, at, maxAgeMs }: SessionOptions): SessionData => {
+  const latest = at + maxAgeMs;
+  const tokenExpiresAt = Math.min(expiryOf(token) ?? latest, latest);
+  // A token that can be replaced does not end the session.
+  return refreshToken === undefined
+    ? { token, user, tokenExpiresAt, expiresAt: tokenExpiresAt }
+    : { token, user, tokenExpiresAt, expiresAt: latest, refreshToken };
+};

@@ -1,0 +1,122 @@
+import type { Logger } from 'pino';
+import * as openid from 'openid-client';
+import { z } from 'zod';
+import { readCookies, setCookie } from './cookies.ts';
+import { returnPath } from './return-path.ts';
+import type { Sealer } from './seal.ts';
+import type { ProviderSignIn, SignInResult } from './sign-in.ts';
+
+export interface OidcOptions {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret?: string | undefined;
+  readonly scopes: readonly string[];
+  readonly name: string;
+  /** Of this dashboard, as browsers see it: `https://standin.example.com`. */
+  readonly url: string;
+}
+
+export interface OidcParts {
+  readonly options: OidcOptions;
+  readonly sealer: Sealer;
+  readonly isSecure: boolean;
+  /** Makes a session of what the provider gave. */
+  readonly establish: (tokens: Tokens, before: string | undefined) => Promise<SignInResult>;
+  readonly logger: Logger;
+}
+
+/** `idToken` is what the API server gets. */
+export interface Tokens {
+  readonly idToken: string;
+  readonly refreshToken: string | undefined;
+}
+
+export interface Oidc extends ProviderSignIn {
+  /** `undefined`: the provider refuses. Rejects when it does not answer. */
+  refresh(refreshToken: string): Promise<Tokens | undefined>;
+}
+
+export const CALLBACK_PATH = '/login/oidc/callback';
+/** For a person to type a password and find the telephone. */
+const FLOW_S_MAX = 600;
+
+const flowSchema = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), to: z.string() });
+
+/** Code flow with PKCE against one provider. What is under way lies in the browser's own sealed cookie, so any replica may end it. */
+export const oidc = ({ options, sealer, isSecure, establish, logger }: OidcParts): Oidc => {
+  const configuration = discoverOnce(options);
+  const redirectUri = new URL(CALLBACK_PATH, options.url).href;
+  const name = isSecure ? '__Host-standin-oidc' : 'standin-oidc';
+  // Lax: the provider's answer comes from another site.
+  const flowCookie = (value: string, maxAgeS: number): string =>
+    setCookie(name, value, { maxAgeS, sameSite: 'Lax', isSecure });
+  const exchange = async (callback: string, flow: z.infer<typeof flowSchema>): Promise<Tokens> =>
+    tokensOf(
+      await openid.authorizationCodeGrant(await configuration(), new URL(callback, options.url), {
+        pkceCodeVerifier: flow.verifier,
+        expectedState: flow.state,
+        expectedNonce: flow.nonce,
+        idTokenExpected: true,
+      }),
+    );
+  return {
+    name: options.name,
+    begin: async (to) => {
+      const verifier = openid.randomPKCECodeVerifier();
+      const flow = { state: openid.randomState(), nonce: openid.randomNonce(), verifier, to: returnPath(to) };
+      const { href } = openid.buildAuthorizationUrl(await configuration(), {
+        redirect_uri: redirectUri,
+        scope: options.scopes.join(' '),
+        state: flow.state,
+        nonce: flow.nonce,
+        code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      });
+      return { location: href, cookies: [flowCookie(sealer.seal(JSON.stringify(flow), name), FLOW_S_MAX)] };
+    },
+    finish: async (callback, before) => {
+      const sealed = readCookies(before).get(name) ?? '';
+      const plain = sealer.open(sealed, name);
+      const flow = plain === undefined ? undefined : flowSchema.safeParse(JSON.parse(plain)).data;
+      const to = returnPath(flow?.to);
+      if (flow === undefined) return { to, result: failed('stale', 'this browser has no sign-in under way') };
+      try {
+        const result = await establish(await exchange(callback, flow), before);
+        return { to, result: result.ok ? { ...result, cookies: [...result.cookies, flowCookie('', 0)] } : result };
+      } catch (error) {
+        logger.warn({ err: error }, 'the identity provider did not sign somebody in');
+        return { to, result: failed('provider', String(error)) };
+      }
+    },
+    refresh: async (refreshToken) => {
+      try {
+        return tokensOf(await openid.refreshTokenGrant(await configuration(), refreshToken));
+      } catch (error) {
+        if (error instanceof openid.ResponseBodyError) return undefined;
+        throw error;
+      }
+    },
+  };
+};
+
+const failed = (failure: 'stale' | 'provider', message: string): SignInResult => ({ ok: false, failure, message });
+
+const tokensOf = ({ id_token, refresh_token }: openid.TokenEndpointResponse): Tokens => {
+  if (id_token === undefined) throw new Error('the provider gave no ID token; the scope openid asks for it');
+  return { idToken: id_token, refreshToken: refresh_token };
+};
+
+/** At the first use, so that a provider that is away keeps nobody from signing in with a token; again after a failure. */
+const discoverOnce = ({ issuer, clientId, clientSecret }: OidcOptions): (() => Promise<openid.Configuration>) => {
+  let known: Promise<openid.Configuration> | undefined;
+  return () => {
+    const asked = (known ??= openid.discovery(new URL(issuer), clientId, clientSecret, clientAuth(clientSecret)));
+    asked.catch(() => {
+      if (known === asked) known = undefined;
+    });
+    return asked;
+  };
+};
+
+const clientAuth = (clientSecret: string | undefined): openid.ClientAuth =>
+  clientSecret === undefined ? openid.None() : openid.ClientSecretPost(clientSecret);

@@ -1,0 +1,29 @@
+/** Where to go after signing in, when nothing is asked for or what is asked for is not ours. */
+const HOME = '/projects';
+const LENGTH_MAX = 2_000;
+const NOWHERE = 'http://dashboard.invalid';
+
+/**
+ * A path of this dashboard, whatever was asked for: somebody else's link must not lead from our login page to their site. Browsers take
+ * `//host` and `/\host` for another host, and drop tabs and line breaks before they look.
+ */
+export const returnPath = (wanted: string | null | undefined): string => {
+  if (wanted === null || wanted === undefined || wanted.length > LENGTH_MAX) return HOME;
+  if (!wanted.startsWith('/') || Array.from(wanted).some(isRewritten)) return HOME;
+  const url = URL.canParse(wanted, NOWHERE) ? new URL(wanted, NOWHERE) : undefined;
+  if (url === undefined || url.origin !== NOWHERE || url.pathname.startsWith('//')) return HOME;
+  return isSignIn(url.pathname) ? HOME : `${url.pathname}${url.search}${url.hash}`;
+};
+
+const isRewritten = (char: string): boolean => char < ' ' || char === '\\' || char === '\u007f';
+
+const isSignIn = (pathname: string): boolean => /^\/(login|logout)(\/|$)/.test(pathname);
+
+/** The page that a request is about: Remix asks for a page's data under `/page.data`, and names routes in the query. */
+export const pagePathOf = (originalUrl: string): string => {
+  const url = new URL(originalUrl, NOWHERE);
+  url.searchParams.delete('_routes');
+  url.searchParams.delete('index');
+  const pathname = url.pathname.replace(/^\/_root\.data$/, '/').replace(/\.data$/, '');
+  return returnPath(`${pathname}${url.search}`);
+};

@@ -1,0 +1,44 @@
+import type { SharedConnectionConfig } from '@standin/kube';
+import type { LogStore } from '@standin/logstore';
+import type { Logger } from 'pino';
+import type { Backend } from '../backend.ts';
+import { AccessReviews } from './access-reviews.ts';
+import { clusterLogs } from './cluster-logs.ts';
+import { clusterResources } from './cluster-resources.ts';
+import { clusterUsers, type ClusterUser } from './cluster-user.ts';
+import { LiveChanges } from './live-changes.ts';
+import type { ResourceIndex } from './resource-index.ts';
+
+export interface ClusterParts {
+  /** Names the API server; its own credentials are not used here. */
+  readonly config: SharedConnectionConfig;
+  readonly index: ResourceIndex;
+  readonly store: LogStore;
+  readonly logger: Logger;
+}
+
+export interface ClusterBackends {
+  as(token: string): Backend;
+  /** For questions about the person themselves. */
+  user(token: string): ClusterUser;
+  close(): Promise<void>;
+}
+
+/** What people see of a cluster, each with their own token. Knows nothing of sessions. */
+export const clusterBackends = ({ config, index, store, logger }: ClusterParts): ClusterBackends => {
+  const users = clusterUsers(config);
+  const reviews = new AccessReviews();
+  const changes = new LiveChanges(reviews, logger);
+  return {
+    as: (token) => {
+      const user = users.as(token);
+      return {
+        mode: 'cluster',
+        resources: clusterResources({ user, reviews, index, changes }),
+        logs: clusterLogs({ user, reviews, store }),
+      };
+    },
+    user: (token) => users.as(token),
+    close: () => users.close(),
+  };
+};

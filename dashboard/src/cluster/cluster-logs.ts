@@ -1,0 +1,43 @@
+import { RESOURCES, SourceError } from '@standin/contract';
+import type { LogStore } from '@standin/logstore';
+import type { Logs, ProjectIdentity } from '../backend.ts';
+import { projectLog } from '../project-log.ts';
+import type { AccessReviews } from './access-reviews.ts';
+import type { ClusterUser } from './cluster-user.ts';
+import { getObject } from './read-objects.ts';
+
+export interface LogsParts {
+  readonly user: ClusterUser;
+  readonly reviews: AccessReviews;
+  readonly store: LogStore;
+}
+
+/** Not an object: a right of its own. Whoever may see a project need not see what people sent to it. */
+const LOGS = `${RESOURCES.Project.plural}/logs`;
+
+/** Logs of those projects that the person may read: the API server is asked, ClickHouse knows nobody but the dashboard. */
+export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
+  const mayRead = ({ namespace, name }: ProjectIdentity): Promise<boolean> =>
+    reviews.may(user, { verb: 'get', resource: LOGS, namespace, name });
+  return {
+    requestsByHour: async (projects, hours) => {
+      const allowed = await Promise.all(projects.map(mayRead));
+      const uids = projects.filter((_, index) => allowed[index]).map(({ uid }) => uid);
+      return store.requestsByHour(uids, hours);
+    },
+    open: async (project) => {
+      const { namespace, name } = project;
+      if (!(await mayRead(project))) {
+        throw new SourceError(
+          'Forbidden',
+          `you may not read the log of project ${namespace}/${name}: that takes the verb "get" on ${LOGS} of this name`,
+        );
+      }
+      // The right is about a name, the log about an object: an earlier one of that name was somebody else's.
+      const live = await getObject(user, { kind: 'Project', namespace, name });
+      if (live === undefined || live.metadata.uid !== project.uid)
+        throw new SourceError('NotFound', `there is no project ${namespace}/${name} with the uid "${project.uid}"`);
+      return projectLog(store, project);
+    },
+  };
+};

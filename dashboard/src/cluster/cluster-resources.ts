@@ -1,0 +1,144 @@
+import {
+  API_KEY_DATA_KEY,
+  apiKeySecretName,
+  SourceError,
+  type DesiredObject,
+  type ObjectRef,
+  type ResourceObject,
+} from '@standin/contract';
+import { parseObject, type Problem } from '@standin/crds';
+import {
+  ApiError,
+  asSourceError,
+  collectionPath,
+  isConflict,
+  isNotFound,
+  objectPath,
+  replacementOf,
+  resourcePath,
+  toResourceObject,
+  toSourceError,
+  type CustomResource,
+  type Query,
+} from '@standin/kube';
+import { z } from 'zod';
+import type { ApplyResult, ExpectedGeneration, Resources } from '../backend.ts';
+import { checkExpected } from '../expected-generation.ts';
+import { problemsOf } from './api-problems.ts';
+import type { ClusterUser } from './cluster-user.ts';
+import { listVisible, type ListParts } from './list-visible.ts';
+import type { LiveChanges } from './live-changes.ts';
+import { getObject, listIn } from './read-objects.ts';
+
+export interface ResourcesParts extends ListParts {
+  readonly changes: LiveChanges;
+}
+
+/** `kubectl get -o yaml --show-managed-fields` then tells who changed what, and that it was here. */
+const FIELD_MANAGER = 'standin-dashboard';
+const ATTEMPTS_MAX = 5;
+
+/** Custom resources of a cluster, each read and written with the token of whoever is signed in. */
+export const clusterResources = (parts: ResourcesParts): Resources => {
+  const { user, changes } = parts;
+  return {
+    list: async (kind, namespace) => {
+      const objects = await (namespace === undefined ? listVisible(parts, kind) : listIn(user, kind, namespace));
+      return objects.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+    },
+    get: (ref) => getObject(user, ref),
+    apply: (object, expected) => write(user, object, { expected, isDryRun: false }),
+    check: async (object, expected) => {
+      const result = await write(user, object, { expected, isDryRun: true });
+      return result.ok ? [] : result.problems;
+    },
+    delete: (ref) => asSourceError(user.client.remove(objectPath(ref))),
+    watch: (namespace, onChange, signal) => changes.watch(user, { namespace, onChange, signal }),
+    readApiKey: (account) => readApiKey(user, account),
+  };
+};
+
+const nameOf = ({ metadata: { namespace, name } }: ResourceObject): string => `${namespace}/${name}`;
+
+interface WriteOptions {
+  readonly expected: ExpectedGeneration;
+  readonly isDryRun: boolean;
+}
+
+/** Status writes of the operator come in between all the time; only another generation is somebody else's change. */
+const write = async (user: ClusterUser, object: DesiredObject, options: WriteOptions): Promise<ApplyResult> => {
+  const unaddressable = addressProblems(object);
+  if (unaddressable.length > 0) return { ok: false, problems: unaddressable };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const written = await writeOnce(user, object, options);
+      return { ok: true, object: toResourceObject(object.kind, written) };
+    } catch (error) {
+      const lostRace = isConflict(error) && options.expected !== 'absent';
+      if (lostRace && attempt < ATTEMPTS_MAX) continue;
+      const problems = error instanceof ApiError ? problemsOf(error) : undefined;
+      if (problems !== undefined) return { ok: false, problems };
+      throw toSourceError(error);
+    }
+  }
+};
+
+/** What cannot even be asked: the name is part of the URL. */
+const addressProblems = (object: DesiredObject): readonly Problem[] => {
+  const { name, namespace } = object.metadata;
+  if (namespace === '') return [{ path: 'metadata.namespace', message: 'Required value' }];
+  const parsed = name === '' ? parseObject(object) : undefined;
+  return parsed?.ok === false ? parsed.problems : [];
+};
+
+const writeOnce = async (
+  { client }: ClusterUser,
+  object: DesiredObject,
+  { expected, isDryRun }: WriteOptions,
+): Promise<CustomResource> => {
+  const { kind, metadata } = object;
+  const { name, namespace } = metadata;
+  const ref: ObjectRef = { kind, namespace, name };
+  const query: Query = {
+    fieldManager: FIELD_MANAGER,
+    fieldValidation: 'Strict',
+    ...(isDryRun && { dryRun: 'All' }),
+  };
+  if (expected === 'absent') {
+    // An object that there is already is a Conflict in the server's own words.
+    return client.create<CustomResource>(collectionPath(kind, namespace), object, { query });
+  }
+  const current = await client.get<CustomResource>(objectPath(ref)).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+  checkExpected(current && toResourceObject(kind, current), expected, ref);
+  const replaced = current && replacementOf(current, object);
+  if (current !== undefined && replaced === undefined) return current;
+  return client.replace<CustomResource>(objectPath(ref), replaced, { query });
+};
+
+const statusSchema = z.object({ apiKey: z.object({ secretName: z.string().optional() }).optional() });
+const specSchema = z.object({ apiKey: z.object({ secretName: z.string() }).optional() });
+
+/** By the person's right to read that Secret, and no other. */
+const readApiKey = async (
+  { client }: ClusterUser,
+  { metadata, spec, status }: ResourceObject,
+): Promise<string | undefined> => {
+  const { namespace } = metadata;
+  const name =
+    statusSchema.safeParse(status).data?.apiKey?.secretName ??
+    specSchema.safeParse(spec).data?.apiKey?.secretName ??
+    apiKeySecretName(metadata.name);
+  const path = resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace, name });
+  try {
+    const { data = {} } = await client.get<{ data?: Record<string, string> }>(path);
+    const value = new Map(Object.entries(data)).get(API_KEY_DATA_KEY);
+    return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
+  } catch (error) {
+    const refusal = toSourceError(error);
+    if (refusal instanceof SourceError && refusal.kind === 'NotFound') return undefined;
+    throw refusal;
+  }
+};

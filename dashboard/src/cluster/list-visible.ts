@@ -1,0 +1,71 @@
+import { RESOURCES, SourceError, type Kind, type ObjectRef, type ResourceObject } from '@standin/contract';
+import type { AccessReviews } from './access-reviews.ts';
+import type { ClusterUser } from './cluster-user.ts';
+import { getObject, listIn } from './read-objects.ts';
+import type { ResourceIndex } from './resource-index.ts';
+
+export interface ListParts {
+  readonly user: ClusterUser;
+  readonly reviews: AccessReviews;
+  readonly index: ResourceIndex;
+}
+
+/** Calls at once for one page. */
+const CALLS_MAX = 8;
+/** More namespaces, or projects of one, are not asked for: whoever may see that many can be allowed to list them all. */
+const ASKED_MAX = 500;
+
+/**
+ * The objects of a kind in all namespaces that the person may see. Where the whole list is forbidden, as it is to most, namespace by
+ * namespace: a review says where it is worth asking, and what is shown was read with the person's own token.
+ */
+export const listVisible = async (parts: ListParts, kind: Kind): Promise<readonly ResourceObject[]> => {
+  const { user, reviews, index } = parts;
+  const resource = RESOURCES[kind].plural;
+  if (await reviews.may(user, { verb: 'list', resource })) return listIn(user, kind, undefined);
+  const namespaces = index.namespaces();
+  if (namespaces === undefined) {
+    throw new SourceError(
+      'Unavailable',
+      `you may not list ${resource} in all namespaces, and the dashboard does not know yet which ones to look into`,
+    );
+  }
+  const found = await mapSome(namespaces, async (namespace) => {
+    if (await reviews.may(user, { verb: 'list', resource, namespace })) return listIn(user, kind, namespace);
+    return kind === 'Project' ? getNamedProjects(parts, namespace) : [];
+  });
+  return found.flat();
+};
+
+/** A role may name the projects that it is about: such a person may get them and not list them. */
+const getNamedProjects = async (
+  { user, reviews, index }: ListParts,
+  namespace: string,
+): Promise<readonly ResourceObject[]> => {
+  const found = await mapSome(index.projects(namespace), async (name) => {
+    const question = { verb: 'get', resource: RESOURCES.Project.plural, namespace, name } as const;
+    return (await reviews.may(user, question)) ? getUnlessGone(user, { kind: 'Project', namespace, name }) : undefined;
+  });
+  return found.filter((object) => object !== undefined);
+};
+
+/** Deleted, or taken away, since the index and the review were made. */
+const getUnlessGone = async (user: ClusterUser, ref: ObjectRef): Promise<ResourceObject | undefined> => {
+  try {
+    return await getObject(user, ref);
+  } catch (error) {
+    if (error instanceof SourceError && error.kind === 'Forbidden') return undefined;
+    throw error;
+  }
+};
+
+/** Some at a time, results in order. */
+const mapSome = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> => {
+  const results: R[] = [];
+  const entries = items.slice(0, ASKED_MAX).entries();
+  const worker = async (): Promise<void> => {
+    for (const [at, item] of entries) results[at] = await work(item);
+  };
+  await Promise.all(Array.from({ length: CALLS_MAX }, worker));
+  return results;
+};

@@ -1,0 +1,32 @@
+import type { Kind, ObjectRef, ResourceObject } from '@standin/contract';
+import {
+  asSourceError,
+  collectionPath,
+  isNotFound,
+  listAll,
+  objectPath,
+  toResourceObject,
+  toSourceError,
+  type CustomResource,
+} from '@standin/kube';
+import type { ClusterUser } from './cluster-user.ts';
+
+/** The objects of a kind in one namespace, or in all at once, with the person's own token. Rejects with `SourceError`. */
+export const listIn = async (
+  { client }: ClusterUser,
+  kind: Kind,
+  namespace: string | undefined,
+): Promise<readonly ResourceObject[]> => {
+  const { items } = await asSourceError(listAll<CustomResource>(client, collectionPath(kind, namespace)));
+  return items.map((object) => toResourceObject(kind, object));
+};
+
+/** Rejects with `SourceError`; `undefined`: there is none. */
+export const getObject = async ({ client }: ClusterUser, ref: ObjectRef): Promise<ResourceObject | undefined> => {
+  try {
+    return toResourceObject(ref.kind, await client.get<CustomResource>(objectPath(ref)));
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw toSourceError(error);
+  }
+};

@@ -1,0 +1,69 @@
+import process from 'node:process';
+import { parseSettings, SettingsError } from '@standin/contract';
+import { loadKubeClient } from '@standin/kube';
+import { openLogStore } from '@standin/logstore';
+import { pino } from 'pino';
+import { clusterAccess } from './access/cluster-access.ts';
+import { clusterBackends } from './cluster/cluster-backend.ts';
+import { followResourceIndex } from './cluster/resource-index.ts';
+import { ensureDashboardBuild } from './dashboard-build.ts';
+import { runDashboard } from './run-dashboard.ts';
+import { clusterDashboardSettings, type ClusterDashboardSettings } from './settings.ts';
+
+/** The dashboard of a cluster: `node dashboard/src/main.ts`, settings in the environment (docs/configuration.md). */
+const readSettings = (): ClusterDashboardSettings => {
+  try {
+    return parseSettings(clusterDashboardSettings, process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
+};
+
+const settings = readSettings();
+const logger = pino({ name: 'dashboard', level: settings.logLevel });
+const { session, oidc, url } = settings;
+const stopping = new AbortController();
+
+const own = loadKubeClient(settings.kubeconfig === undefined ? {} : { kubeconfigPath: settings.kubeconfig });
+const store = openLogStore({ ...settings.clickhouse, logger });
+const backends = clusterBackends({
+  config: own.config,
+  index: followResourceIndex(own, logger.child({ stage: 'index' }), stopping.signal),
+  store,
+  logger: logger.child({ stage: 'cluster' }),
+});
+const access = clusterAccess({
+  backends,
+  secrets: session.previousKey === undefined ? [session.key] : [session.key, session.previousKey],
+  maxAgeMs: session.maxAgeMs,
+  isSecure: !settings.dangerouslyAllowHttp,
+  oidc:
+    oidc.issuer === undefined || url === undefined
+      ? undefined
+      : { ...oidc, issuer: oidc.issuer, url, scopes: oidc.scopes.split(/\s+/) },
+  logger: logger.child({ stage: 'access' }),
+});
+const buildDir = await ensureDashboardBuild(() => logger.info('building the dashboard'));
+const dashboard = await runDashboard({ settings, access, buildDir, logger });
+logger.info({ address: dashboard.url, server: own.server }, 'dashboard listens');
+
+const stop = async (): Promise<void> => {
+  await dashboard.stop();
+  stopping.abort();
+  await Promise.all([backends.close(), own.close(), store.close()]);
+};
+const onSignal = (signal: NodeJS.Signals): void => {
+  logger.info({ signal }, 'signal received');
+  // A second one ends the process at once.
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => process.exit(1));
+  stop().then(
+    () => process.exit(0),
+    (error: unknown) => {
+      logger.fatal({ err: error }, 'stop failed');
+      process.exit(1);
+    },
+  );
+};
+process.once('SIGTERM', onSignal).once('SIGINT', onSignal);

@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http';
+import { SourceError } from '@standin/contract';
+import { pagePathOf } from './access/return-path.ts';
+import type { Backend } from './backend.ts';
+
+type PageRequest = Pick<IncomingMessage, 'headers' | 'method'> & { readonly originalUrl: string };
+
+/**
+ * The backend of a page's request. Where nobody is signed in, or the API server does not accept their token any more, what is thrown leads to
+ * the login page and from there back here; a request that is no navigation gets a 401.
+ */
+export const signedInBackend = (backend: Backend | undefined, request: PageRequest): Backend => {
+  if (backend === undefined) throw wayToSignIn(request, 'no');
+  const toSignIn = (error: unknown): unknown =>
+    error instanceof SourceError && error.kind === 'Unauthorized' ? wayToSignIn(request, 'expired') : error;
+  return { ...backend, resources: rethrowing(backend.resources, toSignIn), logs: rethrowing(backend.logs, toSignIn) };
+};
+
+/** The same, but whatever its calls reject with passes through `translate`. */
+const rethrowing = <T extends object>(port: T, translate: (error: unknown) => unknown): T =>
+  new Proxy(port, {
+    get: (target, name, receiver) => {
+      const value: unknown = Reflect.get(target, name, receiver);
+      if (typeof value !== 'function') return value;
+      return async (...args: unknown[]): Promise<unknown> => {
+        try {
+          return await (Reflect.apply(value, target, args) as unknown);
+        } catch (error) {
+          throw translate(error);
+        }
+      };
+    },
+  });
+
+const wayToSignIn = ({ headers, originalUrl }: PageRequest, reason: 'no' | 'expired'): Response => {
+  const pathname = originalUrl.split('?')[0] ?? '';
+  const isPage = headers.accept?.includes('text/html') === true || pathname.endsWith('.data');
+  if (!isPage) {
+    const title = reason === 'no' ? 'You are not signed in' : 'You are not signed in any more';
+    return Response.json({ kind: 'Unauthorized', title, message: 'Sign in, and try again.' }, { status: 401 });
+  }
+  const query = new URLSearchParams({ to: pagePathOf(originalUrl), ...(reason === 'expired' && { reason }) });
+  return new Response(null, { status: 302, headers: { location: `/login?${query.toString()}` } });
+};

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import type { TestClickHouse } from '../harness/clickhouse.ts';
+import type { Cluster } from '../harness/cluster.ts';
+import { DASHBOARD_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+import { startProcess, type RunningProcess } from '../harness/processes.ts';
+
+export interface ClusterDashboard {
+  /** `http://127.0.0.1:41234` */
+  readonly url: string;
+  readonly process: RunningProcess;
+}
+
+export interface ClusterDashboardOptions {
+  readonly cluster: Cluster;
+  readonly clickHouse: Pick<TestClickHouse, 'env'>;
+  /** Settings besides those that every dashboard of a test needs. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A build takes some seconds where the sources changed. */
+const START_MS_MAX = 90_000;
+
+/** `node dashboard/src/main.ts` with its ServiceAccount's own token, as the chart will run it; over plain http. */
+export const startClusterDashboard = async (options: ClusterDashboardOptions): Promise<ClusterDashboard> => {
+  const { cluster, clickHouse, env } = options;
+  const process = startProcess({
+    name: 'dashboard',
+    main: 'dashboard/src/main.ts',
+    env: {
+      STANDIN_HOST: '127.0.0.1',
+      STANDIN_PORT: '0',
+      STANDIN_KUBECONFIG: await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, DASHBOARD_SERVICE_ACCOUNT),
+      STANDIN_SESSION_KEY: randomBytes(32).toString('base64'),
+      STANDIN_DANGEROUSLY_ALLOW_HTTP: 'true',
+      ...clickHouse.env,
+      ...env,
+    },
+  });
+  const listens = ({ msg }: Record<string, unknown>): boolean => msg === 'dashboard listens';
+  const { address } = await process.waitForEvent('its address', listens, START_MS_MAX);
+  return { url: String(address), process };
+};
+
+/** A ServiceAccount, as people who sign in with a token have one, with a role in its own namespace. */
+export const createPerson = async (
+  cluster: Cluster,
+  namespace: string,
+  { name, role }: { readonly name: string; readonly role?: string },
+): Promise<{ readonly token: string; readonly user: string }> => {
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } };
+  const binding = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name, namespace },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+    subjects: [{ kind: 'ServiceAccount', name, namespace }],
+  };
+  const items = role === undefined ? [account] : [account, binding];
+  await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  return { token: await createToken(cluster, namespace, name), user: `system:serviceaccount:${namespace}:${name}` };
+};
+
+const createToken = async (cluster: Cluster, namespace: string, name: string): Promise<string> => {
+  const { stdout, stderr, code } = await cluster.kubectl(['create', 'token', name, '-n', namespace, '--duration=1h']);
+  if (code !== 0) throw new Error(`no token for ${name}: ${stderr}`);
+  return stdout.trim();
+};
