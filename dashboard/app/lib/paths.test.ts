@@ -33,6 +33,15 @@ it('builds these URLs', () => {
       "project": "/p/team-a/shop.v2",
       "projects": "/projects",
       "settings": "/p/team-a/shop.v2/settings",
+      "shareExchange": "/p/team-a/shop.v2/traffic/0198/share",
+      "shares": "/p/team-a/shop.v2/settings/shares",
+      "traffic": "/p/team-a/shop.v2/traffic",
+      "trafficExport": "/p/team-a/shop.v2/traffic/export",
+      "trafficHistogram": "/p/team-a/shop.v2/traffic/histogram",
+      "trafficRows": "/p/team-a/shop.v2/traffic/rows",
+      "trafficSelection": "/p/team-a/shop.v2/traffic/selection",
+      "trafficStream": "/p/team-a/shop.v2/traffic/stream",
+      "trafficValues": "/p/team-a/shop.v2/traffic/values",
     }
   `);
 });

@@ -4,9 +4,16 @@ export interface Preferences {
   readonly time: 'local' | 'utc';
   /** Shortcuts of a single key (WCAG 2.1.4: they can be turned off). */
   readonly keys: 'on' | 'off';
+  /** Of the rows of long lists. */
+  readonly density: 'compact' | 'comfortable';
 }
 
-const CHOICES = { theme: ['system', 'light', 'dark'], time: ['local', 'utc'], keys: ['on', 'off'] } as const;
+const CHOICES = {
+  theme: ['system', 'light', 'dark'],
+  time: ['local', 'utc'],
+  keys: ['on', 'off'],
+  density: ['compact', 'comfortable'],
+} as const;
 const COOKIE = 'standin-preferences';
 const MAX_AGE_S = 365 * 24 * 3600;
 
@@ -17,6 +24,7 @@ const fromParams = (params: URLSearchParams): Preferences => ({
   theme: choice(CHOICES.theme, params.get('theme')),
   time: choice(CHOICES.time, params.get('time')),
   keys: choice(CHOICES.keys, params.get('keys')),
+  density: choice(CHOICES.density, params.get('density')),
 });
 
 /** Of a Cookie header. Whatever it says, the result can be used. */

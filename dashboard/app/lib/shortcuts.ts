@@ -2,7 +2,7 @@ import { useEffect, useRef, useSyncExternalStore } from 'react';
 
 /** A key of the dashboard, and what it does; the help and the palette list those of the open page. */
 export interface Shortcut {
-  /** `?`, `j`, or two after each other: `g e`. */
+  /** `?`, `j`, `Space`, or two after each other: `g e`. */
   readonly keys: string;
   readonly label: string;
   readonly run: () => void;
@@ -63,6 +63,11 @@ const isTyping = (target: EventTarget | null): boolean =>
 /** In a dialog or menu, keys belong to it. */
 const isCovered = (): boolean => document.querySelector('[role=dialog], [role=alertdialog], [role=menu]') !== null;
 
+/** Where the space bar does what a click does. */
+const takesSpace = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  target.closest('a, button, summary, input, [role=button], [role=slider], [role=separator]') !== null;
+
 /** Listens for single keys; call it once. `isOn`: the person has not turned them off. */
 export const useShortcutKeys = (isOn: boolean): void => {
   useEffect(() => {
@@ -71,16 +76,18 @@ export const useShortcutKeys = (isOn: boolean): void => {
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.repeat) return;
       if (isTyping(event.target) || isCovered()) return;
+      if (event.key === ' ' && takesSpace(event.target)) return;
+      const key = event.key === ' ' ? 'Space' : event.key;
       const isSecond = first !== undefined && event.timeStamp - first.at < SEQUENCE_MS_MAX;
-      const keys = isSecond ? `${first?.key ?? ''} ${event.key}` : event.key;
+      const keys = isSecond ? `${first?.key ?? ''} ${key}` : key;
       first = undefined;
       // The component that came last is the innermost.
       const match = snapshot.findLast((shortcut) => shortcut.keys === keys);
       if (match !== undefined) {
         event.preventDefault();
         match.run();
-      } else if (snapshot.some((shortcut) => shortcut.keys.startsWith(`${event.key} `))) {
-        first = { key: event.key, at: event.timeStamp };
+      } else if (snapshot.some((shortcut) => shortcut.keys.startsWith(`${key} `))) {
+        first = { key, at: event.timeStamp };
       }
     };
     document.addEventListener('keydown', onKeyDown);

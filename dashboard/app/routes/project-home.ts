@@ -1,5 +1,11 @@
 import { redirect, type LoaderFunctionArgs } from '@remix-run/node';
 import { projectParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
+import { listEndpoints } from '../lib/resources.server.ts';
 
-export const loader = ({ params }: LoaderFunctionArgs) => redirect(paths.endpoints(projectParams(params)));
+/** The traffic is what people come for; where nothing can be called yet, an endpoint comes first. */
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = projectParams(params);
+  const hasEndpoints = (await listEndpoints(backend, names)).length > 0;
+  return redirect(hasEndpoints ? paths.traffic(names) : paths.endpoints(names));
+};

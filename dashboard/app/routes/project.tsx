@@ -1,5 +1,6 @@
 import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import { Outlet, useLoaderData, useNavigate } from '@remix-run/react';
+import { isSharingInPlan } from '../../src/shares/create-share.ts';
 import { projectParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
 import { getProject, projectSpec, projectStatus } from '../lib/resources.server.ts';
@@ -13,11 +14,13 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   const object = await getProject(backend, names);
   const { displayName = names.project } = projectSpec(object);
   const { uri, url } = projectStatus(object);
-  return { ...names, uid: object.metadata.uid, title: displayName, uri, url };
+  const isInPlan = await isSharingInPlan(backend, object);
+  return { ...names, uid: object.metadata.uid, title: displayName, uri, url, isSharingInPlan: isInPlan };
 };
 
 /** The screens of a project: what is listed here exists. `g` and a letter goes there. */
 const SCREENS = [
+  { keys: 'g t', label: 'Traffic', path: paths.traffic },
   { keys: 'g e', label: 'Endpoints', path: paths.endpoints },
   { keys: 'g s', label: 'Settings', path: paths.settings },
 ] as const;

@@ -14,6 +14,10 @@ const ZONES = [
   { value: 'local', label: 'Local time' },
   { value: 'utc', label: 'UTC' },
 ];
+const DENSITIES = [
+  { value: 'compact', label: 'Compact' },
+  { value: 'comfortable', label: 'Comfortable' },
+];
 const KEYS = [
   { value: 'on', label: 'On' },
   { value: 'off', label: 'Off' },
@@ -37,6 +41,8 @@ export const PreferencesMenu = ({ preferences }: { readonly preferences: Prefere
       <MenuChoices label="Theme" value={preferences.theme} choices={THEMES} onChange={change('theme')} />
       <MenuSeparator />
       <MenuChoices label="Times" value={preferences.time} choices={ZONES} onChange={change('time')} />
+      <MenuSeparator />
+      <MenuChoices label="Rows of lists" value={preferences.density} choices={DENSITIES} onChange={change('density')} />
       <MenuSeparator />
       <MenuChoices label="Single-key shortcuts" value={preferences.keys} choices={KEYS} onChange={change('keys')} />
     </Menu>

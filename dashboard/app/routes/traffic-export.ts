@@ -1,0 +1,27 @@
+import { createReadableStreamFromReadable, type LoaderFunctionArgs } from '@remix-run/node';
+import { Readable } from 'node:stream';
+import { notFound } from '../lib/failures.server.ts';
+import { projectParams } from '../lib/params.server.ts';
+import { exportFormat, exportTraffic } from '../traffic/export-traffic.server.ts';
+import { openLog, trafficFilterOrFail } from '../traffic/read-traffic.server.ts';
+
+/** All requests of a search as a file. */
+export const loader = async ({ request, params, context: { backend, logger } }: LoaderFunctionArgs) => {
+  const names = projectParams(params);
+  const now = new Date();
+  const { searchParams } = new URL(request.url);
+  const format = exportFormat(searchParams.get('format'));
+  if (format === undefined) throw notFound('such format of an export');
+  const filter = trafficFilterOrFail(searchParams, now);
+  const log = await openLog(backend, names);
+  // What comes in meanwhile does not belong to it.
+  const file = Readable.from(exportTraffic(log, { ...filter, until: filter.until ?? now }, format));
+  file.on('error', (error) => logger.warn({ err: error }, 'export broke off'));
+  const name = `${names.project}-traffic-${now.toISOString().slice(0, 19).replaceAll(':', '')}.${format.extension}`;
+  return new Response(createReadableStreamFromReadable(file), {
+    headers: {
+      'content-type': format.contentType,
+      'content-disposition': `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`,
+    },
+  });
+};

@@ -1,0 +1,15 @@
+import type { LoaderFunctionArgs } from '@remix-run/node';
+import { projectParams } from '../lib/params.server.ts';
+import { readHistogram } from '../traffic/read-histogram.server.ts';
+import { answerOrAway, openLog, trafficFilterOrFail } from '../traffic/read-traffic.server.ts';
+
+/** Longer than ClickHouse itself takes before it gives up. */
+const ANSWER_MS_MAX = 15_000;
+
+/** What is above the list: requests over time, and how many there are. */
+export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
+  const now = new Date();
+  const filter = trafficFilterOrFail(new URL(request.url).searchParams, now);
+  const log = await openLog(backend, projectParams(params));
+  return answerOrAway(readHistogram(log, filter, now), ANSWER_MS_MAX);
+};

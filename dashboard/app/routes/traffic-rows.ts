@@ -1,0 +1,19 @@
+import type { LoaderFunctionArgs } from '@remix-run/node';
+import { projectParams } from '../lib/params.server.ts';
+import { answerOrAway, openLog, readRows, trafficFilterOrFail } from '../traffic/read-traffic.server.ts';
+
+const ROWS_DEFAULT = 200;
+/** Who scrolls far gets larger pages. */
+const ROWS_MAX = 5_000;
+
+/** An older page of the list: `before` is the time and id of the row that it goes on behind. */
+export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
+  const { searchParams } = new URL(request.url);
+  const filter = trafficFilterOrFail(searchParams, new Date());
+  const [receivedAt, id] = (searchParams.get('before') ?? '').split('~');
+  const after = receivedAt !== undefined && id !== undefined ? { receivedAt, id } : undefined;
+  const asked = Math.trunc(Number(searchParams.get('limit') ?? ROWS_DEFAULT)) || ROWS_DEFAULT;
+  const limit = Math.min(Math.max(asked, 1), ROWS_MAX);
+  const log = await openLog(backend, projectParams(params));
+  return answerOrAway(readRows(log, filter, { limit, after }));
+};

@@ -1,0 +1,38 @@
+import { data, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
+import { useLoaderData, type ShouldRevalidateFunction } from '@remix-run/react';
+import { orFail } from '../lib/failures.server.ts';
+import { projectParams } from '../lib/params.server.ts';
+import { loadTraffic } from '../traffic/load-traffic.server.ts';
+import { sendFirstRequest } from '../traffic/send-first-request.server.ts';
+import { isSameList } from '../traffic/traffic-query.ts';
+import { TrafficScreen } from '../traffic/traffic-screen.tsx';
+
+export const meta: MetaFunction = ({ params }) => [{ title: `Traffic · ${params['project'] ?? ''} · Standin` }];
+
+export const loader = ({ request, params, context: { backend } }: LoaderFunctionArgs) =>
+  loadTraffic(backend, projectParams(params), new URL(request.url).searchParams);
+
+/** "Send it for me", in a project without requests. */
+export const action = async ({ params, context: { backend } }: ActionFunctionArgs) => {
+  const sent = await orFail(sendFirstRequest(backend, projectParams(params)));
+  return data(sent, { status: sent.error === undefined ? 200 : 502 });
+};
+
+/** Opening a request, or changing a preference, leaves the list as it is: the tail keeps it up to date. */
+export const shouldRevalidate: ShouldRevalidateFunction = ({
+  currentUrl,
+  nextUrl,
+  formMethod,
+  defaultShouldRevalidate,
+}) => {
+  if (formMethod !== undefined && formMethod !== 'GET') return false;
+  const isSamePage = currentUrl.pathname === nextUrl.pathname;
+  const isAskedFor = currentUrl.href === nextUrl.href;
+  if (isSamePage && !isAskedFor && isSameList(currentUrl.searchParams, nextUrl.searchParams)) return false;
+  return defaultShouldRevalidate;
+};
+
+const Traffic = () => <TrafficScreen data={useLoaderData<typeof loader>()} />;
+export default Traffic;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

@@ -1,0 +1,45 @@
+import type { LogSummary } from '@standin/logstore';
+import { expect, it } from 'vitest';
+import { csvHeader, csvLine, csvNote } from './csv.ts';
+
+const summary: LogSummary = {
+  id: '00000000-0000-7000-8000-000000000001',
+  receivedAt: '2026-11-21T10:00:00.123456Z',
+  namespace: 'default',
+  project: 'shop',
+  endpoint: 'create-order',
+  method: 'POST',
+  path: '/v1/orders',
+  query: '',
+  status: 201,
+  durationMs: 0.812,
+  outcome: 'mocked',
+  projectUid: 'u',
+  bodyBytes: 15,
+  insertedAtMs: 0,
+};
+
+it('writes one line per request, ended as the RFC says', () => {
+  expect(csvHeader() + csvLine(summary)).toBe(
+    'id,received_at,method,path,query,status,duration_ms,body_bytes,endpoint,outcome,project\r\n' +
+      '00000000-0000-7000-8000-000000000001,2026-11-21T10:00:00.123456Z,POST,/v1/orders,,201,0.812,15,create-order,mocked,default/shop\r\n',
+  );
+});
+
+it.each([
+  ['=cmd()', `"'=cmd()"`],
+  ["=1+1|'x'!A1", `"'=1+1|'x'!A1"`],
+  ['-2+3', `"'-2+3"`],
+  ['@SUM(1)', `"'@SUM(1)"`],
+  ['\t=1', `"'\t=1"`],
+  ['a="b",c', '"a=""b"",c"'],
+  ['a\r\n=b', '"a\r\n=b"'],
+  ['a=1', 'a=1'],
+])('a query of %j is no formula for any spreadsheet', (query, cell) => {
+  expect(csvLine({ ...summary, query })).toContain(`/v1/orders,${cell},201`);
+});
+
+it('an unknown status is empty, a note is one cell', () => {
+  expect(csvLine({ ...summary, status: 0 })).toContain('/v1/orders,,,0.812');
+  expect(csvNote('Cut after 5 requests, there are more')).toBe('"Cut after 5 requests, there are more"\r\n');
+});

@@ -1,0 +1,71 @@
+import type { CountFilter, LogSummary } from '@standin/logstore';
+import type { ProjectLog } from '../../src/backend.ts';
+import { csvHeader, csvLine, csvNote } from './csv.ts';
+
+/** More is no file that anybody opens; a narrower search or `standin logs` gets the rest. */
+export const EXPORT_ROWS_MAX = 100_000;
+const PAGE_ROWS = 500;
+
+type Filter = Omit<CountFilter, 'projectUid'>;
+
+/** How a file of requests is written. Each part is text; only one page of requests is in memory at a time. */
+export interface ExportFormat {
+  readonly extension: string;
+  readonly contentType: string;
+  readonly begin: () => string;
+  readonly page: (log: ProjectLog, summaries: readonly LogSummary[], isFirst: boolean) => AsyncIterable<string>;
+  /** `cut`: a sentence about why there are no more. */
+  readonly end: (cut: string | undefined) => string;
+}
+
+const csv: ExportFormat = {
+  extension: 'csv',
+  contentType: 'text/csv; charset=utf-8',
+  begin: csvHeader,
+  page: async function* (_log, summaries) {
+    yield await Promise.resolve(summaries.map(csvLine).join(''));
+  },
+  end: (cut) => (cut === undefined ? '' : csvNote(cut)),
+};
+
+/** Lines as `standin logs -o json` prints them. */
+const ndjson: ExportFormat = {
+  extension: 'ndjson',
+  contentType: 'application/x-ndjson; charset=utf-8',
+  begin: () => '',
+  page: async function* (log, summaries) {
+    for await (const entry of log.entries(summaries)) yield `${JSON.stringify(entry)}\n`;
+  },
+  end: (cut) => (cut === undefined ? '' : `${JSON.stringify({ event: 'cut', message: cut })}\n`),
+};
+
+const FORMATS: Readonly<Record<string, ExportFormat>> = { csv, ndjson };
+
+export const exportFormat = (name: string | null): ExportFormat | undefined =>
+  name !== null && Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
+
+/** The file, newest request first. What fails half-way breaks the download off: half a file never passes for a whole one. */
+export async function* exportTraffic(
+  log: ProjectLog,
+  filter: Filter,
+  format: ExportFormat,
+  rowsMax = EXPORT_ROWS_MAX,
+): AsyncGenerator<string> {
+  yield format.begin();
+  let written = 0;
+  for (let after: LogSummary | undefined; ;) {
+    const page = await log.summaries({ ...filter, after, limit: PAGE_ROWS });
+    const wanted = page.slice(0, rowsMax - written);
+    yield* format.page(log, wanted, written === 0);
+    written += wanted.length;
+    after = page.at(-1);
+    if (wanted.length < page.length) {
+      yield format.end(
+        `Cut after ${written} requests: there are more. Narrow the search or the time to get the others.`,
+      );
+      return;
+    }
+    if (page.length < PAGE_ROWS) break;
+  }
+  yield format.end(undefined);
+}

@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import { countItems, mergeItems } from './feed-items.ts';
+import { FEED_LIMITS, TrafficFeed } from './feed.ts';
+import type { TrafficRow } from './traffic-row.ts';
+
+const START = Date.parse('2026-11-21T10:00:00Z');
+const at = (n: number): string => `${new Date(START + n).toISOString().slice(0, -1)}000Z`;
+const row = (n: number): TrafficRow => ({
+  id: `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`,
+  receivedAt: at(n),
+  method: 'GET',
+  path: '/',
+  query: '',
+  status: 200,
+  durationMs: 1,
+  bodyBytes: 0,
+  endpoint: 'e',
+  outcome: 'mocked',
+});
+/** Rows from..to, newest first. */
+const rows = (from: number, to: number): TrafficRow[] =>
+  Array.from({ length: to - from + 1 }, (_row, index) => row(to - index));
+
+const shown = (feed: TrafficFeed): (number | string)[] =>
+  feed.state().items.map((item) => (item.kind === 'row' ? Number(item.row.id.slice(-12)) : `${item.count} skipped`));
+
+describe('a feed that follows', () => {
+  it('puts new requests on top, each once, however often they are sent', () => {
+    const feed = new TrafficFeed({ rows: rows(1, 3), hasOlder: false });
+    feed.receive({ rows: rows(2, 5) });
+    feed.receive({ rows: rows(1, 5) });
+    expect(shown(feed)).toEqual([5, 4, 3, 2, 1]);
+    expect(feed.newest()).toBe(at(5));
+  });
+
+  it('shows a late one in its place', () => {
+    const feed = new TrafficFeed({ rows: [row(5), row(1)], hasOlder: false });
+    feed.receive({ rows: [row(6), row(3)] });
+    expect(shown(feed)).toEqual([6, 5, 3, 1]);
+  });
+
+  it('leaves what is behind its end to the next page, and takes it from there', () => {
+    const feed = new TrafficFeed({ rows: rows(10, 12), hasOlder: true });
+    feed.receive({ rows: [row(13), row(5)] });
+    expect(shown(feed)).toEqual([13, 12, 11, 10]);
+    feed.addOlder({ rows: rows(5, 9), hasOlder: false });
+    expect(shown(feed)).toEqual([13, 12, 11, 10, 9, 8, 7, 6, 5]);
+  });
+
+  it('keeps only so many, and loads the others again', () => {
+    const feed = new TrafficFeed({ rows: rows(1, 10), hasOlder: false });
+    feed.receive({ rows: rows(11, FEED_LIMITS.followedRowsMax + 5) });
+    expect(feed.state().items).toHaveLength(FEED_LIMITS.followedRowsMax);
+    expect(feed.state().hasOlder).toBe(true);
+    feed.addOlder({ rows: rows(1, 5), hasOlder: false });
+    expect(countItems(feed.state().items)).toBe(FEED_LIMITS.followedRowsMax + 5);
+  });
+
+  it('says what was skipped, without what it had seen before', () => {
+    const feed = new TrafficFeed({ rows: rows(1, 4), hasOlder: false });
+    // Of 1..20 the server sends 16..20 and leaves out 15, of which four are here.
+    feed.receive({ rows: rows(16, 20), skipped: { count: 15, since: at(1) } });
+    expect(shown(feed)).toEqual([20, 19, 18, 17, 16, '11 skipped', 4, 3, 2, 1]);
+  });
+});
+
+describe('a feed that is paused', () => {
+  it('moves nothing, counts what waits, and shows it when it goes on', () => {
+    const feed = new TrafficFeed({ rows: rows(1, 2), hasOlder: false });
+    const before = feed.state().items;
+    feed.pause('scrolled');
+    feed.receive({ rows: rows(3, 5) });
+    expect(feed.state().items).toBe(before);
+    expect(feed.state().waiting).toBe(3);
+    feed.resume('scrolled');
+    expect(shown(feed)).toEqual([5, 4, 3, 2, 1]);
+    expect(feed.state().waiting).toBe(0);
+  });
+
+  it('goes on when the last reason is gone, or when it is told to', () => {
+    const feed = new TrafficFeed({ rows: rows(1, 2), hasOlder: false }, true);
+    feed.pause('reading');
+    feed.receive({ rows: [row(3)] });
+    feed.resume('reading');
+    expect(feed.state().waiting).toBe(1);
+    feed.pause('scrolled');
+    feed.resume();
+    expect(feed.state().pausedBy.size).toBe(0);
+    expect(shown(feed)).toEqual([3, 2, 1]);
+  });
+
+  it('keeps the newest of very many, and a gap that says how many others there were', () => {
+    const feed = new TrafficFeed({ rows: [row(0)], hasOlder: false });
+    feed.pause('stopped');
+    const total = FEED_LIMITS.waitingRowsMax + 500;
+    for (let n = 1; n <= total; n += 100) feed.receive({ rows: rows(n, n + 99) });
+    expect(feed.state().waiting).toBe(total);
+    feed.resume();
+    const { items } = feed.state();
+    expect(items.find(({ kind }) => kind === 'gap')).toMatchObject({ count: 501 });
+    // Nothing came from nowhere, and nothing is lost in silence: the first row is a page away.
+    expect(countItems(items)).toBe(total);
+    expect(feed.state().hasOlder).toBe(true);
+  });
+});
+
+it('merges lists as sorting them would, gaps behind their row', () => {
+  const item = (n: number) => ({ kind: 'row', row: row(n) }) as const;
+  const gap = (n: number) => ({ kind: 'gap', below: row(n), count: 7 }) as const;
+  expect(mergeItems([item(9), gap(9), item(4)], [item(8), gap(5), item(3)])).toEqual([
+    item(9),
+    gap(9),
+    item(8),
+    gap(5),
+    item(4),
+    item(3),
+  ]);
+});

@@ -1,0 +1,80 @@
+import {
+  formatFilter,
+  parseFilter,
+  type Condition,
+  type Filter,
+  type FilterProblem,
+  type Term,
+} from '@standin/logstore/search';
+import type { TrafficRow } from './traffic-row.ts';
+
+/** Columns whose values can be searched for. */
+export const CELL_FIELDS = ['time', 'method', 'status', 'path', 'duration', 'size', 'endpoint'] as const;
+export type CellField = (typeof CELL_FIELDS)[number];
+
+const same = (a: Condition, b: Condition): boolean => formatFilter(a) === formatFilter(b);
+const negated = (condition: Condition): Condition =>
+  condition.kind === 'not' ? condition.condition : { kind: 'not', condition };
+
+const partsOf = (filter: Filter): readonly Condition[] =>
+  filter.kind === 'everything' ? [] : filter.kind === 'and' ? filter.conditions : [filter];
+
+const allOf = (parts: readonly Condition[]): Filter => {
+  const [first, ...rest] = parts;
+  if (first === undefined) return { kind: 'everything' };
+  return rest.length === 0 ? first : { kind: 'and', conditions: [first, ...rest] };
+};
+
+/** The conditions of a search that must all hold, each as text; a search that cannot be read has none. */
+export const termsOf = (q: string): readonly string[] => {
+  const parsed = parseFilter(q);
+  return parsed.kind === 'invalid' ? [] : partsOf(parsed.filter).map((part) => formatFilter(part));
+};
+
+/** The search with one more condition; the opposite of it, if it was there, goes. One that cannot be read is replaced. */
+export const withCondition = (q: string, condition: Condition): string => {
+  const parsed = parseFilter(q);
+  const parts = parsed.kind === 'invalid' ? [] : partsOf(parsed.filter);
+  const opposite = negated(condition);
+  const kept = parts.filter((part) => !same(part, condition) && !same(part, opposite));
+  return formatFilter(allOf([...kept, condition]));
+};
+
+/** The search without its nth condition. */
+export const withoutTerm = (q: string, index: number): string => {
+  const parsed = parseFilter(q);
+  if (parsed.kind === 'invalid') return '';
+  return formatFilter(allOf(partsOf(parsed.filter).filter((_, at) => at !== index)));
+};
+
+/** What a cell of the list would be searched by; times are what the range is for. */
+export const termOfCell = (row: TrafficRow, field: CellField): Term | undefined => {
+  switch (field) {
+    case 'method':
+      return { kind: 'method', method: row.method };
+    case 'status':
+      return { kind: 'compare', field: 'status', comparison: '=', value: row.status };
+    case 'path':
+      return { kind: 'matches', field: 'path', pattern: [row.path] };
+    case 'endpoint':
+      return { kind: 'matches', field: 'endpoint', pattern: [row.endpoint] };
+    case 'duration':
+      return { kind: 'compare', field: 'dur', comparison: '>=', value: Math.round(row.durationMs * 1_000) };
+    case 'size':
+      return { kind: 'compare', field: 'size', comparison: '>=', value: row.bodyBytes };
+    case 'time':
+      return undefined;
+  }
+};
+
+/** The same without what the filter leaves out: a cell's term, or everything but it. */
+export const filterByCell = (q: string, row: TrafficRow, field: CellField, isOut: boolean): string => {
+  const term = termOfCell(row, field);
+  return term === undefined ? q : withCondition(q, isOut ? { kind: 'not', condition: term } : term);
+};
+
+/** What is wrong with a search; undefined where nothing is. */
+export const problemOf = (q: string): FilterProblem | undefined => {
+  const parsed = parseFilter(q);
+  return parsed.kind === 'invalid' ? parsed.problem : undefined;
+};

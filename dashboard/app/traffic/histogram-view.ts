@@ -1,0 +1,60 @@
+import { formatCount, formatInstant, type Zone } from './traffic-row.ts';
+
+/** In the order of a bucket's counts; `none`: without an answer. As `STATUS_CLASSES` of the log store, which no browser needs. */
+export const HISTOGRAM_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
+
+export interface HistogramView {
+  /** When the first bucket begins, RFC 3339. */
+  readonly from: string;
+  readonly widthMs: number;
+  /** By bucket, then in the order of `HISTOGRAM_CLASSES`. */
+  readonly counts: readonly (readonly number[])[];
+  /** Requests that fit the search. */
+  readonly matched: number;
+  /** Requests in this time. */
+  readonly total: number;
+}
+
+/** Some buckets side by side. */
+export interface Brush {
+  readonly first: number;
+  readonly last: number;
+}
+
+export const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
+
+export const brushOf = (anchor: number, cursor: number): Brush => ({
+  first: Math.min(anchor, cursor),
+  last: Math.max(anchor, cursor),
+});
+
+/** When a brush begins and ends. */
+export const timesOf = ({ from, widthMs }: HistogramView, { first, last }: Brush) => ({
+  since: new Date(Date.parse(from) + first * widthMs),
+  until: new Date(Date.parse(from) + (last + 1) * widthMs),
+});
+
+/** `2026-11-21 10:00:00 to 10:05:00: 12 requests, 3 of them 5xx` */
+export const describeBrush = (view: HistogramView, brush: Brush, zone: Zone): string => {
+  const { since, until } = timesOf(view, brush);
+  const totals = HISTOGRAM_CLASSES.map((_name, index) =>
+    view.counts.slice(brush.first, brush.last + 1).reduce((sum, counts) => sum + (counts[index] ?? 0), 0),
+  );
+  const start = formatInstant(since, zone).slice(0, 19);
+  const end = formatInstant(until, zone).slice(0, 19);
+  const classes = HISTOGRAM_CLASSES.flatMap((name, index) => {
+    const count = totals[index] ?? 0;
+    return count === 0 ? [] : [`${formatCount(count)} ${name === 'none' ? 'without an answer' : name}`];
+  });
+  const sameDay = start.slice(0, 10) === end.slice(0, 10);
+  const many = sumOf(totals);
+  const what = `${formatCount(many)} ${many === 1 ? 'request' : 'requests'}`;
+  return `${start} to ${sameDay ? end.slice(11) : end}: ${what}${classes.length > 0 ? ` (${classes.join(', ')})` : ''}`;
+};
+
+/** A bar's pieces from the bottom up, in parts of the highest bar; what is there is never thinner than can be seen. */
+export const stackOf = (counts: readonly number[], highest: number, visible: number): readonly number[] => {
+  const heights = counts.map((count) => (count === 0 ? 0 : Math.max(visible, count / highest)));
+  const over = sumOf(heights);
+  return over > 1 ? heights.map((height) => height / over) : heights;
+};

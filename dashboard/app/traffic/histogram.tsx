@@ -1,0 +1,128 @@
+import { useBrush } from './use-brush.ts';
+import { formatCount, formatInstant, formatTick, type Zone } from './traffic-row.ts';
+import { describeBrush, HISTOGRAM_CLASSES, stackOf, sumOf, timesOf, type HistogramView } from './histogram-view.ts';
+
+export interface HistogramProps {
+  readonly view: HistogramView;
+  readonly zone: Zone;
+  /** Looks at this time only. */
+  readonly onZoom: (since: Date, until: Date) => void;
+  readonly onZoomOut: () => void;
+}
+
+const HEIGHT = 48;
+const BAR = 8;
+const GAP = 1;
+/** In parts of the height: two pixels. */
+const VISIBLE_MIN = 2 / HEIGHT;
+
+const FILLS: Readonly<Record<string, string>> = {
+  none: 'fill-(--none)',
+  '1xx': 'fill-1xx',
+  '2xx': 'fill-2xx',
+  '3xx': 'fill-3xx',
+  '4xx': 'fill-4xx',
+  '5xx': 'fill-5xx',
+};
+
+const Bars = ({ view }: { readonly view: HistogramView }) => {
+  const highest = Math.max(1, ...view.counts.map(sumOf));
+  return view.counts.map((counts, bucket) => {
+    let y = HEIGHT;
+    return stackOf(counts, highest, VISIBLE_MIN).map((share, index) => {
+      const name = HISTOGRAM_CLASSES[index] ?? 'none';
+      const height = share * HEIGHT;
+      y -= height;
+      return height === 0 ? null : (
+        <rect
+          key={`${bucket} ${name}`}
+          x={bucket * BAR}
+          y={y}
+          width={BAR - GAP}
+          height={height}
+          className={FILLS[name]}
+        />
+      );
+    });
+  });
+};
+
+/** The same for who cannot see it: what is empty is left out. */
+const Table = ({ view, zone }: Pick<HistogramProps, 'view' | 'zone'>) => (
+  <table className="sr-only">
+    <caption>Requests over time by class of status</caption>
+    <thead>
+      <tr>
+        <th scope="col">From</th>
+        {HISTOGRAM_CLASSES.map((name) => (
+          <th key={name} scope="col">
+            {name === 'none' ? 'no answer' : name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+    <tbody>
+      {view.counts.map((counts, bucket) =>
+        sumOf(counts) === 0 ? null : (
+          <tr key={bucket}>
+            <th scope="row">{formatInstant(timesOf(view, { first: bucket, last: bucket }).since, zone)}</th>
+            {counts.map((count, index) => (
+              <td key={index}>{formatCount(count)}</td>
+            ))}
+          </tr>
+        ),
+      )}
+    </tbody>
+  </table>
+);
+
+/** Requests over time. Dragging, or Shift and the arrows, selects a stretch; it is what the list shows then. */
+export const Histogram = ({ view, zone, onZoom, onZoomOut }: HistogramProps) => {
+  const { frame, brush, isSelecting, cursor, handlers } = useBrush({ view, zone, onZoom, onZoomOut });
+  const last = view.counts.length - 1;
+  const text = describeBrush(view, brush, zone);
+  const { since, until } = timesOf(view, { first: 0, last });
+  const span = until.getTime() - since.getTime();
+  const width = view.counts.length * BAR;
+  return (
+    <div className="px-3">
+      <div
+        ref={frame}
+        role="slider"
+        tabIndex={0}
+        aria-label="Requests over time. Arrows move, Shift and arrows select, Enter shows only that time, Backspace zooms out"
+        aria-valuemin={0}
+        aria-valuemax={last}
+        aria-valuenow={cursor}
+        aria-valuetext={text}
+        title={isSelecting ? text : undefined}
+        {...handlers}
+        className="relative h-12 cursor-crosshair touch-none border-b border-line select-none"
+      >
+        <svg
+          aria-hidden
+          viewBox={`0 0 ${width} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          className="absolute inset-0 size-full"
+        >
+          {isSelecting && (
+            <rect
+              x={brush.first * BAR}
+              y={0}
+              width={(brush.last - brush.first + 1) * BAR}
+              height={HEIGHT}
+              className="fill-selected"
+            />
+          )}
+          <Bars view={view} />
+        </svg>
+      </div>
+      <div aria-hidden className="flex h-4.5 justify-between text-small text-muted tabular-nums">
+        <span>{formatTick(since, zone, span)}</span>
+        {isSelecting && <span className="truncate px-2">{text}</span>}
+        <span>{formatTick(until, zone, span)}</span>
+      </div>
+      <Table view={view} zone={zone} />
+    </div>
+  );
+};

@@ -1,0 +1,57 @@
+import type { Backend, ProjectLog } from '../../src/backend.ts';
+import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
+import { loadExchange } from '../exchange/load-exchange.server.ts';
+import type { ProjectParams } from '../lib/paths.ts';
+import { listEndpoints } from '../lib/resources.server.ts';
+import { isAway, openLog, orAway, readRows, trafficFilter } from './read-traffic.server.ts';
+import { resolveRange } from './time-range.ts';
+import type { FirstRequest, Selection, TrafficData } from './traffic-data.ts';
+import { readTrafficQuery } from './traffic-query.ts';
+
+/** Fills several screens; the next page is asked for while somebody scrolls. */
+const FIRST_ROWS = 100;
+
+/** An endpoint that one click can call: it answers, and needs no body to make sense. */
+export const firstRequestOf = async (backend: Backend, params: ProjectParams) => {
+  const views = (await listEndpoints(backend, params)).map(toEndpointView);
+  const callable = views.filter(({ url, readiness }) => url !== undefined && readiness.state === 'ready');
+  const best = callable.find(({ method }) => method === 'GET') ?? callable.find(({ method }) => method === 'POST');
+  const first: FirstRequest | undefined =
+    best?.url === undefined ? undefined : { endpoint: best.endpoint, method: best.method, url: best.url };
+  return { hasEndpoints: views.length > 0, first };
+};
+
+export const loadSelection = async (log: ProjectLog, id: string): Promise<Selection> => {
+  const found = await orAway(loadExchange(log, id).then((exchange) => ({ exchange })));
+  return isAway(found) ? { id, exchange: undefined, away: found.away } : { id, exchange: found.exchange };
+};
+
+/** The first rows of the list that an address asks for, and the request that it opens. */
+export const loadTraffic = async (
+  backend: Backend,
+  params: ProjectParams,
+  search: URLSearchParams,
+): Promise<TrafficData> => {
+  const now = new Date();
+  const { q, range, sel } = readTrafficQuery(search);
+  const log = await openLog(backend, params);
+  const asked = trafficFilter(search, now);
+  const [page, selection] = await Promise.all([
+    asked.ok ? orAway(readRows(log, asked.filter, { limit: FIRST_ROWS })) : { rows: [], hasOlder: false },
+    sel === undefined ? undefined : loadSelection(log, sel),
+  ]);
+  const isUnfiltered = q === '' && range.from === undefined && range.to === undefined;
+  const hasNothing = !isAway(page) && page.rows.length === 0 && isUnfiltered;
+  const { since, until } = resolveRange(range, now);
+  return {
+    ...{ params, q, range },
+    since: since?.toISOString(),
+    until: until?.toISOString(),
+    loadedAt: now.toISOString(),
+    page: isAway(page) ? { rows: [], hasOlder: false } : page,
+    problem: asked.ok ? undefined : asked.problem,
+    away: isAway(page) ? page.away : undefined,
+    empty: hasNothing ? await firstRequestOf(backend, params) : undefined,
+    selection,
+  };
+};

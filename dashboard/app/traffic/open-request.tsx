@@ -1,0 +1,70 @@
+import { Maximize2, X } from 'lucide-react';
+import { lazy, Suspense, useEffect } from 'react';
+import { paths } from '../lib/paths.ts';
+import { Link, useFetcher } from '../lib/remix.ts';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { IconButton } from '../ui/icon-button.tsx';
+import { Notice } from '../ui/notice.tsx';
+import type { Selection, TrafficData } from './traffic-data.ts';
+
+/** Larger than the list, and not needed to show it. */
+const ExchangePanel = lazy(() =>
+  import('../exchange/exchange-panel.tsx').then((module) => ({ default: module.ExchangePanel })),
+);
+
+export interface OpenRequestProps {
+  readonly data: TrafficData;
+  readonly id: string;
+  readonly tab: string;
+  readonly onClose: () => void;
+}
+
+/** What the page came with, or what was loaded since; the one before stays until the next one is there. */
+const useSelection = ({ data, id }: Pick<OpenRequestProps, 'data' | 'id'>): Selection | undefined => {
+  const fetcher = useFetcher<Selection>();
+  const { params, selection } = data;
+  const isLoaded = selection?.id === id && selection.away === undefined;
+  const { load } = fetcher;
+  const url = paths.trafficSelection(params, { sel: id });
+  useEffect(() => {
+    if (!isLoaded) load(url);
+  }, [isLoaded, load, url]);
+  if (isLoaded) return selection;
+  return fetcher.data;
+};
+
+const Contents = ({ data, id, tab }: OpenRequestProps) => {
+  const selection = useSelection({ data, id });
+  if (selection === undefined) return <p className="text-muted">Loading …</p>;
+  if (selection.away !== undefined) return <Notice look="bad">{selection.away}</Notice>;
+  if (selection.exchange === undefined) {
+    return (
+      <EmptyState title="There is no such request">
+        It may have expired: requests are kept for as long as the project says, or it belongs to another project.
+      </EmptyState>
+    );
+  }
+  return <ExchangePanel exchange={selection.exchange} project={data.params} tab={tab} />;
+};
+
+/** The request that is open, beside the list. */
+export const OpenRequest = (props: OpenRequestProps) => (
+  <div className="flex flex-col gap-2 px-4 pt-1.5 pb-6">
+    <div className="-mr-2 flex justify-end gap-1">
+      <Link
+        to={paths.exchange({ ...props.data.params, id: props.id })}
+        aria-label="Open as a page"
+        title="Open as a page"
+        className="inline-flex size-7 items-center justify-center rounded text-muted hover:bg-hover hover:text-text"
+      >
+        <Maximize2 aria-hidden className="size-4" />
+      </Link>
+      <IconButton label="Close (Escape)" onClick={props.onClose}>
+        <X aria-hidden />
+      </IconButton>
+    </div>
+    <Suspense fallback={<p className="text-muted">Loading …</p>}>
+      <Contents {...props} />
+    </Suspense>
+  </div>
+);

@@ -1,0 +1,48 @@
+import { HISTOGRAM_BUCKETS_MAX, STATUS_CLASSES, type CountFilter } from '@standin/logstore';
+import type { ProjectLog } from '../../src/backend.ts';
+import type { HistogramView } from './histogram-view.ts';
+
+const SECOND_MS = 1_000;
+/** People read bars of these lengths; the last one holds two years in as many bars as fit. */
+const BUCKET_MS = [
+  ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * SECOND_MS),
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60 * SECOND_MS),
+  ...[1, 2, 3, 6, 12, 24, 48, 168].map((hours) => hours * 3_600 * SECOND_MS),
+];
+const SPAN_MS_MIN = 60 * SECOND_MS;
+
+/** Bars begin at round times. */
+const bucketsOf = (since: Date, until: Date) => {
+  const start = Math.min(since.getTime(), until.getTime() - SPAN_MS_MIN);
+  const span = until.getTime() - start;
+  // Rounding both ends may take one more.
+  const widthMs =
+    BUCKET_MS.find((width) => span / width <= HISTOGRAM_BUCKETS_MAX - 1) ??
+    Math.ceil(span / (HISTOGRAM_BUCKETS_MAX - 1) / SECOND_MS) * SECOND_MS;
+  const from = Math.floor(start / widthMs) * widthMs;
+  const buckets = Math.max(1, Math.ceil((until.getTime() - from) / widthMs));
+  return { from: new Date(from), to: new Date(from + buckets * widthMs), buckets, widthMs };
+};
+
+type Filter = Omit<CountFilter, 'projectUid'>;
+
+/** Of a range without a beginning: where the log begins. */
+const beginningOf = async (log: ProjectLog, { until }: Filter, now: Date): Promise<Date> => {
+  const [first] = await log.summaries({ until, order: 'oldest-first', limit: 1 });
+  return first === undefined ? new Date((until ?? now).getTime() - SPAN_MS_MIN) : new Date(first.receivedAt);
+};
+
+/** Requests over time by class of status, how many fit the search, and how many there are in that time. */
+export const readHistogram = async (log: ProjectLog, filter: Filter, now: Date): Promise<HistogramView> => {
+  const until = filter.until ?? now;
+  const since = filter.since ?? (await beginningOf(log, filter, now));
+  const range = bucketsOf(since, until < since ? since : until);
+  const searches = filter.search !== undefined && filter.search.kind !== 'everything';
+  const [buckets, total] = await Promise.all([
+    log.histogram(filter, range),
+    searches ? log.count({ since: filter.since, until: filter.until }) : undefined,
+  ]);
+  const counts = buckets.map((bucket) => STATUS_CLASSES.map((name) => bucket.counts[name]));
+  const matched = counts.flat().reduce((sum, count) => sum + count, 0);
+  return { from: range.from.toISOString(), widthMs: range.widthMs, counts, matched, total: total ?? matched };
+};

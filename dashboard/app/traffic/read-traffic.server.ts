@@ -1,0 +1,87 @@
+import { LogFilterError, LogStoreError, type CountFilter } from '@standin/logstore';
+import { parseFilter, type FilterProblem } from '@standin/logstore/search';
+import type { Backend, ProjectLog } from '../../src/backend.ts';
+import { orFail } from '../lib/failures.server.ts';
+import type { ProjectParams } from '../lib/paths.ts';
+import { getProject } from '../lib/resources.server.ts';
+import type { RowPage } from './feed.ts';
+import { readTimeRange, resolveRange } from './time-range.ts';
+import { toTrafficRow, type RowCursor } from './traffic-row.ts';
+
+/** A log that is away, in a sentence; the page says it and keeps the rest usable. */
+export interface Away {
+  readonly away: string;
+}
+
+/** Which requests an address asks for, or what is wrong with its search. */
+export type TrafficFilter =
+  | { readonly ok: true; readonly filter: Omit<CountFilter, 'projectUid'> }
+  | { readonly ok: false; readonly problem: FilterProblem };
+
+/** Of `q`, `from` and `to`; relative times are meant as of now. */
+export const trafficFilter = (params: URLSearchParams, now: Date): TrafficFilter => {
+  const parsed = parseFilter(params.get('q') ?? '');
+  if (parsed.kind === 'invalid') return { ok: false, problem: parsed.problem };
+  const { since, until } = resolveRange(readTimeRange(params.get('from'), params.get('to')), now);
+  return { ok: true, filter: { search: parsed.filter, since, until } };
+};
+
+/** As `trafficFilter`, for what only our own pages ask: they ask nothing that cannot be read. */
+export const trafficFilterOrFail = (params: URLSearchParams, now: Date): Omit<CountFilter, 'projectUid'> => {
+  const asked = trafficFilter(params, now);
+  if (asked.ok) return asked.filter;
+  throw Response.json({ problem: asked.problem }, { status: 400 });
+};
+
+/** The log of a project, after the check that the person may read it. */
+export const openLog = async (backend: Backend, params: ProjectParams): Promise<ProjectLog> => {
+  const { metadata } = await getProject(backend, params);
+  const { namespace, name, uid } = metadata;
+  return orFail(backend.logs.open({ namespace, name, uid }));
+};
+
+/** One more than a page tells whether there is another. */
+export const readRows = async (
+  log: ProjectLog,
+  filter: Omit<CountFilter, 'projectUid'>,
+  { limit, after }: { readonly limit: number; readonly after?: RowCursor | undefined },
+): Promise<RowPage> => {
+  const summaries = await log.summaries({ ...filter, after, limit: limit + 1 });
+  return { rows: summaries.slice(0, limit).map(toTrafficRow), hasOlder: summaries.length > limit };
+};
+
+/** Nobody waits longer for a page. */
+const AWAY_MS = 5_000;
+
+const TOO_SLOW = '159';
+
+export const awayMessage = (error: LogStoreError): string =>
+  error.code === TOO_SLOW
+    ? 'The search took too long. Narrow the time range or the filter.'
+    : 'The log (ClickHouse) cannot be reached. It is tried again every few seconds; everything else stays usable.';
+
+export const NO_ANSWER =
+  'The log (ClickHouse) does not answer. It is tried again every few seconds; everything else stays usable.';
+
+/** What `read` gives, or why the log does not answer. Anything else is thrown on. */
+export const orAway = async <T>(read: Promise<T>, timeoutMs = AWAY_MS): Promise<T | Away> => {
+  const { promise: late, resolve } = Promise.withResolvers<Away>();
+  const timer = setTimeout(resolve, timeoutMs, { away: NO_ANSWER });
+  try {
+    return await Promise.race([read, late]);
+  } catch (error) {
+    if (error instanceof LogFilterError) throw new Response(error.message, { status: 400 });
+    if (!(error instanceof LogStoreError)) throw error;
+    return { away: awayMessage(error) };
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+export const isAway = (value: object): value is Away => 'away' in value;
+
+/** An answer of data: what it says, or 503 with the reason. */
+export const answerOrAway = async (read: Promise<object>, timeoutMs?: number): Promise<Response> => {
+  const answer = await orAway(read, timeoutMs);
+  return Response.json(answer, { status: isAway(answer) ? 503 : 200 });
+};

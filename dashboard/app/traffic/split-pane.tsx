@@ -1,0 +1,73 @@
+import { useRef, useState, type KeyboardEvent, type PointerEvent, type ReactNode } from 'react';
+import { useHydrated } from '../ui/time.tsx';
+
+export interface SplitPaneProps {
+  readonly main: ReactNode;
+  /** Beside it, or over it where there is no room for two. */
+  readonly side: ReactNode | undefined;
+  readonly sideLabel: string;
+}
+
+/** Percent of the width. */
+const SIZE_DEFAULT = 45;
+const SIZE_MIN = 25;
+const SIZE_MAX = 75;
+const STEP = 5;
+
+const clamp = (size: number): number => Math.min(SIZE_MAX, Math.max(SIZE_MIN, Math.round(size)));
+
+/**
+ * Two panes with a border that can be dragged, or moved with the arrows. Our own: react-resizable-panels writes style attributes into
+ * the server's HTML, which our policy forbids, and is as large as all of this screen.
+ */
+export const SplitPane = ({ main, side, sideLabel }: SplitPaneProps) => {
+  const frame = useRef<HTMLDivElement>(null);
+  const [size, setSize] = useState(SIZE_DEFAULT);
+  const [isDragging, setIsDragging] = useState(false);
+  const isHydrated = useHydrated();
+  const onPointerDown = (event: PointerEvent): void => {
+    event.currentTarget.setPointerCapture(event.pointerId);
+    setIsDragging(true);
+  };
+  const onPointerMove = ({ clientX }: PointerEvent): void => {
+    const box = frame.current?.getBoundingClientRect();
+    if (isDragging && box !== undefined) setSize(clamp(((box.right - clientX) / box.width) * 100));
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'ArrowLeft') setSize(clamp(size + STEP));
+    else if (event.key === 'ArrowRight') setSize(clamp(size - STEP));
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div ref={frame} className="relative flex min-h-0 flex-1">
+      <div className="flex min-w-0 flex-1 flex-col">{main}</div>
+      {side !== undefined && (
+        <>
+          <div
+            role="separator"
+            aria-orientation="vertical"
+            aria-label="Width of the request"
+            aria-valuenow={size}
+            aria-valuemin={SIZE_MIN}
+            aria-valuemax={SIZE_MAX}
+            tabIndex={0}
+            onPointerDown={onPointerDown}
+            onPointerMove={onPointerMove}
+            onPointerUp={() => setIsDragging(false)}
+            onPointerCancel={() => setIsDragging(false)}
+            onKeyDown={onKeyDown}
+            className="w-1 shrink-0 cursor-col-resize touch-none border-l border-line hover:bg-hover max-md:hidden"
+          />
+          <section
+            aria-label={sideLabel}
+            {...(isHydrated && { style: { width: `${size}%` } })}
+            className="flex min-h-0 w-[45%] shrink-0 flex-col overflow-y-auto bg-page max-md:absolute max-md:inset-0 max-md:z-20 max-md:w-full!"
+          >
+            {side}
+          </section>
+        </>
+      )}
+    </div>
+  );
+};

@@ -1,0 +1,117 @@
+import { Download, Pause, Play } from 'lucide-react';
+import { paths } from '../lib/paths.ts';
+import { Button } from '../ui/button.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { Menu, MenuDownload } from '../ui/menu.tsx';
+import type { FeedState } from './feed.ts';
+import type { TrafficData } from './traffic-data.ts';
+import { formatCount } from './traffic-row.ts';
+import type { HistogramState } from './use-histogram.ts';
+import type { Connection } from './use-traffic-stream.ts';
+
+export interface StatusBarProps {
+  readonly data: TrafficData;
+  readonly state: FeedState;
+  readonly connection: Connection;
+  readonly histogram: HistogramState;
+  readonly onTogglePause: () => void;
+  /** The address of what is on the screen, with times that do not move. */
+  readonly linkToThis: () => string;
+}
+
+const EXPORTS = [
+  { format: 'ndjson', label: 'NDJSON, whole exchanges' },
+  { format: 'csv', label: 'CSV, one line each' },
+] as const;
+
+/** A light that is green while new requests are on their way to the screen. */
+const Light = ({ isOn }: { readonly isOn: boolean }) => (
+  <span aria-hidden className={`size-2 rounded-full ${isOn ? 'bg-2xx' : 'bg-control'}`} />
+);
+
+/** In words, for the bar and for screen readers; what waits is counted apart, since it changes all the time. */
+const describe = (state: FeedState, connection: Connection): string => {
+  switch (connection.kind) {
+    case 'off':
+      return 'A time in the past';
+    case 'connecting':
+      return 'Connecting …';
+    case 'reconnecting':
+      return 'Reconnecting …';
+    case 'away':
+      return 'The log is away';
+    case 'live':
+      return state.pausedBy.size > 0 ? 'Paused' : 'Live';
+  }
+};
+
+const Tail = ({ state, connection, onTogglePause }: StatusBarProps) => {
+  const text = describe(state, connection);
+  const isPaused = state.pausedBy.size > 0;
+  const waiting = isPaused && state.waiting > 0 ? `, ${formatCount(state.waiting)} new` : '';
+  return (
+    <div data-tail={isPaused ? 'paused' : connection.kind} className="flex items-center gap-2">
+      {connection.kind !== 'off' && (
+        <Button
+          look={waiting === '' ? 'secondary' : 'primary'}
+          onClick={onTogglePause}
+          title={isPaused ? 'Follow what comes (Space)' : 'Pause (Space)'}
+        >
+          {isPaused ? <Play aria-hidden /> : <Pause aria-hidden />}
+          {isPaused ? 'Resume' : 'Pause'}
+        </Button>
+      )}
+      <span className="flex items-center gap-1.5 whitespace-nowrap tabular-nums">
+        <Light isOn={text === 'Live'} />
+        {text}
+        {waiting}
+      </span>
+      <span role="status" className="sr-only">
+        {text}
+      </span>
+    </div>
+  );
+};
+
+const Counts = ({ histogram }: Pick<StatusBarProps, 'histogram'>) => {
+  if (histogram.kind !== 'shown') return null;
+  const { matched, total } = histogram.view;
+  return (
+    <span
+      data-counts
+      className="whitespace-nowrap text-muted tabular-nums"
+      title="Requests that fit, of all in this time"
+    >
+      {formatCount(matched)}
+      <span className="max-sm:hidden"> / {formatCount(total)}</span>
+    </span>
+  );
+};
+
+/** Whether the list follows, how much there is of it, and what can be done with all of it. */
+export const StatusBar = (props: StatusBarProps) => {
+  const { params, q, range } = props.data;
+  return (
+    <div className="flex min-h-10 items-center gap-x-3 border-b border-line px-3 py-1">
+      <Tail {...props} />
+      <div className="ml-auto flex items-center gap-1">
+        <Counts histogram={props.histogram} />
+        <CopyButton text={() => Promise.resolve(props.linkToThis())} label="Copy link" />
+        <Menu
+          trigger={
+            <Button look="ghost" aria-label="Export">
+              <Download aria-hidden />
+              <span className="max-sm:sr-only">Export</span>
+            </Button>
+          }
+        >
+          {EXPORTS.map(({ format, label }) => (
+            <MenuDownload key={format} to={paths.trafficExport(params, { format, q, from: range.from, to: range.to })}>
+              {label}
+            </MenuDownload>
+          ))}
+        </Menu>
+      </div>
+    </div>
+  );
+};

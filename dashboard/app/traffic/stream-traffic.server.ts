@@ -1,0 +1,98 @@
+import { LogStoreError, tailSummaries, type LogSummary, type TailFilter } from '@standin/logstore';
+import type { ProjectLog } from '../../src/backend.ts';
+import type { EventSink } from '../lib/event-stream.server.ts';
+import type { RowBatch } from './feed.ts';
+import { awayMessage, NO_ANSWER, type Away } from './read-traffic.server.ts';
+import { compareRows, toTrafficRow } from './traffic-row.ts';
+
+/** Requests that come together are shown together. */
+const TOGETHER_MS = 250;
+/** A browser that hears nothing for much longer takes the stream for dead; a log that says nothing for so long is away. */
+const SILENCE_MS = 5_000;
+/** More at once are counted, not sent: nobody reads 20,000 lines a second. */
+const BATCH_ROWS_MAX = 5_000;
+
+export interface StreamOptions {
+  readonly log: ProjectLog;
+  readonly filter: TailFilter;
+  readonly sink: EventSink;
+  readonly signal: AbortSignal;
+}
+
+/** Newest first; what is too much is counted, with the time of the oldest that was left out. */
+export const toBatch = (summaries: readonly LogSummary[], max = BATCH_ROWS_MAX): RowBatch => {
+  const rows = summaries.map(toTrafficRow).sort(compareRows);
+  const oldest = rows.at(-1);
+  if (rows.length <= max || oldest === undefined) return { rows };
+  return { rows: rows.slice(0, max), skipped: { count: rows.length - max, since: oldest.receivedAt } };
+};
+
+/** What a reader is told: requests, that there are none, or that the log does not answer. Never nothing for long. */
+class Reporter {
+  readonly #sink: EventSink;
+  #arrived: LogSummary[] = [];
+  #isAway = false;
+  #sentAt = Number.NEGATIVE_INFINITY;
+  #askedAt: number | undefined;
+
+  constructor(sink: EventSink) {
+    this.#sink = sink;
+  }
+
+  add(summary: LogSummary): void {
+    this.#arrived.push(summary);
+  }
+
+  /** Runs a query, and notices whether the log answers. */
+  async watch<T>(query: Promise<T>): Promise<T> {
+    this.#askedAt = performance.now();
+    const result = await query;
+    this.#askedAt = undefined;
+    if (this.#isAway) {
+      this.#isAway = false;
+      this.#send();
+    }
+    return result;
+  }
+
+  fail(message: string): void {
+    if (this.#isAway && !this.#isSilent()) return;
+    this.#isAway = true;
+    this.#sentAt = performance.now();
+    this.#sink.send('away', { away: message } satisfies Away);
+  }
+
+  /** Called often. */
+  tick(): void {
+    if (this.#askedAt !== undefined && performance.now() - this.#askedAt > SILENCE_MS) this.fail(NO_ANSWER);
+    else if (!this.#isAway && (this.#arrived.length > 0 || this.#isSilent())) this.#send();
+  }
+
+  #isSilent(): boolean {
+    return performance.now() - this.#sentAt > SILENCE_MS;
+  }
+
+  #send(): void {
+    this.#sentAt = performance.now();
+    this.#sink.send('rows', toBatch(this.#arrived));
+    this.#arrived = [];
+  }
+}
+
+/** Sends what comes into the log until `signal` aborts. An outage of the log is said, and nothing is missed after it. */
+export const streamTraffic = async ({ log, filter, sink, signal }: StreamOptions): Promise<void> => {
+  const reporter = new Reporter(sink);
+  const watched: Pick<ProjectLog, 'summaries'> = { summaries: (wanted) => reporter.watch(log.summaries(wanted)) };
+  const onFailure = (error: unknown): void => {
+    if (!(error instanceof LogStoreError)) throw error;
+    reporter.fail(awayMessage(error));
+  };
+  // At once: who listens knows that it is listened to.
+  reporter.tick();
+  const timer = setInterval(() => reporter.tick(), TOGETHER_MS);
+  try {
+    for await (const summary of tailSummaries(watched, filter, signal, { onFailure })) reporter.add(summary);
+  } finally {
+    clearInterval(timer);
+  }
+};

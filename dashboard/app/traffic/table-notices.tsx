@@ -1,0 +1,57 @@
+import { classNames } from '../lib/class-names.ts';
+import { Link } from '../lib/remix.ts';
+import { Button } from '../ui/button.tsx';
+import { COLUMNS, ROW_CLASSES, type Density } from './table-columns.ts';
+import { formatCount } from './traffic-row.ts';
+import type { OlderState } from './use-older-rows.ts';
+
+export interface GapRowProps {
+  readonly count: number;
+  readonly rowIndex: number;
+  readonly density: Density;
+  /** Shows the time of the gap. */
+  readonly url: string;
+}
+
+/** What came too fast to be listed is not passed over in silence. */
+export const GapRow = ({ count, rowIndex, density, url }: GapRowProps) => (
+  <div
+    role="row"
+    aria-rowindex={rowIndex}
+    data-gap={count}
+    className={classNames(
+      ROW_CLASSES[density],
+      'flex items-center justify-center border-b border-dashed border-control bg-panel text-small text-muted',
+    )}
+  >
+    <span role="gridcell" aria-colspan={COLUMNS.length}>
+      {formatCount(count)} skipped: they came too fast.{' '}
+      <Link to={url} className="text-accent underline">
+        Show them
+      </Link>
+    </span>
+  </div>
+);
+
+export interface OlderRowProps {
+  readonly state: OlderState;
+  readonly rowIndex: number;
+  readonly onRetry: () => void;
+}
+
+/** Below the last row, while there are more. */
+export const OlderRow = ({ state, rowIndex, onRetry }: OlderRowProps) => (
+  <div role="rowgroup">
+    <div role="row" aria-rowindex={rowIndex} className="flex h-9 items-center justify-center text-small text-muted">
+      <span role="gridcell" aria-colspan={COLUMNS.length} className="flex items-center gap-2">
+        {state === 'failed' ? (
+          <>
+            Older requests cannot be read now. <Button onClick={onRetry}>Try again</Button>
+          </>
+        ) : (
+          'Older requests …'
+        )}
+      </span>
+    </div>
+  </div>
+);

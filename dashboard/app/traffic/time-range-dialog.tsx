@@ -1,0 +1,57 @@
+import { useState, type FormEvent } from 'react';
+import { Button } from '../ui/button.tsx';
+import { Dialog, DialogButtons } from '../ui/dialog.tsx';
+import { Field } from '../ui/field.tsx';
+import { Input } from '../ui/input.tsx';
+import { absoluteRange, resolveRange } from './time-range.ts';
+import type { TimeRangeMenuProps } from './time-range-menu.tsx';
+import { fromLocalInput, toLocalInput } from './traffic-row.ts';
+
+export interface TimeRangeDialogProps extends TimeRangeMenuProps {
+  readonly onClose: () => void;
+}
+
+/** A range by its ends, in the time zone that the person chose. */
+export const TimeRangeDialog = ({ range, zone, onChange, onClose }: TimeRangeDialogProps) => {
+  const { since, until } = resolveRange(range, new Date());
+  const [error, setError] = useState<string>();
+  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const read = (name: string): Date | undefined => {
+      const value = form.get(name);
+      return typeof value === 'string' ? fromLocalInput(value, zone) : undefined;
+    };
+    const [from, to] = [read('from'), read('to')];
+    if (from !== undefined && to !== undefined && from >= to) {
+      setError('Must be later than the beginning');
+      return;
+    }
+    onChange(to === undefined ? { from: from?.toISOString(), to: undefined } : absoluteRange(from, to));
+    onClose();
+  };
+  const shown = (at: Date | undefined): string => (at === undefined ? '' : toLocalInput(at, zone));
+  return (
+    <Dialog
+      open
+      onOpenChange={onClose}
+      title="Time range"
+      description={`In ${zone === 'utc' ? 'UTC' : 'local time'}. Without an end the list goes on with what comes.`}
+    >
+      <form onSubmit={onSubmit} className="flex flex-col gap-3">
+        <Field label="From" optional>
+          <Input type="datetime-local" step={1} name="from" defaultValue={shown(since)} />
+        </Field>
+        <Field label="To" optional errors={error === undefined ? [] : [error]}>
+          <Input type="datetime-local" step={1} name="to" defaultValue={shown(until)} />
+        </Field>
+        <DialogButtons>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary">
+            Show
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+};

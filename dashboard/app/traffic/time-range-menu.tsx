@@ -1,0 +1,61 @@
+import { Check, ChevronDown, Clock } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
+import { Button } from '../ui/button.tsx';
+import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx';
+import { ALL_TIME, presetLabel, PRESETS, resolveRange, type TimeRange } from './time-range.ts';
+import { formatInstant, type Zone } from './traffic-row.ts';
+
+const TimeRangeDialog = lazy(() =>
+  import('./time-range-dialog.tsx').then((module) => ({ default: module.TimeRangeDialog })),
+);
+
+/** `11-21 10:00 – 11:30`, `since 11-21 10:00`. */
+const describeRange = (range: TimeRange, zone: Zone): string => {
+  const preset = presetLabel(range);
+  if (preset !== undefined) return preset;
+  const { since, until } = resolveRange(range, new Date());
+  const start = since && formatInstant(since, zone).slice(5, 19);
+  const end = until && formatInstant(until, zone).slice(5, 19);
+  if (start === undefined) return `until ${end ?? ''}`;
+  if (end === undefined) return `since ${start}`;
+  return `${start} – ${start.slice(0, 5) === end.slice(0, 5) ? end.slice(6) : end}`;
+};
+
+export interface TimeRangeMenuProps {
+  readonly range: TimeRange;
+  readonly zone: Zone;
+  readonly onChange: (range: TimeRange) => void;
+}
+
+export const TimeRangeMenu = ({ range, zone, onChange }: TimeRangeMenuProps) => {
+  const [isOpen, setIsOpen] = useState(false);
+  const label = describeRange(range, zone);
+  const isPreset = range.to === undefined;
+  return (
+    <>
+      <Menu
+        trigger={
+          <Button aria-label={`Time range: ${label}`}>
+            <Clock aria-hidden />
+            {label}
+            <ChevronDown aria-hidden />
+          </Button>
+        }
+      >
+        {PRESETS.map(({ from, label: text }) => (
+          <MenuItem key={text} onSelect={() => onChange(from === undefined ? ALL_TIME : { from, to: undefined })}>
+            <span className="flex-1">{text}</span>
+            {isPreset && range.from === from && <Check aria-label="current" />}
+          </MenuItem>
+        ))}
+        <MenuSeparator />
+        <MenuItem onSelect={() => setIsOpen(true)}>From … to …</MenuItem>
+      </Menu>
+      {isOpen && (
+        <Suspense fallback={null}>
+          <TimeRangeDialog range={range} zone={zone} onChange={onChange} onClose={() => setIsOpen(false)} />
+        </Suspense>
+      )}
+    </>
+  );
+};

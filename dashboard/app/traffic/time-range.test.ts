@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import { absoluteRange, presetLabel, readTimeRange, resolveRange, widerRange } from './time-range.ts';
+
+const now = new Date('2026-11-21T12:00:00Z');
+const minutesAgo = (minutes: number): Date => new Date(now.getTime() - minutes * 60_000);
+
+it.each([
+  ['15m', null, minutesAgo(15), undefined],
+  ['7d', null, minutesAgo(7 * 24 * 60), undefined],
+  ['2026-11-21T10:00:00Z', '2026-11-21T11:00:00+01:00', minutesAgo(120), minutesAgo(120)],
+  [null, null, undefined, undefined],
+  // Mistyped or hostile: as if it were not there.
+  ['yesterday', '<script>', undefined, undefined],
+  ['2026-13-45T00:00:00Z', '9999999d', undefined, undefined],
+])('from=%s to=%s', (from, to, since, until) => {
+  expect(resolveRange(readTimeRange(from, to), now)).toEqual({ since, until });
+});
+
+it('stays relative, and becomes absolute only when somebody asks for it', () => {
+  expect(readTimeRange('15m', null)).toEqual({ from: '15m', to: undefined });
+  expect(absoluteRange(minutesAgo(15), now)).toEqual({ from: '2026-11-21T11:45:00Z', to: '2026-11-21T12:00:00Z' });
+});
+
+it.each([
+  [{ from: '1h', to: undefined }, 'Last hour'],
+  [{ from: undefined, to: undefined }, 'All time'],
+  [{ from: '3h', to: undefined }, 'Last 3h'],
+  [{ from: '2026-11-21T10:00:00Z', to: undefined }, undefined],
+  [{ from: '1h', to: '2026-11-21T10:00:00Z' }, undefined],
+])('%j is called %s', (range, label) => {
+  expect(presetLabel(range)).toBe(label);
+});
+
+it.each([
+  ['in the past', minutesAgo(300), minutesAgo(280), '2026-11-21T06:30:00Z', '2026-11-21T07:50:00Z'],
+  ['up to now', minutesAgo(40), minutesAgo(0), '2026-11-21T10:20:00Z', undefined],
+  ['nearly all', minutesAgo(20 * 24 * 60), minutesAgo(0), undefined, undefined],
+  ['all', undefined, undefined, undefined, undefined],
+])('zooms out of a range %s', (_what, since, until, ...[from, to]) => {
+  expect(widerRange({ since, until }, now)).toEqual({ from, to });
+});

@@ -1,0 +1,145 @@
+import { Send } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { TryIt } from '../endpoints/try-it.tsx';
+import { paths } from '../lib/paths.ts';
+import { Link, useFetcher } from '../lib/remix.ts';
+import { Button, buttonClass } from '../ui/button.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { termsOf, withoutTerm } from './filter-terms.ts';
+import { ALL_TIME, isOpenEnded, presetLabel } from './time-range.ts';
+import type { FirstRequest, TrafficData } from './traffic-data.ts';
+import { formatCount } from './traffic-row.ts';
+import type { TrafficNavigation } from './use-traffic-query.ts';
+
+const Middle = ({ children }: { readonly children: ReactNode }) => (
+  <div className="min-h-0 flex-1 overflow-y-auto px-3 py-8">{children}</div>
+);
+
+/** One click, and there is something to look at. */
+const SendForMe = ({ data, first }: { readonly data: TrafficData; readonly first: FirstRequest }) => {
+  const fetcher = useFetcher<{ error?: string }>();
+  const isSending = fetcher.state !== 'idle';
+  const error = fetcher.data?.error;
+  return (
+    <>
+      <fetcher.Form method="post" action={paths.traffic(data.params)}>
+        <Button type="submit" look="primary" disabled={isSending}>
+          <Send aria-hidden /> {isSending ? 'Sending …' : `Send ${first.method} for me`}
+        </Button>
+      </fetcher.Form>
+      {error !== undefined && !isSending && (
+        <Notice look="bad" alert>
+          {error}
+        </Notice>
+      )}
+    </>
+  );
+};
+
+const NothingYet = ({
+  data,
+  empty,
+}: {
+  readonly data: TrafficData;
+  readonly empty: NonNullable<TrafficData['empty']>;
+}) => {
+  const { first, hasEndpoints } = empty;
+  if (!hasEndpoints) {
+    return (
+      <EmptyState
+        title="No requests yet"
+        action={
+          <Link to={paths.newEndpoint(data.params)} className={buttonClass('primary')}>
+            Create an endpoint
+          </Link>
+        }
+      >
+        An endpoint answers requests, and each of them appears here. This project has none yet.
+      </EmptyState>
+    );
+  }
+  return (
+    <div className="mx-auto flex max-w-2xl flex-col gap-6">
+      <EmptyState
+        title="No requests yet"
+        action={first === undefined ? undefined : <SendForMe data={data} first={first} />}
+      >
+        Call an endpoint, and the request appears here within a second. What is rejected, for a wrong key or path,
+        reaches no endpoint and is not logged.
+      </EmptyState>
+      {first !== undefined && <TryIt params={data.params} method={first.method} url={first.url} />}
+    </div>
+  );
+};
+
+export interface TrafficEmptyProps {
+  readonly data: TrafficData;
+  readonly navigation: TrafficNavigation;
+  readonly isPaused: boolean;
+  readonly waiting: number;
+  readonly onResume: () => void;
+}
+
+/** What is to be relaxed: each condition by itself, the time, everything. */
+const NoMatch = ({ data, navigation }: Pick<TrafficEmptyProps, 'data' | 'navigation'>) => {
+  const { q, range } = data;
+  const terms = termsOf(q);
+  const isTimed = range.from !== undefined || range.to !== undefined;
+  return (
+    <EmptyState
+      title={q === '' ? 'No requests in this time' : 'No request fits'}
+      action={
+        <>
+          {terms.length > 1 &&
+            terms.map((term, index) => (
+              <Button key={term} onClick={() => navigation.change({ q: withoutTerm(q, index) })}>
+                Without <code>{term}</code>
+              </Button>
+            ))}
+          {isTimed && <Button onClick={() => navigation.change({ range: ALL_TIME })}>Search all time</Button>}
+          {q !== '' && (
+            <Button look={isTimed ? 'secondary' : 'primary'} onClick={() => navigation.change({ q: '' })}>
+              Clear the search
+            </Button>
+          )}
+        </>
+      }
+    >
+      {q !== '' && (
+        <>
+          Nothing has all of <code className="break-all">{q}</code>
+          {isTimed ? ' in ' : '.'}
+        </>
+      )}
+      {isTimed && `${q === '' ? 'Looked at: ' : ''}${(presetLabel(range) ?? 'the chosen time').toLowerCase()}.`}
+      {isOpenEnded(range) && ' New requests that fit appear here by themselves.'}
+    </EmptyState>
+  );
+};
+
+const Paused = ({ waiting, onResume }: Pick<TrafficEmptyProps, 'waiting' | 'onResume'>) => (
+  <EmptyState
+    title="Paused"
+    action={
+      <Button look="primary" onClick={onResume}>
+        Resume
+      </Button>
+    }
+  >
+    {waiting === 0 ? 'New requests wait until you resume.' : `${formatCount(waiting)} new requests wait to be shown.`}
+  </EmptyState>
+);
+
+/** Why there are no rows: nothing was ever sent, the tail is paused, or the search is too narrow. */
+export const TrafficEmpty = ({ data, navigation, isPaused, waiting, onResume }: TrafficEmptyProps) => (
+  <Middle>
+    {data.away !== undefined || data.problem !== undefined ? null : isPaused ? (
+      <Paused waiting={waiting} onResume={onResume} />
+    ) : data.empty !== undefined ? (
+      <NothingYet data={data} empty={data.empty} />
+    ) : (
+      <NoMatch data={data} navigation={navigation} />
+    )}
+  </Middle>
+);

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { paths } from '../lib/paths.ts';
+import { isSameList, readTrafficQuery, trafficParams } from './traffic-query.ts';
+
+const project = { namespace: 'default', project: 'shop' };
+const search = (query: string): URLSearchParams => new URLSearchParams(query);
+
+// Bar 13: whatever the address says is there again after a reload.
+it.each([
+  '',
+  'q=status%3A5xx',
+  'q=body%3A%22a+%26+b%3Dc%22+-endpoint%3Ahealth',
+  'from=15m',
+  'from=2026-11-21T10%3A00%3A00Z&to=2026-11-21T11%3A00%3A00Z',
+  'q=x&from=7d&live=0&sel=01931f3e-0000-7000-8000-000000000001&tab=response',
+  'live=0',
+])('%s survives being read and written', (query) => {
+  const url = paths.traffic(project, trafficParams(readTrafficQuery(search(query))));
+  expect(url).toBe(`/p/default/shop/traffic${query === '' ? '' : `?${query}`}`);
+});
+
+it('a tab without an open request, and a range that is none, are nothing', () => {
+  const url = paths.traffic(project, trafficParams(readTrafficQuery(search('tab=raw&from=soon&live=1'))));
+  expect(url).toBe('/p/default/shop/traffic');
+});
+
+it.each([
+  ['q=a&sel=1', 'q=a&sel=2&tab=raw&live=0', true],
+  ['q=a', 'q=b', false],
+  ['from=1h', 'from=15m', false],
+  ['', 'to=2026-11-21T10:00:00Z', false],
+])('%s and %s show the same rows: %s', (a, b, same) => {
+  expect(isSameList(search(a), search(b))).toBe(same);
+});

@@ -1,0 +1,81 @@
+import type { LogSummary } from '@standin/logstore';
+
+/** What the list shows of a request, and no more: it travels to the browser by the thousand. */
+export type TrafficRow = Pick<
+  LogSummary,
+  'id' | 'receivedAt' | 'method' | 'path' | 'query' | 'status' | 'durationMs' | 'bodyBytes' | 'endpoint' | 'outcome'
+>;
+
+/** Where a page of the list ends: the next one goes on behind it. */
+export type RowCursor = Pick<TrafficRow, 'id' | 'receivedAt'>;
+
+export const toTrafficRow = (summary: LogSummary): TrafficRow => {
+  const { id, receivedAt, method, path, query, status, durationMs, bodyBytes, endpoint, outcome } = summary;
+  return { id, receivedAt, method, path, query, status, durationMs, bodyBytes, endpoint, outcome };
+};
+
+/** Newest first. Times are RFC 3339 in UTC with microseconds, so that their text sorts as they do. */
+export const compareRows = (a: RowCursor, b: RowCursor): number =>
+  a.receivedAt === b.receivedAt ? (a.id < b.id ? 1 : a.id > b.id ? -1 : 0) : a.receivedAt < b.receivedAt ? 1 : -1;
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+
+/** Milliseconds, as short as it stays exact enough: `0.8 ms`, `214 ms`, `1.25 s`, `2 min 5 s`. */
+export const formatDuration = (ms: number): string => {
+  if (ms < 9.95) return `${ms.toFixed(1)} ms`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < MINUTE_MS) return `${(ms / SECOND_MS).toFixed(ms < 9_995 ? 2 : 1)} s`;
+  const seconds = Math.round(ms / SECOND_MS);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+};
+
+const UNITS = ['B', 'kB', 'MB', 'GB'] as const;
+
+/** Bytes in thousands, as the search language counts them: `0 B`, `1.2 kB`. */
+export const formatBytes = (bytes: number): string => {
+  const power = bytes < 1_000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), UNITS.length - 1);
+  const value = bytes / 1_000 ** power;
+  return `${power === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${UNITS[power] ?? 'B'}`;
+};
+
+const DURATION_LOG_MAX = Math.log10(10_000);
+
+/** 0 to 1 on a logarithmic scale from 1 ms to 10 s: a mock and a slow upstream can both be told apart. */
+export const durationShare = (ms: number): number =>
+  Math.min(1, Math.max(0.04, Math.log10(Math.max(1, ms)) / DURATION_LOG_MAX));
+
+export type Zone = 'local' | 'utc';
+
+/** `2026-11-21 10:04:05.123`, in the zone. An ISO text without a letter is what people read. */
+export const formatInstant = (at: Date, zone: Zone): string => {
+  const shifted = zone === 'utc' ? at : new Date(at.getTime() - at.getTimezoneOffset() * MINUTE_MS);
+  return shifted.toISOString().slice(0, 23).replace('T', ' ');
+};
+
+/** `10:04:05.123` of today, `11-20 10:04:05.123` of another day. */
+export const formatRowTime = (receivedAt: string, zone: Zone, now: Date): string => {
+  const text = formatInstant(new Date(receivedAt), zone);
+  return text.slice(0, 10) === formatInstant(now, zone).slice(0, 10) ? text.slice(11) : text.slice(5);
+};
+
+/** `1,204` */
+export const formatCount = (count: number): string => new Intl.NumberFormat('en').format(count);
+
+/** What an `<input type=datetime-local step=1>` holds. */
+export const toLocalInput = (at: Date, zone: Zone): string => formatInstant(at, zone).slice(0, 19).replace(' ', 'T');
+
+/** The other way; undefined where it is no time. */
+export const fromLocalInput = (text: string, zone: Zone): Date | undefined => {
+  const match = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?/.exec(text);
+  if (match === null) return undefined;
+  const at = new Date(zone === 'utc' ? `${match[0]}${match[1] === undefined ? ':00' : ''}Z` : match[0]);
+  return Number.isNaN(at.getTime()) ? undefined : at;
+};
+
+/** Hours and minutes under a chart; the day where a chart spans more than one. */
+export const formatTick = (at: Date, zone: Zone, spanMs: number): string => {
+  const text = formatInstant(at, zone);
+  if (spanMs > 36 * 3_600_000) return text.slice(5, 16);
+  return spanMs < 5 * MINUTE_MS ? text.slice(11, 19) : text.slice(11, 16);
+};

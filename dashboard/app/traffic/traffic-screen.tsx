@@ -1,0 +1,173 @@
+import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
+import { paths } from '../lib/paths.ts';
+import { useNavigation, useRevalidator } from '../lib/remix.ts';
+import { useShortcuts } from '../lib/shortcuts.ts';
+import { usePreferences } from '../lib/use-preferences.ts';
+import { Notice } from '../ui/notice.tsx';
+import { TrafficFeed } from './feed.ts';
+import type { FeedItem } from './feed-items.ts';
+import { filterByCell } from './filter-terms.ts';
+import { Histogram } from './histogram.tsx';
+import { OpenRequest } from './open-request.tsx';
+import { SearchBox } from './search-box.tsx';
+import { SplitPane } from './split-pane.tsx';
+import { StatusBar } from './status-bar.tsx';
+import { absoluteRange, isOpenEnded, resolveRange, widerRange, type TimeRange } from './time-range.ts';
+import { TimeRangeMenu } from './time-range-menu.tsx';
+import type { TrafficData } from './traffic-data.ts';
+import { TrafficEmpty } from './traffic-empty.tsx';
+import { trafficParams } from './traffic-query.ts';
+import { TrafficTable } from './traffic-table.tsx';
+import { useHistogram, type HistogramState } from './use-histogram.ts';
+import { useOlderRows } from './use-older-rows.ts';
+import { useTrafficQuery, type TrafficNavigation } from './use-traffic-query.ts';
+import { useTrafficStream } from './use-traffic-stream.ts';
+
+const RETRY_MS = 3_000;
+
+/** The rows of this list; another list is another feed. */
+const useFeed = (data: TrafficData, isStopped: boolean, isOpen: boolean) => {
+  const started = useRef(isStopped);
+  started.current = isStopped;
+  const feed = useMemo(() => new TrafficFeed(data.page, started.current), [data]);
+  const state = useSyncExternalStore(feed.subscribe, feed.state, feed.state);
+  useEffect(() => {
+    if (isOpen) feed.pause('reading');
+    else feed.resume('reading');
+  }, [feed, isOpen]);
+  return { feed, state };
+};
+
+/** A list that could not be read is read again until it can. */
+const useRetry = (isAway: boolean): void => {
+  const { revalidate, state } = useRevalidator();
+  useEffect(() => {
+    if (!isAway || state !== 'idle') return;
+    const timer = setTimeout(revalidate, RETRY_MS);
+    return () => clearTimeout(timer);
+  }, [isAway, revalidate, state]);
+};
+
+/** A microsecond's worth of a millisecond more, so that the row itself belongs to it. */
+const justAfter = (receivedAt: string): Date => new Date(Date.parse(receivedAt) + 1);
+
+const gapRange = (item: FeedItem, next: FeedItem | undefined): TimeRange => {
+  const newest = item.kind === 'gap' ? item.below.receivedAt : '';
+  const oldest = next?.kind === 'row' ? new Date(next.row.receivedAt) : undefined;
+  return absoluteRange(oldest, justAfter(newest));
+};
+
+interface ChartProps {
+  readonly histogram: HistogramState;
+  readonly zone: 'local' | 'utc';
+  readonly data: TrafficData;
+  readonly navigation: TrafficNavigation;
+}
+
+/** The chart, in a place that is kept for it. Zooming out goes the way back, then further. */
+const Chart = ({ histogram, zone, data, navigation }: ChartProps) => {
+  const zoomed = useRef<TimeRange[]>([]);
+  const { change } = navigation;
+  return (
+    <div className="h-[67px] shrink-0">
+      {histogram.kind === 'shown' && (
+        <Histogram
+          view={histogram.view}
+          zone={zone}
+          onZoom={(since, until) => {
+            zoomed.current.push(data.range);
+            change({ range: absoluteRange(since, until) });
+          }}
+          onZoomOut={() => {
+            const now = new Date();
+            const range = zoomed.current.pop() ?? widerRange(resolveRange(data.range, now), now);
+            change({ range });
+          }}
+        />
+      )}
+      {histogram.kind === 'failed' && <p className="px-3 pt-3 text-muted">{histogram.message}</p>}
+    </div>
+  );
+};
+
+/** The screen of a project's requests. What it shows is in the address; what comes in goes through the feed. */
+export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
+  const { params, q, range } = data;
+  const { time: zone, density } = usePreferences();
+  const navigation = useTrafficQuery(params);
+  const { query, change } = navigation;
+  const { feed, state } = useFeed(data, query.isPaused, query.sel !== undefined);
+  const isLive = isOpenEnded(range) && data.problem === undefined && data.away === undefined;
+  const connection = useTrafficStream(feed, { params, q, since: data.since, isLive });
+  const isPaused = state.pausedBy.size > 0;
+  const histogram = useHistogram(feed, data, !isPaused);
+  const older = useOlderRows(feed, data);
+  const search = useRef<HTMLInputElement>(null);
+  const grid = useRef<HTMLDivElement>(null);
+  const isLoading = useNavigation().state === 'loading';
+  const now = useMemo(() => new Date(data.loadedAt), [data]);
+  useRetry(data.away !== undefined);
+  useShortcuts([{ keys: '/', label: 'Search requests', run: () => search.current?.focus() }]);
+
+  const togglePause = (): void => {
+    if (isPaused) feed.resume();
+    else feed.pause('stopped');
+    if (query.isPaused === isPaused) change({ isPaused: !isPaused }, { replace: true });
+  };
+  const close = (): void => {
+    change({ sel: undefined, tab: '' });
+    grid.current?.focus();
+  };
+  const linkToThis = (): string => {
+    const { since, until } = resolveRange(range, new Date());
+    const fixed = { ...query, isPaused: false, range: absoluteRange(since, until ?? new Date()) };
+    return new URL(paths.traffic(params, trafficParams(fixed)), location.href).href;
+  };
+  const away = data.away ?? (connection.kind === 'away' ? connection.message : undefined);
+  const hasItems = state.items.length > 0;
+
+  return (
+    <div className="flex h-[calc(100dvh-82px)] min-h-96 flex-col">
+      <h1 className="sr-only">Traffic</h1>
+      <div className="flex flex-wrap items-start gap-2 px-3 py-2">
+        <SearchBox params={params} q={q} range={range} inputRef={search} onSearch={(next) => change({ q: next })} />
+        <TimeRangeMenu range={range} zone={zone} onChange={(next) => change({ range: next })} />
+      </div>
+      <Chart histogram={histogram} zone={zone} data={data} navigation={navigation} />
+      <StatusBar {...{ data, state, connection, histogram, linkToThis }} onTogglePause={togglePause} />
+      {away !== undefined && (
+        <div className="border-b border-line p-2">
+          <Notice look="bad" alert>
+            {away}
+          </Notice>
+        </div>
+      )}
+      <SplitPane
+        sideLabel="Open request"
+        main={
+          <div className={`flex min-h-0 flex-1 flex-col ${isLoading ? 'opacity-60' : ''}`}>
+            {hasItems ? (
+              <TrafficTable
+                {...{ feed, state, density, zone, now, older }}
+                openId={query.sel}
+                gridRef={grid}
+                gapUrl={(item, next) => paths.traffic(params, trafficParams({ ...query, range: gapRange(item, next) }))}
+                onOpen={(row, replace) => change({ sel: row.id }, { replace })}
+                onClose={close}
+                onTogglePause={togglePause}
+                onFilter={(row, field, isOut) => change({ q: filterByCell(q, row, field, isOut) })}
+              />
+            ) : (
+              <TrafficEmpty {...{ data, navigation, isPaused }} waiting={state.waiting} onResume={togglePause} />
+            )}
+          </div>
+        }
+        side={
+          query.sel === undefined ? undefined : (
+            <OpenRequest data={data} id={query.sel} tab={query.tab} onClose={close} />
+          )
+        }
+      />
+    </div>
+  );
+};

@@ -1,0 +1,116 @@
+import { memo } from 'react';
+import { classNames } from '../lib/class-names.ts';
+import { Badge, MethodName, StatusBadge } from '../ui/badge.tsx';
+import type { CellField } from './filter-terms.ts';
+import { COLUMNS, GRID, ROW_CLASSES, type Density } from './table-columns.ts';
+import {
+  durationShare,
+  formatBytes,
+  formatDuration,
+  formatRowTime,
+  type TrafficRow,
+  type Zone,
+} from './traffic-row.ts';
+import { ValueActions, type ValueActionsProps } from './value-actions.tsx';
+
+const BAR_WIDTH = 48;
+
+const Duration = ({ ms }: { readonly ms: number }) => (
+  <>
+    <svg aria-hidden width={BAR_WIDTH} height={4} className="mr-2 shrink-0">
+      <rect width={BAR_WIDTH} height={4} rx={2} className="fill-line" />
+      <rect width={Math.round(durationShare(ms) * BAR_WIDTH)} height={4} rx={2} className="fill-control" />
+    </svg>
+    <span className="min-w-14 text-right">{formatDuration(ms)}</span>
+  </>
+);
+
+interface CellProps {
+  readonly row: TrafficRow;
+  readonly zone: Zone;
+  readonly now: Date;
+}
+
+const Cell = ({ field, row, zone, now }: CellProps & { readonly field: CellField }) => {
+  switch (field) {
+    case 'time':
+      return (
+        <time dateTime={row.receivedAt} title={row.receivedAt} className="truncate font-mono text-small text-muted">
+          {formatRowTime(row.receivedAt, zone, now)}
+        </time>
+      );
+    case 'method':
+      return <MethodName method={row.method} />;
+    case 'status':
+      return row.status === 0 ? <Badge tone="none">none</Badge> : <StatusBadge status={row.status} />;
+    case 'path':
+      return (
+        <span
+          className="truncate font-mono text-small"
+          title={row.query === '' ? row.path : `${row.path}?${row.query}`}
+        >
+          {row.path}
+          {row.query !== '' && <span className="text-muted">?{row.query}</span>}
+        </span>
+      );
+    case 'duration':
+      return <Duration ms={row.durationMs} />;
+    case 'size':
+      return formatBytes(row.bodyBytes);
+    case 'endpoint':
+      return <span className="truncate text-muted">{row.endpoint}</span>;
+  }
+};
+
+export interface TrafficTableRowProps extends CellProps {
+  readonly id: string;
+  /** From 1, the header included. */
+  readonly rowIndex: number;
+  readonly density: Density;
+  readonly isActive: boolean;
+  readonly isOpen: boolean;
+  /** The cell whose value is offered for filtering. */
+  readonly field: CellField | undefined;
+  readonly onFilter: ValueActionsProps['onFilter'];
+}
+
+/** One request. Drawn again only when something of it changed: the list scrolls past thousands. */
+export const TrafficTableRow = memo((props: TrafficTableRowProps) => {
+  const { id, row, rowIndex, density, isActive, isOpen, field, onFilter } = props;
+  return (
+    <div
+      role="row"
+      id={id}
+      aria-rowindex={rowIndex}
+      aria-selected={isOpen}
+      data-traffic-row={row.id}
+      className={classNames(
+        GRID,
+        ROW_CLASSES[density],
+        'cursor-pointer border-b border-line px-3 tabular-nums',
+        isOpen ? 'bg-selected' : 'hover:bg-panel',
+        isActive && 'shadow-[inset_2px_0_0_var(--focus)]',
+      )}
+    >
+      {COLUMNS.map((column, index) => (
+        <div
+          key={column.field}
+          role="gridcell"
+          id={`${id}-${column.field}`}
+          aria-colindex={index + 1}
+          data-field={column.field}
+          className={classNames(
+            'relative flex h-full min-w-0 items-center pr-3 last:pr-0',
+            column.shown,
+            column.align === 'end' && 'justify-end',
+            field === column.field && isActive && 'outline-2 -outline-offset-2 outline-focus',
+          )}
+        >
+          <Cell {...props} field={column.field} />
+          {field === column.field && <ValueActions row={row} field={field} onFilter={onFilter} />}
+        </div>
+      ))}
+    </div>
+  );
+});
+TrafficTableRow.displayName = 'TrafficTableRow';

@@ -1,0 +1,190 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import {
+  useEffect,
+  useState,
+  type Key,
+  type MouseEvent,
+  type PointerEvent,
+  type ReactNode,
+  type RefObject,
+} from 'react';
+import { classNames } from '../lib/class-names.ts';
+import { useHydrated } from '../ui/time.tsx';
+import type { FeedState, TrafficFeed } from './feed.ts';
+import type { FeedItem } from './feed-items.ts';
+import type { CellField } from './filter-terms.ts';
+import { GapRow, OlderRow } from './table-notices.tsx';
+import { COLUMNS, GRID, ROW_HEIGHTS, type Density } from './table-columns.ts';
+import { TrafficTableRow } from './traffic-table-row.tsx';
+import type { TrafficRow, Zone } from './traffic-row.ts';
+import { useTableKeys } from './use-table-keys.ts';
+import type { OlderState } from './use-older-rows.ts';
+import type { ValueActionsProps } from './value-actions.tsx';
+
+export interface TrafficTableProps {
+  readonly feed: TrafficFeed;
+  readonly state: FeedState;
+  readonly density: Density;
+  readonly zone: Zone;
+  readonly now: Date;
+  readonly openId: string | undefined;
+  readonly gridRef: RefObject<HTMLDivElement>;
+  readonly older: { readonly state: OlderState; readonly load: () => void };
+  readonly gapUrl: (item: FeedItem, next: FeedItem | undefined) => string;
+  readonly onOpen: (row: TrafficRow, replace: boolean) => void;
+  readonly onClose: () => void;
+  readonly onTogglePause: () => void;
+  readonly onFilter: ValueActionsProps['onFilter'];
+}
+
+/** Rows that the server renders: more than a screen. */
+const SERVER_ROWS = 40;
+const OVERSCAN = 8;
+const HEADER_PX = 28;
+/** So far below the top the list is no longer followed. */
+const FOLLOW_PX = 16;
+/** So many rows before the end the next page is asked for. */
+const OLDER_ROWS = 80;
+
+const keyOf = (item: FeedItem): string => (item.kind === 'row' ? item.row.id : `gap ${item.below.id}`);
+const rowIdOf = (target: Element): string | undefined =>
+  target.closest<HTMLElement>('[data-traffic-row]')?.dataset['trafficRow'];
+
+const Header = () => (
+  <div
+    role="row"
+    aria-rowindex={1}
+    className={classNames(GRID, 'sticky top-0 z-10 h-7 border-b border-line bg-panel px-3 text-small text-muted')}
+  >
+    {COLUMNS.map(({ field, label, shown, align }, index) => (
+      <div
+        key={field}
+        role="columnheader"
+        aria-colindex={index + 1}
+        className={classNames('flex pr-3 last:pr-0', shown, align === 'end' && 'justify-end')}
+      >
+        {label}
+      </div>
+    ))}
+  </div>
+);
+
+/** The cell under the mouse. A finger has none. */
+const useHover = () => {
+  const [hovered, setHovered] = useState<{ readonly id: string; readonly field: CellField }>();
+  const onPointerOver = ({ target, pointerType }: PointerEvent): void => {
+    if (pointerType !== 'mouse' || !(target instanceof Element)) return;
+    const id = rowIdOf(target);
+    const field = target.closest<HTMLElement>('[data-field]')?.dataset['field'] as CellField | undefined;
+    setHovered((before) =>
+      id === undefined || field === undefined
+        ? undefined
+        : before?.id === id && before.field === field
+          ? before
+          : { id, field },
+    );
+  };
+  return { hovered, handlers: { onPointerOver, onPointerLeave: () => setHovered(undefined) } };
+};
+
+/** Scrolling away from the newest pauses, coming back follows again; near the end the next page is asked for. */
+const useScroll = (props: TrafficTableProps, lastIndex: number): (() => void) => {
+  const { feed, state, gridRef, older } = props;
+  const isHydrated = useHydrated();
+  const isFollowing = state.pausedBy.size === 0;
+  useEffect(() => {
+    if (isFollowing) gridRef.current?.scrollTo({ top: 0 });
+  }, [isFollowing, gridRef]);
+  const { load } = older;
+  const isNearEnd = lastIndex >= state.items.length - OLDER_ROWS;
+  const wantsOlder = isHydrated && state.hasOlder && older.state === 'idle' && isNearEnd;
+  useEffect(() => {
+    if (wantsOlder) load();
+  });
+  return () => {
+    if ((gridRef.current?.scrollTop ?? 0) > FOLLOW_PX) feed.pause('scrolled');
+    else feed.resume('scrolled');
+  };
+};
+
+/**
+ * The list: only what is on the screen is in the page, however long it is. One stop for Tab; arrows, `j` and `k` move in it.
+ * Rows lie one below the other in the ordinary flow, shifted as one, since the server's HTML may have no style attributes (CSP).
+ */
+export const TrafficTable = (props: TrafficTableProps) => {
+  const { state, density, gridRef, older, openId, onOpen } = props;
+  const { items, hasOlder } = state;
+  const isHydrated = useHydrated();
+  const rowHeight = ROW_HEIGHTS[density];
+  const virtualizer = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => gridRef.current,
+    estimateSize: () => rowHeight,
+    getItemKey: (index) => keyOf(items[index] as FeedItem),
+    overscan: OVERSCAN,
+    // The header stays on top of the rows.
+    scrollMargin: HEADER_PX,
+    scrollPaddingStart: HEADER_PX,
+    initialRect: { width: 0, height: (SERVER_ROWS - OVERSCAN) * rowHeight },
+  });
+  useEffect(() => virtualizer.measure(), [virtualizer, rowHeight]);
+  const { hovered, handlers } = useHover();
+  const keys = useTableKeys({ ...props, scrollTo: (index) => virtualizer.scrollToIndex(index, { align: 'auto' }) });
+
+  const visible = virtualizer.getVirtualItems();
+  const onScroll = useScroll(props, visible.at(-1)?.index ?? 0);
+  const onClick = ({ target }: MouseEvent): void => {
+    const id = target instanceof Element ? rowIdOf(target) : undefined;
+    const item = items.find((known) => known.kind === 'row' && known.row.id === id);
+    if (item?.kind === 'row') onOpen(item.row, false);
+  };
+  const renderItem = (index: number, key: Key): ReactNode => {
+    const item = items[index] as FeedItem;
+    const rowIndex = index + 2;
+    if (item.kind === 'gap') {
+      const url = props.gapUrl(item, items[index + 1]);
+      return <GapRow key={key} count={item.count} rowIndex={rowIndex} density={density} url={url} />;
+    }
+    const { id } = item.row;
+    const isActive = keys.activeId === id;
+    const hoveredField = hovered?.id === id ? hovered.field : undefined;
+    const { zone, now, onFilter } = props;
+    return (
+      <TrafficTableRow
+        key={key}
+        id={`row-${id}`}
+        {...{ row: item.row, rowIndex, zone, now, density, isActive, onFilter }}
+        isOpen={openId === id}
+        field={isActive ? (keys.field ?? hoveredField) : hoveredField}
+      />
+    );
+  };
+  const isActiveShown = visible.some(({ key }) => key === keys.activeId);
+  return (
+    <div
+      ref={gridRef}
+      role="grid"
+      aria-label="Requests, newest first"
+      aria-rowcount={hasOlder ? -1 : items.length + 1}
+      aria-colcount={COLUMNS.length}
+      tabIndex={0}
+      {...(isActiveShown && { 'aria-activedescendant': keys.activeDomId })}
+      onKeyDown={keys.onKeyDown}
+      onScroll={onScroll}
+      onClick={onClick}
+      {...handlers}
+      className="@container min-h-0 flex-1 overflow-y-auto outline-offset-[-2px] [overflow-anchor:none]"
+    >
+      <Header />
+      <div role="rowgroup" {...(isHydrated && { style: { height: virtualizer.getTotalSize() } })}>
+        <div
+          role="presentation"
+          {...(isHydrated && { style: { transform: `translateY(${(visible[0]?.start ?? HEADER_PX) - HEADER_PX}px)` } })}
+        >
+          {visible.map(({ index, key }) => renderItem(index, key))}
+        </div>
+      </div>
+      {hasOlder && <OlderRow state={older.state} rowIndex={items.length + 2} onRetry={older.load} />}
+    </div>
+  );
+};

@@ -1,0 +1,67 @@
+import { useEffect, useRef, useState } from 'react';
+import { paths } from '../lib/paths.ts';
+import type { TrafficFeed } from './feed.ts';
+import type { HistogramView } from './histogram-view.ts';
+import type { TrafficData } from './traffic-data.ts';
+
+const REFRESH_MS_MIN = 3_000;
+/** A chart of a large log that takes long is asked for seldom. */
+const REFRESH_PER_COST = 10;
+
+export type HistogramState =
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'shown'; readonly view: HistogramView }
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** The chart above the list, read again while requests come in and the list follows them. */
+export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: boolean): HistogramState => {
+  const { params, q, range, problem } = data;
+  const { namespace, project } = params;
+  const { from, to } = range;
+  const [state, setState] = useState<HistogramState>({ kind: 'loading' });
+  const isAsked = problem === undefined;
+  const readFor = useRef<TrafficFeed>(undefined);
+  useEffect(() => setState({ kind: 'loading' }), [feed]);
+  useEffect(() => {
+    if (!isAsked) return;
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let shownNewest: string | undefined;
+    const read = async (): Promise<void> => {
+      const startedAt = performance.now();
+      shownNewest = feed.newest();
+      try {
+        const response = await fetch(paths.trafficHistogram({ namespace, project }, { q, from, to }), {
+          signal: abort.signal,
+        });
+        const answer = (await response.json()) as HistogramView & { away?: string };
+        if (response.ok) setState({ kind: 'shown', view: answer });
+        else setState({ kind: 'failed', message: answer.away ?? 'The chart cannot be shown now.' });
+        if (!response.ok) shownNewest = '';
+      } catch {
+        if (abort.signal.aborted) return;
+        shownNewest = '';
+        setState({ kind: 'failed', message: 'The chart cannot be shown now.' });
+      }
+      again((performance.now() - startedAt) * REFRESH_PER_COST);
+    };
+    const again = (waitMs: number): void => {
+      timer = setTimeout(
+        () => {
+          const isStale = feed.newest() !== shownNewest && !document.hidden;
+          if (isStale) void read();
+          else again(REFRESH_MS_MIN);
+        },
+        Math.max(REFRESH_MS_MIN, waitMs),
+      );
+    };
+    // The chart of a list that is paused stays as it was.
+    if (isFollowing || readFor.current !== feed) void read();
+    readFor.current = feed;
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [feed, namespace, project, q, from, to, isAsked, isFollowing]);
+  return state;
+};

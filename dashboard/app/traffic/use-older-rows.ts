@@ -1,0 +1,52 @@
+import { useEffect, useRef, useState } from 'react';
+import { paths } from '../lib/paths.ts';
+import type { RowPage, TrafficFeed } from './feed.ts';
+import { endOf } from './feed-items.ts';
+import type { TrafficData } from './traffic-data.ts';
+
+export type OlderState = 'idle' | 'loading' | 'failed';
+
+const PAGE_MIN = 200;
+const PAGE_MAX = 5_000;
+
+/** Loads the next page; pages grow with what was read already: who scrolls far does not want to wait often. */
+export const useOlderRows = (feed: TrafficFeed, { params, q, since, until }: TrafficData) => {
+  const [state, setState] = useState<OlderState>('idle');
+  const loading = useRef<AbortController>(undefined);
+  const { namespace, project } = params;
+  useEffect(() => {
+    setState('idle');
+    return () => {
+      loading.current?.abort();
+      loading.current = undefined;
+    };
+  }, [feed]);
+  const load = (): void => {
+    const { items, hasOlder } = feed.state();
+    const end = endOf(items);
+    if (loading.current !== undefined || !hasOlder || end === undefined) return;
+    const abort = new AbortController();
+    loading.current = abort;
+    setState('loading');
+    const limit = String(Math.min(Math.max(items.length, PAGE_MIN), PAGE_MAX));
+    const query = { q, from: since, to: until, before: `${end.receivedAt}~${end.id}`, limit };
+    const read = async (): Promise<RowPage> => {
+      const response = await fetch(paths.trafficRows({ namespace, project }, query), { signal: abort.signal });
+      if (!response.ok) throw new Error(`the older requests cannot be read: ${response.status}`);
+      return (await response.json()) as RowPage;
+    };
+    read().then(
+      (page) => {
+        loading.current = undefined;
+        feed.addOlder(page);
+        setState('idle');
+      },
+      () => {
+        if (abort.signal.aborted) return;
+        loading.current = undefined;
+        setState('failed');
+      },
+    );
+  };
+  return { state, load };
+};

@@ -1,0 +1,67 @@
+import { useEffect, useState, type KeyboardEvent } from 'react';
+import { problemOf } from './filter-terms.ts';
+import type { SearchBoxProps } from './search-box.tsx';
+import { useCompletion, type Option } from './use-completion.ts';
+
+/** Nobody is corrected in the middle of a word. */
+const PAUSE_MS = 700;
+
+/** What is typed, its mistakes, and what could be typed next. */
+export const useSearchText = ({ params, q, range, inputRef, onSearch }: SearchBoxProps) => {
+  const [text, setText] = useState(q);
+  const [cursor, setCursor] = useState(0);
+  const [isOpen, setIsOpen] = useState(false);
+  const [active, setActive] = useState(-1);
+  const [isChecked, setIsChecked] = useState(true);
+  const options = useCompletion(params, range, { text, cursor, isOpen });
+  // A search that came from elsewhere; what is being typed only differs in its spaces.
+  useEffect(() => setText((before) => (before.trim() === q ? before : q)), [q]);
+  useEffect(() => {
+    const timer = setTimeout(() => setIsChecked(true), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const problem = problemOf(text);
+  const isListOpen = isOpen && options.length > 0;
+
+  const edit = (next: string, at: number): void => {
+    setText(next);
+    setCursor(at);
+    setActive(-1);
+    setIsOpen(true);
+    setIsChecked(false);
+  };
+  const search = (next = text): void => {
+    setIsChecked(true);
+    setIsOpen(false);
+    if (problemOf(next) === undefined && next.trim() !== q) onSearch(next.trim());
+  };
+  const choose = ({ text: chosen, from, to, isWhole }: Option): void => {
+    const before = text.slice(0, from) + chosen + (isWhole ? ' ' : '');
+    const next = before + text.slice(to);
+    edit(next, before.length);
+    // After React has put the text there.
+    requestAnimationFrame(() => inputRef.current?.setSelectionRange(before.length, before.length));
+    if (isWhole) search(next);
+  };
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>): void => {
+    if (event.nativeEvent.isComposing) return;
+    const by = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    const option = options[active];
+    if (by !== 0) {
+      if (!isListOpen) setIsOpen(true);
+      else setActive(((((active + by + 1) % (options.length + 1)) + options.length + 1) % (options.length + 1)) - 1);
+    } else if (event.key === 'Enter') {
+      if (isListOpen && option !== undefined) choose(option);
+      else search();
+    } else if (event.key === 'Escape') {
+      if (isListOpen) setIsOpen(false);
+      else event.currentTarget.blur();
+    } else return;
+    event.preventDefault();
+  };
+  return {
+    ...{ text, edit, search, choose, options, active, onKeyDown, setCursor, setIsOpen },
+    isOpen: isListOpen,
+    problem: isChecked ? problem : undefined,
+  };
+};

@@ -1,0 +1,118 @@
+import { useEffect, useState, type KeyboardEvent } from 'react';
+import { useShortcuts } from '../lib/shortcuts.ts';
+import type { FeedItem } from './feed-items.ts';
+import { CELL_FIELDS, type CellField } from './filter-terms.ts';
+import type { TrafficTableProps } from './traffic-table.tsx';
+import type { TrafficRow } from './traffic-row.ts';
+import { copyValue } from './value-actions.tsx';
+
+type Options = Pick<
+  TrafficTableProps,
+  'feed' | 'state' | 'openId' | 'gridRef' | 'onOpen' | 'onClose' | 'onFilter' | 'onTogglePause'
+> & { readonly scrollTo: (index: number) => void };
+
+const PAGE = 20;
+const MOVES: Readonly<Record<string, number>> = {
+  ArrowDown: 1,
+  j: 1,
+  ArrowUp: -1,
+  k: -1,
+  PageDown: PAGE,
+  PageUp: -PAGE,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+};
+
+const indexOfRow = (items: readonly FeedItem[], id: string | undefined): number =>
+  id === undefined ? -1 : items.findIndex((item) => item.kind === 'row' && item.row.id === id);
+
+/** The row that is `by` rows on; gaps are stepped over. */
+const rowAfter = (items: readonly FeedItem[], from: number, by: number) => {
+  const last = items.length - 1;
+  const start = Math.min(last, Math.max(0, from === -1 ? (by > 0 && Number.isFinite(by) ? by - 1 : by) : from + by));
+  for (let index = start; index >= 0 && index <= last; index += by < 0 ? -1 : 1) {
+    const item = items[index];
+    if (item?.kind === 'row') return { index, row: item.row };
+  }
+  return undefined;
+};
+
+/** Moving, opening and filtering without a mouse. The focus stays on the list; it names the row that is meant. */
+export const useTableKeys = (options: Options) => {
+  const { feed, state, openId, gridRef, onOpen, onClose, onFilter, onTogglePause, scrollTo } = options;
+  const { items } = state;
+  const [activeId, setActiveId] = useState(openId);
+  const [field, setField] = useState<CellField>();
+  useEffect(() => {
+    if (openId !== undefined) setActiveId(openId);
+  }, [openId]);
+
+  const active = (): TrafficRow | undefined => {
+    const item = items[indexOfRow(items, activeId)];
+    return item?.kind === 'row' ? item.row : undefined;
+  };
+  const move = (by: number): void => {
+    const next = rowAfter(items, indexOfRow(items, activeId), by);
+    if (next === undefined) return;
+    feed.pause('reading');
+    setActiveId(next.row.id);
+    scrollTo(next.index);
+    if (openId !== undefined) onOpen(next.row, true);
+  };
+  const moveCell = (by: 1 | -1): void => {
+    // Columns that are not shown have no place.
+    const shown = CELL_FIELDS.filter(
+      (name) => document.getElementById(`row-${activeId ?? ''}-${name}`)?.offsetParent !== null,
+    );
+    const at = field === undefined ? (by === 1 ? -1 : shown.length) : shown.indexOf(field);
+    setField(shown[Math.min(shown.length - 1, Math.max(0, at + by))]);
+  };
+  const close = (): void => {
+    if (field !== undefined) setField(undefined);
+    else if (openId !== undefined) onClose();
+    else {
+      setActiveId(undefined);
+      feed.resume('reading');
+    }
+  };
+  const act = (key: string, row: TrafficRow): boolean => {
+    if (key === 'Enter') onOpen(row, false);
+    else if (field !== undefined && (key === '+' || key === '=')) onFilter(row, field, false);
+    else if (field !== undefined && key === '-') onFilter(row, field, true);
+    else return false;
+    return true;
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.target !== event.currentTarget || event.altKey) return;
+    const row = active();
+    if (event.ctrlKey || event.metaKey) {
+      const copies = event.key === 'c' && row !== undefined && field !== undefined && String(getSelection()) === '';
+      if (!copies) return;
+      copyValue(row, field);
+    } else if (event.key in MOVES) move(MOVES[event.key] ?? 0);
+    else if (row !== undefined && (event.key === 'ArrowRight' || event.key === 'ArrowLeft'))
+      moveCell(event.key === 'ArrowRight' ? 1 : -1);
+    else if (event.key === 'Escape') close();
+    else if (event.key === ' ') onTogglePause();
+    else if (row === undefined || !act(event.key, row)) return;
+    event.preventDefault();
+  };
+  const focusAndMove = (by: 1 | -1) => (): void => {
+    gridRef.current?.focus();
+    move(by);
+  };
+  useShortcuts([
+    {
+      keys: 'j',
+      label: 'Next request (Enter opens, ← → choose a value, + - filter by it)',
+      run: focusAndMove(1),
+      hidden: true,
+    },
+    { keys: 'k', label: 'Previous request', run: focusAndMove(-1), hidden: true },
+    { keys: 'Escape', label: 'Close the open request', run: close, hidden: true },
+    { keys: 'Space', label: 'Pause, or follow again', run: onTogglePause },
+  ]);
+  const isThere = indexOfRow(items, activeId) >= 0;
+  const domId = `row-${activeId ?? ''}${field === undefined ? '' : `-${field}`}`;
+  return { activeId, field, onKeyDown, activeDomId: isThere ? domId : undefined };
+};

@@ -1,0 +1,27 @@
+import { useCallback, useMemo } from 'react';
+import { paths, type ProjectParams } from '../lib/paths.ts';
+import { useNavigate, useSearchParams } from '../lib/remix.ts';
+import { readTrafficQuery, trafficParams, type TrafficQuery } from './traffic-query.ts';
+
+export interface TrafficNavigation {
+  readonly query: TrafficQuery;
+  /** Changes the address; `replace`: without a step for the browser's Back. */
+  readonly change: (changes: Partial<TrafficQuery>, options?: { readonly replace?: boolean }) => void;
+}
+
+/** The screen's state, which is in the address and nowhere else. */
+export const useTrafficQuery = (params: ProjectParams): TrafficNavigation => {
+  const [search] = useSearchParams();
+  const navigate = useNavigate();
+  const text = search.toString();
+  const query = useMemo(() => readTrafficQuery(new URLSearchParams(text)), [text]);
+  const { namespace, project } = params;
+  const change = useCallback<TrafficNavigation['change']>(
+    (changes, { replace = false } = {}) => {
+      const url = paths.traffic({ namespace, project }, trafficParams({ ...query, ...changes }));
+      navigate(url, { replace, preventScrollReset: true });
+    },
+    [namespace, project, query, navigate],
+  );
+  return { query, change };
+};

@@ -1,0 +1,115 @@
+import { useEffect, useState } from 'react';
+import { paths, type ProjectParams } from '../lib/paths.ts';
+import type { RowBatch, TrafficFeed } from './feed.ts';
+import { endOf } from './feed-items.ts';
+
+/** `away`: the stream is there, but the log does not answer; `message` says so. */
+export type Connection =
+  | { readonly kind: 'connecting' | 'live' | 'reconnecting' | 'off' }
+  | { readonly kind: 'away'; readonly message: string };
+
+export interface StreamOptions {
+  readonly params: ProjectParams;
+  readonly q: string;
+  /** Since when the list is complete, where it has no older pages; RFC 3339. */
+  readonly since: string | undefined;
+  /** A list that ends in the past has no tail. */
+  readonly isLive: boolean;
+}
+
+const RETRY_MS = 1_000;
+/** The server says something every five seconds. */
+const SILENCE_MS_MAX = 12_000;
+/** Rows come late, and gateways' clocks differ: so far a new connection looks back. What is sent twice is shown once. */
+const LOOK_BACK_MS = 60_000;
+const EVER = '1970-01-01T00:00:00.000Z';
+
+/** From when on a new connection has to tell what happened, so that nothing is missing. */
+const resumeAt = (feed: TrafficFeed, isFirst: boolean, since = EVER): string => {
+  const { items, hasOlder } = feed.state();
+  const end = (hasOlder ? endOf(items)?.receivedAt : undefined) ?? since;
+  const newest = feed.newest();
+  if (isFirst || newest === undefined) return end;
+  const lookBack = new Date(Date.parse(newest) - LOOK_BACK_MS).toISOString();
+  return lookBack > end ? lookBack : end;
+};
+
+interface TailListener {
+  readonly open: (isFirst: boolean) => string;
+  readonly onBatch: (batch: RowBatch) => void;
+  readonly onConnection: (connection: Connection) => void;
+}
+
+/** One EventSource after the other: the browser's own way back gives up at the first answer that is no stream. */
+const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() => void) => {
+  let source: EventSource | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isFirst = true;
+  const close = (): void => {
+    clearTimeout(timer);
+    source?.close();
+    source = undefined;
+  };
+  const again = (): void => {
+    close();
+    if (document.hidden) return;
+    onConnection({ kind: 'reconnecting' });
+    timer = setTimeout(open, RETRY_MS);
+  };
+  const heard = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(again, SILENCE_MS_MAX);
+  };
+  const open = (): void => {
+    close();
+    source = new EventSource(urlOf(isFirst));
+    timer = setTimeout(again, SILENCE_MS_MAX);
+    source.addEventListener('rows', ({ data }: MessageEvent<string>) => {
+      heard();
+      isFirst = false;
+      onConnection({ kind: 'live' });
+      onBatch(JSON.parse(data) as RowBatch);
+    });
+    source.addEventListener('away', ({ data }: MessageEvent<string>) => {
+      heard();
+      const { away } = JSON.parse(data) as { away: string };
+      onConnection({ kind: 'away', message: away });
+    });
+    source.addEventListener('error', again);
+  };
+  // A tab that nobody sees holds none of the browser's few connections.
+  const onVisibility = (): void => {
+    if (document.hidden) close();
+    else if (source === undefined) open();
+  };
+  const onOnline = (): void => open();
+  onVisibility();
+  document.addEventListener('visibilitychange', onVisibility);
+  window.addEventListener('online', onOnline);
+  return () => {
+    document.removeEventListener('visibilitychange', onVisibility);
+    window.removeEventListener('online', onOnline);
+    close();
+  };
+};
+
+/** Fills the feed with what happens. */
+export const useTrafficStream = (feed: TrafficFeed, options: StreamOptions): Connection => {
+  const { params, q, since, isLive } = options;
+  const { namespace, project } = params;
+  const [connection, setConnection] = useState<Connection>({ kind: 'connecting' });
+  useEffect(() => {
+    if (!isLive) {
+      setConnection({ kind: 'off' });
+      return;
+    }
+    const keep = (next: Connection) => (before: Connection) => (before.kind === next.kind ? before : next);
+    setConnection({ kind: 'connecting' });
+    return followTail({
+      open: (isFirst) => paths.trafficStream({ namespace, project }, { q, since: resumeAt(feed, isFirst, since) }),
+      onBatch: (batch) => feed.receive(batch),
+      onConnection: (next) => setConnection(keep(next)),
+    });
+  }, [feed, namespace, project, q, since, isLive]);
+  return connection;
+};
