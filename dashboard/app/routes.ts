@@ -29,6 +29,7 @@ export default [
     ]),
     route('traffic', 'traffic.tsx'),
     route('traffic/:id', 'exchange.tsx'),
+    route('traffic/:id/mock', 'exchange-mock.tsx'),
     route('settings', 'project-settings.tsx', [
       index('settings-general.tsx'),
       route('api-key', 'settings-api-key.tsx'),

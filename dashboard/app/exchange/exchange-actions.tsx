@@ -1,6 +1,9 @@
-import { Download } from 'lucide-react';
+import { Download, FileJson2 } from 'lucide-react';
 import { paths, type ExchangeParams } from '../lib/paths.ts';
-import { Button } from '../ui/button.tsx';
+import { Link, useNavigate } from '../lib/remix.ts';
+import { useShortcuts } from '../lib/shortcuts.ts';
+import { ShareAction } from '../shares/share-action.tsx';
+import { Button, buttonClass } from '../ui/button.tsx';
 import { Menu, MenuDownload } from '../ui/menu.tsx';
 import type { ExchangeView } from './exchange-view.ts';
 
@@ -10,23 +13,37 @@ export interface ExchangeActionsProps {
 }
 
 /** What can be done with an exchange. */
-export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => (
-  <div role="toolbar" aria-label="Actions" className="flex flex-wrap items-center gap-1">
-    <Menu
-      trigger={
-        <Button>
-          <Download aria-hidden />
-          Download
-        </Button>
-      }
-    >
-      <MenuDownload to={paths.exchangeFile(exchange, { as: 'http' })}>Request as it was on the wire</MenuDownload>
-      {view.request.body.bytesCaptured > 0 && (
-        <MenuDownload to={paths.exchangeBody(exchange, { part: 'request' })}>Request body</MenuDownload>
-      )}
-      {view.response.body.bytesCaptured > 0 && (
-        <MenuDownload to={paths.exchangeBody(exchange, { part: 'response' })}>Response body</MenuDownload>
-      )}
-    </Menu>
-  </div>
-);
+export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => {
+  const navigate = useNavigate();
+  useShortcuts([
+    {
+      keys: 'm',
+      label: 'Make this answer the mock of its endpoint',
+      run: () => navigate(paths.mockOfExchange(exchange)),
+    },
+  ]);
+  return (
+    <div role="toolbar" aria-label="Actions" className="flex flex-wrap items-center gap-1">
+      <Link to={paths.mockOfExchange(exchange)} className={buttonClass()}>
+        <FileJson2 aria-hidden /> Make mock
+      </Link>
+      <ShareAction exchange={exchange} />
+      <Menu
+        trigger={
+          <Button>
+            <Download aria-hidden />
+            Download
+          </Button>
+        }
+      >
+        <MenuDownload to={paths.exchangeFile(exchange, { as: 'http' })}>Request as it was on the wire</MenuDownload>
+        {view.request.body.bytesCaptured > 0 && (
+          <MenuDownload to={paths.exchangeBody(exchange, { part: 'request' })}>Request body</MenuDownload>
+        )}
+        {view.response.body.bytesCaptured > 0 && (
+          <MenuDownload to={paths.exchangeBody(exchange, { part: 'response' })}>Response body</MenuDownload>
+        )}
+      </Menu>
+    </div>
+  );
+};

@@ -23,6 +23,7 @@ it('builds these URLs', () => {
       "home": "/",
       "login": "/login?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198",
       "logout": "/logout",
+      "mockOfExchange": "/p/team-a/shop.v2/traffic/0198/mock",
       "navigation": "/navigation?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198",
       "newEndpoint": "/p/team-a/shop.v2/endpoints/new",
       "newProject": "/projects/new",

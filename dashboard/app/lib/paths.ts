@@ -56,6 +56,7 @@ export const paths = {
   exchangeBody: (params: ExchangeParams, query: Query = {}) => withQuery(exchange(params, 'body'), query),
   exchangeFile: (params: ExchangeParams, query: Query = {}) => withQuery(exchange(params, 'file'), query),
   shareExchange: (params: ExchangeParams) => exchange(params, 'share'),
+  mockOfExchange: (params: ExchangeParams) => exchange(params, 'mock'),
   settings: (params: ProjectParams) => project(params, 'settings'),
   apiKey: (params: ProjectParams) => project(params, 'settings', 'api-key'),
   shares: (params: ProjectParams) => project(params, 'settings', 'shares'),

@@ -1,0 +1,130 @@
+import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
+import { Form, Link, useActionData, useLoaderData, useNavigation } from '@remix-run/react';
+import { ChevronLeft } from 'lucide-react';
+import { LineDiffView } from '../diff/line-diff-view.tsx';
+import { refusalOf } from '../lib/failures.server.ts';
+import { noticeCookie } from '../lib/flash.ts';
+import { exchangeParams } from '../lib/params.server.ts';
+import { paths } from '../lib/paths.ts';
+import { endpointSpec } from '../lib/resources.server.ts';
+import { usePreferences } from '../lib/use-preferences.ts';
+import { loadMockPage } from '../mocks/draft-mock.server.ts';
+import { expectedGeneration } from '../projects/save-project.server.ts';
+import { MethodName, StatusBadge } from '../ui/badge.tsx';
+import { Button, buttonClass } from '../ui/button.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { Time } from '../ui/time.tsx';
+
+export const meta: MetaFunction = () => [{ title: 'Mock of an answer · Standin' }];
+
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = exchangeParams(params);
+  const { entry, endpoint, draft } = await loadMockPage(backend, names);
+  const { method, status, receivedAt } = entry;
+  const spec = endpoint && endpointSpec(endpoint);
+  return {
+    params: names,
+    answer: { method, status, receivedAt, path: spec?.slug ?? entry.path },
+    endpoint: { name: entry.endpoint, title: spec?.displayName ?? entry.endpoint },
+    keepsUpstream: spec?.forward !== undefined,
+    draft: 'reason' in draft ? draft : { ...draft, object: undefined },
+  };
+};
+
+export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
+  const names = exchangeParams(params);
+  const expected = expectedGeneration(await request.formData());
+  const { entry, draft } = await loadMockPage(backend, names);
+  const refused = (reason: string) => data({ reason }, { status: 422 });
+  if ('reason' in draft) return refused(draft.reason);
+  if (draft.obstacle !== undefined) return refused(draft.obstacle);
+  try {
+    const saved = await backend.resources.apply(draft.object, expected);
+    if (!saved.ok) return refused(saved.problems.map(({ path, message }) => `${path}: ${message}`).join('; '));
+  } catch (error) {
+    return refused(refusalOf(error));
+  }
+  return redirect(paths.endpoint({ ...names, endpoint: entry.endpoint }), {
+    headers: { 'set-cookie': noticeCookie(`${entry.endpoint} answers with this from now on.`) },
+  });
+};
+
+const inWords = (names: readonly string[]): string => names.join(', ');
+
+const MockOfExchange = () => {
+  const { params, answer, endpoint, keepsUpstream, draft } = useLoaderData<typeof loader>();
+  const refused = useActionData<typeof action>();
+  const isSaving = useNavigation().state !== 'idle';
+  const { time } = usePreferences();
+  const back = paths.exchange(params);
+  return (
+    <div className="mx-auto flex w-full max-w-4xl flex-col gap-4 px-4 py-4">
+      <div>
+        <Link
+          to={back}
+          className="-ml-1 inline-flex items-center gap-0.5 rounded pr-1 text-small text-muted hover:text-text"
+        >
+          <ChevronLeft aria-hidden className="size-3.5" /> Request
+        </Link>
+        <h1 className="mt-1 text-h1">Make this answer the mock of {endpoint.title}</h1>
+        <p className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1 break-all">
+          <MethodName method={answer.method} />
+          <code>{answer.path}</code>
+          <StatusBadge status={answer.status} />
+          <span className="text-muted">
+            of <Time at={answer.receivedAt} zone={time} />
+          </span>
+        </p>
+      </div>
+      {refused !== undefined && (
+        <Notice look="bad" alert>
+          Nothing was saved. {refused.reason}
+        </Notice>
+      )}
+      {'reason' in draft ? (
+        <>
+          <Notice look="info">{draft.reason}</Notice>
+          <p>
+            <Link to={back} className={buttonClass()}>
+              Back to the request
+            </Link>
+          </p>
+        </>
+      ) : (
+        <>
+          {draft.obstacle !== undefined && <Notice look="locked">{draft.obstacle}</Notice>}
+          <p>
+            From then on callers get this status, these headers and this body, byte for byte.
+            {keepsUpstream && ' The upstream stays in the manifest: action: Forward brings it back.'}
+            {draft.decoded.length > 0 && ` The body is stored unpacked (it came as ${inWords(draft.decoded)}).`}
+            {draft.dropped.length > 0 && (
+              <span className="text-muted"> Left out, as each answer has its own: {inWords(draft.dropped)}.</span>
+            )}
+          </p>
+          <div className="flex flex-col gap-1">
+            <div className="flex items-center justify-between">
+              <h2 className="font-medium">What changes in the manifest</h2>
+              <CopyButton text={draft.yaml} label="Copy the new manifest" />
+            </div>
+            <LineDiffView label="What changes in the manifest" lines={draft.lines} />
+          </div>
+          <Form method="post" className="flex flex-wrap items-center gap-2">
+            <input type="hidden" name="generation" value={draft.generation} />
+            {draft.obstacle === undefined && (
+              <Button type="submit" look="primary" disabled={isSaving} autoFocus>
+                Save as mock
+              </Button>
+            )}
+            <Link to={back} className={buttonClass('ghost')}>
+              Cancel
+            </Link>
+          </Form>
+        </>
+      )}
+    </div>
+  );
+};
+export default MockOfExchange;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

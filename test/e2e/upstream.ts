@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly url: string;
+  /** Name, value, name, value, as on the wire. */
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+}
+
+export interface Upstream {
+  /** `http://localhost:41234`. `standin dev` lets requests to this machine through. */
+  readonly url: string;
+  readonly received: readonly ReceivedRequest[];
+  /** What it answers from now on. */
+  answer: (request: ReceivedRequest, response: ServerResponse) => void;
+  stop(): void;
+}
+
+const readBody = async (request: IncomingMessage): Promise<Buffer> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+};
+
+/** A server that keeps what it was asked, in order, and answers what the test says. */
+export const startUpstream = async (answer: Upstream['answer']): Promise<Upstream> => {
+  const received: ReceivedRequest[] = [];
+  const server = createServer((incoming, response) => {
+    readBody(incoming).then(
+      (body) => {
+        const { method = '', url = '', rawHeaders } = incoming;
+        const request = { method, url, rawHeaders, body };
+        received.push(request);
+        upstream.answer(request, response);
+      },
+      () => response.destroy(),
+    );
+  }).listen(0, 'localhost');
+  await once(server, 'listening');
+  const upstream: Upstream = {
+    url: `http://localhost:${(server.address() as AddressInfo).port}`,
+    received,
+    answer,
+    stop: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+  return upstream;
+};
