@@ -1,7 +1,16 @@
 import interLatin from '@fontsource-variable/inter/files/inter-latin-wght-normal.woff2?url';
 import monoLatin from '@fontsource-variable/jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2?url';
 import { data, type LinksFunction, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import { Links, Meta, Outlet, Scripts, ScrollRestoration, useParams, useRouteLoaderData } from '@remix-run/react';
+import {
+  Links,
+  Meta,
+  Outlet,
+  Scripts,
+  ScrollRestoration,
+  useMatches,
+  useParams,
+  useRouteLoaderData,
+} from '@remix-run/react';
 import type { ReactNode } from 'react';
 import { clearNoticeCookie, readNotice } from './lib/flash.ts';
 import { useNonce } from './lib/nonce-context.ts';
@@ -32,8 +41,43 @@ export const loader = ({ request, context }: LoaderFunctionArgs) => {
   return notice === undefined ? data(answer) : data(answer, { headers: { 'set-cookie': clearNoticeCookie() } });
 };
 
-/** Around every page, also those that failed: whatever is away, the rest stays within reach. */
-export const Layout = ({ children }: { readonly children: ReactNode }) => {
+const Head = () => (
+  <head>
+    <meta charSet="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <Meta />
+    <Links />
+  </head>
+);
+
+interface LayoutProps {
+  readonly children: ReactNode;
+}
+
+/** Of a page that says so (`export const handle = { isPublic: true }`): for people without a session, and without scripts. */
+const PublicLayout = ({ children }: LayoutProps) => (
+  <html lang="en" data-theme="system">
+    <Head />
+    <body>
+      <main id="main">{children}</main>
+    </body>
+  </html>
+);
+
+const isPublicHandle = (handle: unknown): boolean =>
+  typeof handle === 'object' && handle !== null && 'isPublic' in handle && handle.isPublic === true;
+
+/** Around every page, also those that failed. */
+export const Layout = ({ children }: LayoutProps) =>
+  useMatches().some(({ handle }) => isPublicHandle(handle)) ? (
+    <PublicLayout>{children}</PublicLayout>
+  ) : (
+    <DashboardLayout>{children}</DashboardLayout>
+  );
+
+/** Whatever is away, the rest stays within reach. */
+const DashboardLayout = ({ children }: LayoutProps) => {
   const nonce = useNonce();
   const root = useRouteLoaderData<typeof loader>('root');
   const project = useRouteLoaderData<typeof projectLoader>('routes/project');
@@ -42,13 +86,7 @@ export const Layout = ({ children }: { readonly children: ReactNode }) => {
   const scripts = nonce === undefined ? {} : { nonce };
   return (
     <html lang="en" data-theme={preferences.theme} suppressHydrationWarning>
-      <head>
-        <meta charSet="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <Meta />
-        <Links />
-      </head>
+      <Head />
       <body>
         <a
           href="#main"

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { SignIn } from './access/sign-in.ts';
 import type { Backend, DashboardMode } from './backend.ts';
+import type { OpenedShare } from './shares/public-shares.ts';
 
 /** What routes get besides the request: Remix's load context. */
 export interface DashboardContext {
@@ -12,6 +13,8 @@ export interface DashboardContext {
   readonly isSignedIn: boolean;
   /** `undefined` in local mode. */
   readonly signIn: SignIn | undefined;
+  /** What the link shows that the request is for. */
+  readonly share: OpenedShare | undefined;
   /** Of this answer's Content-Security-Policy. */
   readonly nonce: string;
   readonly logger: Logger;

@@ -5,9 +5,11 @@ import { openLogStore } from '@standin/logstore';
 import { pino } from 'pino';
 import { clusterAccess } from './access/cluster-access.ts';
 import { clusterBackends } from './cluster/cluster-backend.ts';
+import { followClusterShares } from './cluster/cluster-shares.ts';
 import { followResourceIndex } from './cluster/resource-index.ts';
 import { ensureDashboardBuild } from './dashboard-build.ts';
 import { runDashboard } from './run-dashboard.ts';
+import { publicShares } from './shares/public-shares.ts';
 import { clusterDashboardSettings, type ClusterDashboardSettings } from './settings.ts';
 
 /** The dashboard of a cluster: `node dashboard/src/main.ts`, settings in the environment (docs/configuration.md). */
@@ -45,8 +47,12 @@ const access = clusterAccess({
       : { ...oidc, issuer: oidc.issuer, url, scopes: oidc.scopes.split(/\s+/) },
   logger: logger.child({ stage: 'access' }),
 });
+const shares = publicShares({
+  source: followClusterShares(own, logger.child({ stage: 'shares' }), stopping.signal),
+  store,
+});
 const buildDir = await ensureDashboardBuild(() => logger.info('building the dashboard'));
-const dashboard = await runDashboard({ settings, access, buildDir, logger });
+const dashboard = await runDashboard({ settings, access, shares, buildDir, logger });
 logger.info({ address: dashboard.url, server: own.server }, 'dashboard listens');
 
 const stop = async (): Promise<void> => {

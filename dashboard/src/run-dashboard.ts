@@ -14,6 +14,8 @@ import { checkRequest } from './request-guards.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sendOnward } from './send-onward.ts';
 import { preferProductionReact, type DashboardSettings } from './settings.ts';
+import type { OpenedShare, PublicShares } from './shares/public-shares.ts';
+import { serveShares } from './shares/serve-shares.ts';
 import { signedInBackend } from './signed-in-backend.ts';
 import { staticAssets } from './static-assets.ts';
 
@@ -21,6 +23,8 @@ export interface DashboardOptions {
   readonly settings: DashboardSettings;
   /** Decides what each request may see and do. */
   readonly access: Access;
+  /** Links that anybody may open. */
+  readonly shares: PublicShares;
   /** Of `ensureDashboardBuild`. */
   readonly buildDir: string;
   readonly logger: Logger;
@@ -37,9 +41,9 @@ const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 const STOP_MS_MAX = 2_000;
 const NONCE_BYTES = 16;
 
-/** Serves the dashboard: guards → headers → assets → who asks → Remix. Rejects when it cannot listen. */
+/** Serves the dashboard: guards → headers → assets → shared links → who asks → Remix. Rejects when it cannot listen. */
 export const runDashboard = async (options: DashboardOptions): Promise<Dashboard> => {
-  const { settings, access, buildDir, logger } = options;
+  const { settings, access, shares, buildDir, logger } = options;
   const { mode } = access;
   if (mode === 'local' && !LOOPBACK.has(settings.host)) {
     throw new Error(`without a login the dashboard listens on loopback only, not on ${settings.host}`);
@@ -56,8 +60,10 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
   app.use(setSecurityHeaders);
   app.get('/healthz', (_, response) => void response.type('text').send('ok\n'));
   app.use(await staticAssets(path.join(buildDir, 'client')));
+  const render = remix(options, build, stopping.signal);
+  app.use(serveShares({ shares, logger, render }));
   app.use(identify(access));
-  app.use(remix(options, build, stopping.signal));
+  app.use(render);
   app.use(answerFailure(logger));
 
   const server = createServer(app).listen({ host: settings.host, port: settings.port });
@@ -135,6 +141,7 @@ const remix = ({ access, logger }: DashboardOptions, build: unknown, stopping: A
           return signedInBackend(session?.backend, request);
         },
         ...{ mode, signIn, user: session?.user, isSignedIn: session !== undefined, logger, stopping },
+        share: response.locals['share'] as OpenedShare | undefined,
         nonce: String(response.locals['nonce']),
       };
     },

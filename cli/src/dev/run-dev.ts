@@ -78,7 +78,11 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
       await writeRunFile(dataDir, { pid: process.pid, clickhouse: engine.url, gateway: standin.url });
       const ready = await standin.ready(signal);
       if (dashboardPort !== undefined) {
-        dashboard = await startDashboard({ port: dashboardPort, backend: standin.backend, logger, output });
+        dashboard = await startDashboard({
+          ...{ port: dashboardPort, backend: standin.backend, shares: standin.shares },
+          logger,
+          output,
+        });
       }
       output.ready({ ...ready, dashboard: dashboard?.url });
       showing = showRequests(store, output, startedAt, delivered.signal);

@@ -5,7 +5,7 @@ import {
   localAccess,
   runDashboard,
 } from '@standin/dashboard';
-import type { Backend, Dashboard } from '@standin/dashboard';
+import type { Backend, Dashboard, PublicShares } from '@standin/dashboard';
 import type { Logger } from 'pino';
 import { PlainError } from '../plain-error.ts';
 import { choosePort } from './choose-port.ts';
@@ -33,18 +33,20 @@ export const chooseDashboardPort = async (wanted: number | undefined): Promise<n
 export interface DashboardParts {
   readonly port: number;
   readonly backend: Backend;
+  readonly shares: PublicShares;
   readonly logger: Logger;
   readonly output: DevOutput;
 }
 
 /** Builds the dashboard where that is still to do, and serves it. Where it cannot be built, all else works without it. */
 export const startDashboard = async (parts: DashboardParts): Promise<Dashboard | undefined> => {
-  const { port, backend, logger, output } = parts;
+  const { port, backend, shares, logger, output } = parts;
   try {
     const buildDir = await ensureDashboardBuild(() => output.building('the dashboard'));
     return await runDashboard({
       settings: dashboardSettings.parse({ port }),
       access: localAccess(backend),
+      shares,
       buildDir,
       logger: logger.child({ process: 'dashboard' }),
     });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ObjectRef, ResourceSource } from '@standin/contract';
-import type { Backend } from '@standin/dashboard';
+import type { Backend, PublicShares } from '@standin/dashboard';
 import { gatewaySettings, runGateway } from '@standin/gateway';
 import {
   certificateFile,
@@ -25,6 +25,7 @@ import { PlainError } from '../plain-error.ts';
 import type { DevOutput, Ready } from './dev-output.ts';
 import { describeReady } from './describe-ready.ts';
 import { localBackend } from './local-backend.ts';
+import { localShares } from './local-shares.ts';
 import { lineOfField, objectNotices } from './object-notices.ts';
 import { observeSource } from './observe-source.ts';
 
@@ -53,6 +54,8 @@ export interface RunningStandin {
   readonly ended: Promise<void>;
   /** What the dashboard works with. */
   readonly backend: Backend;
+  /** Links that it serves to anybody. */
+  readonly shares: PublicShares;
   stop(): Promise<void>;
 }
 
@@ -123,6 +126,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
       settings: translateSettings(operatorConfig),
       keySecret: (accountUid) => operator.translator.verdict(accountUid)?.keySecret?.secretName,
     }),
+    shares: localShares(observed, options.store),
     ready: async (signal) => {
       await Promise.race([operator.synced, operator.ended, aborted(signal)]);
       while (!operator.isSettled()) await Promise.race([delay(SETTLE_POLL_MS, undefined, { signal }), operator.ended]);

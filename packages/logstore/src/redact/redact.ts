@@ -19,7 +19,7 @@ export interface RedactedEntry {
 }
 
 export interface RedactedBody {
-  readonly withheld?: WithheldReason;
+  readonly withheld?: WithheldReason | undefined;
   /** More of it was captured than is shown. */
   readonly isCut: boolean;
 }

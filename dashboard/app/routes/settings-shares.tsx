@@ -1,0 +1,64 @@
+import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
+import { Link, useActionData, useLoaderData } from '@remix-run/react';
+import { isSharingInPlan } from '../../src/shares/create-share.ts';
+import { noticeCookie } from '../lib/flash.ts';
+import { useLiveResources } from '../lib/live.ts';
+import { projectParams } from '../lib/params.server.ts';
+import { paths } from '../lib/paths.ts';
+import { getProject } from '../lib/resources.server.ts';
+import { useRowKeys } from '../lib/row-keys.ts';
+import { listShares, revokeShare } from '../shares/list-shares.server.ts';
+import { ShareTable } from '../shares/share-table.tsx';
+import { buttonClass } from '../ui/button.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { Notice } from '../ui/notice.tsx';
+
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = projectParams(params);
+  const project = await getProject(backend, names);
+  return { names, isInPlan: await isSharingInPlan(backend, project), shares: await listShares(backend, names) };
+};
+
+export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
+  const names = projectParams(params);
+  const share = (await request.formData()).get('share');
+  const refusal = await revokeShare(backend, names, typeof share === 'string' ? share : '');
+  if (refusal !== undefined) return data({ refusal }, { status: 409 });
+  return redirect(paths.shares(names), { headers: { 'set-cookie': noticeCookie('The link is revoked.') } });
+};
+
+const Shares = () => {
+  const { names, isInPlan, shares } = useLoaderData<typeof loader>();
+  const refused = useActionData<typeof action>();
+  useLiveResources(names.namespace);
+  useRowKeys();
+  return (
+    <div className="flex flex-col gap-4">
+      {isInPlan === false && (
+        <Notice look="locked">
+          Sharing is part of the plan Pro. This project’s account is on Free: links show nothing, and none can be made
+          until whoever manages the account sets <code>spec.plan: Pro</code>.
+        </Notice>
+      )}
+      {refused !== undefined && <Notice look="bad">{refused.refusal}</Notice>}
+      {shares.length === 0 ? (
+        <EmptyState
+          title="No links"
+          action={
+            <Link to={paths.traffic(names)} className={buttonClass('primary')}>
+              Go to the traffic
+            </Link>
+          }
+        >
+          A link shows one captured request to people without an account. Open a request and press <b>Share</b>, or{' '}
+          <kbd>s</kbd>.
+        </EmptyState>
+      ) : (
+        <ShareTable params={names} shares={shares} />
+      )}
+    </div>
+  );
+};
+export default Shares;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

@@ -1,0 +1,61 @@
+import { useEffect, useRef } from 'react';
+import { paths, type ProjectParams } from '../lib/paths.ts';
+import { Link } from '../lib/remix.ts';
+import { usePreferences } from '../lib/use-preferences.ts';
+import { Button, buttonClass } from '../ui/button.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { DialogButtons } from '../ui/dialog.tsx';
+import { Input } from '../ui/input.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { Time } from '../ui/time.tsx';
+import type { ShareAnswer } from './share-data.ts';
+
+export interface CreatedLinkProps {
+  readonly exchange: ProjectParams;
+  readonly link: Extract<ShareAnswer, { kind: 'created' }>;
+  readonly isLocal: boolean;
+  readonly onDone: () => void;
+}
+
+/** The link, this once: nobody has its token afterwards. */
+export const CreatedLink = ({ exchange, link: { path, expiresAt, isAccepted }, isLocal, onDone }: CreatedLinkProps) => {
+  const { time } = usePreferences();
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    input.current?.focus();
+    input.current?.select();
+  }, []);
+  const url = `${location.origin}${path}`;
+  return (
+    <div className="flex flex-col gap-3">
+      <div role="status" className="flex flex-col gap-1">
+        <p className="font-medium">The link is ready. It is shown this once: only its hash is kept.</p>
+        <p className="text-muted">
+          It works until <Time at={expiresAt} zone={time} />
+          {isLocal && ', in browsers on this machine'}.
+        </p>
+      </div>
+      <div className="flex gap-2">
+        <Input mono readOnly value={url} aria-label="Link" inputRef={input} />
+        <CopyButton text={url} label="Copy link" labelled />
+      </div>
+      {!isAccepted && (
+        <Notice look="info">
+          The operator has not looked at it yet. Until it has, the link shows nothing; Settings → Shares says how it
+          stands.
+        </Notice>
+      )}
+      <DialogButtons>
+        <Link to={paths.shares(exchange)} className={buttonClass('secondary')}>
+          All links of this project
+        </Link>
+        <a href={path} target="_blank" rel="noreferrer" className={buttonClass('secondary')}>
+          Open it
+        </a>
+        <Button look="primary" onClick={onDone}>
+          Done
+        </Button>
+      </DialogButtons>
+    </div>
+  );
+};

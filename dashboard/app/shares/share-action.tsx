@@ -1,0 +1,42 @@
+import { Share2 } from 'lucide-react';
+import { useState } from 'react';
+import type { ExchangeParams } from '../lib/paths.ts';
+import { useRouteLoaderData } from '../lib/remix.ts';
+import { useShortcuts } from '../lib/shortcuts.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { ShareDialog } from './share-dialog.tsx';
+
+/** Whether the open project's account may share; `undefined` where that is not known. */
+const useIsInPlan = (): boolean | undefined =>
+  useRouteLoaderData<{ readonly isSharingInPlan?: boolean } | undefined>('routes/project')?.isSharingInPlan;
+
+/** Opens the dialog, also where the plan has no sharing: it shows what sharing is, and says what it takes. */
+export const ShareAction = ({ exchange }: { readonly exchange: ExchangeParams }) => {
+  const [open, setOpen] = useState(false);
+  const isInPlan = useIsInPlan();
+  useShortcuts([{ keys: 's', label: 'Share this request', run: () => setOpen(true) }]);
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>
+        <Share2 aria-hidden />
+        Share
+        {isInPlan === false && (
+          <Badge tone="1xx" icon={false}>
+            Pro
+          </Badge>
+        )}
+      </Button>
+      <Dialog
+        open={open}
+        onOpenChange={setOpen}
+        title="Share this request"
+        description="Whoever has the link sees this one exchange, without signing in, until the link expires or is revoked."
+        wide
+      >
+        <ShareDialog exchange={exchange} onDone={() => setOpen(false)} />
+      </Dialog>
+    </>
+  );
+};

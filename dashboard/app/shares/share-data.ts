@@ -1,0 +1,40 @@
+import type { SharedExchange } from '../../src/shares/shared-exchange.ts';
+
+const HOUR_MS = 60 * 60_000;
+
+/** How long a link may work. */
+export const LIFETIMES = [
+  { value: '1h', label: '1 hour', ms: HOUR_MS },
+  { value: '24h', label: '24 hours', ms: 24 * HOUR_MS },
+  { value: '7d', label: '7 days', ms: 7 * 24 * HOUR_MS },
+  { value: '30d', label: '30 days', ms: 30 * 24 * HOUR_MS },
+] as const;
+export const LIFETIME_DEFAULT = '24h';
+
+/** Fields of the form, named after the paths of a Share; each holds one name a line. */
+export const RULE_FIELDS = {
+  headers: 'spec.redact.headers',
+  query: 'spec.redact.query',
+  jsonPaths: 'spec.redact.jsonPaths',
+} as const;
+export type RuleField = keyof typeof RULE_FIELDS;
+
+export type RuleTexts = Readonly<Record<RuleField, string>>;
+export type FieldProblems = Readonly<Record<string, readonly string[]>>;
+
+/** What the dialog needs to open. */
+export interface ShareDialogData {
+  readonly kind: 'ready';
+  /** False: the account's plan has no sharing. `undefined`: the person may not know. */
+  readonly isInPlan: boolean | undefined;
+  readonly isLocal: boolean;
+  readonly alwaysHidden: readonly string[];
+  readonly rules: RuleTexts;
+  readonly preview: SharedExchange;
+}
+
+/** What the form's answers are. */
+export type ShareAnswer =
+  | { readonly kind: 'preview'; readonly preview: SharedExchange }
+  | { readonly kind: 'created'; readonly path: string; readonly expiresAt: string; readonly isAccepted: boolean }
+  | { readonly kind: 'refused'; readonly message: string; readonly fields: FieldProblems };

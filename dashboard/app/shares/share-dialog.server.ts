@@ -1,0 +1,97 @@
+import { DEFINITIONS } from '@standin/crds';
+import type { LogEntry } from '@standin/logstore';
+import { ALWAYS_HIDDEN, defaultRedaction, type RedactionRules } from '@standin/logstore/redact';
+import type { Backend } from '../../src/backend.ts';
+import { createShare, isSharingInPlan } from '../../src/shares/create-share.ts';
+import { sharedExchange } from '../../src/shares/shared-exchange.ts';
+import { readExchange } from '../exchange/read-exchange.server.ts';
+import { refusalOf } from '../lib/failures.server.ts';
+import { errorsOf } from '../lib/form-errors.ts';
+import type { ExchangeParams } from '../lib/paths.ts';
+import { getProject } from '../lib/resources.server.ts';
+import { LIFETIME_DEFAULT, LIFETIMES, RULE_FIELDS, type ShareAnswer, type ShareDialogData } from './share-data.ts';
+
+const readEntry = (backend: Backend, params: ExchangeParams): Promise<LogEntry> =>
+  readExchange(backend, params, (log, id) => log.get(id));
+
+const linesOf = (form: FormData, field: string): string[] => {
+  const text = form.get(field);
+  return typeof text === 'string'
+    ? text
+        .split('\n')
+        .map((line) => line.trim())
+        .filter((line) => line !== '')
+    : [];
+};
+
+const rulesOf = (form: FormData): RedactionRules => ({
+  headers: linesOf(form, RULE_FIELDS.headers),
+  query: linesOf(form, RULE_FIELDS.query),
+  jsonPaths: linesOf(form, RULE_FIELDS.jsonPaths),
+});
+
+export const loadShareDialog = async (backend: Backend, params: ExchangeParams): Promise<ShareDialogData> => {
+  const project = await getProject(backend, params);
+  const entry = await readEntry(backend, params);
+  const rules = defaultRedaction(entry);
+  return {
+    kind: 'ready',
+    isInPlan: await isSharingInPlan(backend, project),
+    isLocal: backend.mode === 'local',
+    alwaysHidden: ALWAYS_HIDDEN,
+    rules: {
+      headers: rules.headers.join('\n'),
+      query: rules.query.join('\n'),
+      jsonPaths: rules.jsonPaths.join('\n'),
+    },
+    preview: sharedExchange(entry, rules),
+  };
+};
+
+/** A Share with these rules, as far as its schema can tell without knowing more. */
+const problemsOf = (redact: RedactionRules) => {
+  const result = DEFINITIONS.Share.spec.shape.redact.safeParse(redact);
+  return result.success
+    ? []
+    : result.error.issues.map(({ path: [list, index], message }) => ({
+        path: `spec.redact.${String(list)}`,
+        message: typeof index === 'number' ? `Line ${index + 1} ${message}` : message,
+      }));
+};
+
+const refused = (message: string, problems: Parameters<typeof errorsOf>[0] = []): ShareAnswer => {
+  const { fields, form } = errorsOf(problems, Object.values(RULE_FIELDS));
+  return { kind: 'refused', message: [message, ...form].filter((text) => text !== '').join(' '), fields };
+};
+
+/** What a Share with the rules of the form shows: the function of the public page itself. */
+export const previewShare = async (backend: Backend, params: ExchangeParams, form: FormData): Promise<ShareAnswer> => {
+  const rules = rulesOf(form);
+  const problems = problemsOf(rules);
+  if (problems.length > 0) return refused('', problems);
+  return { kind: 'preview', preview: sharedExchange(await readEntry(backend, params), rules) };
+};
+
+export const createShareFrom = async (
+  backend: Backend,
+  params: ExchangeParams,
+  form: FormData,
+): Promise<ShareAnswer> => {
+  const redact = rulesOf(form);
+  const problems = problemsOf(redact);
+  if (problems.length > 0) return refused('', problems);
+  const wanted = form.get('lifetime') ?? LIFETIME_DEFAULT;
+  const lifetime = LIFETIMES.find(({ value }) => value === wanted);
+  if (lifetime === undefined) return refused('Choose how long the link works.');
+  const { namespace, project, id: requestId } = params;
+  try {
+    const result = await createShare(backend, { namespace, project, requestId, lifetimeMs: lifetime.ms, redact });
+    if (result.ok) {
+      const { path, expiresAt, isAccepted } = result;
+      return { kind: 'created', path, expiresAt, isAccepted };
+    }
+    return result.reason === 'Invalid' ? refused('', result.problems) : refused(result.message);
+  } catch (error) {
+    return refused(refusalOf(error));
+  }
+};

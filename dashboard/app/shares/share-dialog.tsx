@@ -1,0 +1,178 @@
+import { useEffect, useId, useRef, useState } from 'react';
+import { paths, type ExchangeParams } from '../lib/paths.ts';
+import { useFetcher } from '../lib/remix.ts';
+import { Button } from '../ui/button.tsx';
+import { DialogButtons } from '../ui/dialog.tsx';
+import { Field } from '../ui/field.tsx';
+import { Textarea } from '../ui/input.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { CreatedLink } from './created-link.tsx';
+import { LIFETIME_DEFAULT, LIFETIMES, RULE_FIELDS, type ShareAnswer, type ShareDialogData } from './share-data.ts';
+import { SharedExchangeView } from './shared-exchange-view.tsx';
+
+export interface ShareDialogProps {
+  readonly exchange: ExchangeParams;
+  readonly onDone: () => void;
+}
+
+/** Contents of the dialog: the rules, what they leave, and the link. */
+export const ShareDialog = ({ exchange, onDone }: ShareDialogProps) => {
+  const { load, data } = useFetcher<ShareDialogData>();
+  const url = paths.shareExchange(exchange);
+  useEffect(() => load(url), [load, url]);
+  return data === undefined ? (
+    <p role="status" className="text-muted">
+      Looking for what has to be hidden …
+    </p>
+  ) : (
+    <ShareForm url={url} exchange={exchange} data={data} onDone={onDone} />
+  );
+};
+
+interface ShareFormProps extends ShareDialogProps {
+  readonly url: string;
+  readonly data: ShareDialogData;
+}
+
+/** While somebody types, the preview waits. */
+const PREVIEW_DELAY_MS = 300;
+
+const usePreview = (url: string, first: ShareDialogData['preview']) => {
+  const previewing = useFetcher<ShareAnswer>();
+  const form = useRef<HTMLFormElement>(null);
+  const timer = useRef<ReturnType<typeof setTimeout>>();
+  const [preview, setPreview] = useState(first);
+  const answer = previewing.data;
+  useEffect(() => {
+    if (answer?.kind === 'preview') setPreview(answer.preview);
+  }, [answer]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const refresh = (): void => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      if (form.current === null) return;
+      const body = new FormData(form.current);
+      body.set('intent', 'preview');
+      previewing.submit(body, { method: 'post', action: url });
+    }, PREVIEW_DELAY_MS);
+  };
+  return { form, preview, refresh, fields: answer?.kind === 'refused' ? answer.fields : {} };
+};
+
+const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
+  const creating = useFetcher<ShareAnswer>();
+  const { form, preview, refresh, fields } = usePreview(url, data.preview);
+  const answer = creating.data;
+  if (answer?.kind === 'created')
+    return <CreatedLink exchange={exchange} link={answer} isLocal={data.isLocal} onDone={onDone} />;
+  const refusal = answer?.kind === 'refused' ? answer : undefined;
+  const errors = { ...fields, ...refusal?.fields };
+  const isInPlan = data.isInPlan !== false;
+  return (
+    <creating.Form ref={form} method="post" action={url} onChange={refresh} className="flex flex-col gap-4">
+      <input type="hidden" name="intent" value="create" />
+      {!isInPlan && (
+        <Notice look="locked">
+          Sharing is part of the plan Pro: links that show one request to people without an account, with expiry,
+          redaction and revocation. This project’s account is on Free; whoever manages it can set{' '}
+          <code>spec.plan: Pro</code>. This is what a link would show:
+        </Notice>
+      )}
+      {isInPlan && <Lifetimes />}
+      <Rules data={data} errors={errors} />
+      <Preview exchange={preview} />
+      {refusal !== undefined && refusal.message !== '' && <Notice look="bad">{refusal.message}</Notice>}
+      {data.isLocal && isInPlan && <LoopbackNote />}
+      <DialogButtons>
+        <Button onClick={onDone}>{isInPlan ? 'Cancel' : 'Close'}</Button>
+        {isInPlan && (
+          <Button type="submit" look="primary" disabled={creating.state !== 'idle'}>
+            Create link
+          </Button>
+        )}
+      </DialogButtons>
+    </creating.Form>
+  );
+};
+
+const LoopbackNote = () => (
+  <p className="text-small text-muted">
+    This dashboard listens on this machine only, so the link works in browsers here. On a cluster, it works wherever the
+    dashboard can be reached.
+  </p>
+);
+
+const Lifetimes = () => (
+  <fieldset>
+    <legend className="mb-1 font-medium">The link works for</legend>
+    <div className="flex flex-wrap gap-2">
+      {LIFETIMES.map(({ value, label }) => (
+        <label
+          key={value}
+          className="flex h-7 items-center gap-1.5 rounded border border-line px-2.5 hover:bg-hover has-checked:border-accent has-checked:bg-selected has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-focus"
+        >
+          <input
+            type="radio"
+            name="lifetime"
+            value={value}
+            defaultChecked={value === LIFETIME_DEFAULT}
+            className="size-3.5 accent-accent outline-none"
+          />
+          {label}
+        </label>
+      ))}
+    </div>
+  </fieldset>
+);
+
+const RULES = [
+  { field: 'headers', label: 'Headers' },
+  { field: 'query', label: 'Query and form fields' },
+  { field: 'jsonPaths', label: 'JSON paths' },
+] as const;
+const ROWS_MAX = 8;
+
+interface RulesProps {
+  readonly data: ShareDialogData;
+  readonly errors: Readonly<Record<string, readonly string[]>>;
+}
+
+const Rules = ({ data: { rules, alwaysHidden }, errors }: RulesProps) => {
+  const rows = Math.min(ROWS_MAX, Math.max(3, ...Object.values(rules).map((text) => text.split('\n').length + 1)));
+  return (
+    <fieldset>
+      <legend className="mb-1 font-medium">Hidden from whoever has the link</legend>
+      <div className="grid gap-2 sm:grid-cols-3">
+        {RULES.map(({ field, label }) => (
+          <Field key={field} label={label} errors={errors[RULE_FIELDS[field]]}>
+            <Textarea name={RULE_FIELDS[field]} rows={rows} defaultValue={rules[field]} />
+          </Field>
+        ))}
+      </div>
+      <p className="mt-1 text-small text-muted">
+        One name a line; * stands for any characters, $..token is any token in JSON. Hidden always, and wherever their
+        values stand again: {alwaysHidden.join(', ')}, and what is known to be a credential by its form.
+      </p>
+    </fieldset>
+  );
+};
+
+const Preview = ({ exchange }: { readonly exchange: ShareDialogData['preview'] }) => {
+  const id = useId();
+  return (
+    <section aria-labelledby={id}>
+      <h3 id={id} className="mb-1 font-medium">
+        Exactly what they see
+      </h3>
+      <div
+        tabIndex={0}
+        role="region"
+        aria-labelledby={id}
+        data-share-preview
+        className="max-h-[38vh] overflow-y-auto rounded border border-line bg-page p-3"
+      >
+        <SharedExchangeView exchange={exchange} level="h2" />
+      </div>
+    </section>
+  );
+};

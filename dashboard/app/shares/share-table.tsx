@@ -1,0 +1,93 @@
+import { Link2Off } from 'lucide-react';
+import { useState } from 'react';
+import { paths, type ProjectParams } from '../lib/paths.ts';
+import { Form, Link } from '../lib/remix.ts';
+import { usePreferences } from '../lib/use-preferences.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { Dialog, DialogButtons } from '../ui/dialog.tsx';
+import { Time } from '../ui/time.tsx';
+import type { ShareView } from './list-shares.server.ts';
+
+const STATES = {
+  works: { tone: '2xx', label: 'Works' },
+  waiting: { tone: '1xx', label: 'Waiting' },
+  expired: { tone: '1xx', label: 'Expired' },
+  refused: { tone: '4xx', label: 'Refused' },
+} as const;
+
+export interface ShareTableProps {
+  readonly params: ProjectParams;
+  readonly shares: readonly ShareView[];
+}
+
+export const ShareTable = ({ params, shares }: ShareTableProps) => {
+  const [revoking, setRevoking] = useState<ShareView>();
+  return (
+    <>
+      <ul aria-label="Links" className="border-t border-line">
+        {shares.map((share) => (
+          <ShareRow key={share.name} params={params} share={share} onRevoke={() => setRevoking(share)} />
+        ))}
+      </ul>
+      <Dialog
+        open={revoking !== undefined}
+        onOpenChange={() => setRevoking(undefined)}
+        title="Revoke this link?"
+        description="Whoever has it sees nothing any more, at once. This cannot be undone; a new link can be made."
+      >
+        <Form method="post" onSubmit={() => setRevoking(undefined)}>
+          <input type="hidden" name="share" value={revoking?.name ?? ''} />
+          <DialogButtons>
+            <Button onClick={() => setRevoking(undefined)}>Cancel</Button>
+            <Button type="submit" look="danger">
+              Revoke link
+            </Button>
+          </DialogButtons>
+        </Form>
+      </Dialog>
+    </>
+  );
+};
+
+interface ShareRowProps {
+  readonly params: ProjectParams;
+  readonly share: ShareView;
+  readonly onRevoke: () => void;
+}
+
+const ShareRow = ({ params, share, onRevoke }: ShareRowProps) => {
+  const { time } = usePreferences();
+  const { name, requestId, createdAt, expiresAt, rules, state, message } = share;
+  const { tone, label } = STATES[state];
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-line py-2">
+      <div className="flex min-w-0 grow flex-col gap-0.5">
+        <p className="flex flex-wrap items-center gap-x-2 gap-y-0.5">
+          <Link
+            to={paths.exchange({ ...params, id: requestId })}
+            data-row
+            className="min-w-0 font-mono text-small break-all text-accent hover:underline"
+          >
+            {requestId}
+          </Link>
+          <Badge tone={tone}>{label}</Badge>
+        </p>
+        <p className="flex flex-wrap gap-x-3 text-small text-muted">
+          <span>
+            {state === 'expired' ? 'expired' : 'until'} <Time at={expiresAt} zone={time} />
+          </span>
+          <span>
+            made <Time at={createdAt} zone={time} />
+          </span>
+          <span>{rules === 1 ? 'hides 1 name' : `hides ${rules} names`}</span>
+          <span className="font-mono">{name}</span>
+        </p>
+        {message !== '' && <p className="text-small">{message}</p>}
+      </div>
+      <Button look="danger" onClick={onRevoke} aria-label={`Revoke ${name}`}>
+        <Link2Off aria-hidden /> {state === 'expired' ? 'Remove' : 'Revoke'}
+      </Button>
+    </li>
+  );
+};

@@ -1,0 +1,129 @@
+import { wireText } from '@standin/logstore/formats';
+import { Fragment, type ReactNode } from 'react';
+import type { SharedExchange, SharedMessage } from '../../src/shares/shared-exchange.ts';
+import { formatJson } from '../exchange/format-json.ts';
+import { formatBytes, formatDuration, formatInstant } from '../traffic/traffic-row.ts';
+import { MethodName, StatusBadge } from '../ui/badge.tsx';
+
+/** As the server writes it in place of what it takes out. */
+const REDACTED = '[redacted]';
+
+/** Text in which the places stand out where something was taken out. */
+const Marked = ({ text }: { readonly text: string }) =>
+  text.split(REDACTED).map((part, index) => (
+    <Fragment key={index}>
+      {index > 0 && <mark className="rounded-sm bg-hover px-0.5 text-muted">{REDACTED}</mark>}
+      {part}
+    </Fragment>
+  ));
+
+/** A stranger wrote it: it stays in its own run of text, whatever direction it asks for. */
+const Wire = ({ latin1 }: { readonly latin1: string }) => (
+  <bdi>
+    <Marked text={wireText(latin1).text} />
+  </bdi>
+);
+
+const Pairs = ({ title, pairs }: { readonly title: string; readonly pairs: SharedMessage['headers'] }) =>
+  pairs.length === 0 ? null : (
+    <>
+      <h4 className="text-small text-muted">{title}</h4>
+      <dl className="border-t border-line font-mono text-small">
+        {pairs.map(([name, value], index) => (
+          <div key={index} className="grid gap-x-3 border-b border-line py-0.5 sm:grid-cols-[13rem_minmax(0,1fr)]">
+            <dt className="break-words text-muted">
+              <Wire latin1={name} />
+            </dt>
+            <dd className="min-w-0 break-all max-sm:pl-3">
+              {value === '' ? <span className="font-sans text-muted">empty</span> : <Wire latin1={value} />}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+
+const WITHHELD = {
+  binary: 'is not shown: it is binary, and only text can be looked through for secrets.',
+  unreadable: 'is not shown: it is not what its type says, so it cannot be looked through for secrets.',
+} as const;
+
+const bodyText = (body: string): string => (/^\s*[[{]/.test(body) ? (formatJson(body) ?? body) : body);
+
+const Body = ({ message: { body, bytes, state } }: { readonly message: SharedMessage }) => {
+  if (bytes === 0) return <p className="text-small text-muted">No body.</p>;
+  const size = formatBytes(bytes);
+  if (state.withheld !== undefined)
+    return (
+      <p className="text-small text-muted">
+        The body of {size} {WITHHELD[state.withheld]}
+      </p>
+    );
+  return (
+    <>
+      <h4 className="text-small text-muted">
+        Body, {size}
+        {state.isCut && ', of which this is the beginning'}
+      </h4>
+      <pre className="rounded border border-line bg-panel px-2 py-1.5 break-words whitespace-pre-wrap">
+        <Marked text={bodyText(body)} />
+      </pre>
+    </>
+  );
+};
+
+const Message = ({ title, message, children }: { title: string; message: SharedMessage; children?: ReactNode }) => (
+  <section aria-label={title} className="flex flex-col gap-1.5">
+    <h3 className="flex flex-wrap items-center gap-2 font-medium">
+      {title}
+      {children}
+    </h3>
+    <Pairs title="Headers" pairs={message.headers} />
+    <Body message={message} />
+    <Pairs title="Trailers" pairs={message.trailers} />
+  </section>
+);
+
+const OUTCOMES: Partial<Readonly<Record<SharedExchange['outcome'], string>>> = {
+  upstream_failed: 'The upstream failed.',
+  upstream_timeout: 'The upstream did not answer in time.',
+  response_unknown: 'No answer was recorded.',
+};
+
+export interface SharedExchangeViewProps {
+  readonly exchange: SharedExchange;
+  /** `h1` where the page is about nothing else. */
+  readonly level: 'h1' | 'h2';
+}
+
+/** What whoever has the link sees, here and on the public page. It needs no scripts. */
+export const SharedExchangeView = ({ exchange, level: Heading }: SharedExchangeViewProps) => {
+  const { method, target, status, durationMs, httpVersion, receivedAt, request, response, hidden, outcome } = exchange;
+  const names = [...new Set(hidden.map(({ name }) => name))];
+  return (
+    <article aria-label="Shared request" className="flex min-w-0 flex-col gap-4">
+      <header className="flex min-w-0 flex-col gap-1">
+        <Heading className="flex items-baseline gap-2 text-ui font-normal">
+          <MethodName method={method} />
+          <code className="min-w-0 break-all">
+            <Wire latin1={target} />
+          </code>
+        </Heading>
+        <p className="flex flex-wrap items-center gap-x-2 gap-y-0.5 text-small text-muted tabular-nums">
+          <StatusBadge status={status} />
+          {status !== 0 && <span>{formatDuration(durationMs)}</span>}
+          <span>HTTP/{httpVersion}</span>
+          <time dateTime={receivedAt}>{formatInstant(new Date(receivedAt), 'utc')} UTC</time>
+        </p>
+        {OUTCOMES[outcome] !== undefined && <p className="text-muted">{OUTCOMES[outcome]}</p>}
+        {names.length > 0 && (
+          <p className="text-small break-words text-muted">
+            Hidden: <span className="font-mono">{names.join(', ')}</span>
+          </p>
+        )}
+      </header>
+      <Message title="Request" message={request} />
+      <Message title="Response" message={response} />
+    </article>
+  );
+};

@@ -1,0 +1,132 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { GROUP_VERSION, LIMITS, type ResourceObject } from '@standin/contract';
+import { DEFINITIONS, parseObject, type Problem } from '@standin/crds';
+import { defaultRedaction, type RedactionRules } from '@standin/logstore/redact';
+import type { Backend } from '../backend.ts';
+import { SHARE_PATH } from './serve-shares.ts';
+import { createShareToken, shareTokenSha256 } from './share-token.ts';
+
+export interface ShareRequest {
+  readonly namespace: string;
+  readonly project: string;
+  readonly requestId: string;
+  /** From now on; at most `LIMITS.shareLifetimeMsMax`. */
+  readonly lifetimeMs: number;
+  /** `undefined`: the default for this exchange. */
+  readonly redact?: RedactionRules | undefined;
+}
+
+/** `NotInPlan`: sharing needs Pro. `Refused`: the operator's words. `Invalid`: the API server's, by field. */
+export type CreateShareResult =
+  | {
+      readonly ok: true;
+      /** Of the Share. */
+      readonly name: string;
+      /** Path of the link; the token in it is nowhere else, and cannot be had again. */
+      readonly path: string;
+      readonly expiresAt: string;
+      /** False: the operator has not looked at it yet, and until then the link shows nothing. */
+      readonly isAccepted: boolean;
+    }
+  | {
+      readonly ok: false;
+      readonly reason: 'NotInPlan' | 'ProjectNotFound' | 'RequestNotFound' | 'Refused';
+      readonly message: string;
+    }
+  | { readonly ok: false; readonly reason: 'Invalid'; readonly message: string; readonly problems: readonly Problem[] };
+
+export const SHARING_NEEDS_PRO = 'Sharing needs the plan Pro. Ask whoever manages the account for spec.plan: Pro.';
+
+/** An operator that is there answers within a tenth of this. */
+const VERDICT_MS_MAX = 3_000;
+const VERDICT_POLL_MS = 50;
+const NAME_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
+const NAME_LENGTH = 8;
+
+const newName = (): string =>
+  `share-${Array.from({ length: NAME_LENGTH }, () => NAME_LETTERS[randomInt(NAME_LETTERS.length)]).join('')}`;
+
+/** Whether the project's account has the plan that sharing needs; `undefined` where the person may not know, or there is no account. */
+export const isSharingInPlan = async (
+  { resources }: Pick<Backend, 'resources'>,
+  project: ResourceObject,
+): Promise<boolean | undefined> => {
+  const parsed = parseObject(project);
+  if (!parsed.ok || parsed.value.kind !== 'Project') return undefined;
+  const ref = {
+    kind: 'Account',
+    namespace: project.metadata.namespace,
+    name: parsed.value.spec.accountRef.name,
+  } as const;
+  // Whoever may not read Accounts learns from the operator.
+  const account = await resources.get(ref).catch(() => undefined);
+  const parsedAccount = account && parseObject(account);
+  return parsedAccount?.ok === true && parsedAccount.value.kind === 'Account'
+    ? parsedAccount.value.spec.plan === 'Pro'
+    : undefined;
+};
+
+/**
+ * Makes a Share of a captured request, with the rights of whoever asks, and waits until the operator has accepted it. One that the operator
+ * refuses is deleted again. Rejects with `SourceError` (`Forbidden`, …) or `LogStoreError`.
+ */
+export const createShare = async (backend: Backend, wanted: ShareRequest): Promise<CreateShareResult> => {
+  const { resources, logs } = backend;
+  const { namespace, project: projectName, requestId, lifetimeMs } = wanted;
+  const project = await resources.get({ kind: 'Project', namespace, name: projectName });
+  if (project === undefined)
+    return { ok: false, reason: 'ProjectNotFound', message: `There is no project ${namespace}/${projectName}.` };
+  if ((await isSharingInPlan(backend, project)) === false)
+    return { ok: false, reason: 'NotInPlan', message: SHARING_NEEDS_PRO };
+  const log = await logs.open({ namespace, name: projectName, uid: project.metadata.uid });
+  const entry = await log.get(requestId);
+  if (entry === undefined)
+    return { ok: false, reason: 'RequestNotFound', message: `The log of this project has no request ${requestId}.` };
+
+  const token = createShareToken();
+  const lifetime = Math.min(lifetimeMs, LIMITS.shareLifetimeMsMax);
+  const expiresAt = new Date(Date.now() + lifetime).toISOString().replace(/\.\d+Z$/, 'Z');
+  const name = newName();
+  const { headers, query, jsonPaths } = wanted.redact ?? defaultRedaction(entry);
+  const spec = {
+    projectRef: { name: projectName },
+    requestId,
+    tokenSha256: shareTokenSha256(token),
+    expiresAt,
+    redact: { headers, query, jsonPaths },
+  };
+  const applied = await resources.apply(
+    { apiVersion: GROUP_VERSION, kind: 'Share', metadata: { name, namespace }, spec },
+    'absent',
+  );
+  if (!applied.ok) {
+    const message = applied.problems.map(({ path, message: text }) => `${path}: ${text}`).join('; ');
+    return { ok: false, reason: 'Invalid', message, problems: applied.problems };
+  }
+  const verdict = await awaitVerdict(backend, namespace, name);
+  if (verdict?.status === 'False') {
+    await resources.delete({ kind: 'Share', namespace, name });
+    return { ok: false, reason: verdict.reason === 'NotInPlan' ? 'NotInPlan' : 'Refused', message: verdict.message };
+  }
+  return { ok: true, name, path: `${SHARE_PATH}${token}`, expiresAt, isAccepted: verdict !== undefined };
+};
+
+interface Verdict {
+  readonly status: 'True' | 'False';
+  readonly reason: string;
+  readonly message: string;
+}
+
+const awaitVerdict = async ({ resources }: Backend, namespace: string, name: string): Promise<Verdict | undefined> => {
+  const until = performance.now() + VERDICT_MS_MAX;
+  while (performance.now() < until) {
+    const share = await resources.get({ kind: 'Share', namespace, name });
+    const { conditions = [] } = DEFINITIONS.Share.status.safeParse(share?.status).data ?? {};
+    const accepted = conditions.find(({ type }) => type === 'Accepted');
+    if (accepted !== undefined && accepted.status !== 'Unknown')
+      return { status: accepted.status, reason: accepted.reason, message: accepted.message };
+    await delay(VERDICT_POLL_MS);
+  }
+  return undefined;
+};

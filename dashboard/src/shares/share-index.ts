@@ -1,0 +1,64 @@
+import type { ObjectRef, ResourceObject } from '@standin/contract';
+import { parseObject, type ShareSpec } from '@standin/crds';
+
+type Name = Pick<ObjectRef, 'kind' | 'namespace' | 'name'>;
+
+const keyOf = ({ namespace, name }: Pick<ObjectRef, 'namespace' | 'name'>): string => `${namespace}/${name}`;
+const nameOf = ({ kind, metadata: { namespace, name } }: ResourceObject): Name => ({ kind, namespace, name });
+
+const specOf = (share: ResourceObject): ShareSpec | undefined => {
+  const parsed = parseObject(share);
+  return parsed.ok && parsed.value.kind === 'Share' ? parsed.value.spec : undefined;
+};
+
+const isOlder = ({ metadata: a }: ResourceObject, { metadata: b }: ResourceObject): boolean =>
+  a.creationTimestamp === b.creationTimestamp ? a.uid < b.uid : a.creationTimestamp < b.creationTimestamp;
+
+/** Shares by the hash of their token, and Projects by name, as a source tells of them. */
+export class ShareIndex {
+  readonly #shares = new Map<string, ResourceObject>();
+  readonly #byToken = new Map<string, Set<string>>();
+  readonly #projects = new Map<string, ResourceObject>();
+
+  /** What is of another kind is not kept. */
+  put(object: ResourceObject): void {
+    if (object.kind === 'Project') this.#projects.set(keyOf(object.metadata), object);
+    if (object.kind !== 'Share') return;
+    this.remove(nameOf(object));
+    const key = keyOf(object.metadata);
+    this.#shares.set(key, object);
+    const token = specOf(object)?.tokenSha256;
+    if (token === undefined) return;
+    const known = this.#byToken.get(token) ?? new Set();
+    this.#byToken.set(token, known.add(key));
+  }
+
+  remove(ref: Name): void {
+    const key = keyOf(ref);
+    if (ref.kind === 'Project') this.#projects.delete(key);
+    if (ref.kind !== 'Share') return;
+    const share = this.#shares.get(key);
+    this.#shares.delete(key);
+    const token = share === undefined ? undefined : specOf(share)?.tokenSha256;
+    if (token === undefined) return;
+    const known = this.#byToken.get(token);
+    known?.delete(key);
+    if (known?.size === 0) this.#byToken.delete(token);
+  }
+
+  /** Of several with one hash the oldest counts: nobody takes a link over by copying what its Share says. */
+  find(tokenSha256: string): ResourceObject | undefined {
+    const shares = [...(this.#byToken.get(tokenSha256) ?? [])].flatMap((key) => this.#shares.get(key) ?? []);
+    return shares.reduce<ResourceObject | undefined>(
+      (oldest, share) => (oldest === undefined || isOlder(share, oldest) ? share : oldest),
+      undefined,
+    );
+  }
+
+  /** The uid of the Project that a Share is of. */
+  projectUidOf(share: ResourceObject): string | undefined {
+    const name = specOf(share)?.projectRef.name;
+    if (name === undefined) return undefined;
+    return this.#projects.get(keyOf({ namespace: share.metadata.namespace, name }))?.metadata.uid;
+  }
+}

@@ -1,0 +1,13 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+const TOKEN_BYTES = 32;
+/** 256 bits in base64url. */
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+
+/** A new token for a link. It is shown once: the Share keeps its SHA-256 only. */
+export const createShareToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url');
+
+export const isShareToken = (text: string): boolean => TOKEN.test(text);
+
+/** Lower-case hex. A plain hash will do: nobody guesses 256 random bits. */
+export const shareTokenSha256 = (token: string): string => createHash('sha256').update(token).digest('hex');
