@@ -2,6 +2,7 @@ import type { Kind } from '@standin/contract';
 import type { AnyKindDefinition } from './definition.ts';
 import { account } from './v1alpha1/account.ts';
 import { endpoint } from './v1alpha1/endpoint.ts';
+import { keyRegeneration } from './v1alpha1/key-regeneration.ts';
 import { project } from './v1alpha1/project.ts';
 import { replay } from './v1alpha1/replay.ts';
 import { share } from './v1alpha1/share.ts';
@@ -12,4 +13,5 @@ export const DEFINITIONS = {
   Endpoint: endpoint,
   Replay: replay,
   Share: share,
+  KeyRegeneration: keyRegeneration,
 } satisfies Record<Kind, AnyKindDefinition>;

@@ -4,6 +4,7 @@ import { NAME_LENGTH_MAX, SUBDOMAIN_PATTERN } from './fields.ts';
 import { DEFINITIONS } from './kinds.ts';
 import type { AccountSpec } from './v1alpha1/account.ts';
 import type { EndpointSpec } from './v1alpha1/endpoint.ts';
+import type { KeyRegenerationSpec } from './v1alpha1/key-regeneration.ts';
 import type { ProjectSpec } from './v1alpha1/project.ts';
 import type { ReplaySpec } from './v1alpha1/replay.ts';
 import type { ShareSpec } from './v1alpha1/share.ts';
@@ -21,6 +22,7 @@ export interface Specs {
   readonly Endpoint: EndpointSpec;
   readonly Replay: ReplaySpec;
   readonly Share: ShareSpec;
+  readonly KeyRegeneration: KeyRegenerationSpec;
 }
 
 /** A valid object: kind and spec belong together, defaults are filled in. */

@@ -20,6 +20,8 @@ export class MemorySource implements ResourceSource {
   readonly events: (SourceEvent & { readonly name: string })[] = [];
   readonly statusWrites: { readonly ref: ObjectRef; readonly status: Readonly<Record<string, unknown>> }[] = [];
   readonly secrets = new Map<string, Readonly<Record<string, string>>>();
+  /** Of `replaceSecret`. */
+  readonly marks = new Map<string, string>();
   /** Called before each call to the source; may throw, or wait. */
   disturb: (call: keyof ResourceSource, name: string) => void | Promise<void> = () => undefined;
   /** What `start` waits for. */
@@ -113,6 +115,19 @@ export class MemorySource implements ResourceSource {
     await this.disturb('createSecret', name);
     const key = `${owner.metadata.namespace}/${name}`;
     if (this.secrets.has(key)) throw new SourceError('Conflict', `${name} exists`);
+    this.secrets.set(key, data);
+  }
+
+  async replaceSecret(
+    owner: ResourceObject,
+    name: string,
+    data: Readonly<Record<string, string>>,
+    mark: string,
+  ): Promise<void> {
+    await this.disturb('replaceSecret', name);
+    const key = `${owner.metadata.namespace}/${name}`;
+    if (this.marks.get(key) === mark) return;
+    this.marks.set(key, mark);
     this.secrets.set(key, data);
   }
 

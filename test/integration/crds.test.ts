@@ -186,9 +186,10 @@ describe('acts', () => {
     const own = await useNamespace(cluster);
     const created = await cluster.kubectl(['create', '-n', own, '-f', path.join(ROOT, 'crds/examples/acts')]);
     expect(created).toMatchObject({ code: 0, stderr: '' });
-    const { stdout } = await cluster.kubectl(['get', 'mre,msh', '-n', own]);
+    const { stdout } = await cluster.kubectl(['get', 'mre,msh,mkr', '-n', own]);
     expect(stdout).toMatch(/NAME +PHASE +SENT +PLANNED +FAILED +TARGET +AGE/);
     expect(stdout).toMatch(/NAME +PROJECT +REQUEST +ACCEPTED +REASON +EXPIRES +AGE/);
+    expect(stdout).toMatch(/NAME +ACCOUNT +PHASE +GATEWAYS +COMPLETED +AGE/);
     expect(stdout).toMatch(/order-for-support +shop .* Unknown +Pending/);
   });
 });

@@ -272,12 +272,35 @@ describe.for([
       await expect(again).rejects.toMatchObject({ name: 'SourceError', kind: 'Conflict' });
     });
 
-    it('that people bring are read, byte for byte', async () => {
+    it('are replaced once for one mark, and made anew where they are gone', async () => {
+      await driver.write([account('owner')]);
+      await start();
+      const owner = await knownAtAll(account('owner'));
+      const [kept, gone] = ['kept', 'gone'].map((name) => `${name}-${driver.namespaces.join('-')}`) as [string, string];
+      await driver.source.createSecret(owner, kept, { 'api-key': 'first' });
+      const read = async (name: string): Promise<string> =>
+        Buffer.from((await driver.source.readSecret('default', name, 'api-key')) ?? []).toString();
+      for (const name of [kept, gone]) {
+        await driver.source.replaceSecret(owner, name, { 'api-key': 'second' }, 'mark-1');
+        expect(await read(name)).toBe('second');
+        await driver.source.replaceSecret(owner, name, { 'api-key': 'never' }, 'mark-1');
+        expect(await read(name)).toBe('second');
+        await driver.source.replaceSecret(owner, name, { 'api-key': 'third' }, 'mark-2');
+        expect(await read(name)).toBe('third');
+      }
+    });
+
+    it('that people bring are read, byte for byte, and never replaced', async () => {
       const bytes = Buffer.from([0, 255, 10, 13, 195, 40]);
       await driver.writeSecret('default', 'brought', { 'api-key': bytes });
       await start();
       const value = await driver.source.readSecret('default', 'brought', 'api-key');
       expect(Buffer.from(value ?? [])).toEqual(bytes);
+      await driver.write([account('owner')]);
+      const owner = await knownAtAll(account('owner'));
+      const replaced = driver.source.replaceSecret(owner, 'brought', { 'api-key': 'x' }, 'mark');
+      await expect(replaced).rejects.toMatchObject({ name: 'SourceError', kind: 'Invalid' });
+      expect(Buffer.from((await driver.source.readSecret('default', 'brought', 'api-key')) ?? [])).toEqual(bytes);
     });
   });
 

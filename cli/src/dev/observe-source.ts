@@ -45,6 +45,7 @@ export const observeSource = (
       writeStatus: (ref, status, resourceVersion) => inner.writeStatus(ref, status, resourceVersion),
       readSecret: (namespace, name, dataKey) => inner.readSecret(namespace, name, dataKey),
       createSecret: (owner, name, data) => inner.createSecret(owner, name, data),
+      replaceSecret: (owner, name, data, mark) => inner.replaceSecret(owner, name, data, mark),
       recordEvent: (object, event) => inner.recordEvent(object, event),
     },
     observed: {

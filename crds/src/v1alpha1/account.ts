@@ -41,7 +41,10 @@ const status = z
           .optional()
           .meta({ 'x-kubernetes-list-type': 'atomic' })
           .describe('When the key was regenerated within the last hour.'),
-        windowResetsAt: timestamp().optional().describe('When the key can be regenerated again.'),
+        regenerating: text({ max: 64 }).optional().describe('uid of the KeyRegeneration that is under way.'),
+        windowResetsAt: timestamp()
+          .optional()
+          .describe('When the first of these regenerations does not count any more.'),
       })
       .optional()
       .describe('The API key in force; never the key itself, nor its digest.'),

@@ -62,6 +62,7 @@ export class ShareKeeper {
         break;
       case 'Endpoint':
       case 'Replay':
+      case 'KeyRegeneration':
     }
   }
 

@@ -101,6 +101,15 @@ class DirectorySource implements LocatingSource {
     return this.#manifests.createSecret(owner, name, data);
   }
 
+  replaceSecret(
+    owner: ResourceObject,
+    name: string,
+    data: Readonly<Record<string, string>>,
+    mark: string,
+  ): Promise<void> {
+    return this.#manifests.replaceSecret(owner, name, data, mark);
+  }
+
   recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {
     return this.#manifests.recordEvent(object, event);
   }

@@ -22,7 +22,7 @@ import type { DesiredTree } from './manifest-tree.ts';
 import { ManifestWriter } from './manifest-writer.ts';
 import { canonicalJson, mergePatch } from './merge-patch.ts';
 import { ObjectRecords, uidOf, type ObjectRecord } from './object-records.ts';
-import { SecretFiles, secretConflict } from './secret-files.ts';
+import { foreignSecret, SecretFiles, secretConflict } from './secret-files.ts';
 
 export interface FolderSourceOptions {
   readonly folder: ManifestFolder;
@@ -189,6 +189,19 @@ export class FolderSource implements LocatingSource {
     if (this.#desired.secrets.has(manifestKey({ kind: 'Secret', namespace, name })))
       throw secretConflict(namespace, name);
     await this.#secrets.create(namespace, name, { owner: { kind: owner.kind, name: ownerName, uid }, data });
+  }
+
+  async replaceSecret(
+    owner: ResourceObject,
+    name: string,
+    data: Readonly<Record<string, string>>,
+    mark: string,
+  ): Promise<void> {
+    await this.#open();
+    const { namespace, name: ownerName, uid } = owner.metadata;
+    const key = manifestKey({ kind: 'Secret', namespace, name });
+    if (this.#desired.secrets.has(key)) throw foreignSecret(namespace, name);
+    await this.#secrets.replace(namespace, name, { owner: { kind: owner.kind, name: ownerName, uid }, data, mark });
   }
 
   recordEvent({ kind, metadata: { namespace, name } }: ResourceObject, event: SourceEvent): Promise<void> {

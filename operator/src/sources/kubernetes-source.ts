@@ -30,6 +30,7 @@ import {
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { KubernetesEvents } from './kubernetes-events.ts';
+import { foreignSecret } from './secret-files.ts';
 
 export interface KubernetesSourceOptions {
   readonly client: KubeClient;
@@ -49,6 +50,44 @@ const secretPath = (namespace: string, name?: string): string => {
   const secrets = { group: '', version: 'v1', plural: 'secrets', namespace };
   return resourcePath(name === undefined ? secrets : { ...secrets, name });
 };
+
+interface Secret {
+  readonly metadata: {
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly ownerReferences?: readonly { readonly uid: string }[];
+  };
+}
+
+/** Why the Secret has the data that it has: see `ResourceSource.replaceSecret`. */
+const MARK_ANNOTATION = `${API_GROUP}/written-by`;
+
+/** It dies with its owner. */
+const newSecret = (owner: ResourceObject, name: string, data: Readonly<Record<string, string>>) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  type: 'Opaque',
+  metadata: {
+    name,
+    namespace: owner.metadata.namespace,
+    labels: { 'app.kubernetes.io/managed-by': OPERATOR_FIELD_MANAGER },
+    ownerReferences: [
+      {
+        apiVersion: owner.apiVersion,
+        kind: owner.kind,
+        name: owner.metadata.name,
+        uid: owner.metadata.uid,
+        controller: true,
+      },
+    ],
+  },
+  stringData: data,
+});
+
+/** Not the server's sentence when it refuses a Secret: it may quote the object. */
+const withoutQuote = (error: unknown, name: string): unknown =>
+  error instanceof SourceError && error.kind === 'Invalid' && error.cause !== undefined
+    ? new SourceError('Invalid', `the API server refuses the Secret "${name}"`)
+    : error;
 
 /** Says what right is missing, in one line that names it, now and then while it is missing. */
 const reflectorLogger = (logger: Logger, resource: string, namespace: string | undefined): KubeLogger => {
@@ -167,34 +206,51 @@ class KubernetesSource implements ResourceSource {
 
   async createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {
     const { namespace } = owner.metadata;
-    const ownerReference = {
-      apiVersion: owner.apiVersion,
-      kind: owner.kind,
-      name: owner.metadata.name,
-      uid: owner.metadata.uid,
-      controller: true,
-    };
-    const secret = {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      type: 'Opaque',
-      metadata: {
-        name,
-        namespace,
-        labels: { 'app.kubernetes.io/managed-by': OPERATOR_FIELD_MANAGER },
-        ownerReferences: [ownerReference],
-      },
-      stringData: data,
-    };
-    const created = this.#client.create(secretPath(namespace), secret, {
+    const created = this.#client.create(secretPath(namespace), newSecret(owner, name, data), {
       query: { fieldManager: OPERATOR_FIELD_MANAGER },
     });
     await asSourceError(created).catch((error: unknown) => {
-      // Not the server's sentence when it is refused: it may quote the object.
-      if (error instanceof SourceError && error.kind === 'Invalid') {
-        throw new SourceError('Invalid', `the API server refuses the Secret "${name}"`);
+      throw withoutQuote(error, name);
+    });
+  }
+
+  async replaceSecret(
+    owner: ResourceObject,
+    name: string,
+    data: Readonly<Record<string, string>>,
+    mark: string,
+  ): Promise<void> {
+    const { namespace, uid } = owner.metadata;
+    const path = secretPath(namespace, name);
+    const query = { fieldManager: OPERATOR_FIELD_MANAGER };
+    const annotations = { [MARK_ANNOTATION]: mark };
+    const write = async (): Promise<void> => {
+      const before = await this.#client.get<Secret>(path).catch((error: unknown) => {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      });
+      if (before === undefined) {
+        const secret = newSecret(owner, name, data);
+        await this.#client.create(
+          secretPath(namespace),
+          { ...secret, metadata: { ...secret.metadata, annotations } },
+          { query },
+        );
+        return;
       }
-      throw error;
+      const { metadata } = before;
+      if (metadata.annotations?.[MARK_ANNOTATION] === mark) return;
+      if (!(metadata.ownerReferences ?? []).some((reference) => reference.uid === uid))
+        throw foreignSecret(namespace, name);
+      // With its resourceVersion: a conflict if it changed since.
+      const replaced = {
+        ...before,
+        metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
+      };
+      await this.#client.replace(path, { ...replaced, data: undefined, stringData: data }, { query });
+    };
+    await asSourceError(write()).catch((error: unknown) => {
+      throw withoutQuote(error, name);
     });
   }
 

@@ -8,7 +8,13 @@ const secretSchema = z.strictObject({
   owner: z.strictObject({ kind: z.string(), name: z.string(), uid: z.string() }),
   /** Base64, as in a Kubernetes Secret. */
   data: z.record(z.string(), z.string()),
+  /** Of the last `replace`. */
+  mark: z.string().optional(),
 });
+type Secret = z.infer<typeof secretSchema>;
+
+const encoded = (data: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
 
 /** RFC 1123; also keeps a name inside its folder. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
@@ -31,16 +37,21 @@ export class SecretFiles {
   async create(
     namespace: string,
     name: string,
-    secret: { owner: z.infer<typeof secretSchema>['owner']; data: Readonly<Record<string, string>> },
+    secret: { owner: Secret['owner']; data: Readonly<Record<string, string>> },
   ): Promise<void> {
-    const data = Object.entries(secret.data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
-    const content = JSON.stringify({ owner: secret.owner, data: Object.fromEntries(data) as Record<string, string> });
     try {
-      await writeFileAtomic(this.#path(namespace, name), content, { mode: 0o600, exclusive: true });
+      await this.#write(namespace, name, { ...secret, data: encoded(secret.data) }, { exclusive: true });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw secretConflict(namespace, name);
-      throw new SourceError('Unavailable', `cannot write a Secret to ${this.#folder}`, { cause: error });
+      throw error;
     }
+  }
+
+  /** Unless the Secret bears this mark already. */
+  async replace(namespace: string, name: string, secret: Secret & { readonly mark: string }): Promise<void> {
+    const before = await this.#load(this.#path(namespace, name));
+    if (before?.mark === secret.mark) return;
+    await this.#write(namespace, name, { ...secret, data: encoded(secret.data) }, { exclusive: false });
   }
 
   /** Removes the Secrets of an owner that was deleted. */
@@ -54,7 +65,16 @@ export class SecretFiles {
     }
   }
 
-  async #load(path: string): Promise<z.infer<typeof secretSchema> | undefined> {
+  async #write(namespace: string, name: string, secret: Secret, { exclusive }: { exclusive: boolean }): Promise<void> {
+    try {
+      await writeFileAtomic(this.#path(namespace, name), JSON.stringify(secret), { mode: 0o600, exclusive });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
+      throw new SourceError('Unavailable', `cannot write a Secret to ${this.#folder}`, { cause: error });
+    }
+  }
+
+  async #load(path: string): Promise<Secret | undefined> {
     try {
       return secretSchema.parse(JSON.parse(await readFile(path, 'utf8')));
     } catch (error) {
@@ -74,3 +94,10 @@ export class SecretFiles {
 
 export const secretConflict = (namespace: string, name: string): SourceError =>
   new SourceError('Conflict', `there is a Secret "${name}" in namespace "${namespace}" already`);
+
+/** One that `replaceSecret` must not touch. */
+export const foreignSecret = (namespace: string, name: string): SourceError =>
+  new SourceError(
+    'Invalid',
+    `the Secret "${name}" in namespace "${namespace}" was not made by the operator: replace the key where it comes from`,
+  );

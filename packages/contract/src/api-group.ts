@@ -12,6 +12,7 @@ export const RESOURCES = {
   Endpoint: { plural: 'mockendpoints', singular: 'mockendpoint', shortName: 'mep' },
   Replay: { plural: 'mockreplays', singular: 'mockreplay', shortName: 'mre' },
   Share: { plural: 'mockshares', singular: 'mockshare', shortName: 'msh' },
+  KeyRegeneration: { plural: 'mockkeyregenerations', singular: 'mockkeyregeneration', shortName: 'mkr' },
 } as const;
 
 export type Kind = keyof typeof RESOURCES;
@@ -22,7 +23,7 @@ export const CONFIG_KINDS = ['Account', 'Project', 'Endpoint'] as const satisfie
 export type ConfigKind = (typeof CONFIG_KINDS)[number];
 
 /** What somebody did once: no configuration follows from it. In `standin dev` they live in the data folder, not among the manifests. */
-export const ACT_KINDS = ['Replay', 'Share'] as const satisfies readonly Kind[];
+export const ACT_KINDS = ['Replay', 'Share', 'KeyRegeneration'] as const satisfies readonly Kind[];
 export type ActKind = (typeof ACT_KINDS)[number];
 
 export const isConfigKind = (kind: Kind): kind is ConfigKind => (CONFIG_KINDS as readonly Kind[]).includes(kind);
@@ -42,6 +43,10 @@ export type ReplayState = (typeof REPLAY_STATES)[number];
 /** What became of a Replay. The last three are final. */
 export const REPLAY_PHASES = ['Pending', 'Running', 'Suspended', 'Succeeded', 'Failed', 'Cancelled'] as const;
 export type ReplayPhase = (typeof REPLAY_PHASES)[number];
+
+/** What became of a KeyRegeneration. The last two are final. */
+export const REGENERATION_PHASES = ['Pending', 'Running', 'Completed', 'Refused'] as const;
+export type RegenerationPhase = (typeof REGENERATION_PHASES)[number];
 
 /** Methods that an Endpoint can answer. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;

@@ -11,7 +11,7 @@ export interface Condition {
 
 /**
  * `Accepted`: the object is valid. `ResolvedRefs`: everything it refers to exists. `Programmed`: all known gateways have
- * acknowledged it. `Ready`: all three, at this generation. `Complete`: a Replay has ended. `Stalled` is present only while True
+ * acknowledged it. `Ready`: all three, at this generation. `Complete`: an act has ended. `Stalled` is present only while True
  * (kstatus, abnormal-true).
  */
 export const CONDITION_TYPES = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready', 'Complete', 'Stalled'] as const;
@@ -47,6 +47,8 @@ export const CONDITION_REASONS = [
   'RequestNotFound',
   'EndpointNotFound',
   'NoLogStore',
+  'ManagedElsewhere',
+  'LimitReached',
   // Complete
   'Running',
   'Suspended',

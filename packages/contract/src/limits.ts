@@ -66,6 +66,13 @@ export const LIMITS = {
   redactedNamesMax: 64,
   redactedNameLengthMax: 256,
 
+  // ── API keys ──
+  /** Regenerations of one account's key within the window. */
+  keyRegenerationsMax: 6,
+  keyRegenerationWindowMs: 60 * 60 * 1_000,
+  /** Ended KeyRegenerations are kept for a day. */
+  keyRegenerationKeptMs: 24 * 60 * 60 * 1_000,
+
   // ── control plane ──
   /** Changes that arrive within it travel as one delta (design §6). */
   holdOffMs: 20,
@@ -82,4 +89,6 @@ export const LIMITS = {
   /** A batch goes to ClickHouse at the latest after this time (design §5: visible within 1.5 s, p95). */
   flushIntervalMsMax: 500,
   flushBytesMax: 8 * 1024 * 1024,
+  /** Rows that wait on a gateway's disk; 503 above it. About half an hour of 1,000 requests a second with 1 kB each. */
+  spoolBytesMax: 2 * 1024 * 1024 * 1024,
 } as const;

@@ -106,6 +106,18 @@ export interface ResourceSource {
   /** Creates a Secret that dies with `owner`. Rejects with `Conflict` if one of that name exists. */
   createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void>;
 
+  /**
+   * Replaces the data of a Secret that `createSecret` made, or makes it anew, and marks it in the same write. One that bears this mark
+   * already is left as it is: so the same call, repeated after a crash, writes once. Rejects with `Conflict` if somebody else wrote it
+   * meanwhile.
+   */
+  replaceSecret(
+    owner: ResourceObject,
+    name: string,
+    data: Readonly<Record<string, string>>,
+    mark: string,
+  ): Promise<void>;
+
   /** Best effort: never rejects. Kubernetes: an Event (repeats are aggregated). Directory: a log line. */
   recordEvent(object: ResourceObject, event: SourceEvent): Promise<void>;
 }
