@@ -3,6 +3,7 @@ import { LIST_LIMIT_MAX } from '@standin/logstore';
 import type { Filter } from '@standin/logstore/search';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
+import { serverOptions, withServer } from '../server/server-options.ts';
 import type { ReadLogOptions } from './read-log.ts';
 import { parseSearch } from './parse-search.ts';
 import { parseSince } from './parse-since.ts';
@@ -27,6 +28,7 @@ const optionsSchema = z.object({
   clickhouseUser: z.string(),
   clickhousePassword: z.string(),
   database: z.string(),
+  ...serverOptions,
 });
 
 const choice =
@@ -59,7 +61,7 @@ export const addLogCommands = (program: Command, colour: boolean): void => {
 };
 
 const withFilter = (command: Command): Command =>
-  command
+  withServer(command)
     .option('-n, --namespace <name>', 'only of this namespace')
     .option('-p, --project <name>', 'only of this project')
     .option('-e, --endpoint <name>', 'only of this endpoint')

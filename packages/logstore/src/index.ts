@@ -26,5 +26,5 @@ export type {
   StatusCount,
 } from './replay-results.ts';
 export { RowBinaryReader } from './row-binary-reader.ts';
-export { tailLog, tailSummaries } from './tail-log.ts';
+export { rememberIds, tailLog, tailSummaries } from './tail-log.ts';
 export type { TailFilter, TailOptions } from './tail-log.ts';

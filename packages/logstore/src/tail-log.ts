@@ -31,7 +31,7 @@ const REMEMBERED_IDS_MAX = 200_000;
 const PAGE_SIZE = 1_000;
 
 /** The last ids seen; the oldest fall out. */
-const rememberIds = (max: number) => {
+export const rememberIds = (max: number = REMEMBERED_IDS_MAX) => {
   const ids = new Set<string>();
   /** `false` if the id was there. */
   return (id: string): boolean => {
@@ -111,7 +111,7 @@ async function* unseenPages(
   signal: AbortSignal,
   options: TailOptions,
 ): AsyncGenerator<LogSummary[]> {
-  const isNew = rememberIds(REMEMBERED_IDS_MAX);
+  const isNew = rememberIds();
   for await (const page of polls(store, filter, signal, options)) {
     const unseen = page.filter((summary) => isNew(summary.id));
     if (unseen.length > 0) yield unseen;

@@ -1,0 +1,32 @@
+import type { Method } from '@standin/contract';
+import type { StatusRange } from '@standin/logstore';
+import { formatFilter, type Condition, type Filter } from '@standin/logstore/search';
+
+/** Which captured requests a command shows. */
+export interface LogChoice {
+  readonly namespace?: string | undefined;
+  readonly project?: string | undefined;
+  readonly endpoint?: string | undefined;
+  readonly method?: Method | undefined;
+  readonly status?: number | StatusRange | undefined;
+  readonly filter?: Filter | undefined;
+  readonly since?: Date | undefined;
+}
+
+const statusCondition = (status: number | StatusRange): Condition => {
+  const { min: from, max: to } = typeof status === 'number' ? { min: status, max: status } : status;
+  return from === to
+    ? { kind: 'compare', field: 'status', comparison: '=', value: from }
+    : { kind: 'range', field: 'status', from, to };
+};
+
+/** The same choice in the search language, within one project; `undefined`: all. */
+export const searchOf = ({ endpoint, method, status, filter }: LogChoice): string | undefined => {
+  const [first, ...others]: Condition[] = [
+    ...(endpoint === undefined ? [] : [{ kind: 'matches', field: 'endpoint', pattern: [endpoint] } as const]),
+    ...(method === undefined ? [] : [{ kind: 'method', method } as const]),
+    ...(status === undefined ? [] : [statusCondition(status)]),
+    ...(filter === undefined || filter.kind === 'everything' ? [] : [filter]),
+  ];
+  return first && formatFilter(others.length === 0 ? first : { kind: 'and', conditions: [first, ...others] });
+};

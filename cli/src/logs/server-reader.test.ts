@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { ServerError, type ApiClient, type ApiRequest } from '../server/api-client.ts';
+import { openServerReader } from './server-reader.ts';
+
+const summary = (number: number) => ({
+  id: `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`,
+  receivedAt: `2026-11-21T07:00:00.${String(number).padStart(6, '0')}Z`,
+  ...{ namespace: 'default', project: 'shop', endpoint: 'orders', method: 'GET', path: '/', query: '', status: 200 },
+  ...{ durationMs: 1, outcome: 'mocked', projectUid: 'u', bodyBytes: 0 },
+});
+const event = (number: number): string[] => ['event: request', `data: ${JSON.stringify(summary(number))}`, ''];
+const position = (id: string): string[] => [`id: ${id}`, ''];
+const brokenOff = (): Error => new ServerError('cannot reach it: terminated', { status: 0, code: '' });
+
+/** Each stream is what the server sends, and what ends it; behind the last one the reader is stopped. */
+const follow = async (streams: readonly (readonly (readonly string[] | Error)[])[]) => {
+  const stop = new AbortController();
+  const asked: (string | undefined)[] = [];
+  const lines = ({ headers }: ApiRequest) => {
+    const stream = streams[asked.length] ?? [];
+    asked.push(headers?.['last-event-id']);
+    if (stream[0] instanceof Error) return Promise.reject(stream[0]);
+    const isLast = asked.length >= streams.length;
+    // eslint-disable-next-line @typescript-eslint/require-await -- everything is here already
+    const send = async function* () {
+      for (const part of stream) {
+        if (part instanceof Error) throw part;
+        yield* part;
+      }
+      if (isLast) stop.abort();
+    };
+    return Promise.resolve({ headers: new Headers(), lines: send() });
+  };
+  const client: ApiClient = { server: 'it', ask: () => Promise.reject(new Error('not expected')), lines };
+  const reader = await openServerReader(client, { namespace: 'default', project: 'shop' });
+  const seen: string[] = [];
+  for await (const { id } of reader.followLines(new Date(), stop.signal)) seen.push(id.slice(-1));
+  return { asked, seen };
+};
+
+describe('following a server', () => {
+  it('goes on where it broke off, and shows each request once', async () => {
+    const first = [position('a'), event(1), position('b'), event(2), brokenOff()];
+    expect(await follow([first, [brokenOff()], [position('b'), event(1), event(2), event(3)]])).toEqual({
+      asked: [undefined, 'b', 'b'],
+      seen: ['1', '2', '3'],
+    });
+  });
+
+  it('ends where it never began', async () => {
+    await expect(follow([[brokenOff()], []])).rejects.toThrow('cannot reach it');
+  });
+
+  it('ends when it may not go on', async () => {
+    const refused = new ServerError('it: the token has expired', { status: 401, code: 'unauthorized' });
+    await expect(follow([[position('a'), event(1)], [refused], []])).rejects.toThrow('the token has expired');
+  });
+});

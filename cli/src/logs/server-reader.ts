@@ -1,0 +1,86 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { requestSchema, summarySchema } from '@standin/dashboard/api-schemas';
+import { rememberIds, type LogEntry } from '@standin/logstore';
+import { z } from 'zod';
+import { ServerError, type ApiClient } from '../server/api-client.ts';
+import { chooseProject } from '../server/choose-project.ts';
+import { serverEvents } from '../server/server-events.ts';
+import { searchOf, type LogChoice } from './log-choice.ts';
+import { outageNotice, type Listed, type LogReader } from './log-reader.ts';
+
+const listSchema = z.object({ items: z.array(summarySchema) });
+const problemSchema = z.object({ detail: z.string() });
+const NEXT_CURSOR_HEADER = 'standin-next-cursor';
+const PAGE_SIZE = 1_000;
+const RETRY_MS = 1_000;
+
+/** Reads one project's requests from the API of a dashboard. */
+export const openServerReader = async (client: ApiClient, choice: LogChoice): Promise<LogReader> => {
+  const path = `${await chooseProject(client, choice)}/requests`;
+  const filter = { q: searchOf(choice), from: choice.since?.toISOString() };
+
+  /** The wanted ones, the oldest first, in as many answers as that takes. */
+  const readEntries = async function* (wanted: readonly Listed[]): AsyncGenerator<LogEntry> {
+    const missing = new Set(wanted.map(({ id }) => id));
+    const oldest = wanted.at(-1);
+    if (oldest === undefined) return;
+    const query = { q: filter.q, from: oldest.receivedAt, order: 'oldest-first', limit: PAGE_SIZE };
+    const headers = { accept: 'application/x-ndjson' };
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page = await client.lines({ path, query: { ...query, cursor }, headers });
+      for await (const line of page.lines) {
+        const entry = requestSchema.parse(JSON.parse(line));
+        if (missing.delete(entry.id)) yield entry;
+        if (missing.size === 0) return;
+      }
+      cursor = page.headers.get(NEXT_CURSOR_HEADER);
+    }
+  };
+
+  /** Each once, over interruptions: a server that goes on shows the last minute again. */
+  const follow = async function* <T extends { readonly id: string }>(
+    item: z.ZodType<T>,
+    query: { readonly view: 'entry' | 'summary'; readonly from: string },
+    signal: AbortSignal,
+  ): AsyncGenerator<T> {
+    const isNew = rememberIds();
+    const notice = outageNotice();
+    let position: string | undefined;
+    while (!signal.aborted) {
+      try {
+        const headers = { ...(position !== undefined && { 'last-event-id': position }) };
+        const { lines } = await client.lines({
+          path: `${path}:stream`,
+          query: { q: filter.q, ...query },
+          headers,
+          signal,
+        });
+        for await (const { type, data, id } of serverEvents(lines)) {
+          if (id !== undefined) position = id;
+          if (type === 'problem') notice(new Error(problemSchema.parse(JSON.parse(data)).detail));
+          if (type !== 'request') continue;
+          const found = item.parse(JSON.parse(data));
+          if (isNew(found.id)) yield found;
+        }
+      } catch (error) {
+        if (isAborted(signal)) return;
+        // What never worked is a mistake; what worked comes back.
+        if (position === undefined || !(error instanceof ServerError && error.isPassing)) throw error;
+        notice(error);
+      }
+      await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
+    }
+  };
+
+  return {
+    newest: async (limit) => {
+      const { items: listed } = await client.ask({ path, query: { ...filter, limit, view: 'summary' } }, listSchema);
+      return { listed, entries: (count) => readEntries(listed.slice(0, count)) };
+    },
+    followLines: (since, signal) => follow(summarySchema, { view: 'summary', from: since.toISOString() }, signal),
+    followEntries: (since, signal) => follow(requestSchema, { view: 'entry', from: since.toISOString() }, signal),
+    close: () => Promise.resolve(),
+  };
+};
+
+const isAborted = (signal: AbortSignal): boolean => signal.aborted;

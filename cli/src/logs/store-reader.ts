@@ -1,0 +1,34 @@
+import { tailLog, tailSummaries, type TailFilter, type TailOptions } from '@standin/logstore';
+import type { LogChoice } from './log-choice.ts';
+import { outageNotice, type LogReader } from './log-reader.ts';
+import { openLogSource, type LogSourceOptions } from './log-source.ts';
+
+/** Reads ClickHouse, of a server or of this machine. */
+export const openStoreReader = async (options: LogSourceOptions, choice: LogChoice): Promise<LogReader> => {
+  const { filter: search, ...others } = choice;
+  const filter: TailFilter = { ...others, search };
+  const source = await openLogSource(options);
+  const { store } = source;
+  const notice = outageNotice();
+  const tailOptions: TailOptions = {
+    onFailure: async (error) => {
+      await source.checkGrowing();
+      notice(error);
+    },
+  };
+  return {
+    newest: async (limit) => {
+      const listed = await store.summaries({ ...filter, order: 'newest-first', limit });
+      return { listed, entries: (count) => store.entries(listed.slice(0, count).toReversed()) };
+    },
+    followLines: async function* (since, signal) {
+      await source.checkGrowing();
+      yield* tailSummaries(store, { ...filter, since }, signal, tailOptions);
+    },
+    followEntries: async function* (since, signal) {
+      await source.checkGrowing();
+      yield* tailLog(store, { ...filter, since }, signal, tailOptions);
+    },
+    close: () => source.close(),
+  };
+};

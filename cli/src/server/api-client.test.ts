@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { openServer, type ApiClient } from './api-client.ts';
+
+const serve = async (handle: RequestListener, token?: string) => {
+  const server = createServer(handle).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const host = `localhost:${(server.address() as AddressInfo).port}`;
+  const client = openServer({ server: `http://${host}/behind/a/path/`, token }) as ApiClient;
+  return {
+    ...{ host, client },
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};
+
+const anything = z.looseObject({});
+
+it('sends the token, and asks below the address', async () => {
+  const seen: unknown[] = [];
+  await using server = await serve(({ url, headers: { authorization } }, response) => {
+    seen.push([url, authorization]);
+    response.end('{"a": 1}');
+  }, 't');
+  expect(await server.client.ask({ path: '/projects', query: { q: 'a&b', limit: undefined } }, anything)).toEqual({
+    a: 1,
+  });
+  expect(seen).toEqual([['/behind/a/path/api/v1/projects?q=a%26b', 'Bearer t']]);
+});
+
+it('says what the server says, and whether to ask again', async () => {
+  await using server = await serve((_, response) => {
+    response.writeHead(503).end('{"code": "log_unavailable", "detail": "ClickHouse is away."}');
+  });
+  await expect(server.client.ask({ path: '/' }, anything)).rejects.toMatchObject({
+    message: `${server.host}: ClickHouse is away.`,
+    code: 'log_unavailable',
+    isPassing: true,
+  });
+});
+
+it.each([200, 404])('knows what is no dashboard by its %d', async (status) => {
+  await using server = await serve((_, response) => response.writeHead(status).end('<html>'));
+  await expect(server.client.ask({ path: '/' }, anything)).rejects.toThrow(/a Standin dashboard|no Standin dashboard/);
+});
+
+it('follows no redirect with its token', async () => {
+  let asked = 0;
+  await using server = await serve((_, response) => {
+    asked += 1;
+    response.writeHead(302, { location: '/elsewhere' }).end();
+  }, 't');
+  await expect(server.client.ask({ path: '/' }, anything)).rejects.toThrow(
+    `cannot reach ${server.host}: unexpected redirect`,
+  );
+  expect(asked).toBe(1);
+});
+
+it('reads lines that arrive in pieces, in the middle of a letter too', async () => {
+  const bytes = Buffer.from('one\nzwölf\n\nlast');
+  await using server = await serve((_, response) => {
+    response.write(bytes.subarray(0, 7));
+    setImmediate(() => response.end(bytes.subarray(7)));
+  });
+  const { lines } = await server.client.lines({ path: '/' });
+  const found: string[] = [];
+  for await (const line of lines) found.push(line);
+  expect(found).toEqual(['one', 'zwölf', '', 'last']);
+});
+
+it('tells an answer that breaks off', async () => {
+  await using server = await serve((_, response) => {
+    response.write('one\ntw');
+    setImmediate(() => response.destroy());
+  });
+  const read = async (): Promise<void> => {
+    const { lines } = await server.client.lines({ path: '/' });
+    for await (const line of lines) expect(line).toBe('one');
+  };
+  await expect(read()).rejects.toMatchObject({ status: 0, isPassing: true });
+});
+
+it('takes URLs only', () => {
+  expect(() => openServer({ server: 'localhost:3000' })).toThrow('--server must be a URL such as');
+  expect(openServer({})).toBeUndefined();
+});

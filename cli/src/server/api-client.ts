@@ -1,0 +1,162 @@
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { z } from 'zod';
+import { PlainError } from '../plain-error.ts';
+import { findToken } from './find-token.ts';
+import type { ServerOptions } from './server-options.ts';
+
+export type ApiQuery = Readonly<Record<string, string | number | undefined>>;
+
+export interface ApiRequest {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below /api/v1, encoded. */
+  readonly path: string;
+  readonly query?: ApiQuery;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** The JSON API of a dashboard (docs/api.md). Everything rejects with `ServerError`, or with the signal's reason. */
+export interface ApiClient {
+  /** What is asked in error messages: the server's address. */
+  readonly server: string;
+  /** The answer's JSON, as `schema` reads it. */
+  ask<T>(request: ApiRequest, schema: z.ZodType<T>): Promise<T>;
+  /** An answer of lines, one after the other. */
+  lines(request: ApiRequest): Promise<{ readonly headers: Headers; readonly lines: AsyncIterable<string> }>;
+}
+
+/** Why a dashboard did not do what was asked. */
+export class ServerError extends PlainError {
+  /** Status of the answer; 0: there was none. */
+  readonly status: number;
+  /** Of docs/errors.md; empty where there was no answer. */
+  readonly code: string;
+
+  constructor(message: string, { status, code, ...options }: ErrorOptions & { status: number; code: string }) {
+    super(message, options);
+    this.status = status;
+    this.code = code;
+  }
+
+  /** Asked again later, the server may well do it. */
+  get isPassing(): boolean {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+const problemSchema = z.object({ code: z.string(), detail: z.string() });
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** `undefined` without `--server`: the command works with what is on this machine. Throws a `PlainError` for what is no URL. */
+export const openServer = ({ server, token }: ServerOptions): ApiClient | undefined => {
+  if (server === undefined) return undefined;
+  if (!URL.canParse(server) || !/^https?:$/.test(new URL(server).protocol)) {
+    throw new PlainError(`--server must be a URL such as https://standin.example.com, not ${server}`);
+  }
+  return apiClient(new URL(server), token);
+};
+
+/** Without a token it looks for one when it is asked: standin dev needs none. */
+const apiClient = (base: URL, given: string | undefined): ApiClient => {
+  let token = given;
+  const attempt = ({ method = 'GET', path, query = {}, body, headers, signal }: ApiRequest): Promise<Response> => {
+    const url = new URL(`${base.pathname.replace(/\/+$/, '')}/api/v1${path}`, base);
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    }
+    const init: RequestInit = {
+      method,
+      redirect: 'error',
+      signal: signal ?? null,
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(method !== 'GET' && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    };
+    return reach(base, () => fetch(url, init));
+  };
+  const send = async (request: ApiRequest): Promise<Response> => {
+    let response = await attempt(request);
+    if (response.status === 401 && token === undefined) {
+      await response.body?.cancel();
+      token = await findToken();
+      if (base.protocol === 'http:' && !LOOPBACK.has(base.hostname)) {
+        console.error(`standin: the token goes to ${base.host} without encryption; use https`);
+      }
+      response = await attempt(request);
+    }
+    if (!response.ok) throw await refusalOf(base, response);
+    return response;
+  };
+  return {
+    server: base.host,
+    ask: async (request, schema) => {
+      const response = await send(request);
+      const result = schema.safeParse(parseJson(await reach(base, () => response.text())));
+      if (result.success) return result.data;
+      throw new ServerError(`${base.host} answers as no Standin dashboard does`, { status: response.status, code: '' });
+    },
+    lines: async (request) => {
+      const { headers, body } = await send(request);
+      return { headers, lines: linesOf(base, body) };
+    },
+  };
+};
+
+/** A line may be as long as a body, so it is put together once. */
+async function* linesOf(base: URL, body: ReadableStream | null): AsyncGenerator<string> {
+  if (body === null) return;
+  let pieces: string[] = [];
+  try {
+    const chunks: AsyncIterable<string> = Readable.fromWeb(body).setEncoding('utf8');
+    for await (const chunk of chunks) {
+      const [first = '', ...others] = chunk.split('\n');
+      pieces.push(first);
+      for (const next of others) {
+        yield pieces.join('');
+        pieces = [next];
+      }
+    }
+  } catch (error) {
+    throw failureOf(base, error);
+  }
+  if (pieces.some((piece) => piece !== '')) yield pieces.join('');
+}
+
+const reach = async <T>(base: URL, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw failureOf(base, error);
+  }
+};
+
+const failureOf = (base: URL, error: unknown): unknown => {
+  const { name, cause = error } = error as Error;
+  if (name === 'AbortError') return error;
+  return new ServerError(`cannot reach ${base.host}: ${(cause as Error).message}`, {
+    status: 0,
+    code: '',
+    cause: error,
+  });
+};
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+const refusalOf = async (base: URL, response: Response): Promise<ServerError> => {
+  const { status } = response;
+  const problem = problemSchema.safeParse(parseJson(await reach(base, () => response.text())));
+  if (problem.success)
+    return new ServerError(`${base.host}: ${problem.data.detail}`, { status, code: problem.data.code });
+  return new ServerError(`${base.host} answers ${status}, and not as a Standin dashboard does`, { status, code: '' });
+};
