@@ -33,14 +33,20 @@ interface Layout {
   readonly programPath: string;
   readonly port: number;
   readonly token: string;
+  readonly apiServerArgs: readonly string[];
 }
 
 /**
  * Starts a control plane that keeps everything in `directory` (made where missing, expected empty). RBAC is on. `programPath` is what
  * buildGoProgram('cluster') returned. Its processes end with this one, however this one ends.
  */
-export const startControlPlane = async (programPath: string, directory: string): Promise<ControlPlane> => {
-  const layout: Layout = { directory, programPath, port: await freePort(), token: randomBytes(32).toString('hex') };
+export const startControlPlane = async (
+  programPath: string,
+  directory: string,
+  apiServerArgs: readonly string[] = [],
+): Promise<ControlPlane> => {
+  const token = randomBytes(32).toString('hex');
+  const layout: Layout = { directory, programPath, port: await freePort(), token, apiServerArgs };
   const inDirectory = (name: string): string => path.join(directory, name);
   await writeCredentials(layout);
   const server = `https://127.0.0.1:${layout.port}`;
@@ -54,7 +60,7 @@ export const startControlPlane = async (programPath: string, directory: string):
   };
   const startApiServer = async (): Promise<void> => {
     if (apiServer !== undefined) throw new Error('the API server is running');
-    apiServer = startProcess(layout, 'api', apiServerArgs(layout));
+    apiServer = startProcess(layout, 'api', allApiServerArgs(layout));
     await untilReady(layout, apiServer);
   };
   const stop = async (): Promise<void> => {
@@ -83,7 +89,7 @@ const writeCredentials = async ({ directory, token }: Layout): Promise<void> => 
   await writeFile(path.join(directory, 'tokens.csv'), `${token},admin,admin,"system:masters"\n`, secret);
 };
 
-const apiServerArgs = ({ directory, port }: Layout): readonly string[] => [
+const allApiServerArgs = ({ directory, port, apiServerArgs }: Layout): readonly string[] => [
   path.join(directory, 'etcd'),
   // Writes its self-signed certificate here, which serves as the CA of the kubeconfigs.
   `--cert-dir=${directory}`,
@@ -96,6 +102,7 @@ const apiServerArgs = ({ directory, port }: Layout): readonly string[] => [
   `--service-account-key-file=${path.join(directory, 'sa.pub')}`,
   `--service-account-signing-key-file=${path.join(directory, 'sa.key')}`,
   `--token-auth-file=${path.join(directory, 'tokens.csv')}`,
+  ...apiServerArgs,
 ];
 
 const controllerManagerArgs = ({ directory }: Layout, kubeconfigPath: string): readonly string[] => [

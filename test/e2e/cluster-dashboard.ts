@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import type { Page } from 'playwright-core';
 import type { TestClickHouse } from '../harness/clickhouse.ts';
 import type { Cluster } from '../harness/cluster.ts';
 import { DASHBOARD_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
+import { goto } from './dashboard-stand.ts';
 
 export interface ClusterDashboard {
   /** `http://127.0.0.1:41234` */
@@ -41,12 +43,27 @@ export const startClusterDashboard = async (options: ClusterDashboardOptions): P
   return { url: String(address), process };
 };
 
+/** Somebody with a token. */
+export interface Person {
+  readonly token: string;
+  /** As the API server calls them. */
+  readonly user: string;
+}
+
+/** Opens a page that asks for a login, and signs in there. */
+export const signIn = async (page: Page, url: string, { token }: Person): Promise<void> => {
+  await goto(page, url);
+  await page.getByLabel('Kubernetes token').fill(token);
+  await page.getByRole('button', { name: 'Sign in with this token' }).click();
+  await page.waitForURL(url);
+};
+
 /** A ServiceAccount, as people who sign in with a token have one, with a role in its own namespace. */
 export const createPerson = async (
   cluster: Cluster,
   namespace: string,
   { name, role }: { readonly name: string; readonly role?: string },
-): Promise<{ readonly token: string; readonly user: string }> => {
+): Promise<Person> => {
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } };
   const binding = {
     apiVersion: 'rbac.authorization.k8s.io/v1',

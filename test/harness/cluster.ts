@@ -36,14 +36,23 @@ export interface OwnCluster extends Cluster {
   stop(): Promise<void>;
 }
 
+export interface StartClusterOptions {
+  readonly onProgress?: (line: string) => void;
+  /** Flags of kube-apiserver besides those that every cluster has. */
+  readonly apiServerArgs?: readonly string[];
+}
+
 /**
  * Starts a cluster of our own program (about 3 s once it is built), empty but for what Kubernetes itself creates; see installStandin.
  * For tests that stop the API server; all others share one cluster, see sharedCluster. Throws MissingToolError without Go.
  */
-export const startCluster = async (onProgress: (line: string) => void = console.log): Promise<OwnCluster> => {
+export const startCluster = async ({
+  onProgress = console.log,
+  apiServerArgs = [],
+}: StartClusterOptions = {}): Promise<OwnCluster> => {
   const program = await buildGoProgram('cluster', onProgress);
   const directory = await createTempFolder('cluster');
-  const controlPlane = await startControlPlane(program, directory);
+  const controlPlane = await startControlPlane(program, directory, apiServerArgs);
   const stop = async (): Promise<void> => {
     await controlPlane.stop();
     await rm(directory, { recursive: true, force: true });

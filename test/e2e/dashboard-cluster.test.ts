@@ -1,0 +1,388 @@
+import type { LogRow } from '@standin/contract';
+import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
+import type { Browser, Page } from 'playwright-core';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { startBrowser } from '../harness/browser.ts';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import type { Cluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { DASHBOARD_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
+import { sharedCluster } from '../harness/shared-cluster.ts';
+import {
+  createPerson,
+  signIn,
+  startClusterDashboard,
+  type ClusterDashboard,
+  type Person,
+} from './cluster-dashboard.ts';
+import { expectAccessible, goto, hydrated, watched } from './dashboard-stand.ts';
+
+/** A real API server with RBAC, the ClickHouse engine, and a browser: no operator, whose part is tested elsewhere. */
+let cluster: Cluster;
+let clickHouse: TestClickHouse;
+let store: LogStore;
+let dashboard: ClusterDashboard;
+let browser: Browser;
+let namespace: string;
+let elsewhere: string;
+let editor: Person;
+let viewer: Person;
+let stranger: Person;
+
+const object = (kind: string, name: string, spec: object, where = namespace): string =>
+  JSON.stringify({ apiVersion: 'standin.dev/v1alpha1', kind, metadata: { name, namespace: where }, spec });
+
+beforeAll(async () => {
+  [cluster, clickHouse, browser] = await Promise.all([sharedCluster(), startClickHouse(), startBrowser()]);
+  store = openLogStore(clickHouse);
+  await store.migrate();
+  [namespace, elsewhere] = await Promise.all([createNamespace(cluster), createNamespace(cluster)]);
+  for (const where of [namespace, elsewhere]) {
+    await cluster.apply(object('Account', 'team', { plan: 'Free' }, where));
+    await cluster.apply(
+      object('Project', 'shop', { displayName: `Shop of ${where}`, accountRef: { name: 'team' } }, where),
+    );
+  }
+  [dashboard, editor, viewer, stranger] = await Promise.all([
+    startClusterDashboard({ cluster, clickHouse }),
+    createPerson(cluster, namespace, { name: 'editor', role: 'standin-edit' }),
+    createPerson(cluster, namespace, { name: 'viewer', role: 'standin-view' }),
+    createPerson(cluster, namespace, { name: 'stranger' }),
+  ]);
+});
+afterAll(async () => {
+  await browser.close();
+  await dashboard.process.kill();
+  await store.close();
+  await clickHouse.stop();
+  await Promise.all([namespace, elsewhere].map((name) => deleteNamespace(cluster, name)));
+});
+
+const open = async (person: Person, path = '/projects'): Promise<Page> => {
+  const { page } = await watched(browser);
+  await signIn(page, `${dashboard.url}${path}`, person);
+  return page;
+};
+const leave = (page: Page): Promise<void> => page.context().close();
+
+describe('signing in', () => {
+  it('says what is wrong with a token, and comes back to the page that was asked for', async () => {
+    const { page, context, complaints } = await watched(browser);
+    await goto(page, `${dashboard.url}/p/${namespace}/shop/endpoints?q=a`);
+    expect(new URL(page.url()).pathname).toBe('/login');
+
+    const token = page.getByLabel('Kubernetes token');
+    const button = page.getByRole('button', { name: 'Sign in with this token' });
+    await button.click();
+    await page.getByText('Paste a token.').waitFor();
+    await token.fill('two words');
+    await button.click();
+    await page.getByText('That is no bearer token').waitFor();
+    await token.fill('eyJhbGciOiJub25lIn0.e30.');
+    await button.click();
+    await page.getByText('does not accept this token').waitFor();
+    // A credential is never part of a page.
+    expect(await page.content()).not.toContain('eyJhbGciOiJub25lIn0');
+
+    await token.fill(viewer.token);
+    await token.press('Enter');
+    await page.waitForURL(`${dashboard.url}/p/${namespace}/shop/endpoints?q=a`);
+    await page.getByRole('button', { name: `Signed in as ${viewer.user}` }).waitFor();
+    expect(await page.content()).not.toContain(viewer.token);
+    expect(complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
+    await context.close();
+  });
+
+  it('keeps the session where no script and no other site can reach it', async () => {
+    const page = await open(viewer);
+    const cookies = await page.context().cookies();
+    const session = cookies.filter(({ name }) => name.startsWith('standin-session'));
+    expect(session.length).toBeGreaterThan(0);
+    for (const cookie of session) {
+      expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/' });
+      expect(cookie.value).not.toContain(viewer.token.split('.')[1]);
+    }
+    await leave(page);
+  });
+
+  it('ends with signing out', async () => {
+    const page = await open(viewer);
+    await page.getByRole('button', { name: `Signed in as ${viewer.user}` }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByText('You are signed out.').waitFor();
+    expect((await page.context().cookies()).filter(({ name }) => name.startsWith('standin-session'))).toEqual([]);
+    await page.goto(`${dashboard.url}/projects`);
+    expect(new URL(page.url()).pathname).toBe('/login');
+    await leave(page);
+  });
+
+  it('leads back, with the way to return, when the token is not accepted any more', async () => {
+    const passing = await createPerson(cluster, namespace, { name: 'passing', role: 'standin-view' });
+    const page = await open(passing);
+    await cluster.kubectl(['delete', 'serviceaccount', 'passing', '-n', namespace]);
+    // The API server remembers for ten seconds that a token was good.
+    await eventually('the login page', async () => {
+      await page.goto(`${dashboard.url}/p/${namespace}/shop/settings`);
+      return new URL(page.url()).pathname === '/login';
+    });
+    await page.getByText('does not accept your token any more').waitFor();
+    expect(new URL(page.url()).searchParams.get('to')).toBe(`/p/${namespace}/shop/settings`);
+    await leave(page);
+  });
+
+  it('follows a link from another site', async () => {
+    const page = await open(viewer);
+    const target = `${dashboard.url}/p/${namespace}/shop/endpoints`;
+    await page.setContent(`<a href="${target}">look</a>`);
+    await page.goto(`data:text/html,<a href="${target}">look</a>`);
+    await page.getByText('look').click();
+    await page.waitForURL(target);
+    await hydrated(page);
+    await page.getByRole('button', { name: `Signed in as ${viewer.user}` }).waitFor();
+    await leave(page);
+  });
+
+  it('has a login page without mistakes', async () => {
+    await expectAccessible(browser, `${dashboard.url}/login?reason=expired`);
+  });
+});
+
+describe('resources', () => {
+  it('are those of the namespaces that the person may see', async () => {
+    const page = await open(viewer);
+    await page.getByRole('link', { name: `Shop of ${namespace}` }).waitFor();
+    expect(await page.getByRole('link', { name: /^Shop of/ }).count()).toBe(1);
+    await leave(page);
+  });
+
+  it('include a project that a role names, where the list is forbidden', async () => {
+    const named = await createPerson(cluster, elsewhere, { name: 'named' });
+    const role = { apiGroups: ['standin.dev'], resources: ['mockprojects'], resourceNames: ['shop'], verbs: ['get'] };
+    await cluster.apply(
+      JSON.stringify({
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'Role',
+        metadata: { name: 'named', namespace: elsewhere },
+        rules: [role],
+      }),
+    );
+    await cluster.kubectl([
+      'create',
+      'rolebinding',
+      'named',
+      '--role=named',
+      `--serviceaccount=${elsewhere}:named`,
+      '-n',
+      elsewhere,
+    ]);
+    const page = await open(named);
+    await page.getByRole('link', { name: `Shop of ${elsewhere}` }).waitFor();
+    expect(await page.getByRole('link', { name: /^Shop of/ }).count()).toBe(1);
+    await leave(page);
+  });
+
+  it('are created and changed with the rights of the person, and by nobody else', async () => {
+    const page = await open(editor, '/projects/new');
+    await page.getByLabel('Name', { exact: true }).fill('Created here');
+    await page.getByRole('button', { name: 'Create project' }).click();
+    await page.waitForURL(`**/p/${namespace}/created-here/endpoints`);
+
+    await goto(page, `${dashboard.url}/p/${namespace}/created-here/settings`);
+    await page.getByLabel('Retention').fill('7');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    const get = ['get', 'mpr', 'created-here', '-n', namespace, '-o', 'json', '--show-managed-fields'];
+    const { metadata, spec } = JSON.parse((await cluster.kubectl(get)).stdout) as {
+      metadata: { managedFields: { manager: string }[] };
+      spec: object;
+    };
+    expect(spec).toMatchObject({ displayName: 'Created here', accountRef: { name: 'team' }, retentionDays: 7 });
+    expect(metadata.managedFields.map(({ manager }) => manager)).toEqual(['standin-dashboard']);
+    // The dashboard itself could not have done it.
+    const own = await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, DASHBOARD_SERVICE_ACCOUNT);
+    for (const verb of ['create', 'update', 'patch', 'delete']) {
+      const { stdout } = await cluster.kubectl(['auth', 'can-i', verb, 'mockprojects.standin.dev', '-A'], { as: own });
+      expect(stdout.trim(), verb).toBe('no');
+    }
+    await leave(page);
+  });
+
+  it('show what the API server objects to at the field', async () => {
+    const page = await open(editor, `/p/${namespace}/shop/endpoints/new`);
+    await page.getByLabel('Name', { exact: true }).fill('Orders');
+    const path = page.getByRole('textbox', { name: 'Path', exact: true }).first();
+    await path.fill('no-slash');
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
+    await eventually('a mistake at the path', () => path.getAttribute('aria-invalid'), {
+      accept: (value) => value === 'true',
+    });
+    await path.fill('/v1/orders');
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
+    await page.waitForURL(`**/p/${namespace}/shop/endpoints/orders`);
+    await leave(page);
+  });
+
+  it('are refused in the API server’s own words', async () => {
+    const page = await open(viewer, `/p/${namespace}/shop/settings`);
+    await page.getByLabel('Name', { exact: true }).fill('Mine now');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(`User "${viewer.user}" cannot update resource "mockprojects"`).waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Mine now');
+
+    await page.goto(`${dashboard.url}/p/${elsewhere}/shop/endpoints`);
+    await page.getByText(`User "${viewer.user}" cannot get resource "mockprojects"`).waitFor();
+    await leave(page);
+
+    const nothing = await open(stranger, `/p/${namespace}/shop/endpoints`);
+    await nothing.getByText('You may not do this').waitFor();
+    await nothing.goto(`${dashboard.url}/projects`);
+    await nothing.getByText('No project yet').waitFor();
+    await leave(nothing);
+  });
+
+  it('are refused when somebody else changed them meanwhile', async () => {
+    const page = await open(editor, `/p/${namespace}/shop/settings`);
+    await page.getByLabel('Retention').fill('9');
+    // Not seen by the open form, as it would be where a change comes just before the click.
+    await page.route('**/events**', (route) => route.abort());
+    await cluster.kubectl([
+      'patch',
+      'mpr',
+      'shop',
+      '-n',
+      namespace,
+      '--type=merge',
+      '-p',
+      '{"spec":{"retentionDays":3}}',
+    ]);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Somebody else changed it meanwhile').waitFor();
+    await leave(page);
+  });
+
+  it('change on the page when somebody else changes them', async () => {
+    const page = await open(viewer, `/p/${namespace}/shop/endpoints`);
+    await cluster.apply(
+      object('Endpoint', 'live', {
+        ...{ projectRef: { name: 'shop' }, displayName: 'Seen live', slug: '/live', method: 'GET' },
+        ...{ action: 'JSON', json: { body: '1' } },
+      }),
+    );
+    await page.getByRole('link', { name: '/live' }).waitFor();
+    await cluster.kubectl(['delete', 'mep', 'live', '-n', namespace]);
+    await page.getByRole('link', { name: '/live' }).waitFor({ state: 'detached' });
+    await leave(page);
+  });
+});
+
+describe('the API key', () => {
+  it('is read with the person’s right on that Secret', async () => {
+    await cluster.kubectl([
+      'create',
+      'secret',
+      'generic',
+      'team-api-key',
+      '--from-literal=api-key=sk_of_team',
+      '-n',
+      namespace,
+    ]);
+    const status = JSON.stringify({ status: { apiKey: { secretName: 'team-api-key' } } });
+    await cluster.kubectl([
+      'patch',
+      'mac',
+      'team',
+      '-n',
+      namespace,
+      '--subresource=status',
+      '--type=merge',
+      '-p',
+      status,
+    ]);
+    const keeper = await createPerson(cluster, namespace, { name: 'keeper', role: 'standin-view' });
+    await cluster.kubectl([
+      'create',
+      'role',
+      'key',
+      '--verb=get',
+      '--resource=secrets',
+      '--resource-name=team-api-key',
+      '-n',
+      namespace,
+    ]);
+    await cluster.kubectl([
+      'create',
+      'rolebinding',
+      'key',
+      '--role=key',
+      `--serviceaccount=${namespace}:keeper`,
+      '-n',
+      namespace,
+    ]);
+
+    const page = await open(keeper, `/p/${namespace}/shop/settings/api-key`);
+    await page.getByRole('button', { name: 'Reveal' }).click();
+    await page.getByText('sk_of_team').waitFor();
+    await leave(page);
+
+    const refused = await open(viewer, `/p/${namespace}/shop/settings/api-key`);
+    await refused.getByRole('button', { name: 'Reveal' }).click();
+    await refused.getByText('cannot get resource "secrets"').waitFor();
+    await leave(refused);
+  });
+});
+
+describe('logs', () => {
+  const insert = async (where: string): Promise<LogRow> => {
+    const uid = await cluster.kubectl(['get', 'mpr', 'shop', '-n', where, '-o', 'jsonpath={.metadata.uid}']);
+    const row = newLogRow({ namespace: where, project: 'shop', projectUid: uid.stdout });
+    await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
+    return row;
+  };
+  const requests = async (where: string, token: string): Promise<{ status: number; body: string }> => {
+    const url = `${dashboard.url}/api/v1/namespaces/${where}/projects/shop/requests`;
+    const answer = await request(url, { headers: { authorization: `Bearer ${token}` } });
+    return { status: answer.statusCode, body: await answer.body.text() };
+  };
+
+  it('are read by those who have the right, of that project only', async () => {
+    const [own, foreign] = [await insert(namespace), await insert(elsewhere)];
+    const allowed = await requests(namespace, viewer.token);
+    expect(allowed.status, allowed.body).toBe(200);
+    expect(allowed.body).toContain(own.id);
+    expect(allowed.body).not.toContain(foreign.id);
+    expect((await requests(elsewhere, viewer.token)).status).toBe(403);
+  });
+
+  it('are kept from those who may see the project without them', async () => {
+    const onlooker = await createPerson(cluster, namespace, { name: 'onlooker' });
+    const create = [
+      'create',
+      'role',
+      'onlooker',
+      '--verb=get,list,watch',
+      '--resource=mockprojects.standin.dev',
+      '-n',
+      namespace,
+    ];
+    await cluster.kubectl(create);
+    await cluster.kubectl([
+      'create',
+      'rolebinding',
+      'onlooker',
+      '--role=onlooker',
+      `--serviceaccount=${namespace}:onlooker`,
+      '-n',
+      namespace,
+    ]);
+    const refused = await requests(namespace, onlooker.token);
+    expect(refused.status).toBe(403);
+    expect(refused.body).toContain('mockprojects/logs');
+    const page = await open(onlooker);
+    await page.getByRole('link', { name: `Shop of ${namespace}` }).waitFor();
+    await page.getByText('log unavailable').first().waitFor();
+    await leave(page);
+  });
+});
