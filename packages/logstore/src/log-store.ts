@@ -5,6 +5,7 @@ import type { ClickHouse, ClickHouseAddress } from './clickhouse.ts';
 import { countByHour, type HourlyCounts } from './count-requests.ts';
 import { countLog, readHistogram } from './count-log.ts';
 import type { HistogramBucket, HistogramRange } from './count-log.ts';
+import { countUsage, type Usage, type UsageRange } from './count-usage.ts';
 import { distinctValues } from './distinct-values.ts';
 import type { DistinctField, DistinctOptions } from './distinct-values.ts';
 import { LOG_COLUMNS } from './log-columns.ts';
@@ -69,6 +70,8 @@ export interface LogStore {
   /** How many requests each project had in each of the last hours, by its uid. */
   requestsByHour(projectUids: readonly string[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
   readonly replays: ReplayStore;
+  /** Requests of an account by day and by endpoint, of those that the log still has. Time limit as `count`. */
+  usage(accountUid: string, range: UsageRange): Promise<Usage>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -166,6 +169,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
       counts: (key) => countReplayResults(clickhouse, key),
       ids: (key) => readReplayedIds(clickhouse, key),
     },
+    usage: (accountUid, range) => countUsage(clickhouse, accountUid, range),
     ping: () => clickhouse.ping(),
     close: () => clickhouse.close(),
   };

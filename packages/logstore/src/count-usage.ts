@@ -1,0 +1,69 @@
+import type { ClickHouseSettings } from '@clickhouse/client';
+import type { ClickHouse } from './clickhouse.ts';
+import { decodeAll } from './run-query.ts';
+
+export interface UsageRange {
+  readonly from: Date;
+  /** Does not belong to it. */
+  readonly to: Date;
+}
+
+export interface DayUsage {
+  /** UTC: `2026-11-21`. */
+  readonly day: string;
+  readonly requests: number;
+}
+
+export interface EndpointUsage {
+  readonly namespace: string;
+  readonly project: string;
+  readonly projectUid: string;
+  readonly endpoint: string;
+  readonly requests: number;
+}
+
+/** How many requests of an account are in the log. */
+export interface Usage {
+  /** Days that have some, in order. */
+  readonly days: readonly DayUsage[];
+  /** The busiest first, `USAGE_ENDPOINTS_MAX` of them. One that was deleted and made again under its name is one. */
+  readonly endpoints: readonly EndpointUsage[];
+}
+
+export const USAGE_ENDPOINTS_MAX = 100;
+
+const settings: ClickHouseSettings = {
+  // Seconds.
+  max_execution_time: 10,
+  // Copies and versions of a row have the same partition key.
+  do_not_merge_across_partitions_select_final: 1,
+};
+
+/** See `LogStore.usage`. */
+export const countUsage = async (
+  clickhouse: ClickHouse,
+  accountUid: string,
+  { from, to }: UsageRange,
+): Promise<Usage> => {
+  // All of it is the same in every copy and version of a row, so it may be checked before they are merged.
+  const rows = `FROM log FINAL PREWHERE expires_at > now() AND account_uid = {accountUid:String}
+    AND received_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
+  const params = { accountUid, from: from.getTime(), to: to.getTime() };
+  const run = (sql: string): Promise<Buffer> =>
+    clickhouse.run('count requests of an account', { sql: `${sql} FORMAT RowBinary`, params, settings });
+  const [byDay, byEndpoint] = await Promise.all([
+    run(`SELECT toString(toDate(received_at, 'UTC')) AS day, count() ${rows} GROUP BY day ORDER BY day`),
+    run(`SELECT namespace, project, project_uid, endpoint, count() AS requests ${rows}
+      GROUP BY namespace, project, project_uid, endpoint ORDER BY requests DESC, namespace, project, endpoint LIMIT ${USAGE_ENDPOINTS_MAX}`),
+  ]);
+  return {
+    days: decodeAll(byDay, (reader) => ({ day: reader.text(), requests: reader.int64() })),
+    endpoints: decodeAll(byEndpoint, (reader) => ({
+      namespace: reader.text(),
+      project: reader.text(),
+      projectUid: reader.text(),
+      endpoint: reader.text(),
+      requests: reader.int64(),
+    })),
+  };
+};

@@ -1,0 +1,61 @@
+import type { LogRow } from '@standin/contract';
+import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+
+let clickHouse: TestClickHouse;
+let store: LogStore;
+
+const at = (time: string): number => Date.parse(time) * 1_000;
+const NOVEMBER = { from: new Date('2026-11-01T00:00:00Z'), to: new Date('2026-12-01T00:00:00Z') };
+const accountUid = 'account-a';
+const row = (receivedAt: string, changes: Partial<LogRow> = {}): LogRow =>
+  newLogRow({ accountUid, projectUid: 'p', endpoint: 'orders', receivedAtUs: at(receivedAt), ...changes });
+
+beforeAll(async () => {
+  clickHouse = await startClickHouse();
+  store = openLogStore(clickHouse);
+  await store.migrate();
+  const unanswered = row('2026-11-21T12:00:00Z', { version: 1, status: 0, outcome: 'response_unknown' });
+  const rows = [
+    row('2026-10-31T23:59:59.999999Z'),
+    row('2026-11-01T00:00:00Z'),
+    row('2026-11-01T23:59:59.999999Z', { endpoint: 'health' }),
+    unanswered,
+    { ...unanswered, version: 2 as const, status: 200, outcome: 'mocked' as const },
+    row('2026-11-30T23:59:59.999999Z', { endpointUid: 'made again' }),
+    row('2026-11-21T12:00:00Z', { projectUid: 'q', project: 'other' }),
+    row('2026-12-01T00:00:00Z'),
+    row('2026-11-21T12:00:00Z', { accountUid: 'account-b' }),
+    row('2026-11-21T12:00:00Z', { expiresAtS: 1_000_000_000 }),
+  ];
+  // Delivered twice, as after an outage that outlived every deduplication window.
+  for (const token of ['first', 'second'])
+    await store.insert({ rows: Buffer.concat(rows.map(encodeRow)), rowCount: rows.length, token });
+});
+
+afterAll(async () => {
+  await store.close();
+  await clickHouse.stop();
+});
+
+test("counts an account's requests of a month once each, by day and endpoint", async () => {
+  const { days, endpoints } = await store.usage(accountUid, NOVEMBER);
+  expect(days).toEqual([
+    { day: '2026-11-01', requests: 2 },
+    { day: '2026-11-21', requests: 2 },
+    { day: '2026-11-30', requests: 1 },
+  ]);
+  expect(
+    endpoints.map(({ project, projectUid, endpoint, requests }) => [project, projectUid, endpoint, requests]),
+  ).toEqual([
+    [expect.any(String), 'p', 'orders', 3],
+    ['other', 'q', 'orders', 1],
+    [expect.any(String), 'p', 'health', 1],
+  ]);
+});
+
+test('is empty for an account without requests', async () => {
+  expect(await store.usage('nobody', NOVEMBER)).toEqual({ days: [], endpoints: [] });
+});
