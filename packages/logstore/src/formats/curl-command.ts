@@ -1,0 +1,99 @@
+import type { HeaderPair } from '@standin/contract';
+import type { RequestEntry } from './request-message.ts';
+import { isPasteable, shellQuote, shellWord } from './shell-quote.ts';
+import { API_KEY_VARIABLE, baseUrlOf, headerOf, isApiKeyHeader, TRAILERS_NOTE } from './snippet.ts';
+import type { Snippet, SnippetOptions } from './snippet.ts';
+import { toBase64, wireBytes } from './wire-bytes.ts';
+
+/** Linux takes no argument of 128 KiB or more (MAX_ARG_STRLEN). What a shell writes itself, with printf, has no such limit. */
+const ARGUMENT_BYTES_MAX = 100_000;
+/** Nobody pastes more; the body is downloaded and named instead. */
+const COMMAND_BODY_BYTES_MAX = 1024 * 1024;
+/** curl asks before it sends more, unless told not to (Expect: 100-continue). */
+const ASKS_FIRST_BYTES = 1_000_000;
+
+/** Of a file with the body of a request, as the dashboard names it when it is downloaded. */
+export const requestBodyFile = (id: string): string => `${id}-request.bin`;
+
+/** What curl puts into a URL's path as it is. Anything else goes through --request-target. */
+const PLAIN_TARGET = /^\/[\w\-.~!$&'()*+,;=:@/?%[\]{}|"]*$/;
+
+/**
+ * A curl command for a POSIX shell that sends the request again, byte for byte: method, target, headers in their case and order with
+ * repetitions and empty values, body. Only Host is curl's to place, which is first. Nothing in it acts on the shell. The API key, which
+ * the log does not have, comes from STANDIN_API_KEY; the shell says so where that is not set.
+ */
+export const curlCommand = (entry: RequestEntry & { readonly id: string }, options: SnippetOptions = {}): Snippet => {
+  const { method, request } = entry;
+  const baseUrl = baseUrlOf(entry, options);
+  const body = bodyOf(entry);
+  const isPlain = PLAIN_TARGET.test(request.target);
+  const version = request.httpVersion === '1.0' ? '--http1.0' : '--http1.1';
+  const args = [
+    `curl ${version} --globoff --path-as-is -X ${/^[A-Z]+$/.test(method) ? method : shellQuote(method)} ${shellQuote(baseUrl + (isPlain ? request.target : '/'))}`,
+    ...(isPlain ? [] : [`--request-target ${shellWord(request.target)}`]),
+    ...headerArgs(request.headers, new URL(baseUrl).host, body),
+    ...body.args,
+  ];
+  const notes = [
+    ...(request.headers.some(([name]) => isApiKeyHeader(name))
+      ? [`The key is not in the log: set ${API_KEY_VARIABLE} to it.`]
+      : []),
+    ...body.notes,
+    ...(request.trailers.length > 0 ? [TRAILERS_NOTE] : []),
+  ];
+  return { text: body.before + args.join(' \\\n  '), notes };
+};
+
+const headerArg = ([name, value]: HeaderPair): string => {
+  if (isApiKeyHeader(name)) return `-H "${name}: \${${API_KEY_VARIABLE}:?set it to the API key of the account}"`;
+  // A name with nothing behind its colon takes a header of curl's own away; a semicolon sends it empty.
+  return `-H ${shellWord(value === '' ? `${name};` : `${name}: ${value}`)}`;
+};
+
+/** The captured ones, and an end to those that curl would add. */
+const headerArgs = (
+  headers: readonly HeaderPair[],
+  host: string,
+  { bytes: bodyBytes, args: bodyArgs }: CurlBody,
+): readonly string[] => {
+  // curl would wait for ever: RFC 9110 section 10.1.1 wants no Expect without content, and chunks do not say that there is none.
+  const isEndless = bodyBytes === 0 && headerOf(headers, 'transfer-encoding') !== undefined;
+  const isSent = ([name, value]: HeaderPair): boolean => {
+    const known = name.toLowerCase();
+    return (known !== 'host' || value !== host) && (known !== 'expect' || !isEndless);
+  };
+  const own = ['User-Agent', 'Accept'];
+  if (bodyArgs.length > 0) own.push('Content-Type');
+  if (bodyBytes > ASKS_FIRST_BYTES) own.push('Expect');
+  return [
+    ...headers.filter(isSent).map(headerArg),
+    ...own.filter((name) => headerOf(headers, name.toLowerCase()) === undefined).map((name) => `-H '${name}:'`),
+  ];
+};
+
+interface CurlBody {
+  readonly bytes: number;
+  /** What comes before `curl`. */
+  readonly before: string;
+  readonly args: readonly string[];
+  readonly notes: readonly string[];
+}
+
+const bodyOf = (entry: RequestEntry & { readonly id: string }): CurlBody => {
+  const { id, request } = entry;
+  const bytes = wireBytes(request);
+  const common = { bytes: bytes.length, before: '', notes: [] };
+  // With an empty chunked body curl has to be told that there is one, or it waits for nothing.
+  if (bytes.length === 0)
+    return { ...common, args: headerOf(request.headers, 'transfer-encoding') === undefined ? [] : ["--data-raw ''"] };
+  if (bytes.length > COMMAND_BODY_BYTES_MAX) {
+    const file = requestBodyFile(id);
+    const notes = [`The body is too long for a command: download it, and run the command beside ${file}.`];
+    return { ...common, args: [`--data-binary ${shellQuote(`@${file}`)}`], notes };
+  }
+  const isText = request.bodyEncoding === 'utf8' && isPasteable(request.body) && bytes.length <= ARGUMENT_BYTES_MAX;
+  return isText
+    ? { ...common, args: [`--data-raw ${shellQuote(request.body)}`] }
+    : { ...common, before: `printf %s ${shellQuote(toBase64(bytes))} | base64 -d | `, args: ['--data-binary @-'] };
+};

@@ -1,0 +1,68 @@
+import type { HeaderPair } from '@standin/contract';
+import type { RequestEntry } from './request-message.ts';
+import { API_KEY_VARIABLE, baseUrlOf, isApiKeyHeader, TRAILERS_NOTE } from './snippet.ts';
+import type { Snippet, SnippetOptions } from './snippet.ts';
+import { toBase64, wireBytes } from './wire-bytes.ts';
+
+/** fetch sets these itself, or refuses them. */
+const SET_BY_FETCH: ReadonlySet<string> = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'keep-alive',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+]);
+
+/** A string literal in ASCII: what it holds is seen, and it may stand in a page, too. */
+const literal = (text: string): string =>
+  JSON.stringify(text).replace(
+    /[<\u007f-\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
+const headerLine = ([name, value]: HeaderPair): string =>
+  `    [${literal(name)}, ${isApiKeyHeader(name) ? 'apiKey' : literal(value)}],`;
+
+const bodyLines = ({ request }: RequestEntry): readonly string[] => {
+  if (request.body === '') return [];
+  if (request.bodyEncoding === 'utf8') return [`  body: ${literal(request.body)},`];
+  const base64 = literal(toBase64(wireBytes(request)));
+  return [`  body: Uint8Array.from(atob(${base64}), (character) => character.charCodeAt(0)),`];
+};
+
+/** A call of fetch, for Node, Deno, Bun or a browser; an expression of JavaScript that needs top-level await. */
+export const fetchSnippet = (entry: RequestEntry, options: SnippetOptions = {}): Snippet => {
+  const { method, request } = entry;
+  const hasKey = request.headers.some(([name]) => isApiKeyHeader(name));
+  // A target is bytes: what is none of ASCII travels as it would in a URL.
+  const target = request.target.replace(
+    /[^!-~]/g,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
+  const lines = [
+    ...(hasKey
+      ? [`const apiKey = globalThis.process?.env.${API_KEY_VARIABLE} ?? prompt('API key of the account');`]
+      : []),
+    `const response = await fetch(${literal(baseUrlOf(entry, options) + target)}, {`,
+    `  method: ${literal(method)},`,
+    '  headers: [',
+    ...request.headers.filter(([name]) => !SET_BY_FETCH.has(name.toLowerCase())).map(headerLine),
+    '  ],',
+    ...bodyLines(entry),
+    // The gateway follows none either.
+    "  redirect: 'manual',",
+    '});',
+    'console.log(response.status, await response.text());',
+    '',
+  ];
+  const notes = [
+    ...(hasKey ? [`The key is not in the log: Node takes it from ${API_KEY_VARIABLE}, a browser asks.`] : []),
+    ...(method === 'GET' && request.body !== '' ? ['fetch refuses a GET with a body: use cURL.'] : []),
+    ...(request.trailers.length > 0 ? [TRAILERS_NOTE] : []),
+  ];
+  return { text: lines.join('\n'), notes };
+};

@@ -1,0 +1,158 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toLogEntry } from '../log-entry.ts';
+import { anyLogRow, newLogRow } from '../log-row.testing.ts';
+import { curlCommand } from './curl-command.ts';
+import { fetchSnippet } from './fetch-snippet.ts';
+import { har, harEntry, HAR_BEGIN, HAR_END } from './har.ts';
+import { startRawServer, type RawServer } from './raw-server.testing.ts';
+import { requestMessage } from './request-message.ts';
+import { anyRequest } from './request.testing.ts';
+import { latin1Text, wireBytes, wireText } from './wire-bytes.ts';
+
+const entry = toLogEntry(newLogRow());
+
+describe('curl', () => {
+  it('reads like a command that a person wrote', () => {
+    const withKey = newLogRow({
+      requestHeaders: [
+        ['host', 'localhost:8080'],
+        ['x-api-key', 'sha256:0123abcd'],
+        ['content-type', 'application/json'],
+        ['content-length', '7'],
+      ],
+    });
+    const { text, notes } = curlCommand(toLogEntry(withKey), { baseUrl: 'http://localhost:8080' });
+    expect(text).toMatchInlineSnapshot(`
+      "curl --http1.1 --globoff --path-as-is -X POST 'http://localhost:8080/k3v9k3v9k3v9k3v9/v1/orders?a=1' \\
+        -H "x-api-key: \${STANDIN_API_KEY:?set it to the API key of the account}" \\
+        -H 'content-type: application/json' \\
+        -H 'content-length: 7' \\
+        -H 'User-Agent:' \\
+        -H 'Accept:' \\
+        --data-raw '{"a":1}'"
+    `);
+    expect(notes).toEqual(['The key is not in the log: set STANDIN_API_KEY to it.']);
+  });
+
+  it.each([
+    ['a host that the caller made up', "evil'$(x)", 'http://localhost/'],
+    ['a host with a port', 'shop.example:8080', 'http://shop.example:8080/'],
+    ['an IPv6 address', '[::1]:80', 'http://[::1]:80/'],
+  ])('without a base URL asks %s only where it is one', (_, host, url) => {
+    expect(curlCommand(toLogEntry(newLogRow({ requestHeaders: [['host', host]] }))).text).toContain(`'${url}`);
+  });
+
+  it('names a file where the body is too long for a command, and says what it leaves out', () => {
+    const row = newLogRow({ requestBody: Buffer.alloc(2 ** 20 + 1), requestTrailers: [['x-sum', '1']] });
+    const { text, notes } = curlCommand(toLogEntry(row));
+    expect(text).toContain(`--data-binary '@${row.id}-request.bin'`);
+    expect(notes).toHaveLength(2);
+  });
+
+  it('leaves out an Expect that nothing follows, for which curl would wait for ever', () => {
+    const requestHeaders = [
+      ['Expect', '100-continue'],
+      ['Transfer-Encoding', 'chunked'],
+    ] as const;
+    const { text } = curlCommand(toLogEntry(newLogRow({ requestHeaders, requestBody: Buffer.alloc(0) })));
+    expect(text).not.toContain('Expect: 100');
+    expect(text).toContain("--data-raw ''");
+  });
+});
+
+describe('fetch', () => {
+  let server: RawServer;
+  beforeAll(async () => {
+    server = await startRawServer();
+  });
+  afterAll(() => server.close());
+
+  it('sends method, target, headers and body of generated requests, from Node', async () => {
+    const sample = fc
+      .sample(anyRequest(new URL(server.url).host), 100)
+      .filter(({ method, request }) => method !== 'GET' || request.body === '');
+    const script = sample.map((one, index) => {
+      const headers = [...one.request.headers, ['x-index', String(index)] as const];
+      return `{\n${fetchSnippet({ ...one, request: { ...one.request, headers } }, { baseUrl: server.url }).text}}\n`;
+    });
+    const env = { ...process.env, STANDIN_API_KEY: 'the-key' };
+    await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script.join('')], { env });
+    const arrived = new Map(server.requests.map((one) => [one.headers.find(([name]) => name === 'x-index')?.[1], one]));
+    for (const [index, { method, request }] of sample.entries()) {
+      const got = arrived.get(String(index));
+      expect(got?.requestLine.split(' ')[0]).toBe(method);
+      expect(got?.body.toString('latin1'), fetchSnippet({ method, request }).text).toBe(latin1Text(wireBytes(request)));
+      const key = request.headers.some(([name]) => name.toLowerCase() === 'x-api-key');
+      expect(got?.headers.some(([name, value]) => name.toLowerCase() === 'x-api-key' && value === 'the-key')).toBe(key);
+    }
+  }, 30_000);
+
+  it('is ASCII, and nothing in it ends a script element', () => {
+    fc.assert(
+      fc.property(anyLogRow, (row) => {
+        expect(fetchSnippet(toLogEntry(row)).text).toMatch(/^[\n -~]*$/);
+        expect(fetchSnippet(toLogEntry(row)).text).not.toMatch(/<\/script/i);
+      }),
+    );
+  });
+});
+
+describe('HAR', () => {
+  it('has what version 1.2 asks for, and the bytes of both bodies', () => {
+    fc.assert(
+      fc.property(anyLogRow, (row) => {
+        const { request, response, time, timings } = harEntry(toLogEntry(row));
+        expect(Math.abs(timings.send + timings.wait + timings.receive - time)).toBeLessThanOrEqual(time * 1e-9);
+        expect(request.headers.map(({ name, value }) => [name, value])).toEqual(row.requestHeaders);
+        expect(response.headers.map(({ name, value }) => [name, value])).toEqual(row.responseHeaders);
+        const { text = '', _encoding = 'utf8' } = request.postData ?? {};
+        expect(Buffer.from(text, _encoding).equals(row.requestBody)).toBe(true);
+        const content = response.content;
+        expect(Buffer.from(content.text ?? '', content.encoding ?? 'utf8').equals(row.responseBody)).toBe(true);
+      }),
+    );
+  });
+
+  it('says what it cannot hold', () => {
+    const row = newLogRow({
+      requestBody: Buffer.from([0xff]),
+      requestTrailers: [['x-sum', '1']],
+      responseTruncated: true,
+      responseBodyBytes: 100,
+      upstreamError: 'refused',
+    });
+    expect(harEntry(toLogEntry(row), { baseUrl: 'https://mocks.example' })).toMatchObject({
+      request: {
+        url: 'https://mocks.example/k3v9k3v9k3v9k3v9/v1/orders?a=1',
+        queryString: [{ name: 'a', value: '1' }],
+        postData: { text: '/w==', _encoding: 'base64', comment: 'The body is not UTF-8: its text is base64.' },
+        comment: 'Trailers: x-sum: 1',
+      },
+      response: { content: { comment: 'Captured 8 of 100 bytes.' } },
+      _upstreamError: 'refused',
+    });
+  });
+
+  it('is the same file when it is written piece by piece', () => {
+    const entries = [harEntry(entry), harEntry(entry)];
+    const pieces = HAR_BEGIN + entries.map((one) => JSON.stringify(one)).join(',') + HAR_END;
+    expect(JSON.parse(pieces)).toEqual(JSON.parse(JSON.stringify(har(entries))));
+  });
+});
+
+describe('bytes', () => {
+  it('of a request are its head and its body', () => {
+    expect(latin1Text(requestMessage(entry))).toBe(
+      'POST /k3v9k3v9k3v9k3v9/v1/orders?a=1 HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\r\n{"a":1}',
+    );
+  });
+
+  it('of a header are read as UTF-8 where they are, else as Latin-1', () => {
+    expect(wireText('abc')).toEqual({ text: 'abc', charset: 'ascii' });
+    expect(wireText('\xc3\xa9')).toEqual({ text: 'é', charset: 'utf-8' });
+    expect(wireText('caf\xe9')).toEqual({ text: 'café', charset: 'latin-1' });
+  });
+});

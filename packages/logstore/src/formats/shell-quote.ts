@@ -1,0 +1,36 @@
+import { decodeUtf8, latin1Bytes } from './wire-bytes.ts';
+
+/** In single quotes a shell takes every character as it is, but the quote itself. */
+export const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/**
+ * Whether text can be pasted into a terminal and arrive as it is: control characters would act on the terminal or on the line editor
+ * before the shell sees them (a tab completes, a carriage return ends the line, an escape ends a bracketed paste).
+ */
+export const isPasteable = (text: string): boolean => !/\p{Cc}/u.test(text.replaceAll('\n', ''));
+
+const octal = (byte: number): string => `\\${byte.toString(8).padStart(3, '0')}`;
+const isPlain = (byte: number): boolean => byte >= 0x20 && byte < 0x7f;
+
+/**
+ * Any bytes but NUL and line ends as one word of a POSIX shell; latin1, one byte per character. UTF-8 is written as it reads, and what
+ * no terminal takes as `"$(printf '\351')"`.
+ */
+export const shellWord = (latin1: string): string => {
+  const bytes = latin1Bytes(latin1);
+  const text = decodeUtf8(bytes);
+  if (text !== undefined && isPasteable(text)) return shellQuote(text);
+  const pieces: string[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const isPlainRun = isPlain(bytes[at] ?? 0);
+    let end = at;
+    while (end < bytes.length && isPlain(bytes[end] ?? 0) === isPlainRun) end += 1;
+    pieces.push(
+      isPlainRun
+        ? shellQuote(latin1.slice(at, end))
+        : `"$(printf '${[...bytes.subarray(at, end)].map(octal).join('')}')"`,
+    );
+    at = end;
+  }
+  return pieces.join('');
+};
