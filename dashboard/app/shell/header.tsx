@@ -1,5 +1,5 @@
 import { CircleHelp, Search } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { paths } from '../lib/paths.ts';
 import type { Preferences } from '../lib/preferences.ts';
 import { useNavigate } from '../lib/remix.ts';
@@ -7,10 +7,8 @@ import { useShortcutKeys, useShortcuts } from '../lib/shortcuts.ts';
 import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Brand } from './brand.tsx';
-import { CommandPalette } from './command-palette.tsx';
 import { PreferencesMenu } from './preferences-menu.tsx';
 import { ProjectSwitcher, type ProjectSwitcherProps } from './project-switcher.tsx';
-import { ShortcutHelp } from './shortcut-help.tsx';
 import { UserMenu } from './user-menu.tsx';
 
 export interface HeaderProps {
@@ -19,6 +17,25 @@ export interface HeaderProps {
   /** Whoever is signed in; `undefined` in local mode. */
   readonly user: string | undefined;
 }
+
+/** No page needs them to be shown: they come after it. */
+const loadPalette = () => import('./command-palette.tsx');
+const loadHelp = () => import('./shortcut-help.tsx');
+const CommandPalette = lazy(() => loadPalette().then((module) => ({ default: module.CommandPalette })));
+const ShortcutHelp = lazy(() => loadHelp().then((module) => ({ default: module.ShortcutHelp })));
+const AFTER_PAGE_MS = 1_000;
+
+/** So that what is typed right after ⌘K goes where it is meant to. */
+const useLoadAfterPage = (): void => {
+  useEffect(() => {
+    const load = (): Promise<unknown> => Promise.all([loadPalette(), loadHelp()]);
+    const timer = setTimeout(() => {
+      // Tried again when they are opened.
+      load().catch(() => undefined);
+    }, AFTER_PAGE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+};
 
 /** ⌘K and Ctrl+K, always: with a modifier it is no single key. */
 const usePaletteKey = (open: () => void): void => {
@@ -40,6 +57,7 @@ export const Header = ({ preferences, project, user }: HeaderProps) => {
   const navigate = useNavigate();
   const [openPalette] = useState(() => () => setPalette(true));
   usePaletteKey(openPalette);
+  useLoadAfterPage();
   useShortcutKeys(preferences.keys === 'on');
   useShortcuts([
     { keys: '?', label: 'Show the keys of this page', run: () => setHelp(true), general: true },
@@ -73,8 +91,10 @@ export const Header = ({ preferences, project, user }: HeaderProps) => {
           {user !== undefined && <UserMenu user={user} />}
         </div>
       </div>
-      <CommandPalette open={palette} onOpenChange={setPalette} current={project} />
-      <ShortcutHelp open={help} onOpenChange={setHelp} keysAreOn={preferences.keys === 'on'} />
+      <Suspense fallback={null}>
+        {palette && <CommandPalette open onOpenChange={setPalette} current={project} />}
+        {help && <ShortcutHelp open onOpenChange={setHelp} keysAreOn={preferences.keys === 'on'} />}
+      </Suspense>
     </header>
   );
 };

@@ -1,4 +1,5 @@
 import type { CountFilter, LogSummary } from '@standin/logstore';
+import { HAR_BEGIN, HAR_END, harEntry } from '@standin/logstore/formats';
 import type { ProjectLog } from '../../src/backend.ts';
 import { csvHeader, csvLine, csvNote } from './csv.ts';
 
@@ -6,6 +7,7 @@ import { csvHeader, csvLine, csvNote } from './csv.ts';
 export const EXPORT_ROWS_MAX = 100_000;
 const PAGE_ROWS = 500;
 
+export type ExportedLog = Pick<ProjectLog, 'summaries' | 'entries'>;
 type Filter = Omit<CountFilter, 'projectUid'>;
 
 /** How a file of requests is written. Each part is text; only one page of requests is in memory at a time. */
@@ -13,7 +15,7 @@ export interface ExportFormat {
   readonly extension: string;
   readonly contentType: string;
   readonly begin: () => string;
-  readonly page: (log: ProjectLog, summaries: readonly LogSummary[], isFirst: boolean) => AsyncIterable<string>;
+  readonly page: (log: ExportedLog, summaries: readonly LogSummary[], isFirst: boolean) => AsyncIterable<string>;
   /** `cut`: a sentence about why there are no more. */
   readonly end: (cut: string | undefined) => string;
 }
@@ -39,14 +41,29 @@ const ndjson: ExportFormat = {
   end: (cut) => (cut === undefined ? '' : `${JSON.stringify({ event: 'cut', message: cut })}\n`),
 };
 
-const FORMATS: Readonly<Record<string, ExportFormat>> = { csv, ndjson };
+/** One document, written piece by piece; why it ends early is its comment. */
+const har: ExportFormat = {
+  extension: 'har',
+  contentType: 'application/json; charset=utf-8',
+  begin: () => HAR_BEGIN,
+  page: async function* (log, summaries, isFirst) {
+    let separator = isFirst ? '' : ',';
+    for await (const entry of log.entries(summaries)) {
+      yield `${separator}${JSON.stringify(harEntry(entry))}`;
+      separator = ',';
+    }
+  },
+  end: (cut) => (cut === undefined ? HAR_END : HAR_END.replace(']', `],"comment":${JSON.stringify(cut)}`)),
+};
+
+const FORMATS: Readonly<Record<string, ExportFormat>> = { csv, ndjson, har };
 
 export const exportFormat = (name: string | null): ExportFormat | undefined =>
   name !== null && Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
 
 /** The file, newest request first. What fails half-way breaks the download off: half a file never passes for a whole one. */
 export async function* exportTraffic(
-  log: ProjectLog,
+  log: ExportedLog,
   filter: Filter,
   format: ExportFormat,
   rowsMax = EXPORT_ROWS_MAX,

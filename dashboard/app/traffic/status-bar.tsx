@@ -21,6 +21,7 @@ export interface StatusBarProps {
 
 const EXPORTS = [
   { format: 'ndjson', label: 'NDJSON, whole exchanges' },
+  { format: 'har', label: 'HAR, for browsers and proxies' },
   { format: 'csv', label: 'CSV, one line each' },
 ] as const;
 

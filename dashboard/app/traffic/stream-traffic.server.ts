@@ -5,8 +5,11 @@ import type { RowBatch } from './feed.ts';
 import { awayMessage, NO_ANSWER, type Away } from './read-traffic.server.ts';
 import { compareRows, toTrafficRow } from './traffic-row.ts';
 
-/** Requests that come together are shown together. */
-const TOGETHER_MS = 250;
+/** So often the log is looked at: what a person sees of a request is hardly older. */
+const POLL_MS = 150;
+/** Requests that one look finds are shown together. */
+const TOGETHER_MS = 20;
+const TICK_MS = 1_000;
 /** A browser that hears nothing for much longer takes the stream for dead; a log that says nothing for so long is away. */
 const SILENCE_MS = 5_000;
 /** More at once are counted, not sent: nobody reads 20,000 lines a second. */
@@ -34,6 +37,7 @@ class Reporter {
   #isAway = false;
   #sentAt = Number.NEGATIVE_INFINITY;
   #askedAt: number | undefined;
+  #soon: ReturnType<typeof setTimeout> | undefined;
 
   constructor(sink: EventSink) {
     this.#sink = sink;
@@ -41,6 +45,10 @@ class Reporter {
 
   add(summary: LogSummary): void {
     this.#arrived.push(summary);
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      if (!this.#isAway) this.#send();
+    }, TOGETHER_MS);
   }
 
   /** Runs a query, and notices whether the log answers. */
@@ -62,10 +70,14 @@ class Reporter {
     this.#sink.send('away', { away: message } satisfies Away);
   }
 
-  /** Called often. */
+  /** Called now and then. */
   tick(): void {
     if (this.#askedAt !== undefined && performance.now() - this.#askedAt > SILENCE_MS) this.fail(NO_ANSWER);
-    else if (!this.#isAway && (this.#arrived.length > 0 || this.#isSilent())) this.#send();
+    else if (!this.#isAway && this.#isSilent()) this.#send();
+  }
+
+  end(): void {
+    clearTimeout(this.#soon);
   }
 
   #isSilent(): boolean {
@@ -89,10 +101,12 @@ export const streamTraffic = async ({ log, filter, sink, signal }: StreamOptions
   };
   // At once: who listens knows that it is listened to.
   reporter.tick();
-  const timer = setInterval(() => reporter.tick(), TOGETHER_MS);
+  const timer = setInterval(() => reporter.tick(), TICK_MS);
   try {
-    for await (const summary of tailSummaries(watched, filter, signal, { onFailure })) reporter.add(summary);
+    const tail = tailSummaries(watched, filter, signal, { onFailure, pollIntervalMs: POLL_MS });
+    for await (const summary of tail) reporter.add(summary);
   } finally {
     clearInterval(timer);
+    reporter.end();
   }
 };

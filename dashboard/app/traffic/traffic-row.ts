@@ -21,8 +21,9 @@ export const compareRows = (a: RowCursor, b: RowCursor): number =>
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-/** Milliseconds, as short as it stays exact enough: `0.8 ms`, `214 ms`, `1.25 s`, `2 min 5 s`. */
+/** Milliseconds, as short as it stays exact enough: `0.81 ms`, `214 ms`, `1.25 s`, `2 min 5 s`. */
 export const formatDuration = (ms: number): string => {
+  if (ms < 0.995) return `${ms.toFixed(2)} ms`;
   if (ms < 9.95) return `${ms.toFixed(1)} ms`;
   if (ms < 999.5) return `${Math.round(ms)} ms`;
   if (ms < MINUTE_MS) return `${(ms / SECOND_MS).toFixed(ms < 9_995 ? 2 : 1)} s`;
