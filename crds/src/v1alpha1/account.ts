@@ -41,7 +41,10 @@ const status = z
           .optional()
           .meta({ 'x-kubernetes-list-type': 'atomic' })
           .describe('When the key was regenerated within the last hour.'),
-        regenerating: text({ max: 64 }).optional().describe('uid of the KeyRegeneration that is under way.'),
+        regenerating: z
+          .strictObject({ name: text({ max: NAME_LENGTH_MAX }), uid: text({ max: 64 }) })
+          .optional()
+          .describe('The KeyRegeneration that is under way.'),
         windowResetsAt: timestamp()
           .optional()
           .describe('When the first of these regenerations does not count any more.'),

@@ -25,6 +25,7 @@ const status = z
       .meta({ 'x-kubernetes-list-type': 'atomic' })
       .describe('Gateways that have not, at most 32 of them.'),
     completedAt: timestamp().optional().describe('Since when the old key is refused everywhere.'),
+    refusedAt: timestamp().optional().describe('When it was refused; nothing was changed.'),
     windowResetsAt: timestamp()
       .optional()
       .describe('Refused, because there were too many within an hour: when the next one is possible.'),

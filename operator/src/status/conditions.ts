@@ -47,6 +47,33 @@ const readyFinding = (findings: readonly Finding[]): Finding => {
 /** Reasons that no waiting mends: somebody has to change the object (kstatus: Stalled). */
 const STALLING: ReadonlySet<ConditionReason> = new Set(['Invalid', 'Conflicted', 'SecretInvalid', 'Rejected']);
 
+export interface ConditionContext {
+  /** The generation that was looked at. */
+  readonly generation: number;
+  /** The conditions that the object's status has now. */
+  readonly before: readonly Condition[];
+  /** RFC 3339. */
+  readonly now: string;
+}
+
+/** A finding as a condition; one whose status stays the same keeps its transition time. */
+export const conditionOf = (
+  type: ConditionType,
+  { ok, reason, message }: Finding,
+  { generation, before, now }: ConditionContext,
+): Condition => {
+  const status = ok ? 'True' : 'False';
+  const previous = before.find((candidate) => candidate.type === type);
+  return {
+    type,
+    status,
+    reason,
+    message: message.slice(0, LIMITS.conditionMessageLengthMax),
+    observedGeneration: generation,
+    lastTransitionTime: previous?.status === status ? previous.lastTransitionTime : now,
+  };
+};
+
 /**
  * The conditions of an object. A condition whose status stays the same keeps its transition time.
  *
@@ -61,18 +88,8 @@ export const conditionsOf = (
   now: string,
 ): Condition[] => {
   const ready = readyFinding([verdict.accepted, verdict.resolvedRefs, programmed]);
-  const condition = (type: ConditionType, { ok, reason, message }: Finding): Condition => {
-    const status = ok ? 'True' : 'False';
-    const previous = before.find((candidate) => candidate.type === type);
-    return {
-      type,
-      status,
-      reason,
-      message: message.slice(0, LIMITS.conditionMessageLengthMax),
-      observedGeneration: verdict.generation,
-      lastTransitionTime: previous?.status === status ? previous.lastTransitionTime : now,
-    };
-  };
+  const condition = (type: ConditionType, finding: Finding): Condition =>
+    conditionOf(type, finding, { generation: verdict.generation, before, now });
   return [
     condition('Accepted', verdict.accepted),
     condition('ResolvedRefs', verdict.resolvedRefs),

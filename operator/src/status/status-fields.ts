@@ -41,9 +41,13 @@ export const statusFields =
 
 /** The fingerprint, never the digest: from a weak own key's digest the key could be guessed. */
 const apiKeyField = (known: KnownKey | undefined, before: Fields, now: string): Fields | undefined => {
-  if (known?.key.kind !== 'key') return undefined;
-  const fingerprint = keyFingerprint(known.key.sha256);
   const previous = accountBefore.parse(before).apiKey;
+  if (known?.key.kind !== 'key') {
+    // What counts regenerations stays.
+    const none = { secretName: undefined, fingerprint: undefined, issuedAt: undefined };
+    return previous?.['regenerations'] === undefined ? undefined : none;
+  }
+  const fingerprint = keyFingerprint(known.key.sha256);
   const issuedAt = previous?.fingerprint === fingerprint ? previous.issuedAt : undefined;
   return { secretName: known.secretName, fingerprint, issuedAt: issuedAt ?? now };
 };

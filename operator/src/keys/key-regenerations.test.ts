@@ -1,0 +1,221 @@
+import { createHash } from 'node:crypto';
+import { LIMITS, SourceError, type ObjectRef, type ResourceObject } from '@standin/contract';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MemorySource } from '../memory-source.testing.ts';
+import { conditionsIn } from '../status/status-writer.ts';
+import { KeyRegenerations } from './key-regenerations.ts';
+
+class DeletingSource extends MemorySource {
+  override delete(ref?: ObjectRef): Promise<void> {
+    if (ref !== undefined) this.remove(ref.kind, ref.name);
+    return Promise.resolve();
+  }
+}
+
+const SPEC = { accountRef: { name: 'team' } };
+const NOW = Date.UTC(2026, 10, 21, 12);
+const OLD = 'standin_the-old-key-that-everybody-knows-by-now';
+
+let source: DeletingSource;
+let regenerations: KeyRegenerations | undefined;
+let now: number;
+let account: ResourceObject;
+/** Digests that were published, and gateways that have not acknowledged the last of them. */
+let published: string | undefined;
+let waiting: readonly string[];
+let isGenerated: boolean;
+const objects = new Map<string, ResourceObject>();
+
+/** As a leader that begins its term. */
+const begin = (): KeyRegenerations => {
+  const started = new KeyRegenerations({
+    ...{ source, objects, logger: pino({ level: 'silent' }), registry: new Registry(), clock: () => now },
+    owner: (uid) =>
+      uid === account.metadata.uid ? { account, secretName: 'team-api-key', generated: isGenerated } : undefined,
+    readSoon: () => (published = digest()),
+    programmed: (_, sha256) => {
+      if (sha256 !== published) return undefined;
+      return waiting.length === 0
+        ? { kind: 'programmed' }
+        : { kind: 'waiting', gateways: waiting, known: 3, unheard: false };
+    },
+    gatewayCount: () => 3,
+  });
+  started.begin();
+  return started;
+};
+
+const key = (): string => source.secrets.get('default/team-api-key')?.['api-key'] ?? '';
+const digest = (): string => createHash('sha256').update(key()).digest('hex');
+const statusOf = (name: string): Record<string, unknown> =>
+  (source.object('KeyRegeneration', name).status ?? {}) as Record<string, unknown>;
+const apiKey = (): { regenerations?: string[]; regenerating?: unknown; windowResetsAt?: string } =>
+  (source.object('Account', 'team').status as { apiKey?: object } | undefined)?.apiKey ?? {};
+const expectPhase = (name: string, phase: string): Promise<void> =>
+  expect.poll(() => statusOf(name)['phase'], { timeout: 5_000 }).toBe(phase);
+const complete = (name: string) =>
+  conditionsIn(source.object('KeyRegeneration', name).status).find(({ type }) => type === 'Complete');
+
+beforeEach(async () => {
+  regenerations = undefined;
+  now = NOW;
+  waiting = [];
+  isGenerated = true;
+  objects.clear();
+  source = new DeletingSource();
+  source.secrets.set('default/team-api-key', { 'api-key': OLD });
+  published = digest();
+  account = source.put('Account', 'team', {});
+  await source.start(
+    {
+      put: (object) => {
+        objects.set(object.metadata.uid, object);
+        regenerations?.seen(object);
+      },
+      remove: (object) => {
+        objects.delete(object.metadata.uid);
+        regenerations?.forget(object);
+      },
+      problems: () => undefined,
+    },
+    new AbortController().signal,
+  );
+  regenerations = begin();
+});
+afterEach(() => regenerations?.stop());
+
+describe('a KeyRegeneration', () => {
+  it('replaces the key, counts it, and lets go of the account', async () => {
+    source.put('KeyRegeneration', 'one', SPEC);
+    await expectPhase('one', 'Completed');
+    expect(key()).toMatch(/^standin_[0-9A-Za-z]{49}$/);
+    expect(published).toBe(digest());
+    expect(statusOf('one')).toMatchObject({ acknowledged: '3/3', completedAt: '2026-11-21T12:00:00Z' });
+    expect(complete('one')).toMatchObject({ status: 'True', reason: 'Succeeded' });
+    await expect.poll(() => apiKey().regenerating).toBeUndefined();
+    expect(apiKey()).toMatchObject({
+      regenerations: ['2026-11-21T12:00:00.000Z'],
+      windowResetsAt: '2026-11-21T13:00:00.000Z',
+    });
+    expect(source.events).toMatchObject([{ name: 'team', type: 'Normal', reason: 'KeyRegenerated' }]);
+    expect(JSON.stringify([source.statusWrites, source.events])).not.toContain(key());
+  });
+
+  it('waits for every gateway, and says for whom', async () => {
+    waiting = ['gateway-1', 'gateway-2'];
+    source.put('KeyRegeneration', 'one', SPEC);
+    await expect.poll(() => statusOf('one')['waitingFor']).toEqual(['gateway-1', 'gateway-2']);
+    expect(statusOf('one')).toMatchObject({ phase: 'Running', acknowledged: '1/3' });
+    expect(complete('one')?.message).toBe('The old key may still be accepted by gateway-1, gateway-2.');
+    const replaced = key();
+    waiting = ['gateway-2'];
+    regenerations?.progress();
+    await expect.poll(() => statusOf('one')['acknowledged']).toBe('2/3');
+    waiting = [];
+    regenerations?.progress();
+    await expectPhase('one', 'Completed');
+    expect(statusOf('one')['waitingFor']).toBeUndefined();
+    expect(key()).toBe(replaced);
+  });
+
+  it('of an account that brings its own Secret is refused, and changes nothing', async () => {
+    isGenerated = false;
+    source.put('KeyRegeneration', 'one', SPEC);
+    await expectPhase('one', 'Refused');
+    expect(conditionsIn(statusOf('one'))[0]).toMatchObject({ status: 'False', reason: 'ManagedElsewhere' });
+    expect(key()).toBe(OLD);
+    expect(apiKey().regenerations).toBeUndefined();
+  });
+
+  it('waits for an account that is not there yet', async () => {
+    source.put('KeyRegeneration', 'one', { accountRef: { name: 'later' } });
+    await expectPhase('one', 'Pending');
+    expect(conditionsIn(statusOf('one'))[0]).toMatchObject({ reason: 'AccountNotFound' });
+    account = source.put('Account', 'later', {});
+    await expectPhase('one', 'Completed');
+  });
+
+  it('of which there were six within the hour is refused, with the time when the next is possible', async () => {
+    for (let count = 1; count <= LIMITS.keyRegenerationsMax; count += 1) {
+      source.put('KeyRegeneration', `number-${count}`, SPEC);
+      await expectPhase(`number-${count}`, 'Completed');
+      now += 60_000;
+    }
+    const sixth = key();
+    source.put('KeyRegeneration', 'seventh', SPEC);
+    await expectPhase('seventh', 'Refused');
+    expect(statusOf('seventh')['windowResetsAt']).toBe('2026-11-21T13:00:00.000Z');
+    expect(conditionsIn(statusOf('seventh'))[0]).toMatchObject({ reason: 'LimitReached' });
+    expect(source.events.at(-1)).toMatchObject({ name: 'team', type: 'Warning', reason: 'LimitReached' });
+    expect(key()).toBe(sixth);
+    expect(apiKey().regenerations).toHaveLength(6);
+
+    now = Date.parse('2026-11-21T13:00:00Z');
+    source.put('KeyRegeneration', 'eighth', SPEC);
+    await expectPhase('eighth', 'Completed');
+    expect(apiKey().regenerations).toHaveLength(6);
+  });
+
+  it('takes its turn: of twenty at once six replace the key, and each of those once', async () => {
+    const keys = new Set<string>();
+    source.disturb = (call) => {
+      if (call === 'readSecret') keys.add(key());
+    };
+    for (let number = 1; number <= 20; number += 1) source.put('KeyRegeneration', `at-once-${number}`, SPEC);
+    const phases = (): unknown[] =>
+      Array.from({ length: 20 }, (_, index) => statusOf(`at-once-${index + 1}`)['phase']).toSorted();
+    await expect
+      .poll(phases, { timeout: 20_000 })
+      .toEqual([...Array<string>(6).fill('Completed'), ...Array<string>(14).fill('Refused')]);
+    expect(keys.size).toBe(6);
+    expect(apiKey().regenerations).toHaveLength(6);
+  }, 30_000);
+
+  it.each(['get', 'writeStatus', 'replaceSecret', 'readSecret'] as const)(
+    'survives a crash at each %s: the next leader finishes it, once',
+    async (call) => {
+      for (let crashAt = 1; crashAt <= 3; crashAt += 1) {
+        const name = `crash-${crashAt}`;
+        let calls = 0;
+        const before = key();
+        // From the moment of the crash nothing of the first leader gets through.
+        source.disturb = (made) => {
+          if (made === call) calls += 1;
+          if (calls >= crashAt) throw new SourceError('Unavailable', 'the operator is dead');
+        };
+        source.put('KeyRegeneration', name, SPEC);
+        await expect.poll(() => calls >= crashAt || statusOf(name)['phase'] === 'Completed').toBe(true);
+        await regenerations?.stop();
+        source.disturb = () => undefined;
+        regenerations = begin();
+        await expectPhase(name, 'Completed');
+        await expect.poll(() => apiKey().regenerating).toBeUndefined();
+        expect(key()).not.toBe(before);
+        expect(apiKey().regenerations).toHaveLength(crashAt);
+      }
+    },
+    30_000,
+  );
+
+  it('whose predecessor was deleted under way goes on', async () => {
+    waiting = ['gateway-1'];
+    source.put('KeyRegeneration', 'one', SPEC);
+    await expectPhase('one', 'Running');
+    source.put('KeyRegeneration', 'two', SPEC);
+    await expectPhase('two', 'Pending');
+    source.remove('KeyRegeneration', 'one');
+    waiting = [];
+    await expectPhase('two', 'Completed');
+    expect(apiKey().regenerations).toHaveLength(2);
+  });
+
+  it('is removed a day after its end', async () => {
+    source.put('KeyRegeneration', 'one', SPEC);
+    await expectPhase('one', 'Completed');
+    now += LIMITS.keyRegenerationKeptMs;
+    regenerations?.seen(source.object('KeyRegeneration', 'one'));
+    await expect.poll(() => source.get({ kind: 'KeyRegeneration', namespace: 'default', name: 'one' })).toBeUndefined();
+  });
+});

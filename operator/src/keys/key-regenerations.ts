@@ -1,0 +1,236 @@
+import {
+  API_KEY_DATA_KEY,
+  LIMITS,
+  SourceError,
+  type ObjectRef,
+  type ResourceObject,
+  type ResourceSource,
+} from '@standin/contract';
+import { parseObject, type KeyRegenerationSpec } from '@standin/crds';
+import { WorkQueue, type ReconcileResult } from '@standin/kube';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import { invalid } from '../translate/findings.ts';
+import type { KeyOwner } from './account-keys.ts';
+import { apiKeySha256, generateApiKey } from './api-key.ts';
+import {
+  isOver,
+  pending,
+  progressOf,
+  refused,
+  removableAt,
+  report,
+  WRITING,
+  type RegenerationFacts,
+} from './regeneration-report.ts';
+import { regenerationWindow } from './regeneration-window.ts';
+
+export interface KeyRegenerationsOptions {
+  readonly source: ResourceSource;
+  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  /** Undefined when there is no such Account, or its spec is invalid. */
+  readonly owner: (accountUid: string) => KeyOwner | undefined;
+  /** Has the account's Secret read soon, and its key published. */
+  readonly readSoon: (accountUid: string) => void;
+  /** How the gateways stand to the key with this SHA-256; undefined while it is not published. */
+  readonly programmed: (accountUid: string, sha256: string) => ProgrammedState | undefined;
+  /** How many gateways are known. */
+  readonly gatewayCount: () => number;
+  /** Milliseconds since the epoch. */
+  readonly clock?: () => number;
+}
+
+const WORKERS = 4;
+const BACKOFF = { baseMs: 50, capMs: 10_000 };
+/** Until a key that was written is read again and published. */
+const SOON = { requeueAfterMs: 20 };
+/** Until whoever waits is told anew for whom; acknowledgements are told at once. */
+const LATER = { requeueAfterMs: 1_000 };
+
+const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({ kind, namespace, name });
+
+/**
+ * Carries out KeyRegenerations, for one leader's term (design §6). Each step finds out what was done already, so that a crash anywhere
+ * resumes: count and intent into the Account's status by compare-and-swap → new key into the Secret, marked with who wanted it → the
+ * gateways swap both digests in one delta → all known ones have acknowledged → completed.
+ */
+export class KeyRegenerations {
+  readonly #options: KeyRegenerationsOptions;
+  readonly #queue: WorkQueue;
+  /** Those that are there, by uid. */
+  readonly #acts = new Map<string, ResourceObject>();
+
+  constructor(options: KeyRegenerationsOptions) {
+    this.#options = options;
+    this.#queue = new WorkQueue({
+      ...{ name: 'regenerations', concurrency: WORKERS, backoff: BACKOFF, registry: options.registry },
+      logger: options.logger.child({ stage: 'keys' }),
+      reconcile: (uid) => this.#reconcile(uid),
+    });
+  }
+
+  /** Takes everything that the source has shown so far. */
+  begin(): void {
+    for (const object of this.#options.objects.values()) this.seen(object);
+  }
+
+  /** The source shows an object, changed or not. */
+  seen({ kind, metadata }: ResourceObject): void {
+    if (kind === 'Account') this.#lookAtOpen(metadata.namespace);
+    if (kind !== 'KeyRegeneration') return;
+    const act = this.#options.objects.get(metadata.uid);
+    if (act === undefined) return;
+    this.#acts.set(metadata.uid, act);
+    this.#queue.add(metadata.uid);
+  }
+
+  forget({ metadata: { uid } }: ResourceObject): void {
+    this.#acts.delete(uid);
+  }
+
+  /** Gateways acknowledged, or were forgotten. */
+  progress(): void {
+    this.#lookAtOpen();
+  }
+
+  stop(): Promise<void> {
+    return this.#queue.stop();
+  }
+
+  #lookAtOpen(namespace?: string): void {
+    for (const [uid, act] of this.#acts) {
+      if (!isOver(act) && (namespace ?? act.metadata.namespace) === act.metadata.namespace) this.#queue.add(uid);
+    }
+  }
+
+  get #now(): number {
+    return (this.#options.clock ?? Date.now)();
+  }
+
+  async #reconcile(uid: string): Promise<ReconcileResult | undefined> {
+    const act = this.#acts.get(uid);
+    if (act === undefined) return undefined;
+    try {
+      return await (isOver(act) ? this.#cleanUp(act) : this.#goOn(act));
+    } catch (error) {
+      // Changed or gone since it was read: what is there now decides.
+      if (error instanceof SourceError && (error.kind === 'Conflict' || error.kind === 'NotFound')) return SOON;
+      throw error;
+    }
+  }
+
+  async #goOn(act: ResourceObject): Promise<ReconcileResult | undefined> {
+    const { source, owner } = this.#options;
+    const parsed = parseObject(act);
+    if (!parsed.ok) {
+      const { reason, message } = invalid(parsed.problems);
+      return this.#say(act, refused(reason, message));
+    }
+    const { name } = (parsed.value.spec as KeyRegenerationSpec).accountRef;
+    // Past all caches: its status counts.
+    const account = await source.get({ kind: 'Account', namespace: act.metadata.namespace, name });
+    if (account === undefined)
+      return this.#say(act, pending('AccountNotFound', `There is no Account ${name} in this namespace.`));
+    const secret = owner(account.metadata.uid);
+    if (secret === undefined)
+      return this.#say(act, pending('AccountNotReady', `Account ${name} is not valid: see its own conditions.`));
+    if (!secret.generated) return this.#say(act, managedElsewhere(`its own Secret ${secret.secretName}`, name));
+    const begun = await this.#begin(act, account);
+    if (begun !== true) return begun;
+    return this.#replaceKey(act, { ...secret, account });
+  }
+
+  /** Counts it and writes down that it is under way, in one write; true when that is done. */
+  async #begin(act: ResourceObject, account: ResourceObject): Promise<true | ReconcileResult | undefined> {
+    const { source, logger } = this.#options;
+    const { name, uid } = act.metadata;
+    const now = this.#now;
+    const { recent, left, resetsAt, current } = regenerationWindow(account, now);
+    if (current?.uid === uid) return true;
+    if (current !== undefined && (await this.#isOpen(account.metadata.namespace, current))) {
+      await this.#say(act, pending('Pending', `KeyRegeneration ${current.name} of the same account is under way.`));
+      return LATER;
+    }
+    if (left === 0) {
+      const message = `The key of Account ${account.metadata.name} was regenerated ${recent.length} times within the last hour. The next one is possible at ${String(resetsAt)}; nothing was changed.`;
+      await source.recordEvent(account, { type: 'Warning', reason: 'LimitReached', message });
+      return this.#say(act, refused('LimitReached', message, resetsAt));
+    }
+    const regenerations = [...recent, new Date(now).toISOString()];
+    const windowResetsAt = new Date(Date.parse(regenerations[0] ?? '') + LIMITS.keyRegenerationWindowMs).toISOString();
+    const apiKey = { regenerations, windowResetsAt, regenerating: { name, uid } };
+    await source.writeStatus(refOf(account), { apiKey }, account.metadata.resourceVersion);
+    logger.info({ ...refOf(account), regeneration: name, left: left - 1 }, 'API key is being regenerated');
+    return true;
+  }
+
+  /** Whether another regeneration, which is said to be under way, still is. */
+  async #isOpen(namespace: string, { name, uid }: { readonly name: string; readonly uid: string }): Promise<boolean> {
+    const other = await this.#options.source.get({ kind: 'KeyRegeneration', namespace, name });
+    return other?.metadata.uid === uid && !isOver(other);
+  }
+
+  async #replaceKey(act: ResourceObject, { account, secretName }: KeyOwner): Promise<ReconcileResult | undefined> {
+    const { source, readSoon, programmed, gatewayCount } = this.#options;
+    const { namespace, uid } = account.metadata;
+    try {
+      await source.replaceSecret(account, secretName, { [API_KEY_DATA_KEY]: generateApiKey() }, act.metadata.uid);
+    } catch (error) {
+      if (!(error instanceof SourceError) || error.kind !== 'Invalid') throw error;
+      return this.#say(
+        act,
+        managedElsewhere(`the Secret ${secretName}, which the operator did not make`, account.metadata.name),
+      );
+    }
+    const key = await source.readSecret(namespace, secretName, API_KEY_DATA_KEY);
+    const state = key === undefined ? undefined : programmed(uid, apiKeySha256(Buffer.from(key).toString('utf8')));
+    if (state === undefined) {
+      readSoon(uid);
+      await this.#say(act, WRITING);
+      return SOON;
+    }
+    const facts = progressOf(state, gatewayCount(), this.#rfc3339());
+    await this.#say(act, facts);
+    if (facts.phase !== 'Completed') return LATER;
+    const message = `API key regenerated by KeyRegeneration ${act.metadata.name}. ${facts.complete.message}`;
+    await source.recordEvent(account, { type: 'Normal', reason: 'KeyRegenerated', message });
+    return undefined;
+  }
+
+  async #say(act: ResourceObject, facts: RegenerationFacts): Promise<undefined> {
+    await report(this.#options.source, act, facts, this.#rfc3339());
+    return undefined;
+  }
+
+  /** RFC 3339, seconds, as conditions have it. */
+  #rfc3339(): string {
+    return `${new Date(this.#now).toISOString().slice(0, 19)}Z`;
+  }
+
+  /** Lets go of the Account; a day later, removes the object. */
+  async #cleanUp(act: ResourceObject): Promise<ReconcileResult | undefined> {
+    const { source } = this.#options;
+    const { namespace, uid } = act.metadata;
+    const parsed = parseObject(act);
+    if (parsed.ok) {
+      const { name } = (parsed.value.spec as KeyRegenerationSpec).accountRef;
+      const account = await source.get({ kind: 'Account', namespace, name });
+      if (account !== undefined && regenerationWindow(account, this.#now).current?.uid === uid) {
+        await source.writeStatus(refOf(account), { apiKey: { regenerating: null } }, account.metadata.resourceVersion);
+      }
+    }
+    const leftMs = removableAt(act) - this.#now;
+    if (leftMs > 0) return { requeueAfterMs: leftMs };
+    if ((await source.get(refOf(act)))?.metadata.uid === uid) await source.delete(refOf(act));
+    return undefined;
+  }
+}
+
+const managedElsewhere = (what: string, account: string): RegenerationFacts =>
+  refused(
+    'ManagedElsewhere',
+    `Account ${account} uses ${what}: replace the key there, and the gateways follow. Nothing was changed.`,
+  );

@@ -1,0 +1,128 @@
+import {
+  LIMITS,
+  type ConditionReason,
+  type RegenerationPhase,
+  type ResourceObject,
+  type ResourceSource,
+} from '@standin/contract';
+import { z } from 'zod';
+import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import { conditionOf } from '../status/conditions.ts';
+import { statusDifference } from '../status/status-difference.ts';
+import { conditionsIn } from '../status/status-writer.ts';
+import { ACCEPTED, fails } from '../translate/findings.ts';
+import type { Finding } from '../translate/index.ts';
+
+/** What a KeyRegeneration's status says. */
+export interface RegenerationFacts {
+  readonly phase: RegenerationPhase;
+  readonly accepted: Finding;
+  readonly complete: Finding;
+  readonly acknowledged?: string;
+  readonly waitingFor?: readonly string[];
+  /** RFC 3339. */
+  readonly completedAt?: string;
+  readonly windowResetsAt?: string | undefined;
+}
+
+const GATEWAYS_NAMED_MAX = 32;
+
+const statusSchema = z
+  .looseObject({
+    phase: z.string().optional().catch(undefined),
+    completedAt: z.string().optional().catch(undefined),
+    refusedAt: z.string().optional().catch(undefined),
+  })
+  .catch({});
+
+const running = (
+  message: string,
+  more: Pick<RegenerationFacts, 'acknowledged' | 'waitingFor'> = {},
+): RegenerationFacts => ({
+  phase: 'Running',
+  accepted: ACCEPTED,
+  complete: fails('Running', message),
+  ...more,
+});
+
+/** It cannot begin yet. */
+export const pending = (reason: ConditionReason, message: string): RegenerationFacts => ({
+  phase: 'Pending',
+  accepted: fails(reason, message),
+  complete: fails('Waiting', message),
+});
+
+/** It never will: nothing was changed. */
+export const refused = (reason: ConditionReason, message: string, windowResetsAt?: string): RegenerationFacts => ({
+  phase: 'Refused',
+  accepted: fails(reason, message),
+  complete: fails('Failed', message),
+  windowResetsAt,
+});
+
+export const WRITING = running('The new key is being written.');
+
+/**
+ * How far the gateways are with the new key.
+ *
+ * @param now RFC 3339
+ */
+export const progressOf = (state: ProgrammedState, known: number, now: string): RegenerationFacts => {
+  switch (state.kind) {
+    case 'programmed':
+    case 'no-gateway': {
+      const message =
+        known === 0 ? 'No gateway is known: none has the old key.' : 'No gateway accepts the old key any more.';
+      return {
+        phase: 'Completed',
+        accepted: ACCEPTED,
+        complete: { ok: true, reason: 'Succeeded', message },
+        acknowledged: `${known}/${known}`,
+        completedAt: now,
+      };
+    }
+    case 'waiting': {
+      const named = state.gateways.slice(0, GATEWAYS_NAMED_MAX);
+      const message = `The old key may still be accepted by ${named.join(', ')}.`;
+      const acknowledged = `${state.known - state.gateways.length}/${state.known}`;
+      return running(message, { acknowledged, waitingFor: named });
+    }
+    case 'rejected':
+      return running(`${state.gateway} cannot use the account: ${state.message}`, { waitingFor: [state.gateway] });
+  }
+};
+
+export const isOver = ({ status }: Pick<ResourceObject, 'status'>): boolean => {
+  const { phase } = statusSchema.parse(status ?? {});
+  return phase === 'Completed' || phase === 'Refused';
+};
+
+/** When one that is over is to be removed, in milliseconds since the epoch. */
+export const removableAt = ({ status, metadata }: ResourceObject): number => {
+  const { completedAt, refusedAt } = statusSchema.parse(status ?? {});
+  return Date.parse(completedAt ?? refusedAt ?? metadata.creationTimestamp) + LIMITS.keyRegenerationKeptMs;
+};
+
+/**
+ * Writes the status where it differs. Rejects with `Conflict` where the object is not what was looked at any more.
+ *
+ * @param now RFC 3339
+ */
+export const report = async (
+  source: Pick<ResourceSource, 'writeStatus'>,
+  act: ResourceObject,
+  facts: RegenerationFacts,
+  now: string,
+): Promise<void> => {
+  const { kind, metadata, status } = act;
+  const { namespace, name, generation, resourceVersion } = metadata;
+  const context = { generation, before: conditionsIn(status), now };
+  const current = typeof status === 'object' && status !== null ? (status as Readonly<Record<string, unknown>>) : {};
+  const refusedAt = facts.phase === 'Refused' ? now : undefined;
+  const { phase, accepted, complete, acknowledged, waitingFor, completedAt, windowResetsAt } = facts;
+  const patch = statusDifference(current, {
+    ...{ observedGeneration: generation, phase, acknowledged, waitingFor, completedAt, refusedAt, windowResetsAt },
+    conditions: [conditionOf('Accepted', accepted, context), conditionOf('Complete', complete, context)],
+  });
+  if (patch !== undefined) await source.writeStatus({ kind, namespace, name }, patch, resourceVersion);
+};
