@@ -11,6 +11,8 @@ import type { GatewayMemory } from './publish/gateway-memory.ts';
 import { GatewayRegistry } from './publish/gateway-registry.ts';
 import type { Term } from './publish/leadership.ts';
 import type { StreamServer } from './publish/stream-server.ts';
+import { ReplayKeeper } from './replay/replay-keeper.ts';
+import type { ReplayParts } from './replay/replay-run.ts';
 import { isOlder } from './resource-version.ts';
 import { ShareKeeper } from './share/share-keeper.ts';
 import { StatusKeeper } from './status/status-keeper.ts';
@@ -30,6 +32,7 @@ export interface LeaderParts {
   /** How often each Secret is read again: watching them would need `watch` on all Secrets. */
   readonly secretPollMs: number;
   readonly onStatus: ((written: StatusWritten) => void) | undefined;
+  readonly replays: Omit<ReplayParts, 'source' | 'objects' | 'translator' | 'logger'>;
 }
 
 /** Reads of Accounts and Secrets at once. */
@@ -53,6 +56,7 @@ export class Leader {
   readonly #keyQueue: WorkQueue;
   readonly #statuses: StatusKeeper;
   readonly #shares: ShareKeeper;
+  readonly #replays: ReplayKeeper;
   /** Writes down who the known gateways are; a queue, for its retries. */
   readonly #remembering: WorkQueue;
   #known: readonly string[] = [];
@@ -89,6 +93,10 @@ export class Leader {
       },
     });
     this.#shares = new ShareKeeper({ source, objects: desired.objects, logger, registry });
+    this.#replays = new ReplayKeeper({
+      ...parts.replays,
+      ...{ source, translator, registry, objects: desired.objects, logger: logger.child({ stage: 'replay' }) },
+    });
     this.#keyQueue = new WorkQueue({
       ...{ name: 'keys', concurrency: READERS, backoff: KEY_BACKOFF, registry, logger },
       reconcile: async (uid) => ((await this.#keys.read(uid)) ? { requeueAfterMs: parts.secretPollMs } : undefined),
@@ -123,6 +131,7 @@ export class Leader {
     this.#statuses.changed({ put: objects, verdicts: [] }, number);
     this.#statuses.begin();
     this.#shares.begin();
+    this.#replays.begin();
     server.lead({ log: this.#log, gateways: this.#gateways });
     logger.info({ objects: this.#log.size }, 'leading');
   }
@@ -140,12 +149,14 @@ export class Leader {
     if (!this.#hasBegun) return;
     this.#statuses.seen(object);
     this.#shares.seen(object);
+    this.#replays.seen(object);
   }
 
   forget(object: ResourceObject): void {
     this.#keys.forget(object.metadata.uid);
     this.#statuses.forget(object);
     this.#shares.forget(object);
+    this.#replays.forget(object);
   }
 
   get revision(): Revision {
@@ -178,6 +189,7 @@ export class Leader {
     const stopped = Promise.all([
       this.#statuses.stop(),
       this.#shares.stop(),
+      this.#replays.stop(),
       this.#keyQueue.stop(),
       this.#remembering.stop(),
     ]);

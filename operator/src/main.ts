@@ -1,6 +1,7 @@
 import process from 'node:process';
 import { parseSettings, SettingsError } from '@standin/contract';
 import { LeaderElector, loadKubeClient } from '@standin/kube';
+import { openLogStore } from '@standin/logstore';
 import { pino } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { runOperator } from './operator.ts';
@@ -39,6 +40,8 @@ const client = loadKubeClient({
   writeRate: { qps: settings.writesPerSecond, burst: 2 * settings.writesPerSecond },
   registry,
 });
+const { url: clickhouseUrl, ...clickhouse } = settings.clickhouse;
+const logStore = clickhouseUrl === undefined ? undefined : openLogStore({ url: clickhouseUrl, ...clickhouse, logger });
 const operator = await runOperator({
   settings,
   translateSettings: translateSettings(settings),
@@ -54,6 +57,7 @@ const operator = await runOperator({
     registry,
   }),
   gatewayMemory: gatewayConfigMap(client, settings.namespace, GATEWAYS_CONFIG_MAP),
+  logStore,
   logger,
   registry,
 }).catch((error: unknown) => end(error, 'the operator cannot start'));
@@ -65,7 +69,11 @@ const stop = (signal: NodeJS.Signals): void => {
   stopping = true;
   logger.info({ signal }, 'stopping');
   setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
-  operator.stop().then(
+  const close = async (): Promise<void> => {
+    await operator.stop();
+    await logStore?.close();
+  };
+  close().then(
     () => process.exit(0),
     (error: unknown) => end(error, 'could not stop in an orderly way'),
   );

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { LIMITS, type ResourceObject, type ResourceSource, type SourceProblem } from '@standin/contract';
+import type { LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { AdminServer, urlOf } from './admin/admin-server.ts';
@@ -11,6 +12,7 @@ import { serverCertificate, type Certificates } from './publish/certificates.ts'
 import type { GatewayMemory } from './publish/gateway-memory.ts';
 import type { Leadership, Term } from './publish/leadership.ts';
 import { StreamServer } from './publish/stream-server.ts';
+import { openReplayParts } from './replay/open-replay-parts.ts';
 import type { OperatorSettings } from './settings.ts';
 import type { StatusWritten } from './status/status-writer.ts';
 import { Translator, type TranslateSettings } from './translate/index.ts';
@@ -24,6 +26,8 @@ export interface OperatorParts {
   readonly gatewayMemory: GatewayMemory;
   readonly logger: Logger;
   readonly registry: Registry;
+  /** Where captured requests are read and what replays got back is stored; without it Replays say so and wait. */
+  readonly logStore?: LogStore | undefined;
   /** Called with every status that was written. */
   readonly onStatus?: (written: StatusWritten) => void;
   /** Called with what is wrong with the source's input as a whole, each time that changes. */
@@ -69,6 +73,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   // sources → translate
   let leader: Leader | undefined;
   const { desired, translator } = translateSources(parts, () => leader);
+  const replays = openReplayParts(settings, parts.logStore, registry);
   const metrics = operatorMetrics(registry, { objects: () => desired.objects.values(), leading: () => leader });
   const synced = source.start(desired, signal).then(() => {
     desired.flush();
@@ -84,6 +89,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
       gatewayMemory: parts.gatewayMemory,
       secretPollMs: settings.secretPollMs,
       onStatus: parts.onStatus,
+      replays,
     });
     try {
       await leader.begin();
@@ -115,6 +121,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
       stopping.abort();
       await Promise.allSettled([leading, keeping]);
       desired.close();
+      await replays.close();
       await server.close();
       await admin.close();
     },

@@ -69,6 +69,38 @@ export const operatorSettings = z.object({
       allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
         .default([])
         .describe('CIDRs of private upstreams that are accepted all the same. Must be the same in the gateways.'),
+      ca: z
+        .string()
+        .optional()
+        .describe('PEM certificates that targets of replays may have besides the machine’s own list.'),
+    })
+    .prefault({}),
+  clickhouse: z
+    .object({
+      url: z
+        .url({ protocol: /^https?$/ })
+        .optional()
+        .describe('URL of ClickHouse’s HTTP interface; unset: nothing can be replayed.'),
+      username: z
+        .string()
+        .default('default')
+        .describe('ClickHouse user; it needs SELECT on the log and INSERT and SELECT on replay_results.'),
+      password: z.string().default('').describe('Password of the ClickHouse user.'),
+      database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
+      cluster: z.string().optional().describe('ClickHouse cluster whose replicas keep the log; unset: one server.'),
+      migrate: z
+        .stringbool()
+        .or(z.boolean())
+        .default(true)
+        .describe('Create or update the tables before the first replay; false if the user may not.'),
+    })
+    .prefault({}),
+  replay: z
+    .object({
+      gatewayUrl: z
+        .url({ protocol: /^https?$/ })
+        .optional()
+        .describe('Base URL under which replays reach the gateways from inside; unset: gatewayUrl.'),
     })
     .prefault({}),
   quota: z

@@ -79,6 +79,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     gatewayUrl: url,
     egress,
     secretPollMs: 1_000,
+    clickhouse: { url: options.clickhouseUrl, migrate: false },
   });
   const registry = new Registry();
   const operatorLogger = logger.child({ process: 'operator' });
@@ -94,6 +95,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     certificates: certificateFile(inData('tls')),
     leadership,
     gatewayMemory: noGatewayMemory,
+    logStore: options.store,
     logger: operatorLogger,
     registry,
     ...objectNotices(output, (ref, message) => inOrigin(where(ref, message))),

@@ -1,4 +1,4 @@
-import { configKey, type EndpointConfig, type HeaderPair } from '@standin/contract';
+import { configKey, type EndpointConfig, type ForwardActionConfig, type HeaderPair } from '@standin/contract';
 import { durationMs, type EndpointSpec, type Problem } from '@standin/crds';
 import type { Entry } from './entry.ts';
 import { ACCEPTED, fails, firstFault, holds, invalid, NOT_LOOKED_AT, title } from './findings.ts';
@@ -90,6 +90,15 @@ const actionOf = ({ action, json, forward }: EndpointSpec, namespace: string, cl
     const { body = '', status = 200, headers = [] } = json ?? {};
     return { kind: 'JSON', status, body, headers: mockHeaders(body, headers) };
   }
+  return upstreamOf(forward, namespace, clusterDomain);
+};
+
+/** The upstream that a Forward block names, whether it is in force or not. */
+export const upstreamOf = (
+  forward: EndpointSpec['forward'],
+  namespace: string,
+  clusterDomain: string,
+): ForwardActionConfig => {
   const timeoutMs = durationMs(forward?.timeout ?? '');
   const { url = '', serviceRef } = forward ?? {};
   if (serviceRef === undefined) return { kind: 'Forward', url, timeoutMs, viaService: false };

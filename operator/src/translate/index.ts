@@ -1,3 +1,4 @@
+export { upstreamOf } from './endpoint.ts';
 export { translate, type Translation, type World } from './translate.ts';
 export { Translator } from './translator.ts';
 export type { Changes, Finding, KeyState, TranslateSettings, Verdict } from './types.ts';

@@ -1,0 +1,63 @@
+import type { LogEntry, LogFilter, LogStore, LogSummary } from '@standin/logstore';
+
+export interface CapturedOptions {
+  readonly store: Pick<LogStore, 'summaries' | 'entries'>;
+  readonly filter: Pick<LogFilter, 'projectUid' | 'search' | 'since' | 'until' | 'after'>;
+  readonly limit: number;
+  /** Entries that need not be fetched. */
+  readonly skip: ReadonlySet<string>;
+  /** Does what needs the log store, however long that is away. */
+  readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+/** An entry in its place; without `entry` it is to be skipped, or has expired. */
+export interface Captured {
+  readonly summary: LogSummary;
+  readonly entry: LogEntry | undefined;
+}
+
+const PAGE = 500;
+/** In memory at once. */
+const FETCH_ROWS_MAX = 50;
+const FETCH_BYTES_MAX = 16 * 1024 * 1024;
+
+/** All captured requests that match, the oldest first, in bounded memory. */
+export async function* capturedRequests(options: CapturedOptions): AsyncGenerator<Captured> {
+  const { store, filter, limit, retry } = options;
+  let { after } = filter;
+  for (let left = limit; left > 0;) {
+    const page = await retry(() =>
+      store.summaries({ ...filter, after, order: 'oldest-first', limit: Math.min(PAGE, left) }),
+    );
+    for (const part of partsOf(page)) yield* fetch(part, options);
+    after = page.at(-1);
+    left -= page.length;
+    if (after === undefined) return;
+  }
+}
+
+async function* fetch(part: readonly LogSummary[], options: CapturedOptions): AsyncGenerator<Captured> {
+  const { store, skip, retry } = options;
+  const wanted = part.filter(({ id }) => !skip.has(id));
+  const entries = await retry(async () => {
+    const found = new Map<string, LogEntry>();
+    for await (const entry of store.entries(wanted)) found.set(entry.id, entry);
+    return found;
+  });
+  for (const summary of part) yield { summary, entry: entries.get(summary.id) };
+}
+
+const partsOf = function* (page: readonly LogSummary[]): Generator<LogSummary[]> {
+  let part: LogSummary[] = [];
+  let bytes = 0;
+  for (const summary of page) {
+    if (part.length === FETCH_ROWS_MAX || (part.length > 0 && bytes + summary.bodyBytes > FETCH_BYTES_MAX)) {
+      yield part;
+      part = [];
+      bytes = 0;
+    }
+    part.push(summary);
+    bytes += summary.bodyBytes;
+  }
+  if (part.length > 0) yield part;
+};

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { API_KEY_DATA_KEY, keyFingerprint, LIMITS, type ResourceObject, type ResourceSource } from '@standin/contract';
+import type { ReplayDestination } from '@standin/egress';
+import type { LogEntry } from '@standin/logstore';
+import { upstreamOf, type Translator } from '../translate/index.ts';
+import { specOf, type ReplayPlan } from './replay-plan.ts';
+
+export interface Destination extends ReplayDestination {
+  readonly timeoutMs: number;
+  /** Named by `serviceRef`: the address policy lets cluster addresses through. */
+  readonly viaService: boolean;
+  /** What is stored in place of the key. */
+  readonly keyShown: string;
+}
+
+export interface DestinationParts {
+  readonly source: Pick<ResourceSource, 'readSecret'>;
+  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly translator: Pick<Translator, 'verdict'>;
+  /** Base URL under which the operator reaches the gateways. */
+  readonly gatewayUrl: string;
+  readonly clusterDomain: string;
+}
+
+/** Longer than the gateway waits for an upstream: its 504 is the answer. */
+const GATEWAY_TIMEOUT_MS = LIMITS.forwardTimeoutMsMax + LIMITS.requestHeadTimeoutMs;
+
+/** A regenerated key is noticed after this time; the API server is not asked for it with each request. */
+const KEY_KEPT_MS = 2_000;
+
+/** Finds where the captured requests of one Replay go. */
+export class Destinations {
+  readonly #parts: DestinationParts;
+  readonly #plan: ReplayPlan;
+  #key: { readonly value: Promise<string | undefined>; readonly readAt: number } | undefined;
+
+  constructor(parts: DestinationParts, plan: ReplayPlan) {
+    this.#parts = parts;
+    this.#plan = plan;
+  }
+
+  /** Where a captured request goes, or in words why it cannot. Rejects with `SourceError`. */
+  of(entry: Pick<LogEntry, 'endpoint' | 'endpointUid'>): Promise<Destination | string> {
+    const { target } = this.#plan.spec;
+    switch (target.kind) {
+      case 'Endpoint':
+        return this.#gateway();
+      case 'Upstream':
+        return Promise.resolve(this.#upstream(entry));
+      case 'URL': {
+        const timeoutMs = LIMITS.forwardTimeoutMsDefault;
+        return Promise.resolve({ target: 'URL', url: target.url ?? '', timeoutMs, viaService: false, ...WITHOUT_KEY });
+      }
+    }
+  }
+
+  async #gateway(): Promise<Destination | string> {
+    const apiKey = await this.#readKey();
+    if (apiKey === undefined) return 'The account of the project has no API key: see its conditions.';
+    const keyShown = `sha256:${keyFingerprint(createHash('sha256').update(apiKey, 'latin1').digest('hex'))}`;
+    const url = this.#parts.gatewayUrl;
+    return { target: 'Endpoint', url, apiKey, keyShown, timeoutMs: GATEWAY_TIMEOUT_MS, viaService: true };
+  }
+
+  #upstream({ endpoint, endpointUid }: Pick<LogEntry, 'endpoint' | 'endpointUid'>): Destination | string {
+    const forward = specOf(this.#parts.objects.get(endpointUid), 'Endpoint')?.forward;
+    if (forward === undefined) return `Endpoint ${endpoint} is gone or has no spec.forward, so there is no upstream.`;
+    const { namespace } = this.#plan.project;
+    const { url, timeoutMs, viaService } = upstreamOf(forward, namespace, this.#parts.clusterDomain);
+    return { target: 'Upstream', url, timeoutMs, viaService, ...WITHOUT_KEY };
+  }
+
+  #readKey(): Promise<string | undefined> {
+    const now = performance.now();
+    if (this.#key === undefined || now - this.#key.readAt > KEY_KEPT_MS) {
+      const value = readKey(this.#parts, this.#plan);
+      this.#key = { value, readAt: now };
+      // What could not be read is read again with the next request.
+      value.catch(() => (this.#key = undefined));
+    }
+    return this.#key.value;
+  }
+}
+
+const WITHOUT_KEY = { apiKey: '', keyShown: '' };
+
+/** The account's key as it is now; undefined if there is none (yet). Rejects with `SourceError`. */
+const readKey = async ({ source, translator }: DestinationParts, plan: ReplayPlan): Promise<string | undefined> => {
+  const secretName = translator.verdict(plan.accountUid)?.keySecret?.secretName;
+  if (secretName === undefined) return undefined;
+  const key = await source.readSecret(plan.project.namespace, secretName, API_KEY_DATA_KEY);
+  return key && Buffer.from(key).toString('latin1');
+};

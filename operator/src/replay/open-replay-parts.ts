@@ -1,0 +1,44 @@
+import { createEgress } from '@standin/egress';
+import { systemClock } from '@standin/kube';
+import type { LogStore } from '@standin/logstore';
+import type { Registry } from 'prom-client';
+import type { OperatorSettings } from '../settings.ts';
+import { replayMetrics } from './replay-metrics.ts';
+import type { ReplayParts } from './replay-run.ts';
+
+export interface OpenReplayParts extends Omit<ReplayParts, 'source' | 'objects' | 'translator' | 'logger'> {
+  close(): Promise<void>;
+}
+
+/** What replays need for as long as the operator runs. */
+export const openReplayParts = (
+  settings: OperatorSettings,
+  store: LogStore | undefined,
+  registry: Registry,
+): OpenReplayParts => {
+  const { egress, gatewayUrl, replay, clickhouse, clusterDomain } = settings;
+  const ca = egress.ca === undefined ? {} : { ca: egress.ca };
+  // The gateways' address is the administrator's word; everything else is somebody's request.
+  const gateway = createEgress({ policy: { allowPrivate: true, allow: [] }, ...ca });
+  const upstream = createEgress({ policy: { allowPrivate: egress.allowPrivate, allow: egress.allow }, ...ca });
+  let migrated: Promise<void> | undefined;
+  const migrateOnce = (): Promise<void> => {
+    if (store === undefined || !clickhouse.migrate) return Promise.resolve();
+    migrated ??= store.migrate();
+    // Tried again by whoever needs it next.
+    migrated.catch(() => (migrated = undefined));
+    return migrated;
+  };
+  return {
+    store,
+    prepareStore: migrateOnce,
+    egress: { gateway, upstream },
+    gatewayUrl: replay.gatewayUrl ?? gatewayUrl,
+    clusterDomain,
+    metrics: replayMetrics(registry),
+    clock: systemClock,
+    close: async () => {
+      await Promise.all([gateway.close(), upstream.close()]);
+    },
+  };
+};

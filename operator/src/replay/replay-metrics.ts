@@ -1,0 +1,21 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+export interface ReplayMetrics {
+  readonly requests: Counter;
+  readonly running: Gauge;
+}
+
+/** One set for the life of the operator; `running` is that of the term, if it leads. */
+export const replayMetrics = (registry: Registry): ReplayMetrics => ({
+  requests: new Counter({
+    name: 'standin_replay_requests_total',
+    help: 'Captured requests that were sent again',
+    labelNames: ['target', 'outcome'],
+    registers: [registry],
+  }),
+  running: new Gauge({
+    name: 'standin_replay_running',
+    help: 'Replays that are being sent by this operator',
+    registers: [registry],
+  }),
+});

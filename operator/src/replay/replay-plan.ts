@@ -1,0 +1,76 @@
+import type { Kind, ResourceObject } from '@standin/contract';
+import { parseObject, type ReplaySpec, type Specs } from '@standin/crds';
+import { parseFilter, type Filter } from '@standin/logstore/search';
+import type { Finding } from '../translate/index.ts';
+
+/** Everything that a Replay refers to, found. */
+export interface ReplayPlan {
+  readonly spec: ReplaySpec;
+  readonly project: { readonly uid: string; readonly namespace: string; readonly name: string };
+  /** How long answers are kept: as the project's log. */
+  readonly retentionDays: number;
+  readonly accountUid: string;
+  readonly search: Filter | undefined;
+}
+
+export type Resolution =
+  | { readonly kind: 'ready'; readonly plan: ReplayPlan }
+  /** Nothing but another Replay helps. */
+  | { readonly kind: 'invalid'; readonly finding: Finding }
+  /** May come to be. */
+  | { readonly kind: 'waiting'; readonly finding: Finding };
+
+/** The spec of an object, if it is of that kind and valid. */
+export const specOf = <K extends Kind>(object: ResourceObject | undefined, kind: K): Specs[K] | undefined => {
+  if (object?.kind !== kind) return undefined;
+  const parsed = parseObject(object);
+  return parsed.ok && parsed.value.kind === kind ? (parsed.value.spec as Specs[K]) : undefined;
+};
+
+const invalid = (message: string): Resolution => ({
+  kind: 'invalid',
+  finding: { ok: false, reason: 'Invalid', message },
+});
+const waiting = (finding: Omit<Finding, 'ok'>): Resolution => ({ kind: 'waiting', finding: { ok: false, ...finding } });
+
+const findByName = (
+  objects: Iterable<ResourceObject>,
+  wanted: { readonly kind: string; readonly namespace: string; readonly name: string },
+): ResourceObject | undefined => {
+  for (const object of objects) {
+    const { kind, metadata } = object;
+    if (kind === wanted.kind && metadata.namespace === wanted.namespace && metadata.name === wanted.name) return object;
+  }
+  return undefined;
+};
+
+/** Reads a Replay and finds its project in the Replay's own namespace. Never throws. */
+export const resolveReplay = (replay: ResourceObject, objects: Iterable<ResourceObject>): Resolution => {
+  const parsed = parseObject(replay);
+  if (!parsed.ok) return invalid(parsed.problems.map(({ path, message }) => `${path}: ${message}`).join('; '));
+  if (parsed.value.kind !== 'Replay') return invalid('It is not a Replay.');
+  const { spec } = parsed.value;
+  const search = spec.filter?.search === undefined ? undefined : parseFilter(spec.filter.search);
+  if (search?.kind === 'invalid') return invalid(`spec.filter.search: ${search.problem.message}`);
+
+  const { namespace } = replay.metadata;
+  const all = [...objects];
+  const { name } = spec.projectRef;
+  const project = findByName(all, { kind: 'Project', namespace, name });
+  const projectSpec = specOf(project, 'Project');
+  if (project === undefined)
+    return waiting({ reason: 'ProjectNotFound', message: `There is no Project ${name} in this namespace.` });
+  if (projectSpec === undefined)
+    return waiting({ reason: 'ProjectNotReady', message: `Project ${name} is not valid: see its conditions.` });
+  const account = findByName(all, { kind: 'Account', namespace, name: projectSpec.accountRef.name });
+  return {
+    kind: 'ready',
+    plan: {
+      spec,
+      project: { uid: project.metadata.uid, namespace, name },
+      retentionDays: projectSpec.retentionDays,
+      accountUid: account?.metadata.uid ?? '',
+      search: search?.filter,
+    },
+  };
+};

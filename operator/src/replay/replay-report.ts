@@ -1,0 +1,183 @@
+import {
+  SourceError,
+  type Condition,
+  type ObjectRef,
+  type ReplayPhase,
+  type ResourceObject,
+  type ResourceSource,
+} from '@standin/contract';
+import type { StatusCount } from '@standin/logstore';
+import type { Clock } from '@standin/kube';
+import type { Logger } from 'pino';
+import { isOlder } from '../resource-version.ts';
+import { conditionOf } from '../status/conditions.ts';
+import { conditionsIn } from '../status/status-writer.ts';
+import type { Finding } from '../translate/index.ts';
+
+/** What a Replay's status says besides its conditions' bookkeeping. */
+export interface ReplayFacts {
+  readonly phase: ReplayPhase;
+  readonly accepted: Finding;
+  readonly complete: Finding;
+  readonly planned?: number | undefined;
+  /** By status of the answer; 0: without one. */
+  readonly counts: readonly StatusCount[];
+  readonly cursor?: string | undefined;
+  /** RFC 3339. */
+  readonly startedAt?: string | undefined;
+  readonly completedAt?: string | undefined;
+  readonly result?: { readonly status: number; readonly durationMs: number; readonly error?: string } | undefined;
+}
+
+export interface ReplayReportOptions {
+  readonly source: Pick<ResourceSource, 'get' | 'writeStatus'>;
+  readonly ref: ObjectRef;
+  readonly uid: string;
+  /** As it is known by now; undefined: gone. */
+  readonly object: () => ResourceObject | undefined;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+/** A short replay is told of once, when it is over; a long one at most once a second. */
+const FIRST_WRITE_MS = 250;
+const WRITE_INTERVAL_MS = 1_000;
+const RETRY_MS = 1_000;
+const ATTEMPTS_MAX = 3;
+/** Of many different statuses the most frequent ones are told. */
+const BY_STATUS_MAX = 64;
+
+const sum = (counts: readonly StatusCount[]): number => counts.reduce((total, { count }) => total + count, 0);
+
+/** RFC 3339, seconds. */
+export const secondsOf = (date: Date): string => date.toISOString().replace(/\.\d{3}Z$/, 'Z');
+
+/** The fields of a status for these facts. */
+export const statusOf = (
+  facts: ReplayFacts,
+  { generation, before, now }: { generation: number; before: readonly Condition[]; now: string },
+): Record<string, unknown> => {
+  const { phase, accepted, complete, planned, counts, cursor, startedAt, completedAt, result } = facts;
+  const sent = sum(counts);
+  const failed = counts.find(({ status }) => status === 0)?.count ?? 0;
+  const context = { generation, before, now };
+  const byStatus = counts.toSorted((a, b) => b.count - a.count).slice(0, BY_STATUS_MAX);
+  return {
+    observedGeneration: generation,
+    conditions: [conditionOf('Accepted', accepted, context), conditionOf('Complete', complete, context)],
+    phase,
+    ...(planned !== undefined && { planned }),
+    ...(startedAt !== undefined && { startedAt, sent, answered: sent - failed, failed }),
+    ...(sent > 0 && { byStatus: byStatus.toSorted((a, b) => a.status - b.status) }),
+    ...(cursor !== undefined && { cursor }),
+    ...(completedAt !== undefined && { completedAt }),
+    ...(result !== undefined && { result }),
+  };
+};
+
+/** Writes the status of one Replay: the newest facts, seldom, and never to a namesake. */
+export class ReplayReport {
+  readonly #options: ReplayReportOptions;
+  #facts: ReplayFacts;
+  #isDirty = false;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #writtenAt: number | undefined;
+  #isClosed = false;
+  /** As the last write left it: the source's own view comes later. */
+  #written: ResourceObject | undefined;
+
+  constructor(options: ReplayReportOptions, facts: ReplayFacts) {
+    this.#options = options;
+    this.#facts = facts;
+  }
+
+  get facts(): ReplayFacts {
+    return this.#facts;
+  }
+
+  /** Facts that changed; written soon. */
+  set(changes: Partial<ReplayFacts>): void {
+    this.#facts = { ...this.#facts, ...changes };
+    this.#isDirty = true;
+    this.#schedule();
+  }
+
+  /** Resolves when everything is written, or the object is gone, or `signal` aborts. */
+  async flush(signal: AbortSignal): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (;;) {
+      await this.#writing;
+      if (!this.#needsWrite() || signal.aborted) return;
+      await this.#write();
+      if (this.#needsWrite()) await this.#options.clock.sleep(RETRY_MS, signal);
+    }
+  }
+
+  /** Nothing is written any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#writing;
+  }
+
+  #needsWrite(): boolean {
+    return this.#isDirty && !this.#isClosed;
+  }
+
+  #schedule(): void {
+    if (this.#isClosed || this.#timer !== undefined) return;
+    const now = this.#options.clock.now();
+    const delayMs =
+      this.#writtenAt === undefined ? FIRST_WRITE_MS : Math.max(0, this.#writtenAt + WRITE_INTERVAL_MS - now);
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.#write();
+    }, delayMs);
+  }
+
+  /** Never rejects: what cannot be written is tried again with the next facts. */
+  #write(): Promise<void> {
+    const write = async (): Promise<void> => {
+      if (!this.#needsWrite()) return;
+      this.#isDirty = false;
+      this.#writtenAt = this.#options.clock.now();
+      try {
+        await this.#writeOnce();
+      } catch (error) {
+        this.#isDirty = true;
+        this.#options.logger.warn({ err: error }, 'cannot write the status of a replay; trying again');
+        this.#schedule();
+      }
+    };
+    this.#writing = this.#writing.then(write);
+    return this.#writing;
+  }
+
+  async #writeOnce(): Promise<void> {
+    const { source, ref, uid, clock } = this.#options;
+    let object = this.#newest();
+    for (let attempt = 1; object !== undefined; attempt++) {
+      const { generation, resourceVersion } = object.metadata;
+      const before = conditionsIn(object.status);
+      const status = statusOf(this.#facts, { generation, before, now: secondsOf(clock.date()) });
+      try {
+        this.#written = await source.writeStatus(ref, status, resourceVersion);
+        return;
+      } catch (error) {
+        if (!(error instanceof SourceError)) throw error;
+        if (error.kind === 'NotFound') return;
+        if (error.kind !== 'Conflict' || attempt === ATTEMPTS_MAX) throw error;
+        const fresh = await source.get(ref);
+        object = fresh?.metadata.uid === uid ? fresh : undefined;
+      }
+    }
+  }
+
+  #newest(): ResourceObject | undefined {
+    const object = this.#options.object();
+    if (object === undefined) return undefined;
+    return this.#written !== undefined && isOlder(object, this.#written) ? this.#written : object;
+  }
+}

@@ -1,0 +1,131 @@
+import { SourceError, type HeaderPair, type ResourceObject } from '@standin/contract';
+import { replayRequest, type Egress, type ReplayRequest, type RequestEdit } from '@standin/egress';
+import { bodyBytesOf, parseTime, type LogEntry, type ReplayResult } from '@standin/logstore';
+import type { ReplaySpec } from '@standin/crds';
+import { Destinations, type Destination, type DestinationParts } from './destination.ts';
+import type { ReplayPlan } from './replay-plan.ts';
+import { sendReplay, type Answer } from './send-replay.ts';
+
+export interface SenderParts extends DestinationParts {
+  readonly egress: {
+    /** Reaches the gateways, wherever they are. */
+    readonly gateway: Egress;
+    /** Under the address policy. */
+    readonly upstream: Egress;
+  };
+}
+
+export interface SenderOptions {
+  readonly plan: ReplayPlan;
+  readonly replay: ResourceObject;
+  /** So much of an answer's body is stored. */
+  readonly captureBytesMax: number;
+}
+
+const pairsOf = (headers: readonly { readonly name: string; readonly value: string }[]): HeaderPair[] =>
+  headers.map(({ name, value }): HeaderPair => [name, value]);
+
+const editOf = ({ edit }: ReplaySpec): RequestEdit =>
+  edit === undefined
+    ? {}
+    : {
+        method: edit.method,
+        target: edit.target,
+        headers: edit.headers && pairsOf(edit.headers),
+        body: edit.body === undefined ? undefined : Buffer.from(edit.body, edit.bodyEncoding),
+      };
+
+const noAnswer = (error: string): Answer => ({
+  ...{ status: 0, headers: [], body: Buffer.alloc(0), bodyBytes: 0, truncated: false },
+  ...{ error, sentAtUs: Date.now() * 1_000, firstByteUs: 0, durationUs: 0 },
+});
+
+/** Sends captured requests as one Replay says, and makes results of what comes back. */
+export class ReplaySender {
+  readonly #parts: SenderParts;
+  readonly #options: SenderOptions;
+  readonly #destinations: Destinations;
+  readonly #edit: RequestEdit;
+
+  constructor(parts: SenderParts, options: SenderOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#destinations = new Destinations(parts, options.plan);
+    this.#edit = editOf(options.plan.spec);
+  }
+
+  /** What keeps any request of this endpoint from being sent, in words. */
+  async obstacle(entry: LogEntry): Promise<string | undefined> {
+    const to = await this.#destination(entry);
+    return typeof to === 'string' ? to : undefined;
+  }
+
+  /** Every error but the end of `signal` is a result. */
+  async send(entry: LogEntry, signal: AbortSignal): Promise<ReplayResult> {
+    const to = await this.#destination(entry);
+    if (typeof to === 'string') return this.#result(entry, noAnswer(to));
+    let request: ReplayRequest;
+    try {
+      request = replayRequest(capturedOf(entry), this.#edit, to);
+    } catch (error) {
+      return this.#result(entry, noAnswer(`The request cannot be sent: ${(error as Error).message}.`));
+    }
+    const { egress } = this.#parts;
+    const { captureBytesMax } = this.#options;
+    const way = to.target === 'Endpoint' ? egress.gateway : egress.upstream;
+    const answer = await sendReplay(request, to, { egress: way, captureBytesMax, signal });
+    return this.#result(entry, answer, { request, to });
+  }
+
+  async #destination(entry: LogEntry): Promise<Destination | string> {
+    try {
+      return await this.#destinations.of(entry);
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error;
+      return `The API key of the account cannot be read: ${error.message}.`;
+    }
+  }
+
+  #result(
+    entry: LogEntry,
+    answer: Answer,
+    sent?: { readonly request: ReplayRequest; readonly to: Destination },
+  ): ReplayResult {
+    const { plan, replay } = this.#options;
+    const isEdited = this.#edit.body !== undefined;
+    return {
+      projectUid: plan.project.uid,
+      replayUid: replay.metadata.uid,
+      requestId: entry.id,
+      requestReceivedAtUs: parseTime(entry.receivedAt) ?? 0,
+      sentAtUs: answer.sentAtUs,
+      expiresAtS: Math.floor(answer.sentAtUs / 1e6) + plan.retentionDays * 86_400,
+      namespace: replay.metadata.namespace,
+      replay: replay.metadata.name,
+      target: plan.spec.target.kind,
+      url: sent?.request.url ?? '',
+      method: sent?.request.method ?? entry.method,
+      sentHeaders: (sent?.request.sent ?? []).map((pair) =>
+        pair[0] === 'x-api-key' ? ['x-api-key', sent?.to.keyShown ?? ''] : pair,
+      ),
+      sentBody: this.#edit.body ?? new Uint8Array(),
+      edited: isEdited,
+      status: answer.status,
+      responseHeaders: answer.headers,
+      responseBody: answer.body,
+      responseBodyBytes: answer.bodyBytes,
+      responseTruncated: answer.truncated,
+      error: answer.error,
+      durationUs: answer.durationUs,
+      firstByteUs: answer.firstByteUs,
+    };
+  }
+}
+
+const capturedOf = ({ id, method, request }: LogEntry) => ({
+  id,
+  method,
+  target: request.target,
+  headers: request.headers,
+  body: bodyBytesOf(request),
+});

@@ -1,0 +1,123 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { HeaderPair } from '@standin/contract';
+import { EgressError, type Egress, type ReplayRequest, type UpstreamAnswer } from '@standin/egress';
+import type { Destination } from './destination.ts';
+
+/** What came back. `error` is empty when the answer came whole. */
+export interface Answer {
+  /** 0: none came. */
+  readonly status: number;
+  readonly headers: readonly HeaderPair[];
+  readonly body: Buffer;
+  readonly bodyBytes: number;
+  readonly truncated: boolean;
+  readonly error: string;
+  /** Microseconds since the epoch. */
+  readonly sentAtUs: number;
+  readonly firstByteUs: number;
+  readonly durationUs: number;
+}
+
+export interface SendOptions {
+  readonly egress: Egress;
+  /** So much of an answer's body is kept. */
+  readonly captureBytesMax: number;
+  readonly signal: AbortSignal;
+}
+
+/** Of an answer that never ends no more is read. */
+const READ_BYTES_MAX = 64 * 1024 * 1024;
+const TRICKLE_MS_MAX = 300_000;
+/** A gateway that is away, or cannot take requests for the moment, is asked again after these times. */
+const GATEWAY_RETRIES_MS = [250, 500, 1_000, 2_000, 4_000, 8_000];
+
+interface Attempt extends Answer {
+  /** Nobody took it: no connection, or one that was closed without a word. */
+  readonly isUnreachable: boolean;
+}
+
+/** Sends a request once and reads its answer. Rejects only when `signal` aborts. */
+const sendOnce = async (request: ReplayRequest, to: Destination, options: SendOptions): Promise<Attempt> => {
+  const { egress, captureBytesMax, signal } = options;
+  const sentAtUs = Date.now() * 1_000;
+  const startedAt = performance.now();
+  const elapsedUs = (): number => Math.round((performance.now() - startedAt) * 1_000);
+  const nothing = { status: 0, headers: [], body: Buffer.alloc(0), bodyBytes: 0, truncated: false, firstByteUs: 0 };
+  let got: Pick<Answer, 'status' | 'headers' | 'body' | 'bodyBytes' | 'truncated' | 'firstByteUs'> = nothing;
+  const failed = (failure: unknown): Attempt => {
+    signal.throwIfAborted();
+    const isUnreachable = failure instanceof EgressError && failure.code === 'upstream_unreachable';
+    return { ...got, error: reasonOf(failure), isUnreachable, sentAtUs, durationUs: elapsedUs() };
+  };
+  // No answer takes longer than this in all, however busily it drips.
+  const cut = new AbortController();
+  const timer = setTimeout(() => cut.abort(new AnswerCut('The answer took too long.')), to.timeoutMs + TRICKLE_MS_MAX);
+  try {
+    const answer = await egress.request({
+      url: request.url,
+      method: request.method,
+      headers: request.sent,
+      body: request.body.length === 0 ? undefined : request.body,
+      timeoutMs: to.timeoutMs,
+      viaService: to.viaService,
+      signal: AbortSignal.any([signal, cut.signal]),
+    });
+    got = { ...nothing, status: answer.status, headers: answer.headers, firstByteUs: elapsedUs() };
+    const { failure, ...kept } = await readBody(answer, captureBytesMax);
+    got = { ...got, ...kept };
+    if (failure !== undefined) return failed(failure);
+    return { ...got, error: '', isUnreachable: false, sentAtUs, durationUs: elapsedUs() };
+  } catch (failure) {
+    return failed(failure);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+/** Why we read no further. */
+class AnswerCut extends Error {
+  override readonly name = 'AnswerCut';
+}
+
+const reasonOf = (failure: unknown): string =>
+  failure instanceof EgressError || failure instanceof AnswerCut
+    ? failure.message
+    : `The request cannot be sent: ${(failure as Error).message}.`;
+
+type Body = Pick<Answer, 'body' | 'bodyBytes' | 'truncated'> & { readonly failure: unknown };
+
+const readBody = async ({ body }: UpstreamAnswer, bytesMax: number): Promise<Body> => {
+  const chunks: Buffer[] = [];
+  let keptBytes = 0;
+  let bodyBytes = 0;
+  let failure: unknown;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bodyBytes += chunk.length;
+      const part = chunk.subarray(0, Math.max(0, bytesMax - keptBytes));
+      if (part.length > 0) chunks.push(part);
+      keptBytes += part.length;
+      if (bodyBytes > READ_BYTES_MAX) throw new AnswerCut(`The answer is longer than ${READ_BYTES_MAX} bytes.`);
+    }
+  } catch (error) {
+    failure = error;
+  }
+  return { body: Buffer.concat(chunks), bodyBytes, truncated: bodyBytes > keptBytes, failure };
+};
+
+/** A gateway says so when it cannot take any request for the moment: nothing was sent on. */
+const isTemporarilyRejected = ({ status, headers }: Answer): boolean =>
+  status === 503 && headers.some(([name]) => name.toLowerCase() === 'standin-rejected');
+
+/**
+ * Sends a request and reads its answer. To an upstream or a URL once; a gateway that is away, or takes nothing for the moment, is asked
+ * again for a while. Rejects only when `signal` aborts.
+ */
+export const sendReplay = async (request: ReplayRequest, to: Destination, options: SendOptions): Promise<Answer> => {
+  for (const retryMs of to.target === 'Endpoint' ? GATEWAY_RETRIES_MS : []) {
+    const answer = await sendOnce(request, to, options);
+    if (!answer.isUnreachable && !isTemporarilyRejected(answer)) return answer;
+    await delay(retryMs, undefined, { signal: options.signal });
+  }
+  return sendOnce(request, to, options);
+};
