@@ -109,6 +109,8 @@ export const testSettings = (dir: string, more: Record<string, unknown> = {}): G
     admin: { host: '127.0.0.1', port: 0 },
     name: `gateway-${randomUUID().slice(0, 8)}`,
     dataDir: join(dir, 'data'),
+    // What the disk does is tested where the disk is.
+    durability: 'process',
     drainMs: 0,
     drainTimeoutMs: 2_000,
     ...more,

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createEgress } from '@standin/egress';
 import { openLogStore } from '@standin/logstore';
@@ -13,7 +14,7 @@ import { Metrics } from './observe/metrics.ts';
 import { Pipeline } from './pipeline.ts';
 import { ByteBudget } from './receive/byte-budget.ts';
 import { Receiver } from './receive/server.ts';
-import { MemoryRecorder } from './record/memory-recorder.ts';
+import { Spool } from './record/spool/spool.ts';
 import type { GatewaySettings } from './settings.ts';
 
 export interface GatewayOptions {
@@ -28,7 +29,7 @@ export interface Gateway {
   readonly url: string;
   /** Where /metrics, /healthz and /readyz are. */
   readonly adminUrl: string;
-  /** Drains, delivers the log, says goodbye to the operator. Takes at most `drainMs` + 2 × `drainTimeoutMs` and some seconds. */
+  /** Drains, delivers what it can of the log, says goodbye to the operator. Takes at most `drainMs` + 2 × `drainTimeoutMs` and some seconds. */
   stop(): Promise<void>;
 }
 
@@ -46,8 +47,10 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const budget = new ByteBudget(limits.inFlightBytes);
   const metrics = new Metrics();
   const sink = options.logSink ?? openLogStore({ ...settings.clickhouse, logger });
-  const delivery = new Delivery({ sink, budget, migrate: settings.clickhouse.migrate, logger });
-  const recorder = new MemoryRecorder({ budget, deliver: (rowBytes, put) => delivery.add(rowBytes, put) });
+  const { dir = path.join(settings.dataDir, 'spool'), bytes: bytesMax, segmentBytes, reserveBytes } = settings.spool;
+  const { durability } = settings;
+  const spool = await Spool.open({ dir, durability, bytesMax, segmentBytes, reserveBytes, budget, logger });
+  const delivery = new Delivery({ sink, spool, migrate: settings.clickhouse.migrate, logger });
   const egress = createEgress({
     policy: { allowPrivate: settings.egress.allowPrivate, allow: settings.egress.allow },
     ...(settings.egress.ca !== undefined && { ca: settings.egress.ca }),
@@ -64,7 +67,16 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     logger,
   });
 
-  const pipeline = new Pipeline({ settings, config: store, budget, gate: admitAll, recorder, egress, metrics, logger });
+  const pipeline = new Pipeline({
+    settings,
+    config: store,
+    budget,
+    gate: admitAll,
+    recorder: spool,
+    egress,
+    metrics,
+    logger,
+  });
   const receiver = await Receiver.listen({
     settings,
     onExchange: (exchange, target) => pipeline.handle(exchange, target),
@@ -74,10 +86,12 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const notReadyBecause = (): string[] => [
     ...(pipeline.isDraining ? ['stopping'] : []),
     ...(store.tableAt(performance.now()) === undefined ? ['no usable configuration'] : []),
+    ...(spool.isFull ? ['the spool is full, or its disk is'] : []),
   ];
   const admin = await listenAdmin({ ...settings.admin, registry: metrics.registry, notReadyBecause }).catch(
     async (error: unknown) => {
       await receiver.close();
+      await spool.close();
       throw error;
     },
   );
@@ -85,6 +99,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     store,
     client,
     delivery,
+    spool,
     budget,
     runningRequests: () => pipeline.running,
     connectionCount: () => receiver.connectionCount(),
@@ -110,10 +125,10 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     ]);
     clearTimeout(cut);
     // What is still running now is recorded as it stands.
-    await recorder.close();
+    await spool.close();
     await egress.close();
-    const lostRows = await delivery.stop(settings.drainTimeoutMs);
-    if (lostRows > 0) logger.error({ rows: lostRows }, 'ClickHouse did not take the rest of the log in time');
+    const bytes = await delivery.stop(settings.drainTimeoutMs);
+    if (bytes > 0) logger.warn({ bytes, folder: spool.folder }, 'the rest of the log waits on disk for the next start');
     await client.stop();
     await starting;
     await Promise.all([sink.close(), admin.app.close()]);

@@ -1,3 +1,4 @@
 export { runGateway, type Gateway, type GatewayOptions } from './gateway.ts';
 export { gatewaySettings, type GatewaySettings } from './settings.ts';
 export type { LogSink } from './deliver/log-sink.ts';
+export { readQuarantine, type Quarantined } from './deliver/quarantine.ts';

@@ -28,7 +28,36 @@ export const gatewaySettings = z.object({
     .string()
     .min(1)
     .default('/var/lib/standin-gateway')
-    .describe('Folder for the copy of the configuration, with which a gateway starts when no operator answers.'),
+    .describe('Folder on a volume of its own: the copy of the configuration, and the spool.'),
+  durability: z
+    .enum(['disk', 'process'])
+    .default('disk')
+    .describe(
+      'disk: what was answered survives a power cut; process: it survives the end of the process, but not of the machine.',
+    ),
+  spool: z
+    .object({
+      dir: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('Folder in which requests wait for ClickHouse; unset: the folder spool in dataDir.'),
+      bytes: bytes
+        .default(LIMITS.spoolBytesMax)
+        .describe(
+          'Largest size of the spool; 503 above it: requests per second × bytes of each × seconds of an outage.',
+        ),
+      segmentBytes: bytes
+        .default(LIMITS.flushBytesMax)
+        .describe('Largest size of a segment of the spool, which is also that of an insert into ClickHouse.'),
+      reserveBytes: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .default(LIMITS.inFlightBytesMax)
+        .describe('Room that is left on the spool’s disk, for answers to accepted requests; 503 below it.'),
+    })
+    .prefault({}),
   operator: z
     .object({
       urls: listSetting(z.url({ protocol: /^https$/ }))
@@ -54,6 +83,9 @@ export const gatewaySettings = z.object({
       username: z.string().default('default').describe('ClickHouse user; it needs INSERT on the log’s table.'),
       password: z.string().default('').describe('Password of the ClickHouse user.'),
       database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
+      timeoutMs: timeout
+        .default(35_000)
+        .describe('Longest wait for ClickHouse’s answer to an insert; after it the same bytes are sent again.'),
       cluster: z.string().optional().describe('ClickHouse cluster whose replicas keep the log; unset: one server.'),
       migrate: z
         .stringbool()
@@ -101,7 +133,7 @@ export const gatewaySettings = z.object({
         .describe('Open connections of callers, and requests that run at once; more are refused.'),
       inFlightBytes: bytes
         .default(LIMITS.inFlightBytesMax)
-        .describe('Memory for bodies being received and log rows not yet delivered; 503 above it.'),
+        .describe('Memory for bodies being received and log rows on their way to the disk; 503 above it.'),
       responseCaptureBytes: bytes
         .default(LIMITS.responseCaptureBytesMax)
         .describe('How much of an upstream’s answer is stored; the whole answer reaches the caller.'),
@@ -125,7 +157,9 @@ export const gatewaySettings = z.object({
     .describe('After a stop signal new requests are still answered for this long, until load balancers have noticed.'),
   drainTimeoutMs: milliseconds
     .default(20_000)
-    .describe('Longest wait for running requests, and then for the log’s delivery, before the process ends.'),
+    .describe(
+      'Longest wait for running requests, and then for the log’s delivery, before the process ends; the rest waits on disk.',
+    ),
   logLevel: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

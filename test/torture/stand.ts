@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import {
+  keyFingerprint,
   type ConfigObject,
   type EndpointConfig,
   type ForwardActionConfig,
@@ -29,6 +30,8 @@ export interface StandOptions {
   /** Settings of the gateway besides the stand's own: `STANDIN_EGRESS_ALLOW`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeArgs?: readonly string[];
+  /** What the gateway takes for ClickHouse, given the engine's URL: a front with faults. */
+  readonly clickhouse?: (engineUrl: string) => Promise<string>;
 }
 
 /** A project with an account of its own. */
@@ -36,6 +39,8 @@ export interface Tenant {
   readonly key: string;
   readonly uri: string;
   readonly projectUid: string;
+  /** What the log has in place of the key. */
+  readonly storedKey: string;
 }
 
 export interface EndpointSpec {
@@ -67,6 +72,8 @@ export const forward = (url: string, more: Partial<ForwardActionConfig> = {}): F
 export class Stand implements AsyncDisposable {
   readonly port: number;
   readonly adminPort: number;
+  /** Of everything that the stand keeps on disk; `gateway/spool` is the spool. Removed at the end. */
+  readonly directory: string;
   readonly clickhouseUrl: string;
   readonly enginePid: number;
   readonly gateway: RunningProcess;
@@ -80,6 +87,7 @@ export class Stand implements AsyncDisposable {
 
   private constructor(parts: {
     ports: readonly [number, number];
+    directory: string;
     engine: EmbeddedEngine;
     gateway: RunningProcess;
     store: LogStore;
@@ -88,6 +96,7 @@ export class Stand implements AsyncDisposable {
     cleanups: (() => Promise<unknown>)[];
   }) {
     [this.port, this.adminPort] = parts.ports;
+    this.directory = parts.directory;
     this.clickhouseUrl = parts.engine.url;
     this.enginePid = parts.engine.pid ?? 0;
     this.gateway = parts.gateway;
@@ -126,7 +135,7 @@ export class Stand implements AsyncDisposable {
           STANDIN_DATA_DIR: path.join(directory, 'gateway'),
           STANDIN_OPERATOR_URLS: stream.url,
           STANDIN_OPERATOR_TLS_DIR: tlsDir,
-          STANDIN_CLICKHOUSE_URL: engine.url,
+          STANDIN_CLICKHOUSE_URL: (await options.clickhouse?.(engine.url)) ?? engine.url,
           STANDIN_CLICKHOUSE_DATABASE: 'standin',
           STANDIN_DRAIN_MS: '0',
           STANDIN_LOG_LEVEL: 'warn',
@@ -139,6 +148,7 @@ export class Stand implements AsyncDisposable {
       await gateway.waitForUrl(`http://127.0.0.1:${adminPort}/readyz`);
       const stand = new Stand({
         ports: [port, adminPort],
+        directory,
         engine,
         gateway,
         store,
@@ -222,10 +232,35 @@ export class Stand implements AsyncDisposable {
 
   /** Rows in the log, each id once. */
   async countRows(): Promise<number> {
+    return Number(await this.query('SELECT uniqExact(id) FROM log FORMAT TSV'));
+  }
+
+  /** Asks the engine itself. */
+  async query(sql: string): Promise<string> {
     const url = new URL(this.clickhouseUrl);
     url.searchParams.set('database', 'standin');
-    const response = await fetch(url, { method: 'POST', body: 'SELECT uniqExact(id) FROM log FORMAT TSV' });
-    return Number(await response.text());
+    const response = await fetch(url, { method: 'POST', body: sql });
+    assert(response.ok, await response.clone().text());
+    return response.text();
+  }
+
+  /** Kills the gateway and starts it again. Resolves when it is ready, with how many milliseconds that took. */
+  async crash(): Promise<number> {
+    await this.gateway.kill('SIGKILL');
+    const started = performance.now();
+    await this.gateway.restart();
+    await this.ready();
+    return performance.now() - started;
+  }
+
+  async ready(): Promise<void> {
+    await this.gateway.waitForUrl(`http://127.0.0.1:${this.adminPort}/readyz`);
+  }
+
+  /** A value of the gateway's metrics. */
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`http://127.0.0.1:${this.adminPort}/metrics`)).text();
+    return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
   }
 
   /** The row of that request. */
@@ -256,18 +291,20 @@ const tenant = (name: string): NewTenant => {
   const uri = randomUUID().replaceAll('-', '').slice(0, 24);
   const projectUid = randomUUID();
   const accountUid = randomUUID();
+  const keySha256 = createHash('sha256').update(key).digest('hex');
   const named = { namespace: 'torture', name };
   return {
     key,
     uri,
     projectUid,
+    storedKey: `sha256:${keyFingerprint(keySha256)}`,
     objects: [
       {
         kind: 'Account',
         uid: accountUid,
         ...named,
         plan: 'Free',
-        keySha256: createHash('sha256').update(key).digest('hex'),
+        keySha256,
       },
       { kind: 'Project', uid: projectUid, ...named, accountUid, uri, retentionDays: 1 },
     ],

@@ -1,117 +1,236 @@
-import { LogStoreError, type InsertBatch } from '@standin/logstore';
+import { randomUUID } from 'node:crypto';
+import { appendFile, cp, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { LogRow } from '@standin/contract';
+import { LogStoreError } from '@standin/logstore';
 import { afterEach, describe, expect, test } from 'vitest';
 import { quiet } from '../gateway.testing.ts';
 import { ByteBudget } from '../receive/byte-budget.ts';
+import { Spool } from '../record/spool/spool.ts';
+import { testRow } from '../record/spool/spool.testing.ts';
 import { Delivery } from './delivery.ts';
-import type { LogSink } from './log-sink.ts';
+import { MemorySink } from './memory-sink.testing.ts';
+import { readQuarantine } from './quarantine.ts';
 
-/** Takes rows of one byte each as they are; a batch that holds `poison` is refused for good. */
-class ByteSink implements LogSink {
-  readonly attempts: { readonly rows: string; readonly token: string }[] = [];
-  readonly taken: string[] = [];
-  failures = 0;
-  poison = '';
-  migrations = 0;
-  migrationFailures = 0;
-  #onAttempt: () => void = () => undefined;
-
-  migrate(): Promise<void> {
-    this.migrations++;
-    return this.migrationFailures-- > 0 ? Promise.reject(new Error('no rights')) : Promise.resolve();
-  }
-
-  insert({ rows, rowCount, token }: InsertBatch): Promise<void> {
-    const text = rows.toString();
-    this.attempts.push({ rows: text, token });
-    this.#onAttempt();
-    expect(rowCount).toBe(text.length);
-    if (this.failures-- > 0)
-      return Promise.reject(new LogStoreError('away', { kind: 'retryable', code: '1', cause: undefined }));
-    if (this.poison !== '' && text.includes(this.poison)) {
-      return Promise.reject(new LogStoreError('bad', { kind: 'permanent', code: '33', cause: undefined }));
-    }
-    this.taken.push(text);
-    return Promise.resolve();
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  async untilAttempts(count: number): Promise<void> {
-    while (this.attempts.length < count) await new Promise<void>((resolve) => (this.#onAttempt = resolve));
-  }
-}
-
-const deliveries: Delivery[] = [];
+const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
-  await Promise.all(deliveries.splice(0).map((delivery) => delivery.stop(0)));
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-const setUp = ({ migrate = false } = {}) => {
-  const sink = new ByteSink();
-  const budget = new ByteBudget(1_000_000);
-  const delivery = new Delivery({ sink, budget, migrate, logger: quiet });
-  deliveries.push(delivery);
-  const add = (text: string): void => {
-    for (const letter of text) {
-      delivery.add(1, (block, offset) => block.write(letter, offset));
-    }
+const away = (): never => {
+  throw new LogStoreError('away', { kind: 'retryable', code: '1', cause: undefined });
+};
+const idsOf = (rows: readonly LogRow[]): string[] => rows.map(({ id }) => id);
+
+/** A spool on its folder, and its delivery: a gateway's, as far as the log is concerned. */
+const startOn = async (dir: string, sink: MemorySink, { migrate = false } = {}) => {
+  const limits = { bytesMax: 10_000_000, segmentBytes: 1_000_000, reserveBytes: 0 };
+  const budget = new ByteBudget(100_000_000);
+  const spool = await Spool.open({ dir, durability: 'process', budget, logger: quiet, ...limits });
+  const delivery = new Delivery({ sink, spool, migrate, logger: quiet });
+  delivery.start();
+  const stop = async (timeoutMs = 5_000): Promise<number> => {
+    await spool.close();
+    return delivery.stop(timeoutMs);
   };
-  return { sink, budget, delivery, add };
+  cleanups.push(() => stop(0));
+  return { spool, delivery, stop };
+};
+
+const setUp = async (options = {}) => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'standin-delivery-'));
+  cleanups.push(() => rm(dir, { recursive: true, force: true }));
+  const sink = new MemorySink();
+  return { dir, sink, ...(await startOn(dir, sink, options)) };
+};
+
+/** What a process leaves that was killed: its folder as it is, under a name of its own. */
+const crash = async (dir: string, spool: Spool): Promise<string> => {
+  const left = path.join(dir, `0${randomUUID().slice(1)}`);
+  await cp(spool.folder, left, { recursive: true });
+  return left;
 };
 
 describe('rows', () => {
-  test('that come together are delivered together, within the flush interval', async () => {
-    const { sink, budget, delivery, add } = setUp();
-    add('abc');
-    await sink.untilAttempts(1);
-    expect(sink.taken).toEqual(['abc']);
-    await delivery.stop(1_000);
-    expect([budget.undeliveredBytes, delivery.deliveredRows, delivery.deliveredBatches]).toEqual([0, 3, 1]);
+  test('that come together are delivered together, within the flush interval; then nothing of them is on disk', async () => {
+    const { dir, sink, spool, delivery, stop } = await setUp();
+    const rows = [testRow(), testRow(), testRow()];
+    await Promise.all(rows.map((row) => spool.exchange(row)));
+    await sink.until(({ rows: taken }) => taken.length === 3);
+    expect(sink.rows).toEqual(rows);
+    expect(await stop()).toBe(0);
+    expect([delivery.deliveredRows, delivery.deliveredBatches, await readdir(dir)]).toEqual([3, 1, []]);
   });
 
   test('keep their bytes and their token over all retries; later ones go in a batch of their own', async () => {
-    const { sink, delivery, add } = setUp();
-    sink.failures = 2;
-    add('ab');
-    await sink.untilAttempts(1);
-    add('c');
-    await sink.untilAttempts(3);
-    expect(await delivery.stop(1_000)).toBe(0);
-    expect(sink.taken).toEqual(['ab', 'c']);
+    const { sink, spool, delivery, stop } = await setUp();
+    let failures = 2;
+    sink.onInsert = () => (failures-- > 0 ? away() : undefined);
+    await spool.exchange(testRow());
+    await sink.until(({ attempts }) => attempts.length === 1);
+    await spool.exchange(testRow());
+    expect(await stop()).toBe(0);
+    expect(sink.rows).toHaveLength(2);
     const [first, second, third, fourth] = sink.attempts;
-    expect(first?.rows).toBe('ab');
-    expect(new Set([first, second, third].map((attempt) => attempt?.token)).size).toBe(1);
+    expect([second, third]).toEqual([first, first]);
     expect(fourth?.token).not.toBe(first?.token);
     expect([delivery.failedAttempts, delivery.failingSinceMs]).toEqual([2, undefined]);
   });
 
-  test('that ClickHouse never takes are left out alone; the halves’ tokens follow from the batch’s', async () => {
-    const { sink, budget, delivery, add } = setUp();
-    sink.poison = 'X';
-    add('abXcd');
-    expect(await delivery.stop(1_000)).toBe(0);
-    expect(sink.taken.join('')).toBe('abcd');
-    expect([delivery.refusedRows, delivery.deliveredRows, budget.undeliveredBytes]).toEqual([1, 4, 0]);
+  test('that ClickHouse never takes are put aside alone; the halves’ tokens follow from the batch’s', async () => {
+    const { dir, sink, spool, delivery, stop } = await setUp();
+    sink.onInsert = ({ rows }) => {
+      if (rows.includes('poison'))
+        throw new LogStoreError('bad row', { kind: 'permanent', code: '33', cause: undefined });
+    };
+    const rows = Array.from({ length: 9 }, (_, n) => testRow({ query: n === 4 ? 'poison' : `n=${n}` }));
+    await Promise.all(rows.map((row) => spool.exchange(row)));
+    await sink.until(({ rows: taken }) => taken.length === 8);
+    expect(await stop()).toBe(0);
+    expect(idsOf(sink.rows)).toEqual(idsOf(rows.filter(({ query }) => query !== 'poison')));
+    expect(await readQuarantine(dir)).toMatchObject([{ kind: 'row', reason: 'bad row', row: { id: rows[4]?.id } }]);
+    expect(delivery.quarantined).toBe(1);
     const token = sink.attempts[0]?.token ?? '?';
     for (const attempt of sink.attempts) expect(attempt.token.startsWith(token)).toBe(true);
     expect(new Set(sink.attempts.map((attempt) => attempt.token)).size).toBe(sink.attempts.length);
   });
 
   test('wait for the tables, which are tried until they are there', async () => {
-    const { sink, delivery, add } = setUp({ migrate: true });
-    sink.migrationFailures = 1;
-    delivery.start();
-    add('a');
-    expect(await delivery.stop(1_000)).toBe(0);
-    expect([sink.migrations, sink.taken]).toEqual([2, ['a']]);
+    const { sink, spool, stop } = await setUp({ migrate: true });
+    await spool.exchange(testRow());
+    expect([await stop(), sink.rows.length]).toEqual([0, 1]);
+  });
+
+  test('wait on disk while ClickHouse is away, and for the next process if that is stopped', async () => {
+    const { dir, sink, spool, stop } = await setUp();
+    sink.onInsert = away;
+    const row = testRow();
+    await spool.exchange(row);
+    await sink.until(({ attempts }) => attempts.length === 1);
+    expect(await stop(50)).toBeGreaterThan(0);
+    sink.onInsert = undefined;
+    const next = await startOn(dir, sink);
+    await sink.until(({ rows }) => rows.length === 1);
+    expect(sink.rows).toEqual([row]);
+    expect(new Set(sink.attempts.map(({ token }) => token)).size).toBe(1);
+    expect(await next.stop()).toBe(0);
+  });
+
+  test('whose segment somebody else has delivered and removed are not missed', async () => {
+    const { sink, spool, stop } = await setUp();
+    sink.onInsert = away;
+    await spool.exchange(testRow());
+    await sink.until(({ attempts }) => attempts.length === 1);
+    await spool.exchange(testRow({ query: 'second' }));
+    await rm(spool.folder, { recursive: true });
+    sink.onInsert = undefined;
+    expect(await stop()).toBe(0);
   });
 });
 
-test('stopping gives up after its time, and says how many rows are left', async () => {
-  const { sink, delivery, add } = setUp();
-  sink.failures = Infinity;
-  add('abc');
-  expect(await delivery.stop(50)).toBe(3);
+describe('a request that is forwarded', () => {
+  const request = (): LogRow => testRow({ version: 1, action: 'Forward', outcome: 'response_unknown', status: 0 });
+  const answerTo = (row: LogRow): LogRow => ({ ...row, version: 2, outcome: 'forwarded', status: 200 });
+
+  test('stays on disk until its answer is delivered, and is no row', async () => {
+    const { sink, spool, stop } = await setUp();
+    const row = request();
+    await spool.request(row);
+    await spool.exchange(testRow({ query: 'other' }));
+    await sink.until(({ rows }) => rows.length === 1);
+    expect(await readdir(spool.folder)).toHaveLength(1);
+    await spool.exchange(answerTo(row));
+    expect(await stop()).toBe(0);
+    expect(sink.rows.map(({ query, outcome }) => [query, outcome])).toEqual([
+      ['other', 'mocked'],
+      ['', 'forwarded'],
+    ]);
+  });
+
+  test('is a row with an unknown answer when that never came: at the end, or after a crash', async () => {
+    const { dir, sink, spool, stop } = await setUp();
+    const [answered, cut] = [request(), request()];
+    await spool.request(answered);
+    await spool.request(cut);
+    await spool.exchange(answerTo(answered));
+    await spool.seal();
+    await crash(dir, spool);
+    await sink.until(({ rows }) => rows.length === 1);
+    expect(await stop()).toBe(0);
+    const next = await startOn(dir, sink);
+    await sink.until(({ rows }) => rows.length === 3);
+    await next.stop();
+    const versions = sink.rows.map(({ id, version, outcome }) => [id, version, outcome]);
+    // The copy's answer lands a second time, under its id and version: readers see it once.
+    expect(versions).toEqual([
+      [answered.id, 2, 'forwarded'],
+      [cut.id, 1, 'response_unknown'],
+      [answered.id, 2, 'forwarded'],
+    ]);
+  });
+});
+
+describe('what another process left', () => {
+  /** A folder with rows in one segment. */
+  const leave = async (count: number) => {
+    const stand = await setUp();
+    stand.sink.onInsert = away;
+    const rows = Array.from({ length: count }, (_, n) => testRow({ query: `n=${n}` }));
+    for (const row of rows) await stand.spool.exchange(row);
+    const folder = await crash(stand.dir, stand.spool);
+    await rm(stand.spool.folder, { recursive: true });
+    await stand.stop(0);
+    const sink = new MemorySink();
+    return { dir: stand.dir, folder, rows, sink, file: path.join(folder, '0000000001.seg') };
+  };
+
+  test('is delivered at the next start; its last segment stays until it is quiet, and is delivered again if it has grown', async () => {
+    const { dir, folder, rows, sink, file } = await leave(3);
+    const whole = await readFile(file);
+    await writeFile(file, whole.subarray(0, whole.length - 10));
+    await (await startOn(dir, sink)).delivery.stop(0);
+    const first = await startOn(dir, sink);
+    await sink.until(({ rows: taken }) => taken.length === 2);
+    await first.stop();
+    const [taken = ''] = await readdir(folder);
+    expect(taken).toBe(`0000000001.seg.taken-${whole.length - 10}`);
+
+    await appendFile(path.join(folder, taken), whole.subarray(-10));
+    const second = await startOn(dir, sink);
+    await sink.until(({ rows: all }) => all.length === 5);
+    await second.stop();
+    expect(new Set(idsOf(sink.rows))).toEqual(new Set(idsOf(rows)));
+
+    const longAgo = new Date(Date.now() - 3_600_000);
+    await utimes(path.join(folder, `0000000001.seg.taken-${whole.length}`), longAgo, longAgo);
+    const third = await startOn(dir, sink);
+    await expect.poll(() => readdir(dir)).toEqual([path.basename(third.spool.folder)]);
+    expect(sink.rows).toHaveLength(5);
+  });
+
+  test('is delivered but for a damaged record, which is kept and counted', async () => {
+    const { dir, rows, sink, file } = await leave(3);
+    const bytes = await readFile(file);
+    const middle = bytes.indexOf('n=1');
+    bytes[middle] = (bytes[middle] ?? 0) ^ 1;
+    await writeFile(file, bytes);
+    const { delivery } = await startOn(dir, sink);
+    await sink.until(({ rows: taken }) => taken.length === 2);
+    await expect.poll(() => delivery.damagedRecords).toBe(1);
+    expect(idsOf(sink.rows)).toEqual([rows[0]?.id, rows[2]?.id]);
+    const [damage] = await readQuarantine(dir);
+    expect(damage).toMatchObject({ kind: 'damage', segment: file, row: undefined });
+    expect((await readFile(damage?.file ?? '')).includes('o=1')).toBe(true);
+  });
+
+  test('and cannot be read as a segment at all is kept and counted', async () => {
+    const { dir, sink, file } = await leave(1);
+    const bytes = await readFile(file);
+    bytes[0] = 0;
+    await writeFile(file, bytes);
+    const { delivery } = await startOn(dir, sink);
+    await expect.poll(() => delivery.quarantined).toBe(1);
+    expect(sink.attempts).toEqual([]);
+  });
 });

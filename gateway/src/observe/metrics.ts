@@ -4,12 +4,14 @@ import type { ConfigClient } from '../config/config-client.ts';
 import type { ConfigStore } from '../config/config-store.ts';
 import type { Delivery } from '../deliver/delivery.ts';
 import type { ByteBudget } from '../receive/byte-budget.ts';
+import type { Spool } from '../record/spool/spool.ts';
 
 /** What the gauges are read from when somebody asks. */
 export interface Observed {
   readonly store: ConfigStore;
   readonly client: ConfigClient;
   readonly delivery: Delivery;
+  readonly spool: Spool;
   readonly budget: ByteBudget;
   readonly runningRequests: () => number;
   readonly connectionCount: () => Promise<number>;
@@ -82,7 +84,7 @@ export class Metrics {
     this.#rejections.set(code, (this.#rejections.get(code) ?? 0) + 1);
   }
 
-  observe({ store, client, delivery, budget, runningRequests, connectionCount }: Observed): void {
+  observe({ store, client, delivery, spool, budget, runningRequests, connectionCount }: Observed): void {
     const { registry } = this;
     const gauge = (name: string, help: string, value: () => number | Promise<number>) =>
       new Gauge({
@@ -108,10 +110,15 @@ export class Metrics {
     gauge('standin_receive_connections', 'Open connections of callers.', connectionCount);
     gauge('standin_receive_running_requests', 'Requests that have arrived and are not answered.', runningRequests);
     gauge('standin_receive_held_bytes', 'Memory held for bodies of running requests.', () => budget.receivedBytes);
-    gauge(
-      'standin_deliver_backlog_bytes',
-      'Memory held for log rows not yet delivered.',
-      () => budget.undeliveredBytes,
+    gauge('standin_record_waiting_bytes', 'Log rows on their way to the disk.', () => budget.undeliveredBytes);
+    gauge('standin_record_full', '1 while requests are refused because they could not be stored.', () =>
+      Number(spool.isFull),
+    );
+    gauge('standin_record_disk_free_bytes', 'Room on the spool’s disk.', () => spool.guard.freeBytes);
+    counter('standin_record_commits_total', 'Writes to the spool, each for all who waited.', () => spool.commits);
+    counter('standin_record_failures_total', 'Writes to the spool that failed.', () => spool.failedCommits);
+    gauge('standin_deliver_backlog_bytes', 'Log rows on disk, also of earlier processes, that are not delivered.', () =>
+      Math.max(0, spool.guard.storedBytes),
     );
     gauge('standin_deliver_failing_seconds', 'Time since which ClickHouse takes nothing; 0: it does.', () =>
       since(delivery.failingSinceMs),
@@ -123,11 +130,12 @@ export class Metrics {
       'Calls to ClickHouse that failed and are repeated.',
       () => delivery.failedAttempts,
     );
-    counter(
-      'standin_deliver_refused_rows_total',
-      'Log rows that ClickHouse will never take: lost.',
-      () => delivery.refusedRows,
+    gauge(
+      'standin_deliver_quarantine',
+      'Rows and damaged records in quarantine: alert above 0.',
+      () => delivery.quarantined,
     );
+    counter('standin_deliver_damaged_total', 'Records that were damaged on disk.', () => delivery.damagedRecords);
     gauge('standin_config_objects', 'Objects of the configuration in force.', () => store.objectCount);
     gauge('standin_config_rejected_objects', 'Objects that this gateway cannot serve.', () => store.rejectedCount);
     gauge('standin_config_connected', '1 while the config stream is open.', () => Number(client.isConnected));

@@ -8,6 +8,8 @@ export interface ClickHouseAddress {
   readonly username: string;
   readonly password: string;
   readonly database: string;
+  /** Longest wait for an answer, in milliseconds; default: somewhat longer than any read may take. */
+  readonly timeoutMs?: number | undefined;
 }
 
 export interface Statement {
@@ -41,7 +43,7 @@ const newClient = (address: ClickHouseAddress, database: string) =>
     password: address.password,
     database,
     application: 'standin',
-    request_timeout: REQUEST_TIMEOUT_MS,
+    request_timeout: address.timeoutMs ?? REQUEST_TIMEOUT_MS,
     max_open_connections: OPEN_CONNECTIONS_MAX,
     // A busy event loop fires timers late (clickhouse-js #294): stale sockets are also looked for before each request.
     keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS, eagerly_destroy_stale_sockets: true },

@@ -14,8 +14,9 @@ export class DiskGuard {
   readonly #options: DiskGuardOptions;
   #freeBytes = 0;
 
-  /** All segments, also those of earlier processes. */
-  storedBytes = 0;
+  /** In segments that other processes left. */
+  orphanBytes = 0;
+  #ownBytes = 0;
 
   constructor(options: DiskGuardOptions) {
     this.#options = options;
@@ -26,18 +27,23 @@ export class DiskGuard {
     return this.#freeBytes;
   }
 
+  /** In all segments. */
+  get storedBytes(): number {
+    return this.#ownBytes + this.orphanBytes;
+  }
+
   hasRoomFor(bytes: number): boolean {
     const { bytesMax, reserveBytes } = this.#options;
     return this.storedBytes + bytes <= bytesMax && this.#freeBytes - bytes >= reserveBytes;
   }
 
   wrote(bytes: number): void {
-    this.storedBytes += bytes;
+    this.#ownBytes += bytes;
     this.#freeBytes -= bytes;
   }
 
   removed(bytes: number): void {
-    this.storedBytes -= bytes;
+    this.#ownBytes -= bytes;
   }
 
   /** Rejects if the disk does not answer: then there is no room. */

@@ -76,9 +76,9 @@ export const putFrameHead = (
 /** A stretch of a segment. `start` and `end` of a record are those of its row; of anything else, of all its bytes. */
 export type SegmentPart =
   | { readonly kind: 'record'; readonly type: RecordType; readonly start: number; readonly end: number }
-  /** Bytes that are no frame, with frames behind them. */
+  /** Bytes that are no frame. */
   | { readonly kind: 'corrupt'; readonly start: number; readonly end: number }
-  /** Bytes that are no whole frame, up to the end: a write that a crash cut short, or damage. */
+  /** The end, where a frame is cut off, or nothing but zeros: a write that did not get through. */
   | { readonly kind: 'torn'; readonly start: number; readonly end: number };
 
 /** The frame at this offset, or undefined if there is no whole and intact one. */
@@ -101,6 +101,15 @@ const findFrame = (segment: Buffer, from: number, header: SegmentHeader): number
   return -1;
 };
 
+/** Whether what follows to the end looks like a write that did not get through, and not like a record that was damaged later. */
+const isCutOff = (segment: Buffer, at: number, { marker }: SegmentHeader): boolean => {
+  if (segment.length - at < FRAME_HEAD_BYTES) return true;
+  if (segment.readUInt32LE(at) === marker) {
+    return at + FRAME_HEAD_BYTES + segment.readUInt32LE(at + 8) > segment.length;
+  }
+  return segment.subarray(at).every((byte) => byte === 0);
+};
+
 /** Everything behind the header, in order. Damage costs the records that it hit, never those around them. */
 export function* readParts(segment: Buffer, header: SegmentHeader): Generator<SegmentPart> {
   let at = HEADER_BYTES;
@@ -113,7 +122,7 @@ export function* readParts(segment: Buffer, header: SegmentHeader): Generator<Se
     }
     const next = findFrame(segment, at + 1, header);
     if (next < 0) {
-      yield { kind: 'torn', start: at, end: segment.length };
+      yield { kind: isCutOff(segment, at, header) ? 'torn' : 'corrupt', start: at, end: segment.length };
       return;
     }
     yield { kind: 'corrupt', start: at, end: next };
@@ -123,4 +132,4 @@ export function* readParts(segment: Buffer, header: SegmentHeader): Generator<Se
 
 /** The id of the row at this offset, as a key: its 16 bytes. */
 export const idKeyAt = (segment: Buffer, rowStart: number): string =>
-  segment.latin1Slice(rowStart, rowStart + ID_BYTES);
+  segment.toString('latin1', rowStart, rowStart + ID_BYTES);

@@ -125,6 +125,7 @@ export class SegmentWriter {
     this.#isClosed = true;
     if (this.isRefusing) this.#closing.abort();
     await this.seal();
+    while (this.#running !== undefined) await this.#running;
   }
 
   async #tryToOpen(): Promise<void> {
@@ -250,6 +251,9 @@ export class SegmentWriter {
       () => false,
     );
     await this.#sealSegment(isUndone);
+    // Whoever waits for that must not wait for the disk.
+    this.#sealWanted?.resolve();
+    this.#sealWanted = undefined;
     return isUndone;
   }
 }

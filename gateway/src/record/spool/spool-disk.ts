@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, write } from 'node:fs';
 import { mkdir, open, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -36,11 +36,24 @@ const syncFolder = async (folder: string): Promise<void> => {
   }
 };
 
+/** How many bytes were written. At thousands of writes per second, `FileHandle.write` costs noticeably more. */
+const writeAt = (fd: number, bytes: Uint8Array, position: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    write(fd, bytes, 0, bytes.length, position, (error, bytesWritten) => {
+      if (error === null) resolve(bytesWritten);
+      else reject(error);
+    });
+  });
+
 /** The machine's own file system. */
 export const nodeDisk: SpoolDisk = {
   async createFolder(folder) {
     const first = await mkdir(folder, { recursive: true, mode: 0o700 });
-    if (first !== undefined) await syncFolder(path.dirname(first));
+    if (first === undefined) return;
+    for (let made = path.resolve(folder); ; made = path.dirname(made)) {
+      await syncFolder(path.dirname(made));
+      if (made === path.resolve(first)) return;
+    }
   },
 
   async create(file, { isDurable }) {
@@ -56,9 +69,7 @@ export const nodeDisk: SpoolDisk = {
     let end = 0;
     return {
       async append(bytes) {
-        for (let at = 0; at < bytes.length;) {
-          at += (await handle.write(bytes, at, bytes.length - at, end + at)).bytesWritten;
-        }
+        for (let at = 0; at < bytes.length;) at += await writeAt(handle.fd, bytes.subarray(at), end + at);
         end += bytes.length;
       },
       async truncate(bytes) {

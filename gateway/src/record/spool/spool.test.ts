@@ -200,7 +200,9 @@ test('whatever fails whenever: what was said to be kept is kept, what was refuse
       };
       const kept: string[] = [];
       const refused: string[] = [];
-      const note = (id: string) => (isKept: boolean) => void (isKept ? kept : refused).push(id);
+      const note = (id: string) => (isKept: boolean) => {
+        (isKept ? kept : refused).push(id);
+      };
       const running = all.map(async (move) => {
         const row = testRow({ requestBody: Buffer.alloc(move === 'large' ? 4_000 : 10) });
         if (move === 'seal') return spool.seal();

@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import { LOG_COLUMNS } from '@standin/logstore';
+import type { Logger } from 'pino';
+import type { Inserter } from './inserter.ts';
+import type { Quarantine } from './quarantine.ts';
+import { readRequests, readSegment, type Damage, type RequestRecord, type SegmentContent } from './read-segment.ts';
+
+export interface FolderDrainOptions {
+  readonly inserter: Inserter;
+  readonly quarantine: Quarantine;
+  readonly logger: Logger;
+  /** A segment of this many bytes is no longer there. */
+  readonly onRemoved: (bytes: number) => void;
+}
+
+interface Held {
+  readonly bytes: number;
+  /** Its writer may still be alive: the file stays. */
+  readonly mayGrow: boolean;
+  /** Its requests whose answers have not been met. */
+  readonly requests: Map<string, RequestRecord>;
+}
+
+const READ_AGAIN_MS = 1_000;
+/** Memory that is kept for the next segment. */
+const SPARE_BYTES_MAX = 16 * 1024 * 1024;
+
+/**
+ * Delivers the segments of one incarnation, in the order in which they were written. A segment is one batch, for ever: its token
+ * follows from its name and its bytes. A segment is removed when ClickHouse has its exchanges and every request in it has met its
+ * answer, so what is on disk is the cursor; what is removed or delivered a second time does no harm.
+ */
+export class FolderDrain {
+  readonly #options: FolderDrainOptions;
+  readonly #held = new Map<string, Held>();
+  /** Request → the segment that holds it. */
+  readonly #segmentOf = new Map<string, string>();
+  #spare: Buffer | undefined;
+
+  damagedRecords = 0;
+
+  constructor(options: FolderDrainOptions) {
+    this.#options = options;
+  }
+
+  /** Requests whose answers have not been met. */
+  get openRequests(): number {
+    return this.#segmentOf.size;
+  }
+
+  /**
+   * Resolves when the segment's exchanges are in ClickHouse, with the bytes that the file had: 0 if it is not there, because somebody
+   * else has delivered it. Undefined: gave up. One that may grow is not removed.
+   */
+  async deliver(file: string, { mayGrow = false } = {}): Promise<number | undefined> {
+    const content = await this.#read(file);
+    if (content === 'gone') return 0;
+    if (content === undefined) return undefined;
+    if (content.columnCount > LOG_COLUMNS.length) {
+      this.#options.logger.error({ file }, 'a log segment was written by a newer version: it is left for that');
+      return 0;
+    }
+    for (const damage of content.damage) await this.#note(file, damage, mayGrow);
+    const { failedAttempts } = this.#options.inserter;
+    if (!(await this.#options.inserter.insert(batchOf(file, content)))) return undefined;
+    // An attempt that failed may still be reading them.
+    const isUnread = failedAttempts === this.#options.inserter.failedAttempts;
+    this.#spare = isUnread ? reusable(content) : undefined;
+    this.#hold(file, content, mayGrow);
+    for (const idKey of content.answeredKeys) await this.#answered(idKey);
+    await this.#removeIfDone(file);
+    return content.bytes;
+  }
+
+  /** What has no answer by now never gets one: its requests become rows. False: gave up. */
+  async finish(): Promise<boolean> {
+    for (const [file, { requests }] of [...this.#held]) {
+      const batch = requests.size === 0 ? undefined : await readRequests(file, [...requests.values()]);
+      if (batch !== undefined) {
+        const token = createHash('sha256').update(batch.rows).digest('hex');
+        if (!(await this.#options.inserter.insert({ ...batch, token }))) return false;
+      }
+      for (const idKey of requests.keys()) this.#segmentOf.delete(idKey);
+      requests.clear();
+      await this.#removeIfDone(file);
+    }
+    return true;
+  }
+
+  /** Undefined: gave up. */
+  async #read(file: string): Promise<SegmentContent | 'gone' | undefined> {
+    const signal = this.#options.inserter.hasGivenUp;
+    while (!signal.aborted) {
+      try {
+        return (await readSegment(file, this.#spare)) ?? 'gone';
+      } catch (error) {
+        this.#options.logger.error({ err: error, file }, 'a segment cannot be read, trying on');
+        await delay(READ_AGAIN_MS, undefined, { signal }).catch(() => undefined);
+      }
+    }
+    return undefined;
+  }
+
+  async #note(file: string, damage: Damage, mayGrow: boolean): Promise<void> {
+    const { quarantine, logger } = this.#options;
+    const where = { file, offset: damage.offset, bytes: damage.bytes.length };
+    if (damage.kind === 'torn' && mayGrow) {
+      logger.warn(where, 'the last write before the end of a gateway did not get through: nobody was answered');
+      return;
+    }
+    this.damagedRecords++;
+    logger.error(where, 'a part of a log segment is damaged: it is in quarantine');
+    await quarantine.addDamage(damage, file);
+  }
+
+  #hold(file: string, { bytes, requests }: SegmentContent, mayGrow: boolean): void {
+    this.#held.set(file, { bytes, mayGrow, requests: new Map(requests.map((request) => [request.idKey, request])) });
+    for (const { idKey } of requests) this.#segmentOf.set(idKey, file);
+  }
+
+  async #answered(idKey: string): Promise<void> {
+    const file = this.#segmentOf.get(idKey);
+    if (file === undefined) return;
+    this.#segmentOf.delete(idKey);
+    this.#held.get(file)?.requests.delete(idKey);
+    await this.#removeIfDone(file);
+  }
+
+  async #removeIfDone(file: string): Promise<void> {
+    const held = this.#held.get(file);
+    if (held === undefined || held.requests.size > 0) return;
+    this.#held.delete(file);
+    if (held.mayGrow) return;
+    try {
+      await rm(file, { force: true });
+      this.#options.onRemoved(held.bytes);
+    } catch (error) {
+      // It will be delivered again by the next process, with the same token.
+      this.#options.logger.error({ err: error, file }, 'a delivered segment cannot be removed');
+    }
+  }
+}
+
+/** What the same bytes always get, and others never. */
+const batchOf = (file: string, { exchanges, columnCount }: SegmentContent) => {
+  const { rows, ends } = exchanges;
+  const incarnation = path.basename(path.dirname(file));
+  const segment = path.basename(file).slice(0, 10);
+  const token = `${incarnation}-${segment}-${ends.length}-${rows.length}-${crc32(rows).toString(16)}`;
+  return { rows, ends, columnCount, token };
+};
+
+const reusable = ({ exchanges }: SegmentContent): Buffer | undefined => {
+  const whole = Buffer.from(exchanges.rows.buffer);
+  return whole.length <= SPARE_BYTES_MAX ? whole : undefined;
+};

@@ -1,0 +1,128 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { LogStoreError } from '@standin/logstore';
+import type { Logger } from 'pino';
+import { splitBatch, type RowBatch } from '../record/spool/row-buffer.ts';
+import type { LogSink } from './log-sink.ts';
+import type { Quarantine } from './quarantine.ts';
+
+export interface InserterOptions {
+  readonly sink: LogSink;
+  readonly quarantine: Quarantine;
+  readonly logger: Logger;
+}
+
+const BACKOFF_MS_MIN = 100;
+const BACKOFF_MS_MAX = 10_000;
+
+/** The rows themselves are at fault. */
+const isPermanent = (error: unknown): boolean => error instanceof LogStoreError && error.kind === 'permanent';
+
+/** For the log: without the cause, whose text may quote captured data. */
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Half to whole, so that gateways which failed together do not come back together. */
+const backoffMs = (attempt: number): number =>
+  Math.min(BACKOFF_MS_MIN * 2 ** attempt, BACKOFF_MS_MAX) * (0.5 + Math.random() / 2);
+
+/** Rows whose bytes and token belong together for ever. */
+export interface TokenBatch extends RowBatch {
+  readonly token: string;
+  readonly columnCount: number;
+}
+
+/**
+ * Takes batches to ClickHouse: the same bytes with the same token until they are acknowledged, so each lands once. Rows that
+ * ClickHouse will never take are found by halving their batch, and go into quarantine.
+ */
+export class Inserter {
+  readonly #options: InserterOptions;
+  readonly #giveUp = new AbortController();
+
+  deliveredRows = 0;
+  deliveredBatches = 0;
+  failedAttempts = 0;
+  quarantinedRows = 0;
+  /** `performance.now()` since which nothing could be delivered; undefined while it works. */
+  failingSinceMs: number | undefined;
+
+  constructor(options: InserterOptions) {
+    this.#options = options;
+  }
+
+  /** Aborted: nothing is tried any more, and every call resolves with false. */
+  get hasGivenUp(): AbortSignal {
+    return this.#giveUp.signal;
+  }
+
+  giveUp(): void {
+    this.#giveUp.abort();
+  }
+
+  /** Brings the tables up to date. False: gave up. */
+  migrate(): Promise<boolean> {
+    return this.#persist(
+      'bring the log’s tables up to date',
+      () => this.#options.sink.migrate(),
+      () => false,
+    );
+  }
+
+  /** True: every row is in ClickHouse or in quarantine. False: gave up. */
+  async insert(batch: TokenBatch): Promise<boolean> {
+    const { rows, ends, token, columnCount } = batch;
+    if (ends.length === 0) return true;
+    try {
+      const insert = () => this.#options.sink.insert({ rows, rowCount: ends.length, token, columnCount });
+      if (!(await this.#persist('deliver rows to the log', insert))) return false;
+    } catch (error) {
+      return ends.length > 1 ? this.#insertHalves(batch) : this.#putAside(batch, error);
+    }
+    this.deliveredRows += ends.length;
+    this.deliveredBatches++;
+    return true;
+  }
+
+  /** The halves' tokens follow from the batch's, so that they too land once. */
+  async #insertHalves({ token, columnCount, ...batch }: TokenBatch): Promise<boolean> {
+    const [first, second] = splitBatch(batch, batch.ends.length >> 1);
+    const isFirstDone = await this.insert({ ...first, token: `${token}.0`, columnCount });
+    return isFirstDone && this.insert({ ...second, token: `${token}.1`, columnCount });
+  }
+
+  /** A row that is neither in ClickHouse nor in quarantine stays in its segment: a full disk may have room again. */
+  #putAside({ rows, columnCount }: TokenBatch, error: unknown): Promise<boolean> {
+    const { quarantine, logger } = this.#options;
+    const reason = reasonOf(error);
+    return this.#persist(
+      'put a row into quarantine',
+      async () => {
+        await quarantine.addRow({ row: rows, columnCount, reason });
+        this.quarantinedRows++;
+        logger.error({ reason, rowBytes: rows.length }, 'ClickHouse refuses a log row for good: it is in quarantine');
+      },
+      () => false,
+    );
+  }
+
+  /** Repeats a call until it succeeds (true) or delivery gives up (false). Rejects with an error that no repetition changes. */
+  async #persist(task: string, call: () => Promise<void>, isFinal = isPermanent): Promise<boolean> {
+    const { signal } = this.#giveUp;
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      try {
+        await call();
+        if (this.failingSinceMs !== undefined) this.#options.logger.info({ task }, 'the log is delivered again');
+        this.failingSinceMs = undefined;
+        return true;
+      } catch (error) {
+        if (isFinal(error)) throw error;
+        this.failedAttempts++;
+        if (this.failingSinceMs === undefined) {
+          this.failingSinceMs = performance.now();
+          this.#options.logger.warn({ task, reason: reasonOf(error) }, 'the log cannot be delivered, trying on');
+        }
+        await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined);
+      }
+    }
+    return false;
+  }
+}

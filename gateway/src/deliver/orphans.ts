@@ -1,0 +1,120 @@
+import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { isIncarnationName, isSegmentName, takenBytes, takenName } from '../record/spool/spool-folder.ts';
+import { FolderDrain, type FolderDrainOptions } from './folder-drain.ts';
+
+export interface OrphansOptions extends Omit<FolderDrainOptions, 'onRemoved'> {
+  /** The folder that all incarnations share. */
+  readonly dir: string;
+  /** The folder of this process, which is no orphan. */
+  readonly ownFolder?: string;
+  /** A last segment that has not changed for this long has no writer any more. */
+  readonly quietMs?: number;
+}
+
+/** Much longer than any process can be held up between two writes and live on. */
+const QUIET_MS = 10 * 60_000;
+
+/**
+ * Delivers what other incarnations left. Whether one of them is still alive cannot be known (its pod may have been deleted by force
+ * while it writes on), and need not be: all its segments but the last are finished; the last is delivered as it stands, marked with the
+ * length that was taken, delivered again if it has grown, and removed when it has been quiet for long. Whatever lands twice has
+ * the same id.
+ */
+export class Orphans {
+  readonly #options: OrphansOptions;
+  /** Of all segments that were there at the last look, and are not removed. */
+  bytes = 0;
+  damagedRecords = 0;
+
+  constructor(options: OrphansOptions) {
+    this.#options = options;
+  }
+
+  /** Sums up what is there. */
+  async look(): Promise<void> {
+    const sizes = await Promise.all((await this.#folders()).map(sizeOfFolder));
+    this.bytes = sizes.reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /** Delivers a segment per step, oldest folders first. Ends when nothing is left to do now, or delivery gave up. */
+  async *steps(): AsyncGenerator<void> {
+    await this.look();
+    for (const folder of await this.#folders()) yield* this.#drain(folder);
+  }
+
+  async #folders(): Promise<string[]> {
+    const { dir, ownFolder } = this.#options;
+    const folders = (await namesIn(dir)).filter(isIncarnationName).map((name) => path.join(dir, name));
+    return folders.filter((folder) => folder !== ownFolder);
+  }
+
+  async *#drain(folder: string): AsyncGenerator<void> {
+    const drain = new FolderDrain({ ...this.#options, onRemoved: (bytes) => (this.bytes -= bytes) });
+    const names = await namesIn(folder);
+    const segments = names.filter(isSegmentName);
+    const last = segments.at(-1);
+    /** Files that may grow, and how far they are delivered. */
+    const taken = new Map<string, number>();
+    for (const name of segments) {
+      const bytes = await drain.deliver(path.join(folder, name), { mayGrow: name === last });
+      if (bytes === undefined) return;
+      if (name === last) taken.set(name, bytes);
+      yield;
+    }
+    for (const name of names) {
+      const before = takenBytes(name);
+      if (before === undefined) continue;
+      const file = path.join(folder, name);
+      const hasGrown = ((await statOf(file))?.size ?? 0) > before;
+      const bytes = hasGrown ? await drain.deliver(file, { mayGrow: true }) : before;
+      if (bytes === undefined) return;
+      taken.set(name, bytes);
+    }
+    if (!(await drain.finish())) return;
+    this.damagedRecords += drain.damagedRecords;
+    for (const [name, bytes] of taken) await this.#settle(folder, name, bytes);
+    // Only an empty folder is removed: its writer may have begun another segment.
+    await rmdir(folder).catch(() => undefined);
+  }
+
+  /** Marks what was delivered of a file that may grow, or removes it if it has not for long. */
+  async #settle(folder: string, name: string, bytes: number): Promise<void> {
+    const file = path.join(folder, name);
+    const found = await statOf(file);
+    if (found === undefined) return;
+    const isQuiet = Date.now() - found.mtimeMs > (this.#options.quietMs ?? QUIET_MS);
+    if (found.size > bytes || !isQuiet) {
+      await rename(file, path.join(folder, takenName(name, bytes)));
+    } else {
+      await rm(file, { force: true });
+      this.bytes -= bytes;
+    }
+  }
+}
+
+const isGone = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+/** Sorted; none if there is no such folder. */
+const namesIn = async (folder: string): Promise<string[]> => {
+  try {
+    return (await readdir(folder)).sort();
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw error;
+  }
+};
+
+const statOf = async (file: string): Promise<{ size: number; mtimeMs: number } | undefined> => {
+  try {
+    return await stat(file);
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+};
+
+const sizeOfFolder = async (folder: string): Promise<number> => {
+  const stats = await Promise.all((await namesIn(folder)).map((name) => statOf(path.join(folder, name))));
+  return stats.reduce((sum, found) => sum + (found?.size ?? 0), 0);
+};

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename } from 'node:fs/promises';
+import path from 'node:path';
+import type { LogRow } from '@standin/contract';
+import { decodeRow, LOG_COLUMNS, RowBinaryReader } from '@standin/logstore';
+import { z } from 'zod';
+import type { Damage } from './read-segment.ts';
+
+const description = z.object({
+  kind: z.enum(['row', 'damage']),
+  /** Why it is here. */
+  reason: z.string(),
+  /** When it came here, RFC 3339. */
+  at: z.iso.datetime(),
+  /** Of a row: how many of `LOG_COLUMNS` it has. */
+  columnCount: z.int().optional(),
+  /** Of damage: the segment, and where in it. */
+  segment: z.string().optional(),
+  offset: z.int().optional(),
+});
+
+/** One thing in quarantine. */
+export interface Quarantined extends Readonly<z.infer<typeof description>> {
+  /** The file with its bytes. */
+  readonly file: string;
+  readonly bytes: number;
+  /** What a row says; undefined if it cannot be read either. */
+  readonly row: LogRow | undefined;
+}
+
+/** Below the folder of the spool. */
+const FOLDER = 'quarantine';
+const BYTES_SUFFIX = '.bin';
+const DESCRIPTION_SUFFIX = '.json';
+
+/** The folder of a spool in which everything is kept that could not be delivered for its own fault. Nothing removes it but people. */
+export class Quarantine {
+  readonly #folder: string;
+  /** Files with bytes. */
+  count = 0;
+
+  constructor(spoolDir: string) {
+    this.#folder = path.join(spoolDir, FOLDER);
+  }
+
+  /** Counts what is there from earlier. */
+  async open(): Promise<void> {
+    this.count = (await filesIn(this.#folder)).length;
+  }
+
+  /** Resolves when it is on disk. The same row twice is there once. */
+  addRow({ row, columnCount, reason }: { row: Buffer; columnCount: number; reason: string }): Promise<void> {
+    return this.#add(row, { kind: 'row', reason, columnCount });
+  }
+
+  addDamage({ kind, offset, bytes }: Damage, segment: string): Promise<void> {
+    const reason = kind === 'header' ? 'the segment’s header is damaged' : 'a record is damaged';
+    return this.#add(bytes, { kind: 'damage', reason, segment, offset });
+  }
+
+  async #add(bytes: Buffer, about: Omit<z.infer<typeof description>, 'at'>): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const name = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+    const isNew = !(await filesIn(this.#folder)).includes(`${name}${BYTES_SUFFIX}`);
+    const text = JSON.stringify({ ...about, at: new Date().toISOString() });
+    await writeWhole(path.join(this.#folder, `${name}${DESCRIPTION_SUFFIX}`), Buffer.from(text));
+    await writeWhole(path.join(this.#folder, `${name}${BYTES_SUFFIX}`), bytes);
+    if (isNew) this.count++;
+  }
+}
+
+/** What is in the quarantine of a spool's folder, oldest first. */
+export const readQuarantine = async (spoolDir: string): Promise<Quarantined[]> => {
+  const folder = path.join(spoolDir, FOLDER);
+  const found = await Promise.all(
+    (await filesIn(folder)).map(async (name) => {
+      const file = path.join(folder, name);
+      const bytes = await readFile(file);
+      const text = await readFile(file.replace(/\.bin$/, DESCRIPTION_SUFFIX), 'utf8');
+      const about = description.parse(JSON.parse(text));
+      return { ...about, file, bytes: bytes.length, row: rowOf(about, bytes) };
+    }),
+  );
+  return found.sort((one, other) => (one.at < other.at ? -1 : 1));
+};
+
+const rowOf = ({ kind, columnCount }: z.infer<typeof description>, bytes: Buffer): LogRow | undefined => {
+  if (kind !== 'row' || columnCount !== LOG_COLUMNS.length) return undefined;
+  try {
+    return decodeRow(new RowBinaryReader(bytes));
+  } catch {
+    return undefined;
+  }
+};
+
+const filesIn = async (folder: string): Promise<string[]> => {
+  try {
+    return (await readdir(folder)).filter((name) => name.endsWith(BYTES_SUFFIX));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+};
+
+const writeWhole = async (file: string, bytes: Buffer): Promise<void> => {
+  const draft = `${file}.tmp`;
+  const handle = await open(draft, 'w', 0o600);
+  try {
+    await handle.writeFile(bytes);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(draft, file);
+};

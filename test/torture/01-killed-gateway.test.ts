@@ -1,0 +1,92 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { eventually } from '../harness/eventually.ts';
+import { startFaultyClickHouse, type FaultyClickHouse } from './faulty-clickhouse.ts';
+import { isLongRun, loadMs, Oracle, seedOfRun } from './oracle.ts';
+import { RawClient } from './raw-client.ts';
+import { forward, Stand } from './stand.ts';
+
+/** Tortures 1, 2 and 5: a gateway that is killed at any moment, also while ClickHouse is away. */
+const RATE_PER_SECOND = 200;
+const KILLS = isLongRun() ? 200 : 4;
+const RESTART_MS_MAX = 5_000;
+
+let stand: Stand;
+let clickhouse: FaultyClickHouse;
+beforeAll(async () => {
+  stand = await Stand.start({
+    env: { STANDIN_EGRESS_ALLOW_PRIVATE: 'true', STANDIN_SPOOL_SEGMENT_BYTES: '262144' },
+    clickhouse: async (engineUrl) => (clickhouse = await startFaultyClickHouse(engineUrl)).url,
+  });
+});
+beforeEach(() => {
+  clickhouse.fault = () => ({ kind: 'none' });
+});
+afterAll(async () => {
+  await stand[Symbol.asyncDispose]();
+  await clickhouse[Symbol.asyncDispose]();
+});
+
+/** Kills the gateway again and again, at moments that nobody planned, and lets it come back. */
+const killRepeatedly = async (kills: number): Promise<void> => {
+  for (let kill = 0; kill < kills; kill++) {
+    await delay(200 + Math.random() * 800);
+    expect(await stand.crash()).toBeLessThan(RESTART_MS_MAX);
+  }
+};
+
+test('1, 5: killed under load while ClickHouse is away, everything that was answered is stored once, byte for byte', async () => {
+  await using oracle = await Oracle.start({ stand, seed: seedOfRun() });
+  clickhouse.fault = () => ({ kind: 'down' });
+  const doneBefore = clickhouse.inserts.done;
+  await oracle.load(RATE_PER_SECOND, killRepeatedly(KILLS));
+  expect(clickhouse.inserts.done).toBe(doneBefore);
+  expect(await stand.metric('standin_deliver_backlog_bytes')).toBeGreaterThan(100_000);
+  clickhouse.fault = () => ({ kind: 'none' });
+  await oracle.verify();
+  // The spool has room. (A gateway that has just started refuses until it has its configuration.)
+  expect(oracle.rejections().has('log_unavailable')).toBe(false);
+}, 600_000);
+
+test('1: killed under load while rows are being delivered', async () => {
+  await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 1 });
+  await oracle.load(RATE_PER_SECOND, killRepeatedly(KILLS));
+  await oracle.verify();
+}, 600_000);
+
+test('5: ClickHouse is away under load: nothing is refused, the backlog is told, and drained', async () => {
+  await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 2 });
+  clickhouse.fault = () => ({ kind: 'down' });
+  await oracle.load(RATE_PER_SECOND, delay(loadMs(4_000)));
+  expect(oracle.counts.rejected + oracle.counts.unanswered).toBe(0);
+  expect(await stand.metric('standin_deliver_failing_seconds')).toBeGreaterThan(0);
+  clickhouse.fault = () => ({ kind: 'none' });
+  await oracle.verify();
+  await eventually('an empty backlog', () => stand.metric('standin_deliver_failing_seconds'), {
+    accept: (seconds) => seconds === 0,
+  });
+}, 1_800_000);
+
+test('2: killed between the request’s record and the upstream’s answer: one row, whose answer is unknown', async () => {
+  const upstream = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  const { port } = upstream.address() as AddressInfo;
+  await stand.publish({ slug: '/silent', action: forward(`http://127.0.0.1:${port}`) });
+  const markers = Array.from({ length: 5 }, () => stand.marker());
+  for (const [index, marker] of markers.entries()) {
+    using client = await RawClient.connect(stand.port);
+    const dialled = once(upstream, 'connection');
+    client.send(stand.head('GET', stand.target('/silent', marker)));
+    await dialled;
+    if (index === 2) await stand.crash();
+  }
+  await stand.crash();
+  for (const marker of markers) {
+    expect(await stand.row(marker)).toMatchObject({ outcome: 'response_unknown', status: 0 });
+  }
+  const counted = await stand.query("SELECT uniqExact(id) FROM log WHERE path = '/silent' FORMAT TSV");
+  expect(Number(counted)).toBe(markers.length);
+  upstream.close();
+});

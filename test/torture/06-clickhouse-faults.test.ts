@@ -1,0 +1,92 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { readQuarantine } from '@standin/gateway';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { eventually } from '../harness/eventually.ts';
+import { startFaultyClickHouse, type FaultyClickHouse, type InsertFault } from './faulty-clickhouse.ts';
+import { loadMs, Oracle, seedOfRun } from './oracle.ts';
+import { ask } from './raw-client.ts';
+import { Stand } from './stand.ts';
+
+/** Tortures 6 to 12: whatever ClickHouse does to an insert, everything that was answered is stored once, and nothing is refused. */
+const RATE_PER_SECOND = 200;
+const LOAD_MS = 2_500;
+
+let stand: Stand;
+let clickhouse: FaultyClickHouse;
+beforeAll(async () => {
+  stand = await Stand.start({
+    env: { STANDIN_EGRESS_ALLOW_PRIVATE: 'true', STANDIN_CLICKHOUSE_TIMEOUT_MS: '1000' },
+    clickhouse: async (engineUrl) => (clickhouse = await startFaultyClickHouse(engineUrl)).url,
+  });
+});
+beforeEach(() => {
+  clickhouse.fault = () => ({ kind: 'none' });
+});
+afterAll(async () => {
+  await stand[Symbol.asyncDispose]();
+  await clickhouse[Symbol.asyncDispose]();
+});
+
+const refusal = (code: number, text: string): InsertFault => ({
+  kind: 'refuse',
+  code,
+  message: `Code: ${code}. DB::Exception: ${text}`,
+});
+
+/** What happens to every other insert, or to all of them while there is load. */
+const FAULTS: readonly [torture: string, fault: InsertFault, always: boolean][] = [
+  ['6: hangs', { kind: 'hang' }, false],
+  ['7: loses its acknowledgements after the commit', { kind: 'reset after commit' }, false],
+  ['9: cuts connections when they are used', { kind: 'down' }, false],
+  ['10: answers 200 with an exception in a header', { kind: 'exception with 200' }, true],
+  [
+    '11: has too many parts',
+    refusal(252, 'Too many parts (3001). Merges are slower than inserts. (TOO_MANY_PARTS)'),
+    true,
+  ],
+  ['11: has no memory', refusal(241, 'Memory limit (total) exceeded. (MEMORY_LIMIT_EXCEEDED)'), false],
+  ['11: has too many queries', refusal(202, 'Too many simultaneous queries. (TOO_MANY_SIMULTANEOUS_QUERIES)'), false],
+  ['is slow', { kind: 'slow', delayMs: 700 }, true],
+];
+
+test.each(FAULTS)(
+  'ClickHouse that %s doubles nothing and loses nothing',
+  async (torture, fault, always) => {
+    await using oracle = await Oracle.start({ stand, seed: seedOfRun() + [...torture].length });
+    let turn = 0;
+    clickhouse.fault = () => (always || turn++ % 2 === 0 ? fault : { kind: 'none' });
+    await oracle.load(RATE_PER_SECOND, delay(loadMs(LOAD_MS)));
+    expect(oracle.counts.rejected + oracle.counts.unanswered).toBe(0);
+    clickhouse.fault = () => ({ kind: 'none' });
+    await oracle.verify();
+  },
+  1_800_000,
+);
+
+test('8: a segment that is sent again when no token is remembered any more is seen once', async () => {
+  await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 100 });
+  let turn = 0;
+  // Another token for the same bytes: what a server does that has forgotten the first.
+  clickhouse.fault = () => (turn++ % 2 === 0 ? { kind: 'reset after commit', forgets: true } : { kind: 'none' });
+  await oracle.load(RATE_PER_SECOND, delay(loadMs(LOAD_MS)));
+  clickhouse.fault = () => ({ kind: 'none' });
+  await oracle.verify();
+  expect(turn).toBeGreaterThan(2);
+}, 1_800_000);
+
+test('12: a row that ClickHouse never takes is put aside alone, counted, and can be read', async () => {
+  await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 200 });
+  clickhouse.fault = () => ({ kind: 'poison', bytes: 'poisonous' });
+  const marker = stand.marker();
+  const loaded = oracle.load(RATE_PER_SECOND, delay(loadMs(1_500)));
+  const head = stand.head('POST', stand.target('/mock', marker), [['Content-Length', '9']]);
+  expect((await ask(stand.port, `${head}poisonous`))?.status).toBe(200);
+  await loaded;
+  await oracle.verify();
+  await eventually('the row in quarantine', () => stand.metric('standin_deliver_quarantine'), {
+    accept: (count) => count === 1,
+  });
+  const [put, ...others] = await readQuarantine(`${stand.directory}/gateway/spool`);
+  expect(others).toEqual([]);
+  expect([put?.row?.query, put?.row && Buffer.from(put.row.requestBody).toString()]).toEqual([marker, 'poisonous']);
+}, 1_800_000);

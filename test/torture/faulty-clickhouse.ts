@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, request as ask, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+
+/** What happens to an insert on its way. */
+export type InsertFault =
+  | { readonly kind: 'none' }
+  /** Connections are cut before anything is read. */
+  | { readonly kind: 'down' }
+  /** Taken, and never answered. */
+  | { readonly kind: 'hang' }
+  /** Done, and the connection cut instead of the answer; with `forgets`, no later insert is taken for the same one. */
+  | { readonly kind: 'reset after commit'; readonly forgets?: boolean }
+  | { readonly kind: 'slow'; readonly delayMs: number }
+  /** Refused with this code of ClickHouse's, and not done. */
+  | { readonly kind: 'refuse'; readonly code: number; readonly message: string }
+  /** Status 200, with the exception in a header only. */
+  | { readonly kind: 'exception with 200' }
+  /** Refused for good if its body contains these bytes. */
+  | { readonly kind: 'poison'; readonly bytes: string };
+
+/** ClickHouse as the gateways see it: what they send goes through here. */
+export interface FaultyClickHouse extends AsyncDisposable {
+  readonly url: string;
+  /** What happens to the next inserts; asked for each one. */
+  fault: () => InsertFault;
+  /** Inserts that came, and that got through. */
+  readonly inserts: { seen: number; done: number };
+}
+
+const NONE: InsertFault = { kind: 'none' };
+const PERMANENT = { code: 117, message: 'Code: 117. DB::Exception: bad row. (INCORRECT_DATA)' };
+
+export const startFaultyClickHouse = async (engineUrl: string): Promise<FaultyClickHouse> => {
+  const sockets = new Set<Socket>();
+  const inserts = { seen: 0, done: 0 };
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const isInsert = /[?&]query=INSERT/i.test(request.url ?? '');
+    const fault = isInsert ? front.fault() : front.fault().kind === 'down' ? ({ kind: 'down' } as const) : NONE;
+    if (isInsert) inserts.seen++;
+    if (fault.kind === 'down') {
+      request.socket.resetAndDestroy();
+      return;
+    }
+    const body = await buffer(request);
+    const refusal = refusalOf(fault, body);
+    if (refusal !== undefined) {
+      response.writeHead(refusal.status, { 'x-clickhouse-exception-code': String(refusal.code) }).end(refusal.message);
+      return;
+    }
+    if (fault.kind === 'hang') return;
+    if (fault.kind === 'slow') await new Promise((resolve) => setTimeout(resolve, fault.delayMs));
+    const url = new URL(request.url ?? '/', engineUrl);
+    if ('forgets' in fault) url.searchParams.set('insert_deduplication_token', randomUUID());
+    const answer = await pass(url, request, body);
+    if (isInsert && answer.status === 200) inserts.done++;
+    if (fault.kind === 'reset after commit') request.socket.resetAndDestroy();
+    else response.writeHead(answer.status, answer.headers).end(answer.body);
+  };
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).once('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const front: FaultyClickHouse = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    fault: () => NONE,
+    inserts,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return front;
+};
+
+const refusalOf = (fault: InsertFault, body: Buffer) => {
+  if (fault.kind === 'refuse') return { status: 500, code: fault.code, message: fault.message };
+  if (fault.kind === 'exception with 200') return { status: 200, code: 241, message: '' };
+  if (fault.kind === 'poison' && body.includes(fault.bytes)) return { status: 400, ...PERMANENT };
+  return undefined;
+};
+
+const pass = async (url: URL, request: IncomingMessage, body: Buffer) => {
+  const { 'content-length': _length, 'transfer-encoding': _encoding, host: _host, ...headers } = request.headers;
+  const passed = ask(url, { method: request.method ?? 'GET', headers });
+  passed.end(body);
+  const [answer] = (await once(passed, 'response')) as [IncomingMessage];
+  const { 'transfer-encoding': _chunked, ...answerHeaders } = answer.headers;
+  return { status: answer.statusCode ?? 502, headers: answerHeaders, body: await buffer(answer) };
+};

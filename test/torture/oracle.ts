@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../harness/eventually.ts';
+import { RawClient, type RawAnswer } from './raw-client.ts';
+import { forward, json, type Stand } from './stand.ts';
+
+export interface OracleOptions {
+  readonly stand: Stand;
+  readonly seed: number;
+}
+
+/** What a request must be found as, if it was answered. */
+interface Sent {
+  readonly marker: string;
+  readonly bodySha256: string;
+  readonly headersSha256: string;
+}
+
+interface Stored {
+  readonly marker: string;
+  readonly outcome: string;
+  readonly status: number;
+  readonly bodySha256: string;
+  readonly headersSha256: string;
+  readonly responseSha256: string;
+}
+
+const MOCK_BODY = '{"id": 1, "total": 10.0}';
+const BODY_BYTES_MAX = 4_096;
+const HEADERS_MAX = 6;
+const DRAINED_WITHIN_MS = 60_000;
+/** Of a forwarded request: at once, or late enough that a fault falls in between. */
+const UPSTREAM_DELAYS_MS = [0, 0, 20, 300] as const;
+
+const sha256 = (bytes: Uint8Array | string): string =>
+  createHash('sha256')
+    .update(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
+    .digest('hex');
+
+/** mulberry32: the same numbers for the same seed. */
+const randomOf = (seed: number): (() => number) => {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
+  };
+};
+
+/**
+ * Sends requests at a rate that does not depend on the answers, and knows what must be in the log. It is never killed: a request
+ * that was answered, and not rejected, is an obligation, noted in a file of its own with what was sent and what came back; one that
+ * was rejected must not be there; one whose answer never came may be there once.
+ */
+export class Oracle implements AsyncDisposable {
+  readonly #stand: Stand;
+  readonly #random: () => number;
+  readonly #seed: number;
+  /** Of all markers; a test that is run again has others. */
+  readonly #prefix: string;
+  readonly #upstream: Server;
+  readonly #record: number;
+  readonly #idle: RawClient[] = [];
+  readonly #running = new Set<Promise<void>>();
+  readonly #sent = new Map<string, Sent>();
+  readonly #answered = new Map<string, { readonly status: number; readonly responseSha256: string }>();
+  readonly #rejected = new Map<string, string>();
+  #serial = 0;
+
+  private constructor({ stand, seed }: OracleOptions, upstream: Server) {
+    this.#stand = stand;
+    this.#seed = seed;
+    this.#prefix = `o=${seed}-${randomUUID().slice(0, 8)}-`;
+    this.#random = randomOf(seed);
+    this.#upstream = upstream;
+    this.#record = openSync(path.join(stand.directory, `oracle-${seed}.ndjson`), 'a');
+  }
+
+  /** Publishes the endpoints that it asks: a mock, and one that is forwarded to an upstream of its own. */
+  static async start(options: OracleOptions): Promise<Oracle> {
+    const upstream = createServer((request, response) => {
+      const marker = new URL(request.url ?? '', 'http://a').searchParams.get('o') ?? '';
+      const wait = UPSTREAM_DELAYS_MS[Number(marker.split('-').at(-1)) % UPSTREAM_DELAYS_MS.length] ?? 0;
+      request.resume().once('end', () => setTimeout(() => response.end(upstreamBody(marker)), wait));
+      request.once('error', () => undefined);
+    }).listen(0, '127.0.0.1');
+    await once(upstream, 'listening');
+    const { port } = upstream.address() as { port: number };
+    await options.stand.publish(
+      { slug: '/mock', method: 'POST', action: json(MOCK_BODY) },
+      { slug: '/forward', method: 'POST', action: forward(`http://127.0.0.1:${port}/`, { timeoutMs: 5_000 }) },
+    );
+    return new Oracle(options, upstream);
+  }
+
+  get counts() {
+    const [sent, answered, rejected] = [this.#sent.size, this.#answered.size, this.#rejected.size];
+    return { seed: this.#seed, sent, answered, rejected, unanswered: sent - answered - rejected };
+  }
+
+  /** Codes of the rejections so far, each with how often. */
+  rejections(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const code of this.#rejected.values()) counts.set(code, (counts.get(code) ?? 0) + 1);
+    return counts;
+  }
+
+  /** Sends `perSecond` until `until` is settled, whatever comes back. Resolves when every request has ended. */
+  async load(perSecond: number, until: Promise<unknown>): Promise<void> {
+    let isOver = false;
+    const over = until.finally(() => (isOver = true));
+    const startedAt = performance.now();
+    for (let due = 0; !isOver; due++) {
+      const waitMs = startedAt + (due * 1_000) / perSecond - performance.now();
+      if (waitMs > 0) await delay(waitMs);
+      const running: Promise<void> = this.#send().finally(() => this.#running.delete(running));
+      this.#running.add(running);
+    }
+    await Promise.all(this.#running);
+    await over;
+  }
+
+  /** One request more, which must be answered. Resolves with milliseconds until it was. */
+  async ask(): Promise<void> {
+    const { answered } = this.counts;
+    await this.#send();
+    assert.equal(this.counts.answered, answered + 1, 'a request without faults must be answered');
+  }
+
+  /**
+   * I1, I2, I3, I4, I7, I8: after the faults are over a fresh request is answered, and within a minute everything that was answered
+   * is in the log, once, byte for byte; nothing that was rejected is, and nothing that nobody sent.
+   */
+  async verify(): Promise<void> {
+    await this.ask();
+    const stored = await eventually('the rows of all answered requests', () => this.#stored(), {
+      accept: (rows) => [...this.#answered.keys()].every((marker) => rows.has(marker)),
+      timeoutMs: DRAINED_WITHIN_MS,
+      intervalMs: 500,
+    }).catch((error: unknown) => {
+      throw new Error(`${JSON.stringify(this.counts)}: answered requests are lost`, { cause: error });
+    });
+    const doubled = [...stored.values()].filter((rows) => rows.length > 1);
+    const unknown = [...stored.keys()].filter((marker) => !this.#sent.has(marker));
+    const rejected = [...stored.keys()].filter((marker) => this.#rejected.has(marker));
+    assert.deepEqual({ doubled, unknown, rejected }, { doubled: [], unknown: [], rejected: [] });
+    for (const [marker, [row]] of stored) this.#compare(marker, row);
+    console.log('oracle', JSON.stringify({ ...this.counts, stored: stored.size, lost: 0, doubled: 0 }));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const client of this.#idle) client[Symbol.dispose]();
+    closeSync(this.#record);
+    this.#upstream.closeAllConnections();
+    await new Promise((resolve) => this.#upstream.close(resolve));
+  }
+
+  #compare(marker: string, row: Stored | undefined): void {
+    const { bodySha256, headersSha256 } = this.#sent.get(marker) ?? {};
+    const answer = this.#answered.get(marker);
+    assert.deepEqual([row?.bodySha256, row?.headersSha256], [bodySha256, headersSha256], `${marker}: as it was sent`);
+    if (answer === undefined) return;
+    const { status, responseSha256 } = answer;
+    assert.deepEqual([row?.status, row?.responseSha256], [status, responseSha256], `${marker}: as it was answered`);
+  }
+
+  async #send(): Promise<void> {
+    const client = this.#idle.pop() ?? (await RawClient.connect(this.#stand.port).catch(() => undefined));
+    // Nobody listens.
+    if (client === undefined) return;
+    const { marker, bytes } = this.#next();
+    client.send(bytes);
+    const answer = await client.answer().catch(() => undefined);
+    if (answer === undefined || client.hasEnded || answer.all('connection').includes('close')) client[Symbol.dispose]();
+    else this.#idle.push(client);
+    if (answer !== undefined) this.#note(marker, answer);
+  }
+
+  #note(marker: string, answer: RawAnswer): void {
+    const [code] = answer.all('standin-rejected');
+    if (code !== undefined) {
+      this.#rejected.set(marker, code);
+      return;
+    }
+    const noted = { status: answer.status, responseSha256: sha256(answer.body) };
+    writeSync(this.#record, `${JSON.stringify({ ...this.#sent.get(marker), ...noted })}\n`);
+    this.#answered.set(marker, noted);
+  }
+
+  /** Any bytes, headers in any case and repeated, to one of the endpoints. */
+  #next(): { readonly marker: string; readonly bytes: Buffer } {
+    const random = this.#random;
+    const marker = `${this.#prefix}${(this.#serial += 1)}`;
+    const body = Buffer.from(
+      Array.from({ length: Math.floor(random() ** 3 * BODY_BYTES_MAX) }, () => Math.floor(random() * 256)),
+    );
+    const headers = Array.from({ length: Math.floor(random() * HEADERS_MAX) }, (): [string, string] => [
+      random() < 0.5 ? 'X-Oracle' : 'x-oracle',
+      `v${Math.floor(random() * 1e9)}\u00e9`,
+    ]);
+    const length: [string, string] = ['Content-Length', String(body.length)];
+    const target = this.#stand.target(random() < 0.7 ? '/mock' : '/forward', marker);
+    const head = this.#stand.head('POST', target, [...headers, length]);
+    const stored = [['Host', 'gateway'], ['x-api-key', this.#stand.own.storedKey], ...headers, length];
+    const headersSha256 = sha256(stored.map(([name, value]) => `${name}:${value}`).join('\n'));
+    this.#sent.set(marker, { marker, bodySha256: sha256(body), headersSha256 });
+    return { marker, bytes: Buffer.concat([Buffer.from(head, 'latin1'), body]) };
+  }
+
+  /** As readers see it: each id once, in its highest version. By marker. */
+  async #stored(): Promise<Map<string, Stored[]>> {
+    const text = await this.#stand.query(
+      `SELECT query, outcome, status, lower(hex(SHA256(request_body))),
+         lower(hex(SHA256(arrayStringConcat(arrayMap(h -> concat(h.1, ':', h.2), request_headers), '\\n')))),
+         lower(hex(SHA256(response_body)))
+       FROM (SELECT * FROM log ORDER BY version DESC LIMIT 1 BY id) WHERE startsWith(query, '${this.#prefix}') FORMAT TSV`,
+    );
+    const stored = new Map<string, Stored[]>();
+    for (const line of text.split('\n').filter((found) => found !== '')) {
+      const [marker = '', outcome = '', status = '', bodySha256 = '', headersSha256 = '', responseSha256 = ''] =
+        line.split('\t');
+      const row = { marker, outcome, status: Number(status), bodySha256, headersSha256, responseSha256 };
+      stored.set(marker, [...(stored.get(marker) ?? []), row]);
+    }
+    return stored;
+  }
+}
+
+const upstreamBody = (marker: string): string => `from upstream: ${marker}`;
+
+/** The seed of this run: `STANDIN_TEST_SEED`, or a fresh one in the long form, or always the same. */
+export const seedOfRun = (): number => {
+  const given = process.env['STANDIN_TEST_SEED'];
+  if (given !== undefined) return Number(given);
+  return isLongRun() ? Math.floor(Math.random() * 0x7fff_ffff) : 20_261_121;
+};
+
+export const isLongRun = (): boolean => process.env['STANDIN_TEST_TORTURE'] === 'long';
+
+/** How long one oracle loads the gateway, in milliseconds: `npm run torture -- --minutes N` gives each test that long. */
+export const loadMs = (shortMs: number): number =>
+  isLongRun() ? Number(process.env['STANDIN_TEST_TORTURE_MINUTES'] ?? '1') * 60_000 : shortMs;
