@@ -44,6 +44,7 @@ export default [
   route('p/:namespace/:project/traffic/export', 'traffic-export.ts'),
   route('p/:namespace/:project/traffic/selection', 'traffic-selection.ts'),
   route('p/:namespace/:project/traffic/:id/body', 'exchange-body.ts'),
+  route('p/:namespace/:project/traffic/:id/copy', 'exchange-copy.ts'),
   route('p/:namespace/:project/traffic/:id/file', 'exchange-file.ts'),
   route('p/:namespace/:project/traffic/:id/share', 'exchange-share.ts'),
   route('p/:namespace/:project/preview', 'endpoint-preview.ts'),

@@ -5,6 +5,7 @@ import { useShortcuts } from '../lib/shortcuts.ts';
 import { ShareAction } from '../shares/share-action.tsx';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { Menu, MenuDownload } from '../ui/menu.tsx';
+import { CopyMenu } from './copy-menu.tsx';
 import type { ExchangeView } from './exchange-view.ts';
 
 export interface ExchangeActionsProps {
@@ -24,6 +25,7 @@ export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => {
   ]);
   return (
     <div role="toolbar" aria-label="Actions" className="flex flex-wrap items-center gap-1">
+      <CopyMenu exchange={exchange} />
       <Link to={paths.mockOfExchange(exchange)} className={buttonClass()}>
         <FileJson2 aria-hidden /> Make mock
       </Link>
@@ -37,6 +39,7 @@ export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => {
         }
       >
         <MenuDownload to={paths.exchangeFile(exchange, { as: 'http' })}>Request as it was on the wire</MenuDownload>
+        <MenuDownload to={paths.exchangeFile(exchange, { as: 'har' })}>Exchange as HAR</MenuDownload>
         {view.request.body.bytesCaptured > 0 && (
           <MenuDownload to={paths.exchangeBody(exchange, { part: 'request' })}>Request body</MenuDownload>
         )}

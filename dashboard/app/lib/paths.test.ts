@@ -19,6 +19,7 @@ it('builds these URLs', () => {
       "events": "/events?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198",
       "exchange": "/p/team-a/shop.v2/traffic/0198",
       "exchangeBody": "/p/team-a/shop.v2/traffic/0198/body",
+      "exchangeCopy": "/p/team-a/shop.v2/traffic/0198/copy",
       "exchangeFile": "/p/team-a/shop.v2/traffic/0198/file",
       "home": "/",
       "login": "/login?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198",

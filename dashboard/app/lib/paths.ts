@@ -54,6 +54,7 @@ export const paths = {
     withQuery(project(params, 'traffic', 'selection'), query),
   exchange: (params: ExchangeParams, query: Query = {}) => withQuery(exchange(params), query),
   exchangeBody: (params: ExchangeParams, query: Query = {}) => withQuery(exchange(params, 'body'), query),
+  exchangeCopy: (params: ExchangeParams, query: Query = {}) => withQuery(exchange(params, 'copy'), query),
   exchangeFile: (params: ExchangeParams, query: Query = {}) => withQuery(exchange(params, 'file'), query),
   shareExchange: (params: ExchangeParams) => exchange(params, 'share'),
   mockOfExchange: (params: ExchangeParams) => exchange(params, 'mock'),

@@ -1,0 +1,48 @@
+import { Copy } from 'lucide-react';
+import { paths, type ExchangeParams } from '../lib/paths.ts';
+import { useShortcuts } from '../lib/shortcuts.ts';
+import { Button } from '../ui/button.tsx';
+import { Kbd } from '../ui/kbd.tsx';
+import { Menu, MenuItem } from '../ui/menu.tsx';
+import { toast } from '../ui/toast.tsx';
+import type { CopyFormat, ExchangeCopy } from './exchange-formats.ts';
+
+/** Written by the server: it has bodies that are too long for a page. */
+const readCopy = async (exchange: ExchangeParams, format: CopyFormat): Promise<ExchangeCopy> => {
+  const response = await fetch(paths.exchangeCopy(exchange, { as: format }));
+  if (!response.ok) throw new Error('the request cannot be read now');
+  return (await response.json()) as ExchangeCopy;
+};
+
+const copyAs = async (exchange: ExchangeParams, format: CopyFormat): Promise<void> => {
+  try {
+    const { text, notes } = await readCopy(exchange, format);
+    await navigator.clipboard.writeText(text);
+    toast(['Copied.', ...notes].join(' '));
+  } catch (error) {
+    toast(error instanceof Error ? `Not copied: ${error.message}` : 'Not copied', 'bad');
+  }
+};
+
+/** The request as commands and files of other programs; `c` is curl. */
+export const CopyMenu = ({ exchange }: { readonly exchange: ExchangeParams }) => {
+  const copy = (format: CopyFormat) => () => void copyAs(exchange, format);
+  useShortcuts([{ keys: 'c', label: 'Copy this request as cURL', run: copy('curl') }]);
+  return (
+    <Menu
+      trigger={
+        <Button>
+          <Copy aria-hidden />
+          Copy as
+        </Button>
+      }
+    >
+      <MenuItem onSelect={copy('curl')}>
+        <span className="mr-auto">cURL</span>
+        <Kbd>c</Kbd>
+      </MenuItem>
+      <MenuItem onSelect={copy('fetch')}>fetch (JavaScript)</MenuItem>
+      <MenuItem onSelect={copy('har')}>HAR</MenuItem>
+    </Menu>
+  );
+};
