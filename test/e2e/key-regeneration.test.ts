@@ -1,0 +1,130 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { deploy, type Deployment } from '../harness/deployment.ts';
+import { eventually } from '../harness/eventually.ts';
+import { installStandin } from '../harness/install-standin.ts';
+import { post, Tenant, type SeenObject } from './tenant.ts';
+
+/** Regeneration of an API key as a team sees it: kubectl on a real API server, two operators, three gateways. */
+let cluster: OwnCluster;
+let deployment: Deployment;
+let tenant: Tenant;
+let path: string;
+
+/** What is captured here nobody reads. */
+const NO_CLICKHOUSE = { env: { STANDIN_CLICKHOUSE_URL: 'http://127.0.0.1:1' } };
+const SECRET = 'team-api-key';
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  await installStandin(cluster);
+  deployment = await deploy({ cluster, clickHouse: NO_CLICKHOUSE, operators: 2, gateways: 3 });
+  tenant = await Tenant.create(cluster, 'regeneration');
+  await tenant.accountAndProject();
+  await tenant.mock('orders', '"orders"');
+  await tenant.untilReason('Endpoint', 'orders', 'Ready');
+  path = `${await tenant.projectPath()}/orders`;
+});
+afterAll(async () => {
+  await deployment.stop();
+  await tenant.client.close();
+  await cluster.stop();
+});
+
+const regenerate = (name: string): Promise<SeenObject> =>
+  tenant.apply('KeyRegeneration', name, { accountRef: { name: 'team' } });
+
+const untilPhase = (name: string, phase: string): Promise<SeenObject> =>
+  eventually(`KeyRegeneration ${name} ${phase}`, () => tenant.get('KeyRegeneration', name), {
+    accept: ({ status }) => status?.['phase'] === phase,
+    intervalMs: 10,
+    timeoutMs: 30_000,
+  });
+
+const statuses = async (key: string): Promise<number[]> =>
+  (await Promise.all(deployment.gateways.map((gateway) => post(gateway, path, key)))).map(({ status }) => status);
+
+const ALL_ANSWER = [200, 200, 200];
+const ALL_REFUSE = [401, 401, 401];
+
+describe('kubectl create of a KeyRegeneration', () => {
+  test('the old key is refused everywhere once the object says Completed, under load, and the new one works', async () => {
+    const old = await tenant.readSecret(SECRET);
+    expect(await statuses(old)).toEqual(ALL_ANSWER);
+    const load = new AbortController();
+    /** When the last request with the old key was sent that was accepted. */
+    let lastAcceptedAt = 0;
+    const senders = deployment.gateways.map(async (gateway) => {
+      while (!load.signal.aborted) {
+        const sentAt = performance.now();
+        if ((await post(gateway, path, old)).status === 200) lastAcceptedAt = Math.max(lastAcceptedAt, sentAt);
+      }
+    });
+    await regenerate('first');
+    const { status } = await untilPhase('first', 'Completed');
+    const seenCompletedAt = performance.now();
+    await delay(200);
+    load.abort();
+    await Promise.all(senders);
+    expect(lastAcceptedAt).toBeGreaterThan(0);
+    expect(lastAcceptedAt).toBeLessThan(seenCompletedAt);
+    expect(status).toMatchObject({ acknowledged: '3/3' });
+    expect(await statuses(old)).toEqual(ALL_REFUSE);
+    expect(await statuses(await tenant.readSecret(SECRET))).toEqual(ALL_ANSWER);
+    const wait = ['wait', 'mkr/first', '-n', tenant.namespace, '--for=condition=Complete', '--timeout=10s'];
+    expect(await cluster.kubectl(wait)).toMatchObject({ code: 0 });
+  });
+
+  test('while a gateway is frozen it says which one; when that is back it completes', async () => {
+    const old = await tenant.readSecret(SECRET);
+    const [, frozen] = deployment.gateways;
+    frozen?.process.signal('SIGSTOP');
+    try {
+      await regenerate('second');
+      const { status } = await eventually('whom it waits for', () => tenant.get('KeyRegeneration', 'second'), {
+        accept: (seen) => seen.status?.['acknowledged'] === '2/3',
+      });
+      expect(status).toMatchObject({ phase: 'Running', waitingFor: ['gateway-1'] });
+    } finally {
+      frozen?.process.signal('SIGCONT');
+    }
+    await untilPhase('second', 'Completed');
+    expect(await statuses(old)).toEqual(ALL_REFUSE);
+  });
+
+  test('the leader is killed under way: the other operator finishes it, and counts it once', async () => {
+    const old = await tenant.readSecret(SECRET);
+    await regenerate('third');
+    // Whichever leads; the other one has nothing to do with it.
+    await Promise.all(deployment.operators.map(({ process }) => process.restart()));
+    await untilPhase('third', 'Completed');
+    expect(await statuses(old)).toEqual(ALL_REFUSE);
+    expect(await statuses(await tenant.readSecret(SECRET))).toEqual(ALL_ANSWER);
+    const { status } = await tenant.get('Account', 'team');
+    expect((status?.['apiKey'] as { regenerations: string[] }).regenerations).toHaveLength(3);
+  });
+
+  test('ten more at once: three replace the key, the others are refused and say when there can be more', async () => {
+    const names = Array.from({ length: 10 }, (_, index) => `at-once-${index}`);
+    await Promise.all(names.map(regenerate));
+    const ended = await eventually('the end of all', () => tenant.list('KeyRegeneration'), {
+      accept: (all) => all.every(({ status }) => ['Completed', 'Refused'].includes(String(status?.['phase']))),
+      timeoutMs: 40_000,
+    });
+    const phases = ended.map(({ status }) => status?.['phase']);
+    expect(phases.filter((phase) => phase === 'Completed')).toHaveLength(6);
+    expect(phases.filter((phase) => phase === 'Refused')).toHaveLength(7);
+    const refused = ended.find(({ status }) => status?.['phase'] === 'Refused');
+    expect(Date.parse(String(refused?.status?.['windowResetsAt']))).toBeGreaterThan(Date.now());
+    expect(refused?.status?.conditions?.find(({ type }) => type === 'Accepted')).toMatchObject({
+      status: 'False',
+      reason: 'LimitReached',
+    });
+    const events = ['get', 'events.events.k8s.io', '-n', tenant.namespace];
+    await eventually('the Event', () => cluster.kubectl(events), {
+      accept: ({ stdout }) => stdout.includes('LimitReached'),
+    });
+    expect(await statuses(await tenant.readSecret(SECRET))).toEqual(ALL_ANSWER);
+  });
+});
