@@ -1,0 +1,183 @@
+import { openLogStore } from '@standin/logstore';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openPage, startBrowser } from '../harness/browser.ts';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { installStandin } from '../harness/install-standin.ts';
+import { freePort } from '../harness/ports.ts';
+import { startClusterDashboard, type ClusterDashboard } from './cluster-dashboard.ts';
+import { goto, hydrated } from './dashboard-stand.ts';
+import { signInAtProvider, startIdentityProvider, type IdentityProvider } from './identity-provider.ts';
+
+/** API server and dashboard trust the same provider: what it says about a person is what RBAC decides on. */
+let cluster: OwnCluster;
+let clickHouse: TestClickHouse;
+let provider: IdentityProvider;
+let dashboard: ClusterDashboard;
+let browser: Browser;
+
+const NAMESPACE = 'oidc-team';
+/** Half a minute before its end a token is replaced, so these last for three seconds. */
+const ID_TOKEN_SECONDS = 33;
+
+beforeAll(async () => {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const redirectUri = `${url}/login/oidc/callback`;
+  provider = await startIdentityProvider({ redirectUri, idTokenSeconds: ID_TOKEN_SECONDS, groups: ['team-a'] });
+  const apiServerArgs = [
+    `--oidc-issuer-url=${provider.issuer}`,
+    `--oidc-client-id=${provider.clientId}`,
+    `--oidc-ca-file=${provider.caFile}`,
+    '--oidc-username-prefix=oidc:',
+    '--oidc-groups-claim=groups',
+    '--oidc-groups-prefix=oidc:',
+  ];
+  [cluster, clickHouse, browser] = await Promise.all([
+    startCluster({ apiServerArgs }),
+    startClickHouse(),
+    startBrowser(),
+  ]);
+  await installStandin(cluster);
+  const store = openLogStore(clickHouse);
+  await store.migrate();
+  await store.close();
+  await cluster.kubectl(['create', 'namespace', NAMESPACE]);
+  await cluster.kubectl([
+    'create',
+    'rolebinding',
+    'team',
+    '--clusterrole=standin-edit',
+    '--group=oidc:team-a',
+    '-n',
+    NAMESPACE,
+  ]);
+  const metadata = { name: 'team', namespace: NAMESPACE };
+  await cluster.apply(
+    JSON.stringify({ apiVersion: 'standin.dev/v1alpha1', kind: 'Account', metadata, spec: { plan: 'Free' } }),
+  );
+  dashboard = await startClusterDashboard({
+    cluster,
+    clickHouse,
+    env: {
+      STANDIN_PORT: String(port),
+      STANDIN_URL: url,
+      STANDIN_OIDC_ISSUER: provider.issuer,
+      STANDIN_OIDC_CLIENT_ID: provider.clientId,
+      STANDIN_OIDC_CLIENT_SECRET: provider.clientSecret,
+      STANDIN_OIDC_SCOPES: 'openid',
+      STANDIN_OIDC_NAME: 'Example ID',
+      NODE_EXTRA_CA_CERTS: provider.caFile,
+    },
+  });
+});
+afterAll(async () => {
+  await browser.close();
+  await dashboard.process.kill();
+  await Promise.all([clickHouse.stop(), cluster.stop(), provider.close()]);
+});
+
+const newPage = async (): Promise<Page> =>
+  (await openPage(browser, { ignoreHTTPSErrors: true, viewport: { width: 1280, height: 800 } })).page;
+const toProvider = async (page: Page, path: string): Promise<void> => {
+  await goto(page, `${dashboard.url}${path}`);
+  await page.getByRole('link', { name: 'Sign in with Example ID' }).click();
+};
+const open = async (name: string, path = '/projects'): Promise<Page> => {
+  const page = await newPage();
+  await toProvider(page, path);
+  await signInAtProvider(page, name);
+  await page.waitForURL(`${dashboard.url}${path}`);
+  await hydrated(page);
+  return page;
+};
+
+describe('the identity provider', () => {
+  it('signs somebody in, and they act with the rights of their groups', async () => {
+    const page = await open('anna', '/projects/new');
+    await page.getByRole('button', { name: 'Signed in as oidc:anna' }).waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('Shop');
+    await page.getByRole('button', { name: 'Create project' }).click();
+    await page.waitForURL(`${dashboard.url}/p/${NAMESPACE}/shop/**`);
+    await page.context().close();
+  });
+
+  it('replaces a token before it ends, once for all requests that come together', async () => {
+    const page = await open('berta');
+    const before = provider.refreshes();
+    await eventually('another token', async () => {
+      await goto(page, `${dashboard.url}/projects`);
+      return provider.refreshes() > before;
+    });
+    const reload = (): Promise<number> => page.evaluate<number>("fetch('/navigation').then(({ status }) => status)");
+    expect(await Promise.all(Array.from({ length: 6 }, reload))).toEqual(Array(6).fill(200));
+    await page.context().close();
+  });
+
+  it('that is told to cancel leads back to the login page', async () => {
+    const page = await newPage();
+    await toProvider(page, '/projects');
+    await page.getByRole('link', { name: 'Cancel' }).click();
+    await page.getByText('The identity provider did not sign you in').waitFor();
+    await page.context().close();
+  });
+
+  it('cannot be made to sign a browser in that did not ask for it', async () => {
+    const page = await newPage();
+    await page.goto(`${dashboard.url}/login/oidc/callback?code=stolen&state=guessed`);
+    await page.getByText('Begin again').waitFor();
+    expect((await page.context().cookies()).filter(({ name }) => name.startsWith('standin-session'))).toEqual([]);
+    await page.context().close();
+  });
+
+  it('never leads to another site afterwards', async () => {
+    const page = await newPage();
+    await toProvider(page, `/login?to=${encodeURIComponent('//evil.example/x')}`);
+    await signInAtProvider(page, 'carla');
+    await page.waitForURL(`${dashboard.url}/projects`);
+    await page.context().close();
+  });
+});
+
+describe('what is away', () => {
+  it('is named: ClickHouse', async () => {
+    const page = await open('dora');
+    process.kill(clickHouse.pid ?? 0, 'SIGSTOP');
+    try {
+      await page.goto(`${dashboard.url}/projects`);
+      await page.getByText('ClickHouse does not answer').waitFor();
+      await page.getByRole('link', { name: 'Shop' }).waitFor();
+    } finally {
+      process.kill(clickHouse.pid ?? 0, 'SIGCONT');
+    }
+    await eventually('the log again', async () => {
+      await page.goto(`${dashboard.url}/projects`);
+      return (await page.getByText('ClickHouse does not answer').count()) === 0;
+    });
+    await page.context().close();
+  });
+
+  it('is named: the API server, and the page goes on by itself when it is back', async () => {
+    const page = await open('emma', `/p/${NAMESPACE}/shop/settings`);
+    await cluster.stopApiServer('SIGKILL');
+    await page.goto(`${dashboard.url}/p/${NAMESPACE}/shop/settings`);
+    await page.getByText(`the Kubernetes API server at ${cluster.server} did not answer`).waitFor();
+    await cluster.startApiServer();
+    // No click: the page asks again.
+    await page.getByLabel('Name', { exact: true }).waitFor({ timeout: 30_000 });
+    await page.context().close();
+  });
+
+  it('is named: the provider, and a token signs in all the same', async () => {
+    await provider.close();
+    await dashboard.process.restart();
+    await dashboard.process.waitForUrl(`${dashboard.url}/healthz`, 60_000);
+    const page = await newPage();
+    await toProvider(page, '/projects');
+    await page.getByText('The identity provider did not sign you in').waitFor();
+    await page.getByLabel('Kubernetes token').waitFor();
+    await page.context().close();
+  });
+});

@@ -1,0 +1,86 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Provider } from 'oidc-provider';
+import type { Page } from 'playwright-core';
+import { createTempFolder } from '../harness/temp-folder.ts';
+import { startTlsUpstream } from './tls-upstream.ts';
+
+/** A real OpenID Connect provider, with pages on which anybody signs in under any name. */
+export interface IdentityProvider {
+  /** `https://localhost:41234` */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** File with the CA of its certificate. */
+  readonly caFile: string;
+  /** So often it gave tokens for a refresh token. */
+  refreshes(): number;
+  close(): Promise<void>;
+}
+
+export interface IdentityProviderOptions {
+  readonly redirectUri: string;
+  readonly idTokenSeconds: number;
+  /** Everybody's. */
+  readonly groups: readonly string[];
+}
+
+export const startIdentityProvider = async (options: IdentityProviderOptions): Promise<IdentityProvider> => {
+  const server = await startTlsUpstream((request, response) => {
+    provider
+      .callback()(request, response)
+      .catch(() => response.destroy());
+  });
+  const client = { clientId: 'standin', clientSecret: randomBytes(32).toString('hex') };
+  const provider = new Provider(server.url, configurationOf(options, client));
+  let refreshes = 0;
+  provider.on('grant.success', ({ oidc }: { oidc: { params: { grant_type: string } } }) => {
+    if (oidc.params.grant_type === 'refresh_token') refreshes += 1;
+  });
+  const caFile = path.join(await createTempFolder('provider'), 'ca.pem');
+  await writeFile(caFile, server.ca);
+  return { issuer: server.url, ...client, caFile, refreshes: () => refreshes, close: () => server.close() };
+};
+
+const configurationOf = (
+  { redirectUri, idTokenSeconds, groups }: IdentityProviderOptions,
+  { clientId, clientSecret }: { readonly clientId: string; readonly clientSecret: string },
+): Readonly<Record<string, unknown>> => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  return {
+    clients: [
+      {
+        client_id: clientId,
+        client_secret: clientSecret,
+        redirect_uris: [redirectUri],
+        grant_types: ['authorization_code', 'refresh_token'],
+        token_endpoint_auth_method: 'client_secret_post',
+      },
+    ],
+    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'test' }] },
+    cookies: { keys: [randomBytes(32).toString('hex')] },
+    claims: { openid: ['sub', 'groups'] },
+    conformIdTokenClaims: false,
+    pkce: { required: () => true },
+    rotateRefreshToken: true,
+    issueRefreshToken: () => true,
+    ttl: {
+      IdToken: idTokenSeconds,
+      AccessToken: 600,
+      RefreshToken: 3_600,
+      Session: 3_600,
+      Grant: 3_600,
+      Interaction: 600,
+    },
+    findAccount: (_: unknown, sub: string) => ({ accountId: sub, claims: () => ({ sub, groups }) }),
+  };
+};
+
+/** On the provider's own pages: a name, any password, and consent. */
+export const signInAtProvider = async (page: Page, name: string): Promise<void> => {
+  await page.locator('input[name=login]').fill(name);
+  await page.locator('input[name=password]').fill('anything');
+  await page.getByRole('button', { name: 'Sign-in' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
+};
