@@ -33,6 +33,7 @@ export default [
     route('settings', 'project-settings.tsx', [
       index('settings-general.tsx'),
       route('api-key', 'settings-api-key.tsx'),
+      route('usage', 'settings-usage.tsx'),
       route('shares', 'settings-shares.tsx'),
     ]),
   ]),

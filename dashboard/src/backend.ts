@@ -7,6 +7,8 @@ import type {
   ReplayResultsFilter,
   ReplaySummary,
   StatusCount,
+  Usage,
+  UsageRange,
 } from '@standin/logstore';
 
 /** `local`: part of `standin dev`, on loopback, without a login. `cluster`: with the rights of whoever is signed in. */
@@ -56,6 +58,8 @@ export interface ProjectIdentity {
   readonly uid: string;
 }
 
+export type AccountIdentity = ProjectIdentity;
+
 /** Reads of one project's log, and of no other. */
 export type ProjectLog = Pick<LogStore, 'summaries' | 'entries' | 'get' | 'count' | 'histogram' | 'distinct'> & {
   readonly replays: ProjectReplays;
@@ -74,4 +78,6 @@ export interface Logs {
   /** The last `hours` hours of each project, by its uid. A project whose log the person may not read is left out. */
   requestsByHour(projects: readonly ProjectIdentity[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
   open(project: ProjectIdentity): Promise<ProjectLog>;
+  /** Of whoever may see the account. Endpoints of projects whose log the person may not read are left out. */
+  usage(account: AccountIdentity, range: UsageRange): Promise<Usage>;
 }

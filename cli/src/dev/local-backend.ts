@@ -27,6 +27,7 @@ export const localBackend = (options: LocalBackendOptions): Backend => ({
         hours,
       ),
     open: (project) => Promise.resolve(projectLog(options.store, project)),
+    usage: ({ uid }, range) => options.store.usage(uid, range),
   },
 });
 

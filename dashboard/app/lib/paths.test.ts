@@ -44,6 +44,7 @@ it('builds these URLs', () => {
       "trafficSelection": "/p/team-a/shop.v2/traffic/selection",
       "trafficStream": "/p/team-a/shop.v2/traffic/stream",
       "trafficValues": "/p/team-a/shop.v2/traffic/values",
+      "usage": "/p/team-a/shop.v2/settings/usage",
     }
   `);
 });

@@ -60,6 +60,7 @@ export const paths = {
   mockOfExchange: (params: ExchangeParams) => exchange(params, 'mock'),
   settings: (params: ProjectParams) => project(params, 'settings'),
   apiKey: (params: ProjectParams) => project(params, 'settings', 'api-key'),
+  usage: (params: ProjectParams) => project(params, 'settings', 'usage'),
   shares: (params: ProjectParams) => project(params, 'settings', 'shares'),
   apiKeyValue: (params: ProjectParams) => project(params, 'api-key'),
   navigation: (current?: ProjectParams) => withQuery('/navigation', { ...current }),

@@ -13,6 +13,7 @@ const ProjectSettings = () => {
           tabs={[
             { to: paths.settings({ namespace, project }), label: 'General', end: true },
             { to: paths.apiKey({ namespace, project }), label: 'API key' },
+            { to: paths.usage({ namespace, project }), label: 'Usage' },
             { to: paths.shares({ namespace, project }), label: 'Shares' },
           ]}
         />

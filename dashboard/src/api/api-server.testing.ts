@@ -54,6 +54,7 @@ const EMPTY_LOG: ProjectLog = {
   count: () => Promise.resolve(0),
   histogram: () => Promise.resolve([]),
   distinct: () => Promise.resolve([]),
+  replays: { answer: unexpected, results: unexpected, ofRequest: unexpected, counts: unexpected },
   replays: {
     answer: () => Promise.resolve(undefined),
     results: () => Promise.resolve([]),
@@ -72,6 +73,7 @@ export const backendWith = (log: Partial<ProjectLog>, resources: Partial<Backend
   },
   logs: {
     requestsByHour: unexpected,
+    usage: unexpected,
     open: () => Promise.resolve({ ...EMPTY_LOG, ...log }),
   },
 });

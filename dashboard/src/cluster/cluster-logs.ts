@@ -19,6 +19,9 @@ const LOGS = `${RESOURCES.Project.plural}/logs`;
 export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
   const mayRead = ({ namespace, name }: ProjectIdentity): Promise<boolean> =>
     reviews.may(user, { verb: 'get', resource: LOGS, namespace, name });
+  /** The right is about a name, the log about an object: an earlier one of that name was somebody else's. */
+  const isLive = async (kind: 'Account' | 'Project', { namespace, name, uid }: ProjectIdentity): Promise<boolean> =>
+    (await getObject(user, { kind, namespace, name }))?.metadata.uid === uid;
   return {
     requestsByHour: async (projects, hours) => {
       const allowed = await Promise.all(projects.map(mayRead));
@@ -33,11 +36,26 @@ export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
           `you may not read the log of project ${namespace}/${name}: that takes the verb "get" on ${LOGS} of this name`,
         );
       }
-      // The right is about a name, the log about an object: an earlier one of that name was somebody else's.
-      const live = await getObject(user, { kind: 'Project', namespace, name });
-      if (live === undefined || live.metadata.uid !== project.uid)
+      if (!(await isLive('Project', project)))
         throw new SourceError('NotFound', `there is no project ${namespace}/${name} with the uid "${project.uid}"`);
       return projectLog(store, project);
+    },
+    usage: async (account, range) => {
+      // Read with the person's own token, so it takes the right to see the account.
+      if (!(await isLive('Account', account))) {
+        const { namespace, name, uid } = account;
+        throw new SourceError('NotFound', `there is no account ${namespace}/${name} with the uid "${uid}"`);
+      }
+      const usage = await store.usage(account.uid, range);
+      const projects = new Map(
+        usage.endpoints.map(({ namespace, project: name, projectUid: uid }) => [uid, { namespace, name, uid }]),
+      );
+      const visible = new Set<string>();
+      const look = async (project: ProjectIdentity): Promise<void> => {
+        if ((await mayRead(project)) && (await isLive('Project', project))) visible.add(project.uid);
+      };
+      await Promise.all([...projects.values()].map(look));
+      return { ...usage, endpoints: usage.endpoints.filter(({ projectUid }) => visible.has(projectUid)) };
     },
   };
 };

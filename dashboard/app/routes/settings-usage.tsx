@@ -1,0 +1,67 @@
+import type { LoaderFunctionArgs } from '@remix-run/node';
+import { useLoaderData } from '@remix-run/react';
+import { projectParams } from '../lib/params.server.ts';
+import { accountSpec } from '../lib/resources.server.ts';
+import { useRowKeys } from '../lib/row-keys.ts';
+import { getAccount } from '../projects/read-account.server.ts';
+import { Notice } from '../ui/notice.tsx';
+import { formatMonth } from '../usage/format-day.ts';
+import { loadUsage } from '../usage/load-usage.server.ts';
+import { QuotaBar } from '../usage/quota-bar.tsx';
+import { UsageByDay } from '../usage/usage-by-day.tsx';
+import { UsageByEndpoint } from '../usage/usage-by-endpoint.tsx';
+import { formatCount } from '../traffic/traffic-row.ts';
+
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const account = await getAccount(backend, projectParams(params));
+  const { name, namespace } = account.metadata;
+  return {
+    account: `${namespace}/${name}`,
+    plan: accountSpec(account).plan,
+    ...(await loadUsage(backend, account, new Date())),
+  };
+};
+
+const Usage = () => {
+  const { account, plan, usage, refusal, quota, forgetful } = useLoaderData<typeof loader>();
+  useRowKeys();
+  return (
+    <div className="flex flex-col gap-6">
+      <div>
+        <h2 className="text-h2">{usage === undefined ? 'This month' : formatMonth(usage.month)}</h2>
+        <p className="text-small text-muted">
+          Account {account}, plan {plan}. Months and days begin at midnight UTC.
+        </p>
+      </div>
+      {refusal !== undefined && (
+        <Notice look="bad" alert>
+          The requests of this month cannot be counted. {refusal}
+          {quota !== undefined && ` The quota is ${formatCount(quota)} a month.`}
+        </Notice>
+      )}
+      {forgetful.length > 0 && (
+        <Notice look="info">
+          Counted from the log, so what it has forgotten is missing:{' '}
+          {forgetful
+            .map(({ project, retentionDays }) => `${project} keeps requests for ${retentionDays} days`)
+            .join(', ')}
+          .
+        </Notice>
+      )}
+      {usage !== undefined && (
+        <>
+          <QuotaBar {...usage} />
+          <p className="text-small text-muted">
+            Every request that was answered by an endpoint counts, rejected ones do not. Quotas are not enforced yet:
+            requests beyond the quota are answered all the same.
+          </p>
+          <UsageByDay days={usage.days} />
+          {usage.total > 0 && <UsageByEndpoint {...usage} />}
+        </>
+      )}
+    </div>
+  );
+};
+export default Usage;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

@@ -1,0 +1,51 @@
+import type { Usage } from '@standin/logstore';
+import { describe, expect, it } from 'vitest';
+import { monthOf, toUsageView } from './usage-view.ts';
+
+const NOW = new Date('2026-11-21T00:00:00Z');
+const endpoint = { namespace: 'default', project: 'shop', projectUid: 'p', endpoint: 'orders' };
+const usage: Usage = {
+  days: [
+    { day: '2026-11-01', requests: 60 },
+    { day: '2026-11-20', requests: 40 },
+  ],
+  endpoints: [{ ...endpoint, requests: 70 }],
+};
+
+describe('the view of a month', () => {
+  it('has every day, and what belongs to no listed endpoint', () => {
+    const { month, days, total, otherRequests } = toUsageView(usage, undefined, NOW);
+    expect(month).toBe('2026-11');
+    expect(days).toHaveLength(30);
+    expect([days[0], days[1], days[19], days.at(-1)]).toEqual([
+      { day: '2026-11-01', requests: 60 },
+      { day: '2026-11-02', requests: 0 },
+      { day: '2026-11-20', requests: 40 },
+      { day: '2026-11-30', requests: 0 },
+    ]);
+    expect({ total, otherRequests }).toEqual({ total: 100, otherRequests: 30 });
+  });
+
+  it.each([
+    // 100 in 20 days are 5 a day.
+    [125, '2026-11-26'],
+    [149, '2026-11-30'],
+    [150, undefined],
+    [100, undefined],
+    [undefined, undefined],
+  ])('with a quota of %s is used up on %s', (quota, day) => {
+    expect(toUsageView(usage, quota, NOW).usedUpOn).toBe(day);
+  });
+
+  it('is never used up by nothing', () => {
+    expect(toUsageView({ days: [], endpoints: [] }, 10, new Date('2026-11-01T00:00:00Z')).usedUpOn).toBeUndefined();
+  });
+});
+
+it.each([
+  ['2026-11-21T12:00:00Z', '2026-11-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z'],
+  ['2026-12-31T23:59:59Z', '2026-12-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z'],
+])('the month of %s goes from %s to %s', (now, from, to) => {
+  const month = monthOf(new Date(now));
+  expect([month.from.toISOString(), month.to.toISOString()]).toEqual([from, to]);
+});

@@ -1,0 +1,56 @@
+import type { DayUsage, EndpointUsage, Usage } from '@standin/logstore';
+
+/** An account's month, as the page shows it. Days are days in UTC. */
+export interface UsageView {
+  /** `2026-11` */
+  readonly month: string;
+  /** Every day of the month; those to come have none. */
+  readonly days: readonly DayUsage[];
+  readonly total: number;
+  /** Accepted requests per month; `undefined`: the operator has not said it yet. */
+  readonly quota: number | undefined;
+  /** The day on which the quota is used up, if it goes on like this; `undefined`: not in this month. */
+  readonly usedUpOn: string | undefined;
+  readonly endpoints: readonly EndpointUsage[];
+  /** Requests of endpoints that are not listed. */
+  readonly otherRequests: number;
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+/** The calendar month (UTC) of a time. */
+export const monthOf = (now: Date): { readonly from: Date; readonly to: Date } => ({
+  from: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)),
+  to: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)),
+});
+
+const dayOf = (time: Date): string => time.toISOString().slice(0, 'yyyy-mm-dd'.length);
+
+const sum = (counts: readonly { readonly requests: number }[]): number =>
+  counts.reduce((total, { requests }) => total + requests, 0);
+
+/** By the mean of the month so far. */
+const usedUpOn = (total: number, quota: number | undefined, now: Date): string | undefined => {
+  const { from, to } = monthOf(now);
+  if (quota === undefined || total === 0 || total >= quota) return undefined;
+  const at = new Date(from.getTime() + ((now.getTime() - from.getTime()) * quota) / total);
+  return at < to ? dayOf(at) : undefined;
+};
+
+export const toUsageView = (usage: Usage, quota: number | undefined, now: Date): UsageView => {
+  const { from, to } = monthOf(now);
+  const byDay = new Map(usage.days.map(({ day, requests }) => [day, requests]));
+  const days: DayUsage[] = [];
+  for (let time = from.getTime(); time < to.getTime(); time += DAY_MS) {
+    const day = dayOf(new Date(time));
+    days.push({ day, requests: byDay.get(day) ?? 0 });
+  }
+  const total = sum(days);
+  return {
+    month: dayOf(from).slice(0, 'yyyy-mm'.length),
+    ...{ days, total, quota },
+    usedUpOn: usedUpOn(total, quota, now),
+    endpoints: usage.endpoints,
+    otherRequests: Math.max(0, total - sum(usage.endpoints)),
+  };
+};
