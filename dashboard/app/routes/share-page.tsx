@@ -18,7 +18,7 @@ export const loader = ({ context: { share } }: LoaderFunctionArgs) =>
 const SharePage = () => {
   const { share } = useLoaderData<typeof loader>();
   return (
-    <div className="mx-auto flex w-full max-w-4xl flex-col gap-6 px-4 py-6">
+    <div className="mx-auto flex w-full max-w-4xl flex-col gap-4 px-4 py-4">
       {share === undefined ? (
         <div className="flex flex-col gap-2">
           <h1 className="text-h1">This link shows nothing</h1>
@@ -29,11 +29,11 @@ const SharePage = () => {
         </div>
       ) : (
         <>
-          <SharedExchangeView exchange={share.exchange} level="h1" />
-          <p className="border-t border-line pt-3 text-small text-muted">
-            Shared from Standin. This link works until {formatInstant(new Date(share.expiresAt), 'utc').slice(0, 16)}{' '}
-            UTC, or until it is revoked.
+          <p className="flex flex-wrap justify-between gap-x-4 border-b border-line pb-2 text-small text-muted">
+            <span>A request that was captured by Standin and shared</span>
+            <span>Until {formatInstant(new Date(share.expiresAt), 'utc').slice(0, 16)} UTC</span>
           </p>
+          <SharedExchangeView exchange={share.exchange} level="h1" />
         </>
       )}
     </div>

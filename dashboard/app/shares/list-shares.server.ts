@@ -1,6 +1,7 @@
 import type { ResourceObject } from '@standin/contract';
 import { parseObject } from '@standin/crds';
 import type { Backend } from '../../src/backend.ts';
+import { SHARE_TITLE } from '../../src/shares/create-share.ts';
 import { orFail, refusalOf } from '../lib/failures.server.ts';
 import type { ProjectParams } from '../lib/paths.ts';
 import { conditionsOf } from '../lib/resource-view.ts';
@@ -9,6 +10,8 @@ import { conditionsOf } from '../lib/resource-view.ts';
 export interface ShareView {
   readonly name: string;
   readonly requestId: string;
+  /** `POST /v1/orders`, redacted; empty for one that was made elsewhere. */
+  readonly title: string;
   readonly createdAt: string;
   readonly expiresAt: string;
   /** How many names and paths it hides besides what is hidden always. */
@@ -31,8 +34,9 @@ const viewOf = (share: ResourceObject, project: string, now: number): ShareView[
   if (!parsed.ok || parsed.value.kind !== 'Share' || parsed.value.spec.projectRef.name !== project) return [];
   const { requestId, expiresAt, redact } = parsed.value.spec;
   const rules = [redact?.headers, redact?.query, redact?.jsonPaths].reduce((sum, list) => sum + (list?.length ?? 0), 0);
-  const { name, creationTimestamp: createdAt } = share.metadata;
-  return [{ name, requestId, createdAt, expiresAt, rules, ...stateOf(share, expiresAt, now) }];
+  const { name, creationTimestamp: createdAt, annotations } = share.metadata;
+  const title = annotations?.[SHARE_TITLE] ?? '';
+  return [{ name, requestId, title, createdAt, expiresAt, rules, ...stateOf(share, expiresAt, now) }];
 };
 
 /** Of one project, the newest first. */

@@ -83,14 +83,16 @@ const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
       <Preview exchange={preview} />
       {refusal !== undefined && refusal.message !== '' && <Notice look="bad">{refusal.message}</Notice>}
       {data.isLocal && isInPlan && <LoopbackNote />}
-      <DialogButtons>
-        <Button onClick={onDone}>{isInPlan ? 'Cancel' : 'Close'}</Button>
-        {isInPlan && (
-          <Button type="submit" look="primary" disabled={creating.state !== 'idle'}>
-            Create link
-          </Button>
-        )}
-      </DialogButtons>
+      <div className="sticky bottom-0 -mx-4 -mb-4 border-t border-line bg-raised px-4 py-3 *:mt-0">
+        <DialogButtons>
+          <Button onClick={onDone}>{isInPlan ? 'Cancel' : 'Close'}</Button>
+          {isInPlan && (
+            <Button type="submit" look="primary" disabled={creating.state !== 'idle'}>
+              Create link
+            </Button>
+          )}
+        </DialogButtons>
+      </div>
     </creating.Form>
   );
 };
@@ -138,7 +140,7 @@ interface RulesProps {
 }
 
 const Rules = ({ data: { rules, alwaysHidden }, errors }: RulesProps) => {
-  const rows = Math.min(ROWS_MAX, Math.max(3, ...Object.values(rules).map((text) => text.split('\n').length + 1)));
+  const rows = Math.min(ROWS_MAX, Math.max(2, ...Object.values(rules).map((text) => text.split('\n').length + 1)));
   return (
     <fieldset>
       <legend className="mb-1 font-medium">Hidden from whoever has the link</legend>
@@ -160,19 +162,13 @@ const Rules = ({ data: { rules, alwaysHidden }, errors }: RulesProps) => {
 const Preview = ({ exchange }: { readonly exchange: ShareDialogData['preview'] }) => {
   const id = useId();
   return (
-    <section aria-labelledby={id}>
+    <div>
       <h3 id={id} className="mb-1 font-medium">
         Exactly what they see
       </h3>
-      <div
-        tabIndex={0}
-        role="region"
-        aria-labelledby={id}
-        data-share-preview
-        className="max-h-[38vh] overflow-y-auto rounded border border-line bg-page p-3"
-      >
+      <div role="region" aria-labelledby={id} data-share-preview className="rounded border border-line bg-page p-3">
         <SharedExchangeView exchange={exchange} level="h2" />
       </div>
-    </section>
+    </div>
   );
 };

@@ -1,3 +1,4 @@
+import { wireText } from '@standin/logstore/formats';
 import { Link2Off } from 'lucide-react';
 import { useState } from 'react';
 import { paths, type ProjectParams } from '../lib/paths.ts';
@@ -58,7 +59,7 @@ interface ShareRowProps {
 
 const ShareRow = ({ params, share, onRevoke }: ShareRowProps) => {
   const { time } = usePreferences();
-  const { name, requestId, createdAt, expiresAt, rules, state, message } = share;
+  const { name, requestId, title, createdAt, expiresAt, rules, state, message } = share;
   const { tone, label } = STATES[state];
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-line py-2">
@@ -69,7 +70,7 @@ const ShareRow = ({ params, share, onRevoke }: ShareRowProps) => {
             data-row
             className="min-w-0 font-mono text-small break-all text-accent hover:underline"
           >
-            {requestId}
+            <bdi>{title === '' ? requestId : wireText(title).text}</bdi>
           </Link>
           <Badge tone={tone}>{label}</Badge>
         </p>

@@ -1,5 +1,5 @@
 import { wireText } from '@standin/logstore/formats';
-import { Fragment, type ReactNode } from 'react';
+import { Fragment } from 'react';
 import type { SharedExchange, SharedMessage } from '../../src/shares/shared-exchange.ts';
 import { formatJson } from '../exchange/format-json.ts';
 import { formatBytes, formatDuration, formatInstant } from '../traffic/traffic-row.ts';
@@ -24,10 +24,22 @@ const Wire = ({ latin1 }: { readonly latin1: string }) => (
   </bdi>
 );
 
-const Pairs = ({ title, pairs }: { readonly title: string; readonly pairs: SharedMessage['headers'] }) =>
+/** Headings below that of the exchange. */
+interface Levels {
+  readonly side: 'h2' | 'h3';
+  readonly part: 'h3' | 'h4';
+}
+
+interface PairsProps {
+  readonly title: string;
+  readonly pairs: SharedMessage['headers'];
+  readonly level: Levels['part'];
+}
+
+const Pairs = ({ title, pairs, level: Heading }: PairsProps) =>
   pairs.length === 0 ? null : (
     <>
-      <h4 className="text-small text-muted">{title}</h4>
+      <Heading className="text-small font-normal text-muted">{title}</Heading>
       <dl className="border-t border-line font-mono text-small">
         {pairs.map(([name, value], index) => (
           <div key={index} className="grid gap-x-3 border-b border-line py-0.5 sm:grid-cols-[13rem_minmax(0,1fr)]">
@@ -50,7 +62,12 @@ const WITHHELD = {
 
 const bodyText = (body: string): string => (/^\s*[[{]/.test(body) ? (formatJson(body) ?? body) : body);
 
-const Body = ({ message: { body, bytes, state } }: { readonly message: SharedMessage }) => {
+interface BodyProps {
+  readonly message: SharedMessage;
+  readonly level: Levels['part'];
+}
+
+const Body = ({ message: { body, bytes, state }, level: Heading }: BodyProps) => {
   if (bytes === 0) return <p className="text-small text-muted">No body.</p>;
   const size = formatBytes(bytes);
   if (state.withheld !== undefined)
@@ -61,10 +78,10 @@ const Body = ({ message: { body, bytes, state } }: { readonly message: SharedMes
     );
   return (
     <>
-      <h4 className="text-small text-muted">
+      <Heading className="text-small font-normal text-muted">
         Body, {size}
         {state.isCut && ', of which this is the beginning'}
-      </h4>
+      </Heading>
       <pre className="rounded border border-line bg-panel px-2 py-1.5 break-words whitespace-pre-wrap">
         <Marked text={bodyText(body)} />
       </pre>
@@ -72,15 +89,18 @@ const Body = ({ message: { body, bytes, state } }: { readonly message: SharedMes
   );
 };
 
-const Message = ({ title, message, children }: { title: string; message: SharedMessage; children?: ReactNode }) => (
+interface MessageProps {
+  readonly title: string;
+  readonly message: SharedMessage;
+  readonly levels: Levels;
+}
+
+const Message = ({ title, message, levels: { side: Heading, part } }: MessageProps) => (
   <section aria-label={title} className="flex flex-col gap-1.5">
-    <h3 className="flex flex-wrap items-center gap-2 font-medium">
-      {title}
-      {children}
-    </h3>
-    <Pairs title="Headers" pairs={message.headers} />
-    <Body message={message} />
-    <Pairs title="Trailers" pairs={message.trailers} />
+    <Heading className="text-ui font-medium">{title}</Heading>
+    <Pairs title="Headers" pairs={message.headers} level={part} />
+    <Body message={message} level={part} />
+    <Pairs title="Trailers" pairs={message.trailers} level={part} />
   </section>
 );
 
@@ -99,6 +119,7 @@ export interface SharedExchangeViewProps {
 /** What whoever has the link sees, here and on the public page. It needs no scripts. */
 export const SharedExchangeView = ({ exchange, level: Heading }: SharedExchangeViewProps) => {
   const { method, target, status, durationMs, httpVersion, receivedAt, request, response, hidden, outcome } = exchange;
+  const levels: Levels = Heading === 'h1' ? { side: 'h2', part: 'h3' } : { side: 'h3', part: 'h4' };
   const names = [...new Set(hidden.map(({ name }) => name))];
   return (
     <article aria-label="Shared request" className="flex min-w-0 flex-col gap-4">
@@ -122,8 +143,8 @@ export const SharedExchangeView = ({ exchange, level: Heading }: SharedExchangeV
           </p>
         )}
       </header>
-      <Message title="Request" message={request} />
-      <Message title="Response" message={response} />
+      <Message title="Request" message={request} levels={levels} />
+      <Message title="Response" message={response} levels={levels} />
     </article>
   );
 };

@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { GROUP_VERSION, LIMITS, type ResourceObject } from '@standin/contract';
+import { API_GROUP, GROUP_VERSION, LIMITS, type ResourceObject } from '@standin/contract';
 import { DEFINITIONS, parseObject, type Problem } from '@standin/crds';
 import { defaultRedaction, type RedactionRules } from '@standin/logstore/redact';
 import type { Backend } from '../backend.ts';
 import { SHARE_PATH } from './serve-shares.ts';
+import { sharedExchange } from './shared-exchange.ts';
 import { createShareToken, shareTokenSha256 } from './share-token.ts';
 
 export interface ShareRequest {
@@ -38,6 +39,9 @@ export type CreateShareResult =
 
 export const SHARING_NEEDS_PRO = 'Sharing needs the plan Pro. Ask whoever manages the account for spec.plan: Pro.';
 
+/** Annotation of a Share: what it shows, in a line, with the same things hidden. For lists; nothing depends on it. */
+export const SHARE_TITLE = `${API_GROUP}/request`;
+const TITLE_CHARS_MAX = 200;
 /** An operator that is there answers within a tenth of this. */
 const VERDICT_MS_MAX = 3_000;
 const VERDICT_POLL_MS = 50;
@@ -88,7 +92,9 @@ export const createShare = async (backend: Backend, wanted: ShareRequest): Promi
   const lifetime = Math.min(lifetimeMs, LIMITS.shareLifetimeMsMax);
   const expiresAt = new Date(Date.now() + lifetime).toISOString().replace(/\.\d+Z$/, 'Z');
   const name = newName();
-  const { headers, query, jsonPaths } = wanted.redact ?? defaultRedaction(entry);
+  const redact = wanted.redact ?? defaultRedaction(entry);
+  const { method, target } = sharedExchange(entry, redact);
+  const { headers, query, jsonPaths } = redact;
   const spec = {
     projectRef: { name: projectName },
     requestId,
@@ -97,7 +103,12 @@ export const createShare = async (backend: Backend, wanted: ShareRequest): Promi
     redact: { headers, query, jsonPaths },
   };
   const applied = await resources.apply(
-    { apiVersion: GROUP_VERSION, kind: 'Share', metadata: { name, namespace }, spec },
+    {
+      apiVersion: GROUP_VERSION,
+      kind: 'Share',
+      metadata: { name, namespace, annotations: { [SHARE_TITLE]: `${method} ${target.slice(0, TITLE_CHARS_MAX)}` } },
+      spec,
+    },
     'absent',
   );
   if (!applied.ok) {

@@ -1,0 +1,259 @@
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { axeViolations, openPage, overflowOf, startBrowser } from '../harness/browser.ts';
+import { eventually } from '../harness/eventually.ts';
+import { expectAccessible, goto, SHOP, startDashboard, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
+import { endpoint, mock } from './dev-stand.ts';
+
+let run: DashboardRun;
+let browser: Browser;
+/** A captured request of the Pro project, and one of the Free project. */
+let exchange: string;
+let freeExchange: string;
+
+const PASSWORD = 'hunter2-hunter2';
+const CARD = '4111-2222-3333';
+const BODY = `{"user":"ada","password":"${PASSWORD}","card":{"number":"${CARD}"},"total":10.0}`;
+const FREE = '/p/default/free';
+
+const send = async (url: string, apiKey: string): Promise<void> => {
+  const { statusCode } = await request(`${url}/v1/orders?token=tok-0123456789&page=2`, {
+    method: 'POST',
+    headers: { 'x-api-key': apiKey, authorization: 'Bearer secret-0123456789', 'content-type': 'application/json' },
+    body: BODY,
+  });
+  expect(statusCode).toBe(201);
+};
+
+const sendsTo = (url: string, apiKey: string): Promise<boolean> =>
+  send(url, apiKey).then(
+    () => true,
+    () => false,
+  );
+
+const capturedId = async (project: string): Promise<string> => {
+  const { body } = await request(
+    `${run.dashboard}/api/v1/namespaces/default/projects/${project}/requests:wait?count=1&timeout=15s`,
+  );
+  const answer = (await body.json()) as { items?: { id: string }[] };
+  const id = answer.items?.[0]?.id;
+  if (id === undefined) throw new Error(JSON.stringify(answer));
+  return id;
+};
+
+/** A project of an account on the plan Free, beside that of the quickstart, whose account gets Pro. */
+const addProjects = async (): Promise<void> => {
+  const account = path.join(run.manifests, 'account.yaml');
+  await writeFile(account, (await readFile(account, 'utf8')).replace('plan: Free', 'plan: Pro'));
+  const free = [
+    'apiVersion: standin.dev/v1alpha1\nkind: Account\nmetadata: {name: free}\nspec: {plan: Free}\n',
+    'apiVersion: standin.dev/v1alpha1\nkind: Project\nmetadata: {name: free}\nspec: {accountRef: {name: free}, uri: free-project-of-the-test}\n',
+    endpoint('free-order', { ...mock('{}'), projectRef: { name: 'free' }, slug: '/v1/orders' }).replace(
+      '"json":{',
+      '"json":{"status":201,',
+    ),
+  ];
+  await writeFile(path.join(run.manifests, 'free.yaml'), free.join('\n---\n'));
+};
+
+const freeKey = async (): Promise<string> => {
+  const { body } = await request(`${run.dashboard}${FREE}/api-key`, {
+    method: 'POST',
+    headers: { origin: run.dashboard },
+  });
+  return body.text();
+};
+
+beforeAll(async () => {
+  [run, browser] = await Promise.all([startDashboard(), startBrowser()]);
+  await addProjects();
+  await send(run.url, run.apiKey);
+  await eventually('the Free project to answer', async () => {
+    const key = await freeKey();
+    return key.startsWith('standin_') && sendsTo(`${run.ready.gateway}/free-project-of-the-test`, key);
+  });
+  [exchange, freeExchange] = await Promise.all([capturedId('shop'), capturedId('free')]);
+});
+afterAll(async () => {
+  await Promise.all([browser.close(), run.process.kill()]);
+});
+
+const at = (url: string): string => `${run.dashboard}${url}`;
+const exchangeUrl = (project: string, id: string): string => at(`${project}/traffic/${id}`);
+
+const PREVIEW = '[data-share-preview]';
+const textOf = (page: Page, selector: string): Promise<string> => page.locator(selector).innerText();
+
+const openDialog = async (page: Page, url = exchangeUrl(SHOP, exchange)): Promise<void> => {
+  await goto(page, url);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.keyboard.press('s');
+  await page.locator(PREVIEW).waitFor();
+};
+
+const createLink = async (page: Page): Promise<string> => {
+  await page.getByRole('button', { name: 'Create link' }).click();
+  return page.getByRole('textbox', { name: 'Link' }).inputValue();
+};
+
+const statusOf = async (url: string): Promise<number> => {
+  const { statusCode, body } = await request(url);
+  await body.dump();
+  return statusCode;
+};
+
+describe('a link', () => {
+  test('is made with the keyboard alone; it shows exactly what the preview did, without scripts, until it is revoked', async () => {
+    const { page, context, complaints } = await watched(browser);
+    await openDialog(page);
+    const preview = await textOf(page, `${PREVIEW} article`);
+    for (const secret of [PASSWORD, 'secret-0123456789', 'tok-0123456789']) expect(preview).not.toContain(secret);
+    expect(preview).toContain('Hidden: ');
+    expect(preview).toContain('"total": 10.0');
+    await tabTo(page, 'Create link');
+    await page.keyboard.press('Enter');
+    const link = await page.getByRole('textbox', { name: 'Link' }).inputValue();
+    expect(link).toMatch(/^http:\/\/localhost:\d+\/s\/[\w-]{43}$/);
+    await tabTo(page, 'Copy link');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(link);
+
+    const { headers, body } = await request(link);
+    const html = await body.text();
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-robots-tag': 'noindex, nofollow, noarchive',
+    });
+    expect(headers['set-cookie']).toBeUndefined();
+    expect(html).not.toMatch(/<script/i);
+    for (const secret of [PASSWORD, 'secret-0123456789', 'tok-0123456789', link.slice(-43)])
+      expect(html).not.toContain(secret);
+    expect(Buffer.byteLength(html)).toBeLessThan(10_000 + Buffer.byteLength(preview));
+
+    const visitor = await openPage(browser, { javaScriptEnabled: false });
+    await visitor.page.goto(link);
+    expect(await textOf(visitor.page, 'article')).toBe(preview);
+
+    await page.getByRole('link', { name: 'All links of this project' }).click();
+    await page.getByRole('link', { name: 'POST /v1/orders?token=[redacted]&page=2' }).waitFor();
+    await page.getByText('Works', { exact: true }).waitFor();
+    await page.getByRole('button', { name: /^Revoke share-/ }).click();
+    await page.getByRole('button', { name: 'Revoke link' }).click();
+    await page.getByText('The link is revoked.').waitFor();
+    expect(await statusOf(link)).toBe(404);
+    await visitor.page.reload();
+    await visitor.page.getByRole('heading', { name: 'This link shows nothing' }).waitFor();
+    expect([...complaints, ...visitor.complaints].filter((text) => !text.startsWith('Failed to load'))).toEqual([]);
+    await Promise.all([context.close(), visitor.context.close()]);
+  });
+
+  test('hides what somebody adds, and the preview follows; a rule that is none is said at its field', async () => {
+    const { page, context } = await watched(browser);
+    await openDialog(page);
+    const paths = page.getByLabel('JSON paths');
+    await paths.fill(`${await paths.inputValue()}\n$.card.number`);
+    await expect.poll(() => textOf(page, PREVIEW)).not.toContain(CARD);
+    await paths.fill('$.card[');
+    await page.getByText(/^Line 1 must be a path such as/).waitFor();
+    await page.getByRole('button', { name: 'Create link' }).click();
+    expect(await paths.inputValue()).toBe('$.card[');
+    await paths.fill('$.card\n$..password');
+    await page.getByRole('radio', { name: '1 hour' }).check();
+    const link = await createLink(page);
+    const html = await (await request(link)).body.text();
+    expect(html).not.toContain(CARD);
+    const shares = await readdir(path.join(run.data, 'acts'));
+    const share = await readFile(path.join(run.data, 'acts', shares[0] ?? ''), 'utf8');
+    expect(share).not.toContain(link.slice(-43));
+    expect(share).toContain('$.card');
+    await context.close();
+  });
+
+  test('of an account that loses Pro shows nothing until it has Pro again', async () => {
+    const { page, context } = await watched(browser);
+    await openDialog(page);
+    const link = await createLink(page);
+    expect(await statusOf(link)).toBe(200);
+    const account = path.join(run.manifests, 'account.yaml');
+    const before = await readFile(account, 'utf8');
+    await writeFile(account, before.replace('plan: Pro', 'plan: Free'));
+    await expect.poll(() => statusOf(link)).toBe(404);
+    await goto(page, at(`${SHOP}/settings/shares`));
+    await page.getByText('Refused', { exact: true }).first().waitFor();
+    await writeFile(account, before);
+    await expect.poll(() => statusOf(link)).toBe(200);
+    await context.close();
+  });
+});
+
+describe('on the plan Free', () => {
+  test('the dialog shows what a link would show, says what it takes, and offers nothing that fails', async () => {
+    const { page, context } = await watched(browser);
+    await goto(page, exchangeUrl(FREE, freeExchange));
+    await page.getByRole('button', { name: 'Share Pro' }).click();
+    await page.locator(PREVIEW).waitFor();
+    await page.getByText('Sharing is part of the plan Pro').waitFor();
+    expect(await page.getByRole('button', { name: 'Create link' }).count()).toBe(0);
+    await context.close();
+  });
+
+  test('the server refuses to make a link, whoever asks', async () => {
+    const { statusCode, body } = await request(`${exchangeUrl(FREE, freeExchange)}/share`, {
+      method: 'POST',
+      headers: { origin: run.dashboard, 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'intent=create&lifetime=1h',
+    });
+    expect([statusCode, await body.text()]).toEqual([200, expect.stringContaining('Sharing needs the plan Pro')]);
+    expect((await readdir(path.join(run.data, 'acts'))).filter((name) => name.includes('free'))).toEqual([]);
+  });
+});
+
+describe('every page about links', () => {
+  const dialog = async (page: Page): Promise<void> => {
+    await page.keyboard.press('s');
+    await page.locator(PREVIEW).waitFor();
+  };
+
+  test('has no accessibility violation, in both themes, on a phone, with dialogs open', async () => {
+    await expectAccessible(browser, exchangeUrl(SHOP, exchange), dialog);
+    await expectAccessible(browser, exchangeUrl(FREE, freeExchange), dialog);
+    await expectAccessible(browser, exchangeUrl(SHOP, exchange), async (page) => {
+      await dialog(page);
+      await createLink(page);
+    });
+    await expectAccessible(browser, at(`${FREE}/settings/shares`));
+    await expectAccessible(browser, at(`${SHOP}/settings/shares`));
+    await expectAccessible(browser, at(`${SHOP}/settings/shares`), async (page) => {
+      await page
+        .getByRole('button', { name: /^Revoke share-/ })
+        .first()
+        .click();
+      await page.getByRole('dialog').waitFor();
+    });
+  });
+
+  test('so has the public one, and the one that says that there is nothing', async () => {
+    const { page, context } = await watched(browser);
+    await openDialog(page);
+    const link = await createLink(page);
+    await context.close();
+    for (const url of [link, at('/s/nothing')]) {
+      const visitor = await openPage(browser, { colorScheme: 'light' });
+      await visitor.page.goto(url);
+      const light = await axeViolations(visitor.page);
+      await visitor.page.emulateMedia({ colorScheme: 'dark' });
+      await visitor.page.setViewportSize({ width: 390, height: 844 });
+      const dark = await axeViolations(visitor.page);
+      expect({ light, dark, overflow: Math.max(0, await overflowOf(visitor.page)) }).toEqual({
+        light: [],
+        dark: [],
+        overflow: 0,
+      });
+      await visitor.context.close();
+    }
+  });
+});
