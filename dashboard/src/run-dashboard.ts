@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
 import type { Access, Session } from './access.ts';
+import { returnPath } from './access/return-path.ts';
 import { apiHandler, type ApiOptions } from './api/api-handler.ts';
 import type { DashboardMode } from './backend.ts';
 import { remixHandler } from './remix-handler.js';
@@ -127,8 +128,12 @@ const identify =
   };
 
 /** SameSite=Strict keeps the session's cookie back then; from a page of ours it is sent. */
-const comesFromAnotherSite = ({ method, headers }: Request): boolean =>
-  method === 'GET' && headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-dest'] === 'document';
+const comesFromAnotherSite = ({ method, headers, originalUrl }: Request): boolean =>
+  method === 'GET' &&
+  headers['sec-fetch-site'] === 'cross-site' &&
+  headers['sec-fetch-dest'] === 'document' &&
+  // A page of ours, not `//another.site`; and not the login, which needs no session.
+  returnPath(originalUrl) === originalUrl;
 
 const remix = ({ access, logger }: DashboardOptions, build: unknown, stopping: AbortSignal): RequestHandler => {
   const { mode, signIn } = access;

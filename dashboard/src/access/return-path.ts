@@ -21,7 +21,8 @@ const isSignIn = (pathname: string): boolean => /^\/(login|logout)(\/|$)/.test(p
 
 /** The page that a request is about: Remix asks for a page's data under `/page.data`, and names routes in the query. */
 export const pagePathOf = (originalUrl: string): string => {
-  const url = new URL(originalUrl, NOWHERE);
+  if (!URL.canParse(`${NOWHERE}${originalUrl}`)) return HOME;
+  const url = new URL(`${NOWHERE}${originalUrl}`);
   url.searchParams.delete('_routes');
   url.searchParams.delete('index');
   const pathname = url.pathname.replace(/^\/_root\.data$/, '/').replace(/\.data$/, '');

@@ -1,0 +1,54 @@
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import type { Tokens } from './oidc.ts';
+import { renewSessions } from './renew-sessions.ts';
+import type { SessionData } from './session-cookie.ts';
+
+const NOW = Date.UTC(2026, 10, 21);
+const session: SessionData = {
+  ...{ token: 'old', user: 'anna', refreshToken: 'refresh-1' },
+  ...{ tokenExpiresAt: NOW, expiresAt: NOW + 3_600_000 },
+};
+const idToken = (expiresAt: number): string =>
+  `e30.${Buffer.from(JSON.stringify({ exp: expiresAt / 1_000 })).toString('base64url')}.sig`;
+const logger = pino({ level: 'silent' });
+
+const renewer = (refresh: (refreshToken: string) => Promise<Tokens | undefined>) => {
+  const asked: string[] = [];
+  const clock = { now: NOW };
+  const renew = renewSessions({
+    refresh: (refreshToken) => {
+      asked.push(refreshToken);
+      return refresh(refreshToken);
+    },
+    logger,
+    now: () => clock.now,
+  });
+  return { asked, clock, renew };
+};
+
+it('a session gets its next token once, however many requests come with the old one', async () => {
+  const next = idToken(NOW + 60_000);
+  const { asked, clock, renew } = renewer(() => Promise.resolve({ idToken: next, refreshToken: 'refresh-2' }));
+  const renewed = { ...session, token: next, tokenExpiresAt: NOW + 60_000, refreshToken: 'refresh-2' };
+  expect(await Promise.all([renew(session), renew(session)])).toEqual([renewed, renewed]);
+  clock.now += 59_000;
+  expect(await renew(session)).toEqual(renewed);
+  expect(asked).toEqual(['refresh-1']);
+  clock.now += 2_000;
+  await renew(session);
+  expect(asked).toEqual(['refresh-1', 'refresh-1']);
+});
+
+it('a token lasts no longer than the session, and the refresh token stays where the provider gives no other', async () => {
+  const { renew } = renewer(() => Promise.resolve({ idToken: idToken(NOW + 1e9), refreshToken: undefined }));
+  expect(await renew(session)).toMatchObject({ tokenExpiresAt: session.expiresAt, refreshToken: 'refresh-1' });
+});
+
+it('there is no session any more where the provider refuses, or does not answer, or there is nothing to ask with', async () => {
+  expect(await renewer(() => Promise.resolve(undefined)).renew(session)).toBeUndefined();
+  expect(await renewer(() => Promise.reject(new Error('away'))).renew(session)).toBeUndefined();
+  const { asked, renew } = renewer(() => Promise.resolve(undefined));
+  expect(await renew({ ...session, refreshToken: undefined })).toBeUndefined();
+  expect(asked).toEqual([]);
+});

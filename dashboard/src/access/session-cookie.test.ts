@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { createSealer } from './seal.ts';
+import { sessionCookie, type SessionCookie, type SessionData } from './session-cookie.ts';
+
+const OLD = 'a'.repeat(32);
+const NEW = 'b'.repeat(32);
+const NOW = Date.UTC(2026, 10, 21);
+const HOUR_MS = 3_600_000;
+
+const cookieOf = (secrets: readonly [string, ...string[]], isSecure = true): SessionCookie =>
+  sessionCookie({ sealer: createSealer(secrets), isSecure, now: () => NOW });
+const session = (more: Partial<SessionData> = {}): SessionData => ({
+  ...{ token: 'ey.ey.sig', user: 'anna', tokenExpiresAt: NOW + HOUR_MS, expiresAt: NOW + HOUR_MS },
+  ...more,
+});
+
+/** What a browser makes of Set-Cookie values: the Cookie header of its next request. */
+const browser = (set: readonly string[] = [], before = ''): string => {
+  const jar = new Map(before.split('; ').map((pair) => [pair.split('=')[0] ?? '', pair]));
+  jar.delete('');
+  for (const cookie of set) {
+    const [pair = ''] = cookie.split('; ');
+    const name = pair.split('=')[0] ?? '';
+    if (cookie.includes('Max-Age=0')) jar.delete(name);
+    else jar.set(name, pair);
+  }
+  return [...jar.values()].join('; ');
+};
+
+describe('a session', () => {
+  it('comes back as it was, and shows nothing of itself on the way', () => {
+    const cookie = cookieOf([NEW]);
+    const set = cookie.write(session({ token: 'secret-token' }), undefined);
+    expect(cookie.read(browser(set))).toEqual(session({ token: 'secret-token' }));
+    expect(set).toHaveLength(1);
+    expect(set?.[0]).toMatch(
+      /^__Host-standin-session=[\w-]+; Path=\/; Max-Age=3600; SameSite=Strict; HttpOnly; Secure$/,
+    );
+    const decoded = Buffer.from(browser(set).split('=')[1] ?? '', 'base64url').toString('latin1');
+    expect(decoded).not.toMatch(/secret|anna/);
+  });
+
+  it('over plain http has a name without the promise that browsers check', () => {
+    expect(cookieOf([NEW], false).write(session(), undefined)?.[0]).toMatch(/^standin-session=[^;]*; .*HttpOnly$/);
+  });
+
+  it('is over at its end', () => {
+    const cookie = cookieOf([NEW]);
+    expect(cookie.read(browser(cookie.write(session({ expiresAt: NOW + 1_000 }), undefined)))).toBeDefined();
+    expect(cookie.read(browser(cookie.write(session({ expiresAt: NOW }), undefined)))).toBeUndefined();
+  });
+
+  it('sealed with the key before is still read, and no key too many', () => {
+    const before = browser(cookieOf([OLD]).write(session(), undefined));
+    expect(cookieOf([NEW, OLD]).read(before)).toEqual(session());
+    expect(cookieOf([NEW]).read(before)).toBeUndefined();
+  });
+
+  it('that somebody changed is none', () => {
+    const cookie = cookieOf([NEW]);
+    const header = browser(cookie.write(session(), undefined));
+    for (let at = header.indexOf('=') + 1; at < header.length; at += 7) {
+      const changed = `${header.slice(0, at)}${header[at] === 'A' ? 'B' : 'A'}${header.slice(at + 1)}`;
+      expect(cookie.read(changed)).toBeUndefined();
+    }
+    expect(cookie.read('__Host-standin-session=; other=1')).toBeUndefined();
+    expect(cookie.read(`__Host-standin-session=${randomBytes(100).toString('base64url')}`)).toBeUndefined();
+    // Sealed by us, for another purpose.
+    const flow = createSealer([NEW]).seal(JSON.stringify(session()), 'standin-oidc');
+    expect(cookie.read(`__Host-standin-session=${flow}`)).toBeUndefined();
+  });
+
+  it('that is too large for one cookie takes several, and leaves none of an earlier one', () => {
+    const cookie = cookieOf([NEW]);
+    const large = session({ token: 'x'.repeat(6_000) });
+    const set = cookie.write(large, undefined);
+    expect(set?.length).toBe(3);
+    for (const part of set ?? []) expect(part.length).toBeLessThan(4_096);
+    const header = browser(set);
+    expect(cookie.read(header)).toEqual(large);
+    const small = browser(cookie.write(session(), header), header);
+    expect(small.split('; ')).toHaveLength(1);
+    expect(cookie.read(small)).toEqual(session());
+    expect(browser(cookie.clear(header), header)).toBe('');
+  });
+
+  it('that is too large for all of them is refused', () => {
+    expect(cookieOf([NEW]).write(session({ token: 'x'.repeat(9_000) }), undefined)).toBeUndefined();
+  });
+});
