@@ -1,13 +1,14 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
 import { Link, useActionData, useLoaderData } from '@remix-run/react';
 import { isSharingInPlan } from '../../src/shares/create-share.ts';
+import { listShares, revokeShare } from '../../src/shares/list-shares.ts';
+import { orFail, refusalOf } from '../lib/failures.server.ts';
 import { noticeCookie } from '../lib/flash.ts';
 import { useLiveResources } from '../lib/live.ts';
 import { projectParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
 import { getProject } from '../lib/resources.server.ts';
 import { useRowKeys } from '../lib/row-keys.ts';
-import { listShares, revokeShare } from '../shares/list-shares.server.ts';
 import { ShareTable } from '../shares/share-table.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
@@ -16,14 +17,22 @@ import { Notice } from '../ui/notice.tsx';
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = projectParams(params);
   const project = await getProject(backend, names);
-  return { names, isInPlan: await isSharingInPlan(backend, project), shares: await listShares(backend, names) };
+  return {
+    names,
+    isInPlan: await isSharingInPlan(backend, project),
+    shares: await orFail(listShares(backend.resources, names)),
+  };
 };
 
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const names = projectParams(params);
   const share = (await request.formData()).get('share');
-  const refusal = await revokeShare(backend, names, typeof share === 'string' ? share : '');
-  if (refusal !== undefined) return data({ refusal }, { status: 409 });
+  try {
+    // One that is gone already is revoked, whoever did it.
+    await revokeShare(backend.resources, names, typeof share === 'string' ? share : '');
+  } catch (error) {
+    return data({ refusal: refusalOf(error) }, { status: 409 });
+  }
   return redirect(paths.shares(names), { headers: { 'set-cookie': noticeCookie('The link is revoked.') } });
 };
 

@@ -1,6 +1,7 @@
 import { wireText } from '@standin/logstore/formats';
 import { Link2Off } from 'lucide-react';
 import { useState } from 'react';
+import type { ShareView } from '../../src/shares/list-shares.ts';
 import { paths, type ProjectParams } from '../lib/paths.ts';
 import { Form, Link } from '../lib/remix.ts';
 import { usePreferences } from '../lib/use-preferences.ts';
@@ -8,7 +9,6 @@ import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog, DialogButtons } from '../ui/dialog.tsx';
 import { Time } from '../ui/time.tsx';
-import type { ShareView } from './list-shares.server.ts';
 
 const STATES = {
   works: { tone: '2xx', label: 'Works' },

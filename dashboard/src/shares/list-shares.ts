@@ -1,0 +1,71 @@
+import { DEFINITIONS, parseObject } from '@standin/crds';
+import type { ResourceObject } from '@standin/contract';
+import type { Resources } from '../backend.ts';
+import { SHARE_TITLE } from './create-share.ts';
+
+export const SHARE_STATES = ['works', 'waiting', 'expired', 'refused'] as const;
+
+/** A link, as lists show it: all but the link. */
+export interface ShareView {
+  readonly name: string;
+  readonly requestId: string;
+  /** `POST /v1/orders`, redacted; empty for one that was made elsewhere. latin1. */
+  readonly title: string;
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  /** How many names and paths it hides besides what is hidden always. */
+  readonly rules: number;
+  readonly state: (typeof SHARE_STATES)[number];
+  /** The operator's words, where it does not work. */
+  readonly message: string;
+}
+
+export interface ProjectName {
+  readonly namespace: string;
+  readonly project: string;
+}
+
+const stateOf = (share: ResourceObject, expiresAt: string, now: number): Pick<ShareView, 'state' | 'message'> => {
+  const { conditions = [] } = DEFINITIONS.Share.status.safeParse(share.status).data ?? {};
+  const accepted = conditions.find(({ type }) => type === 'Accepted');
+  if (Date.parse(expiresAt) <= now || accepted?.reason === 'Expired') return { state: 'expired', message: '' };
+  if (accepted?.status === 'True') return { state: 'works', message: '' };
+  if (accepted?.status === 'False') return { state: 'refused', message: accepted.message };
+  return { state: 'waiting', message: 'The operator has not looked at it yet.' };
+};
+
+/** `undefined` for a Share of another project. */
+const viewOf = (share: ResourceObject, project: string, now: number): ShareView | undefined => {
+  const parsed = parseObject(share);
+  if (!parsed.ok || parsed.value.kind !== 'Share' || parsed.value.spec.projectRef.name !== project) return undefined;
+  const { requestId, expiresAt, redact } = parsed.value.spec;
+  const rules = [redact?.headers, redact?.query, redact?.jsonPaths].reduce((sum, list) => sum + (list?.length ?? 0), 0);
+  const { name, creationTimestamp: createdAt, annotations } = share.metadata;
+  const title = annotations?.[SHARE_TITLE] ?? '';
+  return { name, requestId, title, createdAt, expiresAt, rules, ...stateOf(share, expiresAt, now) };
+};
+
+const byAge = (a: ShareView, b: ShareView): number =>
+  a.createdAt === b.createdAt ? (a.name < b.name ? -1 : 1) : a.createdAt < b.createdAt ? 1 : -1;
+
+/** Of one project, the newest first. Rejects with `SourceError`. */
+export const listShares = async (
+  resources: Resources,
+  { namespace, project }: ProjectName,
+): Promise<readonly ShareView[]> => {
+  const now = Date.now();
+  const shares = await resources.list('Share', namespace);
+  return shares.flatMap((share) => viewOf(share, project, now) ?? []).sort(byAge);
+};
+
+/** Resolves false where the project has no such link, or not any more. Rejects with `SourceError`. */
+export const revokeShare = async (
+  resources: Resources,
+  { namespace, project }: ProjectName,
+  name: string,
+): Promise<boolean> => {
+  const share = await resources.get({ kind: 'Share', namespace, name });
+  if (share === undefined || viewOf(share, project, Date.now()) === undefined) return false;
+  await resources.delete({ kind: 'Share', namespace, name });
+  return true;
+};
