@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { axeViolations, openPage, overflowOf, type WatchedPage } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
-import { startDev, type DevRun } from './dev-stand.ts';
+import { startDev, type DevRun, type StartDevOptions } from './dev-stand.ts';
 
 export interface DashboardRun extends DevRun {
   /** `http://localhost:41234` */
@@ -10,8 +10,8 @@ export interface DashboardRun extends DevRun {
 }
 
 /** `standin dev` on a copy of the quickstart, with its dashboard. */
-export const startDashboard = async (): Promise<DashboardRun> => {
-  const dev = await startDev({ dashboard: true });
+export const startDashboard = async (options: StartDevOptions = {}): Promise<DashboardRun> => {
+  const dev = await startDev({ ...options, dashboard: true });
   const { dashboard } = dev.ready;
   if (dashboard === undefined) throw new Error('standin dev has no dashboard');
   return { ...dev, dashboard };

@@ -29,7 +29,7 @@ export const openServerReader = async (client: ApiClient, choice: LogChoice): Pr
     for (let cursor: string | null | undefined; cursor !== null;) {
       const page = await client.lines({ path, query: { ...query, cursor }, headers });
       for await (const line of page.lines) {
-        const entry = requestSchema.parse(JSON.parse(line));
+        const entry = checked(requestSchema, line);
         if (missing.delete(entry.id)) yield entry;
         if (missing.size === 0) return;
       }
@@ -59,7 +59,7 @@ export const openServerReader = async (client: ApiClient, choice: LogChoice): Pr
           if (id !== undefined) position = id;
           if (type === 'problem') notice(new Error(problemSchema.parse(JSON.parse(data)).detail));
           if (type !== 'request') continue;
-          const found = item.parse(JSON.parse(data));
+          const found = checked(item, data);
           if (isNew(found.id)) yield found;
         }
       } catch (error) {
@@ -81,6 +81,13 @@ export const openServerReader = async (client: ApiClient, choice: LogChoice): Pr
     followEntries: (since, signal) => follow(requestSchema, { view: 'entry', from: since.toISOString() }, signal),
     close: () => Promise.resolve(),
   };
+};
+
+/** As it came, once it is known to fit: the order of fields stays, and what a newer server adds. */
+const checked = <T>(schema: z.ZodType<T>, text: string): T => {
+  const value: unknown = JSON.parse(text);
+  schema.parse(value);
+  return value as T;
 };
 
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
