@@ -61,7 +61,10 @@ export interface ProjectIdentity {
 export type AccountIdentity = ProjectIdentity;
 
 /** Reads of one project's log, and of no other. */
-export type ProjectLog = Pick<LogStore, 'summaries' | 'entries' | 'get' | 'count' | 'histogram' | 'distinct'> & {
+export type ProjectLog = Pick<
+  LogStore,
+  'summaries' | 'entries' | 'get' | 'preview' | 'count' | 'histogram' | 'distinct'
+> & {
   readonly replays: ProjectReplays;
 };
 

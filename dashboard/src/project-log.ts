@@ -9,6 +9,10 @@ export const projectLog = (store: Pick<LogStore, keyof ProjectLog>, project: Pro
     const entry = await store.get(id);
     return entry?.projectUid === project.uid ? entry : undefined;
   },
+  preview: async (id, bodyBytesMax) => {
+    const preview = await store.preview(id, bodyBytesMax);
+    return preview?.entry.projectUid === project.uid ? preview : undefined;
+  },
   count: (filter) => store.count({ ...filter, projectUid: project.uid }),
   histogram: (filter, range) => store.histogram({ ...filter, projectUid: project.uid }, range),
   distinct: (field, filter, options) => store.distinct(field, { ...filter, projectUid: project.uid }, options),

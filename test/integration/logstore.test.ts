@@ -268,6 +268,26 @@ describe('list', () => {
     expect(await store.get("x' OR 1=1")).toBeUndefined();
   });
 
+  test('a preview has the beginnings of long bodies, to the end of a character, with their sizes', async () => {
+    const row = newLogRow({
+      requestBody: Buffer.from('€'.repeat(1000)),
+      responseBody: Buffer.alloc(100, 0xff),
+      responseBodyBytes: 5_000,
+      responseTruncated: true,
+    });
+    await insert([row]);
+    const { entry, ...sizes } = (await store.preview(row.id, 1000)) ?? {};
+    expect(entry?.request).toMatchObject({ body: '€'.repeat(333), bodyEncoding: 'utf8' });
+    expect(entry?.response).toMatchObject({ bodyEncoding: 'base64', bodyBytes: 5_000 });
+    expect(sizes).toEqual({
+      requestBodyBytes: 3000,
+      requestBodyBytesShown: 999,
+      responseBodyBytes: 100,
+      responseBodyBytesShown: 100,
+    });
+    expect(await store.preview(newLogRow().id, 1000)).toBeUndefined();
+  });
+
   test('an entry is found by an id whose time is far from its own', async () => {
     const row = newLogRow({ ...newProject(), id: '00000000-0001-7000-8000-000000000001' });
     await insert([row]);

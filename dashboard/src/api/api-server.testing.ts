@@ -51,6 +51,7 @@ const EMPTY_LOG: ProjectLog = {
     yield* [];
   },
   get: () => Promise.resolve(undefined),
+  preview: () => Promise.resolve(undefined),
   count: () => Promise.resolve(0),
   histogram: () => Promise.resolve([]),
   distinct: () => Promise.resolve([]),

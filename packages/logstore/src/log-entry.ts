@@ -57,6 +57,17 @@ export interface LogEntry {
   readonly expiresAt: string;
 }
 
+/** An entry with the beginnings of its bodies. What is UTF-8 ends at the end of a character. */
+export interface EntryPreview {
+  readonly entry: LogEntry;
+  /** Stored bytes of each body; less than its true size where the capture was cut. */
+  readonly requestBodyBytes: number;
+  readonly responseBodyBytes: number;
+  /** How many of them `entry` has. */
+  readonly requestBodyBytesShown: number;
+  readonly responseBodyBytesShown: number;
+}
+
 export type BodyEncoding = 'utf8' | 'base64';
 
 /** What a list shows of an entry; cheap to read, for it needs no headers and bodies. */

@@ -1,10 +1,12 @@
 import { TupleParam } from '@clickhouse/client';
 import type { ClickHouse } from './clickhouse.ts';
+import { cutCharacter } from './cut-character.ts';
 import { decodeRow } from './decode-row.ts';
 import { LOG_COLUMNS } from './log-columns.ts';
 import { toLogEntry } from './log-entry.ts';
-import type { LogEntry, LogSummary } from './log-entry.ts';
+import type { EntryPreview, LogEntry, LogSummary } from './log-entry.ts';
 import { uuidText } from './log-filter.ts';
+import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
 
 /** Entries fetched by one query are bounded in number (their keys travel in the URL) and in bytes of bodies. */
@@ -55,24 +57,70 @@ export async function* readEntries(clickhouse: ClickHouse, summaries: readonly L
 const idTime = (id: string): number | undefined =>
   id[14] === '7' ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined;
 
-const findById = async (clickhouse: ClickHouse, id: string, aroundMs?: number): Promise<LogEntry | undefined> => {
+/** What a query of one entry selects, and how its row is read. */
+interface Shape<T> {
+  readonly columns: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly decode: (reader: RowBinaryReader) => T;
+}
+
+const findById = async <T>(
+  clickhouse: ClickHouse,
+  id: string,
+  shape: Shape<T>,
+  aroundMs?: number,
+): Promise<T | undefined> => {
   const range = `AND received_at BETWEEN fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
-  const sql = `SELECT ${columns} FROM log WHERE id = {id:UUID} AND expires_at > now() ${aroundMs === undefined ? '' : range}
+  const sql = `SELECT ${shape.columns} FROM log WHERE id = {id:UUID} AND expires_at > now() ${aroundMs === undefined ? '' : range}
     ORDER BY version DESC LIMIT 1 FORMAT RowBinary`;
   const params = {
     id,
+    ...shape.params,
     ...(aroundMs !== undefined && { from: aroundMs - ID_TIME_SLACK_MS, to: aroundMs + ID_TIME_SLACK_MS }),
   };
   const answer = await clickhouse.run('read a log entry', { sql, params, settings: READ_SETTINGS });
-  const [row] = decodeAll(answer, decodeRow);
-  return row && toLogEntry(row);
+  return decodeAll(answer, shape.decode)[0];
+};
+
+const find = async <T>(clickhouse: ClickHouse, id: string, shape: Shape<T>): Promise<T | undefined> => {
+  if (!uuidText.test(id)) return undefined;
+  const around = idTime(id);
+  const near = around === undefined ? undefined : await findById(clickhouse, id, shape, around);
+  // A row whose clock was far off is found all the same, only slower.
+  return near ?? findById(clickhouse, id, shape);
 };
 
 /** See `LogStore.get`. */
-export const readEntry = async (clickhouse: ClickHouse, id: string): Promise<LogEntry | undefined> => {
-  if (!uuidText.test(id)) return undefined;
-  const around = idTime(id);
-  const near = around === undefined ? undefined : await findById(clickhouse, id, around);
-  // A row whose clock was far off is found all the same, only slower.
-  return near ?? findById(clickhouse, id);
-};
+export const readEntry = (clickhouse: ClickHouse, id: string): Promise<LogEntry | undefined> =>
+  find(clickhouse, id, { columns, decode: (reader) => toLogEntry(decodeRow(reader)) });
+
+const previewColumns = [
+  ...LOG_COLUMNS.map((column) =>
+    column === 'request_body' || column === 'response_body' ? `substring(${column}, 1, {bodyBytesMax:UInt64})` : column,
+  ),
+  'length(request_body)',
+  'length(response_body)',
+].join(', ');
+
+/** See `LogStore.preview`. */
+export const readPreview = (
+  clickhouse: ClickHouse,
+  id: string,
+  bodyBytesMax: number,
+): Promise<EntryPreview | undefined> =>
+  find(clickhouse, id, {
+    columns: previewColumns,
+    params: { bodyBytesMax },
+    decode: (reader) => {
+      const row = decodeRow(reader);
+      const [requestBodyBytes, responseBodyBytes] = [reader.int64(), reader.int64()];
+      const requestBody = cutCharacter(row.requestBody, requestBodyBytes);
+      const responseBody = cutCharacter(row.responseBody, responseBodyBytes);
+      return {
+        entry: toLogEntry({ ...row, requestBody, responseBody }),
+        ...{ requestBodyBytes, responseBodyBytes },
+        requestBodyBytesShown: requestBody.length,
+        responseBodyBytesShown: responseBody.length,
+      };
+    },
+  });
