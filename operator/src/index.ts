@@ -5,7 +5,14 @@ export type { CertificateStore } from './publish/certificate-keeper.ts';
 export { noGatewayMemory, type GatewayMemory } from './publish/gateway-memory.ts';
 export { LEASE_NAME, soleLeader, type Leadership, type Term } from './publish/leadership.ts';
 export { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';
-export { directorySource, kubernetesSource, type LocatingSource } from './sources/index.ts';
+export {
+  actFiles,
+  directorySource,
+  kubernetesSource,
+  type ActFiles,
+  type LocatingSource,
+  type SeenAct,
+} from './sources/index.ts';
 export type { StatusWritten } from './status/status-writer.ts';
 export * from './translate/index.ts';
 export * from './validate/validate-manifests.ts';

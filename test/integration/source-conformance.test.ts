@@ -226,31 +226,34 @@ describe.for([
   });
 
   describe('acts', () => {
-    const share = (name: string, expiresAt = '2030-01-01T00:00:00Z') => ({
+    const replay = (name: string, state = 'Running') => ({
       apiVersion: GROUP_VERSION,
-      kind: 'Share' as const,
+      kind: 'Replay' as const,
       metadata: { name, namespace: 'default' },
       spec: {
         projectRef: { name: 'shop' },
         requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe',
-        tokenSha256: 'a'.repeat(64),
-        expiresAt,
+        target: { kind: 'Endpoint' },
+        ...{ ratePerSecond: 10, order: 'Any', state },
       },
     });
-    const refOf = ({ kind, metadata }: ReturnType<typeof share>): ObjectRef => ({ kind, ...metadata });
+    const refOf = (name: string): ObjectRef => ({ kind: 'Replay', namespace: 'default', name });
 
-    it('are told of, keep their status, and have a new uid when they are done again', async () => {
-      await driver.editor.apply(share('before'));
+    it('are told of, changed, keep their status, and have a new uid when they are done again', async () => {
+      await driver.editor.apply(replay('before'));
       await start();
-      expect(known(refOf(share('before')))).toMatchObject({ kind: 'Share', metadata: { generation: 1 } });
-      const first = await driver.editor.apply(share('a'));
-      await knownAtAll(refOf(share('a')));
-      const written = await driver.source.writeStatus(refOf(share('a')), { observedGeneration: 1 });
+      expect(known(refOf('before'))).toMatchObject({ kind: 'Replay', metadata: { generation: 1 } });
+      const first = await driver.editor.apply(replay('a'));
+      await knownAtAll(refOf('a'));
+      const written = await driver.source.writeStatus(refOf('a'), { observedGeneration: 1 });
       expect(written.status).toMatchObject({ observedGeneration: 1 });
-      await expect(driver.source.get(refOf(share('a')))).resolves.toEqual(written);
-      await driver.editor.delete(refOf(share('a')));
-      await eventually('the removal', () => !told.objects.has(keyOf(refOf(share('a')))));
-      const second = await driver.editor.apply(share('a'));
+      await expect(driver.source.get(refOf('a'))).resolves.toEqual(written);
+      const changed = await driver.editor.apply(replay('a', 'Suspended'));
+      expect(changed.metadata).toMatchObject({ uid: first.metadata.uid, generation: 2 });
+      expect(changed).toMatchObject({ spec: { state: 'Suspended' }, status: { observedGeneration: 1 } });
+      await driver.source.delete(refOf('a'));
+      await eventually('the removal', () => !told.objects.has(keyOf(refOf('a'))));
+      const second = await driver.editor.apply(replay('a'));
       expect(second.metadata.uid).not.toBe(first.metadata.uid);
       expect(second.status).not.toMatchObject({ observedGeneration: 1 });
     });

@@ -127,7 +127,7 @@ export const kubernetesDriver = async (): Promise<SourceDriver & { readonly clus
     },
     reset: async () => {
       for (const namespace of namespaces) {
-        for (const { plural } of [RESOURCES.Account, RESOURCES.Share]) {
+        for (const { plural } of [RESOURCES.Account, RESOURCES.Replay]) {
           await adminClient.remove(collection(plural, namespace));
         }
       }

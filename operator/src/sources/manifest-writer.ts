@@ -1,6 +1,6 @@
 import { realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SourceError, type DesiredObject, type ObjectRef } from '@standin/contract';
+import { KINDS, SourceError, type DesiredObject, type ObjectRef } from '@standin/contract';
 import { writeFileAtomic } from './atomic-write.ts';
 import { editManifest, newManifest, removeFromManifest } from './manifest-edit.ts';
 import type { ManifestFolder } from './manifest-folder.ts';
@@ -23,7 +23,7 @@ const wantedOf = ({ metadata: { name, namespace, labels = {}, annotations = {} }
 /** An edit must say what was wanted, and leave all others alone. An anchor that others refer to would not. */
 const isFaithful = (before: string, after: string, key: string, wanted: string | undefined): boolean => {
   const read = (text: string) =>
-    new Map(readManifest(text, '').objects.map((object) => [object.key, contentOf(object)] as const));
+    new Map(readManifest(text, '', KINDS).objects.map((object) => [object.key, contentOf(object)] as const));
   const expected = read(before);
   if (wanted === undefined) expected.delete(key);
   else expected.set(key, wanted);

@@ -1,0 +1,84 @@
+import type { ReplaySpec, ReplayStatus } from '@standin/crds';
+import { replayHeaders, STRIP_REASONS, type ReplayHeaders } from '@standin/egress/replay';
+import type { LogEntry, ReplayAnswer } from '@standin/logstore';
+import { formatDuration, formatSummaryLine, printable } from '../logs/format-entry.ts';
+import type { FilterPlan } from './replay-client.ts';
+
+const INDENT = '  ';
+
+export const targetText = ({ kind, url }: ReplaySpec['target']): string =>
+  kind === 'URL' ? (url ?? '') : kind === 'Endpoint' ? 'its endpoint, through the gateway' : 'its upstream';
+
+const headersOf = (entry: LogEntry, spec: ReplaySpec): ReplayHeaders =>
+  replayHeaders({
+    requestId: entry.id,
+    target: spec.target.kind,
+    headers: spec.edit?.headers?.map(({ name, value }) => [name, value] as const) ?? entry.request.headers,
+    isEdited: spec.edit?.headers !== undefined,
+    apiKey: "(the account's key)",
+  });
+
+/** What is sent, where to, and which headers are left out and added. */
+export const formatOnePlan = (entry: LogEntry, spec: ReplaySpec, colour: boolean): string[] => {
+  const { stripped, added } = headersOf(entry, spec);
+  const { edit } = spec;
+  const edited = Object.entries(edit ?? {}).flatMap(([field]) => (field === 'bodyEncoding' ? [] : [field]));
+  return [
+    formatSummaryLine(entry, { colour }),
+    `${INDENT}to ${targetText(spec.target)}`,
+    ...(edited.length > 0 ? [`${INDENT}edited: ${edited.join(', ')}`] : []),
+    ...stripped.map(({ name, reason }) => `${INDENT}- ${printable(name)}: ${STRIP_REASONS[reason]}`),
+    ...added.map(([name, value]) => `${INDENT}+ ${name}: ${value}`),
+  ];
+};
+
+/** Count, target, rate, how long that takes, and the first requests. */
+export const formatFilterPlan = (plan: FilterPlan, spec: ReplaySpec, colour: boolean): string[] => {
+  const count = Math.min(plan.count, spec.filter?.limit ?? plan.count);
+  const ms = (count / spec.ratePerSecond) * 1_000;
+  const order = spec.order === 'Original' ? ', one after the other' : '';
+  const more = count - plan.first.length;
+  return [
+    `${plural(count, 'request')} to ${targetText(spec.target)}, ${spec.ratePerSecond} a second${order}: about ${formatDuration(ms)}`,
+    ...plan.first.slice(0, count).map((entry) => INDENT + formatSummaryLine(entry, { colour })),
+    ...(more > 0 ? [`${INDENT}… and ${more} more`] : []),
+  ];
+};
+
+export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** `Running: 40 of 120 sent, 2 without an answer` */
+export const formatProgress = ({
+  phase = 'Pending',
+  sent = 0,
+  planned,
+  failed = 0,
+  conditions,
+}: ReplayStatus): string => {
+  const of = planned === undefined ? '' : ` of ${planned}`;
+  const waiting = conditions?.find(({ type, reason }) => type === 'Complete' && reason === 'Waiting')?.message;
+  const lost = failed > 0 ? `, ${failed} without an answer` : '';
+  return `${phase}: ${sent}${of} sent${lost}${waiting === undefined ? '' : ` (${waiting})`}`;
+};
+
+/** What came back for one request, beside what was captured. */
+export const formatAnswer = (answer: ReplayAnswer, captured: LogEntry): string[] => {
+  const was = `captured: ${captured.status === 0 ? 'no answer' : captured.status}, ${formatDuration(captured.durationMs)}`;
+  if (answer.status === 0) return [`no answer: ${answer.error} (${was})`];
+  const { response } = answer;
+  const cut = response.truncated
+    ? `, of which ${plural(Buffer.byteLength(response.body, response.bodyEncoding), 'byte')} are stored`
+    : '';
+  return [
+    `${answer.status} in ${formatDuration(answer.durationMs)}, ${plural(response.bodyBytes, 'byte')}${cut} (${was})`,
+    ...(answer.error === '' ? [] : [answer.error]),
+  ];
+};
+
+/** `  38 × 200` per status. */
+export const formatResult = ({ byStatus = [], conditions }: ReplayStatus): string[] => [
+  conditions?.find(({ type }) => type === 'Complete')?.message ?? '',
+  ...byStatus.map(
+    ({ status, count }) => `${INDENT}${String(count).padStart(7)} × ${status === 0 ? 'no answer' : status}`,
+  ),
+];

@@ -1,0 +1,41 @@
+import type { ReplaySpec, ReplayStatus } from '@standin/crds';
+import type { LogEntry, LogSummary, ReplayAnswer, ReplaySummary } from '@standin/logstore';
+import type { Filter } from '@standin/logstore/search';
+
+export interface ReplayRef {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What a filter finds, before anything is sent. */
+export interface FilterPlan {
+  readonly count: number;
+  /** The oldest ones. */
+  readonly first: readonly LogSummary[];
+}
+
+export interface FoundFilter {
+  readonly search: Filter | undefined;
+  readonly from: Date;
+  readonly to: Date;
+}
+
+export interface SeenReplay {
+  readonly uid: string;
+  readonly status: ReplayStatus;
+}
+
+/** Where `standin replay` reads the log and creates Replays: a `standin dev` on this machine, or a cluster. */
+export interface ReplayClient {
+  /** A captured request, with the project that it belongs to. */
+  request(id: string): Promise<LogEntry | undefined>;
+  plan(project: ReplayRef, filter: FoundFilter): Promise<FilterPlan>;
+  create(ref: ReplayRef, spec: ReplaySpec): Promise<void>;
+  setState(ref: ReplayRef, state: ReplaySpec['state']): Promise<void>;
+  /** Undefined until the operator has seen it, and when it is gone. */
+  read(ref: ReplayRef): Promise<SeenReplay | undefined>;
+  answer(project: ReplayRef, replayUid: string, requestId: string): Promise<ReplayAnswer | undefined>;
+  /** Requests of a replay without an answer, at most `limit`. */
+  failures(project: ReplayRef, replayUid: string, limit: number): Promise<readonly ReplaySummary[]>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,102 @@
+import process from 'node:process';
+import { LIMITS, METHODS } from '@standin/contract';
+import type { ReplaySpec } from '@standin/crds';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { z } from 'zod';
+import { parseSearch } from '../logs/parse-search.ts';
+import { parseSince } from '../logs/parse-since.ts';
+import { PlainError } from '../plain-error.ts';
+import type { ReplayClient } from './replay-client.ts';
+import { addHeader, editOf, parseTarget, RATE_MAX, type Header } from './replay-spec.ts';
+
+const integerUpTo =
+  (max: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (!Number.isInteger(value) || value < 1 || value > max)
+      throw new InvalidArgumentError(`must be a number from 1 to ${max}.`);
+    return value;
+  };
+
+const searchArgument = (text: string) => ({ text, filter: parseSearch(text) });
+
+const optionsSchema = z.object({
+  to: z.custom<ReplaySpec['target']>(),
+  method: z.enum(METHODS).optional(),
+  path: z.string().optional(),
+  header: z.custom<readonly Header[]>().optional(),
+  body: z.string().optional(),
+  project: z.string().optional(),
+  namespace: z.string(),
+  filter: z.custom<ReturnType<typeof searchArgument>>().optional(),
+  since: z.date().optional(),
+  until: z.date().optional(),
+  limit: z.number(),
+  rate: z.number(),
+  ordered: z.boolean().default(false),
+  dryRun: z.boolean().default(false),
+  yes: z.boolean().default(false),
+  output: z.enum(['text', 'json']),
+  data: z.string(),
+});
+type Options = z.infer<typeof optionsSchema>;
+
+export const addReplayCommand = (program: Command, colour: boolean): void => {
+  program
+    .command('replay')
+    .description(
+      'send captured requests again: one by its id, or all that a filter finds; exit 1 when one is not answered',
+    )
+    .argument('[ID]', 'of the request, as standin logs -o json shows it')
+    .option('--to <target>', 'endpoint (through the gateway), upstream, or a URL', parseTarget, { kind: 'Endpoint' })
+    .addOption(new Option('--method <method>', 'with ID: in place of the captured one').choices(METHODS))
+    .option('--path <path>', 'with ID: path and query in place of the captured ones, with the project URI')
+    .option('--header <header>', "with ID: 'name: value', repeatable; these in place of all captured ones", addHeader)
+    .option('--body <text>', 'with ID: in place of the captured one; @FILE reads a file')
+    .option('-p, --project <name>', 'without ID: requests of this project')
+    .option('-n, --namespace <name>', 'namespace of the project', 'default')
+    .option('--filter <search>', "only what a search finds, as in 'status:5xx method:POST'", searchArgument)
+    .option('--since <time>', 'received at this time or later: 10m, 2h, 1d, or an RFC 3339 time', parseSince)
+    .option('--until <time>', 'received before this time (default: now)', parseSince)
+    .option(
+      '--limit <n>',
+      'at most so many, the oldest ones',
+      integerUpTo(LIMITS.replayRequestsMax),
+      LIMITS.replayRequestsMax,
+    )
+    .option('--rate <n>', 'requests a second, at most', integerUpTo(RATE_MAX), LIMITS.replayRatePerSecondDefault)
+    .option('--ordered', 'one after the other, in the order in which they were received')
+    .option('--dry-run', 'show the plan and send nothing')
+    .option('-y, --yes', 'send without asking')
+    .addOption(new Option('-o, --output <format>', 'text, or json').choices(['text', 'json']).default('text'))
+    .option('--data <dir>', 'data folder of standin dev', '.standin')
+    .action(async (id: string | undefined, raw: unknown) => {
+      const options = optionsSchema.parse(raw);
+      const { openLocalReplays } = await import('./local-replays.ts');
+      const client = await openLocalReplays(options.data);
+      try {
+        const succeeded = await (id === undefined ? many(options) : one(id, options))(client);
+        if (!succeeded) process.exitCode = 1;
+      } finally {
+        await client.close();
+      }
+    });
+
+  const one = (id: string, options: Options) => async (client: ReplayClient) => {
+    const unused = (['filter', 'since', 'until', 'project'] as const).find((name) => options[name] !== undefined);
+    if (unused !== undefined) throw new PlainError(`--${unused} chooses many requests: give it without an id`);
+    const { replayOne } = await import('./run-replay.ts');
+    return replayOne(client, { ...options, id, edit: await editOf(options), colour });
+  };
+
+  const many = (options: Options) => async (client: ReplayClient) => {
+    const { project, namespace, filter, since, until } = options;
+    if (project === undefined || since === undefined)
+      throw new PlainError('name the request by its id, or many with --project and --since (and --filter)');
+    const edits = (['method', 'path', 'header', 'body'] as const).find((name) => options[name] !== undefined);
+    if (edits !== undefined) throw new PlainError(`--${edits} edits one request: name it by its id`);
+    const { replayMany } = await import('./run-replay.ts');
+    const choice = { project: { namespace, name: project }, search: filter?.text, filter: filter?.filter };
+    return replayMany(client, { ...options, ...choice, from: since, until: until ?? new Date(), colour });
+  };
+};

@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { GROUP_VERSION, LIMITS, type Method } from '@standin/contract';
+import { parseObject, type ReplaySpec } from '@standin/crds';
+import { InvalidArgumentError } from 'commander';
+import { PlainError } from '../plain-error.ts';
+import { refusal } from '../refusal.ts';
+
+export type Header = { readonly name: string; readonly value: string };
+
+/** `endpoint`, `upstream`, or a URL. */
+export const parseTarget = (text: string): ReplaySpec['target'] => {
+  if (/^endpoint$/i.test(text)) return { kind: 'Endpoint' };
+  if (/^upstream$/i.test(text)) return { kind: 'Upstream' };
+  if (/^https?:\/\//i.test(text)) return { kind: 'URL', url: text };
+  throw new InvalidArgumentError('must be endpoint, upstream, or a URL that begins with http:// or https://.');
+};
+
+/** `name: value`; given several times, in order. */
+export const addHeader = (text: string, before: readonly Header[] = []): readonly Header[] => {
+  const colon = text.indexOf(':');
+  if (colon < 1) throw new InvalidArgumentError("must be like 'content-type: application/json'.");
+  return [...before, { name: text.slice(0, colon).trim(), value: text.slice(colon + 1).trim() }];
+};
+
+export interface EditOptions {
+  readonly method?: Method | undefined;
+  readonly path?: string | undefined;
+  readonly header?: readonly Header[] | undefined;
+  /** Text, or `@FILE`. */
+  readonly body?: string | undefined;
+}
+
+/** Undefined: nothing is changed. Rejects with a `PlainError` when the file of the body cannot be read. */
+export const editOf = async ({ method, path, header, body }: EditOptions): Promise<ReplaySpec['edit']> => {
+  if ([method, path, header, body].every((option) => option === undefined)) return undefined;
+  return {
+    ...(method !== undefined && { method }),
+    ...(path !== undefined && { target: path }),
+    ...(header !== undefined && { headers: [...header] }),
+    ...(await bodyOf(body)),
+  };
+};
+
+const bodyOf = async (
+  body: string | undefined,
+): Promise<Pick<NonNullable<ReplaySpec['edit']>, 'body' | 'bodyEncoding'>> => {
+  if (body?.startsWith('@') !== true) return { ...(body !== undefined && { body }), bodyEncoding: 'utf8' };
+  const file = body.slice(1);
+  const bytes = await readFile(file).catch((error: unknown) => {
+    throw new PlainError(`${file} ${refusal(error)}`, { cause: error });
+  });
+  const text = bytes.toString('utf8');
+  return Buffer.from(text).equals(bytes)
+    ? { body: text, bodyEncoding: 'utf8' }
+    : { body: bytes.toString('base64'), bodyEncoding: 'base64' };
+};
+
+/** `replay-3f9a1c07` */
+export const newReplayName = (): string => `replay-${randomBytes(4).toString('hex')}`;
+
+/** Checks as the API server would; rejects what it would refuse with a `PlainError`. */
+export const checkSpec = (spec: ReplaySpec): ReplaySpec => {
+  const result = parseObject({ apiVersion: GROUP_VERSION, kind: 'Replay', metadata: { name: 'replay' }, spec });
+  if (result.ok) return spec;
+  const [problem] = result.problems;
+  throw new PlainError(`${problem?.path ?? ''}: ${problem?.message ?? 'not valid'}`);
+};
+
+export const RATE_MAX = LIMITS.replayRatePerSecondMax;

@@ -1,0 +1,152 @@
+import process from 'node:process';
+import { createInterface } from 'node:readline/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ReplaySpec } from '@standin/crds';
+import type { LogEntry } from '@standin/logstore';
+import type { Filter } from '@standin/logstore/search';
+import { printable } from '../logs/format-entry.ts';
+import { PlainError } from '../plain-error.ts';
+import { awaitStop } from '../shutdown.ts';
+import { formatAnswer, formatFilterPlan, formatOnePlan, formatProgress, formatResult } from './format-replay.ts';
+import type { ReplayClient, ReplayRef, SeenReplay } from './replay-client.ts';
+import { checkSpec, newReplayName } from './replay-spec.ts';
+
+export interface RunReplayOptions {
+  readonly to: ReplaySpec['target'];
+  readonly rate: number;
+  readonly ordered: boolean;
+  readonly dryRun: boolean;
+  readonly yes: boolean;
+  readonly output: 'text' | 'json';
+  readonly colour: boolean;
+}
+
+export interface OneOptions extends RunReplayOptions {
+  readonly id: string;
+  readonly edit: ReplaySpec['edit'];
+}
+
+export interface ManyOptions extends RunReplayOptions {
+  readonly project: ReplayRef;
+  /** As it was typed. */
+  readonly search: string | undefined;
+  readonly filter: Filter | undefined;
+  readonly from: Date;
+  readonly until: Date;
+  readonly limit: number;
+}
+
+const POLL_MS = 200;
+const PROGRESS_MS = 1_000;
+const FAILURES_SHOWN = 10;
+
+const say = (lines: readonly string[]): void => {
+  process.stderr.write(lines.map((line) => `${line}\n`).join(''));
+};
+
+/** Sends one captured request again and shows what came back. True if an answer came. */
+export const replayOne = async (client: ReplayClient, options: OneOptions): Promise<boolean> => {
+  const { id, edit, to, rate, dryRun, output, colour } = options;
+  const entry = await client.request(id);
+  if (entry === undefined) throw new PlainError(`the log has no request ${id}: standin logs -o json shows their ids`);
+  const project = { namespace: entry.namespace, name: entry.project };
+  const spec = checkSpec({
+    projectRef: { name: entry.project },
+    requestId: id,
+    ...(edit !== undefined && { edit }),
+    ...{ target: to, ratePerSecond: rate, order: 'Any', state: 'Running' },
+  });
+  say(formatOnePlan(entry, spec, colour));
+  if (dryRun) return true;
+  const { uid, status } = await carryOut(client, project, spec);
+  if (output === 'text') return showOne(client, { project, uid, status, entry });
+  const answer = await client.answer(project, uid, id);
+  process.stdout.write(`${JSON.stringify(answer ?? { error: messageOf(status) })}\n`);
+  return status.phase === 'Succeeded';
+};
+
+const showOne = async (
+  client: ReplayClient,
+  { project, uid, status, entry }: SeenReplay & { readonly project: ReplayRef; readonly entry: LogEntry },
+): Promise<boolean> => {
+  const answer = await client.answer(project, uid, entry.id);
+  if (answer === undefined) say([messageOf(status)]);
+  else {
+    say(formatAnswer(answer, entry));
+    const { body, bodyEncoding } = answer.response;
+    // A pipe gets the bytes; a terminal is not acted upon.
+    if (!process.stdout.isTTY) process.stdout.write(Buffer.from(body, bodyEncoding));
+    else if (body !== '') process.stdout.write(`${body.split('\n').map(printable).join('\n')}\n`);
+  }
+  return status.phase === 'Succeeded';
+};
+
+/** Sends all requests again that a filter finds, after asking. True if every one was answered. */
+export const replayMany = async (client: ReplayClient, options: ManyOptions): Promise<boolean> => {
+  const { project, search, filter, from, until, limit, to, rate, ordered, dryRun, yes, output, colour } = options;
+  const spec = checkSpec({
+    projectRef: { name: project.name },
+    filter: { ...(search !== undefined && { search }), from: from.toISOString(), to: until.toISOString(), limit },
+    ...{ target: to, ratePerSecond: rate, order: ordered ? 'Original' : 'Any', state: 'Running' },
+  });
+  const plan = await client.plan(project, { search: filter, from, to: until });
+  say(formatFilterPlan(plan, spec, colour));
+  if (dryRun || plan.count === 0) return true;
+  if (!yes && !(await isConfirmed())) throw new PlainError('nothing was sent');
+  const { uid, status } = await carryOut(client, project, spec);
+  if (output === 'json') process.stdout.write(`${JSON.stringify(status)}\n`);
+  else process.stdout.write(`${formatResult(status).join('\n')}\n`);
+  for (const { requestId, error } of await client.failures(project, uid, FAILURES_SHOWN))
+    say([`  ${requestId}: ${error}`]);
+  return status.phase === 'Succeeded';
+};
+
+const isConfirmed = async (): Promise<boolean> => {
+  if (!process.stdin.isTTY) throw new PlainError('nobody can be asked here: add --yes to send them');
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question('Send them? [y/N] ')).trim());
+  } finally {
+    terminal.close();
+  }
+};
+
+const FINAL: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed', 'Cancelled']);
+
+/** Creates the Replay and follows it to its end; Ctrl-C cancels it. */
+const carryOut = async (client: ReplayClient, project: ReplayRef, spec: ReplaySpec): Promise<SeenReplay> => {
+  const ref = { namespace: project.namespace, name: newReplayName() };
+  await client.create(ref, spec);
+  const stop = awaitStop();
+  const { signal } = stop;
+  const cancelled = Promise.withResolvers<undefined>();
+  signal.addEventListener('abort', () => {
+    say(['cancelling; what is on its way is still answered (Ctrl-C again leaves it to itself)']);
+    client.setState(ref, 'Cancelled').then(() => cancelled.resolve(undefined), cancelled.reject);
+  });
+  try {
+    const done = await follow(client, ref);
+    if (signal.aborted) await cancelled.promise;
+    return done;
+  } finally {
+    stop.done();
+  }
+};
+
+const follow = async (client: ReplayClient, ref: ReplayRef): Promise<SeenReplay> => {
+  let said = '';
+  for (let saidAt = performance.now(); ;) {
+    const seen = await client.read(ref);
+    if (seen !== undefined && FINAL.has(seen.status.phase)) return seen;
+    const progress = formatProgress(seen?.status ?? {});
+    if (performance.now() - saidAt >= PROGRESS_MS && progress !== said) {
+      say([progress]);
+      said = progress;
+      saidAt = performance.now();
+    }
+    await delay(POLL_MS);
+  }
+};
+
+const messageOf = ({ conditions }: SeenReplay['status']): string =>
+  conditions?.find(({ type }) => type === 'Complete')?.message ?? 'it ended without a word';

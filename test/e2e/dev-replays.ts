@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { GROUP_VERSION } from '@standin/contract';
+import type { ReplaySpec, ReplayStatus } from '@standin/crds';
+import { actFiles } from '@standin/operator';
+import { eventually } from '../harness/eventually.ts';
+
+export type NewReplay = Partial<ReplaySpec> & Pick<ReplaySpec, 'target'>;
+
+/** A Replay of the quickstart's project, in the data folder of a `standin dev`. */
+export class DevReplay {
+  readonly #acts: ReturnType<typeof actFiles>;
+  readonly #object: {
+    apiVersion: string;
+    kind: 'Replay';
+    metadata: { name: string; namespace: string };
+    spec: unknown;
+  };
+  #file = '';
+
+  private constructor(data: string, spec: NewReplay) {
+    this.#acts = actFiles(data);
+    const name = `replay-${randomBytes(4).toString('hex')}`;
+    this.#object = {
+      ...{ apiVersion: GROUP_VERSION, kind: 'Replay' },
+      metadata: { name, namespace: 'default' },
+      spec: { projectRef: { name: 'shop' }, ...spec },
+    };
+  }
+
+  static async create(data: string, spec: NewReplay): Promise<DevReplay> {
+    const replay = new DevReplay(data, spec);
+    replay.#file = await replay.#acts.create(replay.#object);
+    return replay;
+  }
+
+  async setState(state: ReplaySpec['state']): Promise<void> {
+    const { spec } = this.#object;
+    await this.#acts.change({ ...this.#object, spec: { ...(spec as object), state } }, this.#file);
+  }
+
+  async status(): Promise<ReplayStatus> {
+    const seen = await this.#acts.seen({ kind: 'Replay', ...this.#object.metadata });
+    return (seen?.status ?? {}) as ReplayStatus;
+  }
+
+  until(what: string, accept: (status: ReplayStatus) => boolean, timeoutMs = 20_000): Promise<ReplayStatus> {
+    return eventually(what, () => this.status(), { accept, timeoutMs });
+  }
+
+  ended(timeoutMs?: number): Promise<ReplayStatus> {
+    return this.until('the end of the replay', ({ completedAt }) => completedAt !== undefined, timeoutMs);
+  }
+}
+
+/** From the beginning of the test's day to long after it. */
+export const ALL_DAY = { from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z' };
