@@ -5,7 +5,7 @@ import { wantsColour } from './logs/format-entry.ts';
 import { addLogCommands } from './logs/log-commands.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { plainErrorOf } from './plain-error.ts';
-import { addReplayCommand } from './replay/replay-command.ts';
+import { addSpoolCommands } from './spool/spool-commands.ts';
 import { addValidateCommand } from './validate/validate-command.ts';
 
 const program = new Command('standin')
@@ -17,8 +17,8 @@ const program = new Command('standin')
 const colour = wantsColour(process.stdout, process.env);
 addDevCommand(program, colour);
 addLogCommands(program, colour);
-addReplayCommand(program, colour);
 addValidateCommand(program);
+addSpoolCommands(program);
 
 try {
   await program.parseAsync();

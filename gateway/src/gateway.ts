@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createEgress } from '@standin/egress';
+import { createEgress, type Egress } from '@standin/egress';
 import { openLogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import { admitAll } from './admit/quota-gate.ts';
@@ -39,22 +39,26 @@ const urlOf = (host: string, port: number): string => {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 };
 
-/** Resolves when the gateway listens. Whether it has a configuration by then, `/readyz` says. */
-export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
-  const { settings, logger } = options;
-  const { limits } = settings;
-
-  const budget = new ByteBudget(limits.inFlightBytes);
-  const metrics = new Metrics();
-  const sink = options.logSink ?? openLogStore({ ...settings.clickhouse, logger });
+/** Where accepted requests are kept, and the way from there to ClickHouse. */
+const openLog = async ({ settings, logger, logSink }: GatewayOptions, budget: ByteBudget) => {
   const { dir = path.join(settings.dataDir, 'spool'), bytes: bytesMax, segmentBytes, reserveBytes } = settings.spool;
   const { durability } = settings;
   const spool = await Spool.open({ dir, durability, bytesMax, segmentBytes, reserveBytes, budget, logger });
+  const sink = logSink ?? openLogStore({ ...settings.clickhouse, logger });
   const delivery = new Delivery({ sink, spool, migrate: settings.clickhouse.migrate, logger });
-  const egress = createEgress({
-    policy: { allowPrivate: settings.egress.allowPrivate, allow: settings.egress.allow },
-    ...(settings.egress.ca !== undefined && { ca: settings.egress.ca }),
-  });
+  return { spool, delivery, sink };
+};
+
+const openEgress = ({ egress: { ca, ...policy } }: GatewaySettings): Egress =>
+  createEgress({ policy, ...(ca !== undefined && { ca }) });
+
+/** Resolves when the gateway listens. Whether it has a configuration by then, `/readyz` says. */
+export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
+  const { settings, logger } = options;
+  const budget = new ByteBudget(settings.limits.inFlightBytes);
+  const metrics = new Metrics();
+  const { spool, delivery, sink } = await openLog(options, budget);
+  const egress = openEgress(settings);
 
   const store = new ConfigStore({ logger, maxStalenessMs: settings.maxStalenessMs });
   const diskCopy = new DiskCopy(settings.dataDir, store, logger);

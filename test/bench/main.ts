@@ -3,6 +3,7 @@ import { benchFresh } from './fresh.ts';
 import { benchGateway } from './gateway.ts';
 import { benchLive } from './live.ts';
 import { benchScale } from './scale.ts';
+import { benchSpool } from './spool.ts';
 
 /**
  * `npm run bench [-- NAME…]`: measures, prints tables, and ends with 1 if a bar was missed. Never part of the tests: what is
@@ -10,6 +11,7 @@ import { benchScale } from './scale.ts';
  */
 const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   gateway: benchGateway,
+  spool: benchSpool,
   live: benchLive,
   scale: benchScale,
   fresh: benchFresh,

@@ -52,7 +52,7 @@ const FAULTS: readonly [torture: string, fault: InsertFault, always: boolean][] 
 test.each(FAULTS)(
   'ClickHouse that %s doubles nothing and loses nothing',
   async (torture, fault, always) => {
-    await using oracle = await Oracle.start({ stand, seed: seedOfRun() + [...torture].length });
+    await using oracle = await Oracle.start({ stand, seed: seedOfRun() + torture.length });
     let turn = 0;
     clickhouse.fault = () => (always || turn++ % 2 === 0 ? fault : { kind: 'none' });
     await oracle.load(RATE_PER_SECOND, delay(loadMs(LOAD_MS)));

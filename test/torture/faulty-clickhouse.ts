@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, request as ask, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  request as ask,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
@@ -87,11 +93,14 @@ const refusalOf = (fault: InsertFault, body: Buffer) => {
   return undefined;
 };
 
+const without = (headers: IncomingHttpHeaders, names: readonly string[]): IncomingHttpHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name)));
+
 const pass = async (url: URL, request: IncomingMessage, body: Buffer) => {
-  const { 'content-length': _length, 'transfer-encoding': _encoding, host: _host, ...headers } = request.headers;
+  const headers = without(request.headers, ['content-length', 'transfer-encoding', 'host']);
   const passed = ask(url, { method: request.method ?? 'GET', headers });
   passed.end(body);
   const [answer] = (await once(passed, 'response')) as [IncomingMessage];
-  const { 'transfer-encoding': _chunked, ...answerHeaders } = answer.headers;
+  const answerHeaders = without(answer.headers, ['transfer-encoding']);
   return { status: answer.statusCode ?? 502, headers: answerHeaders, body: await buffer(answer) };
 };

@@ -113,10 +113,12 @@ export class Oracle implements AsyncDisposable {
 
   /** Sends `perSecond` until `until` is settled, whatever comes back. Resolves when every request has ended. */
   async load(perSecond: number, until: Promise<unknown>): Promise<void> {
-    let isOver = false;
-    const over = until.finally(() => (isOver = true));
+    const state = { isOver: false };
+    const over = until.finally(() => (state.isOver = true));
+    // Said at the end.
+    over.catch(() => undefined);
     const startedAt = performance.now();
-    for (let due = 0; !isOver; due++) {
+    for (let due = 0; !state.isOver; due++) {
       const waitMs = startedAt + (due * 1_000) / perSecond - performance.now();
       if (waitMs > 0) await delay(waitMs);
       const running: Promise<void> = this.#send().finally(() => this.#running.delete(running));
@@ -124,6 +126,11 @@ export class Oracle implements AsyncDisposable {
     }
     await Promise.all(this.#running);
     await over;
+  }
+
+  /** A request that the test has destroyed on purpose. */
+  forget(marker: string): void {
+    assert(this.#answered.delete(marker), `${marker} was answered`);
   }
 
   /** One request more, which must be answered. Resolves with milliseconds until it was. */
@@ -139,6 +146,11 @@ export class Oracle implements AsyncDisposable {
    */
   async verify(): Promise<void> {
     await this.ask();
+    await this.verifyStored();
+  }
+
+  /** The same without a fresh request: for a log whose gateway is gone. */
+  async verifyStored(): Promise<void> {
     const stored = await eventually('the rows of all answered requests', () => this.#stored(), {
       accept: (rows) => [...this.#answered.keys()].every((marker) => rows.has(marker)),
       timeoutMs: DRAINED_WITHIN_MS,
@@ -171,7 +183,7 @@ export class Oracle implements AsyncDisposable {
   }
 
   async #send(): Promise<void> {
-    const client = this.#idle.pop() ?? (await RawClient.connect(this.#stand.port).catch(() => undefined));
+    const client = this.#idleClient() ?? (await RawClient.connect(this.#stand.port).catch(() => undefined));
     // Nobody listens.
     if (client === undefined) return;
     const { marker, bytes } = this.#next();
@@ -180,6 +192,14 @@ export class Oracle implements AsyncDisposable {
     if (answer === undefined || client.hasEnded || answer.all('connection').includes('close')) client[Symbol.dispose]();
     else this.#idle.push(client);
     if (answer !== undefined) this.#note(marker, answer);
+  }
+
+  /** One whose other end was there a moment ago. */
+  #idleClient(): RawClient | undefined {
+    for (let client = this.#idle.pop(); client !== undefined; client = this.#idle.pop()) {
+      if (!client.hasEnded) return client;
+    }
+    return undefined;
   }
 
   #note(marker: string, answer: RawAnswer): void {

@@ -40,7 +40,7 @@ export class Delivery {
   #next: SealedSegment | undefined;
   #isStopping = false;
   #running: Promise<void> | undefined;
-  #woken = Promise.withResolvers<void>();
+  #woken: PromiseWithResolvers<void> = Promise.withResolvers();
 
   constructor({ sink, spool, migrate, logger }: DeliveryOptions) {
     this.#options = { sink, spool, migrate, logger };

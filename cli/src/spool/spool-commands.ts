@@ -1,0 +1,62 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { z } from 'zod';
+
+const DIR = '<DIR>';
+const DIR_TEXT = 'a gateway’s spool: the folder spool in its data folder (.standin/gateway/spool of standin dev)';
+
+const drainSchema = z.object({
+  clickhouseUrl: z.string(),
+  clickhouseUser: z.string(),
+  clickhousePassword: z.string(),
+  database: z.string(),
+  cluster: z.string().optional(),
+  quietSeconds: z.number(),
+});
+export type DrainCommandOptions = z.infer<typeof drainSchema>;
+
+const quarantineSchema = z.object({ output: z.enum(['text', 'json']) });
+
+const secondsArgument = (text: string): number => {
+  const seconds = Number(text);
+  if (!Number.isInteger(seconds) || seconds < 0) throw new InvalidArgumentError('must be a whole number of seconds.');
+  return seconds;
+};
+
+/** For the folder in which a gateway keeps what ClickHouse does not have yet. */
+export const addSpoolCommands = (program: Command): void => {
+  program
+    .command('drain')
+    .description('deliver what a gateway that does not come back has left on its volume; ends when all is delivered')
+    .argument(DIR, DIR_TEXT)
+    .addOption(new Option('--clickhouse-url <url>', 'where to').env('STANDIN_CLICKHOUSE_URL').makeOptionMandatory())
+    .addOption(new Option('--clickhouse-user <name>', 'its user').env('STANDIN_CLICKHOUSE_USERNAME').default('default'))
+    .addOption(
+      new Option(
+        '--clickhouse-password <password>',
+        'its password; a command line is not secret, the variable is better',
+      )
+        .env('STANDIN_CLICKHOUSE_PASSWORD')
+        .default('', 'none'),
+    )
+    .addOption(new Option('--database <name>', 'its database').env('STANDIN_CLICKHOUSE_DATABASE').default('standin'))
+    .addOption(new Option('--cluster <name>', 'its cluster').env('STANDIN_CLICKHOUSE_CLUSTER'))
+    .option(
+      '--quiet-seconds <n>',
+      'a gateway that has written nothing for so long is gone: its last file is removed, too',
+      secondsArgument,
+      600,
+    )
+    .action(async (dir: string, raw: unknown) => (await import('./drain.ts')).drain(dir, drainSchema.parse(raw)));
+  program
+    .command('quarantine')
+    .description('show what could not be delivered for its own fault; exit 1 if there is anything')
+    .argument(DIR, DIR_TEXT)
+    .addOption(
+      new Option('-o, --output <format>', 'text, or json: one whole entry a line')
+        .choices(['text', 'json'])
+        .default('text'),
+    )
+    .action(async (dir: string, raw: unknown) =>
+      (await import('./show-quarantine.ts')).showQuarantine(dir, quarantineSchema.parse(raw).output),
+    );
+};

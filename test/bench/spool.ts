@@ -1,0 +1,112 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { drainSpool } from '@standin/gateway';
+import { openLogStore, startEmbeddedEngine } from '@standin/logstore';
+import { pino } from 'pino';
+import { readSegment } from '../../gateway/src/deliver/read-segment.ts';
+import { ByteBudget } from '../../gateway/src/receive/byte-budget.ts';
+import { Spool } from '../../gateway/src/record/spool/spool.ts';
+import { testRow } from '../../gateway/src/record/spool/spool.testing.ts';
+import { printMeasurements, printTable } from './machine.ts';
+
+const REQUEST_BODY_BYTES = 256;
+const ANSWER_BODY_BYTES = 834;
+const COMMITS = 1_500;
+const BACKLOG_ROWS = 200_000;
+const SEGMENT_BYTES = 8 * 1024 * 1024;
+/** Five times what a gateway takes in at 2,000 requests a second. */
+const DRAINED_PER_SECOND_MIN = 10_000;
+
+const logger = pino({ level: 'silent' });
+
+const body = { requestBody: Buffer.alloc(REQUEST_BODY_BYTES, 'q'), responseBody: Buffer.alloc(ANSWER_BODY_BYTES, 'a') };
+const row = testRow(body);
+
+const openSpool = (dir: string, durability: 'disk' | 'process'): Promise<Spool> =>
+  Spool.open({
+    ...{ dir, durability, logger },
+    budget: new ByteBudget(Number.MAX_SAFE_INTEGER),
+    bytesMax: Number.MAX_SAFE_INTEGER,
+    segmentBytes: SEGMENT_BYTES,
+    reserveBytes: 0,
+  });
+
+/** `waiting` callers, each with its next record as soon as the last is kept. */
+const record = async (dir: string, durability: 'disk' | 'process', waiting: number) => {
+  const spool = await openSpool(dir, durability);
+  const rows = COMMITS * waiting;
+  let begun = 0;
+  const caller = async (): Promise<void> => {
+    while (begun++ < rows) {
+      await spool.exchange(row);
+      await nextTurn();
+    }
+  };
+  const [cpu, started] = [process.cpuUsage(), performance.now()];
+  await Promise.all(Array.from({ length: waiting }, caller));
+  const { user, system } = process.cpuUsage(cpu);
+  const wallMs = performance.now() - started;
+  await spool.close();
+  return {
+    durability,
+    waiting,
+    'records/s': Math.round((rows / wallMs) * 1_000),
+    'ms per commit': (wallMs / spool.commits).toFixed(2),
+    'CPU µs per commit': ((user + system) / spool.commits).toFixed(0),
+    'CPU µs per record': ((user + system) / rows).toFixed(1),
+  };
+};
+
+/** Fills a spool, and lets `standin drain` deliver it to the embedded engine. */
+const drainBacklog = async (directory: string) => {
+  const dir = path.join(directory, 'backlog');
+  const spool = await openSpool(dir, 'process');
+  for (let done = 0; done < BACKLOG_ROWS; done += 1_000) {
+    await Promise.all(Array.from({ length: 1_000 }, () => spool.exchange(testRow({ ...body }))));
+  }
+  await spool.close();
+  const first = spool.takeSealed()?.file ?? '';
+  const reading = performance.now();
+  const content = await readSegment(first);
+  const readUs = ((performance.now() - reading) * 1_000) / (content?.exchanges.ends.length ?? 0);
+  const engine = await startEmbeddedEngine({ dataDir: path.join(directory, 'clickhouse') });
+  const sink = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
+  await sink.migrate();
+  const started = performance.now();
+  const { rows } = await drainSpool({ dir, sink, logger, quietMs: 0, signal: new AbortController().signal });
+  const seconds = (performance.now() - started) / 1_000;
+  await sink.close();
+  await engine.stop();
+  return { rows, perSecond: rows / seconds, readUs };
+};
+
+/** What keeping a record costs, alone; and how fast a backlog is delivered. */
+export const benchSpool = async (): Promise<boolean> => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'standin-bench-'));
+  try {
+    console.log(`records of ${REQUEST_BODY_BYTES} B and ${ANSWER_BODY_BYTES} B bodies, ${COMMITS} commits each\n`);
+    const results = [];
+    for (const durability of ['disk', 'process'] as const) {
+      for (const waiting of [1, 8, 64])
+        results.push(await record(path.join(directory, durability), durability, waiting));
+    }
+    printTable(results);
+    const { rows, perSecond, readUs } = await drainBacklog(directory);
+    const measurements = [
+      { what: 'reading and checking a segment', measured: `${readUs.toFixed(2)} µs/row`, bar: '', met: true },
+      {
+        what: `backlog of ${BACKLOG_ROWS} rows into the engine`,
+        measured: `${Math.round(perSecond)} rows/s`,
+        bar: `≥ ${DRAINED_PER_SECOND_MIN} rows/s`,
+        met: perSecond >= DRAINED_PER_SECOND_MIN && rows === BACKLOG_ROWS,
+      },
+    ];
+    console.log();
+    printMeasurements(measurements);
+    return measurements.every(({ met }) => met);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+};

@@ -1,0 +1,202 @@
+import { execFileSync } from 'node:child_process';
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readQuarantine } from '@standin/gateway';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { eventually } from '../harness/eventually.ts';
+import { startProcess } from '../harness/processes.ts';
+import { startFaultyClickHouse, type FaultyClickHouse } from './faulty-clickhouse.ts';
+import { loadMs, Oracle, seedOfRun } from './oracle.ts';
+import { ask, RawClient } from './raw-client.ts';
+import { Stand } from './stand.ts';
+
+/** Tortures 4 and 13 to 20: what disks, volumes, clients and signals do to a gateway under load. */
+const RATE_PER_SECOND = 200;
+
+let stand: Stand;
+let clickhouse: FaultyClickHouse;
+let oracle: Oracle;
+let serial = 0;
+beforeAll(async () => {
+  stand = await Stand.start({
+    env: { STANDIN_EGRESS_ALLOW_PRIVATE: 'true', STANDIN_DRAIN_TIMEOUT_MS: '3000' },
+    clickhouse: async (engineUrl) => (clickhouse = await startFaultyClickHouse(engineUrl)).url,
+  });
+});
+beforeEach(async () => {
+  clickhouse.fault = () => ({ kind: 'none' });
+  // A test that failed may have left it so.
+  if (stand.gateway.hasEnded) await startAgain();
+  oracle = await Oracle.start({ stand, seed: seedOfRun() + (serial += 1) });
+});
+afterEach(() => oracle[Symbol.asyncDispose]());
+afterAll(async () => {
+  await stand[Symbol.asyncDispose]();
+  await clickhouse[Symbol.asyncDispose]();
+});
+
+const spoolDir = (): string => path.join(stand.directory, 'gateway', 'spool');
+
+/** From now on no file of the gateway can grow beyond this: the kernel refuses its writes, as on a full disk. */
+const limitFiles = (bytes: number | 'unlimited'): void => {
+  execFileSync('prlimit', ['--pid', String(stand.gateway.pid), `--fsize=${bytes}:unlimited`]);
+};
+
+/** The segments with records that are on disk, oldest first. */
+const segments = async (): Promise<string[]> => {
+  const found = await readdir(spoolDir(), { recursive: true });
+  return found
+    .filter((name) => name.includes('.seg'))
+    .map((name) => path.join(spoolDir(), name))
+    .sort();
+};
+
+/** A load with ClickHouse away, then the gateway's crash: its records are on disk only. Resolves with their files. */
+const leaveOnDisk = async (): Promise<string[]> => {
+  const before = new Set(await segments());
+  clickhouse.fault = () => ({ kind: 'down' });
+  await oracle.load(RATE_PER_SECOND, delay(1_000));
+  await stand.gateway.kill('SIGKILL');
+  return (await segments()).filter((file) => !before.has(file));
+};
+
+const startAgain = async (): Promise<void> => {
+  clickhouse.fault = () => ({ kind: 'none' });
+  await stand.gateway.restart();
+  await stand.ready();
+};
+
+test('13: a disk that takes nothing: 503 with Retry-After, not ready, nothing answered that is not stored; then it goes on', async () => {
+  const fault = async (): Promise<void> => {
+    await delay(700);
+    limitFiles(0);
+    const head = stand.head('POST', stand.target('/mock'), [['Content-Length', '0']]);
+    const refused = await eventually('a refusal', () => ask(stand.port, head), {
+      accept: (answer) => answer?.status === 503,
+    });
+    expect([refused?.all('standin-rejected'), refused?.all('retry-after')]).toEqual([['log_unavailable'], ['1']]);
+    await eventually('not ready', () => fetch(`http://127.0.0.1:${stand.adminPort}/readyz`), {
+      accept: ({ status }) => status === 503,
+    });
+    await delay(loadMs(700));
+    limitFiles('unlimited');
+    await stand.ready();
+    await delay(500);
+  };
+  await oracle.load(RATE_PER_SECOND, fault());
+  expect(oracle.rejections().get('log_unavailable')).toBeGreaterThan(0);
+  await oracle.verify();
+}, 1_800_000);
+
+test('14: writes that fail now and then: what was acknowledged stays, the rest moves on', async () => {
+  const failedBefore = await stand.metric('standin_record_failures_total');
+  const fault = async (): Promise<void> => {
+    limitFiles(32_768);
+    await delay(loadMs(1_500));
+    limitFiles('unlimited');
+    await stand.ready();
+  };
+  await oracle.load(RATE_PER_SECOND, fault());
+  expect(await stand.metric('standin_record_failures_total')).toBeGreaterThan(failedBefore);
+  await oracle.verify();
+}, 1_800_000);
+
+test('15: a flipped bit costs the one record that it hit, which is kept; a torn end costs nothing that was answered', async () => {
+  const files = await leaveOnDisk();
+  const [file = '', last = file] = [files[0], files.at(-1)];
+  // An end that was never acknowledged, as a power cut leaves it.
+  const whole = await readFile(last);
+  await writeFile(last, Buffer.concat([whole, whole.subarray(28, 28 + 200)]));
+  const damaged = await readFile(file);
+  const middle = damaged.indexOf('o=', damaged.length >> 1);
+  damaged[middle] = (damaged[middle] ?? 0) ^ 1;
+  await writeFile(file, damaged);
+  await startAgain();
+  await eventually('the damage in quarantine', () => stand.metric('standin_deliver_damaged_total'), {
+    accept: (count) => count === 1,
+  });
+  const [kept] = await readQuarantine(spoolDir());
+  const hit = /o=\d+-[0-9a-f]{8}-\d+/.exec(
+    (await readFile(kept?.file ?? '')).toString('latin1').replaceAll('n=', 'o='),
+  )?.[0];
+  expect(kept).toMatchObject({ kind: 'damage', segment: file });
+  oracle.forget(hit ?? '');
+  await oracle.verify();
+}, 120_000);
+
+test('16: segments that are there again after they were delivered and removed are delivered again, and seen once', async () => {
+  await leaveOnDisk();
+  const copy = path.join(stand.directory, 'copy');
+  await cp(spoolDir(), copy, { recursive: true });
+  await startAgain();
+  await oracle.verify();
+  await stand.gateway.kill('SIGKILL');
+  await cp(copy, spoolDir(), { recursive: true });
+  await startAgain();
+  await oracle.verify();
+}, 120_000);
+
+test('17: a process that stands still for seconds goes on, and so does what it has accepted', async () => {
+  const fault = async (): Promise<void> => {
+    for (let stop = 0; stop < 2; stop++) {
+      await delay(300);
+      stand.gateway.signal('SIGSTOP');
+      await delay(1_000);
+      stand.gateway.signal('SIGCONT');
+    }
+    await delay(300);
+  };
+  await oracle.load(RATE_PER_SECOND, fault());
+  await oracle.verify();
+}, 120_000);
+
+test('19: a caller that dies within its body leaves nothing; one that dies later leaves one row', async () => {
+  const [within, after, during] = [stand.marker(), stand.marker(), stand.marker()];
+  const head = (marker: string): string =>
+    stand.head('POST', stand.target('/forward', marker), [['Content-Length', '10']]);
+  const first = await RawClient.connect(stand.port);
+  first.send(`${head(within)}12345`);
+  const second = await RawClient.connect(stand.port);
+  second.send(`${head(after)}1234567890`);
+  const third = await RawClient.connect(stand.port);
+  third.send(`${head(during)}1234567890`);
+  await eventually('three running requests', () => stand.metric('standin_receive_running_requests'), {
+    accept: (count) => count >= 1,
+  });
+  for (const client of [first, second]) client.socket.resetAndDestroy();
+  await third.answer();
+  third.socket.resetAndDestroy();
+  await stand.row(during);
+  const rowsOf = async (marker: string): Promise<number> =>
+    Number(await stand.query(`SELECT uniqExact(id) FROM log WHERE query = '${marker}' FORMAT TSV`));
+  expect(await rowsOf(within)).toBe(0);
+  expect(await rowsOf(after)).toBeLessThanOrEqual(1);
+  expect(await rowsOf(during)).toBe(1);
+}, 120_000);
+
+test('20: stopped under load, it loses nothing, and leaves what ClickHouse does not take to the next', async () => {
+  const stopAndStart = async (): Promise<void> => {
+    for (const kind of ['none', 'down'] as const) {
+      await delay(500);
+      clickhouse.fault = () => ({ kind });
+      expect(await stand.gateway.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+      await startAgain();
+    }
+  };
+  await oracle.load(RATE_PER_SECOND, stopAndStart());
+  await oracle.verify();
+}, 240_000);
+
+test('4: what a gateway left that does not come back is delivered by standin drain, and its folder is empty then', async () => {
+  await leaveOnDisk();
+  const drain = startProcess({
+    name: 'standin drain',
+    main: 'cli/src/main.ts',
+    args: ['drain', spoolDir(), '--clickhouse-url', stand.clickhouseUrl, '--quiet-seconds', '0'],
+  });
+  expect((await drain.ended()).code).toBe(0);
+  expect(drain.logTail().at(-1)).toMatch(/^\d+ rows delivered/);
+  await oracle.verifyStored();
+  expect(await segments()).toEqual([]);
+}, 120_000);

@@ -1,0 +1,266 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { LogRow } from '@standin/contract';
+import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { startDashboard, type DashboardRun } from '../e2e/dashboard-stand.ts';
+import { eventually } from '../harness/eventually.ts';
+
+/** 40: shared links that are guessed, expired, revoked or refused, whose source is gone, and secrets in all that a request has. */
+
+let run: DashboardRun;
+let store: LogStore;
+let uids: ReadonlyMap<string, string>;
+
+const FREE =
+  'apiVersion: standin.dev/v1alpha1\nkind: Account\nmetadata: {name: free}\nspec: {plan: Free}\n---\n' +
+  'apiVersion: standin.dev/v1alpha1\nkind: Project\nmetadata: {name: free}\nspec: {accountRef: {name: free}}\n';
+
+const projectList = z.object({ items: z.array(z.object({ name: z.string(), uid: z.string() })) });
+
+const readProjects = async () => {
+  const { body } = await request(`${run.dashboard}/api/v1/projects`);
+  return projectList.parse(await body.json());
+};
+
+beforeAll(async () => {
+  run = await startDashboard();
+  const account = path.join(run.manifests, 'account.yaml');
+  await writeFile(account, (await readFile(account, 'utf8')).replace('plan: Free', 'plan: Pro'));
+  await writeFile(path.join(run.manifests, 'free.yaml'), FREE);
+  const { clickhouse } = z
+    .object({ clickhouse: z.string() })
+    .parse(JSON.parse(await readFile(path.join(run.data, 'running.json'), 'utf8')));
+  store = openLogStore({ url: clickhouse, username: 'default', password: '', database: 'standin' });
+  const { items } = await eventually('both projects', readProjects, {
+    accept: (list) => list.items.length === 2,
+  });
+  uids = new Map(items.map(({ name, uid }) => [name, uid]));
+});
+afterAll(async () => {
+  await store.close();
+  await run.process.kill();
+});
+
+/** As if it had been captured. */
+const capture = async (changes: Partial<LogRow> = {}, project = 'shop'): Promise<string> => {
+  const row = newLogRow({ project, projectUid: uids.get(project) ?? '', ...changes });
+  const rows = encodeRow(row);
+  await store.insert({ rows, rowCount: 1, token: createHash('sha256').update(rows).digest('hex') });
+  return row.id;
+};
+
+interface Link {
+  readonly name: string;
+  readonly url: string;
+}
+
+/** A Share as somebody may make it past the dashboard: in the folder where `standin dev` keeps them. */
+const writeShare = async (name: string, spec: object): Promise<string> => {
+  const token = randomBytes(32).toString('base64url');
+  const tokenSha256 = createHash('sha256').update(token).digest('hex');
+  const manifest = {
+    apiVersion: 'standin.dev/v1alpha1',
+    kind: 'Share',
+    metadata: { name, namespace: 'default' },
+    spec: { projectRef: { name: 'shop' }, tokenSha256, expiresAt: inSeconds(3_600), ...spec },
+  };
+  await writeFile(path.join(run.data, 'acts', `${name}.yaml`), JSON.stringify(manifest));
+  return `${run.dashboard}/s/${token}`;
+};
+
+let links = 0;
+/** A link to this entry; without rules the default ones are in force. */
+const share = async (requestId: string, redact?: object): Promise<Link> => {
+  const name = `link-${(links += 1)}`;
+  return { name, url: await writeShare(name, { requestId, ...(redact !== undefined && { redact }) }) };
+};
+
+const revoke = async (name: string): Promise<void> => {
+  const { statusCode, body } = await request(`${run.dashboard}/p/default/shop/settings/shares`, {
+    method: 'POST',
+    headers: { origin: run.dashboard, 'content-type': 'application/x-www-form-urlencoded' },
+    body: `share=${name}`,
+  });
+  await body.dump();
+  expect(statusCode).toBe(302);
+};
+
+const inSeconds = (seconds: number): string =>
+  new Date(Date.now() + seconds * 1_000).toISOString().replace(/\.\d+Z$/, 'Z');
+
+interface Seen {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
+  readonly ms: number;
+}
+
+const open = async (url: string): Promise<Seen> => {
+  const startedAt = performance.now();
+  const { statusCode, headers, body } = await request(url);
+  const text = await body.text();
+  return {
+    status: statusCode,
+    headers: { ...headers, date: undefined },
+    body: text,
+    ms: performance.now() - startedAt,
+  };
+};
+const opens = (url: string): Promise<Seen> =>
+  eventually('the link to work', () => open(url), { accept: ({ status }) => status === 200 });
+const shuts = (url: string): Promise<Seen> =>
+  eventually('the link to show nothing', () => open(url), { accept: ({ status }) => status === 404 });
+
+describe('40: a link that shows nothing', () => {
+  test('is answered alike, in all bytes and not sooner, whatever the reason', async () => {
+    const guessed = await open(`${run.dashboard}/s/${randomBytes(32).toString('base64url')}`);
+    const malformed = await open(`${run.dashboard}/s/..%2f..%2fprojects`);
+
+    const expiring = await writeShare('expiring', { requestId: await capture(), expiresAt: inSeconds(5) });
+    const leaving = await share(await capture({ expiresAtS: Math.floor(Date.now() / 1_000) + 5 }));
+    const revoked = await share(await capture());
+    const removed = await writeShare('removed', { requestId: await capture() });
+    for (const url of [expiring, leaving.url, revoked.url, removed]) await opens(url);
+    await revoke(revoked.name);
+    const refused = await writeShare('refused', {
+      projectRef: { name: 'free' },
+      requestId: await capture({}, 'free'),
+    });
+    const foreign = await writeShare('foreign', { requestId: await capture({}, 'free') });
+
+    const nothing = [
+      await shuts(revoked.url),
+      await shuts(refused),
+      await shuts(foreign),
+      await shuts(expiring),
+      await shuts(leaving.url),
+      malformed,
+    ];
+    expect(guessed.status).toBe(404);
+    for (const { status, headers, body } of nothing)
+      expect({ status, headers, body }).toEqual({ status: 404, headers: guessed.headers, body: guessed.body });
+    // Timers may fire a little early.
+    for (const { ms } of [guessed, ...nothing]) expect(ms).toBeGreaterThan(245);
+  });
+
+  test('was revoked the moment before', async () => {
+    const { url, name } = await share(await capture());
+    await opens(url);
+    await revoke(name);
+    expect((await open(url)).status).toBe(404);
+  });
+
+  test('can be read with GET and HEAD only, and nothing is to be kept of it', async () => {
+    const { url } = await share(await capture());
+    const { headers } = await opens(url);
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-robots-tag': 'noindex, nofollow, noarchive',
+      'x-frame-options': 'DENY',
+    });
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'self'/);
+    expect(headers).not.toHaveProperty('set-cookie');
+    expect(headers).not.toHaveProperty('etag');
+    const { statusCode } = await request(url, { method: 'POST', headers: { origin: run.dashboard } });
+    expect(statusCode).toBe(405);
+    // What Remix would send to scripts: there are none.
+    expect((await open(`${url}.data`)).body).toBe((await open(`${run.dashboard}/s/x`)).body);
+  });
+});
+
+const SECRET = 'correct-horse-9f86d081';
+const BASE64 = Buffer.from(`ada:${SECRET}`).toString('base64');
+const PERCENT = [...Buffer.from(SECRET)].map((byte) => `%${byte.toString(16)}`).join('');
+const ESCAPED = Array.from(SECRET, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+const MULTIPART = `--B\r\nContent-Disposition: form-data; name="password"\r\n\r\n${SECRET}\r\n--B--\r\n`;
+
+const row = (type: string, body: string, more: Partial<LogRow> = {}): Partial<LogRow> => ({
+  requestHeaders: [['content-type', type]],
+  requestBody: Buffer.from(body),
+  ...more,
+});
+
+describe('40: a secret does not leave the server', () => {
+  test.each<[string, Partial<LogRow>]>([
+    ['in authorization', { requestHeaders: [['Authorization', `Bearer ${SECRET}`]] }],
+    ['in basic authorization', { requestHeaders: [['authorization', `Basic ${BASE64}`]] }],
+    [
+      'in cookies, both ways',
+      { requestHeaders: [['cookie', `a=${SECRET}`]], responseHeaders: [['set-cookie', `a=${SECRET}`]] },
+    ],
+    ['in a signature', { requestHeaders: [['x-hub-signature-256', SECRET]] }],
+    [
+      'in the query',
+      { query: `access_token=${SECRET}&b=${SECRET}`, target: `/u/v1?access_token=${SECRET}&b=${SECRET}` },
+    ],
+    ['in the query, escaped', { query: `%74oken=${PERCENT}`, target: `/u/v1?%74oken=${PERCENT}` }],
+    ['in JSON', row('application/json', `{"user":{"password":"${SECRET}"},"again":"x ${SECRET} y"}`)],
+    ['in JSON, escaped', row('application/json', `{"t\\u006fken":"${ESCAPED}"}`)],
+    ['in JSON in JSON', row('application/json', JSON.stringify({ body: JSON.stringify({ secret: SECRET }) }))],
+    ['in a form', row('application/x-www-form-urlencoded', `a=1&password=${PERCENT}`)],
+    ['in multipart', row('multipart/form-data; boundary=B', MULTIPART)],
+    ['in XML', row('text/xml', `<a><Password>${SECRET}</Password></a>`)],
+    ['in what says it is JSON and is not', row('application/json', `{"a": ${SECRET}`)],
+    ['in binary', row('application/octet-stream', '', { requestBody: Buffer.from(`\u0000\u00ff${SECRET}`, 'latin1') })],
+    ['in a trailer', { requestTrailers: [['x-secret', SECRET]] }],
+    [
+      'in an echo of the upstream',
+      row('application/json', `{"password":"${SECRET}"}`, {
+        responseHeaders: [['x-said', PERCENT]],
+        responseBody: Buffer.from(`you said ${BASE64} and ${ESCAPED}`),
+      }),
+    ],
+    ['in the upstream URL and its error', { upstreamUrl: `https://up/?key=${SECRET}`, upstreamError: `no ${SECRET}` }],
+  ])('%s', async (_, changes) => {
+    const { url } = await share(await capture(changes));
+    const { body } = await opens(url);
+    for (const form of [SECRET, BASE64, PERCENT, ESCAPED, SECRET.replaceAll('-', '&#45;')])
+      expect(body).not.toContain(form);
+    expect(body).not.toMatch(/<script/i);
+  });
+
+  test('nor by a rule of the Share itself, and nothing else is said of where it was captured', async () => {
+    const { url } = await share(
+      await capture({
+        ...row('application/json', `{"card":{"number":"${SECRET}"},"b":1}`),
+        clientAddress: '198.51.100.7',
+        gateway: 'gateway-of-the-cluster',
+        upstreamUrl: 'https://internal.example/secret-path',
+      }),
+      { headers: [], query: [], jsonPaths: ['$.card.number'] },
+    );
+    const { body } = await opens(url);
+    for (const hidden of [SECRET, '198.51.100.7', 'gateway-of-the-cluster', 'internal.example'])
+      expect(body).not.toContain(hidden);
+  });
+
+  test('and a captured page is text: nothing of it runs, loads or leads anywhere', async () => {
+    const html = '<script>alert(1)</script><img src=x onerror=alert(1)></pre><a href=//evil.example>x</a>';
+    const { url } = await share(
+      await capture({ responseBody: Buffer.from(html), responseHeaders: [['content-type', 'text/html']] }),
+    );
+    const { body } = await opens(url);
+    expect(body).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+    expect(body).not.toMatch(/<script|<img|<a /i);
+  });
+});
+
+describe('40: guessing', () => {
+  test('is refused past its limit, which says when to come again', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 80 }, () => open(`${run.dashboard}/s/${randomBytes(32).toString('base64url')}`)),
+    );
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(0);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(
+      new Set([...answers.map(({ status }) => status), 429]),
+    );
+  });
+});

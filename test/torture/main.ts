@@ -1,0 +1,24 @@
+import { spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+
+/**
+ * `npm run torture -- [--minutes N] [--seed N] [FILE…]`: the long form. Every oracle loads its gateway for N minutes (default 1), gateways
+ * are killed 200 times, and the seed is fresh, and printed, unless it is given.
+ */
+const { values, positionals } = parseArgs({
+  options: { minutes: { type: 'string', default: '1' }, seed: { type: 'string' } },
+  allowPositionals: true,
+});
+for (const [name, value] of Object.entries(values)) {
+  if (Number.isFinite(Number(value)) && Number(value) > 0) continue;
+  console.error(`--${name} must be a number above 0`);
+  process.exit(2);
+}
+const env = {
+  ...process.env,
+  STANDIN_TEST_TORTURE: 'long',
+  STANDIN_TEST_TORTURE_MINUTES: values.minutes,
+  ...(values.seed !== undefined && { STANDIN_TEST_SEED: values.seed }),
+};
+const args = ['run', '--project', 'torture', '--retry', '0', ...positionals];
+process.exitCode = spawnSync('vitest', args, { stdio: 'inherit', env }).status ?? 1;
