@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startCluster, type Cluster, type OwnCluster } from '../harness/cluster.ts';
-import { GATEWAY_SERVICE_ACCOUNT, OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+import {
+  DASHBOARD_SERVICE_ACCOUNT,
+  GATEWAY_SERVICE_ACCOUNT,
+  OPERATOR_SERVICE_ACCOUNT,
+  SYSTEM_NAMESPACE,
+} from '../harness/install-standin.ts';
 import { useNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
@@ -43,15 +48,33 @@ const GATEWAY_MAY_NOT: readonly Right[] = [
   ['create', 'events', SYSTEM_NAMESPACE],
 ];
 
+const DASHBOARD_MAY: readonly Right[] = [
+  ['list', 'mockprojects.standin.dev', '*'],
+  ['watch', 'mockaccounts.standin.dev', '*'],
+  ['watch', 'mockshares.standin.dev', '*'],
+];
+
+const DASHBOARD_MAY_NOT: readonly Right[] = [
+  ['list', 'mockendpoints.standin.dev', '*'],
+  ['get', 'mockprojects.standin.dev/logs', '*'],
+  ['get', 'secrets', '*'],
+  ['impersonate', 'users', '*'],
+  ...['mockaccounts', 'mockprojects', 'mockendpoints', 'mockreplays', 'mockshares'].flatMap((resource) =>
+    ['create', 'update', 'patch', 'delete'].map((verb): Right => [verb, `${resource}.standin.dev`, '*']),
+  ),
+];
+
 describe('the rights of the ServiceAccounts', () => {
   let cluster: Cluster;
   let operator: string;
   let gateway: string;
+  let dashboard: string;
 
   beforeAll(async () => {
     cluster = await sharedCluster();
     operator = await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, OPERATOR_SERVICE_ACCOUNT);
     gateway = await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, GATEWAY_SERVICE_ACCOUNT);
+    dashboard = await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, DASHBOARD_SERVICE_ACCOUNT);
   });
 
   const canI = async (as: string, [verb, resource, namespace]: Right): Promise<string> => {
@@ -72,6 +95,14 @@ describe('the rights of the ServiceAccounts', () => {
 
   it.for(GATEWAY_MAY_NOT)('the gateway may not %s %s (namespace %s)', async (right) => {
     expect(await canI(gateway, right)).toBe('no');
+  });
+
+  it.for(DASHBOARD_MAY)('the dashboard may %s %s (namespace %s)', async (right) => {
+    expect(await canI(dashboard, right)).toBe('yes');
+  });
+
+  it.for(DASHBOARD_MAY_NOT)('the dashboard may not %s %s (namespace %s)', async (right) => {
+    expect(await canI(dashboard, right)).toBe('no');
   });
 
   it('refuses the operator the list of Secrets and hands it one by name', async () => {
