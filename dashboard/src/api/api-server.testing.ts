@@ -55,7 +55,6 @@ const EMPTY_LOG: ProjectLog = {
   count: () => Promise.resolve(0),
   histogram: () => Promise.resolve([]),
   distinct: () => Promise.resolve([]),
-  replays: { answer: unexpected, results: unexpected, ofRequest: unexpected, counts: unexpected },
   replays: {
     answer: () => Promise.resolve(undefined),
     results: () => Promise.resolve([]),
