@@ -8,6 +8,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { ReadinessBadge } from '../ui/readiness-badge.tsx';
 import { Time } from '../ui/time.tsx';
+import { RegenerateKey, type KeyRegenerationView } from './regenerate-key.tsx';
 
 export interface ApiKeyProps {
   readonly namespace: string;
@@ -16,6 +17,8 @@ export interface ApiKeyProps {
   readonly fingerprint: string | undefined;
   readonly issuedAt: string | undefined;
   readonly isOwnSecret: boolean;
+  /** Undefined where there is nothing to regenerate, or the person may not see it. */
+  readonly regenerations: KeyRegenerationView | undefined;
   readonly plan: string | undefined;
   readonly quota: number | undefined;
   readonly readiness: Readiness;
@@ -71,7 +74,19 @@ const KeyRow = () => {
 
 /** What callers authenticate with, and what the account may use. */
 export const ApiKey = (props: ApiKeyProps) => {
-  const { namespace, account, secretName, fingerprint, issuedAt, isOwnSecret, plan, quota, readiness, command } = props;
+  const {
+    namespace,
+    account,
+    secretName,
+    fingerprint,
+    issuedAt,
+    isOwnSecret,
+    plan,
+    quota,
+    readiness,
+    command,
+    regenerations,
+  } = props;
   const { time } = usePreferences();
   return (
     <div className="flex flex-col gap-4">
@@ -85,7 +100,8 @@ export const ApiKey = (props: ApiKeyProps) => {
             <ReadinessBadge readiness={readiness} />
           </span>
         </Row>
-        {secretName !== undefined && <KeyRow />}
+        {/* Another key is another row: what was revealed of the old one goes. */}
+        {secretName !== undefined && <KeyRow key={fingerprint} />}
         <Row label="Fingerprint">
           <code>{fingerprint ?? '–'}</code>
           <p className="text-small text-muted">What the log shows instead of the key.</p>
@@ -108,6 +124,7 @@ export const ApiKey = (props: ApiKeyProps) => {
           </Row>
         )}
       </dl>
+      {regenerations !== undefined && <RegenerateKey namespace={namespace} account={account} {...regenerations} />}
     </div>
   );
 };

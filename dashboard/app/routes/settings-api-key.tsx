@@ -2,11 +2,13 @@ import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
 import { API_KEY_DATA_KEY } from '@standin/contract';
 import { orFail } from '../lib/failures.server.ts';
+import { useLiveResources } from '../lib/live.ts';
 import { projectParams } from '../lib/params.server.ts';
 import { accountSpec, accountStatus } from '../lib/resources.server.ts';
 import { readinessOf } from '../lib/resource-view.ts';
 import { ApiKey } from '../projects/api-key.tsx';
 import { getAccount } from '../projects/read-account.server.ts';
+import { readRegenerations, regenerateKey } from '../projects/regenerate-key.server.ts';
 
 export const loader = async ({ params, context: { backend, mode } }: LoaderFunctionArgs) => {
   const account = await getAccount(backend, projectParams(params));
@@ -17,6 +19,7 @@ export const loader = async ({ params, context: { backend, mode } }: LoaderFunct
   return {
     ...{ namespace, account: name, secretName, fingerprint: apiKey?.fingerprint, issuedAt: apiKey?.issuedAt },
     isOwnSecret: spec.apiKey !== undefined,
+    regenerations: spec.apiKey === undefined ? await readRegenerations(backend, account) : undefined,
     plan: spec.plan,
     quota: usage?.quota ?? spec.monthlyQuota,
     readiness: readinessOf(account),
@@ -28,12 +31,18 @@ export const loader = async ({ params, context: { backend, mode } }: LoaderFunct
 };
 
 /** The key is never part of a page, only the answer to being asked for it. */
-export const action = async ({ params, context: { backend } }: ActionFunctionArgs) => {
+export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const account = await getAccount(backend, projectParams(params));
+  if ((await request.formData()).get('intent') === 'regenerate')
+    return { refusal: await regenerateKey(backend, account) };
   return { apiKey: await orFail(backend.resources.readApiKey(account)) };
 };
 
-const ApiKeySettings = () => <ApiKey {...useLoaderData<typeof loader>()} />;
+const ApiKeySettings = () => {
+  const account = useLoaderData<typeof loader>();
+  useLiveResources(account.namespace);
+  return <ApiKey {...account} />;
+};
 export default ApiKeySettings;
 
 export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

@@ -6,7 +6,7 @@ import {
   type ResourceObject,
   type ResourceSource,
 } from '@standin/contract';
-import { parseObject, type KeyRegenerationSpec } from '@standin/crds';
+import { parseObject, regenerationWindow, type KeyRegenerationSpec } from '@standin/crds';
 import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -24,7 +24,6 @@ import {
   WRITING,
   type RegenerationFacts,
 } from './regeneration-report.ts';
-import { regenerationWindow } from './regeneration-window.ts';
 
 export interface KeyRegenerationsOptions {
   readonly source: ResourceSource;

@@ -1,0 +1,64 @@
+import { GROUP_VERSION, LIMITS, type ResourceObject } from '@standin/contract';
+import { DEFINITIONS, parseObject, regenerationWindow } from '@standin/crds';
+import type { Backend } from '../../src/backend.ts';
+import { refusalOf } from '../lib/failures.server.ts';
+import type { KeyRegenerationView } from './regenerate-key.tsx';
+
+/** Ended ones are told of for this long. */
+const SHOWN_MS = 10 * 60_000;
+
+const ofAccount = (account: ResourceObject, object: ResourceObject): boolean => {
+  const parsed = parseObject(object);
+  return (
+    parsed.ok && parsed.value.kind === 'KeyRegeneration' && parsed.value.spec.accountRef.name === account.metadata.name
+  );
+};
+
+/** What there is to say of an account's regenerations; `undefined` where the person may not see them. */
+export const readRegenerations = async (
+  { resources }: Backend,
+  account: ResourceObject,
+): Promise<KeyRegenerationView | undefined> => {
+  const all = await resources.list('KeyRegeneration', account.metadata.namespace).catch(() => undefined);
+  if (all === undefined) return undefined;
+  const now = Date.now();
+  const { left, resetsAt } = regenerationWindow(account, now);
+  const newest = all
+    .filter((object) => ofAccount(account, object))
+    .toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? 1 : -1))
+    .find(({ metadata }) => now - Date.parse(metadata.creationTimestamp) < SHOWN_MS);
+  const status = DEFINITIONS.KeyRegeneration.status.safeParse(newest?.status).data;
+  return {
+    left,
+    max: LIMITS.keyRegenerationsMax,
+    resetsAt,
+    newest:
+      newest === undefined
+        ? undefined
+        : {
+            name: newest.metadata.name,
+            phase: status?.phase ?? 'Pending',
+            acknowledged: status?.acknowledged,
+            message: status?.conditions?.find(({ type }) => type === 'Complete')?.message ?? 'Waiting for the operator',
+          },
+  };
+};
+
+/** Asks for a new key, with the person's own rights. Returns why that was refused. */
+export const regenerateKey = async (
+  { resources }: Backend,
+  { metadata: { namespace, name } }: ResourceObject,
+): Promise<string | undefined> => {
+  const object = {
+    apiVersion: GROUP_VERSION,
+    kind: 'KeyRegeneration' as const,
+    metadata: { namespace, name: `${name.slice(0, 200)}-${Date.now().toString(36)}` },
+    spec: { accountRef: { name } },
+  };
+  try {
+    const result = await resources.apply(object, 'absent');
+    return result.ok ? undefined : result.problems.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  } catch (error) {
+    return refusalOf(error);
+  }
+};

@@ -1,0 +1,115 @@
+import type { RegenerationPhase } from '@standin/contract';
+import { RefreshCw } from 'lucide-react';
+import { useState } from 'react';
+import { useFetcher } from '../lib/remix.ts';
+import { usePreferences } from '../lib/use-preferences.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog, DialogButtons } from '../ui/dialog.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { Time } from '../ui/time.tsx';
+
+export interface KeyRegenerationView {
+  /** Within this hour. */
+  readonly left: number;
+  readonly max: number;
+  /** RFC 3339; undefined: none counts. */
+  readonly resetsAt: string | undefined;
+  readonly newest:
+    | {
+        readonly name: string;
+        readonly phase: RegenerationPhase;
+        /** `2/3` */
+        readonly acknowledged: string | undefined;
+        readonly message: string;
+      }
+    | undefined;
+}
+
+export interface RegenerateKeyProps extends KeyRegenerationView {
+  readonly namespace: string;
+  readonly account: string;
+}
+
+const Progress = ({ newest }: Pick<RegenerateKeyProps, 'newest'>) => {
+  if (newest === undefined) return null;
+  const { phase, acknowledged, message } = newest;
+  switch (phase) {
+    case 'Completed':
+      return (
+        <Notice look="info">
+          The new key is in force, and {message.charAt(0).toLowerCase() + message.slice(1)} Reveal it above to copy it.
+        </Notice>
+      );
+    case 'Refused':
+      return <Notice look="bad">{message}</Notice>;
+    case 'Pending':
+    case 'Running':
+      return (
+        <Notice look="info">
+          The key is being replaced{acknowledged === undefined ? '' : `: ${acknowledged} gateways have the new one`}.{' '}
+          {message}
+        </Notice>
+      );
+  }
+};
+
+/** Replaces the account's key. What breaks is said before. */
+export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest }: RegenerateKeyProps) => {
+  const fetcher = useFetcher<{ refusal?: string | undefined }>();
+  const [open, setOpen] = useState(false);
+  const { time } = usePreferences();
+  const refusal = fetcher.state === 'idle' ? fetcher.data?.refusal : undefined;
+  const isUnderWay = newest?.phase === 'Pending' || newest?.phase === 'Running';
+  return (
+    <section aria-labelledby="regenerate" className="flex flex-col items-start gap-2 rounded-lg border border-line p-4">
+      <h2 id="regenerate" className="text-h2">
+        Regenerate the key
+      </h2>
+      <p className="text-muted">
+        For a key that got into the wrong hands. The old one is refused everywhere as soon as every gateway has the new
+        one, usually within a second.
+      </p>
+      <div aria-live="polite" className="w-full empty:hidden">
+        <Progress newest={newest} />
+        {refusal !== undefined && <Notice look="bad">{refusal}</Notice>}
+      </div>
+      <div className="flex flex-wrap items-center gap-3">
+        <Button look="danger" disabled={left === 0 || isUnderWay} onClick={() => setOpen(true)}>
+          <RefreshCw aria-hidden /> Regenerate key …
+        </Button>
+        <span className="text-small text-muted">
+          {left} of {max} left this hour
+          {resetsAt !== undefined && (
+            <>
+              ; one more at <Time at={resetsAt} zone={time} />
+            </>
+          )}
+        </span>
+      </div>
+      <Dialog
+        open={open}
+        onOpenChange={setOpen}
+        title={`Regenerate the key of ${account}?`}
+        description={
+          <>
+            Every caller of every project of account{' '}
+            <code>
+              {namespace}/{account}
+            </code>{' '}
+            gets 401 until it sends the new key. This cannot be undone.
+          </>
+        }
+      >
+        <fetcher.Form method="post" onSubmit={() => setOpen(false)}>
+          <input type="hidden" name="intent" value="regenerate" />
+          <DialogButtons>
+            <Button onClick={() => setOpen(false)}>Cancel</Button>
+            <Button type="submit" look="danger">
+              Regenerate key
+            </Button>
+          </DialogButtons>
+        </fetcher.Form>
+      </Dialog>
+    </section>
+  );
+};
