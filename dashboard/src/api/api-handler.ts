@@ -55,7 +55,7 @@ export const apiHandler = ({ access, logger, stopping }: ApiOptions): ApiHandler
     const backend = await access.backendOf(request);
     if (backend === undefined) throw new ApiProblem('unauthorized');
     const { route, params } = found;
-    const body = request.method === 'GET' ? undefined : await readJsonBody(request);
+    const body = route.body === undefined ? undefined : await readJsonBody(request);
     const left = new AbortController();
     response.once('close', () => left.abort());
     const signal = AbortSignal.any([left.signal, stopping]);

@@ -17,6 +17,10 @@ const WITH_BODY: readonly ApiProblemCode[] = ['body_invalid', 'body_too_large', 
 type JsonSchema = Readonly<Record<string, unknown>>;
 const REFERENCE = '#/components/schemas/';
 
+/** Kinds carry what only an API server reads. */
+const withoutExtensions = (key: string, value: unknown): unknown =>
+  key.startsWith('x-kubernetes-') ? undefined : value;
+
 interface Inlined {
   readonly schema: JsonSchema;
   /** What it refers to, by name. */
@@ -27,7 +31,7 @@ interface Inlined {
 const inlined = (schema: z.ZodType): Inlined => {
   const json = z.toJSONSchema(schema, { io: 'input' });
   const { $defs = {}, ...inPlace } = JSON.parse(
-    JSON.stringify(json).replaceAll('"#/$defs/', `"${REFERENCE}`),
+    JSON.stringify(json, withoutExtensions).replaceAll('"#/$defs/', `"${REFERENCE}`),
   ) as JsonSchema & { readonly $defs?: Record<string, JsonSchema> };
   return {
     schema: without(inPlace, '$schema'),

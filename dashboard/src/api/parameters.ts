@@ -1,3 +1,4 @@
+import { LIMITS } from '@standin/contract';
 import { LIST_LIMIT_MAX, type LogCursor } from '@standin/logstore';
 import { parseFilter, type Filter } from '@standin/logstore/search';
 import { z } from 'zod';
@@ -22,7 +23,8 @@ export const projectParams = z.object({
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-const durationMs = (text: string): number | undefined => {
+/** `10s`, `24h`; undefined where it is no duration. */
+export const durationMs = (text: string): number | undefined => {
   const match = /^(\d{1,6})(ms|s|m|h|d)$/.exec(text);
   return match === null ? undefined : Number(match[1]) * (UNIT_MS[match[2] ?? ''] ?? 0);
 };
@@ -103,6 +105,17 @@ export const waitTimeout = z
     return z.NEVER;
   })
   .describe(`Wait no longer than this: 500ms, 10s, at most ${API_LIMITS.waitMsMax / 1_000}s.`);
+
+export const lifetime = z
+  .string()
+  .default('24h')
+  .transform((text, context) => {
+    const ms = durationMs(text);
+    if (ms !== undefined && ms > 0 && ms <= LIMITS.shareLifetimeMsMax) return ms;
+    context.addIssue(`must be a duration such as 1h or 7d, at most ${LIMITS.shareLifetimeMsMax / 86_400_000}d`);
+    return z.NEVER;
+  })
+  .describe('So long the link works: 1h, 24h, 7d.');
 
 /** Throws an `ApiProblem` that says where the mistake is. */
 export const searchOf = (q: string | undefined): Filter | undefined => {

@@ -34,6 +34,11 @@ export const API_PROBLEMS = {
     title: 'Your account may not do this',
     hint: 'Ask for the right: `get` on `mockprojects/logs` reads a log.',
   },
+  plan_required: {
+    status: 403,
+    title: 'The plan of the account does not include this',
+    hint: 'Whoever manages the account can set `spec.plan: Pro`.',
+  },
   origin_forbidden: {
     status: 403,
     title: 'Another website sent this request',
@@ -54,6 +59,12 @@ export const API_PROBLEMS = {
     title: 'There is no such captured request',
     hint: 'It belongs to another project, or it has expired.',
   },
+  replay_not_found: {
+    status: 404,
+    title: 'There is no such replay',
+    hint: 'A replay is removed a day after its end.',
+  },
+  share_not_found: { status: 404, title: 'There is no such link', hint: 'It may have been revoked.' },
   object_not_found: { status: 404, title: 'There is no such object', hint: 'It may have been deleted.' },
   method_not_allowed: {
     status: 405,
@@ -74,13 +85,14 @@ export const API_PROBLEMS = {
   media_type_unsupported: {
     status: 415,
     title: 'The body is not JSON',
-    hint: 'Send `content-type: application/json`, also with DELETE.',
+    hint: 'Send `content-type: application/json`.',
   },
   host_invalid: {
     status: 421,
     title: 'This API answers on localhost only',
     hint: 'Use the address that standin dev printed.',
   },
+  object_refused: { status: 422, title: 'The operator refuses the object', hint: '`detail` has its words.' },
   object_invalid: { status: 422, title: 'The object is not valid', hint: '`errors` names the fields.' },
   search_too_slow: {
     status: 422,

@@ -1,5 +1,6 @@
 import type { ResourceObject } from '@standin/contract';
 import { z } from 'zod';
+import type { ProjectLog } from '../backend.ts';
 import { ApiProblem } from './problems.ts';
 import { projectParams } from './parameters.ts';
 import { defineRoute, type ApiCall } from './route.ts';
@@ -21,12 +22,17 @@ const toApiProject = ({ metadata, spec, status }: ResourceObject): ApiProject =>
   };
 };
 
-type ProjectCall = Pick<ApiCall<z.output<typeof projectParams>, unknown, unknown>, 'backend' | 'params'>;
+export type ProjectCall = Pick<ApiCall<z.output<typeof projectParams>, unknown, unknown>, 'backend' | 'params'>;
 
 export const projectOf = async ({ backend, params: { namespace, project } }: ProjectCall): Promise<ResourceObject> => {
   const found = await backend.resources.get({ kind: 'Project', namespace, name: project });
   if (found !== undefined) return found;
   throw new ApiProblem('project_not_found', `There is no project ${project} in the namespace ${namespace}.`);
+};
+
+export const logOf = async (call: ProjectCall): Promise<ProjectLog> => {
+  const { namespace, name, uid } = (await projectOf(call)).metadata;
+  return call.backend.logs.open({ namespace, name, uid });
 };
 
 export const projectRoutes = [

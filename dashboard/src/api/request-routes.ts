@@ -14,7 +14,7 @@ import {
   waitTimeout,
 } from './parameters.ts';
 import { ApiProblem } from './problems.ts';
-import { projectOf } from './project-routes.ts';
+import { logOf } from './project-routes.ts';
 import { viewsOf, type View } from './request-views.ts';
 import { defineRoute, type ApiCall } from './route.ts';
 import { countSchema, requestListSchema, requestSchema, summarySchema } from './schemas.ts';
@@ -30,13 +30,6 @@ export const NDJSON = 'application/x-ndjson';
 export const EVENT_STREAM = 'text/event-stream';
 /** The cursor of the next page, where the answer itself has no place for it. */
 export const NEXT_CURSOR_HEADER = 'standin-next-cursor';
-
-type ProjectCall = Pick<ApiCall<z.output<typeof projectParams>, unknown, unknown>, 'backend' | 'params'>;
-
-const logOf = async (call: ProjectCall): Promise<ProjectLog> => {
-  const { metadata } = await projectOf(call);
-  return call.backend.logs.open({ namespace: metadata.namespace, name: metadata.name, uid: metadata.uid });
-};
 
 interface FilterQuery {
   readonly q?: string | undefined;

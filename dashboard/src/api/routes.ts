@@ -1,6 +1,8 @@
 import { projectRoutes } from './project-routes.ts';
+import { replayRoutes } from './replay-routes.ts';
 import { requestRoutes } from './request-routes.ts';
 import type { ApiRoute } from './route.ts';
+import { shareRoutes } from './share-routes.ts';
 
 /** The whole API. */
-export const API_ROUTES: readonly ApiRoute[] = [...projectRoutes, ...requestRoutes];
+export const API_ROUTES: readonly ApiRoute[] = [...projectRoutes, ...requestRoutes, ...replayRoutes, ...shareRoutes];

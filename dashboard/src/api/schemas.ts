@@ -1,6 +1,8 @@
-import { ACTIONS, METHODS, OUTCOMES } from '@standin/contract';
-import type { LogEntry, LogSummary } from '@standin/logstore';
+import { ACTIONS, METHODS, OUTCOMES, REPLAY_TARGETS } from '@standin/contract';
+import { DEFINITIONS } from '@standin/crds';
+import type { LogEntry, LogSummary, ReplaySummary } from '@standin/logstore';
 import { z } from 'zod';
+import { SHARE_STATES, type ShareView } from '../shares/list-shares.ts';
 
 /** Gives a schema its name in the OpenAPI document. */
 const named = <T extends z.ZodType>(id: string, schema: T): T => schema.meta({ id });
@@ -99,6 +101,86 @@ export const projectSchema = named(
 export type ApiProject = z.output<typeof projectSchema>;
 
 export const projectListSchema = named('ProjectList', z.object({ items: z.array(projectSchema) }));
+
+const replayFields = {
+  requestId: z.string(),
+  replayUid: z.string(),
+  namespace: z.string(),
+  replay: z.string(),
+  sentAt: instant(),
+  target: z.enum(REPLAY_TARGETS),
+  url: z.string().describe('What was asked.'),
+  method: z.enum(METHODS),
+  status: whole().describe('0: no answer came; error says why.'),
+  error: z.string(),
+  durationMs: z.number(),
+} as const;
+
+/** What a replay got back for one request. */
+export const replayResultSchema = named('ReplayResult', z.object(replayFields)) satisfies z.ZodType<ReplaySummary>;
+export const replayResultListSchema = named('ReplayResultList', z.object({ items: z.array(replayResultSchema) }));
+
+export const replayAnswerSchema = named(
+  'ReplayAnswer',
+  z.object({
+    ...replayFields,
+    firstByteMs: z.number(),
+    request: z.object({
+      headers,
+      body: z.object({ body, bodyEncoding }).optional().describe('Absent: the captured one.'),
+    }),
+    response: z.object({
+      status: whole(),
+      headers,
+      body,
+      bodyEncoding,
+      bodyBytes: whole(),
+      truncated: z.boolean(),
+    }),
+  }),
+);
+
+/** A Replay, as its resource has it. */
+export const replaySchema = named(
+  'Replay',
+  z.object({
+    namespace: z.string(),
+    name: z.string(),
+    uid: z.string(),
+    createdAt: instant(),
+    spec: DEFINITIONS.Replay.spec,
+    status: DEFINITIONS.Replay.status,
+  }),
+);
+export const replayListSchema = named('ReplayList', z.object({ items: z.array(replaySchema) }));
+export type ApiReplay = z.output<typeof replaySchema>;
+
+export const shareSchema = named(
+  'Share',
+  z.object({
+    name: z.string(),
+    requestId: z.string(),
+    title: z.string().describe(`Method and target, redacted. ${latin1}`),
+    createdAt: instant(),
+    expiresAt: instant(),
+    rules: whole().describe('How many names and paths it hides besides what is hidden always.'),
+    state: z.enum(SHARE_STATES),
+    message: z.string().describe('Why it does not work; empty where it does.'),
+  }),
+) satisfies z.ZodType<ShareView>;
+export const shareListSchema = named('ShareList', z.object({ items: z.array(shareSchema) }));
+
+export const createdShareSchema = named(
+  'CreatedShare',
+  z.object({
+    name: z.string(),
+    path: z.string().describe('Of the link, below the address of this dashboard. It cannot be had again.'),
+    expiresAt: instant(),
+    isAccepted: z
+      .boolean()
+      .describe('false: the operator has not looked at it yet; until then the link shows nothing.'),
+  }),
+);
 
 export const problemSchema = named(
   'Problem',
