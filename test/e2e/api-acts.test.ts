@@ -12,6 +12,7 @@ import {
   type ApiRun,
   type OpenApi,
 } from './api-stand.ts';
+import { standin } from './dev-stand.ts';
 
 let dev: ApiRun;
 let document: OpenApi;
@@ -103,6 +104,35 @@ describe('replays', () => {
     expect(expectAnswer('getReplay', 404, await ask(`${other}/replays/many`))).toMatchObject({
       code: 'replay_not_found',
     });
+  });
+});
+
+describe('standin replay --server', () => {
+  const replay = (...args: string[]) => standin(['replay', '--server', dev.dashboard, ...args]);
+
+  test('sends one, wherever it was captured, and shows what came back', async () => {
+    const { code, stdout, stderr } = await replay(id);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('201') as string });
+    // The mock's own bytes.
+    expect(JSON.parse(stdout)).toMatchObject({ id: 1001, status: 'accepted' });
+    const unknown = await replay('01931f3e-0000-7000-8000-000000000000');
+    expect(unknown).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has no request') as string });
+  });
+
+  test('sends many, and says what came of them', async () => {
+    const { code, stdout } = await replay(
+      '-p',
+      'shop',
+      '--since',
+      '1h',
+      '--filter',
+      'method:GET',
+      '--yes',
+      '-o',
+      'json',
+    );
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ phase: 'Succeeded', sent: 1, byStatus: [{ status: 200, count: 1 }] });
   });
 });
 

@@ -1,6 +1,7 @@
 import type { ReplaySpec, ReplayStatus } from '@standin/crds';
-import type { LogEntry, LogSummary, ReplayAnswer, ReplaySummary } from '@standin/logstore';
+import type { LogEntry, ReplayAnswer, ReplaySummary } from '@standin/logstore';
 import type { Filter } from '@standin/logstore/search';
+import type { LineEntry } from '../logs/format-entry.ts';
 
 export interface ReplayRef {
   readonly namespace: string;
@@ -11,7 +12,7 @@ export interface ReplayRef {
 export interface FilterPlan {
   readonly count: number;
   /** The oldest ones. */
-  readonly first: readonly LogSummary[];
+  readonly first: readonly LineEntry[];
 }
 
 export interface FoundFilter {

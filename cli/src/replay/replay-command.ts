@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { parseSearch } from '../logs/parse-search.ts';
 import { parseSince } from '../logs/parse-since.ts';
 import { PlainError } from '../plain-error.ts';
+import { serverOptions, withServer } from '../server/server-options.ts';
 import type { ReplayClient } from './replay-client.ts';
 import { addHeader, editOf, parseTarget, RATE_MAX, type Header } from './replay-spec.ts';
 
@@ -38,12 +39,19 @@ const optionsSchema = z.object({
   yes: z.boolean().default(false),
   output: z.enum(['text', 'json']),
   data: z.string(),
+  ...serverOptions,
 });
 type Options = z.infer<typeof optionsSchema>;
 
+const openReplays = async (options: Options): Promise<ReplayClient> => {
+  const { openServer } = await import('../server/api-client.ts');
+  const server = openServer(options);
+  if (server !== undefined) return (await import('./server-replays.ts')).openServerReplays(server);
+  return (await import('./local-replays.ts')).openLocalReplays(options.data);
+};
+
 export const addReplayCommand = (program: Command, colour: boolean): void => {
-  program
-    .command('replay')
+  withServer(program.command('replay'))
     .description(
       'send captured requests again: one by its id, or all that a filter finds; exit 1 when one is not answered',
     )
@@ -72,8 +80,7 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
     .option('--data <dir>', 'data folder of standin dev', '.standin')
     .action(async (id: string | undefined, raw: unknown) => {
       const options = optionsSchema.parse(raw);
-      const { openLocalReplays } = await import('./local-replays.ts');
-      const client = await openLocalReplays(options.data);
+      const client = await openReplays(options);
       try {
         const succeeded = await (id === undefined ? many(options) : one(id, options))(client);
         if (!succeeded) process.exitCode = 1;

@@ -12,11 +12,11 @@ const SHOWN_MAX = 10;
 
 /** Path of the project that was meant, in the API: the one that was named, or the only one that can be seen. */
 export const chooseProject = async (client: ApiClient, { namespace, project }: ProjectChoice): Promise<string> => {
-  if (namespace !== undefined && project !== undefined) return pathOf(namespace, project);
+  if (namespace !== undefined && project !== undefined) return projectPath(namespace, project);
   const { items } = await client.ask({ path: '/projects', query: { namespace } }, listSchema);
   const fitting = items.filter(({ name }) => project === undefined || name === project);
   const [only] = fitting;
-  if (only !== undefined && fitting.length === 1) return pathOf(only.namespace, only.name);
+  if (only !== undefined && fitting.length === 1) return projectPath(only.namespace, only.name);
   if (only === undefined) {
     const which = [project, namespace && `in the namespace ${namespace}`].filter(Boolean).join(' ');
     throw new PlainError(`${client.server} shows you no project ${which}`.trimEnd());
@@ -26,5 +26,6 @@ export const chooseProject = async (client: ApiClient, { namespace, project }: P
   throw new PlainError(`which project? ${names.slice(0, SHOWN_MAX).join(', ')}${more}`);
 };
 
-const pathOf = (namespace: string, project: string): string =>
+/** Of a project, in the API. */
+export const projectPath = (namespace: string, project: string): string =>
   `/namespaces/${encodeURIComponent(namespace)}/projects/${encodeURIComponent(project)}`;
