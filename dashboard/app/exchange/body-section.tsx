@@ -13,10 +13,12 @@ import type { BodyPart, BodyView } from './exchange-view.ts';
 import { formatJson } from './format-json.ts';
 import { HexView } from './hex-view.tsx';
 import { PairList } from './pair-list.tsx';
+import { PartsView } from './parts-view.tsx';
 
 const VIEW_LABELS: Readonly<Record<BodyViewName, string>> = {
   pretty: 'Pretty',
   form: 'Form',
+  parts: 'Parts',
   image: 'Image',
   raw: 'Raw',
   hex: 'Hex',
@@ -127,6 +129,8 @@ const Contents = ({ exchange, part, body, view, text }: ContentsProps) => {
       return <HexView label={label} body={body} />;
     case 'form':
       return <PairList title="Fields" pairs={formPairs(text)} fromWire={false} />;
+    case 'parts':
+      return <PartsView exchange={exchange} part={part} body={body} />;
     case 'image':
       return (
         <div className="flex justify-center rounded border border-line bg-panel p-3">

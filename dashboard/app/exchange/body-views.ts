@@ -1,9 +1,10 @@
 import { fromBase64, utf8Bytes } from '@standin/logstore/formats';
 import type { BodyView } from './exchange-view.ts';
 import { isJson } from './format-json.ts';
+import { boundaryOf } from './parse-multipart.ts';
 
 /** Ways to look at a body, as they are called in the URL. */
-export const BODY_VIEWS = ['pretty', 'form', 'image', 'raw', 'hex'] as const;
+export const BODY_VIEWS = ['pretty', 'form', 'parts', 'image', 'raw', 'hex'] as const;
 export type BodyViewName = (typeof BODY_VIEWS)[number];
 
 /** Shown as an image: nothing that can hold scripts or refer to other things (SVG). */
@@ -43,7 +44,7 @@ export const bodyText = (view: BodyView): string | undefined =>
 
 const isJsonType = (type: string): boolean => type.endsWith('/json') || type.endsWith('+json');
 /** Valid UTF-8 may be an accident: control characters other than tab and line ends are not text. */
-const looksBinary = (text: string): boolean => /[\p{Cc}]/u.test(text.replace(/[\t\r\n]/g, ''));
+export const isBinary = (text: string): boolean => /[\p{Cc}]/u.test(text.replace(/[\t\r\n]/g, ''));
 
 /** How a body can be looked at, the best way first. Empty where there is no body. */
 export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
@@ -52,13 +53,15 @@ export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
   const text = bodyText(view);
   const isWhole = view.bytesShown === view.bytes;
   if (IMAGE_TYPES.has(type)) return ['image', 'hex'];
+  if (boundaryOf(view.contentType) !== undefined)
+    return text === undefined ? ['parts', 'hex'] : ['parts', 'raw', 'hex'];
   if (text === undefined) return ['hex'];
   // Much JSON travels under another name: curl -d calls everything a form.
   const startsLikeJson = /^\s*[[{]/.test(text);
   if (isWhole ? (isJsonType(type) || startsLikeJson) && isJson(text) : isJsonType(type))
     return ['pretty', 'raw', 'hex'];
   if (type === 'application/x-www-form-urlencoded') return ['form', 'raw', 'hex'];
-  return looksBinary(text) ? ['hex', 'raw'] : ['raw', 'hex'];
+  return isBinary(text) ? ['hex', 'raw'] : ['raw', 'hex'];
 };
 
 /** What a form or a query string says: names and values, decoded. What is no valid escape stays as it is. */

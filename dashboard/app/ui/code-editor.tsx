@@ -4,12 +4,14 @@ import { classNames } from '../lib/class-names.ts';
 import type { CodeLanguage, CodeMirror, openCodeMirror } from './code-mirror.ts';
 import { useFieldProps } from './field.tsx';
 import { Textarea } from './input.tsx';
+import { useHydrated } from './time.tsx';
 
 /** `open` makes the editor in the frame once its code is loaded; until then, or without scripts, what the server sent stays. */
 const useCodeMirror = (open: (frame: HTMLElement, openEditor: typeof openCodeMirror) => CodeMirror) => {
   const frame = useRef<HTMLDivElement>(null);
   const editor = useRef<CodeMirror>(undefined);
   const [isOpen, setIsOpen] = useState(false);
+  const [isMissing, setIsMissing] = useState(false);
   const opener = useRef(open);
   useEffect(() => {
     let closed = false;
@@ -21,7 +23,7 @@ const useCodeMirror = (open: (frame: HTMLElement, openEditor: typeof openCodeMir
         editor.current = opener.current(frame.current, module.openCodeMirror);
         setIsOpen(true);
       },
-      () => undefined,
+      () => setIsMissing(true),
     );
     return () => {
       closed = true;
@@ -30,7 +32,7 @@ const useCodeMirror = (open: (frame: HTMLElement, openEditor: typeof openCodeMir
       setIsOpen(false);
     };
   }, []);
-  return { frame, editor, isOpen };
+  return { frame, editor, isOpen, isMissing };
 };
 
 const FRAME =
@@ -96,9 +98,12 @@ export interface CodeViewProps {
   readonly language: CodeLanguage;
 }
 
+/** In a page that scripts made, the editor is about to come: until then this much fills the screen, and takes no time to lay out. */
+const SHOWN_BEFORE_MAX = 16_384;
+
 /** Text to read and copy. It can be focused, or keyboards could not scroll it. */
 export const CodeView = ({ label, text, language }: CodeViewProps) => {
-  const { frame, editor, isOpen } = useCodeMirror((parent, openEditor) =>
+  const { frame, editor, isOpen, isMissing } = useCodeMirror((parent, openEditor) =>
     openEditor({
       parent,
       text,
@@ -110,6 +115,8 @@ export const CodeView = ({ label, text, language }: CodeViewProps) => {
     }),
   );
   useEffect(() => editor.current?.setText(text), [editor, text, isOpen]);
+  const [isFirstHtml] = useState(!useHydrated());
+  const isWhole = isFirstHtml || isMissing;
   return (
     <>
       {!isOpen && (
@@ -119,7 +126,7 @@ export const CodeView = ({ label, text, language }: CodeViewProps) => {
           aria-label={label}
           className="overflow-x-auto rounded border border-line p-2 whitespace-pre-wrap break-words"
         >
-          {text}
+          {isWhole ? text : text.slice(0, SHOWN_BEFORE_MAX)}
         </pre>
       )}
       <div

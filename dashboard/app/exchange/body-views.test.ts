@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { bodyText, bodyViewsOf, formPairs } from './body-views.ts';
+import type { BodyView } from './exchange-view.ts';
+
+const body = (contentType: string, content: string | Uint8Array, whole?: number): BodyView => {
+  const bytes = Buffer.from(content);
+  const isText = typeof content === 'string';
+  return {
+    contentType,
+    body: bytes.toString(isText ? 'utf8' : 'base64'),
+    bodyEncoding: isText ? 'utf8' : 'base64',
+    bytes: whole ?? bytes.length,
+    bytesCaptured: whole ?? bytes.length,
+    bytesShown: bytes.length,
+  };
+};
+const BINARY = Uint8Array.of(0xff, 0xfe, 0);
+
+describe('a body is looked at', () => {
+  it.each<[string, BodyView, readonly string[]]>([
+    ['JSON', body('application/json; charset=utf-8', '{"a":1}'), ['pretty', 'raw', 'hex']],
+    ['JSON with a suffix', body('application/problem+json', '[1]'), ['pretty', 'raw', 'hex']],
+    [
+      'JSON under another name, as curl -d sends it',
+      body('application/x-www-form-urlencoded', '{"a":1}'),
+      ['pretty', 'raw', 'hex'],
+    ],
+    ['what only says that it is JSON', body('application/json', '{a'), ['raw', 'hex']],
+    ['JSON of which the beginning is here', body('application/json', '{"a"', 9), ['pretty', 'raw', 'hex']],
+    ['a form', body('application/x-www-form-urlencoded', 'a=1'), ['form', 'raw', 'hex']],
+    ['a form with files', body('multipart/form-data; boundary=b', '--b--'), ['parts', 'raw', 'hex']],
+    ['a form with binary files', body('multipart/form-data; boundary=b', BINARY), ['parts', 'hex']],
+    ['an image', body('image/png', BINARY), ['image', 'hex']],
+    ['SVG, which may hold scripts, as text', body('image/svg+xml', '<svg/>'), ['raw', 'hex']],
+    ['HTML as text', body('text/html', '<script></script>'), ['raw', 'hex']],
+    ['text with control characters', body('text/plain', 'a\0b'), ['hex', 'raw']],
+    ['bytes', body('', BINARY), ['hex']],
+    ['nothing', body('application/json', ''), []],
+  ])('%s', (_, view, views) => {
+    expect(bodyViewsOf(view)).toEqual(views);
+  });
+
+  it('in the charset that it declares, where it is not UTF-8', () => {
+    expect(bodyText(body('text/plain; charset="ISO-8859-1"', Uint8Array.of(0x63, 0xe9)))).toBe('cé');
+    expect(bodyText(body('text/plain; charset=made-up', BINARY))).toBeUndefined();
+  });
+});
+
+describe('formPairs', () => {
+  it('decodes what can be decoded, in order, with repetitions', () => {
+    expect(formPairs('a=1&b=x+y%20z&&a=&c&d=%FF%zz&=e&f=1=2')).toEqual([
+      ['a', '1'],
+      ['b', 'x y z'],
+      ['a', ''],
+      ['c', ''],
+      ['d', '%FF%zz'],
+      ['', 'e'],
+      ['f', '1=2'],
+    ]);
+  });
+});

@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatJson, isJson } from './format-json.ts';
+
+/** All whitespace outside of strings taken away. */
+const compact = (text: string): string =>
+  text.replace(/("(?:[^"\\]|\\[^])*(?:"|\\?$))|[ \t\r\n]+/g, (_, string: string | undefined) => string ?? '');
+
+describe('formatJson', () => {
+  it('touches no literal, no escape, no key', () => {
+    const text = '{"id":12345678901234567890,"a":1.0,"a":-0e+5,"b\\u00e9":"\\/ x","e":{},"l":[ ],"n":[null,true]}';
+    expect(formatJson(text)).toBe(
+      [
+        '{',
+        '  "id": 12345678901234567890,',
+        '  "a": 1.0,',
+        '  "a": -0e+5,',
+        '  "b\\u00e9": "\\/ x",',
+        '  "e": {},',
+        '  "l": [],',
+        '  "n": [',
+        '    null,',
+        '    true',
+        '  ]',
+        '}',
+      ].join('\n'),
+    );
+  });
+
+  it('changes nothing but whitespace between tokens, in any JSON', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.constantFrom('', ' ', '\n\t'), (json, space) => {
+        const text = json.replaceAll(',', `${space},`);
+        expect(compact(formatJson(text) ?? '')).toBe(compact(text));
+        expect(isJson(formatJson(json) ?? '')).toBe(true);
+      }),
+    );
+  });
+
+  it('takes text that breaks off anywhere, and text that is no JSON', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.nat(), (json, at) => {
+        const text = json.slice(0, at % (json.length + 1));
+        expect(compact(formatJson(text) ?? '')).toBe(compact(text));
+      }),
+    );
+    expect(formatJson('}}]"\\')).toBe('\n}\n}\n]"\\');
+  });
+
+  it('gives up where indentation would be most of it', () => {
+    expect(formatJson('['.repeat(100_000))).toBeUndefined();
+  });
+});

@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { boundaryOf, parseMultipart } from './parse-multipart.ts';
+
+describe('boundaryOf', () => {
+  it.each([
+    ['multipart/form-data; boundary=abc', 'abc'],
+    ['Multipart/Mixed; charset=x; Boundary="a b;c"', 'a b;c'],
+    ['multipart/form-data', undefined],
+    ['text/plain; boundary=abc', undefined],
+  ])('of %s', (contentType, expected) => {
+    expect(boundaryOf(contentType)).toBe(expected);
+  });
+});
+
+const contents = (body: string, boundary = 'b'): string[] =>
+  parseMultipart(body, boundary).map(({ start, end }) => body.slice(start, end));
+
+describe('parseMultipart', () => {
+  it('finds names, file names and contents as they were', () => {
+    const body =
+      'preamble\r\n--b\r\nContent-Disposition: form-data; name="a \\"b\\""\r\n\r\none\r\n' +
+      '--b \r\ncontent-disposition: form-data; filename=x.png; name=file\r\nContent-Type: image/png\r\n\r\n\r\n--c\r\n\r\n--b--\r\nepilogue';
+    expect(parseMultipart(body, 'b').map(({ name, fileName, isWhole }) => [name, fileName, isWhole])).toEqual([
+      ['a "b"', undefined, true],
+      ['file', 'x.png', true],
+    ]);
+    expect(contents(body)).toEqual(['one', '\r\n--c\r\n']);
+  });
+
+  it('gives the beginning of the part in which a body breaks off', () => {
+    expect(parseMultipart('--b\r\nx: y\r\n\r\nhalf', 'b')).toMatchObject([{ headers: [['x', 'y']], isWhole: false }]);
+    expect(contents('--b\r\nx: y\r\n\r\nhalf')).toEqual(['half']);
+  });
+
+  it.each(['', '--b', '--b--', 'no delimiter', '--b\r\n', '--b\r\nheaders: only'])('finds no part in %j', (body) => {
+    expect(parseMultipart(body, 'b')).toEqual([]);
+  });
+
+  it('gives back what was put together, whatever the bytes', () => {
+    const content = fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.from(bytes).toString('latin1'));
+    fc.assert(
+      fc.property(fc.array(content, { minLength: 1, maxLength: 5 }), (parts) => {
+        const boundary = 'a-boundary-that-no-part-has';
+        const body = `${parts.map((part) => `--${boundary}\r\nx: y\r\n\r\n${part}\r\n`).join('')}--${boundary}--\r\n`;
+        expect(contents(body, boundary)).toEqual(parts);
+      }),
+    );
+  });
+
+  it('ends with any bytes at all', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('--b', '--', '\r\n', 'x: y', '\r\n\r\n', 'z', '"')), (pieces) => {
+        const body = pieces.join('');
+        for (const { start, end } of parseMultipart(body, 'b'))
+          expect(0 <= start && start <= end && end <= body.length).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,81 @@
+import { decodeUtf8, latin1Text, wireText } from '@standin/logstore/formats';
+import { Download } from 'lucide-react';
+import { useMemo } from 'react';
+import { paths, type ExchangeParams } from '../lib/paths.ts';
+import { formatBytes } from '../traffic/traffic-row.ts';
+import { bodyBytes, isBinary } from './body-views.ts';
+import { headerValue, type BodyPart, type BodyView } from './exchange-view.ts';
+import { boundaryOf, parseMultipart, type MultipartItem } from './parse-multipart.ts';
+
+/** Of a part's text; the rest is in the download. */
+const TEXT_SHOWN_MAX = 2_000;
+
+export interface PartsViewProps {
+  readonly exchange: ExchangeParams;
+  readonly part: BodyPart;
+  readonly body: BodyView;
+}
+
+/** What a form with files sends, part by part. */
+export const PartsView = ({ exchange, part, body }: PartsViewProps) => {
+  const bytes = useMemo(() => bodyBytes(body), [body]);
+  const items = useMemo(() => parseMultipart(latin1Text(bytes), boundaryOf(body.contentType) ?? ''), [bytes, body]);
+  if (items.length === 0) return <p className="text-muted">The boundary that its type names does not occur in it.</p>;
+  return (
+    <ul aria-label={`Parts of the ${part} body`} className="rounded border border-line">
+      {items.map((item, index) => (
+        <Item
+          key={index}
+          item={item}
+          content={bytes.subarray(item.start, item.end)}
+          download={paths.exchangeBody(exchange, { part, item: String(index) })}
+        />
+      ))}
+    </ul>
+  );
+};
+
+interface ItemProps {
+  readonly item: MultipartItem;
+  readonly content: Uint8Array;
+  readonly download: string;
+}
+
+const Item = ({ item: { headers, name, fileName, isWhole }, content, download }: ItemProps) => {
+  const text = decodeUtf8(content);
+  const title = wireText(name ?? 'without a name').text;
+  return (
+    <li className="flex items-start gap-2 border-b border-line px-2 py-1.5 last:border-b-0">
+      <div className="flex min-w-0 flex-1 flex-col gap-1">
+        <p className="flex flex-wrap items-baseline gap-x-3 break-all">
+          <bdi className="font-mono text-small font-medium">{title}</bdi>
+          {fileName !== undefined && <bdi className="font-mono text-small">{wireText(fileName).text}</bdi>}
+          <span className="text-small text-muted">
+            {headerValue(headers, 'content-type') ?? 'text'} · {isWhole ? '' : 'at least '}
+            {formatBytes(content.length)}
+          </span>
+        </p>
+        {text !== undefined && text !== '' && !isBinary(text) && (
+          <pre
+            className="max-h-48 overflow-y-auto break-words whitespace-pre-wrap"
+            tabIndex={0}
+            aria-label={`Text of ${title}`}
+            role="group"
+          >
+            <bdi>{text.slice(0, TEXT_SHOWN_MAX)}</bdi>
+            {text.length > TEXT_SHOWN_MAX && <span className="text-muted"> … the rest is in the download</span>}
+          </pre>
+        )}
+      </div>
+      <a
+        href={download}
+        download
+        aria-label={`Download ${title}`}
+        title={`Download ${title}`}
+        className="inline-flex size-7 shrink-0 items-center justify-center rounded text-muted hover:bg-hover hover:text-text"
+      >
+        <Download aria-hidden className="size-4" />
+      </a>
+    </li>
+  );
+};
