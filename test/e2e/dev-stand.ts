@@ -41,6 +41,9 @@ export interface StartDevOptions {
   readonly folders?: DevFolders;
   readonly args?: readonly string[];
   readonly gatewayPort?: number;
+  /** Of the process itself. */
+  readonly nodeArgs?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
   /** Takes a build of some seconds where the sources changed. */
   readonly dashboard?: boolean;
 }
@@ -56,6 +59,8 @@ export const newFolders = async (): Promise<DevFolders> => {
 export const startDev = async ({
   folders,
   args = [],
+  nodeArgs = [],
+  env = {},
   gatewayPort = 0,
   dashboard = false,
 }: StartDevOptions = {}): Promise<DevRun> => {
@@ -73,6 +78,7 @@ export const startDev = async ({
     name: 'standin dev',
     main: 'cli/src/main.ts',
     args: ['dev', manifests, ...fixed, ...args],
+    ...{ nodeArgs, env },
   });
   const ready = await waitForReady(process);
   return {

@@ -1,0 +1,172 @@
+import { openLogStore, type LogEntry, type LogStore } from '@standin/logstore';
+import { parseFilter } from '@standin/logstore/search';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { deploy, type DeployedGateway, type Deployment } from '../harness/deployment.ts';
+import { eventually } from '../harness/eventually.ts';
+import { installStandin } from '../harness/install-standin.ts';
+import { freePort } from '../harness/ports.ts';
+import { metricOf, post, Tenant, type SeenObject } from './tenant.ts';
+
+/** Replays on a real API server: two operators, a gateway, a ClickHouse engine. */
+let cluster: OwnCluster;
+let clickHouse: TestClickHouse;
+let store: LogStore;
+let deployment: Deployment;
+let gateway: DeployedGateway;
+let tenant: Tenant;
+let projectUid: string;
+
+const COUNT = 40;
+const NUMBERS = Array.from({ length: COUNT }, (_, n) => n);
+/** A lease that is not released, and the new leader's start. */
+const FAILOVER_MS_MAX = 20_000;
+
+beforeAll(async () => {
+  [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
+  await installStandin(cluster);
+  store = openLogStore(clickHouse);
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  deployment = await deploy({
+    ...{ cluster, clickHouse, operators: 2, gateways: 1 },
+    gatewayEnv: { STANDIN_PORT: String(port) },
+    operatorEnv: { ...clickHouse.env, STANDIN_REPLAY_GATEWAY_URL: url },
+  });
+  const [deployed] = deployment.gateways;
+  if (deployed === undefined) throw new Error('there is a gateway');
+  gateway = { ...deployed, url };
+  tenant = await Tenant.create(cluster, 'replays');
+  await tenant.accountAndProject();
+  await tenant.mock('orders', '"ok"');
+  await tenant.untilReason('Endpoint', 'orders', 'Ready');
+  const key = await tenant.readSecret('team-api-key');
+  const path = await tenant.projectPath();
+  for (const n of NUMBERS) expect((await post(gateway, `${path}/orders`, key, `n=${n}`)).status).toBe(200);
+  projectUid = (await tenant.get('Project', 'shop')).metadata.uid;
+  await eventually('the log', captured, { accept: ({ length }) => length === COUNT });
+});
+afterAll(async () => {
+  await deployment.stop();
+  await tenant.client.close();
+  await store.close();
+  await clickHouse.stop();
+  await cluster.stop();
+});
+
+const search = (text: string) => {
+  const result = parseFilter(text);
+  if (result.kind === 'invalid') throw new Error(result.problem.message);
+  return result.filter;
+};
+const find = (text: string): Promise<LogEntry[]> =>
+  store.list({ projectUid, search: search(text), order: 'oldest-first', limit: 1_000 });
+/** What callers sent. */
+const captured = (): Promise<LogEntry[]> => find('-header.standin-replay-of:*');
+/** What replays sent through the gateway. */
+const repeated = (): Promise<LogEntry[]> => find('header.standin-replay-of:*');
+const numberOf = ({ request }: LogEntry): number => Number(/n=(\d+)/.exec(request.body)?.[1]);
+
+const phaseOf = ({ status }: SeenObject): unknown => status?.['phase'];
+const ended = (name: string, timeoutMs = 20_000): Promise<SeenObject> =>
+  eventually(`the end of ${name}`, () => tenant.get('Replay', name), {
+    accept: ({ status }) => status?.['completedAt'] !== undefined,
+    timeoutMs,
+  });
+const filter = { search: '-header.standin-replay-of:*', from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z' };
+const PROJECT = { projectRef: { name: 'shop' } };
+
+test('the answer to one request is in the status within a second, and the request in the log, marked', async () => {
+  const [entry] = await captured();
+  if (entry === undefined) throw new Error('no entry');
+  const spec = { ...PROJECT, requestId: entry.id, target: { kind: 'Endpoint' } };
+  const startedAt = performance.now();
+  await tenant.apply('Replay', 'one', spec);
+  const { status } = await eventually('the answer', () => tenant.get('Replay', 'one'), {
+    accept: (object) => object.status?.['result'] !== undefined,
+    intervalMs: 20,
+  });
+  // A second is what it takes on a machine of its own; here others run beside it.
+  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  expect(status).toMatchObject({ phase: 'Succeeded', planned: 1, sent: 1, failed: 0, result: { status: 200 } });
+  const again = await eventually('the row', () => find(`header.standin-replay-of:${entry.id}`), {
+    accept: ({ length }) => length === 1,
+  });
+  expect(again[0]).toMatchObject({ method: 'POST', request: { body: entry.request.body } });
+  const { metadata } = await tenant.get('Replay', 'one');
+  const answer = await store.replays.answer({ projectUid, replayUid: metadata.uid, requestId: entry.id });
+  expect(answer).toMatchObject({ status: 200, response: { body: '"ok"' } });
+  expect(JSON.stringify(answer)).not.toContain(await tenant.readSecret('team-api-key'));
+
+  const { stdout } = await cluster.kubectl(['get', 'mre', '-n', tenant.namespace]);
+  expect(stdout).toMatch(/NAME +PHASE +SENT +PLANNED +FAILED +TARGET +AGE\none +Succeeded +1 +1 +0 +Endpoint/);
+});
+
+test('a private address is refused, with the reason in the status', async () => {
+  const [entry] = await captured();
+  const spec = { ...PROJECT, requestId: entry?.id, target: { kind: 'URL', url: 'http://127.0.0.1:6443/' } };
+  await tenant.apply('Replay', 'private', spec);
+  expect((await ended('private')).status).toMatchObject({
+    ...{ phase: 'Failed', failed: 1 },
+    result: { status: 0, error: expect.stringContaining('not allowed by the administrator') as string },
+  });
+});
+
+test('of another namespace nothing is sent: neither its project nor its requests are found', async () => {
+  const [entry] = await captured();
+  const other = await Tenant.create(cluster, 'replays-other');
+  try {
+    const spec = { ...PROJECT, requestId: entry?.id, target: { kind: 'Endpoint' } };
+    await other.apply('Replay', 'theirs', spec);
+    await eventually('the reason', () => other.condition('Replay', 'theirs', 'Accepted'), {
+      accept: ({ reason }) => reason === 'ProjectNotFound',
+    });
+    // A project of the same name does not bring the other one's log along.
+    await other.accountAndProject();
+    await eventually('the refusal', () => other.condition('Replay', 'theirs', 'Accepted'), {
+      accept: ({ reason }) => reason === 'RequestNotFound',
+    });
+    expect(phaseOf(await other.get('Replay', 'theirs'))).toBe('Failed');
+  } finally {
+    await other.client.close();
+  }
+});
+
+test('one that is deleted stops', async () => {
+  const before = (await repeated()).length;
+  await tenant.apply('Replay', 'deleted', { ...PROJECT, filter, target: { kind: 'Endpoint' }, ratePerSecond: 4 });
+  await eventually('the first ones', repeated, { accept: ({ length }) => length > before });
+  await tenant.remove('Replay', 'deleted');
+  await eventually('its end', async () => (await running()).every((count) => count === 0));
+  expect((await repeated()).length - before).toBeLessThan(COUNT);
+});
+
+/** How many replays each operator runs. */
+const running = (): Promise<number[]> =>
+  Promise.all(deployment.operators.map(({ adminUrl }) => runningReplays(adminUrl)));
+
+const runningReplays = async (adminUrl: string): Promise<number> =>
+  [...(await metricOf(adminUrl, 'standin_replay_running')).values()].reduce((sum, value) => sum + value, 0);
+
+test('when its operator is killed in the middle the next one goes on: each request is sent, in the original order', async () => {
+  const before = new Set((await repeated()).map(({ id }) => id));
+  const spec = { ...PROJECT, filter, target: { kind: 'Endpoint' }, ratePerSecond: 8, order: 'Original' };
+  await tenant.apply('Replay', 'killed', spec);
+  await eventually('some progress', () => tenant.get('Replay', 'killed'), {
+    accept: ({ status }) => status?.['cursor'] !== undefined,
+  });
+  await deployment.operators[(await running()).indexOf(1)]?.process.kill('SIGKILL');
+
+  const { status } = await ended('killed', FAILOVER_MS_MAX + 20_000);
+  expect(status).toMatchObject({ phase: 'Succeeded', planned: COUNT, sent: COUNT, answered: COUNT, failed: 0 });
+  const rows = await eventually('all of them in the log', repeated, {
+    accept: (found) => new Set(found.filter(({ id }) => !before.has(id)).map(numberOf)).size === COUNT,
+  });
+  const order = rows.filter(({ id }) => !before.has(id)).map(numberOf);
+  // One step back at the most: to what was sent and not yet stored when the operator was killed.
+  const back = order.findIndex((n, index) => n !== (order[index - 1] ?? -1) + 1);
+  const [firstPart, secondPart] = back === -1 ? [order, []] : [order.slice(0, back), order.slice(back)];
+  expect(firstPart).toEqual(NUMBERS.slice(0, firstPart.length));
+  if (back !== -1) expect(secondPart).toEqual(NUMBERS.slice(secondPart[0]));
+});
