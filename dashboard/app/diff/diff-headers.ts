@@ -1,8 +1,15 @@
 import type { HeaderPair } from '@standin/contract';
 import type { HeaderChange } from './answer-diff.ts';
 
-/** They say when and where an answer was made, not what it is. */
-const PASSING: ReadonlySet<string> = new Set(['age', 'date', 'connection', 'keep-alive', 'content-length']);
+/** They speak of the moment and of the connection of an answer, not of what it is. */
+const PASSING: ReadonlySet<string> = new Set([
+  'age',
+  'connection',
+  'content-length',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+]);
 
 interface Values {
   readonly name: string;

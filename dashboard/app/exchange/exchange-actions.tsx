@@ -1,4 +1,4 @@
-import { Download, FileJson2 } from 'lucide-react';
+import { Download, FileJson2, RotateCw } from 'lucide-react';
 import { paths, type ExchangeParams } from '../lib/paths.ts';
 import { Link, useNavigate } from '../lib/remix.ts';
 import { useShortcuts } from '../lib/shortcuts.ts';
@@ -17,6 +17,7 @@ export interface ExchangeActionsProps {
 export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => {
   const navigate = useNavigate();
   useShortcuts([
+    { keys: 'r', label: 'Replay this request', run: () => navigate(paths.replayExchange(exchange)) },
     {
       keys: 'm',
       label: 'Make this answer the mock of its endpoint',
@@ -26,6 +27,9 @@ export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => {
   return (
     <div role="toolbar" aria-label="Actions" className="flex flex-wrap items-center gap-1">
       <CopyMenu exchange={exchange} />
+      <Link to={paths.replayExchange(exchange)} className={buttonClass()}>
+        <RotateCw aria-hidden /> Replay
+      </Link>
       <Link to={paths.mockOfExchange(exchange)} className={buttonClass()}>
         <FileJson2 aria-hidden /> Make mock
       </Link>

@@ -4,6 +4,7 @@ import { Link, useNavigate, useSearchParams } from '../lib/remix.ts';
 import { useShortcuts } from '../lib/shortcuts.ts';
 import { tabClass } from '../ui/tabs.tsx';
 import { BODY_PARAM } from './body-section.tsx';
+import { ReplaysTab } from '../replays/replays-tab.tsx';
 import { ExchangeActions } from './exchange-actions.tsx';
 import { ExchangeTitle } from './exchange-title.tsx';
 import type { ExchangeView } from './exchange-view.ts';
@@ -25,6 +26,7 @@ const TABS: readonly [Tab, ...Tab[]] = [
   { name: 'response', label: 'Response', Contents: ResponseTab },
   { name: 'timing', label: 'Timing', Contents: TimingTab },
   { name: 'raw', label: 'Raw', Contents: RawTab },
+  { name: 'replays', label: 'Replays', Contents: ReplaysTab },
 ];
 
 /** Of the open tab, in the URL of whatever page the panel is on. */

@@ -1,4 +1,4 @@
-import type { EndpointParams, ExchangeParams, ProjectParams } from './paths.ts';
+import type { EndpointParams, ExchangeParams, ProjectParams, ReplayParams } from './paths.ts';
 import { notFound } from './failures.server.ts';
 
 type Params = Readonly<Record<string, string | undefined>>;
@@ -18,4 +18,10 @@ export const exchangeParams = (params: Params): ExchangeParams => {
   const { id } = params;
   if (id === undefined) throw notFound('such request');
   return { ...projectParams(params), id };
+};
+
+export const replayParams = (params: Params): ReplayParams => {
+  const { replay } = params;
+  if (replay === undefined) throw notFound('such replay');
+  return { ...projectParams(params), replay };
 };

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import routes from '../routes.ts';
 import { paths } from './paths.ts';
 
-const params = { namespace: 'team-a', project: 'shop.v2', endpoint: 'create order/1', id: '0198' };
+const params = { namespace: 'team-a', project: 'shop.v2', endpoint: 'create order/1', id: '0198', replay: 'replay-1' };
 
 const all = Object.fromEntries(Object.entries(paths).map(([name, build]) => [name, build(params)]));
 
@@ -16,24 +16,30 @@ it('builds these URLs', () => {
       "endpointStatus": "/p/team-a/shop.v2/endpoints/create%20order%2F1/status",
       "endpointYaml": "/p/team-a/shop.v2/endpoints/create%20order%2F1/yaml",
       "endpoints": "/p/team-a/shop.v2/endpoints",
-      "events": "/events?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198",
+      "events": "/events?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1",
       "exchange": "/p/team-a/shop.v2/traffic/0198",
       "exchangeBody": "/p/team-a/shop.v2/traffic/0198/body",
       "exchangeCopy": "/p/team-a/shop.v2/traffic/0198/copy",
       "exchangeFile": "/p/team-a/shop.v2/traffic/0198/file",
+      "exchangeReplays": "/p/team-a/shop.v2/traffic/0198/replays",
       "home": "/",
-      "login": "/login?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198",
+      "login": "/login?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1",
       "logout": "/logout",
       "mockOfExchange": "/p/team-a/shop.v2/traffic/0198/mock",
-      "navigation": "/navigation?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198",
+      "navigation": "/navigation?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1",
       "newEndpoint": "/p/team-a/shop.v2/endpoints/new",
       "newProject": "/projects/new",
-      "oidc": "/login/oidc?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198",
+      "newReplay": "/p/team-a/shop.v2/replays/new",
+      "oidc": "/login/oidc?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1",
       "oidcCallback": "/login/oidc/callback",
       "preferences": "/preferences",
       "previewEndpoint": "/p/team-a/shop.v2/preview",
       "project": "/p/team-a/shop.v2",
       "projects": "/projects",
+      "replay": "/p/team-a/shop.v2/replays/replay-1",
+      "replayExchange": "/p/team-a/shop.v2/traffic/0198/replay",
+      "replayResult": "/p/team-a/shop.v2/replays/replay-1/results/0198",
+      "replays": "/p/team-a/shop.v2/replays",
       "settings": "/p/team-a/shop.v2/settings",
       "shareExchange": "/p/team-a/shop.v2/traffic/0198/share",
       "shares": "/p/team-a/shop.v2/settings/shares",

@@ -10,6 +10,10 @@ export interface ExchangeParams extends ProjectParams {
 export interface EndpointParams extends ProjectParams {
   readonly endpoint: string;
 }
+export interface ReplayParams extends ProjectParams {
+  /** Name of the Replay. */
+  readonly replay: string;
+}
 
 const segments = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
 
@@ -58,6 +62,16 @@ export const paths = {
   exchangeFile: (params: ExchangeParams, query: Query = {}) => withQuery(exchange(params, 'file'), query),
   shareExchange: (params: ExchangeParams) => exchange(params, 'share'),
   mockOfExchange: (params: ExchangeParams) => exchange(params, 'mock'),
+  /** `like`: an earlier Replay of it, whose edits are taken over. */
+  replayExchange: (params: ExchangeParams, query: { readonly like?: string } = {}) =>
+    withQuery(exchange(params, 'replay'), query),
+  exchangeReplays: (params: ExchangeParams) => exchange(params, 'replays'),
+  replays: (params: ProjectParams) => project(params, 'replays'),
+  /** `q`, `from`, `to`: as on the Traffic screen. */
+  newReplay: (params: ProjectParams, query: Query = {}) => withQuery(project(params, 'replays', 'new'), query),
+  replay: (params: ReplayParams, query: Query = {}) => withQuery(project(params, 'replays', params.replay), query),
+  replayResult: (params: ReplayParams & ExchangeParams) =>
+    project(params, 'replays', params.replay, 'results', params.id),
   settings: (params: ProjectParams) => project(params, 'settings'),
   apiKey: (params: ProjectParams) => project(params, 'settings', 'api-key'),
   usage: (params: ProjectParams) => project(params, 'settings', 'usage'),

@@ -15,5 +15,6 @@ export {
   useRouteError,
   useRouteLoaderData,
   useSearchParams,
+  useSubmit,
   type FetcherWithComponents,
 } from '@remix-run/react';

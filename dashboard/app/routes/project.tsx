@@ -2,7 +2,7 @@ import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import { Outlet, useLoaderData, useNavigate } from '@remix-run/react';
 import { isSharingInPlan } from '../../src/shares/create-share.ts';
 import { projectParams } from '../lib/params.server.ts';
-import { paths } from '../lib/paths.ts';
+import { paths, type ProjectParams } from '../lib/paths.ts';
 import { getProject, projectSpec, projectStatus } from '../lib/resources.server.ts';
 import { useShortcuts } from '../lib/shortcuts.ts';
 import { Tabs } from '../ui/tabs.tsx';
@@ -24,6 +24,7 @@ const SCREENS = [
   { keys: 'g e', label: 'Endpoints', path: paths.endpoints },
   { keys: 'g s', label: 'Settings', path: paths.settings },
 ] as const;
+  { keys: 'g r', label: 'Replays', path: (params: ProjectParams) => paths.replays(params) },
 
 const Project = () => {
   const project = useLoaderData<typeof loader>();

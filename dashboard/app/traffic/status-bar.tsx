@@ -1,6 +1,7 @@
-import { Download, Pause, Play } from 'lucide-react';
+import { Download, Pause, Play, RotateCw } from 'lucide-react';
 import { paths } from '../lib/paths.ts';
-import { Button } from '../ui/button.tsx';
+import { Link } from '../lib/remix.ts';
+import { Button, buttonClass } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { Menu, MenuDownload } from '../ui/menu.tsx';
 import type { FeedState } from './feed.ts';
@@ -98,6 +99,14 @@ export const StatusBar = (props: StatusBarProps) => {
       <div className="ml-auto flex items-center gap-1">
         <Counts histogram={props.histogram} />
         <CopyButton text={() => Promise.resolve(props.linkToThis())} label="Copy link" />
+        <Link
+          to={paths.newReplay(params, { q, from: range.from, to: range.to })}
+          className={buttonClass('ghost')}
+          title="Send all of these again"
+        >
+          <RotateCw aria-hidden />
+          <span className="max-sm:sr-only">Replay these</span>
+        </Link>
         <Menu
           trigger={
             <Button look="ghost" aria-label="Export">

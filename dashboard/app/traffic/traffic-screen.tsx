@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import { paths } from '../lib/paths.ts';
-import { useNavigation, useRevalidator } from '../lib/remix.ts';
+import { useNavigate, useNavigation, useRevalidator } from '../lib/remix.ts';
 import { useShortcuts } from '../lib/shortcuts.ts';
 import { usePreferences } from '../lib/use-preferences.ts';
 import { Notice } from '../ui/notice.tsx';
@@ -95,6 +95,7 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
   const { params, q, range } = data;
   const { time: zone, density } = usePreferences();
   const navigation = useTrafficQuery(params);
+  const navigate = useNavigate();
   const { query, change } = navigation;
   const { feed, state } = useFeed(data, query.isPaused, query.sel !== undefined);
   const isLive = isOpenEnded(range) && data.problem === undefined && data.away === undefined;
@@ -154,6 +155,7 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
                 gapUrl={(item, next) => paths.traffic(params, trafficParams({ ...query, range: gapRange(item, next) }))}
                 onOpen={(row, replace) => change({ sel: row.id }, { replace })}
                 onClose={close}
+                onReplay={(row) => navigate(paths.replayExchange({ ...params, id: row.id }))}
                 onTogglePause={togglePause}
                 onFilter={(row, field, isOut) => change({ q: filterByCell(q, row, field, isOut) })}
               />

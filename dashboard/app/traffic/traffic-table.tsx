@@ -33,6 +33,7 @@ export interface TrafficTableProps {
   readonly gapUrl: (item: FeedItem, next: FeedItem | undefined) => string;
   readonly onOpen: (row: TrafficRow, replace: boolean) => void;
   readonly onClose: () => void;
+  readonly onReplay: (row: TrafficRow) => void;
   readonly onTogglePause: () => void;
   readonly onFilter: ValueActionsProps['onFilter'];
 }

@@ -8,7 +8,7 @@ import { copyValue } from './value-actions.tsx';
 
 type Options = Pick<
   TrafficTableProps,
-  'feed' | 'state' | 'openId' | 'gridRef' | 'onOpen' | 'onClose' | 'onFilter' | 'onTogglePause'
+  'feed' | 'state' | 'openId' | 'gridRef' | 'onOpen' | 'onClose' | 'onReplay' | 'onFilter' | 'onTogglePause'
 > & { readonly scrollTo: (index: number) => void };
 
 const PAGE = 20;
@@ -39,7 +39,7 @@ const rowAfter = (items: readonly FeedItem[], from: number, by: number) => {
 
 /** Moving, opening and filtering without a mouse. The focus stays on the list; it names the row that is meant. */
 export const useTableKeys = (options: Options) => {
-  const { feed, state, openId, gridRef, onOpen, onClose, onFilter, onTogglePause, scrollTo } = options;
+  const { feed, state, openId, gridRef, onOpen, onClose, onReplay, onFilter, onTogglePause, scrollTo } = options;
   const { items } = state;
   const [activeId, setActiveId] = useState(openId);
   const [field, setField] = useState<CellField>();
@@ -77,6 +77,7 @@ export const useTableKeys = (options: Options) => {
   };
   const act = (key: string, row: TrafficRow): boolean => {
     if (key === 'Enter') onOpen(row, false);
+    else if (key === 'r') onReplay(row);
     else if (field !== undefined && (key === '+' || key === '=')) onFilter(row, field, false);
     else if (field !== undefined && key === '-') onFilter(row, field, true);
     else return false;
@@ -104,7 +105,7 @@ export const useTableKeys = (options: Options) => {
   useShortcuts([
     {
       keys: 'j',
-      label: 'Next request (Enter opens, ← → choose a value, + - filter by it)',
+      label: 'Next request (Enter opens, r replays, ← → choose a value, + - filter by it)',
       run: focusAndMove(1),
       hidden: true,
     },

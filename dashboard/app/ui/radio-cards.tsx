@@ -1,3 +1,4 @@
+import { classNames } from '../lib/class-names.ts';
 import { FieldErrors } from './field.tsx';
 
 export interface RadioCardsProps {
@@ -6,13 +7,15 @@ export interface RadioCardsProps {
   readonly choices: readonly { readonly value: string; readonly label: string; readonly hint: string }[];
   readonly defaultValue: string;
   readonly errors?: readonly string[];
+  /** Beside each other, where there is room. */
+  readonly columns?: 2 | 3;
 }
 
 /** A choice among few, each with its reason. */
-export const RadioCards = ({ legend, name, choices, defaultValue, errors = [] }: RadioCardsProps) => (
+export const RadioCards = ({ legend, name, choices, defaultValue, errors = [], columns = 2 }: RadioCardsProps) => (
   <fieldset className="flex flex-col gap-1">
     <legend className="mb-1 font-medium">{legend}</legend>
-    <div className="grid gap-2 sm:grid-cols-2">
+    <div className={classNames('grid gap-2 sm:grid-cols-2', columns === 3 && 'lg:grid-cols-3')}>
       {choices.map(({ value, label, hint }) => (
         <label
           key={value}

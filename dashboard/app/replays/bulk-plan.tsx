@@ -1,0 +1,104 @@
+import { paths, type ProjectParams } from '../lib/paths.ts';
+import { Form, Link } from '../lib/remix.ts';
+import { MethodName, StatusBadge } from '../ui/badge.tsx';
+import { Button, buttonClass } from '../ui/button.tsx';
+import { ErrorSummary } from '../ui/error-summary.tsx';
+import { Field } from '../ui/field.tsx';
+import { Input } from '../ui/input.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { Time, type TimeProps } from '../ui/time.tsx';
+import { Commands } from './commands.tsx';
+import type { PlannedRequest, ReplayPlanView } from './plan-replay.server.ts';
+import type { ReplayCommands } from './replay-commands.server.ts';
+import type { BulkValues } from './replay-values.ts';
+import { inWords, targetInWords } from './replay-view.ts';
+
+export interface BulkPlanProps {
+  readonly params: ProjectParams;
+  readonly values: BulkValues;
+  readonly plan: ReplayPlanView;
+  readonly commands: ReplayCommands;
+  /** Of a confirmation that was refused. */
+  readonly refused: { readonly confirm: readonly string[]; readonly errors: readonly string[] } | undefined;
+  readonly isSending: boolean;
+  readonly zone: TimeProps['zone'];
+}
+
+const Sample = ({
+  sample,
+  params,
+  zone,
+}: Pick<BulkPlanProps, 'params' | 'zone'> & { sample: readonly PlannedRequest[] }) => (
+  <ol className="rounded border border-line">
+    {sample.map(({ id, method, path, query, status, receivedAt }) => (
+      <li
+        key={id}
+        className="grid min-h-7 grid-cols-[auto_auto_minmax(0,1fr)_auto] items-center gap-x-2 border-b border-line px-2 last:border-b-0"
+      >
+        <MethodName method={method} />
+        <StatusBadge status={status} />
+        <Link to={paths.exchange({ ...params, id })} className="truncate font-mono text-small hover:underline">
+          <bdi>
+            {path}
+            {query !== '' && `?${query}`}
+          </bdi>
+        </Link>
+        <span className="text-small text-muted max-sm:hidden">
+          <Time at={receivedAt} zone={zone} />
+        </span>
+      </li>
+    ))}
+  </ol>
+);
+
+/** What would be sent. Nothing is, before the person has typed how much that is. */
+export const BulkPlan = ({ params, values, plan, commands, refused, isSending, zone }: BulkPlanProps) => {
+  const { count, seconds, sample } = plan;
+  const number = count.toLocaleString('en');
+  if (count === 0) {
+    return (
+      <div>
+        <Notice look="info">No request of this time matches. Widen the time, or relax the search.</Notice>
+      </div>
+    );
+  }
+  return (
+    <section aria-labelledby="plan" className="flex min-w-0 flex-col gap-4">
+      <div role="status">
+        <h2 id="plan" className="text-h2">
+          {number} {count === 1 ? 'request' : 'requests'} to {targetInWords({ target: values.target, url: values.url })}
+        </h2>
+        <p className="text-muted">
+          At {values.rate} per second that takes at least {inWords(seconds)}.
+          {values.target === 'Endpoint' && ' Each is captured again and counts as a request of the account.'}
+        </p>
+      </div>
+      <div className="flex flex-col gap-1">
+        <h3 className="font-medium">
+          {sample.length < count ? `The first ${sample.length}, oldest first` : 'All of them, oldest first'}
+        </h3>
+        <Sample sample={sample} params={params} zone={zone} />
+      </div>
+      <Form method="post" noValidate className="flex flex-col gap-3 border-t border-line pt-4">
+        <ErrorSummary errors={refused && { fields: {}, form: refused.errors }} />
+        <Field
+          label={`Type ${count} to confirm`}
+          hint="Each request is sent at least once; requests that change something do so again."
+          errors={refused?.confirm ?? []}
+          className="max-w-64"
+        >
+          <Input name="confirm" inputMode="numeric" autoComplete="off" />
+        </Field>
+        <div className="flex flex-wrap gap-2">
+          <Button type="submit" look="primary" disabled={isSending}>
+            Send {number} {count === 1 ? 'request' : 'requests'}
+          </Button>
+          <Link to={paths.replays(params)} className={buttonClass('ghost')}>
+            Cancel
+          </Link>
+        </div>
+      </Form>
+      <Commands {...commands} />
+    </section>
+  );
+};

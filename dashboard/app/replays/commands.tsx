@@ -1,0 +1,23 @@
+import { CodeView } from '../ui/code-editor.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+import type { ReplayCommands } from './replay-commands.server.ts';
+
+/** The same without the dashboard. */
+export const Commands = ({ yaml, kubectl, standin }: ReplayCommands) => (
+  <details className="group rounded border border-line">
+    <summary className="px-3 py-2 font-medium">The same from a terminal</summary>
+    <div className="flex flex-col gap-3 border-t border-line px-3 py-3">
+      {standin !== undefined && (
+        <div className="flex min-h-9 items-center gap-1 rounded border border-line bg-panel py-1 pr-1 pl-3">
+          <code className="min-w-0 flex-1 break-all">{standin}</code>
+          <CopyButton text={standin} label="Copy command" />
+        </div>
+      )}
+      <div className="flex items-center justify-between gap-2">
+        <p className="text-muted">As a resource: each creation sends anew.</p>
+        <CopyButton text={kubectl} label="Copy as kubectl create" labelled />
+      </div>
+      <CodeView label="Manifest of this replay" language="yaml" text={yaml} />
+    </div>
+  </details>
+);

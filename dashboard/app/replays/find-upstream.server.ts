@@ -1,0 +1,15 @@
+import type { LogEntry } from '@standin/logstore';
+import type { Backend } from '../../src/backend.ts';
+import { endpointSpec } from '../lib/resources.server.ts';
+
+/** What the endpoint of a captured request forwards to, in words; `undefined`: it is gone or has no upstream. */
+export const upstreamOf = async (
+  { resources }: Backend,
+  { namespace, endpoint, endpointUid }: Pick<LogEntry, 'namespace' | 'endpoint' | 'endpointUid'>,
+): Promise<string | undefined> => {
+  const object = await resources.get({ kind: 'Endpoint', namespace, name: endpoint });
+  if (object?.metadata.uid !== endpointUid) return undefined;
+  const { forward } = endpointSpec(object);
+  const service = forward?.serviceRef;
+  return service === undefined ? forward?.url : `Service ${service.name}:${service.port}${service.path}`;
+};

@@ -1,0 +1,100 @@
+import { LIMITS } from '@standin/contract';
+import type { LogSummary } from '@standin/logstore';
+import { parseFilter } from '@standin/logstore/search';
+import type { Backend } from '../../src/backend.ts';
+import { errorsOf, NO_ERRORS, type FormErrors } from '../lib/form-errors.ts';
+import { refusalOf } from '../lib/failures.server.ts';
+import type { ProjectParams } from '../lib/paths.ts';
+import { getProject, projectSpec } from '../lib/resources.server.ts';
+import { isAway, openLog, orAway } from '../traffic/read-traffic.server.ts';
+import { readTimeRange, resolveRange } from '../traffic/time-range.ts';
+import { newReplayName } from './read-replays.server.ts';
+import { replayCommands, type ReplayCommands } from './replay-commands.server.ts';
+import { BULK_FIELDS, toBulkReplay, type BulkValues } from './replay-values.ts';
+
+/** Enough to see whether these are the ones that were meant. */
+const SAMPLE = 5;
+const DAY_MS = 24 * 3_600_000;
+
+export interface PlannedRequest extends Pick<
+  LogSummary,
+  'id' | 'method' | 'path' | 'status' | 'receivedAt' | 'endpoint'
+> {
+  readonly query: string;
+}
+
+/** What a replay of many would do. */
+export interface ReplayPlanView {
+  /** How many requests match. */
+  readonly count: number;
+  readonly seconds: number;
+  /** The oldest, which go first. */
+  readonly sample: readonly PlannedRequest[];
+}
+
+export type Planned =
+  | { readonly kind: 'plan'; readonly plan: ReplayPlanView; readonly commands: ReplayCommands }
+  /** Nothing says which requests are meant: that never stands for all of them. */
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'invalid'; readonly errors: FormErrors }
+  | { readonly kind: 'away'; readonly message: string };
+
+/** Relative and open times become fixed ones: requests that come while it runs, its own among them, are not part of it. */
+export const fixedRange = async (
+  backend: Backend,
+  params: ProjectParams,
+  { from, to }: Pick<BulkValues, 'from' | 'to'>,
+): Promise<Pick<BulkValues, 'from' | 'to'>> => {
+  const now = new Date();
+  const { since, until } = resolveRange(readTimeRange(from, to), now);
+  const { retentionDays = LIMITS.retentionDaysDefault } = projectSpec(await getProject(backend, params));
+  const oldest = new Date(now.getTime() - retentionDays * DAY_MS);
+  return { from: (since ?? oldest).toISOString(), to: (until ?? now).toISOString() };
+};
+
+export const isFixed = ({ from, to }: Pick<BulkValues, 'from' | 'to'>): boolean =>
+  [from, to].every((time) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(time));
+
+const invalid = (errors: FormErrors): Planned => ({ kind: 'invalid', errors });
+const fieldErrors = ({ fields, form }: FormErrors): FormErrors => ({
+  fields: Object.fromEntries(Object.entries(fields).map(([path, messages]) => [BULK_FIELDS[path] ?? path, messages])),
+  form,
+});
+
+/** What the API server and the search language say of it; nothing is created. */
+const problemsOf = async ({ resources }: Backend, params: ProjectParams, values: BulkValues): Promise<FormErrors> => {
+  const parsed = parseFilter(values.q);
+  if (parsed.kind === 'invalid') return { fields: { q: [parsed.problem.message] }, form: [] };
+  try {
+    const problems = await resources.check(toBulkReplay(values, { ...params, name: newReplayName() }), 'absent');
+    return problems.length === 0 ? NO_ERRORS : fieldErrors(errorsOf(problems, Object.keys(BULK_FIELDS)));
+  } catch (error) {
+    return { fields: {}, form: [refusalOf(error)] };
+  }
+};
+
+/** What would be sent, and how long that takes. */
+export const planReplay = async (backend: Backend, params: ProjectParams, values: BulkValues): Promise<Planned> => {
+  if (!isFixed(values)) return { kind: 'empty' };
+  const errors = await problemsOf(backend, params, values);
+  if (Object.keys(errors.fields).length > 0 || errors.form.length > 0) return invalid(errors);
+  const parsed = parseFilter(values.q);
+  if (parsed.kind === 'invalid') return { kind: 'empty' };
+  const filter = { search: parsed.filter, since: new Date(values.from), until: new Date(values.to) };
+  const log = await openLog(backend, params);
+  const found = await orAway(
+    Promise.all([log.count(filter), log.summaries({ ...filter, order: 'oldest-first', limit: SAMPLE })]),
+  );
+  if (isAway(found)) return { kind: 'away', message: found.away };
+  const [matching, summaries] = found;
+  const count = Math.min(matching, LIMITS.replayRequestsMax);
+  const object = toBulkReplay(values, { ...params, name: 'replay' });
+  const sample = summaries.map(({ id, method, path, query, status, receivedAt, endpoint }) => ({
+    ...{ id, method, path, query, status, receivedAt, endpoint },
+  }));
+  return {
+    kind: 'plan',
+    plan: { count, seconds: count / Number(values.rate), sample },
+    commands: replayCommands(object),
+  };
+};

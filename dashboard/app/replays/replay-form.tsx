@@ -1,0 +1,170 @@
+import { LIMITS, METHODS, REPLAY_TARGETS, type ReplayTarget } from '@standin/contract';
+import { useState, type ReactNode } from 'react';
+import type { FormErrors } from '../lib/form-errors.ts';
+import { Form } from '../lib/remix.ts';
+import { MethodName } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { ErrorSummary } from '../ui/error-summary.tsx';
+import { Field } from '../ui/field.tsx';
+import { Input, Select, Textarea } from '../ui/input.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { HeaderChanges } from './header-changes.tsx';
+import {
+  areHeadersEdited,
+  headerText,
+  parseHeaderText,
+  type CapturedView,
+  type ReplayValues,
+} from './replay-values.ts';
+import { TargetFields } from './target-fields.tsx';
+
+export interface ReplayFormProps {
+  readonly captured: CapturedView;
+  readonly values: ReplayValues;
+  /** Of a form that was sent and refused. */
+  readonly errors: FormErrors | undefined;
+  /** What the endpoint forwards to; `undefined`: it does not. */
+  readonly upstream: string | undefined;
+  readonly isSending: boolean;
+  /** Beside the button. */
+  readonly children: ReactNode;
+}
+
+const kilobytes = (bytes: number): string => `${(bytes / 1_000).toLocaleString('en', { maximumFractionDigits: 1 })} kB`;
+const BODY_ROWS = 10;
+
+const Block = ({ label, children }: { readonly label: string; readonly children: string }) => (
+  <div className="flex min-w-0 flex-col gap-1">
+    <h3 className="font-medium">{label}</h3>
+    <pre
+      tabIndex={0}
+      role="region"
+      aria-label={`Captured ${label.toLowerCase()}`}
+      className="max-h-60 overflow-auto rounded border border-line bg-panel p-2 break-all whitespace-pre-wrap"
+    >
+      <bdi>{children}</bdi>
+    </pre>
+  </div>
+);
+
+const TooLarge = ({ bytes }: { readonly bytes: number }) => (
+  <Notice look="info">
+    The body has {kilobytes(bytes)} and is sent as it was captured. Edited requests travel in the Replay itself, which
+    holds up to {kilobytes(LIMITS.replayEditBytesMax)}.
+  </Notice>
+);
+
+const Original = ({ captured }: { readonly captured: CapturedView }) => (
+  <section aria-labelledby="captured" className="flex min-w-0 flex-col gap-3 max-lg:order-last">
+    <h2 id="captured" className="text-h2">
+      Captured
+    </h2>
+    <p className="break-all">
+      <MethodName method={captured.method} /> <code>{captured.target}</code>
+    </p>
+    <Block label="Headers">{headerText(captured.headers)}</Block>
+    {captured.bodyBytes === 0 ? (
+      <p className="text-muted">It had no body.</p>
+    ) : captured.body === undefined ? (
+      <p className="text-muted">Its body has {kilobytes(captured.bodyBytes)}.</p>
+    ) : (
+      <Block label={captured.bodyEncoding === 'base64' ? 'Body (base64)' : 'Body'}>{captured.body}</Block>
+    )}
+  </section>
+);
+
+interface EditedProps extends Pick<ReplayFormProps, 'captured' | 'values'> {
+  readonly errorsOf: (name: keyof ReplayValues) => readonly string[];
+}
+
+const Edited = ({ captured, values, errorsOf }: EditedProps) => (
+  <section aria-labelledby="edited" className="flex min-w-0 flex-col gap-3">
+    <h2 id="edited" className="text-h2">
+      Sent again
+    </h2>
+    <div className="grid grid-cols-[6.5rem_minmax(0,1fr)] gap-3">
+      <Field label="Method" errors={errorsOf('spec.edit.method')}>
+        <Select name="spec.edit.method" defaultValue={values['spec.edit.method']} className="font-mono text-small">
+          {METHODS.map((method) => (
+            <option key={method}>{method}</option>
+          ))}
+        </Select>
+      </Field>
+      <Field label="Path and query" errors={errorsOf('spec.edit.target')}>
+        <Input mono name="spec.edit.target" defaultValue={values['spec.edit.target']} />
+      </Field>
+    </div>
+    <Field label="Headers" hint="One a line: name, colon, value." errors={errorsOf('spec.edit.headers')}>
+      <Textarea name="spec.edit.headers" rows={8} defaultValue={values['spec.edit.headers']} />
+    </Field>
+    {captured.body === undefined ? (
+      <TooLarge bytes={captured.bodyBytes} />
+    ) : (
+      <>
+        <Field label="Body" errors={errorsOf('spec.edit.body')}>
+          <Textarea name="spec.edit.body" rows={BODY_ROWS} defaultValue={values['spec.edit.body']} />
+        </Field>
+        <Field label="Body is written in" errors={errorsOf('spec.edit.bodyEncoding')} className="max-w-48">
+          <Select name="spec.edit.bodyEncoding" defaultValue={values['spec.edit.bodyEncoding']}>
+            <option value="utf8">Text (UTF-8)</option>
+            <option value="base64">Base64</option>
+          </Select>
+        </Field>
+      </>
+    )}
+  </section>
+);
+
+const toTarget = (kind: unknown): ReplayTarget => REPLAY_TARGETS.find((known) => known === kind) ?? 'Endpoint';
+
+/** What was captured, and what is sent in its place; where to; and all that changes on the way. */
+export const ReplayForm = ({ captured, values, errors, upstream, isSending, children }: ReplayFormProps) => {
+  const [shown, setShown] = useState({ kind: values['spec.target.kind'], headers: values['spec.edit.headers'] });
+  const errorsOf = (name: string): readonly string[] => errors?.fields[name] ?? [];
+  const onInput = (form: HTMLFormElement): void => {
+    const data = new FormData(form);
+    const text = (name: string): string => {
+      const value = data.get(name);
+      return typeof value === 'string' ? value : '';
+    };
+    setShown({ kind: text('spec.target.kind'), headers: text('spec.edit.headers') });
+  };
+  const isEdited = areHeadersEdited(shown.headers, captured.headers);
+  return (
+    <Form method="post" noValidate onInput={(event) => onInput(event.currentTarget)} className="flex flex-col gap-5">
+      <ErrorSummary errors={errors} />
+      <TargetFields
+        names={{ kind: 'spec.target.kind', url: 'spec.target.url' }}
+        kind={values['spec.target.kind']}
+        url={values['spec.target.url']}
+        upstream={upstream}
+        columns={upstream === undefined ? 2 : 3}
+        errors={{
+          kind: [...errorsOf('spec.target.kind'), ...errorsOf('spec.target')],
+          url: errorsOf('spec.target.url'),
+        }}
+      />
+      <div className="grid grid-cols-1 gap-6 lg:grid-cols-2">
+        <Original captured={captured} />
+        <Edited captured={captured} values={values} errorsOf={errorsOf} />
+      </div>
+      <section aria-labelledby="header-changes" className="flex flex-col gap-2">
+        <h2 id="header-changes" className="text-h2">
+          Headers that we change
+        </h2>
+        <HeaderChanges
+          requestId={captured.id}
+          target={toTarget(shown.kind)}
+          headers={isEdited ? parseHeaderText(shown.headers) : captured.headers}
+          isEdited={isEdited}
+        />
+      </section>
+      <div className="flex flex-wrap items-center gap-2 border-t border-line pt-4">
+        <Button type="submit" look="primary" disabled={isSending} autoFocus>
+          {isSending ? 'Sending…' : 'Send'}
+        </Button>
+        {children}
+      </div>
+    </Form>
+  );
+};

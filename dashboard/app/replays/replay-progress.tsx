@@ -1,0 +1,84 @@
+import { Pause, Play, X } from 'lucide-react';
+import { useState } from 'react';
+import { Form } from '../lib/remix.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog, DialogButtons } from '../ui/dialog.tsx';
+import { hasEnded, inWords, type ReplayView } from './replay-view.ts';
+
+interface ChangeProps {
+  readonly generation: number;
+  readonly state: string;
+  readonly children: React.ReactNode;
+}
+
+const Change = ({ generation, state, children }: ChangeProps) => (
+  <Form method="post" preventScrollReset>
+    <input type="hidden" name="generation" value={generation} />
+    <input type="hidden" name="state" value={state} />
+    {children}
+  </Form>
+);
+
+const Controls = ({ replay: { generation, state } }: { readonly replay: ReplayView }) => {
+  const [asks, setAsks] = useState(false);
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Change generation={generation} state={state === 'Suspended' ? 'Running' : 'Suspended'}>
+        <Button type="submit">
+          {state === 'Suspended' ? <Play aria-hidden /> : <Pause aria-hidden />}
+          {state === 'Suspended' ? 'Go on' : 'Pause'}
+        </Button>
+      </Change>
+      <Button look="ghost" onClick={() => setAsks(true)}>
+        <X aria-hidden /> Cancel replay
+      </Button>
+      <Dialog
+        open={asks}
+        onOpenChange={setAsks}
+        title="Cancel this replay?"
+        description="What was sent stays sent, and its results stay here. It cannot be taken up again."
+      >
+        <Change generation={generation} state="Cancelled">
+          <DialogButtons>
+            <Button onClick={() => setAsks(false)}>Go on sending</Button>
+            <Button type="submit" look="danger">
+              Cancel replay
+            </Button>
+          </DialogButtons>
+        </Change>
+      </Dialog>
+    </div>
+  );
+};
+
+const count = (value: number): string => value.toLocaleString('en');
+
+/** How far it is, with what can be done about it while it runs. */
+export const ReplayProgress = ({ replay }: { readonly replay: ReplayView }) => {
+  const { planned, sent, failed, ratePerSecond, isOrdered } = replay;
+  const isRunning = !hasEnded(replay);
+  const left = planned === undefined ? undefined : Math.max(0, planned - sent);
+  return (
+    <section aria-labelledby="progress" className="flex flex-col gap-2">
+      <div className="flex flex-wrap items-end justify-between gap-x-4 gap-y-2">
+        <div>
+          <h2 id="progress" className="text-h2 tabular-nums">
+            {count(sent)} {planned === undefined ? 'sent' : `of ${count(planned)} sent`}
+            {failed > 0 && <span className="text-5xx">, {count(failed)} without an answer</span>}
+          </h2>
+          <p className="text-small text-muted">
+            At most {count(ratePerSecond)} per second, {isOrdered ? 'one after the other' : 'several at a time'}
+            {isRunning && left !== undefined && left > 0 && `; at least ${inWords(left / ratePerSecond)} to go`}.
+          </p>
+        </div>
+        {isRunning && <Controls replay={replay} />}
+      </div>
+      <progress
+        aria-label="Requests sent"
+        value={sent}
+        max={Math.max(planned ?? 0, sent, 1)}
+        className="h-2 w-full appearance-none overflow-hidden rounded bg-hover [&::-moz-progress-bar]:bg-accent [&::-webkit-progress-bar]:bg-hover [&::-webkit-progress-value]:bg-accent"
+      />
+    </section>
+  );
+};

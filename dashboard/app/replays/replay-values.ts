@@ -1,0 +1,172 @@
+import { GROUP_VERSION, LIMITS, METHODS, type DesiredObject, type HeaderPair } from '@standin/contract';
+
+/** What one replay's form is filled from: the captured request. Strings are latin1 where the wire's are. */
+export interface CapturedView {
+  readonly id: string;
+  readonly method: string;
+  readonly target: string;
+  readonly headers: readonly HeaderPair[];
+  readonly bodyBytes: number;
+  /** `undefined`: too large to be edited. It is sent as captured. */
+  readonly body: string | undefined;
+  readonly bodyEncoding: 'utf8' | 'base64';
+}
+
+/** A replay's form, as text. Field names are the object's paths, so a problem of a path is a problem of a field. */
+export interface ReplayValues {
+  readonly 'spec.edit.method': string;
+  readonly 'spec.edit.target': string;
+  /** One a line: `name: value`. */
+  readonly 'spec.edit.headers': string;
+  readonly 'spec.edit.body': string;
+  readonly 'spec.edit.bodyEncoding': string;
+  readonly 'spec.target.kind': string;
+  readonly 'spec.target.url': string;
+}
+
+const EMPTY: ReplayValues = {
+  'spec.edit.method': METHODS[0],
+  'spec.edit.target': '',
+  'spec.edit.headers': '',
+  'spec.edit.body': '',
+  'spec.edit.bodyEncoding': 'utf8',
+  'spec.target.kind': 'Endpoint',
+  'spec.target.url': '',
+};
+
+export const REPLAY_FIELDS = [...Object.keys(EMPTY), 'spec.edit', 'spec.target'];
+
+/** Browsers send line breaks of text areas as CRLF, whatever was in them. */
+const lineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');
+
+export const headerText = (headers: readonly HeaderPair[]): string =>
+  headers.map(([name, value]) => `${name}: ${value}`).join('\n');
+
+/** A line without a colon has an empty name, which no header may have. */
+export const parseHeaderText = (text: string): HeaderPair[] =>
+  lineFeeds(text)
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const colon = line.indexOf(':');
+      return colon === -1
+        ? (['', line.trim()] as const)
+        : ([line.slice(0, colon), line.slice(colon + 1).trim()] as const);
+    });
+
+/** Whether a text says other headers than these; spaces around values mean nothing. */
+export const areHeadersEdited = (text: string, captured: readonly HeaderPair[]): boolean =>
+  JSON.stringify(parseHeaderText(text)) !== JSON.stringify(parseHeaderText(headerText(captured)));
+
+export const replayValuesOf = (captured: CapturedView): ReplayValues => ({
+  ...EMPTY,
+  'spec.edit.method': captured.method,
+  'spec.edit.target': captured.target,
+  'spec.edit.headers': headerText(captured.headers),
+  'spec.edit.body': lineFeeds(captured.body ?? ''),
+  'spec.edit.bodyEncoding': captured.bodyEncoding,
+});
+
+export const readReplayValues = (form: FormData): ReplayValues =>
+  Object.fromEntries(
+    (Object.entries(EMPTY) as [keyof ReplayValues, string][]).map(([name, unset]) => {
+      const value = form.get(name);
+      const text = typeof value === 'string' ? lineFeeds(value) : unset;
+      // Bytes of the request: nothing of it is trimmed.
+      return [name, name === 'spec.edit.body' ? text : text.trim()];
+    }),
+  ) as unknown as ReplayValues;
+
+/** Of what is edited, only that; `undefined` where the request stays as it was captured. */
+export const editOf = (values: ReplayValues, captured: CapturedView): Record<string, unknown> | undefined => {
+  const before = replayValuesOf(captured);
+  const differs = (name: keyof ReplayValues): boolean => values[name] !== before[name];
+  const encoding = values['spec.edit.bodyEncoding'];
+  const isBodyEdited = captured.body !== undefined && (differs('spec.edit.body') || differs('spec.edit.bodyEncoding'));
+  const body = values['spec.edit.body'];
+  const edit = {
+    ...(differs('spec.edit.method') && { method: values['spec.edit.method'] }),
+    ...(differs('spec.edit.target') && { target: values['spec.edit.target'] }),
+    ...(areHeadersEdited(values['spec.edit.headers'], captured.headers) && {
+      headers: parseHeaderText(values['spec.edit.headers']).map(([name, value]) => ({ name, value })),
+    }),
+    ...(isBodyEdited && {
+      body: encoding === 'base64' ? body.replaceAll(/\s/g, '') : body,
+      ...(encoding !== 'utf8' && { bodyEncoding: encoding }),
+    }),
+  };
+  return Object.keys(edit).length === 0 ? undefined : edit;
+};
+
+export interface ReplayIdentity {
+  readonly namespace: string;
+  readonly project: string;
+  readonly name: string;
+}
+
+const replay = ({ namespace, project, name }: ReplayIdentity, spec: Record<string, unknown>): DesiredObject => ({
+  apiVersion: GROUP_VERSION,
+  kind: 'Replay',
+  metadata: { name, namespace },
+  spec: { projectRef: { name: project }, ...spec },
+});
+
+const targetOf = (kind: string, url: string): Record<string, unknown> => ({ kind, ...(kind === 'URL' && { url }) });
+
+/** The Replay of one request. */
+export const toReplay = (values: ReplayValues, captured: CapturedView, identity: ReplayIdentity): DesiredObject => {
+  const edit = editOf(values, captured);
+  return replay(identity, {
+    requestId: captured.id,
+    ...(edit !== undefined && { edit }),
+    target: targetOf(values['spec.target.kind'], values['spec.target.url']),
+  });
+};
+
+/** Many requests: all that a search finds in a time range. */
+export interface BulkValues {
+  readonly q: string;
+  /** RFC 3339 in UTC. */
+  readonly from: string;
+  readonly to: string;
+  readonly target: string;
+  readonly url: string;
+  readonly rate: string;
+  readonly order: string;
+}
+
+/** Names of the form's fields by what they are in the object. */
+export const BULK_FIELDS: Readonly<Record<string, keyof BulkValues>> = {
+  'spec.filter.search': 'q',
+  'spec.filter.from': 'from',
+  'spec.filter.to': 'to',
+  'spec.target.kind': 'target',
+  'spec.target.url': 'url',
+  'spec.ratePerSecond': 'rate',
+  'spec.order': 'order',
+};
+
+export const readBulkValues = (params: Pick<URLSearchParams, 'get'>): BulkValues => {
+  const text = (name: keyof BulkValues, unset = ''): string => {
+    const value = params.get(name)?.trim() ?? '';
+    return value === '' ? unset : value;
+  };
+  return {
+    ...{ q: text('q'), from: text('from'), to: text('to'), url: text('url') },
+    target: text('target', 'Endpoint'),
+    rate: text('rate', String(LIMITS.replayRatePerSecondDefault)),
+    order: text('order', 'Any'),
+  };
+};
+
+const numberOrText = (text: string): number | string => (/^\d{1,9}$/.test(text) ? Number(text) : text);
+
+export const toBulkReplay = (values: BulkValues, identity: ReplayIdentity): DesiredObject => {
+  const { q, from, to, target, url, rate, order } = values;
+  return replay(identity, {
+    filter: { ...(q !== '' && { search: q }), from, to },
+    target: targetOf(target, url),
+    ratePerSecond: numberOrText(rate),
+    ...(order !== 'Any' && { order }),
+  });
+};

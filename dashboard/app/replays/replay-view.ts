@@ -1,0 +1,62 @@
+import type { ReplayPhase } from '@standin/contract';
+import type { Tone } from '../ui/badge.tsx';
+
+/** A Replay as pages show it. */
+export interface ReplayView {
+  readonly replay: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly createdAt: string;
+  readonly what:
+    | { readonly kind: 'one'; readonly requestId: string; readonly isEdited: boolean }
+    | { readonly kind: 'many'; readonly search: string; readonly from: string; readonly to: string };
+  readonly target: string;
+  /** Of target URL; else empty. */
+  readonly url: string;
+  readonly ratePerSecond: number;
+  readonly isOrdered: boolean;
+  /** What is wanted of it. */
+  readonly state: string;
+  readonly phase: ReplayPhase;
+  /** Not counted yet where undefined. */
+  readonly planned: number | undefined;
+  readonly sent: number;
+  readonly failed: number;
+  readonly byStatus: readonly { readonly status: number; readonly count: number }[];
+  readonly startedAt: string | undefined;
+  readonly completedAt: string | undefined;
+  readonly result: { readonly status: number; readonly durationMs: number } | undefined;
+  /** What there is to say: why it waits, or failed. */
+  readonly message: string;
+}
+
+const FINAL: ReadonlySet<ReplayPhase> = new Set(['Succeeded', 'Failed', 'Cancelled']);
+export const hasEnded = ({ phase }: Pick<ReplayView, 'phase'>): boolean => FINAL.has(phase);
+
+export const TONE_OF_PHASE: Readonly<Record<ReplayPhase, Tone>> = {
+  Pending: '1xx',
+  Running: '3xx',
+  Suspended: '1xx',
+  Succeeded: '2xx',
+  Failed: '5xx',
+  Cancelled: 'none',
+};
+
+export const TARGET_WORDS: Readonly<Record<string, string>> = {
+  Endpoint: 'its endpoint',
+  Upstream: 'its upstream',
+};
+
+/** `its endpoint`, or the URL. */
+export const targetInWords = ({ target, url }: Pick<ReplayView, 'target' | 'url'>): string =>
+  TARGET_WORDS[target] ?? url;
+
+/** `1 h 5 min`, `40 s`: how long something takes, roughly. */
+export const inWords = (seconds: number): string => {
+  if (seconds < 1) return 'less than a second';
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 90) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+};

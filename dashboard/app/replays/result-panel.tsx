@@ -1,0 +1,103 @@
+import { REPLAY_OF_HEADER } from '@standin/egress/replay';
+import { AnswerDiffView } from '../diff/answer-diff-view.tsx';
+import { PairList } from '../exchange/pair-list.tsx';
+import { paths, type ProjectParams } from '../lib/paths.ts';
+import { Link } from '../lib/remix.ts';
+import { MethodName, StatusBadge } from '../ui/badge.tsx';
+import { buttonClass } from '../ui/button.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { Time, type TimeProps } from '../ui/time.tsx';
+import type { ResultView } from './load-result.server.ts';
+
+export interface ResultPanelProps {
+  readonly params: ProjectParams;
+  /** Endpoint, Upstream or URL. */
+  readonly target: string;
+  /** The Replay whose edits are taken over into the next one. */
+  readonly like: string | undefined;
+  readonly result: ResultView;
+  readonly zone: TimeProps['zone'];
+}
+
+const Actions = ({ params, target, like, result }: ResultPanelProps) => {
+  const exchange = { ...params, id: result.requestId };
+  return (
+    <div className="flex flex-wrap gap-2">
+      {result.captured !== undefined && (
+        <Link to={paths.replayExchange(exchange, like === undefined ? {} : { like })} className={buttonClass()}>
+          Edit and send again
+        </Link>
+      )}
+      {target === 'Endpoint' && (
+        <Link
+          to={paths.traffic(params, { q: `header.${REPLAY_OF_HEADER}:${result.requestId}` })}
+          className={buttonClass('ghost')}
+        >
+          See it in Traffic
+        </Link>
+      )}
+    </div>
+  );
+};
+
+const WholeAnswer = ({ result }: Pick<ResultPanelProps, 'result'>) => {
+  const { headers, bodyText, bodyBytes, isCut, sentHeaders } = result;
+  return (
+    <details className="rounded border border-line">
+      <summary className="px-3 py-2 font-medium">The whole answer, and what was sent</summary>
+      <div className="flex flex-col gap-4 border-t border-line px-3 py-3">
+        <PairList title="Headers of the answer" pairs={headers} />
+        <div className="flex flex-col gap-1">
+          <h3 className="font-medium">
+            Body of the answer{' '}
+            <span className="font-normal text-muted">
+              {bodyBytes.toLocaleString('en')} bytes{isCut && ', its beginning'}
+            </span>
+          </h3>
+          {bodyText === undefined ? (
+            <p className="text-muted">It is not text.</p>
+          ) : (
+            bodyText !== '' && (
+              <pre
+                tabIndex={0}
+                role="region"
+                aria-label="Body of the answer"
+                className="max-h-96 overflow-auto rounded border border-line bg-panel p-2 break-all whitespace-pre-wrap"
+              >
+                <bdi>{bodyText}</bdi>
+              </pre>
+            )
+          )}
+        </div>
+        <PairList title="Headers that were sent" pairs={sentHeaders} />
+      </div>
+    </details>
+  );
+};
+
+/** What one request got back, beside what it got when it was captured. */
+export const ResultPanel = (props: ResultPanelProps) => {
+  const { result, zone } = props;
+  const { status, method, url, sentAt, durationMs, error, captured, diff } = result;
+  return (
+    <div className="flex flex-col gap-5" data-result={status}>
+      <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
+        <p className="flex min-w-0 flex-wrap items-center gap-x-2 gap-y-1 break-all">
+          <MethodName method={method} />
+          <code>{url}</code>
+          <StatusBadge status={status} />
+          <span className="text-muted">
+            {durationMs.toLocaleString('en', { maximumFractionDigits: 1 })} ms, <Time at={sentAt} zone={zone} />
+          </span>
+        </p>
+        <Actions {...props} />
+      </div>
+      {error !== '' && <Notice look="bad">{error}</Notice>}
+      {captured === undefined && (
+        <Notice look="info">The captured request has expired, so there is nothing to compare with.</Notice>
+      )}
+      {diff !== undefined && <AnswerDiffView diff={diff} />}
+      <WholeAnswer result={result} />
+    </div>
+  );
+};

@@ -1,0 +1,36 @@
+import { LIMITS, type DesiredObject } from '@standin/contract';
+import type { Problem } from '@standin/crds';
+import type { Backend } from '../../src/backend.ts';
+import { refusalOf } from '../lib/failures.server.ts';
+import { errorsOf, NO_ERRORS, type FormErrors } from '../lib/form-errors.ts';
+
+/** The API server's own words know no reason. */
+const TOO_LARGE =
+  `is more than ${LIMITS.replayEditBytesMax / 1_000} kB: what is edited travels in the Replay, ` +
+  'which holds no more. Send a larger request with a client of your own';
+
+/** A header's problem says in which line it stands: the form has one field for all of them. */
+const inForm = (problem: Problem): Problem => {
+  if (problem.path === 'spec.edit.body' && /^too long/i.test(problem.message))
+    return { ...problem, message: TOO_LARGE };
+  const [, index] = /^spec\.edit\.headers\[(\d+)\]/.exec(problem.path) ?? [];
+  return index === undefined
+    ? problem
+    : { path: 'spec.edit.headers', message: `line ${Number(index) + 1}: ${problem.message}` };
+};
+
+/** Creates a Replay with the person's rights. Errors: what to change in the form; none where it was created. */
+export const createReplay = async (
+  { resources }: Backend,
+  object: DesiredObject,
+  fields: readonly string[],
+): Promise<FormErrors> => {
+  try {
+    const result = await resources.apply(object, 'absent');
+    return result.ok ? NO_ERRORS : errorsOf(result.problems.map(inForm), fields);
+  } catch (error) {
+    return { fields: {}, form: [refusalOf(error)] };
+  }
+};
+
+export const hasErrors = ({ fields, form }: FormErrors): boolean => form.length > 0 || Object.keys(fields).length > 0;

@@ -1,0 +1,49 @@
+import { Field } from '../ui/field.tsx';
+import { Input } from '../ui/input.tsx';
+import { RadioCards } from '../ui/radio-cards.tsx';
+
+export interface TargetFieldsProps {
+  /** Of the form's fields. */
+  readonly names: { readonly kind: string; readonly url: string };
+  readonly kind: string;
+  readonly url: string;
+  /** What the endpoint forwards to, or in words what the endpoints do; `undefined`: there is no upstream. */
+  readonly upstream: string | undefined;
+  readonly columns?: 2 | 3;
+  readonly errors: { readonly kind: readonly string[]; readonly url: readonly string[] };
+}
+
+/** Where to: the URL shows where it is asked for (app.css), with and without scripts. */
+export const TargetFields = ({ names, kind, url, upstream, errors, columns = 2 }: TargetFieldsProps) => (
+  <div className="flex flex-col gap-3" data-target>
+    <RadioCards
+      legend="Where to"
+      name={names.kind}
+      columns={columns}
+      defaultValue={kind}
+      errors={errors.kind}
+      choices={[
+        {
+          value: 'Endpoint',
+          label: 'Its endpoint',
+          hint: 'Through the gateway, as if the caller sent it again: captured again, marked, and counted.',
+        },
+        ...(upstream === undefined
+          ? []
+          : [{ value: 'Upstream', label: 'Its upstream', hint: `Past the gateway: ${upstream}` }]),
+        { value: 'URL', label: 'A URL', hint: 'Another server that the address policy lets through.' },
+      ]}
+    />
+    <div data-shows="target-url">
+      <Field label="URL" hint="The query of the request is appended." errors={errors.url}>
+        <Input
+          mono
+          name={names.url}
+          inputMode="url"
+          defaultValue={url}
+          placeholder="https://staging.example.com/hooks"
+        />
+      </Field>
+    </div>
+  </div>
+);

@@ -1,0 +1,75 @@
+import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
+import { Link, useActionData, useLoaderData, useNavigate, useNavigation } from '@remix-run/react';
+import { ChevronLeft } from 'lucide-react';
+import { readExchange } from '../exchange/read-exchange.server.ts';
+import { orFail } from '../lib/failures.server.ts';
+import { exchangeParams } from '../lib/params.server.ts';
+import { paths } from '../lib/paths.ts';
+import { useShortcuts } from '../lib/shortcuts.ts';
+import { toCapturedView, valuesLike } from '../replays/captured-view.server.ts';
+import { upstreamOf } from '../replays/find-upstream.server.ts';
+import { getReplay, newReplayName, replaySpec } from '../replays/read-replays.server.ts';
+import { ReplayForm } from '../replays/replay-form.tsx';
+import { readReplayValues, REPLAY_FIELDS, replayValuesOf, toReplay } from '../replays/replay-values.ts';
+import { createReplay, hasErrors } from '../replays/save-replay.server.ts';
+import { buttonClass } from '../ui/button.tsx';
+
+export const meta: MetaFunction = () => [{ title: 'Replay a request · Standin' }];
+
+export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = exchangeParams(params);
+  const like = new URL(request.url).searchParams.get('like');
+  const entry = await readExchange(backend, names, (log, id) => log.get(id));
+  const captured = toCapturedView(entry);
+  const earlier = like === null ? undefined : replaySpec(await getReplay(backend, { ...names, replay: like }));
+  return {
+    params: names,
+    captured,
+    values: earlier === undefined ? replayValuesOf(captured) : valuesLike(captured, earlier),
+    upstream: await orFail(upstreamOf(backend, entry)),
+  };
+};
+
+export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
+  const names = exchangeParams(params);
+  const captured = toCapturedView(await readExchange(backend, names, (log, id) => log.get(id)));
+  const values = readReplayValues(await request.formData());
+  const name = newReplayName();
+  const errors = await createReplay(backend, toReplay(values, captured, { ...names, name }), REPLAY_FIELDS);
+  if (hasErrors(errors)) return data({ values, errors }, { status: 422 });
+  return redirect(paths.replay({ ...names, replay: name }));
+};
+
+const ReplayExchange = () => {
+  const { params, captured, values, upstream } = useLoaderData<typeof loader>();
+  const refused = useActionData<typeof action>();
+  const isSending = useNavigation().formMethod === 'POST';
+  const navigate = useNavigate();
+  const back = paths.exchange(params);
+  useShortcuts([{ keys: 'Escape', label: 'Back to the request', run: () => navigate(-1), hidden: true }]);
+  return (
+    <div className="mx-auto w-full max-w-6xl px-4 py-4">
+      <Link
+        to={back}
+        className="-ml-1 inline-flex items-center gap-0.5 rounded pr-1 text-small text-muted hover:text-text"
+      >
+        <ChevronLeft aria-hidden className="size-3.5" /> Request
+      </Link>
+      <h1 className="mt-1 mb-4 text-h1">Replay a request</h1>
+      <ReplayForm
+        captured={captured}
+        values={refused?.values ?? values}
+        errors={refused?.errors}
+        upstream={upstream}
+        isSending={isSending}
+      >
+        <Link to={back} className={buttonClass('ghost')}>
+          Cancel
+        </Link>
+      </ReplayForm>
+    </div>
+  );
+};
+export default ReplayExchange;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

@@ -1,0 +1,13 @@
+import type { LoaderFunctionArgs } from '@remix-run/node';
+import { exchangeParams } from '../lib/params.server.ts';
+import { answerOrAway, openLog } from '../traffic/read-traffic.server.ts';
+
+/** On one page; nobody sends a request again more often. */
+const SHOWN_MAX = 50;
+
+/** The replays of one captured request, for a tab of its panel. */
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = exchangeParams(params);
+  const log = await openLog(backend, names);
+  return answerOrAway(log.replays.ofRequest(names.id, SHOWN_MAX).then((replays) => ({ replays })));
+};

@@ -1,0 +1,108 @@
+import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
+import { Link, useActionData, useLoaderData, useNavigation } from '@remix-run/react';
+import { ChevronLeft } from 'lucide-react';
+import { projectParams } from '../lib/params.server.ts';
+import { paths } from '../lib/paths.ts';
+import { getProject } from '../lib/resources.server.ts';
+import { BulkForm } from '../replays/bulk-form.tsx';
+import { BulkPlan } from '../replays/bulk-plan.tsx';
+import { fixedRange, isFixed, planReplay } from '../replays/plan-replay.server.ts';
+import { newReplayName } from '../replays/read-replays.server.ts';
+import { readBulkValues, toBulkReplay } from '../replays/replay-values.ts';
+import { createReplay } from '../replays/save-replay.server.ts';
+import { usePreferences } from '../lib/use-preferences.ts';
+import { buttonClass } from '../ui/button.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { Notice } from '../ui/notice.tsx';
+
+export const meta: MetaFunction = () => [{ title: 'Replay requests · Standin' }];
+
+export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = projectParams(params);
+  await getProject(backend, names);
+  const values = readBulkValues(new URL(request.url).searchParams);
+  const isAsked = values.q !== '' || values.from !== '' || values.to !== '';
+  if (isAsked && !isFixed(values)) {
+    throw redirect(paths.newReplay(names, { ...values, ...(await fixedRange(backend, names, values)) }));
+  }
+  return { params: names, values, planned: await planReplay(backend, names, values) };
+};
+
+/** Only digits count: `1,204` is how the page writes it. */
+const digits = (text: FormDataEntryValue | null): string =>
+  typeof text === 'string' ? text.replaceAll(/[\s,.]/g, '') : '';
+
+export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
+  const names = projectParams(params);
+  const form = await request.formData();
+  const values = readBulkValues(new URL(request.url).searchParams);
+  const planned = await planReplay(backend, names, values);
+  const refused = (confirm: readonly string[], errors: readonly string[] = []) =>
+    data({ confirm, errors }, { status: 422 });
+  if (planned.kind !== 'plan') return refused([], ['Nothing was sent: see what is wrong with the plan.']);
+  const { count } = planned.plan;
+  if (count === 0) return refused([], ['No request matches any more.']);
+  if (digits(form.get('confirm')) !== String(count)) return refused([`Type ${count} to send so many requests.`]);
+  const name = newReplayName();
+  const { fields, form: problems } = await createReplay(backend, toBulkReplay(values, { ...names, name }), []);
+  const errors = [...problems, ...Object.values(fields).flat()];
+  if (errors.length > 0) return refused([], errors);
+  return redirect(paths.replay({ ...names, replay: name }));
+};
+
+const NewReplay = () => {
+  const { params, values, planned } = useLoaderData<typeof loader>();
+  const refused = useActionData<typeof action>();
+  const { time } = usePreferences();
+  const isSending = useNavigation().formMethod === 'POST';
+  const toTraffic = paths.traffic(params, { q: values.q, from: values.from, to: values.to });
+  return (
+    <div className="mx-auto w-full max-w-6xl px-4 py-4">
+      <Link
+        to={toTraffic}
+        className="-ml-1 inline-flex items-center gap-0.5 rounded pr-1 text-small text-muted hover:text-text"
+      >
+        <ChevronLeft aria-hidden className="size-3.5" /> Traffic
+      </Link>
+      <h1 className="mt-1 mb-4 text-h1">Replay requests</h1>
+      {planned.kind === 'empty' ? (
+        <EmptyState
+          title="Which requests?"
+          action={
+            <Link to={paths.traffic(params)} className={buttonClass('primary')}>
+              Choose requests in Traffic
+            </Link>
+          }
+        >
+          Filter Traffic until it shows what is to be sent again, then choose “Replay these”. No filter never means
+          everything.
+        </EmptyState>
+      ) : (
+        <div className="grid grid-cols-1 gap-8 lg:grid-cols-2">
+          <BulkForm values={values} errors={planned.kind === 'invalid' ? planned.errors : undefined} />
+          {planned.kind === 'away' && (
+            <div>
+              <Notice look="bad" alert>
+                {planned.message}
+              </Notice>
+            </div>
+          )}
+          {planned.kind === 'plan' && (
+            <BulkPlan
+              params={params}
+              values={values}
+              plan={planned.plan}
+              commands={planned.commands}
+              refused={refused}
+              isSending={isSending}
+              zone={time}
+            />
+          )}
+        </div>
+      )}
+    </div>
+  );
+};
+export default NewReplay;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

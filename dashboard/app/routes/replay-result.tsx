@@ -1,0 +1,64 @@
+import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
+import { Link, useLoaderData } from '@remix-run/react';
+import { ChevronLeft } from 'lucide-react';
+import type { ProjectLog } from '../../src/backend.ts';
+import { logAway, notFound } from '../lib/failures.server.ts';
+import { exchangeParams, replayParams } from '../lib/params.server.ts';
+import { paths, type ExchangeParams, type ReplayParams } from '../lib/paths.ts';
+import { usePreferences } from '../lib/use-preferences.ts';
+import { loadResult } from '../replays/load-result.server.ts';
+import { findReplay, toReplayView } from '../replays/read-replays.server.ts';
+import { ResultPanel } from '../replays/result-panel.tsx';
+import { isAway, openLog, orAway } from '../traffic/read-traffic.server.ts';
+
+export const meta: MetaFunction = () => [{ title: 'Result of a replay · Standin' }];
+
+/** Results are kept as long as the log, Replays for a day: the results know which one they are of. */
+const SEARCHED_MAX = 500;
+
+const readResult = async (log: ProjectLog, { replay, id }: ReplayParams & ExchangeParams) => {
+  const of = (await log.replays.ofRequest(id, SEARCHED_MAX)).find((summary) => summary.replay === replay);
+  const result = of && (await loadResult(log, of.replayUid, id));
+  return { result, target: of?.target ?? '' };
+};
+
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = { ...replayParams(params), ...exchangeParams(params) };
+  const object = await findReplay(backend, names);
+  const log = await openLog(backend, names);
+  const found = await orAway(readResult(log, names));
+  if (isAway(found)) throw logAway(found.away);
+  const { result, target } = found;
+  if (result === undefined) throw notFound('such result', 'This replay has not sent that request, or it has expired.');
+  const isSingle = object !== undefined && toReplayView(object).what.kind === 'one';
+  return { params: names, hasReplay: object !== undefined, like: isSingle ? names.replay : undefined, target, result };
+};
+
+const ReplayResult = () => {
+  const { params, hasReplay, like, target, result } = useLoaderData<typeof loader>();
+  const { time } = usePreferences();
+  return (
+    <div className="mx-auto flex w-full max-w-6xl flex-col gap-4 px-4 py-4">
+      <div>
+        <Link
+          to={hasReplay ? paths.replay(params) : paths.exchange(params, { tab: 'replays' })}
+          className="-ml-1 inline-flex items-center gap-0.5 rounded pr-1 text-small text-muted hover:text-text"
+        >
+          <ChevronLeft aria-hidden className="size-3.5" /> {hasReplay ? 'Replay' : 'Request'}
+        </Link>
+        <h1 className="mt-1 text-h1">Result of one request</h1>
+        <p className="text-muted">
+          It repeats{' '}
+          <Link to={paths.exchange(params)} className="text-accent underline">
+            this captured request
+          </Link>
+          .
+        </p>
+      </div>
+      <ResultPanel params={params} target={target} like={like} result={result} zone={time} />
+    </div>
+  );
+};
+export default ReplayResult;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

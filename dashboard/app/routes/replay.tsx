@@ -1,0 +1,111 @@
+import { data, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
+import { useActionData, useLoaderData } from '@remix-run/react';
+import { REPLAY_STATES } from '@standin/contract';
+import type { ReplaySummary } from '@standin/logstore';
+import { orFail, refusalOf } from '../lib/failures.server.ts';
+import { useLiveResources } from '../lib/live.ts';
+import { desiredOf } from '../lib/manifest-yaml.server.ts';
+import { replayParams } from '../lib/params.server.ts';
+import { usePreferences } from '../lib/use-preferences.ts';
+import { expectedGeneration } from '../projects/save-project.server.ts';
+import { Commands } from '../replays/commands.tsx';
+import { loadResult, type ResultView } from '../replays/load-result.server.ts';
+import { getReplay, toReplayView } from '../replays/read-replays.server.ts';
+import { replayCommands } from '../replays/replay-commands.server.ts';
+import { ReplayHead } from '../replays/replay-head.tsx';
+import { ReplayProgress } from '../replays/replay-progress.tsx';
+import { hasEnded } from '../replays/replay-view.ts';
+import { ResultPanel } from '../replays/result-panel.tsx';
+import { ResultTable } from '../replays/result-table.tsx';
+import { isAway, openLog, orAway } from '../traffic/read-traffic.server.ts';
+import { Notice } from '../ui/notice.tsx';
+
+export const meta: MetaFunction = () => [{ title: 'Replay · Standin' }];
+
+/** On one page; the statuses above the list lead to the others. */
+const RESULTS_MAX = 200;
+
+interface Results {
+  readonly one?: ResultView | undefined;
+  readonly many?: readonly ReplaySummary[];
+}
+
+const statusOf = (request: Request): number | undefined => {
+  const text = new URL(request.url).searchParams.get('status') ?? '';
+  return /^\d{1,3}$/.test(text) ? Number(text) : undefined;
+};
+
+export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = replayParams(params);
+  const object = await getReplay(backend, names);
+  const replay = toReplayView(object);
+  const { what, uid } = replay;
+  const status = statusOf(request);
+  const log = await openLog(backend, names);
+  const load = async (): Promise<Results> =>
+    what.kind === 'one'
+      ? { one: await loadResult(log, uid, what.requestId) }
+      : { many: await log.replays.results(uid, { status, limit: RESULTS_MAX }) };
+  const found = await orAway(load());
+  return {
+    ...{ params: names, replay, status },
+    results: isAway(found) ? undefined : found,
+    away: isAway(found) ? found.away : undefined,
+    commands: replayCommands(desiredOf(object)),
+  };
+};
+
+/** Pause, go on, cancel: the one field that can be changed. */
+export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
+  const names = replayParams(params);
+  const form = await request.formData();
+  const state = REPLAY_STATES.find((known) => known === form.get('state'));
+  if (state === undefined) throw new Response(null, { status: 400 });
+  const desired = desiredOf(await getReplay(backend, names));
+  try {
+    const object = { ...desired, spec: { ...(desired.spec as object), state } };
+    const saved = await backend.resources.apply(object, expectedGeneration(form));
+    const error = saved.ok ? undefined : saved.problems.map(({ message }) => message).join('; ');
+    return data({ error }, { status: saved.ok ? 200 : 422 });
+  } catch (error) {
+    return data({ error: await orFail(Promise.resolve(refusalOf(error))) }, { status: 409 });
+  }
+};
+
+const Replay = () => {
+  const { params, replay, status, results, away, commands } = useLoaderData<typeof loader>();
+  const refused = useActionData<typeof action>();
+  const { time } = usePreferences();
+  useLiveResources(params.namespace);
+  return (
+    <div className="mx-auto flex w-full max-w-6xl flex-col gap-5 px-4 py-4">
+      <ReplayHead params={params} replay={replay} zone={time} />
+      {refused?.error !== undefined && (
+        <Notice look="bad" alert>
+          {refused.error}
+        </Notice>
+      )}
+      {away !== undefined && <Notice look="bad">{away}</Notice>}
+      {replay.what.kind === 'many' && <ReplayProgress replay={replay} />}
+      {results?.one !== undefined && (
+        <ResultPanel params={params} target={replay.target} like={replay.replay} result={results.one} zone={time} />
+      )}
+      {results?.many !== undefined && replay.sent > 0 && (
+        <ResultTable
+          params={params}
+          replay={replay}
+          results={results.many}
+          status={status}
+          isCut={results.many.length === RESULTS_MAX}
+        />
+      )}
+      {replay.what.kind === 'one' && results !== undefined && results.one === undefined && hasEnded(replay) && (
+        <Notice look="info">Its result is no longer stored.</Notice>
+      )}
+      <Commands {...commands} />
+    </div>
+  );
+};
+export default Replay;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

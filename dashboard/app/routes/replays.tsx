@@ -1,0 +1,62 @@
+import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
+import { Link, useLoaderData } from '@remix-run/react';
+import { useLiveResources } from '../lib/live.ts';
+import { projectParams } from '../lib/params.server.ts';
+import { paths } from '../lib/paths.ts';
+import { getProject } from '../lib/resources.server.ts';
+import { useRowKeys } from '../lib/row-keys.ts';
+import { usePreferences } from '../lib/use-preferences.ts';
+import { listReplays } from '../replays/read-replays.server.ts';
+import { ReplayTable } from '../replays/replay-table.tsx';
+import { buttonClass } from '../ui/button.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
+
+export const meta: MetaFunction = () => [{ title: 'Replays · Standin' }];
+
+/** A page of this many rows renders at once. */
+const ROWS_MAX = 200;
+
+export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+  const names = projectParams(params);
+  await getProject(backend, names);
+  const all = await listReplays(backend, names);
+  return { params: names, total: all.length, replays: all.slice(0, ROWS_MAX) };
+};
+
+const Replays = () => {
+  const { params, total, replays } = useLoaderData<typeof loader>();
+  const { time } = usePreferences();
+  useLiveResources(params.namespace);
+  useRowKeys();
+  const toTraffic = (
+    <Link to={paths.traffic(params)} className={buttonClass(total === 0 ? 'primary' : 'secondary')}>
+      Choose requests in Traffic
+    </Link>
+  );
+  return (
+    <div className="mx-auto w-full max-w-6xl px-4 py-6">
+      <div className="mb-3 flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
+        <h1 className="text-h1">Replays</h1>
+        {total > 0 && toTraffic}
+      </div>
+      {total === 0 ? (
+        <EmptyState title="Nothing was sent again" action={toTraffic}>
+          Open a request in Traffic and press <kbd>r</kbd> to send it again, edited or not. Or filter Traffic, and send
+          all that it shows: after an outage, for instance. Replays are listed here until a day after their end.
+        </EmptyState>
+      ) : (
+        <>
+          <ReplayTable params={params} replays={replays} zone={time} />
+          {total > replays.length && (
+            <p className="mt-3 text-muted">
+              The newest {replays.length} of {total}.
+            </p>
+          )}
+        </>
+      )}
+    </div>
+  );
+};
+export default Replays;
+
+export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';
