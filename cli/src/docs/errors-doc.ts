@@ -1,9 +1,10 @@
 import { REJECTED_HEADER, REJECTIONS, UPSTREAM_FAILURES, type Rejection } from '@standin/contract';
+import { API_PROBLEMS, type ApiProblemKind } from '@standin/dashboard/api-problems';
 import { table } from './markdown.ts';
 
 export const errorsDoc = (): string => `# Errors
 
-<!-- Generated from packages/contract/src/rejections.ts by \`npm run generate\`. -->
+<!-- Generated from packages/contract/src/rejections.ts and dashboard/src/api/problems.ts by \`npm run generate\`. -->
 
 ## Rejections
 
@@ -41,5 +42,21 @@ counted like any other answer, and carry no \`${REJECTED_HEADER}\`. The log entr
 ${table(
   ['code', 'status', 'what it means'],
   Object.entries(UPSTREAM_FAILURES).map(([code, { status, title }]) => [`\`${code}\``, String(status), title]),
+)}
+
+## The JSON API
+
+What [/api/v1](api.md) of the dashboard refuses is \`application/problem+json\` with one of these codes. \`detail\` says what is wrong with this very
+request; \`errors\` names parameters or fields, \`position\` the wrong characters of a search.
+
+${table(
+  ['code', 'status', 'what it means', 'what to do', 'worth a retry'],
+  Object.entries<ApiProblemKind>(API_PROBLEMS).map(([code, { status, title, hint, retryAfterS }]) => [
+    `\`${code}\``,
+    String(status),
+    title,
+    hint,
+    retryAfterS === undefined ? 'no' : 'yes',
+  ]),
 )}
 `;

@@ -2,6 +2,9 @@ import { useRegisteredShortcuts } from '../lib/shortcuts.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Kbd } from '../ui/kbd.tsx';
 
+/** Not a page: what describes the API to programs. */
+const API_DOCUMENT = '/api/v1/openapi.json';
+
 export interface ShortcutHelpProps {
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
@@ -31,6 +34,13 @@ export const ShortcutHelp = ({ open, onOpenChange, keysAreOn }: ShortcutHelpProp
           </div>
         ))}
       </dl>
+      <p className="mt-4 border-t border-line pt-3 text-small text-muted">
+        Programs use the{' '}
+        <a href={API_DOCUMENT} className="text-accent hover:underline">
+          JSON API
+        </a>
+        : what was captured, replays and links.
+      </p>
     </Dialog>
   );
 };
