@@ -20,7 +20,6 @@ import { Header } from './shell/header.tsx';
 import { SignedOutHeader } from './shell/signed-out-header.tsx';
 import stylesheet from './styles/app.css?url';
 import { Toaster } from './ui/toast.tsx';
-import { TooltipProvider } from './ui/tooltip.tsx';
 
 export const links: LinksFunction = () => [
   { rel: 'icon', href: '/favicon.svg', type: 'image/svg+xml' },
@@ -68,6 +67,8 @@ const PublicLayout = ({ children }: LayoutProps) => (
 const isPublicHandle = (handle: unknown): boolean =>
   typeof handle === 'object' && handle !== null && 'isPublic' in handle && handle.isPublic === true;
 
+export { unlessQueryOnly as shouldRevalidate } from './lib/revalidation.ts';
+
 /** Around every page, also those that failed. */
 export const Layout = ({ children }: LayoutProps) =>
   useMatches().some(({ handle }) => isPublicHandle(handle)) ? (
@@ -94,24 +95,22 @@ const DashboardLayout = ({ children }: LayoutProps) => {
         >
           Skip to content
         </a>
-        <TooltipProvider>
-          {root?.isSignedIn === false ? (
-            <SignedOutHeader preferences={preferences} />
-          ) : (
-            <Header
-              preferences={preferences}
-              user={root?.user}
-              project={
-                namespace === undefined || name === undefined
-                  ? undefined
-                  : { namespace, project: name, title: project?.title ?? name }
-              }
-            />
-          )}
-          <main id="main" tabIndex={-1} className="outline-none">
-            {children}
-          </main>
-        </TooltipProvider>
+        {root?.isSignedIn === false ? (
+          <SignedOutHeader preferences={preferences} />
+        ) : (
+          <Header
+            preferences={preferences}
+            user={root?.user}
+            project={
+              namespace === undefined || name === undefined
+                ? undefined
+                : { namespace, project: name, title: project?.title ?? name }
+            }
+          />
+        )}
+        <main id="main" tabIndex={-1} className="outline-none">
+          {children}
+        </main>
         <Toaster notice={root?.notice} />
         <ScrollRestoration {...scripts} />
         <Scripts {...scripts} />

@@ -17,4 +17,5 @@ export {
   useSearchParams,
   useSubmit,
   type FetcherWithComponents,
+  type ShouldRevalidateFunction,
 } from '@remix-run/react';

@@ -18,13 +18,15 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   return { ...names, uid: object.metadata.uid, title: displayName, uri, url, isSharingInPlan: isInPlan };
 };
 
+export { unlessQueryOnly as shouldRevalidate } from '../lib/revalidation.ts';
+
 /** The screens of a project: what is listed here exists. `g` and a letter goes there. */
 const SCREENS = [
   { keys: 'g t', label: 'Traffic', path: paths.traffic },
   { keys: 'g e', label: 'Endpoints', path: paths.endpoints },
+  { keys: 'g r', label: 'Replays', path: (params: ProjectParams) => paths.replays(params) },
   { keys: 'g s', label: 'Settings', path: paths.settings },
 ] as const;
-  { keys: 'g r', label: 'Replays', path: (params: ProjectParams) => paths.replays(params) },
 
 const Project = () => {
   const project = useLoaderData<typeof loader>();

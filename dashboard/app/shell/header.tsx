@@ -91,10 +91,16 @@ export const Header = ({ preferences, project, user }: HeaderProps) => {
           {user !== undefined && <UserMenu user={user} />}
         </div>
       </div>
-      <Suspense fallback={null}>
-        {palette && <CommandPalette open onOpenChange={setPalette} current={project} />}
-        {help && <ShortcutHelp open onOpenChange={setHelp} keysAreOn={preferences.keys === 'on'} />}
-      </Suspense>
+      {palette && (
+        <Suspense fallback={null}>
+          <CommandPalette open onOpenChange={setPalette} current={project} />
+        </Suspense>
+      )}
+      {help && (
+        <Suspense fallback={null}>
+          <ShortcutHelp open onOpenChange={setHelp} keysAreOn={preferences.keys === 'on'} />
+        </Suspense>
+      )}
     </header>
   );
 };

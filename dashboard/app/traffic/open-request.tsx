@@ -4,6 +4,7 @@ import { paths } from '../lib/paths.ts';
 import { Link, useFetcher } from '../lib/remix.ts';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
+import { useHydrated } from '../ui/time.tsx';
 import { Notice } from '../ui/notice.tsx';
 import type { Selection, TrafficData } from './traffic-data.ts';
 
@@ -33,9 +34,11 @@ const useSelection = ({ data, id }: Pick<OpenRequestProps, 'data' | 'id'>): Sele
   return fetcher.data;
 };
 
+const Loading = () => <p className="text-muted">Loading …</p>;
+
 const Contents = ({ data, id, tab }: OpenRequestProps) => {
   const selection = useSelection({ data, id });
-  if (selection === undefined) return <p className="text-muted">Loading …</p>;
+  if (selection === undefined) return <Loading />;
   if (selection.away !== undefined) return <Notice look="bad">{selection.away}</Notice>;
   if (selection.exchange === undefined) {
     return (
@@ -63,8 +66,13 @@ export const OpenRequest = (props: OpenRequestProps) => (
         <X aria-hidden />
       </IconButton>
     </div>
-    <Suspense fallback={<p className="text-muted">Loading …</p>}>
-      <Contents {...props} />
-    </Suspense>
+    {/* After hydration: a part that waits for its code must not be changed before, and this page changes at once. */}
+    {useHydrated() ? (
+      <Suspense fallback={<Loading />}>
+        <Contents {...props} />
+      </Suspense>
+    ) : (
+      <Loading />
+    )}
   </div>
 );

@@ -1,4 +1,4 @@
-import type { ButtonHTMLAttributes, Ref } from 'react';
+import { forwardRef, type ButtonHTMLAttributes } from 'react';
 import { classNames } from '../lib/class-names.ts';
 
 export type ButtonLook = 'primary' | 'secondary' | 'ghost' | 'danger';
@@ -20,9 +20,12 @@ export const buttonClass = (look: ButtonLook = 'secondary', extra?: string): str
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly look?: ButtonLook;
-  readonly buttonRef?: Ref<HTMLButtonElement>;
 }
 
-export const Button = ({ look = 'secondary', type = 'button', className, buttonRef, ...rest }: ButtonProps) => (
-  <button ref={buttonRef} type={type} className={buttonClass(look, className)} {...rest} />
+/** Takes a ref, so that a menu can stand beside it. */
+export const Button = forwardRef<HTMLButtonElement, ButtonProps>(
+  ({ look = 'secondary', type = 'button', className, ...rest }, ref) => (
+    <button ref={ref} type={type} className={buttonClass(look, className)} {...rest} />
+  ),
 );
+Button.displayName = 'Button';

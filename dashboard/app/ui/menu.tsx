@@ -1,6 +1,15 @@
-import { DropdownMenu as Radix } from 'radix-ui';
-import type { ReactElement, ReactNode } from 'react';
+import {
+  cloneElement,
+  createContext,
+  useContext,
+  useState,
+  type HTMLAttributes,
+  type ReactElement,
+  type ReactNode,
+} from 'react';
 import { Link } from '../lib/remix.ts';
+import type { menuParts } from './menu-parts.ts';
+import { toast } from './toast.tsx';
 
 export interface MenuProps {
   /** A button. */
@@ -10,51 +19,106 @@ export interface MenuProps {
   readonly onOpenChange?: (open: boolean) => void;
 }
 
-export const Menu = ({ trigger, children, align = 'end', onOpenChange }: MenuProps) => (
-  <Radix.Root modal={false} {...(onOpenChange !== undefined && { onOpenChange })}>
-    <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-    {/* Where it is opened, not at the end of the page: what is on the screen stays within a landmark. */}
-    <Radix.Content
-      align={align}
-      sideOffset={4}
-      collisionPadding={8}
-      className="z-50 max-h-[70vh] min-w-44 overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-xl"
-    >
-      {children}
-    </Radix.Content>
-  </Radix.Root>
-);
+type MenuParts = typeof menuParts;
+
+const loadParts = async (): Promise<MenuParts> => (await import('./menu-parts.ts')).menuParts;
+
+const PartsContext = createContext<MenuParts | undefined>(undefined);
+
+/** Of the menu that an item stands in. */
+const useParts = (): MenuParts => {
+  const parts = useContext(PartsContext);
+  if (parts === undefined) throw new Error('a part of a menu stands outside of it');
+  return parts;
+};
+
+/** Until it is opened for the first time it is only its button, and looks and sounds the same. */
+export const Menu = ({ trigger, children, align = 'end', onOpenChange }: MenuProps) => {
+  const [parts, setParts] = useState<MenuParts>();
+  const [isOpen, setIsOpen] = useState(false);
+  const change = (open: boolean): void => {
+    setIsOpen(open);
+    onOpenChange?.(open);
+  };
+  if (parts === undefined) {
+    const prepare = (): void => void loadParts().catch(() => undefined);
+    const open = (): void => {
+      loadParts().then(
+        (loaded) => {
+          setParts(loaded);
+          change(true);
+        },
+        () => toast('The menu cannot be loaded now', 'bad'),
+      );
+    };
+    return cloneElement(trigger as ReactElement<HTMLAttributes<HTMLElement>>, {
+      'aria-haspopup': 'menu',
+      'aria-expanded': false,
+      onPointerEnter: prepare,
+      onFocus: prepare,
+      onClick: open,
+      onKeyDown: (event) => {
+        if (event.key === 'ArrowDown') open();
+      },
+    });
+  }
+  return (
+    <PartsContext.Provider value={parts}>
+      <parts.Root modal={false} open={isOpen} onOpenChange={change}>
+        <parts.Trigger asChild>{trigger}</parts.Trigger>
+        {/* Where it is opened, not at the end of the page: what is on the screen stays within a landmark. */}
+        <parts.Content
+          align={align}
+          sideOffset={4}
+          collisionPadding={8}
+          className="z-50 max-h-[70vh] min-w-44 overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-xl"
+        >
+          {children}
+        </parts.Content>
+      </parts.Root>
+    </PartsContext.Provider>
+  );
+};
 
 const ITEM =
   'flex h-7 items-center gap-2 rounded px-2 text-ui outline-none select-none cursor-pointer data-[highlighted]:bg-selected data-[disabled]:text-muted [&_svg]:size-3.5 [&_svg]:text-muted';
 
-export const MenuLink = ({ to, children }: { readonly to: string; readonly children: ReactNode }) => (
-  <Radix.Item asChild>
-    <Link to={to} className={ITEM}>
-      {children}
-    </Link>
-  </Radix.Item>
-);
+export const MenuLink = ({ to, children }: { readonly to: string; readonly children: ReactNode }) => {
+  const parts = useParts();
+  return (
+    <parts.Item asChild>
+      <Link to={to} className={ITEM}>
+        {children}
+      </Link>
+    </parts.Item>
+  );
+};
 
 /** A file: the browser saves it, whatever it is. */
-export const MenuDownload = ({ to, children }: { readonly to: string; readonly children: ReactNode }) => (
-  <Radix.Item asChild>
-    <a href={to} download className={ITEM}>
-      {children}
-    </a>
-  </Radix.Item>
-);
+export const MenuDownload = ({ to, children }: { readonly to: string; readonly children: ReactNode }) => {
+  const parts = useParts();
+  return (
+    <parts.Item asChild>
+      <a href={to} download className={ITEM}>
+        {children}
+      </a>
+    </parts.Item>
+  );
+};
 
 export interface MenuItemProps {
   readonly onSelect: () => void;
   readonly children: ReactNode;
 }
 
-export const MenuItem = ({ onSelect, children }: MenuItemProps) => (
-  <Radix.Item className={ITEM} onSelect={onSelect}>
-    {children}
-  </Radix.Item>
-);
+export const MenuItem = ({ onSelect, children }: MenuItemProps) => {
+  const parts = useParts();
+  return (
+    <parts.Item className={ITEM} onSelect={onSelect}>
+      {children}
+    </parts.Item>
+  );
+};
 
 export interface MenuChoicesProps {
   readonly label: string;
@@ -64,21 +128,28 @@ export interface MenuChoicesProps {
 }
 
 /** One of several. */
-export const MenuChoices = ({ label, value, choices, onChange }: MenuChoicesProps) => (
-  <Radix.RadioGroup value={value} onValueChange={onChange} aria-label={label}>
-    <Radix.Label className="px-2 pt-1.5 pb-0.5 text-small text-muted">{label}</Radix.Label>
-    {choices.map((choice) => (
-      <Radix.RadioItem key={choice.value} value={choice.value} className={ITEM}>
-        <span aria-hidden className="flex size-3.5 items-center justify-center">
-          <Radix.ItemIndicator>✓</Radix.ItemIndicator>
-        </span>
-        {choice.label}
-      </Radix.RadioItem>
-    ))}
-  </Radix.RadioGroup>
-);
+export const MenuChoices = ({ label, value, choices, onChange }: MenuChoicesProps) => {
+  const parts = useParts();
+  return (
+    <parts.RadioGroup value={value} onValueChange={onChange} aria-label={label}>
+      <parts.Label className="px-2 pt-1.5 pb-0.5 text-small text-muted">{label}</parts.Label>
+      {choices.map((choice) => (
+        <parts.RadioItem key={choice.value} value={choice.value} className={ITEM}>
+          <span aria-hidden className="flex size-3.5 items-center justify-center">
+            <parts.ItemIndicator>✓</parts.ItemIndicator>
+          </span>
+          {choice.label}
+        </parts.RadioItem>
+      ))}
+    </parts.RadioGroup>
+  );
+};
 
-export const MenuSeparator = () => <Radix.Separator className="my-1 h-px bg-line" />;
-export const MenuLabel = ({ children }: { readonly children: ReactNode }) => (
-  <Radix.Label className="px-2 pt-1.5 pb-0.5 text-small text-muted">{children}</Radix.Label>
-);
+export const MenuSeparator = () => {
+  const parts = useParts();
+  return <parts.Separator className="my-1 h-px bg-line" />;
+};
+export const MenuLabel = ({ children }: { readonly children: ReactNode }) => {
+  const parts = useParts();
+  return <parts.Label className="px-2 pt-1.5 pb-0.5 text-small text-muted">{children}</parts.Label>;
+};
