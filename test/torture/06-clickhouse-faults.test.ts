@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readQuarantine } from '@standin/gateway';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../harness/eventually.ts';
+import { startProcess } from '../harness/processes.ts';
 import { startFaultyClickHouse, type FaultyClickHouse, type InsertFault } from './faulty-clickhouse.ts';
 import { loadMs, Oracle, seedOfRun } from './oracle.ts';
 import { ask } from './raw-client.ts';
@@ -9,7 +10,7 @@ import { Stand } from './stand.ts';
 
 /** Tortures 6 to 12: whatever ClickHouse does to an insert, everything that was answered is stored once, and nothing is refused. */
 const RATE_PER_SECOND = 200;
-const LOAD_MS = 2_500;
+const LOAD_MS = 1_500;
 
 let stand: Stand;
 let clickhouse: FaultyClickHouse;
@@ -88,5 +89,12 @@ test('12: a row that ClickHouse never takes is put aside alone, counted, and can
   });
   const [put, ...others] = await readQuarantine(`${stand.directory}/gateway/spool`);
   expect(others).toEqual([]);
+  const shown = startProcess({
+    name: 'standin quarantine',
+    main: 'cli/src/main.ts',
+    args: ['quarantine', `${stand.directory}/gateway/spool`],
+  });
+  expect((await shown.ended()).code).toBe(1);
+  expect(shown.log().join('\n')).toMatch(/torture\/post-mock POST \/mock .*\n.*INCORRECT_DATA/);
   expect([put?.row?.query, put?.row && Buffer.from(put.row.requestBody).toString()]).toEqual([marker, 'poisonous']);
 }, 1_800_000);

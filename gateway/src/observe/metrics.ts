@@ -110,7 +110,7 @@ export class Metrics {
     gauge('standin_receive_connections', 'Open connections of callers.', connectionCount);
     gauge('standin_receive_running_requests', 'Requests that have arrived and are not answered.', runningRequests);
     gauge('standin_receive_held_bytes', 'Memory held for bodies of running requests.', () => budget.receivedBytes);
-    gauge('standin_record_waiting_bytes', 'Log rows on their way to the disk.', () => budget.undeliveredBytes);
+    gauge('standin_record_waiting_bytes', 'Log rows on their way to the disk.', () => budget.unrecordedBytes);
     gauge('standin_record_full', '1 while requests are refused because they could not be stored.', () =>
       Number(spool.isFull),
     );

@@ -1,11 +1,11 @@
 /**
- * Memory for what the gateway holds on behalf of callers: bodies that are being received, and log rows that are not delivered yet.
+ * Memory for what the gateway holds on behalf of callers: bodies that are being received, and log rows on their way to the disk.
  * One bound over both, because both are the same memory; counted apart, because the remedy differs.
  */
 export class ByteBudget {
   readonly #bytesMax: number;
   #receivedBytes = 0;
-  #undeliveredBytes = 0;
+  #unrecordedBytes = 0;
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
@@ -15,22 +15,22 @@ export class ByteBudget {
     return this.#receivedBytes;
   }
 
-  get undeliveredBytes(): number {
-    return this.#undeliveredBytes;
+  get unrecordedBytes(): number {
+    return this.#unrecordedBytes;
   }
 
   get isFull(): boolean {
-    return this.#receivedBytes + this.#undeliveredBytes >= this.#bytesMax;
+    return this.#receivedBytes + this.#unrecordedBytes >= this.#bytesMax;
   }
 
-  /** The log's backlog, not the traffic, is what fills it. */
+  /** The disk, not the traffic, is what fills it. */
   get isFullOfRows(): boolean {
-    return this.#undeliveredBytes > this.#bytesMax / 2;
+    return this.#unrecordedBytes > this.#bytesMax / 2;
   }
 
   /** Makes room for a body, unless there is none. */
   takeForBody(bytes: number): boolean {
-    if (this.#receivedBytes + this.#undeliveredBytes + bytes > this.#bytesMax) return false;
+    if (this.#receivedBytes + this.#unrecordedBytes + bytes > this.#bytesMax) return false;
     this.#receivedBytes += bytes;
     return true;
   }
@@ -46,14 +46,14 @@ export class ByteBudget {
 
   /** Whether a row of this size may be added while the body it repeats, of `bodyBytes`, is still held. */
   hasRoomForRow(bytes: number, bodyBytes: number): boolean {
-    return this.#receivedBytes - bodyBytes + this.#undeliveredBytes + bytes <= this.#bytesMax;
+    return this.#receivedBytes - bodyBytes + this.#unrecordedBytes + bytes <= this.#bytesMax;
   }
 
   addRow(bytes: number): void {
-    this.#undeliveredBytes += bytes;
+    this.#unrecordedBytes += bytes;
   }
 
   freeRows(bytes: number): void {
-    this.#undeliveredBytes -= bytes;
+    this.#unrecordedBytes -= bytes;
   }
 }

@@ -18,7 +18,7 @@ export const LIMITS = {
   responseStallTimeoutMs: 30_000,
   /** Node's own default is 5 s; load balancers keep idle connections for 60 s and must close first. */
   keepAliveTimeoutMs: 65_000,
-  /** Bytes of bodies in flight or not yet delivered, over all requests; 503 above it. */
+  /** Bytes of bodies in flight or on their way to the disk, over all requests; 503 above it. */
   inFlightBytesMax: 256 * 1024 * 1024,
 
   // ── answers ──

@@ -34,7 +34,7 @@ describe('a record', () => {
     expect(await Promise.all(rows.map((row) => spool.exchange(row)))).toEqual(rows.map(() => true));
     expect(await stored()).toEqual(rows.map(({ id }) => id));
     expect((await recordsIn(spool.folder)).map(({ row }) => row)).toEqual(rows);
-    expect([disk.appends, spool.commits, budget.undeliveredBytes]).toEqual([1, 1, 0]);
+    expect([disk.appends, spool.commits, budget.unrecordedBytes]).toEqual([1, 1, 0]);
   });
 
   test('that comes during a write waits for the next one', async () => {
@@ -113,7 +113,7 @@ describe('a full disk', () => {
     disk.isFull = false;
     expect(await answered).toBe(true);
     expect(spool.isFull).toBe(false);
-    expect([await stored(), budget.undeliveredBytes]).toEqual([[request.id, request.id], 0]);
+    expect([await stored(), budget.unrecordedBytes]).toEqual([[request.id, request.id], 0]);
   });
 
   test('is noticed before it is full: the reserve stays free', async () => {

@@ -137,7 +137,7 @@ export class Spool implements Recorder {
 
   #hasRoomFor(rowBytes: number, row: LogRow): boolean {
     // Those that wait for the disk are not written yet, but will be.
-    const bytes = this.#budget.undeliveredBytes + rowBytes;
+    const bytes = this.#budget.unrecordedBytes + rowBytes;
     return this.guard.hasRoomFor(bytes) && this.#budget.hasRoomForRow(rowBytes, row.requestBody.length);
   }
 
