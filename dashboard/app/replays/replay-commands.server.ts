@@ -5,10 +5,18 @@ import { manifestYaml } from '../lib/manifest-yaml.server.ts';
 const quote = (word: string): string =>
   /^[A-Za-z0-9_./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
+interface WrittenEdit {
+  readonly method?: string;
+  readonly target?: string;
+  readonly headers?: readonly { readonly name: string; readonly value: string }[];
+  readonly body?: string;
+  readonly bodyEncoding?: string;
+}
+
 interface WrittenSpec {
   readonly projectRef: { readonly name: string };
   readonly requestId?: string;
-  readonly edit?: unknown;
+  readonly edit?: WrittenEdit;
   readonly filter?: { readonly search?: string; readonly from: string; readonly to: string };
   readonly target: { readonly kind: string; readonly url?: string };
   readonly ratePerSecond?: number;
@@ -33,21 +41,53 @@ const kubectlCommand = (yaml: string): string => {
   return `kubectl create -f - <<'${delimiter}'\n${yaml}${delimiter}\n`;
 };
 
+/** Nobody pastes more, and systems take no word of more than 128 KiB. */
+const COMMAND_CHARS_MAX = 8_000;
+
+/** `undefined`: bytes that no word of a command line can be. `@` would name a file. */
+const editWords = ({
+  method,
+  target,
+  headers = [],
+  body,
+  bodyEncoding = 'utf8',
+}: WrittenEdit): string[] | undefined => {
+  if (body !== undefined && (bodyEncoding !== 'utf8' || body.includes('\0') || body.startsWith('@'))) return undefined;
+  // One byte each on the wire, and two in a terminal.
+  if (headers.some(({ value }) => /[^ -~]/.test(value))) return undefined;
+  return [
+    ...(method === undefined ? [] : ['--method', method]),
+    ...(target === undefined ? [] : ['--path', target]),
+    ...headers.flatMap(({ name, value }) => ['--header', `${name}: ${value}`]),
+    ...(body === undefined ? [] : ['--body', body]),
+  ];
+};
+
+const filterWords = ({ projectRef, filter, ratePerSecond, order }: WrittenSpec): string[] =>
+  filter === undefined
+    ? []
+    : [
+        ...['--project', projectRef.name],
+        ...(filter.search === undefined ? [] : ['--filter', filter.search]),
+        ...['--since', filter.from, '--until', filter.to],
+        ...(ratePerSecond === undefined ? [] : ['--rate', String(ratePerSecond)]),
+        ...(order === 'Original' ? ['--ordered'] : []),
+      ];
+
 const standinCommand = (namespace: string, spec: WrittenSpec): string | undefined => {
-  const { requestId, edit, filter, target, ratePerSecond, order } = spec;
-  if (edit !== undefined) return undefined;
-  const to = target.kind === 'URL' ? (target.url ?? '') : target.kind.toLowerCase();
-  const words = ['standin', 'replay'];
-  if (requestId !== undefined) words.push(requestId);
-  words.push('--namespace', namespace, '--project', spec.projectRef.name);
-  if (filter !== undefined) {
-    if (filter.search !== undefined) words.push('--filter', filter.search);
-    words.push('--from', filter.from, '--to', filter.to);
-  }
-  words.push(filter === undefined ? '--to' : '--target', to);
-  if (filter !== undefined && ratePerSecond !== undefined) words.push('--rate', String(ratePerSecond));
-  if (order === 'Original') words.push('--ordered');
-  return words.map(quote).join(' ');
+  const { requestId, edit = {}, target } = spec;
+  const edited = editWords(edit);
+  if (edited === undefined) return undefined;
+  const command = [
+    ...['standin', 'replay'],
+    ...(requestId === undefined ? [] : [requestId]),
+    ...(namespace === 'default' ? [] : ['--namespace', namespace]),
+    ...filterWords(spec),
+    ...['--to', target.kind === 'URL' ? (target.url ?? '') : target.kind.toLowerCase()],
+    ...edited,
+  ];
+  const line = command.map(quote).join(' ');
+  return line.length > COMMAND_CHARS_MAX ? undefined : line;
 };
 
 export const replayCommands = (object: DesiredObject): ReplayCommands => {

@@ -51,7 +51,7 @@ export const parseHeaderText = (text: string): HeaderPair[] =>
       const colon = line.indexOf(':');
       return colon === -1
         ? (['', line.trim()] as const)
-        : ([line.slice(0, colon), line.slice(colon + 1).trim()] as const);
+        : ([line.slice(0, colon).trim(), line.slice(colon + 1).trim()] as const);
     });
 
 /** Whether a text says other headers than these; spaces around values mean nothing. */

@@ -1,0 +1,73 @@
+import { spawnSync } from 'node:child_process';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { replayCommands } from './replay-commands.server.ts';
+import { toBulkReplay, toReplay, replayValuesOf, type BulkValues, type CapturedView } from './replay-values.ts';
+
+const captured: CapturedView = {
+  ...{ id: 'the-id', method: 'POST', target: '/uri/a?b=1', headers: [['A', '1']], bodyBytes: 2 },
+  ...{ body: '{}', bodyEncoding: 'utf8' },
+};
+const VALUES = replayValuesOf(captured);
+const IDENTITY = { namespace: 'team-a', project: 'shop', name: 'replay-1' };
+const BULK: BulkValues = {
+  ...{ q: "path:/it's/*", from: '2026-11-21T09:00:00Z', to: '2026-11-21T10:00:00Z' },
+  ...{ target: 'URL', url: 'https://a.example/?x=1&y=2', rate: '5', order: 'Original' },
+};
+
+/** What a shell makes of a command's words. */
+const words = (command: string): string[] => {
+  const { stdout } = spawnSync('sh', ['-c', command.replace(/^standin/, "printf '%s\\0'")], { encoding: 'utf8' });
+  return stdout.split('\0').slice(0, -1);
+};
+
+describe('the command of a replay', () => {
+  it('of many names project, search, time, rate and order', () => {
+    const { standin = '' } = replayCommands(toBulkReplay(BULK, IDENTITY));
+    expect(words(standin)).toEqual([
+      ...['replay', '--namespace', 'team-a', '--project', 'shop', '--filter', "path:/it's/*"],
+      ...['--since', BULK.from, '--until', BULK.to, '--rate', '5', '--ordered', '--to', BULK.url],
+    ]);
+  });
+
+  it('of one names the request alone; in the default namespace that goes without saying', () => {
+    const { standin } = replayCommands(toReplay(VALUES, captured, { ...IDENTITY, namespace: 'default' }));
+    expect(standin).toBe('standin replay the-id --to endpoint');
+  });
+
+  it('of an edited one says every edit, whatever is in it, as one word of a shell', () => {
+    const visible = fc.stringMatching(/^[!-~]([ -~]*[!-~])?$/);
+    const body = fc.string({ unit: 'grapheme' }).filter((text) => !/[\0\r@]/.test(text));
+    fc.assert(
+      fc.property(visible, body, (value, text) => {
+        const edited = { ...VALUES, 'spec.edit.headers': `X: ${value}`, 'spec.edit.body': `edited ${text}` };
+        const { standin = '' } = replayCommands(toReplay(edited, captured, IDENTITY));
+        expect(words(standin).slice(-4)).toEqual(['--header', `X: ${value}`, '--body', `edited ${text}`]);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it.each([
+    ['begins like the name of a file', { 'spec.edit.body': '@/etc/passwd' }],
+    ['is bytes', { 'spec.edit.body': 'AAEC', 'spec.edit.bodyEncoding': 'base64' }],
+    ['is long', { 'spec.edit.body': 'x'.repeat(10_000) }],
+  ])('is not there for a body that %s', (_, edit) => {
+    expect(replayCommands(toReplay({ ...VALUES, ...edit }, captured, IDENTITY)).standin).toBeUndefined();
+  });
+});
+
+describe('the manifest of a replay', () => {
+  it('is created anew each time, and says nothing of what is wanted of the first one now', () => {
+    const object = toBulkReplay(BULK, IDENTITY);
+    const suspended = { ...object, spec: { ...(object.spec as object), state: 'Suspended' } };
+    const { yaml, kubectl } = replayCommands(suspended);
+    expect(parse(yaml)).toEqual({
+      ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Replay' },
+      metadata: { generateName: 'replay-', namespace: 'team-a' },
+      spec: object.spec,
+    });
+    expect(kubectl).toBe(`kubectl create -f - <<'STANDIN_REPLAY'\n${yaml}STANDIN_REPLAY\n`);
+  });
+});

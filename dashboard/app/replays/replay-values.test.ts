@@ -1,0 +1,117 @@
+import { parseObject } from '@standin/crds';
+import { describe, expect, it } from 'vitest';
+import {
+  editOf,
+  parseHeaderText,
+  readBulkValues,
+  readReplayValues,
+  replayValuesOf,
+  toBulkReplay,
+  toReplay,
+  type CapturedView,
+  type ReplayValues,
+} from './replay-values.ts';
+
+const captured: CapturedView = {
+  ...{ id: '01890000-0000-7000-8000-000000000000', method: 'POST', target: '/uri/a?b=1' },
+  headers: [
+    ['Content-Type', 'text/plain'],
+    ['X-Empty', ''],
+    ['x-a', 'b: c'],
+  ],
+  ...{ bodyBytes: 4, body: 'a\r\nb', bodyEncoding: 'utf8' },
+};
+const VALUES = replayValuesOf(captured);
+const IDENTITY = { namespace: 'team-a', project: 'shop', name: 'replay-1' };
+
+/** As a browser sends a form: line breaks are CRLF. */
+const sent = (values: ReplayValues): ReplayValues => {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(values) as [string, string][])
+    form.set(name, value.replaceAll('\n', '\r\n'));
+  return readReplayValues(form);
+};
+const editWith = (changes: Partial<ReplayValues>) => editOf(sent({ ...VALUES, ...changes }), captured);
+
+describe('a form that was filled from a captured request', () => {
+  it('edits nothing as long as nobody does: not even line breaks, which a browser rewrites', () => {
+    expect(editOf(sent(VALUES), captured)).toBeUndefined();
+  });
+
+  it.each<[string, Partial<ReplayValues>, unknown]>([
+    ['the method', { 'spec.edit.method': 'PUT' }, { method: 'PUT' }],
+    ['the target', { 'spec.edit.target': '/uri/c' }, { target: '/uri/c' }],
+    ['the body', { 'spec.edit.body': ' a\nb ' }, { body: ' a\nb ' }],
+    ['no body', { 'spec.edit.body': '' }, { body: '' }],
+    [
+      'bytes',
+      { 'spec.edit.body': 'AAEC\nAwQ=', 'spec.edit.bodyEncoding': 'base64' },
+      { body: 'AAECAwQ=', bodyEncoding: 'base64' },
+    ],
+    [
+      'the headers',
+      { 'spec.edit.headers': 'a:b\n\n c: d ' },
+      {
+        headers: [
+          { name: 'a', value: 'b' },
+          { name: 'c', value: 'd' },
+        ],
+      },
+    ],
+  ])('edits only what was edited: %s', (_, changes, edit) => {
+    expect(editWith(changes)).toEqual(edit);
+  });
+
+  it('leaves a body alone that it does not show', () => {
+    const large = { ...captured, body: undefined };
+    expect(editOf(sent({ ...replayValuesOf(large), 'spec.edit.method': 'PUT' }), large)).toEqual({ method: 'PUT' });
+  });
+
+  it('makes a Replay that the schema takes', () => {
+    const object = toReplay(
+      sent({
+        ...VALUES,
+        'spec.edit.method': 'PUT',
+        'spec.target.kind': 'URL',
+        'spec.target.url': 'https://a.example/',
+      }),
+      captured,
+      IDENTITY,
+    );
+    expect(parseObject(object)).toMatchObject({ ok: true });
+    expect(object.spec).toEqual({
+      ...{ projectRef: { name: 'shop' }, requestId: captured.id, edit: { method: 'PUT' } },
+      target: { kind: 'URL', url: 'https://a.example/' },
+    });
+  });
+});
+
+it('a line of headers without a colon has an empty name, which the schema refuses', () => {
+  expect(parseHeaderText('a: b\nno colon')).toEqual([
+    ['a', 'b'],
+    ['', 'no colon'],
+  ]);
+});
+
+describe('many requests', () => {
+  it('are in the address; what is not said is as usual', () => {
+    const values = readBulkValues(
+      new URLSearchParams('q= status:5xx &from=2026-11-21T09:00:00Z&to=2026-11-21T10:00:00Z'),
+    );
+    const object = toBulkReplay(values, IDENTITY);
+    expect(object.spec).toEqual({
+      projectRef: { name: 'shop' },
+      filter: { search: 'status:5xx', from: '2026-11-21T09:00:00Z', to: '2026-11-21T10:00:00Z' },
+      ...{ target: { kind: 'Endpoint' }, ratePerSecond: 10 },
+    });
+    expect(parseObject(object)).toMatchObject({ ok: true });
+  });
+
+  it('keep what is no number for the schema to refuse', () => {
+    const values = readBulkValues(new URLSearchParams('from=a&to=b&rate=fast&order=Any'));
+    const parsed = parseObject(toBulkReplay(values, IDENTITY));
+    expect(parsed.ok ? [] : parsed.problems.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(['spec.filter.from', 'spec.filter.to', 'spec.ratePerSecond']),
+    );
+  });
+});

@@ -1,0 +1,305 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startBrowser } from '../harness/browser.ts';
+import { eventually } from '../harness/eventually.ts';
+import { expectAccessible, goto, SHOP, startDashboard, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
+import { endpoint, forward, readLog } from './dev-stand.ts';
+import { startUpstream, type Upstream } from './upstream.ts';
+
+let run: DashboardRun;
+let browser: Browser;
+let upstream: Upstream;
+/** Page of a request that the endpoint `orders` captured. */
+let captured: string;
+let id: string;
+
+/** No integer that a double holds: what differs in it would get lost. */
+const answerWith = (order: string): void => {
+  upstream.answer = ({ url }, response) => {
+    const status = url.includes('fail') ? 503 : 200;
+    response
+      .writeHead(status, { 'content-type': 'application/json', 'x-order': order })
+      .end(`{"order":${order},"items":[{"sku":"a","count":1}]}`);
+  };
+};
+
+const call = async (query = '', body = '{"sku":"a"}'): Promise<number> => {
+  const { statusCode, body: answer } = await request(`${run.url}/orders${query}`, {
+    method: 'POST',
+    headers: { 'x-api-key': run.apiKey, 'content-type': 'application/json', 'x-trace': 'one' },
+    body,
+  });
+  await answer.dump();
+  return statusCode;
+};
+const logged = (search: string, count = 1) =>
+  eventually(`${count} requests that match ${search}`, () => readLog(run.data, '--filter', search), {
+    accept: ({ length }) => length >= count,
+  });
+
+beforeAll(async () => {
+  upstream = await startUpstream(() => undefined);
+  answerWith('12345678901234567890');
+  [run, browser] = await Promise.all([startDashboard(), startBrowser()]);
+  await writeFile(path.join(run.manifests, 'orders.yaml'), endpoint('orders', forward(`${upstream.url}/orders`)));
+  await eventually('the endpoint to answer', () => call('?n=0'), { accept: (status) => status === 200 });
+  id = (await logged('query:n=0 status:200'))[0]?.id ?? '';
+  captured = `${SHOP}/traffic/${id}`;
+});
+afterAll(async () => {
+  upstream.stop();
+  await Promise.all([browser.close(), run.process.kill()]);
+});
+
+const at = (url: string): string => `${run.dashboard}${url}`;
+
+const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<void> => {
+  const { page, context, complaints } = await watched(browser);
+  await goto(page, at(url));
+  await use(page);
+  expect(complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
+  await context.close();
+};
+
+const onReplay = async (page: Page): Promise<void> => {
+  await page.waitForURL(/\/replays\/replay-[0-9a-f]+$/);
+};
+const section = (page: Page, name: string) => page.getByRole('table', { name }).innerText();
+
+describe('one request', () => {
+  test('is sent to its endpoint with two keys; the answer stands beside the captured one within a second', async () => {
+    answerWith('12345678901234567891');
+    await onPage(captured, async (page) => {
+      await page.keyboard.press('r');
+      await page.getByRole('button', { name: 'Send' }).waitFor();
+      await expect.poll(() => page.evaluate('document.activeElement?.textContent')).toBe('Send');
+      const startedAt = performance.now();
+      await page.keyboard.press('Enter');
+      await onReplay(page);
+      await page.getByRole('heading', { name: 'What differs' }).waitFor();
+      expect(performance.now() - startedAt).toBeLessThan(3_000);
+      const fields = await section(page, 'Fields of the body that differ');
+      expect(fields).toContain('$.order');
+      expect(fields).toContain('12345678901234567890');
+      expect(fields).toContain('12345678901234567891');
+      expect(fields).not.toContain('sku');
+      expect(await section(page, 'Status, time and headers that differ')).toContain('x-order');
+      await page.getByText('Succeeded').first().waitFor();
+    });
+    // Through the gateway, so it was captured again, and says what it repeats.
+    const [again] = await logged(`header.standin-replay-of:${id}`);
+    expect(again?.request.headers).toContainEqual(['x-trace', 'one']);
+    await onPage(`${SHOP}/traffic/${again?.id ?? ''}?tab=replays`, async (page) => {
+      await page.getByRole('link', { name: 'this request' }).click();
+      await page.waitForURL(at(captured));
+    });
+  });
+
+  test('is edited first: what is sent is what was typed, and the page says what is left out and added', async () => {
+    await onPage(captured, async (page) => {
+      await page.getByRole('link', { name: 'Replay', exact: true }).click();
+      await page.getByRole('radio', { name: 'A URL' }).check();
+      await page.getByLabel('URL', { exact: true }).fill(`${upstream.url}/elsewhere?from=replay`);
+      await page.getByLabel('Method').selectOption('PUT');
+      const headers = page.getByLabel('Headers', { exact: true });
+      await headers.fill(`${await headers.inputValue()}\nX-Edited: yes\nProxy-Connection: close`);
+      await page.getByLabel('Body', { exact: true }).fill('{"sku":"ü"}');
+      await page.getByRole('heading', { name: 'Headers that we change' }).waitFor();
+      await page.getByText('Proxy-Connection is about the connection that it came on', { exact: true }).waitFor();
+      await page.getByText('the log has its fingerprint, not the key').waitFor();
+      await page.getByRole('button', { name: 'Send' }).click();
+      await onReplay(page);
+      await page.locator('[data-result="200"]').waitFor();
+      await page.getByRole('link', { name: 'Edit and send again' }).click();
+      expect(await page.getByLabel('Body', { exact: true }).inputValue()).toBe('{"sku":"ü"}');
+      expect(await page.getByRole('radio', { name: 'A URL' }).isChecked()).toBe(true);
+    });
+    const sent = upstream.received.find(({ url }) => url.startsWith('/elsewhere'));
+    expect(sent).toMatchObject({ method: 'PUT', url: '/elsewhere?from=replay&n=0' });
+    expect(sent?.body.toString('utf8')).toBe('{"sku":"ü"}');
+    expect(sent?.rawHeaders).toContain('X-Edited');
+    expect(sent?.rawHeaders.map((name) => name.toLowerCase())).not.toContain('x-api-key');
+  });
+
+  test('that cannot be sent as it was typed is refused at the field, and nothing typed is lost', async () => {
+    await onPage(`${captured}/replay`, async (page) => {
+      await page.getByRole('radio', { name: 'A URL' }).check();
+      await page.getByLabel('URL', { exact: true }).fill('ftp://example.com');
+      await page.getByLabel('Path and query').fill('orders');
+      await page.getByLabel('Headers', { exact: true }).fill('no colon in this line');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByRole('alert').waitFor();
+      await page.getByText('Must be http:// or https://').waitFor();
+      await page.getByText('Must begin with /').waitFor();
+      await page.getByText(/Line 1:/).waitFor();
+      expect(await page.getByLabel('URL', { exact: true }).inputValue()).toBe('ftp://example.com');
+      expect(await page.getByLabel('Headers', { exact: true }).inputValue()).toBe('no colon in this line');
+      await page.getByRole('radio', { name: 'Its endpoint' }).check();
+      await page.getByLabel('Path and query').fill('/x');
+      await page.getByLabel('Headers', { exact: true }).fill('a: b');
+      await page.getByLabel('Body', { exact: true }).fill('x'.repeat(200_001));
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByText('Is more than 200 kB: what is edited travels in the Replay').waitFor();
+    });
+  });
+
+  test('with a body that is too large to be edited is sent as it was captured', async () => {
+    const body = JSON.stringify('y'.repeat(250_000));
+    await call('?n=large', body);
+    const [large] = await logged('query:n=large');
+    await onPage(`${SHOP}/traffic/${large?.id ?? ''}/replay`, async (page) => {
+      await page.getByText('The body has 250 kB and is sent as it was captured.').waitFor();
+      await page.getByRole('radio', { name: 'Its upstream' }).check();
+      await page.getByRole('button', { name: 'Send' }).click();
+      await onReplay(page);
+      await page.locator('[data-result="200"]').waitFor();
+    });
+    expect(upstream.received.filter(({ url }) => url.includes('n=large')).map((one) => one.body.length)).toEqual([
+      body.length,
+      body.length,
+    ]);
+  });
+
+  test('that the address policy refuses says why', async () => {
+    await onPage(`${captured}/replay`, async (page) => {
+      await page.getByRole('radio', { name: 'A URL' }).check();
+      await page.getByLabel('URL', { exact: true }).fill('http://169.254.169.254/latest/meta-data');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await onReplay(page);
+      await page.locator('[data-result="0"]').waitFor();
+      await page
+        .getByText(/not allowed|address/)
+        .first()
+        .waitFor();
+    });
+  });
+});
+
+describe('many requests', () => {
+  const COUNT = 30;
+  beforeAll(async () => {
+    for (let n = 0; n < COUNT; n += 1) await call(`?batch=${n}${n % 10 === 0 ? '&fail' : ''}`);
+    await logged('query:batch=', COUNT);
+  });
+
+  const plan = (more: Record<string, string> = {}): string =>
+    `${SHOP}/replays/new?${new URLSearchParams({ q: 'query:batch=', from: '1h', target: 'Upstream', ...more }).toString()}`;
+
+  test('are never all requests because nobody said which', async () => {
+    await onPage(`${SHOP}/replays/new`, async (page) => {
+      await page.getByRole('heading', { name: 'Which requests?' }).waitFor();
+      expect(await page.getByRole('button', { name: /^Send/ }).count()).toBe(0);
+    });
+  });
+
+  test('are planned from Traffic, confirmed by their number, and sent in the original order; each answer is compared', async () => {
+    await onPage(`${SHOP}/traffic?q=query:batch=`, async (page) => {
+      await page.getByRole('link', { name: 'Replay these' }).click();
+      await page.getByRole('heading', { name: `${COUNT} requests to its endpoint` }).waitFor();
+      // What was relative stands still now: what comes later is not part of it.
+      expect(new URL(page.url()).searchParams.get('to')).toMatch(/^\d{4}-.*Z$/);
+      await page.getByRole('radio', { name: 'Its upstream' }).check();
+      await page.getByLabel('Requests per second, at most').fill('100');
+      await page.getByLabel('Order').selectOption('One after the other, as received');
+      await page.getByRole('heading', { name: `${COUNT} requests to its upstream` }).waitFor();
+      await page.getByText('The first 5, oldest first').waitFor();
+      await expect.poll(() => page.url()).toContain('order=Original');
+
+      const before = upstream.received.length;
+      await page.getByLabel(`Type ${COUNT} to confirm`).fill('3');
+      await page.getByRole('button', { name: `Send ${COUNT} requests` }).click();
+      await page.getByText(`Type ${COUNT} to send so many requests.`).waitFor();
+      expect(upstream.received.length).toBe(before);
+      await page.getByLabel(`Type ${COUNT} to confirm`).fill(String(COUNT));
+      await page.getByRole('button', { name: `Send ${COUNT} requests` }).click();
+      await onReplay(page);
+      await page.getByRole('heading', { name: `${COUNT} of ${COUNT} sent` }).waitFor();
+      const order = upstream.received.slice(before).map(({ url }) => Number(/batch=(\d+)/.exec(url)?.[1]));
+      expect(order).toEqual(Array.from({ length: COUNT }, (_, n) => n));
+
+      await page.getByRole('link', { name: /^503/ }).click();
+      await expect.poll(() => page.locator('[data-row]').count()).toBe(3);
+      await page.locator('[data-row]').first().click();
+      await page.getByRole('heading', { name: 'Result of one request' }).waitFor();
+      await page.getByRole('link', { name: 'Replay', exact: true }).first().click();
+      await page.getByText('The same from a terminal').click();
+      await page.getByText(/standin replay/).waitFor();
+      await page.getByRole('button', { name: 'Copy as kubectl create' }).click();
+      const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+      expect(copied).toContain("kubectl create -f - <<'STANDIN_REPLAY'");
+      expect(copied).toContain('generateName: replay-');
+      expect(copied).toContain('order: Original');
+    });
+  });
+
+  test('can be paused, taken up again and cancelled, with the keyboard alone', async () => {
+    await onPage(plan({ rate: '1' }), async (page) => {
+      await tabTo(page, `Type ${COUNT} to confirm`);
+      await page.keyboard.type(String(COUNT));
+      await page.keyboard.press('Enter');
+      await onReplay(page);
+      await page.getByRole('button', { name: 'Pause' }).waitFor();
+      await page.getByRole('heading', { name: new RegExp(`^[1-9]\\d* of ${COUNT} sent`) }).waitFor();
+      await tabTo(page, 'Pause');
+      await page.keyboard.press('Enter');
+      await page.getByText('Suspended').first().waitFor();
+      await tabTo(page, 'Go on');
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Pause' }).waitFor();
+      await tabTo(page, 'Cancel replay');
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').waitFor();
+      await tabTo(page, 'Cancel replay');
+      await page.keyboard.press('Enter');
+      await page.getByText('Cancelled').first().waitFor();
+      expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0);
+      const [, sent = ''] = /(\d+) of/.exec(await page.getByRole('heading', { name: /sent/ }).innerText()) ?? [];
+      expect(Number(sent)).toBeLessThan(COUNT);
+      await page.keyboard.press('g');
+      await page.keyboard.press('r');
+      await page.waitForURL(at(`${SHOP}/replays`));
+      await page.keyboard.press('j');
+      await page.keyboard.press('Enter');
+      await onReplay(page);
+    });
+  });
+
+  test('say what is wrong with a plan at its field', async () => {
+    await onPage(plan({ q: 'status:>>1', rate: '0' }), async (page) => {
+      await expect.poll(() => page.getByLabel('Search (optional)').getAttribute('aria-invalid')).toBe('true');
+      await page.getByLabel('Search (optional)').fill('query:batch=');
+      await expect.poll(() => page.getByLabel('Requests per second').getAttribute('aria-invalid')).toBe('true');
+      await page.getByLabel('Requests per second').fill('5');
+      await page.getByRole('heading', { name: `${COUNT} requests to its upstream` }).waitFor();
+      await page.getByLabel('Search (optional)').fill('path:/nothing');
+      await page.getByText('No request of this time matches.').waitFor();
+    });
+  });
+
+  test('and single ones: no axe violation in either theme, no sideways scrolling on a phone', async () => {
+    await expectAccessible(browser, at(`${SHOP}/replays`));
+    await expectAccessible(browser, at(plan()));
+    await expectAccessible(browser, at(`${captured}/replay`), async (page) => {
+      await page.getByRole('radio', { name: 'A URL' }).check();
+    });
+    await expectAccessible(browser, at(`${captured}?tab=replays`), async (page) => {
+      await page.getByRole('link', { name: /^to its endpoint/ }).waitFor();
+    });
+    await expectAccessible(browser, at(`${SHOP}/replays`), async (page) => {
+      await page.locator('[data-row]').last().click();
+      await page.getByRole('heading', { name: 'What differs' }).waitFor();
+      await page.getByText('The whole answer').click();
+    });
+    await expectAccessible(browser, at(plan({ rate: '1' })), async (page) => {
+      await page.getByLabel(`Type ${COUNT} to confirm`).fill(String(COUNT));
+      await page.getByRole('button', { name: /^Send/ }).click();
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await page.getByText('Suspended').first().waitFor();
+      await page.getByRole('button', { name: 'Cancel replay' }).click();
+      await page.getByRole('dialog').waitFor();
+    });
+  });
+});
