@@ -68,6 +68,10 @@ export class MemorySource implements ResourceSource {
     if (object !== undefined) this.#later(() => this.#listener?.remove(object));
   }
 
+  has(kind: Kind, name: string): boolean {
+    return this.#stored.has(keyOf({ kind, namespace: 'default', name }));
+  }
+
   /** As it is stored, whatever anybody was told. */
   object(kind: Kind, name: string): ResourceObject {
     const stored = this.#stored.get(keyOf({ kind, namespace: 'default', name }));
@@ -84,8 +88,11 @@ export class MemorySource implements ResourceSource {
     return Promise.reject(new Error('the operator writes no objects'));
   }
 
-  delete(): Promise<void> {
-    return Promise.reject(new Error('the operator deletes no objects'));
+  /** Of what the operator may delete. */
+  async delete({ kind, name }: ObjectRef): Promise<void> {
+    await this.disturb('delete', name);
+    if (kind !== 'Replay') throw new Error(`the operator deletes no ${kind}`);
+    this.remove(kind, name);
   }
 
   async writeStatus(

@@ -1,0 +1,69 @@
+import { LogStoreError, type LogEntry, type LogStore, type LogSummary, type ReplayResult } from '@standin/logstore';
+
+export const AWAY = new LogStoreError('no connection', { kind: 'retryable', code: 'ECONNREFUSED', cause: undefined });
+
+type Part = Pick<LogStore, 'get' | 'summaries' | 'entries' | 'count'> & {
+  readonly replays: Pick<LogStore['replays'], 'insert' | 'answer' | 'counts' | 'ids'>;
+};
+
+/** The part of a log store that replays use, in memory; searches find everything. */
+export class MemoryLog {
+  readonly results: ReplayResult[] = [];
+  /** Called before each call; may throw. */
+  disturb: (call: string) => void = () => undefined;
+  readonly #entries: readonly LogEntry[];
+
+  constructor(entries: readonly LogEntry[]) {
+    this.#entries = entries;
+  }
+
+  get store(): LogStore {
+    const part: Part = {
+      get: (id) => this.#call('get', () => this.#entries.find((entry) => entry.id === id)),
+      count: () => this.#call('count', () => this.#entries.length),
+      summaries: ({ after, limit }) =>
+        this.#call('summaries', () => {
+          const start = after === undefined ? 0 : this.#entries.findIndex(({ id }) => id === after.id) + 1;
+          return this.#entries.slice(start, start + limit).map(summaryOf);
+        }),
+      entries: (summaries) => this.#read(summaries),
+      replays: {
+        insert: (results) => this.#call('insert', () => void this.results.push(...results)),
+        answer: () => this.#call('answer', () => undefined),
+        counts: () =>
+          this.#call('counts', () => {
+            const counts = Map.groupBy(this.#last().values(), ({ status }) => status);
+            return [...counts].map(([status, found]) => ({ status, count: found.length }));
+          }),
+        ids: ({ sinceUs }) =>
+          this.#call('ids', () =>
+            [...this.#last().values()]
+              .filter(({ requestReceivedAtUs }) => requestReceivedAtUs >= sinceUs)
+              .map(({ requestId }) => requestId),
+          ),
+      },
+    };
+    return part as unknown as LogStore;
+  }
+
+  #last(): Map<string, ReplayResult> {
+    return new Map(this.results.map((result) => [result.requestId, result]));
+  }
+
+  async *#read(summaries: readonly LogSummary[]): AsyncGenerator<LogEntry> {
+    await this.#call('entries', () => undefined);
+    for (const { id } of summaries) {
+      const found = this.#entries.find((entry) => entry.id === id);
+      if (found !== undefined) yield found;
+    }
+  }
+
+  #call<T>(call: string, answer: () => T): Promise<T> {
+    return new Promise((resolve) => {
+      this.disturb(call);
+      resolve(answer());
+    });
+  }
+}
+
+const summaryOf = (entry: LogEntry): LogSummary => ({ ...entry, bodyBytes: 0, insertedAtMs: 0 });

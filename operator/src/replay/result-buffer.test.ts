@@ -1,0 +1,52 @@
+import type { ReplayResult } from '@standin/logstore';
+import { expect, test } from 'vitest';
+import { ResultBuffer } from './result-buffer.ts';
+
+const MIB = 1024 * 1024;
+const result = (bytes = 0): ReplayResult =>
+  ({ responseBody: Buffer.alloc(bytes), sentBody: Buffer.alloc(0) }) as unknown as ReplayResult;
+
+const setUp = (gatherMs = 1) => {
+  const batches: number[] = [];
+  let isAway = false;
+  const insert = (results: readonly ReplayResult[]): Promise<void> => {
+    if (isAway) return Promise.reject(new Error('away'));
+    batches.push(results.length);
+    return Promise.resolve();
+  };
+  const buffer = new ResultBuffer({ store: { insert }, gatherMs, retry: (work) => work() });
+  return { batches, buffer, goAway: () => (isAway = true) };
+};
+
+test('what comes close together is stored together', async () => {
+  const { batches, buffer } = setUp();
+  await Promise.all([buffer.add(result()), buffer.add(result()), buffer.add(result())]);
+  expect(batches).toEqual([3]);
+});
+
+test('a batch is bounded in rows and in bytes', async () => {
+  const { batches, buffer } = setUp(60_000);
+  const rows = Promise.all(Array.from({ length: 201 }, () => buffer.add(result())));
+  await buffer.flush();
+  await rows;
+  expect(batches).toEqual([200, 1]);
+  const large = Promise.all([buffer.add(result(6 * MIB)), buffer.add(result(6 * MIB))]);
+  await buffer.flush();
+  await large;
+  expect(batches.slice(2)).toEqual([1, 1]);
+});
+
+test('when too much waits there is no room until it is stored', async () => {
+  const { batches, buffer } = setUp(60_000);
+  const added = Array.from({ length: 450 }, () => buffer.add(result()));
+  await buffer.room();
+  expect(batches.length).toBeGreaterThan(0);
+  await buffer.flush();
+  await Promise.all(added);
+});
+
+test('what cannot be stored is told to whoever waits for it', async () => {
+  const { buffer, goAway } = setUp();
+  goAway();
+  await expect(buffer.add(result())).rejects.toThrow('away');
+});
