@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { axeViolations, openPage, overflowOf, startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
 import { expectAccessible, goto, SHOP, startDashboard, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
-import { endpoint, mock } from './dev-stand.ts';
+import { endpoint, mock, newFolders, standin } from './dev-stand.ts';
 
 let run: DashboardRun;
 let browser: Browser;
@@ -212,28 +212,59 @@ describe('on the plan Free', () => {
   });
 });
 
+describe('standin share', () => {
+  test('prints a link that works, alone on stdout', async () => {
+    const { code, stdout, stderr } = await standin(['share', exchange, '--expires', '1h', '--data', run.data]);
+    expect(stderr).toContain('Works until ');
+    expect(code).toBe(0);
+    const { statusCode, body } = await request(stdout.trim());
+    expect(statusCode).toBe(200);
+    expect(await body.text()).not.toContain(PASSWORD);
+  });
+
+  test.each([
+    ['on Free', () => [freeExchange], 'Sharing needs the plan Pro'],
+    ['for too long', () => [exchange, '--expires', '31d'], 'at most 30d'],
+    ['a request that is not there', () => ['0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe'], 'the log has no request'],
+  ])('says why there is no link: %s', async (_, args, message) => {
+    const { code, stdout, stderr } = await standin(['share', ...args(), '--data', run.data]);
+    expect(stderr).toContain(message);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  });
+
+  test('says what to start where nothing runs', async () => {
+    const { data } = await newFolders();
+    const { code, stderr } = await standin(['share', exchange, '--data', data]);
+    expect(stderr).toContain('no standin dev runs on');
+    expect(code).toBe(1);
+  });
+});
+
 describe('every page about links', () => {
   const dialog = async (page: Page): Promise<void> => {
     await page.keyboard.press('s');
     await page.locator(PREVIEW).waitFor();
   };
 
-  test('has no accessibility violation, in both themes, on a phone, with dialogs open', async () => {
-    await expectAccessible(browser, exchangeUrl(SHOP, exchange), dialog);
-    await expectAccessible(browser, exchangeUrl(FREE, freeExchange), dialog);
-    await expectAccessible(browser, exchangeUrl(SHOP, exchange), async (page) => {
-      await dialog(page);
-      await createLink(page);
-    });
-    await expectAccessible(browser, at(`${FREE}/settings/shares`));
-    await expectAccessible(browser, at(`${SHOP}/settings/shares`));
-    await expectAccessible(browser, at(`${SHOP}/settings/shares`), async (page) => {
-      await page
-        .getByRole('button', { name: /^Revoke share-/ })
-        .first()
-        .click();
-      await page.getByRole('dialog').waitFor();
-    });
+  const created = async (page: Page): Promise<void> => {
+    await dialog(page);
+    await createLink(page);
+  };
+  const revoking = async (page: Page): Promise<void> => {
+    const revoke = page.getByRole('button', { name: /^Revoke share-/ });
+    await revoke.first().click();
+    await page.getByRole('dialog').waitFor();
+  };
+
+  test.each([
+    ['the dialog', () => exchangeUrl(SHOP, exchange), dialog],
+    ['the dialog on Free', () => exchangeUrl(FREE, freeExchange), dialog],
+    ['the link that was made', () => exchangeUrl(SHOP, exchange), created],
+    ['no links', () => at(`${FREE}/settings/shares`), undefined],
+    ['links', () => at(`${SHOP}/settings/shares`), undefined],
+    ['a link that is being revoked', () => at(`${SHOP}/settings/shares`), revoking],
+  ])('has no accessibility violation, in both themes and on a phone: %s', async (_, url, prepare) => {
+    await expectAccessible(browser, url(), prepare);
   });
 
   test('so has the public one, and the one that says that there is nothing', async () => {

@@ -75,7 +75,8 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
     let showing: Promise<void> | undefined;
     let dashboard: Dashboard | undefined;
     try {
-      await writeRunFile(dataDir, { pid: process.pid, clickhouse: engine.url, gateway: standin.url });
+      const run = { pid: process.pid, clickhouse: engine.url, gateway: standin.url };
+      await writeRunFile(dataDir, run);
       const ready = await standin.ready(signal);
       if (dashboardPort !== undefined) {
         dashboard = await startDashboard({
@@ -84,6 +85,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
           output,
         });
       }
+      if (dashboard !== undefined) await writeRunFile(dataDir, { ...run, dashboard: dashboard.url });
       output.ready({ ...ready, dashboard: dashboard?.url });
       showing = showRequests(store, output, startedAt, delivered.signal);
       await Promise.race([aborted(signal), standin.ended]);

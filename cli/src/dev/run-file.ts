@@ -3,7 +3,12 @@ import path from 'node:path';
 import { openLogStore } from '@standin/logstore';
 import { z } from 'zod';
 
-const runSchema = z.object({ pid: z.number().int(), clickhouse: z.url(), gateway: z.url() });
+const runSchema = z.object({
+  pid: z.number().int(),
+  clickhouse: z.url(),
+  gateway: z.url(),
+  dashboard: z.url().optional(),
+});
 
 /** Where a running `standin dev` answers, so that other commands find it by its data folder. */
 export type RunFile = z.infer<typeof runSchema>;

@@ -1,0 +1,56 @@
+import path from 'node:path';
+import { openLogStore } from '@standin/logstore';
+import { createdShareSchema } from '@standin/dashboard/api-schemas';
+import { findRunning } from '../dev/run-file.ts';
+import { PlainError } from '../plain-error.ts';
+import { openServer, type ApiClient } from '../server/api-client.ts';
+import { chooseProject, type ProjectChoice } from '../server/choose-project.ts';
+import type { ServerOptions } from '../server/server-options.ts';
+import type { ShareClient } from './share-client.ts';
+
+export interface OpenSharesOptions extends ServerOptions, ProjectChoice {
+  /** Data folder of a `standin dev`, where no server is named. */
+  readonly data: string;
+}
+
+/** Finds the project of a request, as the API calls it. */
+type FindProject = (requestId: string) => Promise<string>;
+
+const clientOf = (api: ApiClient, base: string, findProject: FindProject): ShareClient => ({
+  create: async ({ id: requestId, expiresIn }) => {
+    const project = await findProject(requestId);
+    const body = { requestId, expiresIn };
+    const { path: link, ...made } = await api.ask(
+      { method: 'POST', path: `${project}/shares`, body },
+      createdShareSchema,
+    );
+    return { ...made, url: new URL(link, base).href };
+  },
+});
+
+/** Links of the dashboard that `--server` names, else of the `standin dev` that runs on the data folder. */
+export const openShares = async (options: OpenSharesOptions): Promise<ShareClient> => {
+  const { server, data } = options;
+  const api = openServer(options);
+  if (api !== undefined && server !== undefined) return clientOf(api, server, () => chooseProject(api, options));
+  const running = await findRunning(path.resolve(data));
+  if (running === undefined)
+    throw new PlainError(`no standin dev runs on ${data}: start it first, or name its folder with --data`);
+  const { dashboard, clickhouse } = running;
+  const local = openServer({ server: dashboard });
+  if (dashboard === undefined || local === undefined)
+    throw new PlainError('this standin dev runs without its dashboard, and the dashboard is what shows links');
+  return clientOf(local, dashboard, (requestId) => findLocally(clickhouse, requestId));
+};
+
+/** The log knows whose request it is, whatever project it belongs to. */
+const findLocally = async (clickhouse: string, requestId: string): Promise<string> => {
+  const store = openLogStore({ url: clickhouse, username: 'default', password: '', database: 'standin' });
+  try {
+    const entry = await store.get(requestId);
+    if (entry === undefined) throw new PlainError(`the log has no request ${requestId}`);
+    return `/namespaces/${encodeURIComponent(entry.namespace)}/projects/${encodeURIComponent(entry.project)}`;
+  } finally {
+    await store.close();
+  }
+};

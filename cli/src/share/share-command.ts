@@ -1,0 +1,38 @@
+import { Option, type Command } from 'commander';
+import { z } from 'zod';
+import { serverOptions, withServer } from '../server/server-options.ts';
+
+const optionsSchema = z.object({
+  expires: z.string(),
+  namespace: z.string().optional(),
+  project: z.string().optional(),
+  output: z.enum(['text', 'json']),
+  data: z.string(),
+  ...serverOptions,
+});
+
+export const addShareCommand = (program: Command): void => {
+  const command = program
+    .command('share')
+    .description('make a public link to one captured request, with secrets hidden (plan Pro)')
+    .argument('<ID>', 'of the request, as standin logs -o json shows it')
+    .option('--expires <duration>', 'how long the link works: 1h, 24h, 7d, at most 30d', '24h')
+    .option('-n, --namespace <name>', 'with --server: namespace of the project')
+    .option('-p, --project <name>', 'with --server: the project of the request')
+    .addOption(new Option('-o, --output <format>', 'text, or json').choices(['text', 'json']).default('text'))
+    .option('--data <dir>', 'data folder of standin dev', '.standin');
+  withServer(command).action(async (id: string, raw: unknown) => {
+    const { expires: expiresIn, output, ...options } = optionsSchema.parse(raw);
+    const { openShares } = await import('./open-shares.ts');
+    const made = await (await openShares(options)).create({ id, expiresIn });
+    if (output === 'json') {
+      console.log(JSON.stringify(made));
+      return;
+    }
+    // The link alone goes to stdout, so that a script can take it.
+    console.log(made.url);
+    console.error(
+      `${made.isAccepted ? 'Works' : 'Works once the operator has accepted it,'} until ${made.expiresAt}. Revoke it in the dashboard, Settings → Shares: ${made.name}`,
+    );
+  });
+};
