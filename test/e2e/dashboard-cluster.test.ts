@@ -124,19 +124,30 @@ describe('signing in', () => {
     const page = await open(passing);
     await cluster.kubectl(['delete', 'serviceaccount', 'passing', '-n', namespace]);
     // The API server remembers for ten seconds that a token was good.
-    await eventually('the login page', async () => {
+    const isAsked = async (): Promise<boolean> => {
       await page.goto(`${dashboard.url}/p/${namespace}/shop/settings`);
       return new URL(page.url()).pathname === '/login';
-    });
+    };
+    await eventually('the login page', isAsked, { timeoutMs: 30_000 });
     await page.getByText('does not accept your token any more').waitFor();
     expect(new URL(page.url()).searchParams.get('to')).toBe(`/p/${namespace}/shop/settings`);
+    await leave(page);
+  });
+
+  it('is asked for again by a page that is open', async () => {
+    const page = await open(viewer, `/p/${namespace}/shop/endpoints`);
+    await page.context().clearCookies();
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.waitForURL(`${dashboard.url}/login?to=${encodeURIComponent(`/p/${namespace}/shop/settings`)}`);
+    await page.getByLabel('Kubernetes token').fill(viewer.token);
+    await page.getByRole('button', { name: 'Sign in with this token' }).click();
+    await page.waitForURL(`${dashboard.url}/p/${namespace}/shop/settings`);
     await leave(page);
   });
 
   it('follows a link from another site', async () => {
     const page = await open(viewer);
     const target = `${dashboard.url}/p/${namespace}/shop/endpoints`;
-    await page.setContent(`<a href="${target}">look</a>`);
     await page.goto(`data:text/html,<a href="${target}">look</a>`);
     await page.getByText('look').click();
     await page.waitForURL(target);

@@ -37,7 +37,7 @@ const Row = ({ label, children }: { readonly label: string; readonly children: R
 );
 
 const KeyRow = () => {
-  const fetcher = useFetcher<{ apiKey?: string | undefined }>();
+  const fetcher = useFetcher<{ apiKey?: string | undefined; refusal?: string | undefined }>();
   const [isShown, setIsShown] = useState(false);
   const apiKey = fetcher.data?.apiKey;
   const isRevealed = isShown && apiKey !== undefined;
@@ -65,6 +65,13 @@ const KeyRow = () => {
           </Button>
         )}
       </fetcher.Form>
+      {fetcher.data?.refusal !== undefined && (
+        <div className="mt-2">
+          <Notice look="bad" alert>
+            {fetcher.data.refusal}
+          </Notice>
+        </div>
+      )}
       <p className="mt-1 text-small text-muted">
         Callers send it in the header <code>x-api-key</code>, in lowercase. It is hidden again after 30 seconds.
       </p>

@@ -1,7 +1,7 @@
 import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
 import { API_KEY_DATA_KEY } from '@standin/contract';
-import { orFail } from '../lib/failures.server.ts';
+import { refusalOf } from '../lib/failures.server.ts';
 import { useLiveResources } from '../lib/live.ts';
 import { projectParams } from '../lib/params.server.ts';
 import { accountSpec, accountStatus } from '../lib/resources.server.ts';
@@ -35,7 +35,11 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const account = await getAccount(backend, projectParams(params));
   if ((await request.formData()).get('intent') === 'regenerate')
     return { refusal: await regenerateKey(backend, account) };
-  return { apiKey: await orFail(backend.resources.readApiKey(account)) };
+  try {
+    return { apiKey: await backend.resources.readApiKey(account) };
+  } catch (error) {
+    return { refusal: refusalOf(error) };
+  }
 };
 
 const ApiKeySettings = () => {

@@ -17,7 +17,9 @@ const LOGS = `${RESOURCES.Project.plural}/logs`;
 
 /** Logs of those projects that the person may read: the API server is asked, ClickHouse knows nobody but the dashboard. */
 export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
-  const mayRead = ({ namespace, name }: ProjectIdentity): Promise<boolean> =>
+  /** Most people may read either all logs of a namespace or none: one question for many projects. */
+  const mayRead = async ({ namespace, name }: ProjectIdentity): Promise<boolean> =>
+    (await reviews.may(user, { verb: 'get', resource: LOGS, namespace })) ||
     reviews.may(user, { verb: 'get', resource: LOGS, namespace, name });
   /** The right is about a name, the log about an object: an earlier one of that name was somebody else's. */
   const isLive = async (kind: 'Account' | 'Project', { namespace, name, uid }: ProjectIdentity): Promise<boolean> =>

@@ -5,7 +5,8 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeApiServer, clientFor, fail, json } from '../testing/fake-api-server.ts';
 import { ApiError } from './api-error.ts';
-import { loadKubeClient } from './kube-client.ts';
+import { KubeClient, loadKubeClient } from './kube-client.ts';
+import { anonymousConfig, tokenConfig } from './kube-config.ts';
 import { listAll } from './list-all.ts';
 
 describe('KubeClient', () => {
@@ -24,6 +25,27 @@ describe('KubeClient', () => {
     expect(server.count('GET')).toBe(200);
     expect(server.connections).toBeLessThanOrEqual(8);
     await client.close();
+  });
+
+  it('calls for others with their tokens, over connections that they share, and with nothing of its own user', async () => {
+    const own = clientFor(server);
+    own.config.loadFromClusterAndUser(
+      { name: 'c', server: server.url, skipTLSVerify: true },
+      { name: 'own', token: 'own-token' },
+    );
+    const shared = anonymousConfig(own.config);
+    const [anna, berta] = ['anna', 'berta'].map((token) => new KubeClient({ config: tokenConfig(shared, token) }));
+    for (let call = 0; call < 10; call++) {
+      await anna?.get('/x');
+      await berta?.get('/x');
+    }
+    await own.get('/x');
+    const sent = server.requests.map(({ headers }) => headers.authorization);
+    expect(new Set(sent.slice(0, -1))).toEqual(new Set(['Bearer anna', 'Bearer berta']));
+    expect(sent.at(-1)).toBe('Bearer own-token');
+    // Eight shared ones at most, and that of the own call.
+    expect(server.connections).toBeLessThanOrEqual(9);
+    await Promise.all([shared.close(), own.close()]);
   });
 
   it('repeats a refused write after the time that the server asks for', async () => {
