@@ -89,6 +89,11 @@ describe('one request', () => {
       expect(await section(page, 'Status, time and headers that differ')).toContain('x-order');
       await page.getByText('Succeeded').first().waitFor();
     });
+    await onPage(`${SHOP}/traffic?q=query:n=0`, async (page) => {
+      await page.keyboard.press('j');
+      await page.keyboard.press('r');
+      await page.getByRole('heading', { name: 'Replay a request' }).waitFor();
+    });
     // Through the gateway, so it was captured again, and says what it repeats.
     const [again] = await logged(`header.standin-replay-of:${id}`);
     expect(again?.request.headers).toContainEqual(['x-trace', 'one']);
