@@ -47,11 +47,6 @@ export class FolderDrain {
     this.#options = options;
   }
 
-  /** Requests whose answers have not been met. */
-  get openRequests(): number {
-    return this.#segmentOf.size;
-  }
-
   /**
    * Resolves when the segment's exchanges are in ClickHouse, with the bytes that the file had: 0 if it is not there, because somebody
    * else has delivered it. Undefined: gave up. One that may grow is not removed.

@@ -41,7 +41,6 @@ export class Inserter {
   deliveredRows = 0;
   deliveredBatches = 0;
   failedAttempts = 0;
-  quarantinedRows = 0;
   /** `performance.now()` since which nothing could be delivered; undefined while it works. */
   failingSinceMs: number | undefined;
 
@@ -97,7 +96,6 @@ export class Inserter {
       'put a row into quarantine',
       async () => {
         await quarantine.addRow({ row: rows, columnCount, reason });
-        this.quarantinedRows++;
         logger.error({ reason, rowBytes: rows.length }, 'ClickHouse refuses a log row for good: it is in quarantine');
       },
       () => false,

@@ -79,10 +79,6 @@ export class SegmentWriter {
     return this.#segment?.sinceMs;
   }
 
-  get hasSealed(): boolean {
-    return this.#sealed.length > 0;
-  }
-
   takeSealed(): SealedSegment | undefined {
     return this.#sealed.shift();
   }
