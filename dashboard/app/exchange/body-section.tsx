@@ -14,6 +14,7 @@ import { formatJson } from './format-json.ts';
 import { HexView } from './hex-view.tsx';
 import { PairList } from './pair-list.tsx';
 import { PartsView } from './parts-view.tsx';
+import { SectionHeading } from './section-heading.tsx';
 
 const VIEW_LABELS: Readonly<Record<BodyViewName, string>> = {
   pretty: 'Pretty',
@@ -42,9 +43,9 @@ export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
   return (
     <section aria-labelledby={`${part}-body`} className="flex flex-col gap-1.5">
       <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
-        <h3 id={`${part}-body`} className="font-medium">
+        <SectionHeading id={`${part}-body`}>
           Body <span className="font-normal text-muted">{view === undefined ? 'empty' : formatBytes(body.bytes)}</span>
-        </h3>
+        </SectionHeading>
         <SizeBadges body={body} />
         {view !== undefined && (
           <div className="ml-auto flex flex-wrap items-center gap-1">

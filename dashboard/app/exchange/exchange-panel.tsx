@@ -11,6 +11,7 @@ import type { ExchangeView } from './exchange-view.ts';
 import { RawTab } from './raw-tab.tsx';
 import { RequestTab, type ExchangeTabProps } from './request-tab.tsx';
 import { ResponseTab } from './response-tab.tsx';
+import { SectionLevel } from './section-heading.tsx';
 import { TimingTab } from './timing-tab.tsx';
 
 interface Tab {
@@ -71,7 +72,9 @@ export const ExchangePanel = ({ exchange: view, project, tab, level = 'h2' }: Ex
       </div>
       {/* Keyed by the request: nothing of one is seen in another. */}
       <div key={`${view.id} ${open.name}`} className="flex flex-col gap-5 pt-1">
-        <open.Contents view={view} exchange={exchange} />
+        <SectionLevel.Provider value={level === 'h1' ? 'h2' : 'h3'}>
+          <open.Contents view={view} exchange={exchange} />
+        </SectionLevel.Provider>
       </div>
     </article>
   );

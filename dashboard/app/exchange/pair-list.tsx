@@ -1,6 +1,7 @@
 import { wireText } from '@standin/logstore/formats';
 import type { ReactNode } from 'react';
 import { CopyButton } from '../ui/copy-button.tsx';
+import { SectionHeading } from './section-heading.tsx';
 import { WireValue } from './wire-value.tsx';
 
 export interface PairListProps {
@@ -20,9 +21,9 @@ export const PairList = ({ title, pairs, fromWire = true, aside, note }: PairLis
   return (
     <section aria-labelledby={id} className="flex flex-col gap-1">
       <div className="flex flex-wrap items-center gap-2">
-        <h3 id={id} className="font-medium">
+        <SectionHeading id={id}>
           {title} <span className="font-normal text-muted">{pairs.length}</span>
-        </h3>
+        </SectionHeading>
         {aside}
       </div>
       {pairs.length > 0 && (

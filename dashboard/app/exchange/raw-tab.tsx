@@ -7,6 +7,7 @@ import { buttonClass } from '../ui/button.tsx';
 import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import type { ExchangeTabProps } from './request-tab.tsx';
+import { SectionHeading } from './section-heading.tsx';
 
 /** The request as it was on the wire, as far as the log knows: all but the framing of its body, and the key. */
 export const RawTab = ({ view, exchange }: ExchangeTabProps) => {
@@ -20,9 +21,9 @@ export const RawTab = ({ view, exchange }: ExchangeTabProps) => {
   return (
     <section aria-labelledby="raw-request" className="flex flex-col gap-1.5">
       <div className="flex flex-wrap items-center gap-1">
-        <h3 id="raw-request" className="mr-auto font-medium">
+        <SectionHeading id="raw-request" className="mr-auto font-medium">
           Request
-        </h3>
+        </SectionHeading>
         {isText && isWhole && <CopyButton text={text} label="Copy the request" />}
         <a
           href={paths.exchangeFile(exchange, { as: 'http' })}

@@ -1,0 +1,19 @@
+import { createContext, useContext, type ReactNode } from 'react';
+
+/** Of the headings within a tab: one below the title of the exchange, which is the page's own or one of a panel. */
+export const SectionLevel = createContext<'h2' | 'h3'>('h3');
+
+export interface SectionHeadingProps {
+  readonly id: string;
+  readonly children: ReactNode;
+  readonly className?: string;
+}
+
+export const SectionHeading = ({ id, children, className = 'font-medium' }: SectionHeadingProps) => {
+  const Heading = useContext(SectionLevel);
+  return (
+    <Heading id={id} className={className}>
+      {children}
+    </Heading>
+  );
+};
