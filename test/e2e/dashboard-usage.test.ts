@@ -1,0 +1,54 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startBrowser } from '../harness/browser.ts';
+import { eventually } from '../harness/eventually.ts';
+import { expectAccessible, goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
+import { call, readLog } from './dev-stand.ts';
+
+let dev: DashboardRun;
+let browser: Browser;
+const USAGE = `${SHOP}/settings/usage`;
+
+beforeAll(async () => {
+  [dev, browser] = await Promise.all([startDashboard(), startBrowser()]);
+});
+afterAll(async () => {
+  await Promise.all([browser.close(), dev.process.kill()]);
+});
+
+test('the usage of the month: against the quota, by day, by endpoint', async () => {
+  const { page, context, complaints } = await watched(browser);
+  await goto(page, `${dev.dashboard}${USAGE}`);
+  expect(await page.getByText('of 100,000 accepted requests').count()).toBe(1);
+  expect(await page.getByRole('heading', { name: 'By endpoint' }).count()).toBe(0);
+
+  for (let count = 0; count < 3; count += 1) await call(dev, '/v1/orders');
+  await call(dev, '/v1/orders', { method: 'GET' });
+  // Rejected, so it counts nowhere.
+  await call(dev, '/nothing');
+  await eventually('four entries', () => readLog(dev.data), { accept: ({ length }) => length === 4 });
+  const metadata = { name: 'default' };
+  const account = { apiVersion: 'standin.dev/v1alpha1', kind: 'Account', metadata, spec: { monthlyQuota: 5 } };
+  await writeFile(path.join(dev.manifests, 'account.yaml'), JSON.stringify(account));
+
+  await eventually('the new quota', async () => {
+    await goto(page, `${dev.dashboard}${USAGE}`);
+    return page.getByText('of 5 accepted requests').isVisible();
+  });
+  const main = page.getByRole('main');
+  expect(await main.innerText()).toMatch(/4\s+of 5 accepted requests\s+80 %/);
+  await page.getByText('As a table').click();
+  expect(await page.getByRole('table').first().innerText()).toMatch(/\d{4}-\d{2}-\d{2}\s+4/);
+  const rows = page.getByRole('table').last().getByRole('row');
+  expect((await rows.allInnerTexts()).slice(1).map((text) => text.replace(/\s+/g, ' ').trim())).toEqual([
+    'create-order in shop 3',
+    'list-orders in shop 1',
+  ]);
+  await page.getByRole('link', { name: 'create-order' }).click();
+  await page.waitForURL('**/traffic?q=endpoint%3Acreate-order');
+  expect(complaints).toEqual([]);
+  await context.close();
+  await expectAccessible(browser, `${dev.dashboard}${USAGE}`);
+});
