@@ -1,11 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { LIMITS, type ReplayPhase, type ResourceObject, type ResourceSource } from '@standin/contract';
 import { DEFINITIONS, type ReplayStatus } from '@standin/crds';
 import type { Clock } from '@standin/kube';
-import { LogStoreError, type CountFilter, type LogEntry, type LogStore, type ReplayResult } from '@standin/logstore';
+import { LogStoreError, type CountFilter, type LogStore, type ReplayResult } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Finding } from '../translate/index.ts';
 import { capturedRequests, type Captured } from './captured-requests.ts';
+import { findEntry } from './find-entry.ts';
 import { Pace } from './pace.ts';
 import { formatPosition, parsePosition, ReplayCursor, type Position } from './replay-cursor.ts';
 import { ReplayCounts } from './replay-counts.ts';
@@ -34,20 +34,12 @@ export type RunEnd = 'over' | 'later' | 'stopped';
 const AT_ONCE = 64;
 const GATHER_MS = 100;
 const CAPTURE_BYTES_MAX_BULK = 256 * 1024;
-/** A row is visible 1.5 s after its request (p95). */
-const APPEARS_MS_MAX = 5_000;
-const APPEARS_POLL_MS = 200;
-const RECENT_MS = 60_000;
 const RETRY_MS = { base: 200, cap: 10_000 };
 /** ClickHouse's code for a count that took too long. */
 const TOO_SLOW = '159';
 
 const ACCEPTED: Finding = { ok: true, reason: 'Accepted', message: 'The replay is valid.' };
 const RUNNING: Finding = { ok: false, reason: 'Running', message: 'Requests are being sent.' };
-
-/** Whether a UUIDv7 was made within the last minute. */
-const isRecent = (id: string, now: Date): boolean =>
-  now.getTime() - Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) < RECENT_MS;
 
 /** One Replay, from where its status says that it is to its end. */
 export class ReplayRun {
@@ -121,7 +113,10 @@ export class ReplayRun {
       this.#sayResult(earlier.status, earlier.durationMs, earlier.error);
       return this.#finish();
     }
-    const entry = await this.#find(store, plan, requestId);
+    const entry = await findEntry(requestId, {
+      ...{ store, projectUid: plan.project.uid, clock: this.#parts.clock, signal: this.#control.stopped },
+      retry: (work) => this.#retry(work),
+    });
     if (entry === undefined) {
       const message = `The log of Project ${plan.project.name} has no entry ${requestId}, or not any more.`;
       return this.#refuse({ ok: false, reason: 'RequestNotFound', message });
@@ -228,18 +223,6 @@ export class ReplayRun {
     return new Set(await this.#retry(() => store.replays.ids(key)));
   }
 
-  /** An entry that was captured just now may not be visible yet. */
-  async #find(store: LogStore, plan: ReplayPlan, id: string): Promise<LogEntry | undefined> {
-    const { clock } = this.#parts;
-    const deadline = clock.now() + (isRecent(id, clock.date()) ? APPEARS_MS_MAX : 0);
-    for (;;) {
-      const entry = await this.#retry(() => store.get(id));
-      if (entry?.projectUid === plan.project.uid) return entry;
-      if (entry !== undefined || clock.now() > deadline) return undefined;
-      await delay(APPEARS_POLL_MS, undefined, { signal: this.#control.stopped });
-    }
-  }
-
   /** Waits for a log store that is away; a replay that was cancelled waits no more. */
   async #retry<T>(work: () => Promise<T>): Promise<T> {
     const { complete } = this.#report.facts;
@@ -292,7 +275,7 @@ export class ReplayRun {
   async #end(phase: Extract<ReplayPhase, 'Succeeded' | 'Failed' | 'Cancelled'>, why?: string): Promise<RunEnd> {
     if (this.#control.stopped.aborted) return 'stopped';
     const { planned } = this.#report.facts;
-    const message = why ?? this.#counts.describe(planned);
+    const message = why ?? `${phase === 'Cancelled' ? 'Cancelled. ' : ''}${this.#counts.describe(planned)}`;
     const completedAt = secondsOf(this.#parts.clock.date());
     this.#report.set({
       phase,
