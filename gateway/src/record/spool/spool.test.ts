@@ -144,6 +144,15 @@ describe('a full disk', () => {
   });
 });
 
+test('a folder that cannot be made is said by name', async () => {
+  const limits = { bytesMax: 1_000, segmentBytes: 1_000, reserveBytes: 0 };
+  const budget = new ByteBudget(1_000);
+  const dir = path.join(import.meta.filename, 'spool');
+  await expect(Spool.open({ dir, durability: 'process', budget, logger: quiet, ...limits })).rejects.toThrow(
+    `the spool’s folder ${dir} cannot be used: ENOTDIR`,
+  );
+});
+
 test('a spool that has its size refuses until something was delivered', async () => {
   const { spool } = await openSpool({ bytesMax: 1_900 });
   const answers = [];

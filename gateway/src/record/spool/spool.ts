@@ -68,7 +68,12 @@ export class Spool implements Recorder {
   /** Rejects when the folder cannot be made or the disk cannot be asked. */
   static async open(options: SpoolOptions): Promise<Spool> {
     const folder = path.join(options.dir, rowId(Date.now()));
-    await (options.disk ?? nodeDisk).createFolder(folder);
+    try {
+      await (options.disk ?? nodeDisk).createFolder(folder);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Error(`the spool’s folder ${options.dir} cannot be used: ${reason}`, { cause: error });
+    }
     const spool = new Spool(folder, options);
     await spool.guard.look();
     return spool;
