@@ -32,7 +32,9 @@ const Light = ({ isOn }: { readonly isOn: boolean }) => (
 );
 
 /** In words, for the bar and for screen readers; what waits is counted apart, since it changes all the time. */
-const describe = (state: FeedState, connection: Connection): string => {
+const describe = ({ data, state, connection }: StatusBarProps): string => {
+  if (data.away !== undefined) return 'The log is away';
+  if (data.problem !== undefined) return 'The search has a mistake';
   switch (connection.kind) {
     case 'off':
       return 'A time in the past';
@@ -47,9 +49,10 @@ const describe = (state: FeedState, connection: Connection): string => {
   }
 };
 
-const Tail = ({ state, connection, onTogglePause }: StatusBarProps) => {
-  const text = describe(state, connection);
-  const isPaused = state.pausedBy.size > 0;
+const Tail = (props: StatusBarProps) => {
+  const { state, connection, onTogglePause } = props;
+  const text = describe(props);
+  const isPaused = state.pausedBy.size > 0 && connection.kind !== 'off';
   const waiting = isPaused && state.waiting > 0 ? `, ${formatCount(state.waiting)} new` : '';
   return (
     <div data-tail={isPaused ? 'paused' : connection.kind} className="flex items-center gap-2">

@@ -1,0 +1,534 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openPage, overflowOf, startBrowser } from '../harness/browser.ts';
+import { eventually } from '../harness/eventually.ts';
+import { expectAccessible, goto, hydrated, SHOP, tabTo, watched } from './dashboard-stand.ts';
+import { call, newFolders, readLog, startDev, type DevRun } from './dev-stand.ts';
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
+
+let run: DevRun & { readonly dashboard: string };
+let browser: Browser;
+
+/** A project without endpoints, and one whose only endpoint nobody has called. */
+const OTHERS = `apiVersion: standin.dev/v1alpha1
+kind: Project
+metadata: {name: bare}
+spec: {accountRef: {name: default}}
+---
+apiVersion: standin.dev/v1alpha1
+kind: Project
+metadata: {name: fresh}
+spec: {accountRef: {name: default}}
+---
+apiVersion: standin.dev/v1alpha1
+kind: Endpoint
+metadata: {name: hello}
+spec: {projectRef: {name: fresh}, displayName: Hello, slug: /hello, method: GET, action: JSON, json: {body: '{}'}}
+`;
+
+const SENT = 40;
+
+beforeAll(async () => {
+  const folders = await newFolders();
+  await writeFile(path.join(folders.manifests, 'others.yaml'), OTHERS);
+  const starting = startDev({ dashboard: true, folders });
+  browser = await startBrowser();
+  const dev = await starting;
+  if (dev.ready.dashboard === undefined) throw new Error('standin dev has no dashboard');
+  run = { ...dev, dashboard: dev.ready.dashboard };
+  for (let n = 0; n < SENT; n += 1) await send(n);
+  await eventually('all requests in the log', async () => (await readLog(run.data)).length === SENT);
+});
+afterAll(async () => {
+  await Promise.all([browser.close(), run.process.kill()]);
+});
+
+/** POST and GET in turns; `n` is in the query. */
+const send = async (n: number): Promise<void> => {
+  const { statusCode, body } = await request(`${run.url}/v1/orders?n=${n}`, {
+    method: n % 2 === 0 ? 'POST' : 'GET',
+    headers: { 'x-api-key': run.apiKey },
+  });
+  await body.dump();
+  expect(statusCode).toBe(n % 2 === 0 ? 201 : 200);
+};
+
+const TRAFFIC = `${SHOP}/traffic`;
+const at = (url: string): string => `${run.dashboard}${url}`;
+
+/** A page that has to have nothing to complain about by its end. */
+const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<void> => {
+  const { page, context, complaints } = await watched(browser);
+  await goto(page, url.startsWith('http') ? url : at(url));
+  await use(page);
+  expect(complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
+  await context.close();
+};
+
+const rows = (page: Page) => page.locator('[data-traffic-row]');
+const scrollTo = (page: Page, top: number): Promise<void> =>
+  page.evaluate(`document.querySelector('[role=grid]').scrollTo({ top: ${top} })`);
+const tail = (page: Page) => page.locator('[data-tail]').getAttribute('data-tail');
+const live = (page: Page) => expect.poll(() => tail(page)).toBe('live');
+/** The numbers of the requests that are drawn, from the top. */
+const shown = (page: Page): Promise<number[]> =>
+  page.evaluate(
+    `[...document.querySelectorAll('[data-traffic-row] [data-field=path]')].map((cell) => Number(/n=(\\d+)/.exec(cell.textContent)?.[1]))`,
+  );
+const search = (page: Page) => page.getByRole('combobox', { name: 'Search requests' });
+const params = (page: Page): Record<string, string> => Object.fromEntries(new URL(page.url()).searchParams);
+
+describe('the first HTML', () => {
+  test('has thirty rows and more, without scripts and without style attributes', async () => {
+    const html = await (await fetch(at(TRAFFIC))).text();
+    expect(html.match(/data-traffic-row/g)?.length).toBeGreaterThanOrEqual(30);
+    expect(html).not.toMatch(/ style=/);
+  });
+
+  test('is painted soon on a slow machine and network', async () => {
+    const { page, context } = await watched(browser);
+    const devtools = await context.newCDPSession(page);
+    await devtools.send('Emulation.setCPUThrottlingRate', { rate: 4 });
+    await devtools.send('Network.enable');
+    // Fast 4G, as the browser's own tools have it.
+    await devtools.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 60,
+      downloadThroughput: (9 * 1024 * 1024 * 0.9) / 8,
+      uploadThroughput: (1.5 * 1024 * 1024 * 0.9) / 8,
+    });
+    await page.goto(at(TRAFFIC));
+    await hydrated(page);
+    const [first, largest] = await page.evaluate<[number, number]>(`new Promise((resolve) => {
+      new PerformanceObserver((list) => {
+        const [paint] = performance.getEntriesByName('first-contentful-paint');
+        resolve([paint.startTime, list.getEntries().at(-1).startTime]);
+      }).observe({ type: 'largest-contentful-paint', buffered: true });
+    })`);
+    // The bars are 1.0 and 1.5 s; here other work shares the two cores.
+    expect(first).toBeLessThan(3_000);
+    expect(largest).toBeLessThan(4_000);
+    await context.close();
+  });
+
+  test('leads to it from the project, where there is something to call', async () => {
+    await onPage(SHOP, async (page) => {
+      expect(page.url()).toBe(at(TRAFFIC));
+      await live(page);
+    });
+    await onPage('/p/default/bare', async (page) => {
+      await page.getByRole('link', { name: 'Create an endpoint' }).waitFor();
+    });
+  });
+});
+
+describe('the tail', () => {
+  test('shows a request within a second and a half, most of the time', async () => {
+    await onPage(TRAFFIC, async (page) => {
+      await live(page);
+      // Noted by the page itself, when the row is there.
+      await page.evaluate(`{
+        globalThis.seen = {};
+        new MutationObserver(() => {
+          for (const cell of document.querySelectorAll('[data-traffic-row] [data-field=path]')) {
+            const n = /n=(\\d+)/.exec(cell.textContent)?.[1];
+            globalThis.seen[n] ??= Date.now();
+          }
+        }).observe(document.querySelector('[role=grid]'), { childList: true, subtree: true });
+      }`);
+      const [FROM, COUNT, EVERY_MS] = [1_000, 60, 50];
+      const sentAt = new Map<number, number>();
+      const sending: Promise<void>[] = [];
+      for (let n = FROM; n < FROM + COUNT; n += 1) {
+        sentAt.set(n, Date.now());
+        sending.push(send(n));
+        await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+      }
+      await Promise.all(sending);
+      const readSeen = (): Promise<Record<string, number>> => page.evaluate('globalThis.seen');
+      const seen = await eventually('all rows', readSeen, {
+        accept: (times) => [...sentAt.keys()].every((n) => times[n] !== undefined),
+        timeoutMs: 30_000,
+      });
+      const latencies = [...sentAt].map(([n, time]) => (seen[n] ?? 0) - time);
+      latencies.sort((a, b) => a - b);
+      const percentile = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? 0;
+      // The bars are 0.5 and 1.5 s; here other work shares the two cores.
+      expect(percentile(0.5)).toBeLessThan(1_500);
+      expect(percentile(0.95)).toBeLessThan(4_000);
+    });
+  });
+
+  test('pauses by Space, says how many are new, moves nothing, and goes on by a button', async () => {
+    await onPage(TRAFFIC, async (page) => {
+      await live(page);
+      await page.keyboard.press('Space');
+      await expect.poll(() => tail(page)).toBe('paused');
+      await expect.poll(() => params(page)).toEqual({ live: '0' });
+      const before = await shown(page);
+      for (const n of [2_000, 2_001, 2_002]) await send(n);
+      await page.getByText('Paused, 3 new').waitFor();
+      expect(await shown(page)).toEqual(before);
+      await page.getByRole('button', { name: 'Resume' }).click();
+      await expect.poll(async () => (await shown(page)).slice(0, 3)).toEqual([2_002, 2_001, 2_000]);
+      await expect.poll(() => params(page)).toEqual({});
+    });
+  });
+
+  test('pauses for whoever scrolls, and keeps what they look at where it is', async () => {
+    await onPage(TRAFFIC, async (page) => {
+      await live(page);
+      await scrollTo(page, 300);
+      await expect.poll(() => tail(page)).toBe('paused');
+      const top = () =>
+        page.evaluate<string>(`document.elementFromPoint(200, 400).closest('[data-traffic-row]').dataset.trafficRow`);
+      const before = await top();
+      await send(2_100);
+      await page.getByText('Paused, 1 new').waitFor();
+      expect(await top()).toBe(before);
+      await scrollTo(page, 0);
+      await expect.poll(() => tail(page)).toBe('live');
+      await expect.poll(async () => (await shown(page))[0]).toBe(2_100);
+    });
+  });
+
+  // Bar 15.
+  test('that was cut comes back by itself, without a loss or a double', async () => {
+    const proxy: TcpProxy = await startTcpProxy(Number(new URL(run.dashboard).port));
+    await onPage(`http://localhost:${proxy.port}${TRAFFIC}`, async (page) => {
+      await live(page);
+      await proxy.cut();
+      await expect.poll(() => tail(page)).toBe('reconnecting');
+      await expect.poll(() => page.getByRole('status').allInnerTexts()).toContain('Reconnecting …');
+      for (let n = 3_000; n < 3_020; n += 1) await send(n);
+      await proxy.restore();
+      const restoredAt = performance.now();
+      await expect.poll(() => tail(page), { interval: 20 }).toBe('live');
+      // The bar is 3 s; here other work shares the two cores.
+      expect(performance.now() - restoredAt).toBeLessThan(6_000);
+      await expect.poll(async () => (await shown(page))[0]).toBe(3_019);
+      const numbers = (await shown(page)).filter((n) => n >= 3_000);
+      expect(numbers).toEqual(Array.from({ length: 20 }, (_n, index) => 3_019 - index));
+    });
+    await proxy.stop();
+  });
+});
+
+describe('searching', () => {
+  test('is done with the keyboard alone, with what there is in the log to choose from', async () => {
+    await onPage(TRAFFIC, async (page) => {
+      await live(page);
+      await page.keyboard.press('/');
+      await page.keyboard.type('endp');
+      await page.getByRole('option', { name: 'endpoint:' }).waitFor();
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await page.getByRole('option', { name: 'list-orders' }).waitFor();
+      await page.keyboard.type('li');
+      await expect.poll(() => page.getByRole('option').count()).toBe(1);
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await expect.poll(() => params(page)).toEqual({ q: 'endpoint:list-orders' });
+      await expect
+        .poll(async () => (await rows(page).allInnerTexts()).every((text) => text.includes('GET')))
+        .toBe(true);
+      expect(await search(page).inputValue()).toBe('endpoint:list-orders ');
+      await expect.poll(() => page.locator('[data-counts]').innerText()).toMatch(/^(\d+) \/ (?!\1$)\d+$/);
+    });
+  });
+
+  test('with a mistake marks it, says what to write, and keeps the list', async () => {
+    await onPage(`${TRAFFIC}?q=method:POST`, async (page) => {
+      const before = (await shown(page)).slice(0, 10);
+      await search(page).fill('method:POST status:>>5 x');
+      await page.keyboard.press('Enter');
+      await page.getByRole('alert').getByText('A status is like 404').waitFor();
+      expect(await page.locator('mark[data-problem]').innerText()).toBe('>>5');
+      expect(params(page)).toEqual({ q: 'method:POST' });
+      expect((await shown(page)).slice(0, 10)).toEqual(before);
+      await search(page).fill('method:POST status:201');
+      await page.keyboard.press('Enter');
+      await expect.poll(() => params(page)).toEqual({ q: 'method:POST status:201' });
+      expect(await page.getByRole('alert').count()).toBe(0);
+    });
+  });
+
+  test('by a value of a row, with the mouse and with keys: only it, all but it, copied', async () => {
+    await onPage(TRAFFIC, async (page) => {
+      await page.keyboard.press('Space');
+      await rows(page).first().locator('[data-field=endpoint]').hover();
+      await page.getByRole('button', { name: 'Without this endpoint' }).click();
+      await expect.poll(() => params(page)['q']).toMatch(/^-endpoint:(list|create)-order/);
+      await expect
+        .poll(async () => (await rows(page).allInnerTexts()).some((text) => text.includes('GET')))
+        .toBe(params(page)['q'] === '-endpoint:create-order');
+      await page.keyboard.press('j');
+      // Time, then method.
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('ArrowRight');
+      await page.getByRole('button', { name: 'Only this method' }).waitFor();
+      await page.keyboard.press('Control+c');
+      await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toMatch(/^(GET|POST)$/);
+      await page.keyboard.press('+');
+      await expect.poll(() => params(page)['q']).toMatch(/ method:(GET|POST)$/);
+    });
+  });
+
+  test('that finds nothing says what to relax', async () => {
+    await onPage(`${TRAFFIC}?q=method:POST status:599&from=1h`, async (page) => {
+      await page.getByRole('heading', { name: 'No request fits' }).waitFor();
+      await page.getByRole('button', { name: 'Without status:599' }).click();
+      await expect.poll(() => params(page)).toEqual({ q: 'method:POST', from: '1h' });
+      await expect.poll(() => rows(page).count()).toBeGreaterThan(10);
+    });
+  });
+});
+
+describe('the chart', () => {
+  test('zooms in and out with the keyboard, and tells what it shows', async () => {
+    await onPage(TRAFFIC, async (page) => {
+      const chart = page.getByRole('slider');
+      await chart.waitFor();
+      await expect(
+        page.getByRole('table', { name: 'Requests over time' }).getByRole('row').count(),
+      ).resolves.toBeGreaterThan(1);
+      await chart.focus();
+      await page.keyboard.press('Home');
+      await page.keyboard.press('Shift+End');
+      expect(await chart.getAttribute('aria-valuetext')).toMatch(/ to .*: \d+ requests \(\d+ 2xx\)/);
+      await page.keyboard.press('Enter');
+      await expect.poll(() => Object.keys(params(page))).toEqual(['from', 'to']);
+      expect(await tail(page)).toBe('off');
+      await chart.focus();
+      await page.keyboard.press('Backspace');
+      await expect.poll(() => params(page)).toEqual({});
+    });
+  });
+
+  test('zooms by dragging', async () => {
+    await onPage(TRAFFIC, async (page) => {
+      const box = await page.getByRole('slider').boundingBox();
+      if (box === null) throw new Error('the chart is not shown');
+      await page.mouse.move(box.x + box.width / 2, box.y + 20);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width - 5, box.y + 20, { steps: 5 });
+      await page.mouse.up();
+      await expect.poll(() => Object.keys(params(page))).toEqual(['from', 'to']);
+    });
+  });
+});
+
+// Bar 13.
+describe('the address', () => {
+  test.each([
+    ['q=method:POST', {}],
+    ['from=15m', { range: 'Last 15 minutes' }],
+    ['q=status:2xx&from=2026-01-01T00:00:00Z&to=2099-01-01T00:00:00Z', { tail: 'off' }],
+    ['live=0', { tail: 'paused' }],
+    ['q=method:GET&sel=SEL&tab=response', { tab: 'Response', tail: 'paused' }],
+  ])('%s is all that a reload needs', async (query, { range, tail: state, tab }: Record<string, string>) => {
+    const [last] = await readLog(run.data, '--limit', '1', '--method', 'GET');
+    const url = at(`${TRAFFIC}?${query.replace('SEL', last?.id ?? '')}`);
+    const { page, context } = await watched(browser);
+    await goto(page, url);
+    const look = async (): Promise<void> => {
+      await expect.poll(() => rows(page).count()).toBeGreaterThan(10);
+      expect(await search(page).inputValue()).toBe(new URL(url).searchParams.get('q') ?? '');
+      if (range !== undefined) await page.getByRole('button', { name: `Time range: ${range}` }).waitFor();
+      if (state !== undefined) await expect.poll(() => tail(page)).toBe(state);
+      if (tab !== undefined) await page.getByRole('link', { name: tab }).and(page.locator('[aria-current]')).waitFor();
+      expect(page.url()).toBe(url);
+    };
+    await look();
+    await page.reload();
+    await hydrated(page);
+    await look();
+    await context.close();
+  });
+
+  test('that is copied has times that do not move', async () => {
+    await onPage(`${TRAFFIC}?q=method:POST&from=15m`, async (page) => {
+      await page.getByRole('button', { name: 'Copy link' }).click();
+      const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
+      await expect.poll(copied).toContain(TRAFFIC);
+      const link = Object.fromEntries(new URL(await copied()).searchParams);
+      expect(link['q']).toBe('method:POST');
+      expect(Date.parse(link['to'] ?? '') - Date.parse(link['from'] ?? '')).toBe(15 * 60_000);
+    });
+  });
+});
+
+describe('a request', () => {
+  test('is opened, left and passed by with the keyboard; the list is not read again for it', async () => {
+    await onPage(TRAFFIC, async (page) => {
+      await live(page);
+      const asked: string[] = [];
+      page.on('request', (sent) => asked.push(new URL(sent.url()).pathname));
+      await page.keyboard.press('j');
+      await page.keyboard.press('Enter');
+      const panel = page.getByRole('region', { name: 'Open request' });
+      await panel.getByRole('link', { name: 'Response' }).waitFor();
+      expect(await tail(page)).toBe('paused');
+      const first = params(page)['sel'];
+      await page.keyboard.press('j');
+      await expect.poll(() => params(page)['sel']).not.toBe(first);
+      await expect.poll(() => panel.getByRole('article').getAttribute('aria-label')).toContain(params(page)['sel']);
+      expect(asked.filter((url) => url.endsWith('/traffic.data'))).toEqual([]);
+      await page.keyboard.press('Escape');
+      await expect.poll(() => panel.count()).toBe(0);
+      expect(params(page)).toEqual({});
+      await live(page);
+    });
+  });
+
+  test('that is not there any more is said to be gone, beside the list', async () => {
+    await onPage(`${TRAFFIC}?sel=00000000-0000-7000-8000-000000000000`, async (page) => {
+      await page.getByRole('heading', { name: 'There is no such request' }).waitFor();
+      expect(await rows(page).count()).toBeGreaterThan(10);
+    });
+  });
+
+  test('that is the first one is sent by a click, and appears', async () => {
+    await onPage('/p/default/fresh/traffic', async (page) => {
+      await page.getByRole('heading', { name: 'No requests yet' }).waitFor();
+      await page.getByRole('button', { name: 'Send GET for me' }).click();
+      await expect.poll(() => rows(page).count()).toBe(1);
+      await page.getByRole('gridcell', { name: '/hello' }).waitFor();
+    });
+  });
+});
+
+describe('an export', () => {
+  test.each(['ndjson', 'csv', 'har'])('as %s is a file of all that the search finds', async (format) => {
+    const expected = (await readLog(run.data, '--limit', '10000', '--filter', 'method:POST n=1')).map(({ id }) => id);
+    const { statusCode, headers, body } = await request(at(`${TRAFFIC}/export?format=${format}&q=method:POST%20n%3D1`));
+    const text = await body.text();
+    expect(statusCode).toBe(200);
+    expect(headers['content-disposition']).toMatch(new RegExp(`^attachment; filename="shop-traffic-.*\\.${format}"$`));
+    expect(
+      text
+        .match(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g)
+        ?.filter((id) => expected.includes(id)),
+    ).toHaveLength(expected.length);
+    if (format === 'ndjson') expect(text.split('\n')).toHaveLength(expected.length + 1);
+  });
+
+  test('is offered as files', async () => {
+    await onPage(`${TRAFFIC}?q=method:POST`, async (page) => {
+      await page.getByRole('button', { name: 'Export' }).click();
+      const downloading = page.waitForEvent('download');
+      await page.getByRole('menuitem', { name: 'CSV' }).click();
+      const file = await (await downloading).path();
+      expect(await readFile(file, 'utf8')).toMatch(/^id,received_at,method,/);
+    });
+  });
+});
+
+describe('while the log is away', () => {
+  test('the page says so, stays usable, and recovers by itself', async () => {
+    const { page, context } = await watched(browser);
+    await goto(page, at(TRAFFIC));
+    await live(page);
+    const engine = await enginePid(run.process.pid);
+    process.kill(engine, 'SIGSTOP');
+    try {
+      await page.getByRole('alert').getByText('The log (ClickHouse)').waitFor({ timeout: 20_000 });
+      expect(await rows(page).count()).toBeGreaterThan(10);
+      const other = await context.newPage();
+      await other.goto(at(TRAFFIC));
+      await other.getByRole('alert').getByText('The log (ClickHouse)').waitFor({ timeout: 20_000 });
+      await other.getByRole('link', { name: 'Endpoints' }).click();
+      await other.getByRole('heading', { name: 'Endpoints' }).waitFor();
+      await other.goBack();
+      await other.getByRole('alert').waitFor({ timeout: 20_000 });
+      process.kill(engine, 'SIGCONT');
+      await expect.poll(() => rows(other).count(), { timeout: 30_000 }).toBeGreaterThan(10);
+    } finally {
+      process.kill(engine, 'SIGCONT');
+    }
+    await expect.poll(() => tail(page), { timeout: 30_000 }).toBe('live');
+    await send(4_000);
+    await expect.poll(async () => (await shown(page))[0]).toBe(4_000);
+    await context.close();
+  });
+});
+
+/** The process of ClickHouse: a child of `standin dev`. */
+const enginePid = async (parent: number): Promise<number> => {
+  const children = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8');
+  for (const child of children.trim().split(/\s+/)) {
+    if ((await readFile(`/proc/${child}/cmdline`, 'utf8')).includes('embedded')) return Number(child);
+  }
+  throw new Error('standin dev runs no engine');
+};
+
+// Bars 11 and 14.
+describe('every state of the page', () => {
+  test.each([`${TRAFFIC}?live=0`, `${TRAFFIC}?q=status:599`, `${TRAFFIC}?q=status:`, '/p/default/bare/traffic'])(
+    '%s: no axe violation in either theme, no sideways scrolling on a phone',
+    (url) => expectAccessible(browser, at(url)),
+  );
+
+  test('so with a request open', () =>
+    expectAccessible(browser, at(`${TRAFFIC}?live=0`), async (page) => {
+      await page.keyboard.press('j');
+      await page.keyboard.press('Enter');
+      await page.getByRole('region', { name: 'Open request' }).getByRole('link', { name: 'Response' }).waitFor();
+    }));
+
+  test('so with suggestions open', () =>
+    expectAccessible(browser, at(`${TRAFFIC}?live=0`), async (page) => {
+      await page.keyboard.press('/');
+      await page.getByRole('option', { name: 'method:' }).waitFor();
+    }));
+
+  test('so with the dialog of times open', () =>
+    expectAccessible(browser, at(`${TRAFFIC}?live=0`), async (page) => {
+      await page.getByRole('button', { name: 'Time range' }).click();
+      await page.getByRole('menuitem', { name: 'From' }).click();
+      await page.getByRole('dialog').waitFor();
+    }));
+
+  test('what is to be touched on a phone is large enough', async () => {
+    const { page, context } = await openPage(browser, { viewport: { width: 390, height: 844 } });
+    await goto(page, at(TRAFFIC));
+    await live(page);
+    const small = await page.evaluate<
+      string[]
+    >(`[...document.querySelectorAll('main :is(a, button, input, [role=slider])')]
+      .filter((element) => element.offsetParent !== null)
+      .filter((element) => { const { width, height } = element.getBoundingClientRect(); return Math.min(width, height) < 24; })
+      .map((element) => element.outerHTML)`);
+    expect(small).toEqual([]);
+    expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+    await context.close();
+  });
+
+  test('can be reached with Tab: search, range, chart, tail, export, list', async () => {
+    await onPage(`${TRAFFIC}?live=0`, async (page) => {
+      for (const name of [
+        'Search requests',
+        'Time range',
+        'Requests over time',
+        'Resume',
+        'Export',
+        'Requests, newest',
+      ]) {
+        await tabTo(page, name);
+      }
+    });
+  });
+});
+
+test('a call that is rejected is not in the list', async () => {
+  await onPage(TRAFFIC, async (page) => {
+    await live(page);
+    expect((await call(run, '/nowhere?n=5000')).status).toBe(404);
+    await send(5_001);
+    await expect.poll(async () => (await shown(page))[0]).toBe(5_001);
+    expect(await shown(page)).not.toContain(5_000);
+  });
+});

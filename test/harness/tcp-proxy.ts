@@ -1,0 +1,49 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** A line between a client and a server of this machine that can be cut. */
+export interface TcpProxy {
+  readonly port: number;
+  /** Ends all connections; new ones are refused. */
+  cut(): Promise<void>;
+  /** On the same port. */
+  restore(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** In front of `port` of the loopback address. */
+export const startTcpProxy = async (port: number): Promise<TcpProxy> => {
+  const sockets = new Set<Socket>();
+  const keep = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket)).on('error', () => socket.destroy());
+  };
+  const server = createServer((client) => {
+    const upstream = connect(port, '127.0.0.1');
+    keep(client);
+    keep(upstream);
+    client.pipe(upstream).pipe(client);
+    client.on('close', () => upstream.destroy());
+    upstream.on('close', () => client.destroy());
+  });
+  const listen = async (wanted: number): Promise<void> => {
+    server.listen(wanted, '127.0.0.1');
+    await once(server, 'listening');
+  };
+  const cut = async (): Promise<void> => {
+    const closed = once(server, 'close');
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  await listen(0);
+  const chosen = (server.address() as AddressInfo).port;
+  return {
+    port: chosen,
+    cut,
+    restore: () => listen(chosen),
+    stop: async () => {
+      if (server.listening) await cut();
+    },
+  };
+};
