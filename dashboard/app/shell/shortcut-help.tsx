@@ -36,7 +36,7 @@ export const ShortcutHelp = ({ open, onOpenChange, keysAreOn }: ShortcutHelpProp
       </dl>
       <p className="mt-4 border-t border-line pt-3 text-small text-muted">
         Programs use the{' '}
-        <a href={API_DOCUMENT} className="text-accent hover:underline">
+        <a href={API_DOCUMENT} className="text-accent underline">
           JSON API
         </a>
         : what was captured, replays and links.
