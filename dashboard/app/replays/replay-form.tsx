@@ -159,7 +159,11 @@ export const ReplayForm = ({ captured, values, errors, upstream, isSending, chil
           isEdited={isEdited}
         />
       </section>
-      <div className="flex flex-wrap items-center gap-2 border-t border-line pt-4">
+      {/* Within sight from the start: who wants nothing edited presses Enter. */}
+      <div
+        data-sticky-actions
+        className="sticky bottom-0 z-10 flex flex-wrap items-center gap-2 border-t border-line bg-page py-3"
+      >
         <Button type="submit" look="primary" disabled={isSending} autoFocus>
           {isSending ? 'Sending…' : 'Send'}
         </Button>
