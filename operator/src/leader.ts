@@ -1,14 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LIMITS, type ResourceObject, type ResourceSource, type Revision } from '@standin/contract';
+import { configKey, LIMITS, type ResourceObject, type ResourceSource, type Revision } from '@standin/contract';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { OperatorMetrics } from './admin/metrics.ts';
 import type { DesiredState } from './desired-state.ts';
 import { AccountKeys, type KeyOwner } from './keys/account-keys.ts';
+import { KeyRegenerations } from './keys/key-regenerations.ts';
 import { ConfigLog } from './publish/config-log.ts';
 import type { GatewayMemory } from './publish/gateway-memory.ts';
-import { GatewayRegistry } from './publish/gateway-registry.ts';
+import { GatewayRegistry, type ProgrammedState } from './publish/gateway-registry.ts';
 import type { Term } from './publish/leadership.ts';
 import type { StreamServer } from './publish/stream-server.ts';
 import { ReplayKeeper } from './replay/replay-keeper.ts';
@@ -54,6 +55,7 @@ export class Leader {
   readonly #gateways: GatewayRegistry;
   readonly #keys: AccountKeys;
   readonly #keyQueue: WorkQueue;
+  readonly #regenerations: KeyRegenerations;
   readonly #statuses: StatusKeeper;
   readonly #shares: ShareKeeper;
   readonly #replays: ReplayKeeper;
@@ -76,7 +78,10 @@ export class Leader {
         this.#known = names;
         this.#remembering.add(REMEMBERING);
       },
-      onProgress: (keys) => this.#statuses.progress(this.#gateways.floor, keys),
+      onProgress: (keys) => {
+        this.#statuses.progress(this.#gateways.floor, keys);
+        this.#regenerations.progress();
+      },
     });
     this.#keys = new AccountKeys({
       source,
@@ -100,6 +105,13 @@ export class Leader {
     this.#keyQueue = new WorkQueue({
       ...{ name: 'keys', concurrency: READERS, backoff: KEY_BACKOFF, registry, logger },
       reconcile: async (uid) => ((await this.#keys.read(uid)) ? { requeueAfterMs: parts.secretPollMs } : undefined),
+    });
+    this.#regenerations = new KeyRegenerations({
+      ...{ source, objects: desired.objects, logger, registry },
+      owner: (uid) => this.#keyOwner(uid),
+      readSoon: (uid) => this.#keyQueue.add(uid),
+      programmed: (uid, sha256) => this.#keyProgrammed(uid, sha256),
+      gatewayCount: () => this.gateways.length,
     });
     this.#remembering = new WorkQueue({
       ...{ name: 'gateways', backoff: MEMORY_BACKOFF, registry, logger },
@@ -132,6 +144,7 @@ export class Leader {
     this.#statuses.begin();
     this.#shares.begin();
     this.#replays.begin();
+    this.#regenerations.begin();
     server.lead({ log: this.#log, gateways: this.#gateways });
     logger.info({ objects: this.#log.size }, 'leading');
   }
@@ -150,6 +163,7 @@ export class Leader {
     this.#statuses.seen(object);
     this.#shares.seen(object);
     this.#replays.seen(object);
+    this.#regenerations.seen(object);
   }
 
   forget(object: ResourceObject): void {
@@ -157,6 +171,7 @@ export class Leader {
     this.#statuses.forget(object);
     this.#shares.forget(object);
     this.#replays.forget(object);
+    this.#regenerations.forget(object);
   }
 
   get revision(): Revision {
@@ -190,6 +205,7 @@ export class Leader {
       this.#statuses.stop(),
       this.#shares.stop(),
       this.#replays.stop(),
+      this.#regenerations.stop(),
       this.#keyQueue.stop(),
       this.#remembering.stop(),
     ]);
@@ -205,6 +221,15 @@ export class Leader {
     const account = desired.objects.get(uid);
     const secret = translator.verdict(uid)?.keySecret;
     return account === undefined || secret === undefined ? undefined : { account, ...secret };
+  }
+
+  /** Undefined while it is not the key that the gateways were told. */
+  #keyProgrammed(accountUid: string, sha256: string): ProgrammedState | undefined {
+    const known = this.#keys.known(accountUid)?.key;
+    if (known?.kind !== 'key' || known.sha256 !== sha256 || this.#parts.desired.hasPending) return undefined;
+    const key = configKey({ kind: 'Account', uid: accountUid });
+    const since = this.#log.since(key);
+    return since === undefined ? undefined : this.#gateways.programmed(key, since);
   }
 
   /** Spread, so that the Secrets are not read in one gulp; at once when the Account came, or changed, while we began. */
