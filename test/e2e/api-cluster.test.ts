@@ -1,0 +1,105 @@
+import { encodeRow, openLogStore } from '@standin/logstore';
+import type { LogRow } from '@standin/contract';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import type { Cluster } from '../harness/cluster.ts';
+import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
+import { sharedCluster } from '../harness/shared-cluster.ts';
+import { ask, type ApiAnswer } from './api-stand.ts';
+import { createPerson, startClusterDashboard, type ClusterDashboard, type Person } from './cluster-dashboard.ts';
+import { standin } from './dev-stand.ts';
+
+/** The API server's RBAC, ClickHouse and the dashboard's own process; what an operator does is tested elsewhere. */
+let cluster: Cluster;
+let clickHouse: TestClickHouse;
+let dashboard: ClusterDashboard;
+let namespace: string;
+let editor: Person;
+let viewer: Person;
+let row: LogRow;
+
+beforeAll(async () => {
+  [cluster, clickHouse] = await Promise.all([sharedCluster(), startClickHouse()]);
+  namespace = await createNamespace(cluster);
+  const spec = { displayName: 'Shop', accountRef: { name: 'team' } };
+  const project = { apiVersion: 'standin.dev/v1alpha1', kind: 'Project', metadata: { name: 'shop', namespace }, spec };
+  await cluster.apply(JSON.stringify(project));
+  const uid = await cluster.kubectl(['get', 'mpr', 'shop', '-n', namespace, '-o', 'jsonpath={.metadata.uid}']);
+  const store = openLogStore(clickHouse);
+  await store.migrate();
+  row = newLogRow({ namespace, project: 'shop', projectUid: uid.stdout });
+  await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
+  await store.close();
+  [dashboard, editor, viewer] = await Promise.all([
+    startClusterDashboard({ cluster, clickHouse }),
+    createPerson(cluster, namespace, { name: 'editor', role: 'standin-edit' }),
+    createPerson(cluster, namespace, { name: 'viewer', role: 'standin-view' }),
+  ]);
+});
+afterAll(async () => {
+  await dashboard.process.kill();
+  await clickHouse.stop();
+  await deleteNamespace(cluster, namespace);
+});
+
+const shop = (): string => `${dashboard.url}/api/v1/namespaces/${namespace}/projects/shop`;
+const bearer = ({ token }: Person) => ({ authorization: `Bearer ${token}` });
+
+describe('the JSON API on a cluster', () => {
+  test('takes a valid token, and nothing else', async () => {
+    for (const headers of [
+      {},
+      { authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.' },
+      { cookie: `token=${viewer.token}` },
+    ]) {
+      const refused = await ask(`${shop()}/requests`, { headers });
+      expect(refused.json).toMatchObject({ status: 401, code: 'unauthorized' });
+      expect(refused.headers['www-authenticate']).toBe('Bearer');
+    }
+    expect((await ask(`${dashboard.url}/api/v1/openapi.json`)).status).toBe(200);
+  });
+
+  test('shows the projects that the sender may see', async () => {
+    const { json } = await ask(`${dashboard.url}/api/v1/projects`, { headers: bearer(viewer) });
+    expect(json).toMatchObject({ items: [{ namespace, name: 'shop', displayName: 'Shop' }] });
+  });
+
+  test('writes with the rights of the sender', async () => {
+    const spec = { requestId: row.id, target: { kind: 'Upstream' } };
+    const create = (person: Person): Promise<ApiAnswer> => {
+      const headers = { ...bearer(person), 'content-type': 'application/json' };
+      return ask(`${shop()}/replays`, { method: 'POST', headers, body: JSON.stringify({ name: 'again', spec }) });
+    };
+    const refused = await create(viewer);
+    expect(refused.json).toMatchObject({ status: 403, code: 'forbidden' });
+    expect(JSON.stringify(refused.json)).toContain('cannot create resource');
+    expect((await create(editor)).status).toBe(201);
+    expect((await create(editor)).json).toMatchObject({ status: 409, code: 'conflict' });
+    const { stdout } = await cluster.kubectl([
+      'get',
+      'mre',
+      'again',
+      '-n',
+      namespace,
+      '-o',
+      'jsonpath={.spec.requestId}',
+    ]);
+    expect(stdout).toBe(row.id);
+  });
+});
+
+describe('standin logs --server', () => {
+  test('signs in with the current kubeconfig', async () => {
+    const env = { ...process.env, KUBECONFIG: await cluster.tokenKubeconfig(namespace, 'viewer') };
+    const { code, stdout, stderr } = await standin(['logs', '--server', dashboard.url, '-o', 'json'], { env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({ id: row.id, namespace, project: 'shop' });
+  });
+
+  test('says that a token is not accepted', async () => {
+    const { code, stderr } = await standin(['logs', '--server', dashboard.url, '--token', 'wrong']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^standin: 127\.0\.0\.1:\d+: .+\n$/);
+  });
+});
