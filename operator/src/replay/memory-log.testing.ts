@@ -2,6 +2,24 @@ import { LogStoreError, type LogEntry, type LogStore, type LogSummary, type Repl
 
 export const AWAY = new LogStoreError('no connection', { kind: 'retryable', code: 'ECONNREFUSED', cause: undefined });
 
+/** The nth captured request of a project, a second after the one before; its body is its number. */
+export const capturedEntry = (projectUid: string, n: number): LogEntry => {
+  const answer = { status: 200, headers: [], trailers: [], body: '', bodyEncoding: 'utf8', bodyBytes: 0 } as const;
+  return {
+    ...{ id: `0190c2f0-0000-7000-8000-${String(n).padStart(12, '0')}`, projectUid, endpointUid: 'endpoint' },
+    receivedAt: new Date(Date.UTC(2026, 0, 1) + n * 1_000).toISOString().replace('Z', '000Z'),
+    ...{ namespace: 'default', project: 'shop', endpoint: 'orders', account: 'team', gateway: 'gateway-0' },
+    ...{ method: 'POST', path: '/orders', query: '', status: 200, durationMs: 1, outcome: 'mocked', action: 'JSON' },
+    request: {
+      ...{ target: '/uri/orders', httpVersion: '1.1', headers: [['host', 'gateway']], trailers: [] },
+      ...{ body: String(n), bodyEncoding: 'utf8' },
+    },
+    response: { ...answer, truncated: false },
+    ...{ endpointGeneration: 1, keyFingerprint: '', clientAddress: '', upstreamUrl: '', upstreamError: '' },
+    ...{ requestMs: 0, upstreamFirstByteMs: 0, expiresAt: '2099-01-01T00:00:00.000Z' },
+  };
+};
+
 type Part = Pick<LogStore, 'get' | 'summaries' | 'entries' | 'count'> & {
   readonly replays: Pick<LogStore['replays'], 'insert' | 'answer' | 'counts' | 'ids'>;
 };

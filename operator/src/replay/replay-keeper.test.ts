@@ -2,13 +2,12 @@ import { Readable } from 'node:stream';
 import type { ResourceObject, SourceListener } from '@standin/contract';
 import { createEgress, EgressError, type Egress, type UpstreamRequest } from '@standin/egress';
 import { systemClock, type Clock } from '@standin/kube';
-import { toLogEntry, type LogStore } from '@standin/logstore';
+import type { LogStore } from '@standin/logstore';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
-import { newLogRow } from '../../../packages/logstore/src/log-row.testing.ts';
 import { MemorySource } from '../memory-source.testing.ts';
-import { AWAY, MemoryLog } from './memory-log.testing.ts';
+import { AWAY, capturedEntry, MemoryLog } from './memory-log.testing.ts';
 import { ReplayKeeper } from './replay-keeper.ts';
 import { replayMetrics } from './replay-metrics.ts';
 
@@ -28,12 +27,7 @@ class QuickClock implements Clock {
   };
 }
 
-const entriesOf = (projectUid: string) =>
-  Array.from({ length: COUNT }, (_, n) =>
-    toLogEntry(
-      newLogRow({ projectUid, receivedAtUs: 1_700_000_000_000_000 + n * 1_000_000, requestBody: Buffer.from(`${n}`) }),
-    ),
-  );
+const entriesOf = (projectUid: string) => Array.from({ length: COUNT }, (_, n) => capturedEntry(projectUid, n));
 
 const untilAborted = (signal: AbortSignal | undefined): Promise<never> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
