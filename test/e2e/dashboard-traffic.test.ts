@@ -1,44 +1,32 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import path from 'node:path';
+import { readFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPage, overflowOf, startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
-import { expectAccessible, goto, hydrated, SHOP, tabTo, watched } from './dashboard-stand.ts';
-import { call, newFolders, readLog, startDev, type DevRun } from './dev-stand.ts';
-import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
+import { startTcpProxy } from '../harness/tcp-proxy.ts';
+import { expectAccessible, goto, hydrated, SHOP, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
+import { call, readLog } from './dev-stand.ts';
+import {
+  enginePid,
+  live,
+  params,
+  rows,
+  scrollTo,
+  search,
+  shown,
+  startTrafficDashboard,
+  tail,
+  TRAFFIC,
+} from './dashboard-traffic-stand.ts';
 
-let run: DevRun & { readonly dashboard: string };
+let run: DashboardRun;
 let browser: Browser;
-
-/** A project without endpoints, and one whose only endpoint nobody has called. */
-const OTHERS = `apiVersion: standin.dev/v1alpha1
-kind: Project
-metadata: {name: bare}
-spec: {accountRef: {name: default}}
----
-apiVersion: standin.dev/v1alpha1
-kind: Project
-metadata: {name: fresh}
-spec: {accountRef: {name: default}}
----
-apiVersion: standin.dev/v1alpha1
-kind: Endpoint
-metadata: {name: hello}
-spec: {projectRef: {name: fresh}, displayName: Hello, slug: /hello, method: GET, action: JSON, json: {body: '{}'}}
-`;
 
 const SENT = 40;
 
 beforeAll(async () => {
-  const folders = await newFolders();
-  await writeFile(path.join(folders.manifests, 'others.yaml'), OTHERS);
-  const starting = startDev({ dashboard: true, folders });
-  browser = await startBrowser();
-  const dev = await starting;
-  if (dev.ready.dashboard === undefined) throw new Error('standin dev has no dashboard');
-  run = { ...dev, dashboard: dev.ready.dashboard };
+  [run, browser] = await Promise.all([startTrafficDashboard(), startBrowser()]);
   for (let n = 0; n < SENT; n += 1) await send(n);
   await eventually('all requests in the log', async () => (await readLog(run.data)).length === SENT);
 });
@@ -56,7 +44,6 @@ const send = async (n: number): Promise<void> => {
   expect(statusCode).toBe(n % 2 === 0 ? 201 : 200);
 };
 
-const TRAFFIC = `${SHOP}/traffic`;
 const at = (url: string): string => `${run.dashboard}${url}`;
 
 /** A page that has to have nothing to complain about by its end. */
@@ -67,19 +54,6 @@ const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<
   expect(complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
   await context.close();
 };
-
-const rows = (page: Page) => page.locator('[data-traffic-row]');
-const scrollTo = (page: Page, top: number): Promise<void> =>
-  page.evaluate(`document.querySelector('[role=grid]').scrollTo({ top: ${top} })`);
-const tail = (page: Page) => page.locator('[data-tail]').getAttribute('data-tail');
-const live = (page: Page) => expect.poll(() => tail(page)).toBe('live');
-/** The numbers of the requests that are drawn, from the top. */
-const shown = (page: Page): Promise<number[]> =>
-  page.evaluate(
-    `[...document.querySelectorAll('[data-traffic-row] [data-field=path]')].map((cell) => Number(/n=(\\d+)/.exec(cell.textContent)?.[1]))`,
-  );
-const search = (page: Page) => page.getByRole('combobox', { name: 'Search requests' });
-const params = (page: Page): Record<string, string> => Object.fromEntries(new URL(page.url()).searchParams);
 
 describe('the first HTML', () => {
   test('has thirty rows and more, without scripts and without style attributes', async () => {
@@ -197,7 +171,7 @@ describe('the tail', () => {
 
   // Bar 15.
   test('that was cut comes back by itself, without a loss or a double', async () => {
-    const proxy: TcpProxy = await startTcpProxy(Number(new URL(run.dashboard).port));
+    const proxy = await startTcpProxy(Number(new URL(run.dashboard).port));
     await onPage(`http://localhost:${proxy.port}${TRAFFIC}`, async (page) => {
       await live(page);
       await proxy.cut();
@@ -455,15 +429,6 @@ describe('while the log is away', () => {
     await context.close();
   });
 });
-
-/** The process of ClickHouse: a child of `standin dev`. */
-const enginePid = async (parent: number): Promise<number> => {
-  const children = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8');
-  for (const child of children.trim().split(/\s+/)) {
-    if ((await readFile(`/proc/${child}/cmdline`, 'utf8')).includes('embedded')) return Number(child);
-  }
-  throw new Error('standin dev runs no engine');
-};
 
 // Bars 11 and 14.
 describe('every state of the page', () => {

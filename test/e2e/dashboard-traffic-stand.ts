@@ -1,0 +1,58 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Locator, Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { SHOP, type DashboardRun } from './dashboard-stand.ts';
+import { newFolders, startDev } from './dev-stand.ts';
+
+export const TRAFFIC = `${SHOP}/traffic`;
+
+/** A project without endpoints, and one whose only endpoint nobody has called. */
+const OTHERS = `apiVersion: standin.dev/v1alpha1
+kind: Project
+metadata: {name: bare}
+spec: {accountRef: {name: default}}
+---
+apiVersion: standin.dev/v1alpha1
+kind: Project
+metadata: {name: fresh}
+spec: {accountRef: {name: default}}
+---
+apiVersion: standin.dev/v1alpha1
+kind: Endpoint
+metadata: {name: hello}
+spec: {projectRef: {name: fresh}, displayName: Hello, slug: /hello, method: GET, action: JSON, json: {body: '{}'}}
+`;
+
+/** `standin dev` with the quickstart and these. */
+export const startTrafficDashboard = async (): Promise<DashboardRun> => {
+  const folders = await newFolders();
+  await writeFile(path.join(folders.manifests, 'others.yaml'), OTHERS);
+  const dev = await startDev({ dashboard: true, folders });
+  const { dashboard } = dev.ready;
+  if (dashboard === undefined) throw new Error('standin dev has no dashboard');
+  return { ...dev, dashboard };
+};
+
+export const rows = (page: Page): Locator => page.locator('[data-traffic-row]');
+export const scrollTo = (page: Page, top: number): Promise<void> =>
+  page.evaluate(`document.querySelector('[role=grid]').scrollTo({ top: ${top} })`);
+/** What the bar says: `live`, `paused`, `reconnecting`, … */
+export const tail = (page: Page): Promise<string | null> => page.locator('[data-tail]').getAttribute('data-tail');
+export const live = (page: Page): Promise<void> => expect.poll(() => tail(page)).toBe('live');
+/** The numbers of the requests that are drawn, from the top. */
+export const shown = (page: Page): Promise<number[]> =>
+  page.evaluate(
+    `[...document.querySelectorAll('[data-traffic-row] [data-field=path]')].map((cell) => Number(/n=(\\d+)/.exec(cell.textContent)?.[1]))`,
+  );
+export const search = (page: Page): Locator => page.getByRole('combobox', { name: 'Search requests' });
+export const params = (page: Page): Record<string, string> => Object.fromEntries(new URL(page.url()).searchParams);
+
+/** The process of ClickHouse: a child of `standin dev`. */
+export const enginePid = async (parent: number): Promise<number> => {
+  const children = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8');
+  for (const child of children.trim().split(/\s+/)) {
+    if ((await readFile(`/proc/${child}/cmdline`, 'utf8')).includes('embedded')) return Number(child);
+  }
+  throw new Error('standin dev runs no engine');
+};
