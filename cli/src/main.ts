@@ -6,6 +6,7 @@ import { addLogCommands } from './logs/log-commands.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { plainErrorOf } from './plain-error.ts';
 import { addSpoolCommands } from './spool/spool-commands.ts';
+import { addReplayCommand } from './replay/replay-command.ts';
 import { addShareCommand } from './share/share-command.ts';
 import { addValidateCommand } from './validate/validate-command.ts';
 
@@ -18,6 +19,7 @@ const program = new Command('standin')
 const colour = wantsColour(process.stdout, process.env);
 addDevCommand(program, colour);
 addLogCommands(program, colour);
+addReplayCommand(program, colour);
 addShareCommand(program);
 addValidateCommand(program);
 addSpoolCommands(program);
