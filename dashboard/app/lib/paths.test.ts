@@ -42,6 +42,7 @@ it('builds these URLs', () => {
       "replays": "/p/team-a/shop.v2/replays",
       "settings": "/p/team-a/shop.v2/settings",
       "shareExchange": "/p/team-a/shop.v2/traffic/0198/share",
+      "sharedPages": "/s",
       "shares": "/p/team-a/shop.v2/settings/shares",
       "traffic": "/p/team-a/shop.v2/traffic",
       "trafficExport": "/p/team-a/shop.v2/traffic/export",

@@ -61,6 +61,8 @@ export const paths = {
   exchangeCopy: (params: ExchangeParams, query: Query = {}) => withQuery(exchange(params, 'copy'), query),
   exchangeFile: (params: ExchangeParams, query: Query = {}) => withQuery(exchange(params, 'file'), query),
   shareExchange: (params: ExchangeParams) => exchange(params, 'share'),
+  /** Links are below it: the server makes them, each with its token. */
+  sharedPages: () => '/s',
   mockOfExchange: (params: ExchangeParams) => exchange(params, 'mock'),
   /** `like`: an earlier Replay of it, whose edits are taken over. */
   replayExchange: (params: ExchangeParams, query: { readonly like?: string } = {}) =>

@@ -7,7 +7,14 @@ import { Field } from '../ui/field.tsx';
 import { Textarea } from '../ui/input.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { CreatedLink } from './created-link.tsx';
-import { LIFETIME_DEFAULT, LIFETIMES, RULE_FIELDS, type ShareAnswer, type ShareDialogData } from './share-data.ts';
+import {
+  LIFETIME_DEFAULT,
+  LIFETIMES,
+  RULE_FIELDS,
+  type FieldProblems,
+  type ShareAnswer,
+  type ShareDialogData,
+} from './share-data.ts';
 import { SharedExchangeView } from './shared-exchange-view.tsx';
 
 export interface ShareDialogProps {
@@ -37,39 +44,58 @@ interface ShareFormProps extends ShareDialogProps {
 /** While somebody types, the preview waits. */
 const PREVIEW_DELAY_MS = 300;
 
+/** Follows the rules of the form; an answer that is out of date is dropped. `fields`: mistakes in them, once they were looked at. */
 const usePreview = (url: string, first: ShareDialogData['preview']) => {
-  const previewing = useFetcher<ShareAnswer>();
-  const form = useRef<HTMLFormElement>(null);
-  const timer = useRef<ReturnType<typeof setTimeout>>();
   const [preview, setPreview] = useState(first);
-  const answer = previewing.data;
-  useEffect(() => {
-    if (answer?.kind === 'preview') setPreview(answer.preview);
-  }, [answer]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const refresh = (): void => {
+  const [fields, setFields] = useState<FieldProblems>();
+  const timer = useRef<ReturnType<typeof setTimeout>>();
+  const asking = useRef<AbortController>();
+  const stop = (): void => {
     clearTimeout(timer.current);
+    asking.current?.abort();
+  };
+  useEffect(() => stop, []);
+
+  const ask = async (form: HTMLFormElement): Promise<void> => {
+    const controller = new AbortController();
+    asking.current = controller;
+    const body = new URLSearchParams({ intent: 'preview' });
+    for (const [name, value] of new FormData(form))
+      if (typeof value === 'string' && name !== 'intent') body.append(name, value);
+    // Not by a fetcher: a form that is being filled in changes nothing, so no page has to load again.
+    const response = await fetch(url, { method: 'POST', body, signal: controller.signal });
+    if (!response.ok) return;
+    const answer = (await response.json()) as ShareAnswer;
+    if (answer.kind === 'preview') setPreview(answer.preview);
+    setFields(answer.kind === 'refused' ? answer.fields : {});
+  };
+  const refresh = (form: HTMLFormElement): void => {
+    stop();
     timer.current = setTimeout(() => {
-      if (form.current === null) return;
-      const body = new FormData(form.current);
-      body.set('intent', 'preview');
-      previewing.submit(body, { method: 'post', action: url });
+      // The preview stays as it is; creating says what is away.
+      ask(form).catch(() => undefined);
     }, PREVIEW_DELAY_MS);
   };
-  return { form, preview, refresh, fields: answer?.kind === 'refused' ? answer.fields : {} };
+  return { preview, fields, refresh, forgetFields: () => setFields(undefined) };
 };
 
 const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
   const creating = useFetcher<ShareAnswer>();
-  const { form, preview, refresh, fields } = usePreview(url, data.preview);
+  const { preview, fields, refresh, forgetFields } = usePreview(url, data.preview);
   const answer = creating.data;
   if (answer?.kind === 'created')
     return <CreatedLink exchange={exchange} link={answer} isLocal={data.isLocal} onDone={onDone} />;
   const refusal = answer?.kind === 'refused' ? answer : undefined;
-  const errors = { ...fields, ...refusal?.fields };
+  const errors = fields ?? refusal?.fields ?? {};
   const isInPlan = data.isInPlan !== false;
   return (
-    <creating.Form ref={form} method="post" action={url} onChange={refresh} className="flex flex-col gap-4">
+    <creating.Form
+      method="post"
+      action={url}
+      onChange={({ currentTarget }) => refresh(currentTarget)}
+      onSubmit={forgetFields}
+      className="flex flex-col gap-4"
+    >
       <input type="hidden" name="intent" value="create" />
       {!isInPlan && (
         <Notice look="locked">

@@ -6,8 +6,8 @@ import type { Logger } from 'pino';
 import { AddressLimit } from './address-limit.ts';
 import type { PublicShares } from './public-shares.ts';
 
-/** For a person who opens a link, or everybody in an office; guessing 256 bits at this rate is hopeless, and cheap to bear. */
-const LIMIT = { burst: 60, perSecond: 1, addressesMax: 10_000 };
+/** For everybody behind one ingress or in one office; guessing 256 bits at this rate is hopeless, and cheap to bear. */
+const LIMIT = { burst: 100, perSecond: 5, addressesMax: 10_000 };
 /** Links that are looked up at once; each may read 20 MiB from the log. */
 const OPEN_MAX = 8;
 /** A link that shows nothing is answered after a multiple of this time: how long the reason took to find does not show. */
