@@ -62,6 +62,12 @@ describe('standin logs and standin tail', () => {
     expect(lines[3]).toMatch(/ 502 {2}\/down .* default\/down {2}upstream failed$/);
   });
 
+  test('prints commands that send a request again', async () => {
+    const { stdout } = await standin(['logs', '--data', dev.data, '-m', 'get', '-o', 'curl']);
+    expect(stdout).toContain(`curl --http1.1 --globoff --path-as-is -X GET '${dev.url}/v1/orders' \\\n`);
+    expect(stdout).toContain('-H "x-api-key: ${STANDIN_API_KEY:?');
+  });
+
   test.each([
     [['--limit', '1'], ['POST 200 elsewhere']],
     [['-m', 'get'], ['GET 200 list-orders']],

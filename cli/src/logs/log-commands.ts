@@ -4,6 +4,7 @@ import type { Filter } from '@standin/logstore/search';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { serverOptions, withServer } from '../server/server-options.ts';
+import { LOG_OUTPUTS } from './log-output.ts';
 import type { ReadLogOptions } from './read-log.ts';
 import { parseSearch } from './parse-search.ts';
 import { parseSince } from './parse-since.ts';
@@ -22,7 +23,7 @@ const optionsSchema = z.object({
   since: z.date().optional(),
   limit: z.number().default(LIMIT_DEFAULT),
   follow: z.boolean().default(false),
-  output: z.enum(['text', 'json']),
+  output: z.enum(LOG_OUTPUTS),
   data: z.string(),
   clickhouseUrl: z.string().optional(),
   clickhouseUser: z.string(),
@@ -77,7 +78,12 @@ const withFilter = (command: Command): Command =>
       parseSearch,
     )
     .option('--since <time>', 'not older than this: 10m, 2h, 1d, or an RFC 3339 time', parseSince)
-    .option('-o, --output <format>', 'text, or json: one whole entry a line', choice(['text', 'json'] as const), 'text')
+    .option(
+      '-o, --output <format>',
+      'text; json: one whole entry a line; curl: commands that send the requests again (docs/dashboard.md)',
+      choice(LOG_OUTPUTS),
+      'text',
+    )
     .option('--data <dir>', 'data folder of standin dev', '.standin')
     .option('--clickhouse-url <url>', 'read from a ClickHouse server')
     .option('--clickhouse-user <name>', 'its user', 'default')

@@ -1,10 +1,12 @@
 import process from 'node:process';
 import type { LogEntry } from '@standin/logstore';
+import { curlCommand } from '@standin/logstore/formats';
 import { openServer } from '../server/api-client.ts';
 import type { ServerOptions } from '../server/server-options.ts';
 import { awaitStop } from '../shutdown.ts';
 import { formatSummaryLine, type LineEntry } from './format-entry.ts';
 import type { LogChoice } from './log-choice.ts';
+import type { LogOutput } from './log-output.ts';
 import type { Listed, LogReader } from './log-reader.ts';
 import type { LogSourceOptions } from './log-source.ts';
 import { openServerReader } from './server-reader.ts';
@@ -13,7 +15,7 @@ import { openStoreReader } from './store-reader.ts';
 export interface ReadLogOptions extends LogSourceOptions, ServerOptions, LogChoice {
   readonly limit: number;
   readonly follow: boolean;
-  readonly output: 'text' | 'json';
+  readonly output: LogOutput;
   readonly colour: boolean;
 }
 
@@ -31,7 +33,7 @@ export const listLog = (options: ReadLogOptions): Promise<void> =>
     const { listed } = newest;
     if (options.output === 'text') {
       for (const entry of listed.slice(0, options.limit).toReversed()) printLine(entry, options.colour);
-    } else for await (const entry of newest.entries(options.limit)) printJson(entry);
+    } else for await (const entry of newest.entries(options.limit)) printEntry(entry, options.output);
     if (!options.follow) return;
     const known = new Set(listed.map(({ id }) => id));
     // Rows come late: look back, but not further than what is known to have been there.
@@ -78,7 +80,7 @@ const follow = async (
   if (output === 'text') {
     for await (const line of reader.followLines(since, signal)) if (!known.has(line.id)) printLine(line, colour);
   } else {
-    for await (const entry of reader.followEntries(since, signal)) if (!known.has(entry.id)) printJson(entry);
+    for await (const entry of reader.followEntries(since, signal)) if (!known.has(entry.id)) printEntry(entry, output);
   }
 };
 
@@ -89,4 +91,7 @@ const printLine = (entry: LineEntry, colour: boolean): void => {
   process.stdout.write(`${formatSummaryLine(entry, { colour })}\n`);
 };
 
-const printJson = (entry: LogEntry): void => void process.stdout.write(`${JSON.stringify(entry)}\n`);
+/** Commands ask the host that the caller named: what is listed may be of many projects. */
+const printEntry = (entry: LogEntry, output: Exclude<LogOutput, 'text'>): void => {
+  process.stdout.write(`${output === 'curl' ? curlCommand(entry).text : JSON.stringify(entry)}\n`);
+};
