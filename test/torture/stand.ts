@@ -34,6 +34,9 @@ export interface StandOptions {
   readonly clickhouse?: (engineUrl: string) => Promise<string>;
 }
 
+/** I7: whatever happened, within this time everything is in the log. */
+const DELIVERED_WITHIN_MS = 60_000;
+
 /** A project with an account of its own. */
 export interface Tenant {
   readonly key: string;
@@ -220,7 +223,7 @@ export class Stand implements AsyncDisposable {
     const expected = [...this.#accepted].sort();
     const seen = await eventually('the rows of all accepted requests', () => this.#markers(), {
       accept: (markers) => markers.length >= expected.length && markers.includes(marker),
-      timeoutMs: 15_000,
+      timeoutMs: DELIVERED_WITHIN_MS,
     });
     assert.deepEqual([...seen].sort(), expected);
     return this.store.list({ limit: 1_000, order: 'oldest-first' });
@@ -266,7 +269,7 @@ export class Stand implements AsyncDisposable {
   /** The row of that request. */
   async row(marker: string): Promise<LogEntry> {
     const find = async () => (await this.#list()).find(({ query }) => query === marker);
-    const row = await eventually(`the row ${marker}`, find, { timeoutMs: 15_000 });
+    const row = await eventually(`the row ${marker}`, find, { timeoutMs: DELIVERED_WITHIN_MS });
     assert(row);
     return row;
   }
