@@ -40,7 +40,7 @@ export class DevReplay {
 
   async status(): Promise<ReplayStatus> {
     const seen = await this.#acts.seen({ kind: 'Replay', ...this.#object.metadata });
-    return (seen?.status ?? {});
+    return seen?.status ?? {};
   }
 
   until(what: string, accept: (status: ReplayStatus) => boolean, timeoutMs = 20_000): Promise<ReplayStatus> {
