@@ -1,6 +1,7 @@
 import { LIMITS, METHODS, REPLAY_TARGETS, type ReplayTarget } from '@standin/contract';
 import { useState, type ReactNode } from 'react';
 import type { FormErrors } from '../lib/form-errors.ts';
+import { useInitialFocus } from '../lib/initial-focus.ts';
 import { Form } from '../lib/remix.ts';
 import { MethodName } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
@@ -120,6 +121,7 @@ const toTarget = (kind: unknown): ReplayTarget => REPLAY_TARGETS.find((known) =>
 /** What was captured, and what is sent in its place; where to; and all that changes on the way. */
 export const ReplayForm = ({ captured, values, errors, upstream, isSending, children }: ReplayFormProps) => {
   const [shown, setShown] = useState({ kind: values['spec.target.kind'], headers: values['spec.edit.headers'] });
+  const send = useInitialFocus<HTMLButtonElement>();
   const errorsOf = (name: string): readonly string[] => errors?.fields[name] ?? [];
   const onInput = (form: HTMLFormElement): void => {
     const data = new FormData(form);
@@ -164,7 +166,7 @@ export const ReplayForm = ({ captured, values, errors, upstream, isSending, chil
         data-sticky-actions
         className="sticky bottom-0 z-10 flex flex-wrap items-center gap-2 border-t border-line bg-page py-3"
       >
-        <Button type="submit" look="primary" disabled={isSending} autoFocus>
+        <Button type="submit" look="primary" disabled={isSending} ref={send}>
           {isSending ? 'Sending…' : 'Send'}
         </Button>
         {children}

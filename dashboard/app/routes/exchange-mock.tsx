@@ -4,6 +4,7 @@ import { ChevronLeft } from 'lucide-react';
 import { LineDiffView } from '../diff/line-diff-view.tsx';
 import { refusalOf } from '../lib/failures.server.ts';
 import { noticeCookie } from '../lib/flash.ts';
+import { useInitialFocus } from '../lib/initial-focus.ts';
 import { exchangeParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
 import { endpointSpec } from '../lib/resources.server.ts';
@@ -57,6 +58,7 @@ const MockOfExchange = () => {
   const refused = useActionData<typeof action>();
   const isSaving = useNavigation().state !== 'idle';
   const { time } = usePreferences();
+  const save = useInitialFocus<HTMLButtonElement>();
   const back = paths.exchange(params);
   return (
     <div className="mx-auto flex w-full max-w-4xl flex-col gap-4 px-4 py-4">
@@ -109,10 +111,14 @@ const MockOfExchange = () => {
             </div>
             <LineDiffView label="What changes in the manifest" lines={draft.lines} />
           </div>
-          <Form method="post" className="flex flex-wrap items-center gap-2">
+          <Form
+            method="post"
+            data-sticky-actions
+            className="sticky bottom-0 flex flex-wrap items-center gap-2 border-t border-line bg-page py-3"
+          >
             <input type="hidden" name="generation" value={draft.generation} />
             {draft.obstacle === undefined && (
-              <Button type="submit" look="primary" disabled={isSaving} autoFocus>
+              <Button type="submit" look="primary" disabled={isSaving} ref={save}>
                 Save as mock
               </Button>
             )}
