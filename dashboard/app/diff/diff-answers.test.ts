@@ -125,7 +125,8 @@ describe('text', () => {
   });
 
   it('that differs in its last line break alone differs', () => {
-    expect(diffLines('a\n', 'a').total).toBeGreaterThan(0);
+    expect(diffLines('a\n', 'a').total).toBe(1);
+    expect(diffLines('\na\n', '\n\na\n').total).toBe(1);
     expect(diffLines('', 'a\nb').total).toBeGreaterThan(0);
   });
 

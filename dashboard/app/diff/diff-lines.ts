@@ -1,5 +1,4 @@
-import { Chunk } from '@codemirror/merge';
-import { Text } from '@codemirror/state';
+import { diff } from '@codemirror/merge';
 import type { DiffLine } from './answer-diff.ts';
 
 /** Lines before and after each change. */
@@ -23,26 +22,38 @@ interface Change {
   readonly after: readonly [from: number, to: number];
 }
 
-const changesOf = (before: Text, after: Text): Change[] => {
-  const range = (text: Text, from: number, to: number): readonly [number, number] => {
-    const first = from > text.length ? text.lines : text.lineAt(from).number - 1;
-    return [first, to <= from ? first : text.lineAt(Math.min(to - 1, text.length)).number];
-  };
-  return Chunk.build(before, after, LIMITS).map(({ fromA, toA, fromB, toB }) => ({
-    before: range(before, fromA, toA),
-    after: range(after, fromB, toB),
-  }));
+/** Characters that stand for lines: all but the halves of surrogate pairs, which belong together. */
+const SURROGATES = { from: 0xd800, count: 0x800 };
+const DISTINCT_LINES_MAX = 0x10000 - SURROGATES.count;
+
+/** Each different line as one character, so that what compares characters compares lines; `undefined` where there are too many. */
+const asCharacters = (...texts: readonly (readonly string[])[]): string[] | undefined => {
+  const codes = new Map<string, number>();
+  const encoded = texts.map((lines) =>
+    lines.map((line) => {
+      const code = codes.get(line) ?? codes.size;
+      codes.set(line, code);
+      return String.fromCharCode(code < SURROGATES.from ? code : code + SURROGATES.count);
+    }),
+  );
+  return codes.size > DISTINCT_LINES_MAX ? undefined : encoded.map((characters) => characters.join(''));
+};
+
+const changesOf = (before: readonly string[], after: readonly string[]): readonly Change[] => {
+  const [old, now] = asCharacters(before, after) ?? [];
+  if (old === undefined || now === undefined) return [{ before: [0, before.length], after: [0, after.length] }];
+  return diff(old, now, LIMITS).map(({ fromA, toA, fromB, toB }) => ({ before: [fromA, toA], after: [fromB, toB] }));
 };
 
 /** What differs between two texts, line by line, with the lines around it. */
 export const diffLines = (before: string, after: string): LineDiff => {
-  const [old, now] = [Text.of(before.split('\n')), Text.of(after.split('\n'))];
+  const [old, now] = [before.split('\n'), after.split('\n')];
   const lines: DiffLine[] = [];
   let total = 0;
   let [atOld, atNow] = [0, 0];
   const keep = (count: number): void => {
     for (let index = 0; index < count; index += 1) {
-      lines.push({ kind: 'same', before: atOld + 1, after: atNow + 1, text: cut(old.line(atOld + 1).text) });
+      lines.push({ kind: 'same', before: atOld + 1, after: atNow + 1, text: cut(old[atOld] ?? '') });
       atOld += 1;
       atNow += 1;
     }
@@ -65,11 +76,11 @@ export const diffLines = (before: string, after: string): LineDiff => {
   for (const [index, change] of changesOf(old, now).entries()) {
     pass(change.before[0] - atOld, index === 0 ? 0 : CONTEXT, CONTEXT);
     for (; atOld < change.before[1]; atOld += 1)
-      lines.push({ kind: 'removed', before: atOld + 1, text: cut(old.line(atOld + 1).text) });
+      lines.push({ kind: 'removed', before: atOld + 1, text: cut(old[atOld] ?? '') });
     for (; atNow < change.after[1]; atNow += 1)
-      lines.push({ kind: 'added', after: atNow + 1, text: cut(now.line(atNow + 1).text) });
+      lines.push({ kind: 'added', after: atNow + 1, text: cut(now[atNow] ?? '') });
     total += change.before[1] - change.before[0] + change.after[1] - change.after[0];
   }
-  if (total > 0) pass(old.lines - atOld, CONTEXT, 0);
+  if (total > 0) pass(old.length - atOld, CONTEXT, 0);
   return { lines: lines.slice(0, LINES_SHOWN_MAX), total };
 };
