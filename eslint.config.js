@@ -45,14 +45,13 @@ export default tseslint.config(
     },
   },
   {
-    // Config files, and the modules that Remix and vitest take by their default export.
+    // Config files, and the modules that Remix takes by their default export.
     files: [
       '**/*.config.ts',
       '**/*.config.js',
       'dashboard/app/routes/**',
       'dashboard/app/{root,entry.client,entry.server}.tsx',
       'dashboard/app/routes.ts',
-      'test/suite/flaky-reporter.ts',
     ],
     rules: { 'no-restricted-syntax': 'off' },
   },

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Processes, sockets and timers on a busy machine: once may be chance. FlakyReporter names what needed it. */
+/** Processes, sockets and timers on a busy machine: once may be chance. `npm test` names what needed it. */
 const RETRY = 1;
 
 /**
@@ -16,6 +16,8 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          // Five seconds, vitest's default, are few where everything else runs at the same time.
+          testTimeout: 20_000,
           include: ['{packages,crds,operator,gateway,dashboard,cli}/**/*.test.ts', 'test/*.test.ts'],
         },
       },

@@ -2,7 +2,16 @@
 import { afterAll, afterEach } from 'vitest';
 import { describeProcesses, killAllProcesses } from './processes.ts';
 
+declare module 'vitest' {
+  interface TaskMeta {
+    /** How often the test was tried again. */
+    retryCount?: number;
+  }
+}
+
 afterEach(({ task }) => {
+  // For the report: see `runVitest`.
+  task.meta.retryCount = task.result?.retryCount ?? 0;
   if (task.result?.state === 'fail') console.error(describeProcesses());
 });
 

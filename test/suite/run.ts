@@ -54,6 +54,7 @@ const main = async (): Promise<number> => {
   console.log(`\n── npm test, ${Math.round((performance.now() - started) / 1000)} s ──`);
   for (const failure of failures.slice(0, FAILURES_SHOWN)) console.log(`✗ ${failure}`);
   if (failures.length > FAILURES_SHOWN) console.log(`✗ … and ${failures.length - FAILURES_SHOWN} more`);
+  for (const test of tests.flaky) console.log(`passed only when tried again: ${test}`);
   for (const { files, reason } of notRun) console.log(`not run on this machine: ${files.join(', ')}\n  ${reason}`);
   if (passed + failed + skipped === 0) console.log(`no test file has ${filters.join(' or ')} in its path`);
   console.log(`tests: ${passed} passed, ${failed} failed, ${skipped} skipped`);

@@ -10,6 +10,8 @@ export interface TestCounts {
   readonly skipped: number;
   /** `FILE > NAME` of each failed test; FILE alone where a file failed as a whole. */
   readonly failures: readonly string[];
+  /** The same of each test that passed only when it was tried again. */
+  readonly flaky: readonly string[];
 }
 
 export interface VitestOptions {
@@ -21,7 +23,6 @@ export interface VitestOptions {
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const RESULTS_FILE = path.join(ROOT, 'test/.results/vitest.json');
-const FLAKY_REPORTER = path.join(import.meta.dirname, 'flaky-reporter.ts');
 /** The whole suite takes a fraction of this; what takes longer hangs. */
 const TIMEOUT_MS = 35 * 60_000;
 const KILL_AFTER_MS = 10_000;
@@ -32,7 +33,13 @@ const report = z.object({
     z.object({
       name: z.string(),
       status: z.string(),
-      assertionResults: z.array(z.object({ fullName: z.string(), status: z.string() })),
+      assertionResults: z.array(
+        z.object({
+          fullName: z.string(),
+          status: z.string(),
+          meta: z.object({ retryCount: z.number().optional() }).default({}),
+        }),
+      ),
     }),
   ),
 });
@@ -44,7 +51,6 @@ export const runVitest = async ({ args, env = process.env, quiet = false }: Vite
   const reporters = [
     `--reporter=${quiet ? 'minimal' : 'default'}`,
     '--reporter=json',
-    `--reporter=${FLAKY_REPORTER}`,
     `--outputFile.json=${RESULTS_FILE}`,
   ];
   const command = ['node_modules/vitest/vitest.mjs', 'run', '--passWithNoTests', ...reporters, ...args];
@@ -93,6 +99,7 @@ const countResults = async (): Promise<TestCounts> => {
       .map((file) => path.relative(ROOT, file.name)),
   ];
   const passed = tests.filter((test) => test.status === 'passed').length;
+  const flaky = tests.filter(({ status, meta }) => status === 'passed' && (meta.retryCount ?? 0) > 0);
   const skipped = tests.filter((test) => test.status !== 'passed' && test.status !== 'failed').length;
-  return { passed, failed: failures.length, skipped, failures };
+  return { passed, failed: failures.length, skipped, failures, flaky: flaky.map(({ name }) => name) };
 };
