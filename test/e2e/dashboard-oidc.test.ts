@@ -7,7 +7,7 @@ import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 import { freePort } from '../harness/ports.ts';
-import { startClusterDashboard, type ClusterDashboard } from './cluster-dashboard.ts';
+import { createPerson, signIn, startClusterDashboard, type ClusterDashboard } from './cluster-dashboard.ts';
 import { goto, hydrated } from './dashboard-stand.ts';
 import { signInAtProvider, startIdentityProvider, type IdentityProvider } from './identity-provider.ts';
 
@@ -160,7 +160,10 @@ describe('what is away', () => {
   });
 
   it('is named: the API server, and the page goes on by itself when it is back', async () => {
-    const page = await open('emma', `/p/${NAMESPACE}/shop/settings`);
+    const page = await newPage();
+    // Not with the provider: an API server that has just started refuses its tokens until it has asked for the provider's keys.
+    const emma = await createPerson(cluster, NAMESPACE, { name: 'emma', role: 'standin-edit' });
+    await signIn(page, `${dashboard.url}/p/${NAMESPACE}/shop/settings`, emma);
     await cluster.stopApiServer('SIGKILL');
     await page.goto(`${dashboard.url}/p/${NAMESPACE}/shop/settings`);
     await page.getByText(`the Kubernetes API server at ${cluster.server} did not answer`).waitFor();
