@@ -115,8 +115,10 @@ class Relay {
       contentLength: framing.contentLength,
       readBytesMax: this.#options.captureBytesMax,
     });
-    await this.#recordAnswer(answer, framing, end);
+    const recorded = this.#recordAnswer(answer, framing, end);
+    // The recorder has its copy: counting both would refuse others for memory that is about to be free.
     this.#capture.free();
+    await recorded;
     if (end.error !== undefined) exchange.destroy();
     else exchange.end(end.heldBack, this.#trailersFor(answer));
   }

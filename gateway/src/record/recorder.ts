@@ -3,6 +3,7 @@ import type { LogRow } from '@standin/contract';
 /**
  * Where accepted requests are kept until ClickHouse has them. What `request` or `exchange` has said yes to is not lost by
  * anything that the implementation promises to survive; what it refuses was not accepted, and is answered with 503.
+ * Both copy the row before they return: its bodies are the caller's again at once.
  */
 export interface Recorder {
   /**
