@@ -91,7 +91,6 @@ describe('without one right', () => {
 
   test.each([
     ['list', 'mockendpoints', 'mockendpoints.standin.dev'],
-    ['watch', 'mockprojects', 'mockprojects.standin.dev'],
     ['patch', 'mockaccounts/status', 'cannot patch resource \\"mockaccounts/status\\"'],
     ['update', 'leases', 'cannot update resource \\"leases\\"'],
     ['get', 'configmaps', 'cannot get resource \\"configmaps\\"'],
@@ -107,6 +106,19 @@ describe('without one right', () => {
     await cluster.apply(rbac);
     await tenant.untilReason('Account', name, 'NoGateway', 30_000);
     expect((await tenant.condition('Account', name, 'ResolvedRefs')).status).toBe('True');
+    expect(operator.hasEnded).toBe(false);
+  });
+
+  test('watch on mockprojects it says so, works from lists, and goes on by itself when it is granted', async () => {
+    await operator.kill('SIGTERM');
+    await cluster.apply(rightsWithout('watch', 'mockprojects'));
+    await tenant.apply('Account', 'listed', { plan: 'Free' });
+    await operator.restart();
+    await untilSaid('watch', 'mockprojects.standin.dev');
+    await tenant.untilReason('Account', 'listed', 'NoGateway', 30_000);
+    await cluster.apply(rbac);
+    await tenant.apply('Project', 'listed', { accountRef: { name: 'listed' } });
+    await tenant.untilReason('Project', 'listed', 'NoGateway', 30_000);
     expect(operator.hasEnded).toBe(false);
   });
 

@@ -322,7 +322,9 @@ describe('migrations', () => {
     await Promise.all(stores.map((other) => other.migrate()));
     await Promise.all(stores.map((other) => other.migrate()));
     expect(await query('SELECT count() FROM fresh.log')).toBe('0');
-    expect(await query('SELECT DISTINCT number FROM fresh.migrations ORDER BY number')).toBe('1\n3');
+    const numbers = (await loadMigrations({ database: 'fresh' })).map(({ number }) => number);
+    expect(numbers.length).toBeGreaterThan(1);
+    expect(await query('SELECT DISTINCT number FROM fresh.migrations ORDER BY number')).toBe(numbers.join('\n'));
     await Promise.all(stores.map((other) => other.close()));
   });
 
