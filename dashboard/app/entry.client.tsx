@@ -6,6 +6,11 @@ import { cspNonce } from './lib/csp-nonce.ts';
 // Read by react-remove-scroll, which dialogs and menus use, for the style that it adds.
 (globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = cspNonce();
 
+// Remix's decoder reports each load that the next one cut short. To leave a page early is no error.
+addEventListener('unhandledrejection', (event) => {
+  if (event.reason instanceof DOMException && event.reason.name === 'AbortError') event.preventDefault();
+});
+
 startTransition(() => {
   hydrateRoot(
     document,

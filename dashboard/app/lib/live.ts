@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import { paths } from './paths.ts';
-import { useRevalidator } from './remix.ts';
+import { useNavigation, useRevalidator } from './remix.ts';
 
 /** A stream that was refused, not interrupted, is asked for again this much later; browsers do not do that by themselves. */
 const REOPEN_MS = 3_000;
@@ -14,8 +14,17 @@ export type LiveState = 'live' | 'reconnecting';
  * allow six connections per host, for all tabs together.
  */
 export const useLiveResources = (namespace?: string): LiveState => {
-  const { revalidate } = useRevalidator();
+  const { revalidate, state: reloading } = useRevalidator();
+  const { state: navigating } = useNavigation();
   const [state, setState] = useState<LiveState>('live');
+  const [isStale, setStale] = useState(false);
+  // A load that runs is let finish: changes that keep coming would abort each before it shows anything.
+  const isIdle = navigating === 'idle' && reloading === 'idle';
+  useEffect(() => {
+    if (!isStale || !isIdle) return;
+    setStale(false);
+    revalidate();
+  }, [isStale, isIdle, revalidate]);
   useEffect(() => {
     let source: EventSource | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -23,7 +32,7 @@ export const useLiveResources = (namespace?: string): LiveState => {
     const refresh = (): void => {
       timer ??= setTimeout(() => {
         timer = undefined;
-        revalidate();
+        setStale(true);
       }, TOGETHER_MS);
     };
     const open = (): void => {
@@ -56,6 +65,6 @@ export const useLiveResources = (namespace?: string): LiveState => {
       clearTimeout(timer);
       close();
     };
-  }, [namespace, revalidate]);
+  }, [namespace]);
   return state;
 };

@@ -1,12 +1,12 @@
 import { CircleUser, LogOut } from 'lucide-react';
 import { paths } from '../lib/paths.ts';
-import { useFetcher } from '../lib/remix.ts';
+import { useSubmit } from '../lib/remix.ts';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx';
 
 /** Who is signed in, as the API server calls them, and the way out. */
 export const UserMenu = ({ user }: { readonly user: string }) => {
-  const fetcher = useFetcher();
+  const submit = useSubmit();
   return (
     <Menu
       trigger={
@@ -18,7 +18,7 @@ export const UserMenu = ({ user }: { readonly user: string }) => {
       <MenuLabel>Signed in as</MenuLabel>
       <p className="max-w-72 px-2 pb-1 font-mono text-small break-all">{user}</p>
       <MenuSeparator />
-      <MenuItem onSelect={() => fetcher.submit(null, { method: 'post', action: paths.logout() })}>
+      <MenuItem onSelect={() => submit(null, { method: 'post', action: paths.logout() })}>
         <LogOut aria-hidden /> Sign out
       </MenuItem>
     </Menu>
