@@ -1,4 +1,5 @@
 import { describeMachine } from './machine.ts';
+import { benchDashboard } from './dashboard.ts';
 import { benchFresh } from './fresh.ts';
 import { benchGateway } from './gateway.ts';
 import { benchLive } from './live.ts';
@@ -15,6 +16,7 @@ const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   live: benchLive,
   scale: benchScale,
   fresh: benchFresh,
+  dashboard: benchDashboard,
 };
 
 const wanted = process.argv.slice(2);

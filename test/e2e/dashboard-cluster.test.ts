@@ -18,7 +18,8 @@ import {
   type ClusterDashboard,
   type Person,
 } from './cluster-dashboard.ts';
-import { expectAccessible, goto, hydrated, watched } from './dashboard-stand.ts';
+import { goto, hydrated, watched } from './dashboard-stand.ts';
+import { expectAccessible } from './expect-accessible.ts';
 
 /** A real API server with RBAC, the ClickHouse engine, and a browser: no operator, whose part is tested elsewhere. */
 let cluster: Cluster;

@@ -5,9 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommand } from '../cluster/run-command.ts';
 import { startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
-import { expectAccessible, goto, SHOP, watched } from './dashboard-stand.ts';
+import { goto, SHOP, watched } from './dashboard-stand.ts';
 import { readLog } from './dev-stand.ts';
 import { startExchanges, type Captured, type ExchangeRun } from './exchange-stand.ts';
+import { expectAccessible } from './expect-accessible.ts';
 
 let run: ExchangeRun;
 let browser: Browser;

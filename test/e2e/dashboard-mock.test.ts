@@ -6,9 +6,10 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
-import { expectAccessible, goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
+import { goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
 import { endpoint, forward, readLog } from './dev-stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
+import { expectAccessible } from './expect-accessible.ts';
 
 /** What the upstream answers: spaces, an integer that no double holds, and 1.0 are all part of it. */
 const BODY = '{ "id": 12345678901234567890,\n  "total": 1.0 }';

@@ -5,7 +5,8 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
-import { expectAccessible, goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
+import { goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
+import { expectAccessible } from './expect-accessible.ts';
 
 let run: DashboardRun;
 let browser: Browser;

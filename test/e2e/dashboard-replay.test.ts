@@ -5,9 +5,10 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
-import { expectAccessible, goto, SHOP, startDashboard, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
+import { goto, SHOP, startDashboard, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
 import { endpoint, forward, readLog } from './dev-stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
+import { expectAccessible } from './expect-accessible.ts';
 
 let run: DashboardRun;
 let browser: Browser;

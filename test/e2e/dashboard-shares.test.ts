@@ -5,8 +5,9 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { axeViolations, openPage, overflowOf, startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
-import { expectAccessible, goto, SHOP, startDashboard, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
+import { goto, SHOP, startDashboard, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
 import { endpoint, mock, newFolders, standin } from './dev-stand.ts';
+import { expectAccessible } from './expect-accessible.ts';
 
 let run: DashboardRun;
 let browser: Browser;

@@ -2,10 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { SHOP, type DashboardRun } from './dashboard-stand.ts';
+import type { DashboardRun } from './dashboard-stand.ts';
 import { newFolders, startDev } from './dev-stand.ts';
-
-export const TRAFFIC = `${SHOP}/traffic`;
 
 /** A project without endpoints, and one whose only endpoint nobody has called. */
 const OTHERS = `apiVersion: standin.dev/v1alpha1

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPage, overflowOf, startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
 import { startTcpProxy } from '../harness/tcp-proxy.ts';
-import { expectAccessible, goto, hydrated, SHOP, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
+import { goto, hydrated, SHOP, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
 import { call, readLog } from './dev-stand.ts';
 import {
   enginePid,
@@ -17,8 +17,9 @@ import {
   shown,
   startTrafficDashboard,
   tail,
-  TRAFFIC,
 } from './dashboard-traffic-stand.ts';
+import { TRAFFIC } from './traffic-page.ts';
+import { expectAccessible } from './expect-accessible.ts';
 
 let run: DashboardRun;
 let browser: Browser;

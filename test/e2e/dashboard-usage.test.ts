@@ -4,8 +4,9 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
-import { expectAccessible, goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
+import { goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
 import { call, readLog } from './dev-stand.ts';
+import { expectAccessible } from './expect-accessible.ts';
 
 let dev: DashboardRun;
 let browser: Browser;

@@ -1,0 +1,52 @@
+import type { Browser, Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { axeViolations, openPage, overflowOf } from '../harness/browser.ts';
+import { eventually } from '../harness/eventually.ts';
+import { DESKTOP, goto } from './dashboard-stand.ts';
+
+const PHONE = { width: 390, height: 844 };
+
+/** A 404 is said in the console, too. */
+const isMistake = (complaint: string): boolean => !complaint.startsWith('Failed to load resource');
+
+/** Longer than pages gather changes before they show them. */
+const STILL_MS = 200;
+
+/** Until fonts and editors are there, no colour is on its way to another, and nothing moves: axe trips over what goes away meanwhile. */
+const settled = async (page: Page): Promise<void> => {
+  let before = '';
+  const isStill = async (): Promise<boolean> => {
+    const [isDone, html] = await page.evaluate<[boolean, string]>(
+      `[document.fonts.status === 'loaded' && document.querySelector('[data-editor=loading]') === null &&
+        document.getAnimations().every(({ playState }) => playState !== 'running'), document.body.innerHTML]`,
+    );
+    const isSame = html === before;
+    before = html;
+    return isDone && isSame;
+  };
+  await eventually('the page to settle', isStill, { intervalMs: STILL_MS });
+};
+
+/** Looks at what is on the screen with axe, in both themes, and on a phone. `prepare`: opens what is to be looked at. */
+export const expectAccessible = async (
+  browser: Browser,
+  url: string,
+  prepare: (page: Page) => Promise<void> = () => Promise.resolve(),
+): Promise<void> => {
+  const { page, context, complaints } = await openPage(browser, { colorScheme: 'light', viewport: DESKTOP });
+  await goto(page, url);
+  await prepare(page);
+  const look = async (): Promise<readonly string[]> => {
+    await settled(page);
+    return axeViolations(page);
+  };
+  const light = await look();
+  await page.emulateMedia({ colorScheme: 'dark' });
+  const dark = await look();
+  await page.setViewportSize(PHONE);
+  const phone = await look();
+  const overflow = Math.max(0, await overflowOf(page));
+  await context.close();
+  const found = { light, dark, phone, overflow, complaints: complaints.filter(isMistake) };
+  expect(found, url).toEqual({ light: [], dark: [], phone: [], overflow: 0, complaints: [] });
+};

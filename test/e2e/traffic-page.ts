@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
+import type { CDPSession, Page } from 'playwright-core';
+import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { eventually } from '../harness/eventually.ts';
+import { SHOP } from './dashboard-stand.ts';
+
+/** The Traffic screen from outside: for its tests and its bench. */
+export const TRAFFIC = `${SHOP}/traffic`;
+/** However long the list is. */
+export const ROWS_DRAWN_MAX = 60;
+const STATUSES = [200, 201, 204, 301, 404, 500];
+
+/** The log of a `standin dev` that runs on this data directory. */
+export const openDevLog = async (data: string): Promise<LogStore> => {
+  const running = JSON.parse(await readFile(path.join(data, 'running.json'), 'utf8')) as { clickhouse: string };
+  return openLogStore({ url: running.clickhouse, username: 'default', password: '', database: 'standin' });
+};
+
+export interface InsertedTraffic {
+  readonly projectUid: string;
+  readonly rowCount: number;
+  readonly endMs: number;
+}
+
+/** As if a gateway had delivered them: one millisecond apart, the last one at `endMs`. */
+export const insertTraffic = async (
+  store: LogStore,
+  { projectUid, rowCount, endMs }: InsertedTraffic,
+): Promise<void> => {
+  const rows = Buffer.concat(
+    Array.from({ length: rowCount }, (_row, index) =>
+      encodeRow(
+        newLogRow({
+          projectUid,
+          receivedAtUs: (endMs - rowCount + index) * 1_000,
+          status: STATUSES[index % STATUSES.length] ?? 200,
+          query: `n=${index}`,
+          durationUs: (index % 400) * 1_000,
+        }),
+      ),
+    ),
+  );
+  await store.insert({ rows, rowCount, token: createHash('sha256').update(rows).digest('hex') });
+};
+
+export const rowsDrawn = (page: Page): Promise<number> =>
+  page.evaluate(`document.querySelectorAll('[data-traffic-row]').length`);
+
+/** What rows that say "N skipped" say together. */
+export const skippedRows = (page: Page): Promise<number> =>
+  page.evaluate(`[...document.querySelectorAll('[data-gap]')].reduce((sum, gap) => sum + Number(gap.dataset.gap), 0)`);
+
+/** Of the page's scripts, after a collection. */
+export const heapBytes = async (devtools: CDPSession): Promise<number> => {
+  await devtools.send('HeapProfiler.collectGarbage');
+  return (await devtools.send('Runtime.getHeapUsage')).usedSize;
+};
+
+/** Reads on at the end of the list until there is nothing older: how many rows it has, and the most that were drawn at once. */
+export const readToTheEnd = async (page: Page): Promise<{ listed: number; drawnMax: number }> => {
+  let drawnMax = 0;
+  const rowCount = await eventually(
+    'the end of the list',
+    async () => {
+      await page.evaluate(
+        `{ const grid = document.querySelector('[role=grid]'); grid.scrollTop = grid.scrollHeight; }`,
+      );
+      drawnMax = Math.max(drawnMax, await rowsDrawn(page));
+      return page.evaluate<number>(`Number(document.querySelector('[role=grid]').getAttribute('aria-rowcount'))`);
+    },
+    { accept: (count) => count !== -1, timeoutMs: 50_000 },
+  );
+  // The heading is a row, too.
+  return { listed: rowCount - 1, drawnMax };
+};
+
+/** Scrolls up, a bit in every frame. Milliseconds between frames. */
+export const scrollFrames = (page: Page, count: number): Promise<number[]> =>
+  page.evaluate(`new Promise((resolve) => {
+    const grid = document.querySelector('[role=grid]');
+    const times = [];
+    let last = performance.now();
+    const step = (now) => {
+      times.push(now - last);
+      last = now;
+      grid.scrollTop -= 90;
+      if (times.length < ${count}) requestAnimationFrame(step);
+      else resolve(times);
+    };
+    requestAnimationFrame(step);
+  })`);
+
+/** From now on, notes the longest time that the page's scripts held it up. */
+export const watchLongTasks = (page: Page): Promise<void> =>
+  page.evaluate(`{
+    globalThis.longest = 0;
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) globalThis.longest = Math.max(globalThis.longest, duration);
+    }).observe({ type: 'longtask' });
+  }`);
+/** Milliseconds; 0: no task took 50. */
+export const longestTask = (page: Page): Promise<number> => page.evaluate('globalThis.longest');
