@@ -53,11 +53,10 @@ describe('a directory of manifests', () => {
 
   const open = (): ResourceSource =>
     directorySource({ dir, dataDir, logger: pino({}, { write: (line) => lines.push(line) }) });
-  const start = async (): Promise<ResourceSource> => {
+  const start = async (stop = new AbortController()): Promise<ResourceSource> => {
     const source = open();
     objects = new Map();
     puts = [];
-    const stop = new AbortController();
     stops.push(stop);
     await source.start(
       {
@@ -390,6 +389,17 @@ describe('a directory of manifests', () => {
       await expect(source.readSecret('..', 'x', 'y')).rejects.toMatchObject({ kind: 'Invalid' });
       await expect(source.readSecret('default', '../../x', 'y')).rejects.toMatchObject({ kind: 'Invalid' });
     });
+  });
+
+  it('ends its start at any moment of it', async () => {
+    await write('a.yaml', endpoint('a'));
+    for (let afterMs = 0; afterMs < 40; afterMs += 1) {
+      const stop = new AbortController();
+      const started = start(stop);
+      await pause(afterMs);
+      stop.abort();
+      await started;
+    }
   });
 
   it('logs events, without a rejection', async () => {

@@ -29,21 +29,24 @@ export class FolderWatch {
   #identityTimer: NodeJS.Timeout | undefined;
   #lookTimer: NodeJS.Timeout | undefined;
   #checking = false;
+  readonly #stopping = Promise.withResolvers<undefined>();
   #stopped = false;
 
   constructor(options: FolderWatchOptions) {
     this.#options = options;
   }
 
-  /** Resolves when changes are seen. */
+  /** Resolves when changes are seen, or when the watch is stopped. */
   async start(): Promise<void> {
     await this.#checkIdentity();
+    if (this.#stopped) return;
     this.#identityTimer = setInterval(() => void this.#checkIdentity(), IDENTITY_INTERVAL_MS);
     this.#lookAtIntervals();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#stopping.resolve(undefined);
     clearInterval(this.#identityTimer);
     clearTimeout(this.#lookTimer);
     await this.#watcher?.close();
@@ -98,10 +101,12 @@ export class FolderWatch {
     watcher.on('error', (error) =>
       logger.warn({ err: error }, 'cannot watch part of the directory; looking at intervals'),
     );
-    await new Promise<void>((resolve) => {
+    const ready = new Promise<void>((resolve) => {
       watcher.once('ready', resolve);
       // Out of watches, say: the looks at intervals remain.
       watcher.once('error', () => resolve());
     });
+    // One that is closed before it is ready never says so.
+    await Promise.race([ready, this.#stopping.promise]);
   }
 }
