@@ -368,6 +368,24 @@ describe('histogram', () => {
     expect(found.map(({ counts }) => counts)).toEqual([none, { ...none, '4xx': 1 }, none]);
   });
 
+  test('can be estimated from a part of the blocks of rows', async () => {
+    const [ROWS, ONE_IN] = [50_000, 2];
+    const many = newProject();
+    await insert(
+      Array.from({ length: ROWS }, (_row, index) => newLogRow({ projectUid: many, receivedAtUs: nowUs - index })),
+    );
+    const range = { from, to: new Date(Date.now() + 60_000), buckets: 1 };
+    const countOf = async (oneIn: number): Promise<number> => {
+      const [bucket] = await store.histogram({ projectUid: many }, { ...range, oneIn });
+      return Object.values(bucket?.counts ?? {}).reduce((sum, count) => sum + count, 0);
+    };
+    expect(await countOf(1)).toBe(ROWS);
+    const estimate = await countOf(ONE_IN);
+    expect(estimate % ONE_IN).toBe(0);
+    expect(estimate).toBeLessThanOrEqual(ROWS * ONE_IN);
+    expect(await countOf(1_000_000)).not.toBe(ROWS);
+  });
+
   test('loses nothing where the buckets do not divide the time', async () => {
     const range = { from, to: new Date(from.getTime() + 3_000), buckets: 7 };
     const buckets = await store.histogram({ projectUid }, range);
@@ -382,6 +400,7 @@ describe('histogram', () => {
     ['too many', { from, to: new Date(), buckets: 121 }],
     ['an empty time', { from, to: from, buckets: 1 }],
     ['no time', { from, to: new Date(Number.NaN), buckets: 1 }],
+    ['half a sample', { from, to: new Date(), buckets: 1, oneIn: 1.5 }],
   ])('refuses %s', async (_what, range) => {
     await expect(store.histogram({ projectUid }, range)).rejects.toThrow('must be');
   });

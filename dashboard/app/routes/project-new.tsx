@@ -4,21 +4,26 @@ import { orFail } from '../lib/failures.server.ts';
 import { noticeCookie } from '../lib/flash.ts';
 import { useLiveResources } from '../lib/live.ts';
 import { paths } from '../lib/paths.ts';
+import { createFirstAccount } from '../projects/create-first-account.server.ts';
+import { FIRST_ACCOUNT, FirstAccount } from '../projects/first-account.tsx';
 import { ProjectForm } from '../projects/project-form.tsx';
 import { saveProject } from '../projects/save-project.server.ts';
 import { buttonClass } from '../ui/button.tsx';
-import { CopyButton } from '../ui/copy-button.tsx';
-import { EmptyState } from '../ui/empty-state.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'New project · Standin' }];
 
-export const loader = async ({ context: { backend } }: LoaderFunctionArgs) => {
+export const loader = async ({ context: { backend, mode } }: LoaderFunctionArgs) => {
   const accounts = await orFail(backend.resources.list('Account'));
-  return { accounts: accounts.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`) };
+  return { mode, accounts: accounts.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`) };
 };
 
 export const action = async ({ request, context: { backend } }: ActionFunctionArgs) => {
-  const result = await saveProject(backend, await request.formData(), undefined);
+  const form = await request.formData();
+  if (form.get('intent') === FIRST_ACCOUNT) {
+    const problem = await createFirstAccount(backend);
+    return problem === undefined ? redirect(paths.newProject()) : data({ problem }, { status: 422 });
+  }
+  const result = await saveProject(backend, form, undefined);
   if (!result.ok) return data(result, { status: 422 });
   const { namespace, name } = result.object.metadata;
   return redirect(paths.project({ namespace, project: name }), {
@@ -26,30 +31,20 @@ export const action = async ({ request, context: { backend } }: ActionFunctionAr
   });
 };
 
-const ACCOUNT = `apiVersion: standin.dev/v1alpha1
-kind: Account
-metadata:
-  name: default
-spec:
-  plan: Free
-`;
-
 const NewProject = () => {
-  const { accounts } = useLoaderData<typeof loader>();
+  const { accounts, mode } = useLoaderData<typeof loader>();
   useLiveResources();
-  const refused = useActionData<typeof action>();
+  const answered = useActionData<typeof action>();
+  const refused = answered !== undefined && 'values' in answered ? answered : undefined;
   const isSaving = useNavigation().state !== 'idle';
   return (
     <div className="mx-auto w-full max-w-6xl px-4 py-6">
       <h1 className="mb-4 text-h1">New project</h1>
       {accounts.length === 0 ? (
-        <EmptyState
-          title="There is no account yet"
-          action={<CopyButton text={ACCOUNT} label="Copy an Account manifest" labelled />}
-        >
-          A project belongs to an account, which owns the API key and the quota. Apply one with kubectl, or put it into
-          the directory of manifests, and this page goes on.
-        </EmptyState>
+        <FirstAccount
+          mode={mode}
+          problem={answered !== undefined && 'problem' in answered ? answered.problem : undefined}
+        />
       ) : (
         <ProjectForm
           values={

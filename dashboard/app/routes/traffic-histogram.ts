@@ -9,7 +9,8 @@ const ANSWER_MS_MAX = 15_000;
 /** What is above the list: requests over time, and how many there are. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const now = new Date();
-  const filter = trafficFilterOrFail(new URL(request.url).searchParams, now);
+  const query = new URL(request.url).searchParams;
+  const filter = trafficFilterOrFail(query, now);
   const log = await openLog(backend, projectParams(params));
-  return answerOrAway(readHistogram(log, filter, now), ANSWER_MS_MAX);
+  return answerOrAway(readHistogram(log, filter, now, { mayEstimate: query.get('exact') === null }), ANSWER_MS_MAX);
 };

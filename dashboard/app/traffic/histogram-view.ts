@@ -13,6 +13,8 @@ export interface HistogramView {
   readonly matched: number;
   /** Requests in this time. */
   readonly total: number;
+  /** `matched` and `counts` are from a sample: the exact ones take seconds. */
+  readonly isEstimate: boolean;
 }
 
 /** Some buckets side by side. */

@@ -1,4 +1,5 @@
 import { HISTOGRAM_BUCKETS_MAX, STATUS_CLASSES, type CountFilter } from '@standin/logstore';
+import { readsContents } from '@standin/logstore/search';
 import type { ProjectLog } from '../../src/backend.ts';
 import type { HistogramView } from './histogram-view.ts';
 
@@ -32,17 +33,41 @@ const beginningOf = async (log: ProjectLog, { until }: Filter, now: Date): Promi
   return first === undefined ? new Date((until ?? now).getTime() - SPAN_MS_MIN) : new Date(first.receivedAt);
 };
 
+/** So many rows' headers and bodies are read and searched within a second. */
+const SEARCHED_ROWS_MAX = 500_000;
+
+export interface HistogramOptions {
+  /** What takes longer than a second is estimated. */
+  readonly mayEstimate: boolean;
+}
+
 /** Requests over time by class of status, how many fit the search, and how many there are in that time. */
-export const readHistogram = async (log: ProjectLog, filter: Filter, now: Date): Promise<HistogramView> => {
+export const readHistogram = async (
+  log: ProjectLog,
+  filter: Filter,
+  now: Date,
+  { mayEstimate }: HistogramOptions,
+): Promise<HistogramView> => {
+  const { search } = filter;
   const until = filter.until ?? now;
   const since = filter.since ?? (await beginningOf(log, filter, now));
   const range = bucketsOf(since, until < since ? since : until);
-  const searches = filter.search !== undefined && filter.search.kind !== 'everything';
-  const [buckets, total] = await Promise.all([
-    log.histogram(filter, range),
-    searches ? log.count({ since: filter.since, until: filter.until }) : undefined,
-  ]);
-  const counts = buckets.map((bucket) => STATUS_CLASSES.map((name) => bucket.counts[name]));
-  const matched = counts.flat().reduce((sum, count) => sum + count, 0);
-  return { from: range.from.toISOString(), widthMs: range.widthMs, counts, matched, total: total ?? matched };
+  const countAll = (): Promise<number> => log.count({ since: filter.since, until: filter.until });
+  const read = async (oneIn: number) => {
+    const buckets = await log.histogram(filter, { ...range, oneIn });
+    const counts = buckets.map((bucket) => STATUS_CLASSES.map((name) => bucket.counts[name]));
+    const matched = counts.flat().reduce((sum, count) => sum + count, 0);
+    return { from: range.from.toISOString(), widthMs: range.widthMs, counts, matched, isEstimate: oneIn > 1 };
+  };
+  if (search === undefined || search.kind === 'everything') {
+    const view = await read(1);
+    return { ...view, total: view.matched };
+  }
+  if (mayEstimate && readsContents(search)) {
+    const total = await countAll();
+    const view = await read(Math.max(1, Math.ceil(total / SEARCHED_ROWS_MAX)));
+    return { ...view, matched: Math.min(view.matched, total), total };
+  }
+  const [view, total] = await Promise.all([read(1), countAll()]);
+  return { ...view, total };
 };

@@ -80,13 +80,14 @@ const Tail = (props: StatusBarProps) => {
 
 const Counts = ({ histogram }: Pick<StatusBarProps, 'histogram'>) => {
   if (histogram.kind !== 'shown') return null;
-  const { matched, total } = histogram.view;
+  const { matched, total, isEstimate } = histogram.view;
   return (
     <span
       data-counts
       className="whitespace-nowrap text-muted tabular-nums"
-      title="Requests that fit, of all in this time"
+      title={`Requests that fit${isEstimate ? ', estimated from a sample' : ''}, of all in this time`}
     >
+      {isEstimate && '≈ '}
       {formatCount(matched)}
       <span className="max-sm:hidden"> / {formatCount(total)}</span>
     </span>

@@ -7,6 +7,9 @@ import type { TrafficData } from './traffic-data.ts';
 const REFRESH_MS_MIN = 3_000;
 /** A chart of a large log that takes long is asked for seldom. */
 const REFRESH_PER_COST = 10;
+const FAILED = 'The chart cannot be shown now.';
+
+type HistogramAnswer = HistogramView & { readonly away?: string };
 
 export type HistogramState =
   | { readonly kind: 'loading' }
@@ -27,21 +30,26 @@ export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: 
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let shownNewest: string | undefined;
+    const ask = async (exact?: '1'): Promise<HistogramAnswer | undefined> => {
+      const url = paths.trafficHistogram({ namespace, project }, { q, from, to, exact });
+      const response = await fetch(url, { signal: abort.signal });
+      const answer = (await response.json()) as HistogramAnswer;
+      if (response.ok) setState({ kind: 'shown', view: answer });
+      // An estimate stays, where the exact numbers take too long.
+      else if (exact === undefined) setState({ kind: 'failed', message: answer.away ?? FAILED });
+      return response.ok ? answer : undefined;
+    };
     const read = async (): Promise<void> => {
       const startedAt = performance.now();
       shownNewest = feed.newest();
       try {
-        const response = await fetch(paths.trafficHistogram({ namespace, project }, { q, from, to }), {
-          signal: abort.signal,
-        });
-        const answer = (await response.json()) as HistogramView & { away?: string };
-        if (response.ok) setState({ kind: 'shown', view: answer });
-        else setState({ kind: 'failed', message: answer.away ?? 'The chart cannot be shown now.' });
-        if (!response.ok) shownNewest = '';
+        const first = await ask();
+        if (first === undefined) shownNewest = '';
+        else if (first.isEstimate) await ask('1');
       } catch {
         if (abort.signal.aborted) return;
         shownNewest = '';
-        setState({ kind: 'failed', message: 'The chart cannot be shown now.' });
+        setState({ kind: 'failed', message: FAILED });
       }
       again((performance.now() - startedAt) * REFRESH_PER_COST);
     };

@@ -41,6 +41,13 @@ export type Term =
   /** Both ends belong to it. */
   | { readonly kind: 'range'; readonly field: NumberField; readonly from: number; readonly to: number };
 
+/** Whether it takes headers or bodies to tell what fits: most of what is stored. */
+export const readsContents = (filter: Filter): boolean => {
+  if (filter.kind === 'and' || filter.kind === 'or') return filter.conditions.some(readsContents);
+  if (filter.kind === 'not') return readsContents(filter.condition);
+  return filter.kind === 'text' || filter.kind === 'header' || filter.kind === 'contains';
+};
+
 export type Side = 'request' | 'response';
 
 /** The literal pieces between wildcards, which stand for any bytes: `/hooks/*` is `['/hooks/', '']`. One piece: equal to it. */

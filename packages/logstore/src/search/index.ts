@@ -3,7 +3,7 @@ export { completionAt } from './complete.ts';
 export type { Completion } from './complete.ts';
 export { FIELDS, HEADER_PREFIXES } from './fields.ts';
 export type { Field, FieldKind, PlainField } from './fields.ts';
-export { FILTER_LIMITS } from './filter.ts';
+export { FILTER_LIMITS, readsContents } from './filter.ts';
 export type {
   Comparison,
   Condition,

@@ -1,0 +1,58 @@
+import { Form, useNavigation } from '../lib/remix.ts';
+import { Button } from '../ui/button.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { Notice } from '../ui/notice.tsx';
+
+/** The form's `intent`. */
+export const FIRST_ACCOUNT = 'first-account';
+
+const MANIFEST = `apiVersion: standin.dev/v1alpha1
+kind: Account
+metadata:
+  name: default
+spec:
+  plan: Free
+`;
+
+const CreateAccount = () => {
+  const isCreating = useNavigation().state !== 'idle';
+  return (
+    <Form method="post">
+      <Button type="submit" name="intent" value={FIRST_ACCOUNT} look="primary" disabled={isCreating}>
+        {isCreating ? 'Creating …' : 'Create the account default'}
+      </Button>
+    </Form>
+  );
+};
+
+export interface FirstAccountProps {
+  readonly mode: 'local' | 'cluster';
+  /** Why it could not be created. */
+  readonly problem: string | undefined;
+}
+
+/** A project needs an account. On a person's own machine nobody else makes it; on a cluster accounts are the platform team's. */
+export const FirstAccount = ({ mode, problem }: FirstAccountProps) => (
+  <>
+    <EmptyState
+      title="There is no account yet"
+      action={
+        <>
+          {mode === 'local' && <CreateAccount />}
+          <CopyButton text={MANIFEST} label="Copy an Account manifest" labelled />
+        </>
+      }
+    >
+      A project belongs to an account, which owns the API key and the quota.{' '}
+      {mode === 'local'
+        ? 'Create one here, or put one into the directory of manifests, and this page goes on.'
+        : 'Apply one with kubectl, and this page goes on.'}
+    </EmptyState>
+    {problem !== undefined && (
+      <Notice look="bad" alert>
+        {problem}
+      </Notice>
+    )}
+  </>
+);

@@ -1,0 +1,38 @@
+import { mkdir, rm } from 'node:fs/promises';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startBrowser } from '../harness/browser.ts';
+import { goto, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
+import { newFolders } from './dev-stand.ts';
+
+let run: DashboardRun;
+let browser: Browser;
+
+beforeAll(async () => {
+  const folders = await newFolders();
+  await rm(folders.manifests, { recursive: true });
+  await mkdir(folders.manifests);
+  [run, browser] = await Promise.all([startDashboard({ folders }), startBrowser()]);
+});
+afterAll(async () => {
+  await Promise.all([browser.close(), run.process.kill()]);
+});
+
+// Bar 8 of the dashboard: within a minute, and one name is all that is typed.
+test('from an empty directory to the first request on the screen takes seven clicks', { timeout: 60_000 }, async () => {
+  const { page, complaints, context } = await watched(browser);
+  const clickButton = (name: string): Promise<void> => page.getByRole('button', { name }).click();
+  await goto(page, `${run.dashboard}/`);
+  await page.getByRole('link', { name: 'Create a project' }).click();
+  await clickButton('Create the account default');
+  await page.getByLabel('Name', { exact: true }).fill('Shop');
+  await clickButton('Create project');
+  await page.getByRole('link', { name: 'Create an endpoint' }).click();
+  await clickButton('Create endpoint');
+  await page.waitForURL(`${run.dashboard}/p/default/shop/endpoints/hello`);
+  await page.getByRole('link', { name: 'Traffic' }).click();
+  await clickButton('Send GET for me');
+  await page.getByRole('gridcell', { name: '/hello' }).waitFor();
+  expect(complaints).toEqual([]);
+  await context.close();
+});
