@@ -268,6 +268,7 @@ describe('many requests', () => {
       await page.keyboard.press('g');
       await page.keyboard.press('r');
       await page.waitForURL(at(`${SHOP}/replays`));
+      await page.locator('[data-row]').first().waitFor();
       await page.keyboard.press('j');
       await page.keyboard.press('Enter');
       await onReplay(page);

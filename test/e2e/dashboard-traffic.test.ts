@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openPage, overflowOf, startBrowser } from '../harness/browser.ts';
+import { startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
 import { startTcpProxy } from '../harness/tcp-proxy.ts';
-import { goto, hydrated, SHOP, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
+import { goto, hydrated, SHOP, watched, type DashboardRun } from './dashboard-stand.ts';
 import { call, readLog } from './dev-stand.ts';
 import {
   enginePid,
@@ -19,7 +19,6 @@ import {
   tail,
 } from './dashboard-traffic-stand.ts';
 import { TRAFFIC } from './traffic-page.ts';
-import { expectAccessible } from './expect-accessible.ts';
 
 let run: DashboardRun;
 let browser: Browser;
@@ -428,64 +427,6 @@ describe('while the log is away', () => {
     await send(4_000);
     await expect.poll(async () => (await shown(page))[0]).toBe(4_000);
     await context.close();
-  });
-});
-
-// Bars 11 and 14.
-describe('every state of the page', () => {
-  test.each([`${TRAFFIC}?live=0`, `${TRAFFIC}?q=status:599`, `${TRAFFIC}?q=status:`, '/p/default/bare/traffic'])(
-    '%s: no axe violation in either theme, no sideways scrolling on a phone',
-    (url) => expectAccessible(browser, at(url)),
-  );
-
-  test('so with a request open', () =>
-    expectAccessible(browser, at(`${TRAFFIC}?live=0`), async (page) => {
-      await page.keyboard.press('j');
-      await page.keyboard.press('Enter');
-      await page.getByRole('region', { name: 'Open request' }).getByRole('link', { name: 'Response' }).waitFor();
-    }));
-
-  test('so with suggestions open', () =>
-    expectAccessible(browser, at(`${TRAFFIC}?live=0`), async (page) => {
-      await page.keyboard.press('/');
-      await page.getByRole('option', { name: 'method:' }).waitFor();
-    }));
-
-  test('so with the dialog of times open', () =>
-    expectAccessible(browser, at(`${TRAFFIC}?live=0`), async (page) => {
-      await page.getByRole('button', { name: 'Time range' }).click();
-      await page.getByRole('menuitem', { name: 'From' }).click();
-      await page.getByRole('dialog').waitFor();
-    }));
-
-  test('what is to be touched on a phone is large enough', async () => {
-    const { page, context } = await openPage(browser, { viewport: { width: 390, height: 844 } });
-    await goto(page, at(TRAFFIC));
-    await live(page);
-    const small = await page.evaluate<
-      string[]
-    >(`[...document.querySelectorAll('main :is(a, button, input, [role=slider])')]
-      .filter((element) => element.offsetParent !== null)
-      .filter((element) => { const { width, height } = element.getBoundingClientRect(); return Math.min(width, height) < 24; })
-      .map((element) => element.outerHTML)`);
-    expect(small).toEqual([]);
-    expect(await overflowOf(page)).toBeLessThanOrEqual(0);
-    await context.close();
-  });
-
-  test('can be reached with Tab: search, range, chart, tail, export, list', async () => {
-    await onPage(`${TRAFFIC}?live=0`, async (page) => {
-      for (const name of [
-        'Search requests',
-        'Time range',
-        'Requests over time',
-        'Resume',
-        'Export',
-        'Requests, newest',
-      ]) {
-        await tabTo(page, name);
-      }
-    });
   });
 });
 

@@ -142,7 +142,12 @@ export class FolderReader {
 
   async #find(files: readonly string[]): Promise<Found> {
     const found = new Map<string, Fingerprint | undefined>();
-    for (const file of files) found.set(file, await this.#folder.fingerprint(file));
+    for (const file of files) {
+      const fingerprint = await this.#folder.fingerprint(file);
+      // Perhaps it was renamed, and what happened to its new name is not told yet.
+      if (fingerprint === undefined && this.#tree.files.has(file)) return this.#findAll();
+      found.set(file, fingerprint);
+    }
     // Files that are gone with the whole directory are not removed. Asked last: it may have gone meanwhile.
     await this.#folder.identity();
     return found;
@@ -151,20 +156,25 @@ export class FolderReader {
   /** True if the tree changed. */
   async #read(found: Found, force: boolean): Promise<boolean> {
     let changed = false;
-    const arriving =
-      !force && [...this.#noted.keys()].some((file) => !this.#tree.files.has(file) && this.#isBusy(file));
+    const gone: string[] = [];
+    let isMoving = !force && [...this.#noted.keys()].some((file) => !this.#tree.files.has(file) && this.#isBusy(file));
     for (const [file, fingerprint] of found) {
       if (!force && this.#isBusy(file)) continue;
-      if (fingerprint === undefined && arriving && this.#isNoted(file, RENAME_MS_MAX)) continue;
-      const isNoted = this.#noted.delete(file);
       if (fingerprint === undefined) {
-        changed = this.#remove(file) || changed;
+        gone.push(file);
         continue;
       }
+      const isNoted = this.#noted.delete(file);
       if (!isNoted && !force && this.#fingerprints.get(file) === fingerprint) continue;
-      this.#fingerprints.set(file, fingerprint);
-      await this.#readFile(file);
-      changed = true;
+      const isThere = await this.#readFile(file);
+      if (isThere) this.#fingerprints.set(file, fingerprint);
+      else isMoving = true;
+      changed ||= isThere;
+    }
+    for (const file of gone) {
+      if (isMoving && this.#isNoted(file, RENAME_MS_MAX)) continue;
+      this.#noted.delete(file);
+      changed = this.#remove(file) || changed;
     }
     return changed;
   }
@@ -184,13 +194,18 @@ export class FolderReader {
     return this.#tree.remove(file);
   }
 
-  async #readFile(file: string): Promise<void> {
+  /** False if it is gone again: then it is looked at once more. */
+  async #readFile(file: string): Promise<boolean> {
     try {
       this.#tree.put(file, readManifest(await this.#folder.read(file), file, this.#callbacks.kinds));
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      if (code === 'ENOENT') this.#remove(file);
-      else this.#tree.putUnreadable(file, `cannot be read: ${code ?? message}`);
+      if (code === 'ENOENT') {
+        this.note(file);
+        return false;
+      }
+      this.#tree.putUnreadable(file, `cannot be read: ${code ?? message}`);
     }
+    return true;
   }
 }
