@@ -204,7 +204,7 @@ const benchLargeBody = async (stand: Stand): Promise<Measurement[]> => {
   const { page, context } = await openTraffic(stand);
   const times: number[] = [];
   for (let opening = 0; opening < OPENINGS; opening += 1) {
-    const opened = page.getByText('"sku": "0123456789"').first();
+    const opened = page.getByText('"sku":"0123456789"').first();
     const begun = performance.now();
     await page.evaluate(`window.__remixRouter.navigate('${TRAFFIC}?sel=${large?.id ?? ''}&tab=request')`);
     await opened.waitFor();

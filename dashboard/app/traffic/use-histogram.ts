@@ -30,13 +30,19 @@ export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: 
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let shownNewest: string | undefined;
+    // The chart of a list that is paused stays as it was.
+    const isWanted = (): boolean => isFollowing || readFor.current !== feed;
     const ask = async (exact?: '1'): Promise<HistogramAnswer | undefined> => {
       const url = paths.trafficHistogram({ namespace, project }, { q, from, to, exact });
       const response = await fetch(url, { signal: abort.signal });
       const answer = (await response.json()) as HistogramAnswer;
-      if (response.ok) setState({ kind: 'shown', view: answer });
-      // An estimate stays, where the exact numbers take too long.
-      else if (exact === undefined) setState({ kind: 'failed', message: answer.away ?? FAILED });
+      if (response.ok) {
+        setState({ kind: 'shown', view: answer });
+        readFor.current = feed;
+      } else if (exact === undefined) {
+        // An estimate stays, where the exact numbers take too long.
+        setState({ kind: 'failed', message: answer.away ?? FAILED });
+      }
       return response.ok ? answer : undefined;
     };
     const read = async (): Promise<void> => {
@@ -51,7 +57,7 @@ export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: 
         shownNewest = '';
         setState({ kind: 'failed', message: FAILED });
       }
-      again((performance.now() - startedAt) * REFRESH_PER_COST);
+      if (isWanted()) again((performance.now() - startedAt) * REFRESH_PER_COST);
     };
     const again = (waitMs: number): void => {
       timer = setTimeout(
@@ -63,9 +69,7 @@ export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: 
         Math.max(REFRESH_MS_MIN, waitMs),
       );
     };
-    // The chart of a list that is paused stays as it was.
-    if (isFollowing || readFor.current !== feed) void read();
-    readFor.current = feed;
+    if (isWanted()) void read();
     return () => {
       abort.abort();
       clearTimeout(timer);
