@@ -20,11 +20,14 @@ export const SHOP = '/p/default/shop';
 export const DESKTOP = { width: 1280, height: 800 };
 
 /** Until React has taken the page over: what is typed before would be typed into the server's HTML. */
-export const hydrated = (page: Page): Promise<boolean> =>
+export const hydrated = async (page: Page): Promise<void> => {
   // Asked from outside: the page's own policy forbids what Playwright's waitForFunction does inside.
-  eventually('the page to be taken over', () =>
+  await eventually('the page to be taken over', () =>
     page.evaluate<boolean>('window.__remixRouter?.state.initialized === true'),
   );
+  // React's work, and then its effects, are tasks of the page: it is idle after them.
+  await page.evaluate('new Promise((resolve) => requestIdleCallback(() => resolve()))');
+};
 
 export const goto = async (page: Page, url: string): Promise<void> => {
   await page.goto(url);
