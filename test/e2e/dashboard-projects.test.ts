@@ -115,7 +115,12 @@ describe('a project', () => {
     await goto(page, at('/projects/new'));
     await page.getByLabel('Name', { exact: true }).fill('Shop');
     await page.getByRole('button', { name: 'Create project' }).click();
-    await page.getByRole('alert').getByText('there is a Project "shop" in namespace "default" already').waitFor();
+    const refusal = page.getByRole('alert').getByText('there is a Project "shop" in namespace "default" already');
+    await refusal.waitFor();
+    // As it does when somebody else changes something.
+    await page.evaluate('window.__remixRouter.revalidate()');
+    await expect.poll(() => page.evaluate('window.__remixRouter.state.revalidation')).toBe('idle');
+    expect(await refusal.isVisible()).toBe(true);
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Shop');
     await context.close();
   });

@@ -7,6 +7,7 @@ export {
   isRouteErrorResponse,
   Link,
   NavLink,
+  useActionData,
   useFetcher,
   useLocation,
   useNavigate,

@@ -1,5 +1,5 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
-import { Link, useActionData, useLoaderData, useNavigation } from '@remix-run/react';
+import { Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { useState } from 'react';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
 import { valuesOf } from '../endpoints/endpoint-values.ts';
@@ -11,6 +11,7 @@ import { ownerOf } from '../lib/ownership.ts';
 import { endpointParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
 import { getEndpoint, getProject, projectStatus } from '../lib/resources.server.ts';
+import { useAnswer } from '../lib/use-answer.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
 
@@ -50,7 +51,7 @@ const EditEndpoint = () => {
   const isSaving = useNavigation().state !== 'idle';
   // What is being edited stays as it is, whatever comes in: saving an older generation is refused, with this said here.
   const [opened, setOpened] = useState(loaded);
-  const sent = useActionData<typeof action>();
+  const sent = useAnswer<typeof action>();
   // What was refused of a version that is no longer edited is of no interest.
   const refused = sent?.generation === opened.generation ? sent : undefined;
   const isOutdated = loaded.generation !== opened.generation;

@@ -1,5 +1,5 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import { Link, useActionData, useLoaderData, useNavigation } from '@remix-run/react';
+import { Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
 import { EMPTY_ENDPOINT, toEndpoint } from '../endpoints/endpoint-values.ts';
 import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
@@ -7,6 +7,7 @@ import { manifestYaml } from '../lib/manifest-yaml.server.ts';
 import { projectParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
 import { getProject, listEndpoints, projectStatus } from '../lib/resources.server.ts';
+import { useAnswer } from '../lib/use-answer.ts';
 import { buttonClass } from '../ui/button.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'New endpoint · Standin' }];
@@ -33,7 +34,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 
 const NewEndpoint = () => {
   const { params, projectUrl, values, yaml } = useLoaderData<typeof loader>();
-  const refused = useActionData<typeof action>();
+  const refused = useAnswer<typeof action>();
   const isSaving = useNavigation().state !== 'idle';
   return (
     <div className="mx-auto w-full max-w-6xl px-4 py-6">

@@ -1,5 +1,5 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import { Form, Link, useActionData, useLoaderData, useNavigation } from '@remix-run/react';
+import { Form, Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
 import { LineDiffView } from '../diff/line-diff-view.tsx';
 import { refusalOf } from '../lib/failures.server.ts';
@@ -9,6 +9,7 @@ import { exchangeParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
 import { endpointSpec } from '../lib/resources.server.ts';
 import { usePreferences } from '../lib/use-preferences.ts';
+import { useAnswer } from '../lib/use-answer.ts';
 import { loadMockPage } from '../mocks/draft-mock.server.ts';
 import { expectedGeneration } from '../projects/save-project.server.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
@@ -55,7 +56,7 @@ const inWords = (names: readonly string[]): string => names.join(', ');
 
 const MockOfExchange = () => {
   const { params, answer, endpoint, keepsUpstream, draft } = useLoaderData<typeof loader>();
-  const refused = useActionData<typeof action>();
+  const refused = useAnswer<typeof action>();
   const isSaving = useNavigation().state !== 'idle';
   const { time } = usePreferences();
   const save = useInitialFocus<HTMLButtonElement>();

@@ -1,11 +1,12 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import { Link, useActionData, useLoaderData, useNavigate, useNavigation } from '@remix-run/react';
+import { Link, useLoaderData, useNavigate, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
 import { readExchange } from '../exchange/read-exchange.server.ts';
 import { orFail } from '../lib/failures.server.ts';
 import { exchangeParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
 import { useShortcuts } from '../lib/shortcuts.ts';
+import { useAnswer } from '../lib/use-answer.ts';
 import { toCapturedView, valuesLike } from '../replays/captured-view.server.ts';
 import { upstreamOf } from '../replays/find-upstream.server.ts';
 import { getReplay, newReplayName, replaySpec } from '../replays/read-replays.server.ts';
@@ -42,7 +43,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 
 const ReplayExchange = () => {
   const { params, captured, values, upstream } = useLoaderData<typeof loader>();
-  const refused = useActionData<typeof action>();
+  const refused = useAnswer<typeof action>();
   const isSending = useNavigation().formMethod === 'POST';
   const navigate = useNavigate();
   const back = paths.exchange(params);

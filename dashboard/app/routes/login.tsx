@@ -1,8 +1,9 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import { Form, useActionData, useLoaderData, useNavigation } from '@remix-run/react';
+import { Form, useLoaderData, useNavigation } from '@remix-run/react';
 import { LogIn } from 'lucide-react';
 import { returnPath } from '../../src/access/return-path.ts';
 import { paths } from '../lib/paths.ts';
+import { useAnswer } from '../lib/use-answer.ts';
 import { signInNotice } from '../sign-in/sign-in-notice.ts';
 import { TokenForm } from '../sign-in/token-form.tsx';
 import { buttonClass } from '../ui/button.tsx';
@@ -35,7 +36,7 @@ export const action = async ({ request, context: { signIn } }: ActionFunctionArg
 
 const Login = () => {
   const { to, user, notice, provider } = useLoaderData<typeof loader>();
-  const refused = useActionData<typeof action>();
+  const refused = useAnswer<typeof action>();
   const isSending = useNavigation().state !== 'idle';
   return (
     <div className="mx-auto flex w-full max-w-lg flex-col gap-5 px-4 py-12 sm:py-20">

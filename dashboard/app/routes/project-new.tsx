@@ -1,9 +1,10 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import { Link, useActionData, useLoaderData, useNavigation } from '@remix-run/react';
+import { Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { orFail } from '../lib/failures.server.ts';
 import { noticeCookie } from '../lib/flash.ts';
 import { useLiveResources } from '../lib/live.ts';
 import { paths } from '../lib/paths.ts';
+import { useAnswer } from '../lib/use-answer.ts';
 import { createFirstAccount } from '../projects/create-first-account.server.ts';
 import { FIRST_ACCOUNT, FirstAccount } from '../projects/first-account.tsx';
 import { ProjectForm } from '../projects/project-form.tsx';
@@ -34,7 +35,7 @@ export const action = async ({ request, context: { backend } }: ActionFunctionAr
 const NewProject = () => {
   const { accounts, mode } = useLoaderData<typeof loader>();
   useLiveResources();
-  const answered = useActionData<typeof action>();
+  const answered = useAnswer<typeof action>();
   const refused = answered !== undefined && 'values' in answered ? answered : undefined;
   const isSaving = useNavigation().state !== 'idle';
   return (

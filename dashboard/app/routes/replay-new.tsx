@@ -1,5 +1,5 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import { Link, useActionData, useLoaderData, useNavigation } from '@remix-run/react';
+import { Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
 import { projectParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
@@ -11,6 +11,7 @@ import { newReplayName } from '../replays/read-replays.server.ts';
 import { readBulkValues, toBulkReplay } from '../replays/replay-values.ts';
 import { createReplay } from '../replays/save-replay.server.ts';
 import { usePreferences } from '../lib/use-preferences.ts';
+import { useAnswer } from '../lib/use-answer.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -52,7 +53,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 
 const NewReplay = () => {
   const { params, values, planned } = useLoaderData<typeof loader>();
-  const refused = useActionData<typeof action>();
+  const refused = useAnswer<typeof action>();
   const { time } = usePreferences();
   const isSending = useNavigation().formMethod === 'POST';
   const toTraffic = paths.traffic(params, { q: values.q, from: values.from, to: values.to });

@@ -1,5 +1,5 @@
 import { data, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import { useActionData, useLoaderData } from '@remix-run/react';
+import { useLoaderData } from '@remix-run/react';
 import { REPLAY_STATES } from '@standin/contract';
 import type { ReplaySummary } from '@standin/logstore';
 import { orFail, refusalOf } from '../lib/failures.server.ts';
@@ -7,6 +7,7 @@ import { useLiveResources } from '../lib/live.ts';
 import { desiredOf } from '../lib/manifest-yaml.server.ts';
 import { replayParams } from '../lib/params.server.ts';
 import { usePreferences } from '../lib/use-preferences.ts';
+import { useAnswer } from '../lib/use-answer.ts';
 import { expectedGeneration } from '../projects/save-project.server.ts';
 import { Commands } from '../replays/commands.tsx';
 import { loadResult, type ResultView } from '../replays/load-result.server.ts';
@@ -74,7 +75,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 
 const Replay = () => {
   const { params, replay, status, results, away, commands } = useLoaderData<typeof loader>();
-  const refused = useActionData<typeof action>();
+  const refused = useAnswer<typeof action>();
   const { time } = usePreferences();
   useLiveResources(params.namespace);
   return (

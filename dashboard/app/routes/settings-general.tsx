@@ -1,5 +1,5 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
-import { useActionData, useLoaderData, useNavigation } from '@remix-run/react';
+import { useLoaderData, useNavigation } from '@remix-run/react';
 import { orFail } from '../lib/failures.server.ts';
 import { noticeCookie } from '../lib/flash.ts';
 import { ownerOf, ownershipReason } from '../lib/ownership.ts';
@@ -13,6 +13,7 @@ import { ProjectForm } from '../projects/project-form.tsx';
 import { projectValuesOf } from '../projects/project-values.ts';
 import { saveProject } from '../projects/save-project.server.ts';
 import { usePreferences } from '../lib/use-preferences.ts';
+import { useAnswer } from '../lib/use-answer.ts';
 import { ConditionList } from '../ui/condition-list.tsx';
 import { Notice } from '../ui/notice.tsx';
 
@@ -48,7 +49,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 
 const GeneralSettings = () => {
   const { owner, values, generation, conditions, endpointCount, project } = useLoaderData<typeof loader>();
-  const refused = useActionData<typeof action>();
+  const refused = useAnswer<typeof action>();
   const isSaving = useNavigation().state !== 'idle';
   const { time } = usePreferences();
   const form = refused !== undefined && 'values' in refused ? refused : undefined;

@@ -1,5 +1,5 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
-import { Link, useActionData, useLoaderData } from '@remix-run/react';
+import { Link, useLoaderData } from '@remix-run/react';
 import { isSharingInPlan } from '../../src/shares/create-share.ts';
 import { listShares, revokeShare } from '../../src/shares/list-shares.ts';
 import { orFail, refusalOf } from '../lib/failures.server.ts';
@@ -9,6 +9,7 @@ import { projectParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
 import { getProject } from '../lib/resources.server.ts';
 import { useRowKeys } from '../lib/row-keys.ts';
+import { useAnswer } from '../lib/use-answer.ts';
 import { ShareTable } from '../shares/share-table.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
@@ -38,7 +39,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 
 const Shares = () => {
   const { names, isInPlan, shares } = useLoaderData<typeof loader>();
-  const refused = useActionData<typeof action>();
+  const refused = useAnswer<typeof action>();
   useLiveResources(names.namespace);
   useRowKeys();
   return (

@@ -1,0 +1,15 @@
+import { useRef } from 'react';
+import { useActionData, useLocation } from './remix.ts';
+
+/**
+ * What the page's action answered to the last submission, for as long as the page is open. `useActionData` forgets it when the page's
+ * data is loaded again, which a live page does whenever somebody changes something: a refusal has to stay until it is read.
+ */
+export const useAnswer = <Action>(): ReturnType<typeof useActionData<Action>> => {
+  const answer = useActionData<Action>();
+  // Each submission and each navigation has its own.
+  const { key } = useLocation();
+  const last = useRef({ key, answer });
+  if (answer !== undefined || last.current.key !== key) last.current = { key, answer };
+  return last.current.answer;
+};
