@@ -5,6 +5,7 @@ import { wantsColour } from './logs/format-entry.ts';
 import { addLogCommands } from './logs/log-commands.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { plainErrorOf } from './plain-error.ts';
+import { addKeyCommand } from './keys/key-command.ts';
 import { addSpoolCommands } from './spool/spool-commands.ts';
 import { addReplayCommand } from './replay/replay-command.ts';
 import { addShareCommand } from './share/share-command.ts';
@@ -21,6 +22,7 @@ addDevCommand(program, colour);
 addLogCommands(program, colour);
 addReplayCommand(program, colour);
 addShareCommand(program);
+addKeyCommand(program);
 addValidateCommand(program);
 addSpoolCommands(program);
 

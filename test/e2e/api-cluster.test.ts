@@ -17,6 +17,7 @@ let dashboard: ClusterDashboard;
 let namespace: string;
 let editor: Person;
 let viewer: Person;
+let admin: Person;
 let row: LogRow;
 
 beforeAll(async () => {
@@ -31,10 +32,11 @@ beforeAll(async () => {
   row = newLogRow({ namespace, project: 'shop', projectUid: uid.stdout });
   await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
   await store.close();
-  [dashboard, editor, viewer] = await Promise.all([
+  [dashboard, editor, viewer, admin] = await Promise.all([
     startClusterDashboard({ cluster, clickHouse }),
     createPerson(cluster, namespace, { name: 'editor', role: 'standin-edit' }),
     createPerson(cluster, namespace, { name: 'viewer', role: 'standin-view' }),
+    createPerson(cluster, namespace, { name: 'admin', role: 'standin-admin' }),
   ]);
 });
 afterAll(async () => {
@@ -86,6 +88,33 @@ describe('the JSON API on a cluster', () => {
       'jsonpath={.spec.requestId}',
     ]);
     expect(stdout).toBe(row.id);
+  });
+});
+
+describe('keys', () => {
+  test('are regenerated with the rights of the sender, and shown with the right to read the Secret', async () => {
+    const account = {
+      apiVersion: 'standin.dev/v1alpha1',
+      kind: 'Account',
+      metadata: { name: 'keys', namespace },
+      spec: {},
+    };
+    const metadata = { name: 'keys-api-key', namespace };
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { 'api-key': 'standin_the-key' } };
+    await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [account, secret] }));
+    const url = `${dashboard.url}/api/v1/namespaces/${namespace}/accounts/keys`;
+    const create = (person: Person): Promise<ApiAnswer> => {
+      const headers = { ...bearer(person), 'content-type': 'application/json' };
+      return ask(`${url}/regenerations`, { method: 'POST', headers, body: '{"name": "leaked"}' });
+    };
+    const refused = await create(viewer);
+    expect(refused.json).toMatchObject({ status: 403, code: 'forbidden' });
+    expect(JSON.stringify(refused.json)).toContain('cannot create resource');
+    expect((await create(admin)).status).toBe(201);
+    expect((await ask(`${url}/regenerations/leaked`, { headers: bearer(viewer) })).json).toMatchObject({
+      spec: { accountRef: { name: 'keys' } },
+    });
+    expect((await ask(`${url}/key`, { headers: bearer(viewer) })).json).toMatchObject({ status: 403 });
   });
 });
 

@@ -1,9 +1,9 @@
 import process from 'node:process';
-import { createInterface } from 'node:readline/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ReplaySpec } from '@standin/crds';
 import type { LogEntry } from '@standin/logstore';
 import type { Filter } from '@standin/logstore/search';
+import { isConfirmed } from '../confirm.ts';
 import { printable } from '../logs/format-entry.ts';
 import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
@@ -92,23 +92,13 @@ export const replayMany = async (client: ReplayClient, options: ManyOptions): Pr
   const plan = await client.plan(project, { search: filter, from, to: until });
   say(formatFilterPlan(plan, spec, colour));
   if (dryRun || plan.count === 0) return true;
-  if (!yes && !(await isConfirmed())) throw new PlainError('nothing was sent');
+  if (!yes && !(await isConfirmed('Send them?', 'send them'))) throw new PlainError('nothing was sent');
   const { uid, status } = await carryOut(client, project, spec);
   if (output === 'json') process.stdout.write(`${JSON.stringify(status)}\n`);
   else process.stdout.write(`${formatResult(status).join('\n')}\n`);
   for (const { requestId, error } of await client.failures(project, uid, FAILURES_SHOWN))
     say([`  ${requestId}: ${error}`]);
   return status.phase === 'Succeeded';
-};
-
-const isConfirmed = async (): Promise<boolean> => {
-  if (!process.stdin.isTTY) throw new PlainError('nobody can be asked here: add --yes to send them');
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await terminal.question('Send them? [y/N] ')).trim());
-  } finally {
-    terminal.close();
-  }
 };
 
 const FINAL: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed', 'Cancelled']);

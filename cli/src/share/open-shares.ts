@@ -1,10 +1,9 @@
-import path from 'node:path';
 import { openLogStore } from '@standin/logstore';
 import { createdShareSchema } from '@standin/dashboard/api-schemas';
-import { findRunning } from '../dev/run-file.ts';
 import { PlainError } from '../plain-error.ts';
 import { openServer, type ApiClient } from '../server/api-client.ts';
 import { chooseProject, type ProjectChoice } from '../server/choose-project.ts';
+import { openRunning } from '../server/open-running.ts';
 import type { ServerOptions } from '../server/server-options.ts';
 import type { ShareClient } from './share-client.ts';
 
@@ -33,13 +32,7 @@ export const openShares = async (options: OpenSharesOptions): Promise<ShareClien
   const { server, data } = options;
   const api = openServer(options);
   if (api !== undefined && server !== undefined) return clientOf(api, server, () => chooseProject(api, options));
-  const running = await findRunning(path.resolve(data));
-  if (running === undefined)
-    throw new PlainError(`no standin dev runs on ${data}: start it first, or name its folder with --data`);
-  const { dashboard, clickhouse } = running;
-  const local = openServer({ server: dashboard });
-  if (dashboard === undefined || local === undefined)
-    throw new PlainError('this standin dev runs without its dashboard, and the dashboard is what shows links');
+  const { api: local, dashboard, clickhouse } = await openRunning(data, 'shows links');
   return clientOf(local, dashboard, (requestId) => findLocally(clickhouse, requestId));
 };
 

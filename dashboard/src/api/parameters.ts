@@ -21,6 +21,11 @@ export const projectParams = z.object({
   project: name('Name of the Project.'),
 });
 
+export const accountParams = z.object({
+  namespace: name('Namespace of the Account.'),
+  account: name('Name of the Account.'),
+});
+
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `10s`, `24h`; undefined where it is no duration. */

@@ -54,6 +54,21 @@ export const API_PROBLEMS = {
     title: 'There is no such project',
     hint: 'GET /api/v1/projects lists those that you can see.',
   },
+  account_not_found: {
+    status: 404,
+    title: 'There is no such account',
+    hint: 'GET /api/v1/accounts lists those that you can see.',
+  },
+  key_not_found: {
+    status: 404,
+    title: 'The account has no API key',
+    hint: 'Its Secret is not there yet; the conditions of the Account say why.',
+  },
+  regeneration_not_found: {
+    status: 404,
+    title: 'There is no such regeneration',
+    hint: 'A regeneration is removed a day after its end.',
+  },
   request_not_found: {
     status: 404,
     title: 'There is no such captured request',

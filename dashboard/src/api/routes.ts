@@ -1,3 +1,5 @@
+import { accountRoutes } from './account-routes.ts';
+import { keyRegenerationRoutes } from './key-regeneration-routes.ts';
 import { projectRoutes } from './project-routes.ts';
 import { replayRoutes } from './replay-routes.ts';
 import { requestRoutes } from './request-routes.ts';
@@ -5,4 +7,11 @@ import type { ApiRoute } from './route.ts';
 import { shareRoutes } from './share-routes.ts';
 
 /** The whole API. */
-export const API_ROUTES: readonly ApiRoute[] = [...projectRoutes, ...requestRoutes, ...replayRoutes, ...shareRoutes];
+export const API_ROUTES: readonly ApiRoute[] = [
+  ...projectRoutes,
+  ...requestRoutes,
+  ...replayRoutes,
+  ...shareRoutes,
+  ...accountRoutes,
+  ...keyRegenerationRoutes,
+];

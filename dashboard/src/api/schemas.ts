@@ -182,6 +182,53 @@ export const createdShareSchema = named(
   }),
 );
 
+export const accountSchema = named(
+  'Account',
+  z.object({
+    namespace: z.string(),
+    name: z.string(),
+    uid: z.string(),
+    key: z.object({
+      secretName: z.string().optional().describe('Secret that holds it; absent until the operator has said so.'),
+      fingerprint: z.string().optional().describe('Tells two keys apart, and gives neither away.'),
+      issuedAt: instant().optional().describe('Since when it is in force.'),
+      isOwn: z.boolean().describe('The account brings its own Secret: the key is replaced there, and not regenerated.'),
+    }),
+    regenerations: z
+      .object({
+        left: whole().describe('How many more there may be now.'),
+        max: whole().describe('Within an hour.'),
+        resetsAt: instant().optional().describe('When the oldest that counts does not any more; absent: none counts.'),
+      })
+      .describe('How often the key may be regenerated.'),
+  }),
+);
+export const accountListSchema = named('AccountList', z.object({ items: z.array(accountSchema) }));
+export type ApiAccount = z.output<typeof accountSchema>;
+
+export const apiKeySchema = named(
+  'ApiKey',
+  z.object({ apiKey: z.string().describe('Value of the header x-api-key.') }),
+);
+
+/** A KeyRegeneration, as its resource has it. */
+export const keyRegenerationSchema = named(
+  'KeyRegeneration',
+  z.object({
+    namespace: z.string(),
+    name: z.string(),
+    uid: z.string(),
+    createdAt: instant(),
+    spec: DEFINITIONS.KeyRegeneration.spec,
+    status: DEFINITIONS.KeyRegeneration.status,
+  }),
+);
+export const keyRegenerationListSchema = named(
+  'KeyRegenerationList',
+  z.object({ items: z.array(keyRegenerationSchema) }),
+);
+export type ApiKeyRegeneration = z.output<typeof keyRegenerationSchema>;
+
 export const problemSchema = named(
   'Problem',
   z.object({

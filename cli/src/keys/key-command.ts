@@ -1,0 +1,53 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { z } from 'zod';
+import { serverOptions, withServer } from '../server/server-options.ts';
+import type { KeyClient } from './key-client.ts';
+
+const optionsSchema = z.object({
+  namespace: z.string().optional(),
+  timeout: z.number(),
+  yes: z.boolean().default(false),
+  output: z.enum(['text', 'json']),
+  data: z.string(),
+  ...serverOptions,
+});
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+
+const parseTimeout = (text: string): number => {
+  const [, count, unit = ''] = /^(\d{1,5})([smh])$/.exec(text) ?? [];
+  if (count === undefined) throw new InvalidArgumentError('must be a duration such as 30s or 5m.');
+  return Number(count) * (UNIT_MS[unit] ?? 0);
+};
+
+const openKeys = async (options: z.infer<typeof optionsSchema>): Promise<KeyClient> => {
+  const { keyClient } = await import('./key-client.ts');
+  const { openServer } = await import('../server/api-client.ts');
+  const server = openServer(options);
+  if (server !== undefined) return keyClient(server);
+  const { openRunning } = await import('../server/open-running.ts');
+  return keyClient((await openRunning(options.data, 'regenerates keys')).api);
+};
+
+export const addKeyCommand = (program: Command): void => {
+  const key = program.command('key').description('API keys of accounts');
+  const command = key
+    .command('regenerate')
+    .description(
+      "replace an account's API key and print the new one, once no gateway accepts the old one any more; exit 3: six times within the hour already, 4: the account brings its own key, 5: not done in time",
+    )
+    .argument('[ACCOUNT]', 'needed where you see more than one')
+    .option('-n, --namespace <name>', 'namespace of the account')
+    .option('--timeout <duration>', 'wait at most so long: 30s, 5m; it goes on after that', parseTimeout, 60_000)
+    .option('-y, --yes', 'regenerate without asking')
+    .addOption(
+      new Option('-o, --output <format>', 'text: the key alone; or json').choices(['text', 'json']).default('text'),
+    )
+    .option('--data <dir>', 'data folder of standin dev', '.standin');
+  withServer(command).action(async (account: string | undefined, raw: unknown) => {
+    const options = optionsSchema.parse(raw);
+    const { namespace, timeout: timeoutMs, yes, output } = options;
+    const { regenerateKey } = await import('./regenerate-key.ts');
+    await regenerateKey(await openKeys(options), { namespace, account, timeoutMs, yes, output });
+  });
+};

@@ -1,0 +1,86 @@
+import process from 'node:process';
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { KeyRegenerationStatus } from '@standin/crds';
+import { isConfirmed } from '../confirm.ts';
+import { PlainError } from '../plain-error.ts';
+import { ServerError } from '../server/api-client.ts';
+import type { AccountChoice, AccountRef, KeyClient } from './key-client.ts';
+import { EXIT, formatProgress, outcomeOf } from './regeneration-outcome.ts';
+
+export interface RegenerateOptions extends AccountChoice {
+  readonly yes: boolean;
+  /** How long to wait until no gateway accepts the old key any more. */
+  readonly timeoutMs: number;
+  readonly output: 'text' | 'json';
+}
+
+const POLL_MS = 100;
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/**
+ * Replaces an account's key, waits until the old one is dead everywhere, and prints the new one on stdout. Rejects with a `PlainError`
+ * whose exit code says why not.
+ */
+export const regenerateKey = async (client: KeyClient, options: RegenerateOptions): Promise<void> => {
+  const ref = await client.choose(options);
+  const title = `${ref.namespace}/${ref.name}`;
+  const account = await client.account(ref);
+  const left =
+    account === undefined ? '' : ` (${account.regenerations.left} of ${account.regenerations.max} left this hour)`;
+  const question = `Every caller of account ${title} gets 401 until it sends the new key. Regenerate it${left}?`;
+  if (!options.yes && !(await isConfirmed(question, 'regenerate the key'))) throw new PlainError('nothing was changed');
+
+  const name = `regenerate-${randomBytes(4).toString('hex')}`;
+  const deadline = performance.now() + options.timeoutMs;
+  await persistently(deadline, () => client.create(ref, name));
+  say(`KeyRegeneration ${ref.namespace}/${name} of account ${title}`);
+  const status = await follow(client, { ref, name, deadline });
+  const outcome = outcomeOf(status);
+  if (outcome.kind === 'refused') throw new PlainError(outcome.message, { exitCode: outcome.exitCode });
+  if (outcome.kind === 'under-way') throw new PlainError(timedOut(name, options, status), { exitCode: EXIT.timeout });
+  say(outcome.message);
+  const apiKey = await client.apiKey(ref).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new PlainError(`the key was regenerated, but cannot be shown: ${reason}`, { cause: error });
+  });
+  const { acknowledged, completedAt } = status;
+  const made = { namespace: ref.namespace, account: ref.name, regeneration: name, acknowledged, completedAt, apiKey };
+  process.stdout.write(`${options.output === 'json' ? JSON.stringify(made) : apiKey}\n`);
+};
+
+const timedOut = (name: string, { timeoutMs }: RegenerateOptions, status: KeyRegenerationStatus): string =>
+  `the key is not regenerated after ${timeoutMs / 1_000} s (${formatProgress(status)}). The old key may still be accepted; ${name} goes on by itself`;
+
+interface Followed {
+  readonly ref: AccountRef;
+  readonly name: string;
+  /** Of `performance.now()`. */
+  readonly deadline: number;
+}
+
+/** Says how far it is each time that changes, until it has ended or the time is up. */
+const follow = async (client: KeyClient, { ref, name, deadline }: Followed): Promise<KeyRegenerationStatus> => {
+  for (let said = ''; ;) {
+    const status = await persistently(deadline, () => client.status(ref, name));
+    if (outcomeOf(status).kind !== 'under-way' || performance.now() >= deadline) return status;
+    const progress = formatProgress(status);
+    if (progress !== said) say(progress);
+    said = progress;
+    await delay(POLL_MS);
+  }
+};
+
+/** What fails for a moment only, such as a dashboard that restarts, does not end the wait. */
+const persistently = async <T>(deadline: number, work: () => Promise<T>): Promise<T> => {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ServerError && error.isPassing)) throw error;
+      if (performance.now() < deadline) await delay(POLL_MS);
+      else throw new PlainError(error.message, { cause: error, exitCode: EXIT.timeout });
+    }
+  }
+};

@@ -1,0 +1,46 @@
+import type { KeyRegenerationStatus } from '@standin/crds';
+import { describe, expect, it, test } from 'vitest';
+import { formatProgress, outcomeOf } from './regeneration-outcome.ts';
+
+type Conditions = NonNullable<KeyRegenerationStatus['conditions']>;
+const condition = (type: string, reason: string, message: string): Conditions[number] => {
+  return { type, status: 'False', reason, message, lastTransitionTime: '2026-11-21T12:00:00Z' };
+};
+
+describe('the outcome of a regeneration', () => {
+  test.each([
+    ['LimitReached', 3],
+    ['ManagedElsewhere', 4],
+    ['Invalid', 1],
+  ])('that is refused for %s ends with %d, and says why', (reason, exitCode) => {
+    const conditions = [condition('Accepted', reason, 'why'), condition('Complete', 'Failed', 'why')];
+    expect(outcomeOf({ phase: 'Refused', conditions })).toEqual({ kind: 'refused', message: 'why', exitCode });
+  });
+
+  test.each([{}, { phase: 'Pending' }, { phase: 'Running' }] as const)('is open while it is %j', (status) => {
+    expect(outcomeOf(status)).toEqual({ kind: 'under-way' });
+  });
+
+  it('says that it completed', () => {
+    const conditions = [condition('Complete', 'Succeeded', 'No gateway accepts the old key any more.')];
+    expect(outcomeOf({ phase: 'Completed', conditions })).toEqual({
+      kind: 'completed',
+      message: 'No gateway accepts the old key any more.',
+    });
+  });
+});
+
+test.each<[KeyRegenerationStatus, string]>([
+  [{}, 'Pending: the operator has not looked at it yet'],
+  [
+    { phase: 'Running', conditions: [condition('Complete', 'Running', 'The new key is being written.')] },
+    'The new key is being written.',
+  ],
+  [
+    { phase: 'Running', acknowledged: '1/3', waitingFor: ['a', 'b'] },
+    '1 of 3 gateways have the new key; waiting for a, b',
+  ],
+  [{ phase: 'Running', acknowledged: '3/3' }, '3 of 3 gateways have the new key'],
+])('progress: %j', (status, text) => {
+  expect(formatProgress(status)).toBe(text);
+});

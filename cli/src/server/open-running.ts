@@ -1,0 +1,28 @@
+import path from 'node:path';
+import { findRunning } from '../dev/run-file.ts';
+import { PlainError } from '../plain-error.ts';
+import { openServer, type ApiClient } from './api-client.ts';
+
+export interface RunningApi {
+  readonly api: ApiClient;
+  /** Address of its dashboard. */
+  readonly dashboard: string;
+  /** URL of its log store. */
+  readonly clickhouse: string;
+}
+
+/**
+ * The JSON API of the `standin dev` that runs on a data folder. Rejects with a `PlainError` where none does, or it runs without its dashboard.
+ *
+ * @param role what the dashboard does for the command, as in `shows links`
+ */
+export const openRunning = async (data: string, role: string): Promise<RunningApi> => {
+  const running = await findRunning(path.resolve(data));
+  if (running === undefined)
+    throw new PlainError(`no standin dev runs on ${data}: start it first, or name its folder with --data`);
+  const { dashboard, clickhouse } = running;
+  const api = openServer({ server: dashboard });
+  if (dashboard === undefined || api === undefined)
+    throw new PlainError(`this standin dev runs without its dashboard, and the dashboard is what ${role}`);
+  return { api, dashboard, clickhouse };
+};

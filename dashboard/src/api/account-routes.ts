@@ -1,0 +1,77 @@
+import { LIMITS, type ResourceObject } from '@standin/contract';
+import { DEFINITIONS, regenerationWindow } from '@standin/crds';
+import { z } from 'zod';
+import { accountParams } from './parameters.ts';
+import { ApiProblem } from './problems.ts';
+import { defineRoute, type ApiCall } from './route.ts';
+import { accountListSchema, accountSchema, apiKeySchema, type ApiAccount } from './schemas.ts';
+
+export type AccountCall = Pick<ApiCall<z.output<typeof accountParams>, unknown, unknown>, 'backend' | 'params'>;
+
+export const accountOf = async ({ backend, params: { namespace, account } }: AccountCall): Promise<ResourceObject> => {
+  const found = await backend.resources.get({ kind: 'Account', namespace, name: account });
+  if (found !== undefined) return found;
+  throw new ApiProblem('account_not_found', `There is no account ${account} in the namespace ${namespace}.`);
+};
+
+/** Spec and status are as somebody wrote them: an object that is not valid yet is shown, too. */
+const toApiAccount = (object: ResourceObject): ApiAccount => {
+  const { namespace, name, uid } = object.metadata;
+  const { secretName, fingerprint, issuedAt } = DEFINITIONS.Account.status.safeParse(object.status).data?.apiKey ?? {};
+  const { left, resetsAt } = regenerationWindow(object, Date.now());
+  return {
+    ...{ namespace, name, uid },
+    key: {
+      ...(secretName !== undefined && { secretName }),
+      ...(fingerprint !== undefined && { fingerprint }),
+      ...(issuedAt !== undefined && { issuedAt }),
+      isOwn: DEFINITIONS.Account.spec.safeParse(object.spec).data?.apiKey !== undefined,
+    },
+    regenerations: { left, max: LIMITS.keyRegenerationsMax, ...(resetsAt !== undefined && { resetsAt }) },
+  };
+};
+
+export const accountRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/accounts',
+    operationId: 'listAccounts',
+    tag: 'Accounts',
+    summary: 'The accounts that you can see',
+    params: z.object({}),
+    query: z.strictObject({ namespace: z.string().min(1).max(253).optional().describe('Only of this namespace.') }),
+    answers: { 200: { description: 'By namespace and name.', content: { 'application/json': accountListSchema } } },
+    problems: [],
+    handle: async ({ backend, query }) => {
+      const accounts = await backend.resources.list('Account', query.namespace);
+      return { kind: 'json', body: { items: accounts.map(toApiAccount) } };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/namespaces/{namespace}/accounts/{account}',
+    operationId: 'getAccount',
+    tag: 'Accounts',
+    summary: 'One account, and how often its key may be regenerated',
+    params: accountParams,
+    answers: { 200: { description: 'The account.', content: { 'application/json': accountSchema } } },
+    problems: ['account_not_found'],
+    handle: async (call) => ({ kind: 'json', body: toApiAccount(await accountOf(call)) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/namespaces/{namespace}/accounts/{account}/key',
+    operationId: 'getApiKey',
+    tag: 'Accounts',
+    summary: 'The API key of an account',
+    description: 'Takes the right to `get` its Secret.',
+    params: accountParams,
+    answers: { 200: { description: 'The key.', content: { 'application/json': apiKeySchema } } },
+    problems: ['account_not_found', 'key_not_found'],
+    handle: async (call) => {
+      const apiKey = await call.backend.resources.readApiKey(await accountOf(call));
+      if (apiKey === undefined) throw new ApiProblem('key_not_found');
+      return { kind: 'json', body: { apiKey } };
+    },
+  }),
+];
