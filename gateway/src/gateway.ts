@@ -49,6 +49,15 @@ const openLog = async ({ settings, logger, logSink }: GatewayOptions, budget: By
   return { spool, delivery, sink };
 };
 
+/** The configuration in force, and what keeps it up to date. */
+const openConfig = ({ settings: { name, operator, dataDir, maxStalenessMs }, logger }: GatewayOptions) => {
+  const store = new ConfigStore({ logger, maxStalenessMs });
+  const diskCopy = new DiskCopy(dataDir, store, logger);
+  const { urls, tls } = operator;
+  const client = new ConfigClient({ name, urls, tlsDir: tls.dir, maxStalenessMs, store, diskCopy, logger });
+  return { store, client };
+};
+
 const openEgress = ({ egress: { ca, ...policy } }: GatewaySettings): Egress =>
   createEgress({ policy, ...(ca !== undefined && { ca }) });
 
@@ -60,17 +69,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { spool, delivery, sink } = await openLog(options, budget);
   const egress = openEgress(settings);
 
-  const store = new ConfigStore({ logger, maxStalenessMs: settings.maxStalenessMs });
-  const diskCopy = new DiskCopy(settings.dataDir, store, logger);
-  const client = new ConfigClient({
-    name: settings.name,
-    urls: settings.operator.urls,
-    tlsDir: settings.operator.tls.dir,
-    store,
-    diskCopy,
-    logger,
-  });
-
+  const { store, client } = openConfig(options);
   const pipeline = new Pipeline({
     settings,
     config: store,

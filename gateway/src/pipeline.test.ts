@@ -6,7 +6,18 @@ import { createEgress } from '@standin/egress';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { QuotaGate } from './admit/quota-gate.ts';
 import { ConfigStore } from './config/config-store.ts';
-import { BASIC_OBJECTS, endpoint, HOST, PATH, quiet, request, testSettings, URI, WITH_KEY } from './gateway.testing.ts';
+import {
+  account,
+  BASIC_OBJECTS,
+  endpoint,
+  HOST,
+  PATH,
+  quiet,
+  request,
+  testSettings,
+  URI,
+  WITH_KEY,
+} from './gateway.testing.ts';
 import { Metrics } from './observe/metrics.ts';
 import { Pipeline } from './pipeline.ts';
 import { exchange, headerOf, RawClient } from './raw-client.testing.ts';
@@ -65,6 +76,7 @@ class CountingGate implements QuotaGate {
 
 const CONNECTIONS_MAX = 3;
 
+let config: ConfigStore;
 let recorder: HeldRecorder;
 let gate: CountingGate;
 let budget: ByteBudget;
@@ -84,7 +96,7 @@ beforeEach(async () => {
   recorder = new HeldRecorder();
   gate = new CountingGate();
   budget = new ByteBudget(1_000);
-  const config = new ConfigStore({ logger: quiet, maxStalenessMs: 0 });
+  config = new ConfigStore({ logger: quiet, maxStalenessMs: 0 });
   config.restore({ epoch: 1, number: 1 }, [
     ...BASIC_OBJECTS,
     endpoint('/f', { kind: 'Forward', url: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/` }),
@@ -109,6 +121,21 @@ afterEach(async () => {
 
 const post = (path: string, body = ''): string =>
   request('POST', path, [HOST, WITH_KEY, `Content-Length: ${body.length}`], body);
+
+test('a key that is replaced while the body arrives opens nothing any more', async () => {
+  const client = await RawClient.connect(url);
+  client.send(request('POST', PATH, [HOST, WITH_KEY, 'Content-Length: 4', 'Expect: 100-continue']));
+  // Its head was authenticated and matched.
+  await expect.poll(() => client.received.toString()).toContain('100 Continue');
+  config.begin({ revision: '1.2', snapshot: true });
+  for (const object of [...BASIC_OBJECTS, account('own', 'sk_another-key-of-the-same-account')]) config.put(object);
+  config.commit('1.2');
+  client.send('body');
+  const [answer] = await client.answers();
+  expect([answer?.status, answer && headerOf(answer, 'standin-rejected')]).toEqual([401, 'api_key_invalid']);
+  expect([gate.permits, budget.receivedBytes]).toEqual([10, 0]);
+  client.destroy();
+});
 
 describe('a mock', () => {
   test('is answered once it is recorded, not before', async () => {

@@ -2,10 +2,10 @@ import type { HeaderPair } from '@standin/contract';
 import type { Egress } from '@standin/egress';
 import type { Logger } from 'pino';
 import type { QuotaGate } from './admit/quota-gate.ts';
-import { authenticate } from './authenticate/authenticate.ts';
+import { authenticate, INVALID_KEY, type Authenticated } from './authenticate/authenticate.ts';
 import type { ConfigStore } from './config/config-store.ts';
 import { forward } from './forward/forward.ts';
-import { match } from './match/match.ts';
+import { match, type Route } from './match/match.ts';
 import type { Metrics } from './observe/metrics.ts';
 import type { ByteBudget } from './receive/byte-budget.ts';
 import type { Exchange } from './receive/exchange.ts';
@@ -117,7 +117,7 @@ export class Pipeline {
 
     const body = await readBody(exchange, head, { bodyBytesMax: settings.limits.requestBodyBytes, budget });
     if (body instanceof Refusal || body === GONE) return body;
-    const refusal = gate.admit(route.account);
+    const refusal = this.#revoked(authenticated, route) ?? gate.admit(route.account);
     if (refusal !== undefined) {
       budget.freeBody(body.length);
       return refusal;
@@ -133,6 +133,13 @@ export class Pipeline {
       route,
       requestUs: exchange.elapsedUs(),
     };
+  }
+
+  /** A body may take half a minute; a key that was replaced meanwhile opens nothing any more. */
+  #revoked({ keySha256 }: Authenticated, { account }: Route): Refusal | undefined {
+    const table = this.#parts.config.tableAt(performance.now());
+    if (table === undefined) return retryLater('not_ready');
+    return table.holdersOf(keySha256).some(({ uid }) => uid === account.uid) ? undefined : INVALID_KEY;
   }
 
   /** record → respond or forward. */

@@ -165,9 +165,10 @@ export const gatewaySettings = z.object({
     .default('info')
     .describe('Least severe level that is logged.'),
   maxStalenessMs: milliseconds
+    .refine((ms) => ms === 0 || ms >= LIMITS.maxStalenessMsMin, `must be 0, or at least ${LIMITS.maxStalenessMsMin}`)
     .default(0)
     .describe(
-      'Without word from the operator for this long, requests get 503; 0: the last configuration stays in force.',
+      `Without word from the operator for this long, requests get 503; at least ${LIMITS.maxStalenessMsMin}, and more than the 15 s that another operator takes to lead. 0: the last configuration stays in force.`,
     ),
 });
 

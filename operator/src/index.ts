@@ -2,6 +2,7 @@ export { runOperator, type Operator, type OperatorParts } from './operator.ts';
 export { certificateFile } from './publish/certificate-file.ts';
 export type { Certificates } from './publish/certificates.ts';
 export type { CertificateStore } from './publish/certificate-keeper.ts';
+export { noGatewayPods } from './publish/gateway-pods.ts';
 export { noGatewayMemory, type GatewayMemory } from './publish/gateway-memory.ts';
 export { LEASE_NAME, soleLeader, type Leadership, type Term } from './publish/leadership.ts';
 export { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';

@@ -9,7 +9,8 @@ import { AccountKeys, type KeyOwner } from './keys/account-keys.ts';
 import { KeyRegenerations } from './keys/key-regenerations.ts';
 import { ConfigLog } from './publish/config-log.ts';
 import type { GatewayMemory } from './publish/gateway-memory.ts';
-import { GatewayRegistry, type ProgrammedState } from './publish/gateway-registry.ts';
+import { GatewayRegistry, type KnownGateway, type ProgrammedState } from './publish/gateway-registry.ts';
+import { LostGateways, type IsGatewayGone } from './publish/lost-gateways.ts';
 import type { Term } from './publish/leadership.ts';
 import type { StreamServer } from './publish/stream-server.ts';
 import { ReplayKeeper } from './replay/replay-keeper.ts';
@@ -30,6 +31,7 @@ export interface LeaderParts {
   readonly registry: Registry;
   readonly gatewayForgetMs: number;
   readonly gatewayMemory: GatewayMemory;
+  readonly isGatewayGone: IsGatewayGone;
   /** How often each Secret is read again: watching them would need `watch` on all Secrets. */
   readonly secretPollMs: number;
   readonly onStatus: ((written: StatusWritten) => void) | undefined;
@@ -53,6 +55,7 @@ export class Leader {
   readonly #parts: LeaderParts;
   readonly #log: ConfigLog;
   readonly #gateways: GatewayRegistry;
+  readonly #lost: LostGateways;
   readonly #keys: AccountKeys;
   readonly #keyQueue: WorkQueue;
   readonly #regenerations: KeyRegenerations;
@@ -61,7 +64,7 @@ export class Leader {
   readonly #replays: ReplayKeeper;
   /** Writes down who the known gateways are; a queue, for its retries. */
   readonly #remembering: WorkQueue;
-  #known: readonly string[] = [];
+  #known: readonly KnownGateway[] = [];
   /** Before that, what changes is not published: the beginning will. */
   #hasBegun = false;
 
@@ -74,14 +77,24 @@ export class Leader {
     this.#gateways = new GatewayRegistry({
       epoch: term.epoch,
       forgetMs: parts.gatewayForgetMs,
-      onKnown: (names) => {
-        this.#known = names;
+      onKnown: (gateways) => {
+        this.#known = gateways;
+        this.#lost.found(gateways);
         this.#remembering.add(REMEMBERING);
       },
+      onLost: (name) => this.#lost.add(name),
       onProgress: (keys) => {
         this.#statuses.progress(this.#gateways.floor, keys);
         this.#regenerations.progress();
       },
+    });
+    this.#lost = new LostGateways({
+      isGone: parts.isGatewayGone,
+      onGone: () => {
+        this.#remembering.add(REMEMBERING);
+        this.#regenerations.progress();
+      },
+      logger,
     });
     this.#keys = new AccountKeys({
       source,
@@ -111,12 +124,13 @@ export class Leader {
       owner: (uid) => this.#keyOwner(uid),
       readSoon: (uid) => this.#keyQueue.add(uid),
       programmed: (uid, sha256) => this.#keyProgrammed(uid, sha256),
-      gatewayCount: () => this.gateways.length,
+      gatewayCount: () => this.gateways.length + this.#lost.count,
     });
     this.#remembering = new WorkQueue({
       ...{ name: 'gateways', backoff: MEMORY_BACKOFF, registry, logger },
       reconcile: async () => {
-        await parts.gatewayMemory.write(this.#known);
+        // Those that are lost, too: the next leader must not complete what waits for them.
+        await parts.gatewayMemory.write([...this.#known, ...this.#lost.known]);
         return undefined;
       },
     });
@@ -201,6 +215,7 @@ export class Leader {
     this.#hasBegun = false;
     this.#parts.server.follow();
     this.#gateways.close();
+    this.#lost.close();
     const stopped = Promise.all([
       this.#statuses.stop(),
       this.#shares.stop(),
@@ -229,7 +244,8 @@ export class Leader {
     if (known?.kind !== 'key' || known.sha256 !== sha256 || this.#parts.desired.hasPending) return undefined;
     const key = configKey({ kind: 'Account', uid: accountUid });
     const since = this.#log.since(key);
-    return since === undefined ? undefined : this.#gateways.programmed(key, since);
+    if (since === undefined) return undefined;
+    return this.#lost.waitsFor(this.#gateways.programmed(key, since), this.gateways.length);
   }
 
   /** Spread, so that the Secrets are not read in one gulp; at once when the Account came, or changed, while we began. */

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { runOperator } from './operator.ts';
 import { certificateSecret } from './publish/certificate-secret.ts';
+import { gatewayPods } from './publish/gateway-pods.ts';
 import { gatewayConfigMap } from './publish/gateway-memory.ts';
 import { LEASE_NAME } from './publish/leadership.ts';
 import { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';
@@ -56,6 +57,7 @@ const operator = await runOperator({
     logger: logger.child({ stage: 'election' }),
     registry,
   }),
+  isGatewayGone: gatewayPods(client, settings.namespace),
   gatewayMemory: gatewayConfigMap(client, settings.namespace, GATEWAYS_CONFIG_MAP),
   logStore,
   logger,

@@ -10,6 +10,7 @@ import { MemorySource } from './memory-source.testing.ts';
 import { runOperator, type Operator, type OperatorParts } from './operator.ts';
 import type { CertificateStore } from './publish/certificate-keeper.ts';
 import { planCertificates, type Certificates } from './publish/certificates.ts';
+import { noGatewayPods } from './publish/gateway-pods.ts';
 import { noGatewayMemory, type GatewayMemory } from './publish/gateway-memory.ts';
 import type { Leadership, Term } from './publish/leadership.ts';
 import { operatorSettings, translateSettings } from './settings.ts';
@@ -80,7 +81,12 @@ const start = async (parts: Partial<OperatorParts> = {}): Promise<void> => {
   registry = new Registry();
   operator = await runOperator({
     ...{ settings, source, registry, translateSettings: translateSettings(settings), leadership: hand },
-    ...{ certificates: certificateStore, gatewayMemory: memory, logger: pino({ level: 'silent' }) },
+    ...{
+      certificates: certificateStore,
+      gatewayMemory: memory,
+      isGatewayGone: noGatewayPods,
+      logger: pino({ level: 'silent' }),
+    },
     ...parts,
   });
 };
@@ -179,7 +185,7 @@ describe('a leader', () => {
   });
 
   test('restarted with nothing changed writes no status, though its gateways come late', async () => {
-    memory = { read: () => Promise.resolve(['g']), write: () => Promise.resolve() };
+    memory = { read: () => Promise.resolve([{ name: 'g', maxStalenessMs: 0 }]), write: () => Promise.resolve() };
     await start();
     const first = await hand.lead();
     await connectGateway('g');
@@ -378,7 +384,12 @@ describe('the end', () => {
         translateSettings: translateSettings(settings),
         leadership: hand,
       },
-      ...{ certificates: certificateStore, gatewayMemory: memory, logger: pino({ level: 'silent' }) },
+      ...{
+        certificates: certificateStore,
+        gatewayMemory: memory,
+        isGatewayGone: noGatewayPods,
+        logger: pino({ level: 'silent' }),
+      },
     });
     await expect(second).rejects.toThrow('EADDRINUSE');
   });

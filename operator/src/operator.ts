@@ -10,6 +10,7 @@ import { Leader } from './leader.ts';
 import { awaitCertificates, keepCertificates, type CertificateStore } from './publish/certificate-keeper.ts';
 import { serverCertificate, type Certificates } from './publish/certificates.ts';
 import type { GatewayMemory } from './publish/gateway-memory.ts';
+import type { IsGatewayGone } from './publish/lost-gateways.ts';
 import type { Leadership, Term } from './publish/leadership.ts';
 import { StreamServer } from './publish/stream-server.ts';
 import { openReplayParts } from './replay/open-replay-parts.ts';
@@ -24,6 +25,8 @@ export interface OperatorParts {
   readonly certificates: CertificateStore;
   readonly leadership: Leadership;
   readonly gatewayMemory: GatewayMemory;
+  /** Tells of gateways that are not heard any more whether they still run. */
+  readonly isGatewayGone: IsGatewayGone;
   readonly logger: Logger;
   readonly registry: Registry;
   /** Where captured requests are read and what replays got back is stored; without it Replays say so and wait. */
@@ -87,6 +90,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
       ...{ source, desired, translator, server, metrics, logger, registry },
       gatewayForgetMs: settings.stream.gatewayForgetMs,
       gatewayMemory: parts.gatewayMemory,
+      isGatewayGone: parts.isGatewayGone,
       secretPollMs: settings.secretPollMs,
       onStatus: parts.onStatus,
       replays,

@@ -44,7 +44,9 @@ export const operatorSettings = z.object({
         .int()
         .min(1_000)
         .default(LIMITS.gatewayForgetMs)
-        .describe('A gateway whose stream is gone for longer is no longer waited for, milliseconds.'),
+        .describe(
+          'A gateway whose stream is gone for longer is no longer waited for, milliseconds; a revoked key waits until its pod is gone.',
+        ),
     })
     .prefault({}),
   admin: z

@@ -93,6 +93,11 @@ describe('an own key', () => {
     const { message } = await tenant.untilReason('Account', 'newer', 'Conflicted');
     expect(message).not.toContain('keys/older');
     expect(message).toContain('Secret shared-key');
+    await eventually('the Event', async () =>
+      (await eventsOf('keys')).some(
+        (event) => event.type === 'Warning' && event.reason === 'Conflicted' && event.regarding.name === 'newer',
+      ),
+    );
     expect((await post(gateway, older, `shared-${KEY}`)).status).toBe(200);
     expect((await post(gateway, newer, `shared-${KEY}`)).status).toBe(401);
     await tenant.remove('Account', 'older');
@@ -112,21 +117,26 @@ describe('a generated key', () => {
     expect((await post(gateway, path, old)).status).toBe(401);
     await tenant.untilReason('Account', 'team', 'Ready');
     // A repeat of the first one, which counts.
-    await eventually('the Event', async () => {
-      const { stdout } = await cluster.kubectl(['get', 'events.events.k8s.io', '-n', 'keys', '-o', 'json']);
-      const { items } = JSON.parse(stdout) as { items: SeenEvent[] };
-      return items.some((event) => {
-        return event.reason === 'KeyGenerated' && event.regarding.name === 'team' && event.series?.count === 2;
-      });
-    });
+    await eventually('the Event', async () =>
+      (await eventsOf('keys')).some(
+        ({ reason, regarding, series }) =>
+          reason === 'KeyGenerated' && regarding.name === 'team' && series?.count === 2,
+      ),
+    );
   });
 });
 
 interface SeenEvent {
+  readonly type: string;
   readonly reason: string;
   readonly regarding: { readonly name: string };
   readonly series?: { readonly count: number };
 }
+
+const eventsOf = async (namespace: string): Promise<readonly SeenEvent[]> => {
+  const { stdout } = await cluster.kubectl(['get', 'events.events.k8s.io', '-n', namespace, '-o', 'json']);
+  return (JSON.parse(stdout) as { items: SeenEvent[] }).items;
+};
 
 describe('what only one object can have', () => {
   test('a path is the older endpoint’s; when that is gone, the newer one takes over', async () => {
@@ -194,18 +204,19 @@ describe('what operators keep for each other, with no more than their own rights
   });
   afterAll(() => operator.close());
 
-  test('the names of the known gateways', async () => {
+  test('the known gateways', async () => {
+    const known = (...names: string[]) => names.map((name) => ({ name, maxStalenessMs: name === 'b' ? 5_000 : 0 }));
     const memory = gatewayConfigMap(operator, SYSTEM_NAMESPACE, 'test-gateways');
     expect(await memory.read()).toEqual([]);
-    await memory.write(['a']);
-    await memory.write(['a', 'b']);
-    expect(await memory.read()).toEqual(['a', 'b']);
+    await memory.write(known('a'));
+    await memory.write(known('a', 'b'));
+    expect(await memory.read()).toEqual(known('a', 'b'));
     // A leader that was demoted while it wrote.
     const late = gatewayConfigMap(operator, SYSTEM_NAMESPACE, 'test-gateways');
     await late.read();
-    await memory.write(['a', 'b', 'c']);
-    await expect(late.write(['a'])).rejects.toThrow();
-    expect(await memory.read()).toEqual(['a', 'b', 'c']);
+    await memory.write(known('a', 'b', 'c'));
+    await expect(late.write(known('a'))).rejects.toThrow();
+    expect(await memory.read()).toEqual(known('a', 'b', 'c'));
     await late.write([]);
     expect(await memory.read()).toEqual([]);
   });

@@ -11,6 +11,8 @@ export interface Authenticated {
   /** Accounts with this key: one, unless people chose the same own key twice. */
   readonly holders: readonly AccountConfig[];
   readonly fingerprint: string;
+  /** Lower-case hex. Stays in this process. */
+  readonly keySha256: string;
 }
 
 const MISSING = new Refusal('api_key_missing');
@@ -18,7 +20,7 @@ const REPEATED = new Refusal('api_key_repeated');
 const NAME_NOT_LOWERCASE = new Refusal('api_key_header_name');
 const PADDED = new Refusal('api_key_whitespace');
 /** Unknown, revoked and malformed keys alike. */
-const INVALID = new Refusal('api_key_invalid');
+export const INVALID_KEY = new Refusal('api_key_invalid');
 
 /** Digests of valid keys, so that a busy key is hashed once. */
 const DIGESTS_KEPT_MAX = 10_000;
@@ -49,10 +51,10 @@ export const authenticate = (
   if (head.keyPadded) return PADDED;
   const digest = digestOf(key);
   const holders = table.holdersOf(digest);
-  if (holders.length === 0) return INVALID;
+  if (holders.length === 0) return INVALID_KEY;
   remember(key, digest);
   const fingerprint = keyFingerprint(digest);
   // The one thing that is not kept as received.
   head.headers[head.keyIndex] = [name, `sha256:${fingerprint}`];
-  return { holders, fingerprint };
+  return { holders, fingerprint, keySha256: digest };
 };

@@ -12,6 +12,8 @@ export interface ConfigClientOptions {
   readonly name: string;
   readonly urls: readonly string[];
   readonly tlsDir: string;
+  /** After how long without word from the operator requests are refused; 0: never. The operator is told. */
+  readonly maxStalenessMs: number;
   readonly store: ConfigStore;
   readonly diskCopy: DiskCopy;
   readonly logger: Logger;
@@ -107,10 +109,14 @@ export class ConfigClient {
   }
 
   async #session(target: OperatorAddress, onCommit: () => void): Promise<SessionEnd> {
-    const { store, diskCopy, logger, tlsDir, name } = this.#options;
+    const { store, diskCopy, logger, tlsDir, name, maxStalenessMs } = this.#options;
     const where = { url: target.url.origin, address: target.address };
     try {
-      this.#connection = await OperatorConnection.open(target, tlsDir, { name, instance: this.#instance });
+      this.#connection = await OperatorConnection.open(target, tlsDir, {
+        name,
+        instance: this.#instance,
+        maxStalenessMs,
+      });
       const session = new StreamSession(this.#connection, {
         store,
         diskCopy,

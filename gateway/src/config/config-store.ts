@@ -65,6 +65,7 @@ export class ConfigStore {
   #rejected = new Map<ConfigKey, string>();
   #transaction: Transaction | undefined;
   #heardMs: number | undefined;
+  #confirmedMs = -Infinity;
   #olderSinceMs: number | undefined;
 
   /** Zero staleness: the last configuration stays in force for ever. */
@@ -96,7 +97,7 @@ export class ConfigStore {
 
   /** What requests at `nowMs` (of `performance.now()`) are matched against; undefined: none may be answered. */
   tableAt(nowMs: number): RoutingTable | undefined {
-    if (this.#maxStalenessMs > 0 && nowMs - (this.#heardMs ?? -Infinity) > this.#maxStalenessMs) return undefined;
+    if (this.#maxStalenessMs > 0 && nowMs - this.#confirmedMs > this.#maxStalenessMs) return undefined;
     return this.#table;
   }
 
@@ -108,6 +109,14 @@ export class ConfigStore {
   /** The operator is alive. */
   heard(nowMs: number): void {
     this.#heardMs = nowMs;
+  }
+
+  /**
+   * The operator has answered an acknowledgement that was sent at `sentMs`: it waits for this gateway until `maxStalenessMs` after
+   * that at the earliest. Counted from when it was sent, not from what is read: a process that was frozen finds old messages in its sockets.
+   */
+  confirmed(sentMs: number): void {
+    this.#confirmedMs = sentMs;
   }
 
   /**

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Ack, ConfigObject, EndpointConfig } from '@standin/contract';
+import { LIMITS, type Ack, type ConfigObject, type EndpointConfig } from '@standin/contract';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MemorySink } from '../deliver/memory-sink.testing.ts';
 import { runGateway, type Gateway } from '../gateway.ts';
@@ -258,14 +258,48 @@ describe('the copy on disk', () => {
   });
 });
 
-test('with maxStalenessMs a gateway that hears nothing refuses, and says so', async () => {
-  const gateway = await start({ maxStalenessMs: 300 });
-  await operator.acked(operator.revision);
-  await operator.publish([...BASIC_OBJECTS, account('other', OTHER_KEY)]);
-  expect(await statusOf(gateway)).toBe(200);
-  await until(async () => (await readiness(gateway)) === 503);
-  expect(headerOf(await ask(gateway), 'standin-rejected')).toBe('not_ready');
-  operator.send({ type: 'heartbeat', revision: operator.revision });
-  await until(async () => (await readiness(gateway)) === 200);
-  expect(await statusOf(gateway)).toBe(200);
+describe('with maxStalenessMs', () => {
+  const STALE_MS = LIMITS.maxStalenessMsMin;
+
+  test('a gateway that hears nothing refuses, says so, and has told the operator', { timeout: 20_000 }, async () => {
+    const gateway = await start({ maxStalenessMs: STALE_MS });
+    await operator.acked(operator.revision);
+    expect(operator.query.get('maxStalenessMs')).toBe(String(STALE_MS));
+    await operator.publish([...BASIC_OBJECTS, account('other', OTHER_KEY)]);
+    await until(async () => (await statusOf(gateway)) === 200);
+    await until(async () => (await readiness(gateway)) === 503);
+    expect(headerOf(await ask(gateway), 'standin-rejected')).toBe('not_ready');
+    operator.send({ type: 'heartbeat', revision: operator.revision });
+    await until(async () => (await readiness(gateway)) === 200);
+    expect(await statusOf(gateway)).toBe(200);
+  });
+
+  test('what it hears counts only if the operator has heard it, too', { timeout: 20_000 }, async () => {
+    const gateway = await start({ maxStalenessMs: STALE_MS });
+    await operator.acked(operator.revision);
+    await operator.publish(BASIC_OBJECTS);
+    await until(async () => (await statusOf(gateway)) === 200);
+    operator.answersAcks = false;
+    const heartbeats = setInterval(
+      () => operator.send({ type: 'heartbeat', revision: operator.revision }),
+      LIMITS.streamHeartbeatMs / 10,
+    );
+    await until(async () => (await readiness(gateway)) === 503);
+    expect(headerOf(await ask(gateway), 'standin-rejected')).toBe('not_ready');
+    clearInterval(heartbeats);
+  });
+
+  test('a copy on the disk is no word from the operator', async () => {
+    const first = await startWith();
+    await first.stop();
+    await operator.close();
+    const second = await start({ maxStalenessMs: STALE_MS });
+    await until(async () => (await (await fetch(`${second.adminUrl}/metrics`)).text()).includes('source="disk"'));
+    expect([await readiness(second), await statusOf(second)]).toEqual([503, 503]);
+    operator = await FakeOperator.listen(certificates, operator.port);
+  });
+
+  test('that is shorter than word takes to come is refused at the start', () => {
+    expect(() => testSettings(dir, { maxStalenessMs: STALE_MS - 1 })).toThrow('must be 0, or at least 3000');
+  });
 });

@@ -21,6 +21,10 @@ export class FakeOperator {
   /** Given to gateways while this operator does not lead. */
   leaderUrl: string | null = null;
   leads = true;
+  /** Otherwise acknowledgements are heard, and their answers never arrive. */
+  answersAcks = true;
+  /** Query of the last stream that was asked for. */
+  query = new URLSearchParams();
   /** Streams that were ever opened. */
   streamsOpened = 0;
   epoch = 1;
@@ -104,11 +108,12 @@ export class FakeOperator {
       response.writeHead(503, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: 'not_leader', leader: this.leaderUrl } satisfies NotLeader));
     } else if (request.method === 'GET' && pathname === '/v1/config') {
+      this.query = searchParams;
       this.#stream(response);
     } else if (request.method === 'POST') {
       const chunks = (await request.toArray()) as Buffer[];
       this.acks.push(ackSchema.parse(JSON.parse(Buffer.concat(chunks).toString())));
-      response.writeHead(204).end();
+      if (this.answersAcks) response.writeHead(204).end();
       this.#events.emit('ack');
     } else {
       this.goodbyes.push(`${pathname} ${searchParams.get('instance') ?? ''}`);

@@ -16,6 +16,13 @@ const ANSWER_TIMEOUT_MS = 3_000;
 /** Answers other than the stream are a line. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
+/** What a gateway says of itself when it connects. */
+export interface GatewayIdentity {
+  readonly name: string;
+  readonly instance: string;
+  readonly maxStalenessMs: number;
+}
+
 interface Answer {
   readonly status: number;
   readonly body: string;
@@ -28,21 +35,15 @@ interface Answer {
 export class OperatorConnection {
   readonly #target: OperatorAddress;
   readonly #agent: Agent;
-  readonly #name: string;
-  readonly #instance: string;
+  readonly #gateway: GatewayIdentity;
 
-  private constructor(target: OperatorAddress, agent: Agent, { name, instance }: { name: string; instance: string }) {
+  private constructor(target: OperatorAddress, agent: Agent, gateway: GatewayIdentity) {
     this.#target = target;
     this.#agent = agent;
-    this.#name = name;
-    this.#instance = instance;
+    this.#gateway = gateway;
   }
 
-  static async open(
-    target: OperatorAddress,
-    tlsDir: string,
-    gateway: { name: string; instance: string },
-  ): Promise<OperatorConnection> {
+  static async open(target: OperatorAddress, tlsDir: string, gateway: GatewayIdentity): Promise<OperatorConnection> {
     const [ca, cert, key] = await Promise.all(
       ['ca.crt', 'tls.crt', 'tls.key'].map((file) => readFile(join(tlsDir, file))),
     );
@@ -57,12 +58,15 @@ export class OperatorConnection {
 
   /** The config stream, once its head is there. Whoever gets it destroys it. */
   stream(signal: AbortSignal): Promise<IncomingMessage> {
-    return this.#send('GET', `/v1/config?${this.#query(['gateway', 'instance'])}`, { signal });
+    const { name, instance, maxStalenessMs } = this.#gateway;
+    const query = new URLSearchParams({ gateway: name, instance, maxStalenessMs: String(maxStalenessMs) });
+    return this.#send('GET', `/v1/config?${query.toString()}`, { signal });
   }
 
   /** False: the operator does not know this gateway, which has to connect anew. */
   async ack(ack: Omit<Ack, 'gateway' | 'instance'>, signal: AbortSignal): Promise<boolean> {
-    const body = JSON.stringify({ gateway: this.#name, instance: this.#instance, ...ack } satisfies Ack);
+    const { name, instance } = this.#gateway;
+    const body = JSON.stringify({ gateway: name, instance, ...ack } satisfies Ack);
     const { status } = await readAnswer(await this.#send('POST', '/v1/acks', { signal, body }));
     if (status !== 204 && status !== 409) throw new Error(`the operator answered an acknowledgement with ${status}`);
     return status === 204;
@@ -70,17 +74,13 @@ export class OperatorConnection {
 
   /** Says that this gateway goes and is not to be waited for. */
   async goodbye(signal: AbortSignal): Promise<void> {
-    const path = `/v1/gateways/${encodeURIComponent(this.#name)}?${this.#query(['instance'])}`;
+    const { name, instance } = this.#gateway;
+    const path = `/v1/gateways/${encodeURIComponent(name)}?instance=${encodeURIComponent(instance)}`;
     await readAnswer(await this.#send('DELETE', path, { signal }));
   }
 
   close(): void {
     this.#agent.destroy();
-  }
-
-  #query(names: readonly ('gateway' | 'instance')[]): string {
-    const values = { gateway: this.#name, instance: this.#instance };
-    return names.map((name) => `${name}=${encodeURIComponent(values[name])}`).join('&');
   }
 
   #send(method: string, path: string, options: { signal: AbortSignal; body?: string }): Promise<IncomingMessage> {

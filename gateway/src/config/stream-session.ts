@@ -181,7 +181,9 @@ export class StreamSession {
     const ack = { revision: formatRevision(revision), rejected: [...rejected] };
     for (let attempt = 1; !signal.aborted; attempt++) {
       try {
-        if (!(await this.#connection.ack(ack, signal))) this.#end.abort();
+        const sentMs = performance.now();
+        if (await this.#connection.ack(ack, signal)) this.#parts.store.confirmed(sentMs);
+        else this.#end.abort();
         return;
       } catch (error) {
         this.#parts.logger.info({ err: error, attempt }, 'the operator does not take an acknowledgement');

@@ -16,7 +16,7 @@ const tableOf = (objects: readonly ConfigObject[]): RoutingTable => {
 };
 const find = (table: RoutingTable, path: string, method = 'POST', uri = URI) => {
   const head = { method, path, projectUri: uri } as RequestHead;
-  const found = match(head, { holders: table.holdersOf(sha256(KEY)), fingerprint: '' }, table);
+  const found = match(head, { holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' }, table);
   return found instanceof Refusal ? found.code : found.endpoint.config.uid;
 };
 

@@ -1,9 +1,10 @@
+import type { KnownGateway } from './gateway-registry.ts';
 import { isConflict, isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 
-/** Names of the known gateways, kept for the next leader: it has to wait for those that it has not heard of yet. */
+/** The known gateways, kept for the next leader: it has to wait for those that it has not heard of yet. */
 export interface GatewayMemory {
-  read(): Promise<readonly string[]>;
-  write(names: readonly string[]): Promise<void>;
+  read(): Promise<readonly KnownGateway[]>;
+  write(gateways: readonly KnownGateway[]): Promise<void>;
 }
 
 /** For an operator that is alone with its gateway: both start together. */
@@ -16,8 +17,17 @@ type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>>
 
 const DATA_KEY = 'gateways';
 
+/** `NAME` or `NAME MAX-STALENESS-MS`; names have no spaces. */
+const lineOf = ({ name, maxStalenessMs }: KnownGateway): string =>
+  maxStalenessMs === 0 ? name : `${name} ${maxStalenessMs}`;
+
+const gatewayOf = (line: string): KnownGateway => {
+  const [name = '', maxStalenessMs = '0'] = line.split(' ');
+  return { name, maxStalenessMs: Number(maxStalenessMs) || 0 };
+};
+
 /**
- * One name a line in a ConfigMap of the operator's namespace. Only the leader writes it, by compare-and-swap with what was read last:
+ * One gateway a line in a ConfigMap of the operator's namespace. Only the leader writes it, by compare-and-swap with what was read last:
  * a write of an earlier leader that comes late is refused. A refused write rejects; repeated, it succeeds.
  */
 export const gatewayConfigMap = (client: KubeClient, namespace: string, name: string): GatewayMemory => {
@@ -33,10 +43,14 @@ export const gatewayConfigMap = (client: KubeClient, namespace: string, name: st
     return configMap;
   };
   return {
-    read: async () => ((await read())?.data?.[DATA_KEY] ?? '').split('\n').filter((line) => line !== ''),
-    write: async (names) => {
+    read: async () => {
+      const lines = ((await read())?.data?.[DATA_KEY] ?? '').split('\n').filter((line) => line !== '');
+      return lines.map(gatewayOf);
+    },
+    write: async (gateways) => {
       const metadata = { namespace, name, ...(version === undefined ? {} : { resourceVersion: version }) };
-      const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [DATA_KEY]: names.join('\n') } };
+      const data = { [DATA_KEY]: gateways.map(lineOf).join('\n') };
+      const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
       try {
         const written = await (version === undefined
           ? client.create<ConfigMap>(resourcePath(configMaps), configMap)

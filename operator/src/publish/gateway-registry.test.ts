@@ -1,11 +1,12 @@
 import { LIMITS } from '@standin/contract';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { GatewayRegistry } from './gateway-registry.ts';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { GatewayRegistry, type KnownGateway } from './gateway-registry.ts';
 
 const FORGET_MS = 20_000;
 
 let progress: { floor: number | undefined; keys: readonly string[] }[];
 let known: (readonly string[])[];
+let knownGateways: readonly KnownGateway[];
 let registry: GatewayRegistry;
 
 beforeEach(() => {
@@ -15,7 +16,10 @@ beforeEach(() => {
   registry = new GatewayRegistry({
     epoch: 3,
     forgetMs: FORGET_MS,
-    onKnown: (names) => known.push(names),
+    onKnown: (gateways) => {
+      knownGateways = gateways;
+      known.push(gateways.map(({ name }) => name));
+    },
     onProgress: (keys) => progress.push({ floor: registry.floor, keys }),
   });
 });
@@ -25,8 +29,9 @@ afterEach(() => {
 });
 
 /** A stream of a gateway. */
-const connect = (name: string, instance = `${name}-1`, cut = (): void => undefined) =>
-  registry.connected(name, instance, cut);
+const connect = (name: string, instance = `${name}-1`, cut = (): void => undefined, maxStalenessMs = 0) =>
+  registry.connected({ name, maxStalenessMs }, instance, cut);
+const expected = (...names: string[]) => names.map((name) => ({ name, maxStalenessMs: 0 }));
 const ack = (gateway: string, number: number, rejected: { key: string; message: string }[] = []): boolean =>
   registry.ack({ gateway, instance: `${gateway}-1`, revision: `3.${number}`, rejected });
 /** A gateway with a stream that has acknowledged something. Returns what ends the stream. */
@@ -135,8 +140,11 @@ test('a restarted gateway takes its predecessor’s place, whose late goodbye do
   const gone = join('b', 2);
   gone();
   connect('b', 'b-2');
-  expect(registry.gateways.map(({ name }) => name)).toEqual(['a']);
-  registry.ack({ gateway: 'b', instance: 'b-2', revision: '3.2', rejected: [] });
+  // Until it acknowledges, it may answer from the copy that its predecessor left on the disk.
+  expect(registry.programmed('Endpoint/e', 3)).toEqual(waiting(['a', 'b'], 2));
+  registry.ack({ gateway: 'b', instance: 'b-2', revision: '3.3', rejected: [] });
+  expect(registry.programmed('Endpoint/e', 3)).toEqual(waiting(['a'], 2));
+  expect(known).toEqual([['a'], ['a', 'b']]);
   registry.goodbye('b', 'b-1');
   expect(registry.gateways).toHaveLength(2);
   registry.goodbye('b', 'b-2');
@@ -160,7 +168,7 @@ test('two gateways of one name are both waited for', () => {
 });
 
 test('a gateway that the leader before knew is waited for until it acknowledges or is forgotten', () => {
-  registry.expect(['a', 'b']);
+  registry.expect(expected('a', 'b'));
   join('a', 1);
   expect(registry.programmed('Endpoint/e', 1)).toEqual(waiting(['b'], 2, true));
   connect('b');
@@ -168,7 +176,7 @@ test('a gateway that the leader before knew is waited for until it acknowledges 
   ack('b', 1);
   expect(registry.programmed('Endpoint/e', 1)).toEqual({ kind: 'programmed' });
   expect(known).toEqual([]);
-  registry.expect(['gone']);
+  registry.expect(expected('gone'));
   vi.advanceTimersByTime(FORGET_MS);
   expect(registry.programmed('Endpoint/e', 1)).toEqual({ kind: 'programmed' });
   expect(known).toEqual([['a', 'b']]);
@@ -179,4 +187,56 @@ test('the names of the known gateways are told when one joins or leaves', () => 
   join('a', 1);
   registry.goodbye('b', 'b-1');
   expect(known).toEqual([['b'], ['a', 'b'], ['a']]);
+});
+
+describe('a gateway that refuses requests after its maxStalenessMs', () => {
+  const STALE_MS = 5_000;
+  const MARGIN_MS = 500;
+
+  test('is waited for exactly so long after its last acknowledgement, its stream gone or not', () => {
+    const disconnected = connect('a', 'a-1', undefined, STALE_MS);
+    ack('a', 1);
+    vi.advanceTimersByTime(STALE_MS);
+    ack('a', 1);
+    vi.advanceTimersByTime(STALE_MS + MARGIN_MS - 1);
+    expect(registry.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
+    vi.advanceTimersByTime(1);
+    expect(registry.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
+    expect([progress.at(-1), known.at(-1)]).toEqual([{ floor: undefined, keys: [] }, []]);
+    // Its stream was only stuck: it answers again once its acknowledgement is answered, and counts again.
+    expect(ack('a', 1)).toBe(true);
+    expect(registry.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
+    disconnected();
+    vi.advanceTimersByTime(STALE_MS + MARGIN_MS);
+    expect(registry.gateways).toEqual([]);
+  });
+
+  test('is waited for longer than others where that is longer', () => {
+    connect('a', 'a-1', undefined, 3 * FORGET_MS);
+    ack('a', 1);
+    vi.advanceTimersByTime(2 * FORGET_MS);
+    expect(registry.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
+    vi.advanceTimersByTime(FORGET_MS + MARGIN_MS);
+    expect(registry.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
+  });
+
+  test('connecting again does not prolong it: only an acknowledgement does', () => {
+    connect('a', 'a-1', undefined, STALE_MS);
+    ack('a', 1);
+    vi.advanceTimersByTime(STALE_MS - 1);
+    connect('a', 'a-1', undefined, STALE_MS);
+    vi.advanceTimersByTime(MARGIN_MS + 1);
+    expect(registry.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
+  });
+
+  test('is handed to the next leader, which counts from the beginning of its term', () => {
+    connect('a', 'a-1', undefined, STALE_MS);
+    ack('a', 1);
+    expect(knownGateways).toEqual([{ name: 'a', maxStalenessMs: STALE_MS }]);
+    registry.close();
+    registry.expect(knownGateways);
+    expect(registry.programmed('Account/t', 1)).toEqual(waiting(['a'], 1, true));
+    vi.advanceTimersByTime(STALE_MS + MARGIN_MS);
+    expect(registry.programmed('Account/t', 1)).toEqual({ kind: 'no-gateway' });
+  });
 });

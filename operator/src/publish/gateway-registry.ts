@@ -18,8 +18,19 @@ interface Gateway {
   rejected: ReadonlyMap<ConfigKey, string>;
   /** Its open streams, each as a way to end it. More than one, for a moment, when it comes back before the old one is gone. */
   readonly streams: Set<() => void>;
-  /** While a stream is open: cuts it off when nothing is heard. While none is: forgets it. */
+  /** While a stream is open: cuts it off when nothing is heard. While none is: forgets it, unless `expiry` does. */
   timer: NodeJS.Timeout | undefined;
+  /** See `KnownGateway`. */
+  maxStalenessMs: number;
+  /** With a `maxStalenessMs`: when that has passed, it answers nobody, and is not waited for until it acknowledges anew. */
+  expiry: NodeJS.Timeout | undefined;
+}
+
+/** What the next leader has to know of a gateway. */
+export interface KnownGateway {
+  readonly name: string;
+  /** So long after the last word it answers nobody; 0: it goes on with what it has. */
+  readonly maxStalenessMs: number;
 }
 
 /** What the gateways say about one object. */
@@ -38,21 +49,26 @@ export type ProgrammedState =
 export interface GatewayRegistryOptions {
   readonly epoch: number;
   readonly forgetMs: number;
-  /** Called with the names of all known gateways when one joins or is forgotten. */
-  readonly onKnown: (names: readonly string[]) => void;
+  /** Called with all known gateways when one joins or is forgotten. */
+  readonly onKnown: (gateways: readonly KnownGateway[]) => void;
+  /** Called with the name of a gateway that is forgotten and may still answer: it has no `maxStalenessMs`, and said no goodbye. */
+  readonly onLost?: (name: string) => void;
   /** Called when `floor` may have changed, and with the keys of objects that are newly rejected, or not any more. */
   readonly onProgress: (keys: readonly ConfigKey[]) => void;
 }
 
 /** A gateway takes its time for a large snapshot, but not more than this. */
 const SNAPSHOT_MS_MAX = 60_000;
+/** A request that a gateway took in its last moment is recorded within it. */
+const EXPIRY_MARGIN_MS = 500;
 
 /**
  * Which gateway holds which revision, for one leader's term. A gateway is known from its first acknowledgement (before that it is
  * not ready and serves nobody, so it un-programs nothing) until it says goodbye or its stream is gone for `forgetMs`.
  *
  * A gateway acknowledges every heartbeat. One that is silent is cut off, so that a lost node or a frozen process, whose
- * connection looks open for a quarter of an hour, is forgotten like any other.
+ * connection looks open for a quarter of an hour, is forgotten like any other. One that refuses requests after its `maxStalenessMs`
+ * is waited for exactly so long after its last acknowledgement, be that shorter or longer than `forgetMs`.
  */
 export class GatewayRegistry {
   readonly #options: GatewayRegistryOptions;
@@ -67,10 +83,13 @@ export class GatewayRegistry {
    * Waits for gateways that the leader before knew, as if their streams had just ended: nothing is programmed before they have
    * acknowledged it, too, or are forgotten.
    */
-  expect(names: readonly string[]): void {
-    for (const name of names) {
+  expect(known: readonly KnownGateway[]): void {
+    for (const { name, maxStalenessMs } of known) {
       if (this.#gateways.has(keyOf(name, undefined))) continue;
-      this.#forgetLater(this.#add(name, undefined));
+      const gateway = this.#add(name, undefined, maxStalenessMs);
+      // What it was told last was told before this term.
+      this.#heard(gateway);
+      this.#forgetLater(gateway);
     }
   }
 
@@ -89,18 +108,15 @@ export class GatewayRegistry {
   }
 
   /**
-   * A stream was opened; `cut` ends it. Returns what is to be called when it has ended. A new instance of a name takes the place of a
-   * predecessor that has no stream any more, and counts from its first acknowledgement.
+   * A stream was opened; `cut` ends it. Returns what is to be called when it has ended. A new instance of a name counts from its first
+   * acknowledgement, and then takes the place of predecessors that have no stream any more: until then it may answer from the copy
+   * on their disk.
    */
-  connected(name: string, instance: string, cut: () => void): () => void {
+  connected({ name, maxStalenessMs }: KnownGateway, instance: string, cut: () => void): () => void {
     const key = keyOf(name, instance);
-    const gateway = this.#gateways.get(key) ?? this.#add(name, instance);
+    const gateway = this.#gateways.get(key) ?? this.#add(name, instance, maxStalenessMs);
     gateway.streams.add(cut);
     this.#cutLater(gateway, SNAPSHOT_MS_MAX);
-    for (const other of [...this.#gateways.values()]) {
-      const isPredecessor = other.name === name && other.instance !== undefined && other.streams.size === 0;
-      if (isPredecessor) this.#forget(other);
-    }
     return () => {
       gateway.streams.delete(cut);
       if (gateway.streams.size > 0 || this.#gateways.get(key) !== gateway) return;
@@ -121,6 +137,7 @@ export class GatewayRegistry {
     const gateway = this.#gateways.get(keyOf(ack.gateway, ack.instance));
     if (revision.epoch !== this.#options.epoch || gateway === undefined || gateway.streams.size === 0) return false;
     this.#cutLater(gateway, LIMITS.streamSilenceMsMax);
+    this.#heard(gateway);
     const { acked, rejected: before } = gateway;
     const order = acked === undefined ? 1 : compareRevisions(revision, acked);
     if (order < 0) return true;
@@ -151,7 +168,7 @@ export class GatewayRegistry {
   }
 
   close(): void {
-    for (const { timer } of this.#gateways.values()) clearTimeout(timer);
+    for (const { timer, expiry } of this.#gateways.values()) for (const each of [timer, expiry]) clearTimeout(each);
     this.#gateways.clear();
   }
 
@@ -159,18 +176,42 @@ export class GatewayRegistry {
     return [...this.#gateways.values()].filter(isKnown);
   }
 
-  #add(name: string, instance: string | undefined): Gateway {
-    const streams = new Set<() => void>();
-    const gateway = { name, instance, acked: undefined, rejected: new Map(), streams, timer: undefined };
+  #add(name: string, instance: string | undefined, maxStalenessMs: number): Gateway {
+    const state = { acked: undefined, rejected: new Map(), streams: new Set<() => void>() };
+    const gateway: Gateway = { name, instance, maxStalenessMs, ...state, timer: undefined, expiry: undefined };
     this.#gateways.set(keyOf(name, instance), gateway);
     return gateway;
   }
 
-  /** It is known from now on, and no more expected. */
-  #joined({ name }: Gateway): void {
-    const expected = this.#gateways.get(keyOf(name, undefined));
-    if (expected === undefined) this.#tellKnown();
-    else this.#drop(expected);
+  /** It is known from now on, and takes the place of whoever had its name. */
+  #joined(gateway: Gateway): void {
+    const others = [...this.#gateways.values()].filter(
+      (other) => other !== gateway && other.name === gateway.name && other.streams.size === 0,
+    );
+    for (const other of others) this.#drop(other);
+    const rejected = others.flatMap((other) => [...other.rejected.keys()]);
+    const isSame = others.some((other) => isKnown(other) && other.maxStalenessMs === gateway.maxStalenessMs);
+    if (!isSame) this.#tellKnown();
+    if (rejected.length > 0) this.#options.onProgress(rejected);
+  }
+
+  #heard(gateway: Gateway): void {
+    clearTimeout(gateway.expiry);
+    if (gateway.maxStalenessMs === 0) return;
+    gateway.expiry = setTimeout(() => this.#expired(gateway), gateway.maxStalenessMs + EXPIRY_MARGIN_MS).unref();
+  }
+
+  /** It answers nobody. A stream that it still has may bring it back. */
+  #expired(gateway: Gateway): void {
+    if (gateway.streams.size === 0) {
+      this.#forget(gateway);
+      return;
+    }
+    const rejected = [...gateway.rejected.keys()];
+    gateway.acked = undefined;
+    gateway.rejected = new Map();
+    this.#tellKnown();
+    this.#options.onProgress(rejected);
   }
 
   #cutLater(gateway: Gateway, ms: number): void {
@@ -182,7 +223,11 @@ export class GatewayRegistry {
 
   #forgetLater(gateway: Gateway): void {
     clearTimeout(gateway.timer);
-    gateway.timer = setTimeout(() => this.#forget(gateway), this.#options.forgetMs).unref();
+    if (gateway.maxStalenessMs > 0) return;
+    gateway.timer = setTimeout(() => {
+      this.#options.onLost?.(gateway.name);
+      this.#forget(gateway);
+    }, this.#options.forgetMs).unref();
   }
 
   #forget(gateway: Gateway): void {
@@ -194,15 +239,25 @@ export class GatewayRegistry {
 
   #drop(gateway: Gateway): void {
     clearTimeout(gateway.timer);
+    clearTimeout(gateway.expiry);
     this.#gateways.delete(keyOf(gateway.name, gateway.instance));
   }
 
   #tellKnown(): void {
-    this.#options.onKnown(namesOf(this.#known()));
+    const known = new Map<string, KnownGateway>();
+    for (const { name, maxStalenessMs } of this.#known()) {
+      // Of two processes of one name, the one that answers longer.
+      const other = known.get(name)?.maxStalenessMs;
+      known.set(name, { name, maxStalenessMs: other === undefined ? maxStalenessMs : longer(other, maxStalenessMs) });
+    }
+    this.#options.onKnown([...known.values()].sort((a, b) => (a.name < b.name ? -1 : 1)));
   }
 }
 
 const keyOf = (name: string, instance: string | undefined): string => `${name} ${instance ?? ''}`;
+
+/** 0 is for ever. */
+const longer = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : Math.max(a, b));
 
 const isKnown = ({ acked, instance }: Gateway): boolean => acked !== undefined || instance === undefined;
 

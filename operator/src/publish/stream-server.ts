@@ -38,13 +38,19 @@ const ACK_BYTES_MAX = 8 * 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 30_000;
 
 const NAME_LENGTH_MAX = 253;
+/** What a timer takes. */
+const MAX_STALENESS_MS_MAX = 2_000_000_000;
 /** Names go into conditions, and line by line into the ConfigMap of the known gateways. */
 const gatewayName = z
   .string()
   .max(NAME_LENGTH_MAX)
   .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII characters without spaces');
 const instanceQuery = z.object({ instance: z.string().min(1).max(64) });
-const streamQuery = instanceQuery.extend({ gateway: gatewayName });
+const streamQuery = instanceQuery.extend({
+  gateway: gatewayName,
+  // Gateways of before say nothing of it, and had none.
+  maxStalenessMs: z.coerce.number().int().min(0).max(MAX_STALENESS_MS_MAX).default(0),
+});
 
 /**
  * The operator's end of the config stream (contract/config-stream.ts): HTTPS that only clients with a gateway's certificate may
@@ -113,11 +119,11 @@ export class StreamServer {
       }
     });
     this.#app.get('/v1/config', (request, reply) => {
-      const { gateway, instance } = streamQuery.parse(request.query);
+      const from = streamQuery.parse(request.query);
       const publication = this.#require();
       reply.hijack();
-      this.#stream(publication, { gateway, instance }, reply.raw).catch((error: unknown) => {
-        this.#logger.warn({ gateway, err: error }, 'config stream failed');
+      this.#stream(publication, from, reply.raw).catch((error: unknown) => {
+        this.#logger.warn({ gateway: from.gateway, err: error }, 'config stream failed');
         reply.raw.destroy();
       });
     });
@@ -156,7 +162,7 @@ export class StreamServer {
   /** One gateway's stream, from the snapshot to the end of the connection. */
   async #stream(
     { log, gateways }: Publication,
-    { gateway, instance }: z.infer<typeof streamQuery>,
+    { gateway, instance, maxStalenessMs }: z.infer<typeof streamQuery>,
     response: ServerResponse,
   ): Promise<void> {
     const logger = this.#logger.child({ gateway, instance });
@@ -165,7 +171,7 @@ export class StreamServer {
       response.destroy();
     };
     this.#streams.add(response);
-    const disconnected = gateways.connected(gateway, instance, () => cut('it is silent'));
+    const disconnected = gateways.connected({ name: gateway, maxStalenessMs }, instance, () => cut('it is silent'));
     logger.info({ revision: formatRevision(log.revision), objects: log.size }, 'gateway connected');
     try {
       await sendConfig(log, response, () => cut('it reads too slowly'));

@@ -4,7 +4,8 @@ import { configObjectSchema } from './config-objects.ts';
 /**
  * The stream between operator and gateways (design §6): HTTP/1.1 over mutual TLS, one JSON message per line.
  *
- *   GET  /v1/config?gateway=NAME&instance=UUID   the leader answers 200 with a snapshot, then deltas, for as long as both live
+ *   GET  /v1/config?gateway=NAME&instance=UUID&maxStalenessMs=N
+ *                                                the leader answers 200 with a snapshot, then deltas, for as long as both live
  *   POST /v1/acks                                body: one `Ack`; answers 204
  *   DELETE /v1/gateways/NAME?instance=UUID       a gateway that shuts down says goodbye; answers 204
  *
@@ -13,6 +14,8 @@ import { configObjectSchema } from './config-objects.ts';
  * second. A snapshot replaces everything.
  * It acknowledges again at every heartbeat: an operator that hears nothing for `LIMITS.streamSilenceMsMax` closes the stream. 409
  * answers an acknowledgement of another term, or of a gateway without a stream: it connects anew.
+ * `maxStalenessMs` above 0: this gateway refuses all requests so long after it sent the last acknowledgement that was answered with 204, and
+ * the operator, which hears an acknowledgement later than it is sent, does not wait for it any more so long after the last one.
  * A follower answers every path with 503 and a `NotLeader` body.
  */
 

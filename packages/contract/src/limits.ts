@@ -79,6 +79,8 @@ export const LIMITS = {
   streamHeartbeatMs: 2_000,
   /** No message for this long: the gateway reconnects. No acknowledgement for as long: the operator closes its stream. */
   streamSilenceMsMax: 7_000,
+  /** Word from the operator comes with every heartbeat: with less, one that is late would refuse requests. */
+  maxStalenessMsMin: 3_000,
   /** A gateway whose stream is gone for longer is no longer waited for. */
   gatewayForgetMs: 60_000,
   leaseDurationMs: 8_000,

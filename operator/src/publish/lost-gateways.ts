@@ -1,0 +1,86 @@
+import type { Logger } from 'pino';
+import type { KnownGateway, ProgrammedState } from './gateway-registry.ts';
+
+/** Whether the machine that runs a gateway of this name says that it runs no more. Rejects when it cannot be asked. */
+export type IsGatewayGone = (name: string) => Promise<boolean>;
+
+export interface LostGatewaysOptions {
+  readonly isGone: IsGatewayGone;
+  /** Called when one is gone after all. */
+  readonly onGone: () => void;
+  readonly logger: Logger;
+}
+
+/** How often it is asked whether they are gone. */
+const LOOK_MS = 2_000;
+
+/**
+ * Gateways that were forgotten and may still answer callers, with what they had: a network that is cut leaves them running. What is
+ * programmed does not wait for them, or a lost node would hold up every change; a key that is revoked does.
+ */
+export class LostGateways {
+  readonly #options: LostGatewaysOptions;
+  readonly #timers = new Map<string, NodeJS.Timeout | undefined>();
+  #isClosed = false;
+
+  constructor(options: LostGatewaysOptions) {
+    this.#options = options;
+  }
+
+  get known(): readonly KnownGateway[] {
+    return this.#names.map((name) => ({ name, maxStalenessMs: 0 }));
+  }
+
+  get count(): number {
+    return this.#timers.size;
+  }
+
+  add(name: string): void {
+    if (this.#isClosed || this.#timers.has(name)) return;
+    this.#timers.set(name, undefined);
+    void this.#look(name);
+  }
+
+  /** They are heard again. */
+  found(gateways: readonly Pick<KnownGateway, 'name'>[]): void {
+    for (const { name } of gateways) this.#drop(name);
+  }
+
+  /** What is said of a revoked key where the known gateways, `known` in number, say `state`. */
+  waitsFor(state: ProgrammedState, known: number): ProgrammedState {
+    if (this.count === 0 || state.kind === 'rejected') return state;
+    const waiting = state.kind === 'waiting' ? state.gateways : [];
+    const gateways = [...new Set([...waiting, ...this.#names])].sort();
+    return { kind: 'waiting', gateways, known: known + this.count, unheard: false };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const name of this.#names) this.#drop(name);
+  }
+
+  get #names(): readonly string[] {
+    return [...this.#timers.keys()];
+  }
+
+  #drop(name: string): void {
+    clearTimeout(this.#timers.get(name));
+    this.#timers.delete(name);
+  }
+
+  async #look(name: string): Promise<void> {
+    const { isGone, onGone, logger } = this.#options;
+    const gone = await isGone(name).catch((error: unknown) => {
+      logger.warn({ gateway: name, err: error }, 'cannot tell whether a gateway that is not heard any more is gone');
+      return false;
+    });
+    if (!this.#timers.has(name)) return;
+    if (gone) {
+      this.#drop(name);
+      onGone();
+    } else {
+      clearTimeout(this.#timers.get(name));
+      this.#timers.set(name, setTimeout(() => void this.#look(name), LOOK_MS).unref());
+    }
+  }
+}
