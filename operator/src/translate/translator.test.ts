@@ -105,6 +105,34 @@ describe('a flush', () => {
     });
   });
 
+  it('of a key that an older account has tells the gateways nothing of it, until that one has another', () => {
+    const translator = translatorOf(account, project);
+    const newer = make('Account', 'newer', {}, { creationTimestamp: '2026-01-02T00:00:00Z' });
+    translator.put(newer);
+    translator.setKey(newer.metadata.uid, KEY);
+    expect(translator.flush().put).toEqual([expect.not.objectContaining({ keySha256: expect.anything() as unknown })]);
+    const conflict = translator.verdict(newer.metadata.uid)?.resolvedRefs;
+    expect(conflict).toMatchObject({
+      ok: false,
+      reason: 'Conflicted',
+      message: expect.not.stringContaining('default') as string,
+    });
+
+    const other: KeyState = { kind: 'key', sha256: 'b'.repeat(64) };
+    translator.setKey(account.metadata.uid, other);
+    // One delta: at no moment has nobody the key, nor both.
+    expect(translator.flush().put).toMatchObject([
+      { uid: account.metadata.uid, keySha256: other.sha256 },
+      { uid: newer.metadata.uid, keySha256: KEY.sha256 },
+    ]);
+    expect(translator.verdict(newer.metadata.uid)?.resolvedRefs.ok).toBe(true);
+
+    // The older one comes back to it, as from a backup.
+    translator.setKey(account.metadata.uid, KEY);
+    translator.flush();
+    expect(translator.verdict(newer.metadata.uid)?.resolvedRefs.reason).toBe('Conflicted');
+  });
+
   it('of a key that is gone takes the key away, and leaves all else where it is', () => {
     const translator = translatorOf(account, project, endpoint('a'));
     translator.setKey(account.metadata.uid, { kind: 'missing', secretName: 's' });
