@@ -8,13 +8,15 @@ import { OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from './install-standin.ts
 import { freePort } from './ports.ts';
 import { startProcess, type RunningProcess } from './processes.ts';
 
+type Env = Readonly<Record<string, string>>;
+
 export interface DeployOptions {
   readonly cluster: Cluster;
   readonly clickHouse: Pick<TestClickHouse, 'env'>;
   readonly operators?: number;
   readonly gateways?: number;
-  /** Settings for every gateway, besides those that the deployment itself needs. */
-  readonly gatewayEnv?: Readonly<Record<string, string>>;
+  /** Settings for every gateway, or for each one, besides those that the deployment itself needs. */
+  readonly gatewayEnv?: Env | ((gateway: number, operators: readonly DeployedOperator[]) => Promise<Env>);
   /** Settings for every operator. */
   readonly operatorEnv?: Readonly<Record<string, string>>;
 }
@@ -117,8 +119,9 @@ const startGateways = async (
 ): Promise<readonly DeployedGateway[]> => {
   const names = Array.from({ length: options.gateways ?? 3 }, (_, index) => `gateway-${index}`);
   return Promise.all(
-    names.map(async (name) => {
+    names.map(async (name, index) => {
       const [port, adminPort] = [await freePort(), await freePort()];
+      const { gatewayEnv } = options;
       const env = {
         STANDIN_NAME: name,
         STANDIN_HOST: '127.0.0.1',
@@ -130,7 +133,7 @@ const startGateways = async (
         STANDIN_OPERATOR_TLS_DIR: place.tlsDir,
         STANDIN_DRAIN_MS: '0',
         ...options.clickHouse.env,
-        ...options.gatewayEnv,
+        ...(typeof gatewayEnv === 'function' ? await gatewayEnv(index, place.operators) : gatewayEnv),
       };
       const process = startProcess({ name, main: 'gateway/src/main.ts', env });
       const adminUrl = `http://127.0.0.1:${adminPort}`;

@@ -1,0 +1,276 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { resourcePath } from '@standin/kube';
+import { LEASE_NAME } from '@standin/operator';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { metricOf, post, Tenant } from '../e2e/tenant.ts';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { deploy, type DeployedGateway, type Deployment } from '../harness/deployment.ts';
+import { eventually } from '../harness/eventually.ts';
+import { installStandin, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
+import { denyOperator } from './deny-operator.ts';
+import { acceptedAfter, startKeyLoad } from './key-load.ts';
+
+/**
+ * Tortures 27 and 28: an API key is regenerated while gateways are under load, cut off or frozen, and while the operator dies between
+ * every two steps. Real processes on a real API server.
+ */
+let cluster: OwnCluster;
+let deployment: Deployment;
+let tenant: Tenant;
+let path: string;
+const proxies = new Map<number, TcpProxy>();
+
+const GATEWAYS = 5;
+/** Reaches the operator through a line that can be cut; goes on with what it has. */
+const PATIENT = 3;
+/** The same, but refuses requests after `STALE_MS`. */
+const STRICT = 4;
+const STALE_MS = 3_000;
+const NO_CLICKHOUSE = { env: { STANDIN_CLICKHOUSE_URL: 'http://127.0.0.1:1' } };
+beforeAll(async () => {
+  cluster = await startCluster();
+  await installStandin(cluster);
+  await createPods(Array.from({ length: GATEWAYS }, (_, index) => index));
+  deployment = await deploy({
+    cluster,
+    clickHouse: NO_CLICKHOUSE,
+    operators: 1,
+    operatorEnv: { STANDIN_STREAM_GATEWAY_FORGET_MS: '1000' },
+    gateways: GATEWAYS,
+    gatewayEnv: async (index, operators) => {
+      if (index !== PATIENT && index !== STRICT) return {};
+      const proxy = await startTcpProxy(Number(new URL(operators[0]?.streamUrl ?? '').port));
+      proxies.set(index, proxy);
+      const url = { STANDIN_OPERATOR_URLS: `https://127.0.0.1:${proxy.port}` };
+      return index === STRICT ? { ...url, STANDIN_MAX_STALENESS_MS: String(STALE_MS) } : url;
+    },
+  });
+  tenant = await Tenant.create(cluster, 'torture');
+  await tenant.accountAndProject();
+  await tenant.mock('orders', '"orders"');
+  await tenant.untilReason('Endpoint', 'orders', 'Ready');
+  path = `${await tenant.projectPath()}/orders`;
+});
+afterAll(async () => {
+  await deployment.stop();
+  for (const proxy of proxies.values()) await proxy.stop();
+  await tenant.client.close();
+  await cluster.stop();
+});
+
+const gateway = (index: number): DeployedGateway => {
+  const found = deployment.gateways[index];
+  if (found === undefined) throw new Error(`there is no gateway ${index}`);
+  return found;
+};
+/** Gateways that the operator knows, by name. */
+const known = (): Promise<ReadonlyMap<string, number>> =>
+  metricOf(deployment.operators[0]?.adminUrl ?? '', 'standin_publish_gateway_revision');
+/** There is no kubelet: they are what the API server shows of gateways, and nothing runs in them. */
+const createPods = async (indexes: readonly number[]): Promise<void> => {
+  const items = indexes.map((index) => ({
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: `gateway-${index}`, namespace: SYSTEM_NAMESPACE } },
+    spec: { automountServiceAccountToken: false, containers: [{ name: 'gateway', image: 'standin' }] },
+  }));
+  await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+};
+const keyOf = (account = 'team'): Promise<string> => tenant.readSecret(`${account}-api-key`);
+let serial = 0;
+/** Returns its name, which nothing else has: a test may run twice. */
+const regenerate = async (account = 'team'): Promise<string> => {
+  serial += 1;
+  const name = `regeneration-${serial}`;
+  await tenant.apply('KeyRegeneration', name, { accountRef: { name: account } });
+  return name;
+};
+
+const until = (name: string, what: string, accept: (status: Record<string, unknown>) => boolean) =>
+  eventually(`KeyRegeneration ${name} ${what}`, () => tenant.get('KeyRegeneration', name), {
+    accept: ({ status }) => accept(status ?? {}),
+    intervalMs: 10,
+    timeoutMs: 40_000,
+  });
+const untilPhase = (name: string, phase: string) => until(name, phase, (status) => status['phase'] === phase);
+const untilWaitingFor = (name: string, index: number) =>
+  until(name, `waits for gateway ${index} alone`, ({ waitingFor }) => String(waitingFor) === `gateway-${index}`);
+
+const statuses = async (key: string): Promise<number[]> =>
+  Promise.all(deployment.gateways.map(async (one) => (await post(one, path, key)).status));
+
+/** Load goes on for so long after the end. */
+const AFTERWARDS_MS = 500;
+
+describe('27: a key is regenerated under load', () => {
+  test('a gateway that is cut off is named, and waited for until it has acknowledged', async () => {
+    const old = await keyOf();
+    const load = startKeyLoad(deployment.gateways, path, old);
+    await proxies.get(PATIENT)?.cut();
+    const name = await regenerate();
+    const { status } = await untilWaitingFor(name, PATIENT);
+    expect(status).toMatchObject({ phase: 'Running', acknowledged: `${GATEWAYS - 1}/${GATEWAYS}` });
+    // New endpoints do not wait for it any more; this does, as long as its pod is there.
+    await eventually('the gateway to be forgotten', known, { accept: ({ size }) => size === GATEWAYS - 1 });
+    await tenant.mock('later', '"later"');
+    await tenant.untilReason('Endpoint', 'later', 'Ready');
+    // Which is why it must not say Completed.
+    expect((await post(gateway(PATIENT), path, old)).status).toBe(200);
+    expect((await untilWaitingFor(name, PATIENT)).status).toMatchObject({ phase: 'Running' });
+    await proxies.get(PATIENT)?.restore();
+    await untilPhase(name, 'Completed');
+    const completedAt = performance.now();
+    await delay(AFTERWARDS_MS);
+    expect(acceptedAfter(await load.stop(), completedAt)).toEqual({ before: true, after: [], tried: GATEWAYS });
+    expect(await statuses(old)).toEqual(Array(GATEWAYS).fill(401));
+    expect(await statuses(await keyOf())).toEqual(Array(GATEWAYS).fill(200));
+  });
+
+  test('one that is cut off and has a maxStaleness is waited for no longer than that: then it answers 503', async () => {
+    const old = await keyOf();
+    const load = startKeyLoad(deployment.gateways, path, old);
+    await proxies.get(STRICT)?.cut();
+    const name = await regenerate();
+    await untilWaitingFor(name, STRICT);
+    const { status } = await untilPhase(name, 'Completed');
+    const completedAt = performance.now();
+    expect(status).toMatchObject({ acknowledged: `${GATEWAYS - 1}/${GATEWAYS - 1}` });
+    await delay(AFTERWARDS_MS);
+    const sent = await load.stop();
+    expect(acceptedAfter(sent, completedAt)).toEqual({ before: true, after: [], tried: GATEWAYS });
+    const ofStrict = sent.filter((one) => one.gateway === STRICT && one.at >= completedAt);
+    expect(new Set(ofStrict.map((one) => one.status))).toEqual(new Set([503]));
+    expect((await post(gateway(STRICT), path, old)).body).toContain('not_ready');
+    await proxies.get(STRICT)?.restore();
+    await eventually('it is back', async () => (await post(gateway(STRICT), path, await keyOf())).status === 200);
+    expect((await post(gateway(STRICT), path, old)).status).toBe(401);
+  });
+
+  test('one that was frozen wakes up with old messages in its sockets, and accepts none of what waited for it', async () => {
+    const old = await keyOf();
+    const { process } = gateway(STRICT);
+    expect((await post(gateway(STRICT), path, old)).status).toBe(200);
+    process.signal('SIGSTOP');
+    const waited = [post(gateway(STRICT), path, old)];
+    try {
+      await untilPhase(await regenerate(), 'Completed');
+      waited.push(...Array.from({ length: 20 }, () => post(gateway(STRICT), path, old)));
+      // They lie in its sockets now, behind the operator's last heartbeats.
+      await delay(AFTERWARDS_MS);
+    } finally {
+      process.signal('SIGCONT');
+    }
+    const answers = (await Promise.all(waited)).map((answer) => answer.status);
+    expect(answers.filter((status) => status !== 503 && status !== 401)).toEqual([]);
+    await eventually('it is back', async () => (await post(gateway(STRICT), path, await keyOf())).status === 200);
+  });
+
+  test('one that died is waited for until its pod is gone', async () => {
+    const { process, adminUrl } = gateway(0);
+    await process.kill('SIGKILL');
+    const name = await regenerate();
+    await untilWaitingFor(name, 0);
+    await eventually('the gateway to be forgotten', known, { accept: ({ size }) => size === GATEWAYS - 1 });
+    expect((await untilWaitingFor(name, 0)).status).toMatchObject({ phase: 'Running' });
+    await cluster.kubectl(['delete', 'pod', 'gateway-0', '-n', SYSTEM_NAMESPACE, '--grace-period=0', '--force']);
+    await untilPhase(name, 'Completed');
+    await createPods([0]);
+    await process.restart();
+    await process.waitForUrl(`${adminUrl}/readyz`);
+    expect(await statuses(await keyOf())).toEqual(Array(GATEWAYS).fill(200));
+  });
+});
+
+const LEASE = resourcePath({
+  ...{ group: 'coordination.k8s.io', version: 'v1', plural: 'leases' },
+  ...{ namespace: SYSTEM_NAMESPACE, name: LEASE_NAME },
+});
+describe('28: the operator dies', () => {
+  const operator = () => deployment.operators[0];
+  const die = () => operator()?.process.kill('SIGKILL');
+  /** Another one leads at once: nobody waits here until the dead one's lease has run out. */
+  const comeBack = async (): Promise<void> => {
+    await tenant.client.mergePatch(LEASE, { spec: { holderIdentity: '' } });
+    await operator()?.process.restart();
+  };
+  const counted = async (account: string): Promise<number> => {
+    const { status } = await tenant.get('Account', account);
+    return (status?.['apiKey'] as { regenerations?: string[] } | undefined)?.regenerations?.length ?? 0;
+  };
+  const freeze = (): Promise<() => Promise<unknown>> => {
+    const { process } = gateway(0);
+    process.signal('SIGSTOP');
+    const goOn = (): Promise<void> => {
+      process.signal('SIGCONT');
+      return Promise.resolve();
+    };
+    return Promise.resolve(goOn);
+  };
+  const isRefused = (verb: string, resource: string) => () =>
+    operator()?.process.waitForLine(
+      'a refusal',
+      (line) => line.includes(`cannot ${verb} resource`) && line.includes(resource),
+    );
+  const isBegun = (name: string) =>
+    eventually(`${name} under way`, () => tenant.get('Account', 'steps'), {
+      accept: ({ status }) => (status?.['apiKey'] as { regenerating?: { name: string } }).regenerating?.name === name,
+    });
+
+  beforeAll(async () => {
+    await tenant.apply('Account', 'steps', { plan: 'Free' });
+    await tenant.untilReason('Account', 'steps', 'Ready');
+  });
+
+  test.each([
+    [
+      'before it is counted',
+      () => denyOperator(tenant.client, 'patch', 'mockaccounts/status'),
+      isRefused('patch', 'mockaccounts'),
+      false,
+    ],
+    ['between the count and the Secret', () => denyOperator(tenant.client, 'update', 'secrets'), isBegun, false],
+    ['between the Secret and the acknowledgements', freeze, (name: string) => untilWaitingFor(name, 0), true],
+    [
+      'between the acknowledgements and the end',
+      () => denyOperator(tenant.client, 'patch', 'mockkeyregenerations/status'),
+      isRefused('patch', 'mockkeyregenerations'),
+      undefined,
+    ],
+  ] as const)('%s: the next one finishes it, once', async (_step, stopThere, isThere, isReplaced) => {
+    const [before, old] = [await counted('steps'), await keyOf('steps')];
+    const goOn = await stopThere();
+    let name: string;
+    try {
+      name = await regenerate('steps');
+      await isThere(name);
+      if (isReplaced !== undefined) expect((await keyOf('steps')) !== old).toBe(isReplaced);
+      await die();
+    } finally {
+      await goOn();
+    }
+    const replaced = await keyOf('steps');
+    await comeBack();
+    await untilPhase(name, 'Completed');
+    const after = await keyOf('steps');
+    expect(after).not.toBe(old);
+    // Whoever read the new key while the operator was dead must not hold a third one now.
+    if (replaced !== old) expect(after).toBe(replaced);
+    expect(await counted('steps')).toBe(before + 1);
+  });
+
+  test('while seven are asked for at once: six are done, and the seventh says when there can be more', async () => {
+    await tenant.apply('Account', 'many', { plan: 'Free' });
+    await tenant.untilReason('Account', 'many', 'Ready');
+    const names = await Promise.all(Array.from({ length: 7 }, () => regenerate('many')));
+    await eventually('the first of them', async () => (await counted('many')) > 0, { intervalMs: 5 });
+    await die();
+    await comeBack();
+    const ended = await Promise.all(
+      names.map((name) => until(name, 'ended', ({ phase }) => phase === 'Completed' || phase === 'Refused')),
+    );
+    const phases = ended.map(({ status }) => String(status?.['phase']));
+    expect(phases.toSorted()).toEqual([...Array<string>(6).fill('Completed'), 'Refused']);
+    const refused = ended.find(({ status }) => status?.['phase'] === 'Refused');
+    expect(Date.parse(String(refused?.status?.['windowResetsAt']))).toBeGreaterThan(Date.now());
+    expect(await counted('many')).toBe(6);
+  });
+});

@@ -1,0 +1,90 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { RawClient } from './raw-client.ts';
+import { json, Stand } from './stand.ts';
+
+/** Torture 29: keys that are none. Each is refused with 401, leaves no row, and tells nobody anything. */
+let stand: Stand;
+beforeAll(async () => {
+  stand = await Stand.start();
+  await stand.publish({ slug: '/a', method: 'POST', action: json('ok') });
+});
+afterAll(() => stand[Symbol.asyncDispose]());
+
+const head = (keyLines: readonly string[]): string =>
+  `POST ${stand.target('/a')} HTTP/1.1\r\nHost: gateway\r\n${keyLines.map((line) => `${line}\r\n`).join('')}Content-Length: 0\r\n\r\n`;
+const send = async (client: RawClient, keyLines: readonly string[]) => {
+  client.send(head(keyLines));
+  const answer = await client.answer();
+  if (answer === undefined) throw new Error('no answer');
+  return { status: answer.status, code: answer.all('standin-rejected')[0], body: answer.body.toString() };
+};
+
+/** As the operator makes them, with a checksum that is right or wrong. */
+const generated = (checksum: string): string => `standin_${randomBytes(40).toString('hex').slice(0, 43)}${checksum}`;
+
+/** None of them is a key that is in force, and all are told the same. */
+const DEAD: readonly (readonly [name: string, key: () => string])[] = [
+  ['an unknown one', () => `sk_${randomBytes(16).toString('hex')}`],
+  ['one of the right form', () => generated('0AbCdE')],
+  ['one with a wrong checksum', () => generated('zzzzzz')],
+  ['one whose last character is wrong', () => `${stand.own.key.slice(0, -1)}~`],
+  ['one that goes on', () => `${stand.own.key}0`],
+  ['its digest', () => createHash('sha256').update(stand.own.key).digest('hex')],
+  ['what the log has in its place', () => stand.own.storedKey],
+  ['two in one header', () => `${stand.own.key}, ${stand.tenants[1].key}`],
+  ['10 kB of it', () => 'k'.repeat(10_000)],
+  ['nothing', () => ''],
+];
+
+describe('a key that is none', () => {
+  test('is told the same, whatever is wrong with it', async () => {
+    using client = await RawClient.connect(stand.port);
+    const answers = [];
+    for (const [, key] of DEAD) answers.push(await send(client, [`x-api-key: ${key()}`]));
+    expect(new Set(answers.map(({ status, code }) => `${status} ${code}`))).toEqual(new Set(['401 api_key_invalid']));
+    expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
+  });
+
+  test.each<[string, () => readonly string[], string]>([
+    ['twice', () => [`x-api-key: ${stand.own.key}`, `x-api-key: ${stand.own.key}`], 'api_key_repeated'],
+    ['twice, once wrong', () => ['x-api-key: sk_wrong', `x-api-key: ${stand.own.key}`], 'api_key_repeated'],
+    ['of another tenant', () => [`x-api-key: ${stand.tenants[1].key}`], 'api_key_other_account'],
+    ['not at all', () => [], 'api_key_missing'],
+    ['in the wrong header', () => [`authorization: Bearer ${stand.own.key}`], 'api_key_missing'],
+  ])('sent %s is refused', async (_how, lines, code) => {
+    using client = await RawClient.connect(stand.port);
+    expect(await send(client, lines())).toMatchObject({ status: 401, code });
+  });
+
+  const ROUNDS = 400;
+  /** A class of time is told apart by an order of magnitude, as by another lookup or a write; not by what a noisy machine does. */
+  const FACTOR_MAX = 3;
+
+  test('is refused in the same class of time, be it unknown, malformed, or almost right', async () => {
+    using client = await RawClient.connect(stand.port);
+    const kinds = DEAD.slice(0, 5);
+    const took = new Map<string, number[]>(kinds.map(([name]) => [name, []]));
+    // Interleaved, so that the machine's moods are shared.
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const [name, key] of kinds) {
+        const lines = [`x-api-key: ${key()}`];
+        const since = performance.now();
+        await send(client, lines);
+        took.get(name)?.push(performance.now() - since);
+      }
+    }
+    const medians = [...took.values()].map((times) => times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0);
+    expect(Math.max(...medians) / Math.min(...medians)).toBeLessThan(FACTOR_MAX);
+  });
+
+  test('has left nothing: no row, and the right one still works', async () => {
+    const marker = stand.marker();
+    using client = await RawClient.connect(stand.port);
+    client.send(stand.head('POST', stand.target('/a', marker), [['Content-Length', '0']]));
+    expect((await client.answer())?.status).toBe(200);
+    stand.accept(marker);
+    // That row and the one of `verify` itself: nothing else is in the log.
+    expect(await stand.verify()).toHaveLength(2);
+  });
+});

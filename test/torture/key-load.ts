@@ -1,0 +1,57 @@
+import { Pool } from 'undici';
+import type { DeployedGateway } from '../harness/deployment.ts';
+import { isLongRun } from './oracle.ts';
+
+/** Requests a second to each gateway. */
+const RATE = isLongRun() ? 200 : 40;
+
+export interface Sent {
+  readonly gateway: number;
+  /** Of `performance.now()`. */
+  readonly at: number;
+  readonly status: number;
+}
+
+export interface KeyLoad {
+  /** Resolves when the last request is answered. */
+  stop(): Promise<readonly Sent[]>;
+}
+
+/** Requests with one key to all gateways, at a constant rate however slowly they are answered. */
+export const startKeyLoad = (gateways: readonly DeployedGateway[], path: string, key: string): KeyLoad => {
+  const sent: Sent[] = [];
+  const open = new Set<Promise<unknown>>();
+  const pools = gateways.map(({ url }) => new Pool(url));
+  const send = async (pool: Pool, index: number): Promise<void> => {
+    const at = performance.now();
+    const { statusCode, body } = await pool.request({
+      method: 'POST',
+      path,
+      headers: { 'x-api-key': key },
+      body: '{}',
+    });
+    await body.dump();
+    sent.push({ gateway: index, at, status: statusCode });
+  };
+  const timer = setInterval(() => {
+    for (const [index, pool] of pools.entries()) {
+      const one: Promise<unknown> = send(pool, index).finally(() => open.delete(one));
+      open.add(one);
+    }
+  }, 1_000 / RATE);
+  return {
+    stop: async (): Promise<readonly Sent[]> => {
+      clearInterval(timer);
+      await Promise.all(open);
+      await Promise.all(pools.map((pool) => pool.close()));
+      return sent;
+    },
+  };
+};
+
+/** Load with a key that dies: what was accepted of it, before and after the object said Completed. */
+export const acceptedAfter = (sent: readonly Sent[], completedAt: number) => ({
+  before: sent.some(({ at, status }) => at < completedAt && status === 200),
+  after: sent.filter(({ at, status }) => at >= completedAt && status === 200),
+  tried: new Set(sent.filter(({ at }) => at >= completedAt).map((one) => one.gateway)).size,
+});
