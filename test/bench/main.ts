@@ -2,6 +2,7 @@ import { describeMachine } from './machine.ts';
 import { benchDashboard } from './dashboard.ts';
 import { benchFresh } from './fresh.ts';
 import { benchGateway } from './gateway.ts';
+import { benchKeys } from './keys.ts';
 import { benchLive } from './live.ts';
 import { benchScale } from './scale.ts';
 import { benchSpool } from './spool.ts';
@@ -14,6 +15,7 @@ const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   gateway: benchGateway,
   spool: benchSpool,
   live: benchLive,
+  keys: benchKeys,
   scale: benchScale,
   fresh: benchFresh,
   dashboard: benchDashboard,
