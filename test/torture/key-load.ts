@@ -12,40 +12,44 @@ export interface Sent {
   readonly status: number;
 }
 
-export interface KeyLoad {
-  /** Resolves when the last request is answered. */
+export interface KeyLoad extends AsyncDisposable {
+  /** Resolves when the last request is answered; rejects when one was not. */
   stop(): Promise<readonly Sent[]>;
 }
 
 /** Requests with one key to all gateways, at a constant rate however slowly they are answered. */
 export const startKeyLoad = (gateways: readonly DeployedGateway[], path: string, key: string): KeyLoad => {
   const sent: Sent[] = [];
+  const failures: unknown[] = [];
   const open = new Set<Promise<unknown>>();
   const pools = gateways.map(({ url }) => new Pool(url));
   const send = async (pool: Pool, index: number): Promise<void> => {
     const at = performance.now();
-    const { statusCode, body } = await pool.request({
-      method: 'POST',
-      path,
-      headers: { 'x-api-key': key },
-      body: '{}',
-    });
+    const headers = { 'x-api-key': key };
+    const { statusCode, body } = await pool.request({ method: 'POST', path, headers, body: '{}' });
     await body.dump();
     sent.push({ gateway: index, at, status: statusCode });
   };
   const timer = setInterval(() => {
     for (const [index, pool] of pools.entries()) {
-      const one: Promise<unknown> = send(pool, index).finally(() => open.delete(one));
+      const one: Promise<unknown> = send(pool, index)
+        .catch((error: unknown) => failures.push(error))
+        .finally(() => open.delete(one));
       open.add(one);
     }
   }, 1_000 / RATE);
+  const end = async (): Promise<void> => {
+    clearInterval(timer);
+    await Promise.all(open);
+    await Promise.all(pools.splice(0).map((pool) => pool.close()));
+  };
   return {
-    stop: async (): Promise<readonly Sent[]> => {
-      clearInterval(timer);
-      await Promise.all(open);
-      await Promise.all(pools.map((pool) => pool.close()));
+    stop: async () => {
+      await end();
+      if (failures.length > 0) throw new AggregateError(failures, 'requests were not answered');
       return sent;
     },
+    [Symbol.asyncDispose]: end,
   };
 };
 
