@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,6 +16,7 @@ import {
   PATH,
   quiet,
   request,
+  sha256,
   testSettings,
   URI,
   WITH_KEY,
@@ -239,6 +240,17 @@ describe('the copy on disk', () => {
     operator = await FakeOperator.listen(certificates, operator.port);
     await operator.acked(operator.revision);
     expect(await statusOf(second)).toBe(401);
+  });
+
+  test('that has a revoked key and cannot be replaced is removed before the revocation is acknowledged', async () => {
+    await (await startWith()).stop();
+    const path = join(dir, 'data', 'config.ndjson');
+    expect(await readFile(path, 'utf8')).toContain(sha256(KEY));
+    await startWith();
+    // Nothing can be written there any more.
+    await mkdir(`${path}.${process.pid}.tmp`);
+    await operator.publish([account('own', 'sk_another-key-of-the-same-account')]);
+    await expect(stat(path)).rejects.toThrow('ENOENT');
   });
 
   test.each([

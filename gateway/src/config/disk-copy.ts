@@ -51,6 +51,8 @@ export class DiskCopy {
   readonly #logger: Logger;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
+  /** The copy on disk has a key that was revoked. */
+  #holdsRevokedKey = false;
 
   constructor(dataDir: string, store: ConfigStore, logger: Logger) {
     this.#path = join(dataDir, FILE_NAME);
@@ -78,8 +80,12 @@ export class DiskCopy {
     this.#timer ??= setTimeout(() => void this.flush(), DEBOUNCE_MS);
   }
 
-  /** Resolves when the configuration of this moment, or a later one, is on disk, or could not be written. */
-  flush(): Promise<void> {
+  /**
+   * Resolves when the configuration of this moment, or a later one, is on disk, or could not be written. With `revokesKey` the copy of before
+   * is removed where it cannot be replaced: a gateway that starts without one waits for the operator, with one it accepts a dead key.
+   */
+  flush({ revokesKey = false } = {}): Promise<void> {
+    this.#holdsRevokedKey ||= revokesKey;
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#writing = this.#writing.then(() => this.#write());
@@ -89,6 +95,8 @@ export class DiskCopy {
   async #write(): Promise<void> {
     const revision = formatRevision(this.#store.revision);
     const objects = [...this.#store.objects()];
+    // One that is revoked while this is written is in it.
+    const isWithoutRevoked = this.#holdsRevokedKey;
     const draft = `${this.#path}.${process.pid}.tmp`;
     try {
       await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
@@ -107,9 +115,21 @@ export class DiskCopy {
         await file.close();
       }
       await rename(draft, this.#path);
+      if (isWithoutRevoked) this.#holdsRevokedKey = false;
     } catch (error) {
       await rm(draft, { force: true }).catch(() => undefined);
       this.#logger.error({ path: this.#path, err: error }, 'the configuration cannot be written to disk');
+      if (this.#holdsRevokedKey) await this.#remove();
+    }
+  }
+
+  async #remove(): Promise<void> {
+    try {
+      await rm(this.#path, { force: true });
+      this.#holdsRevokedKey = false;
+      this.#logger.warn({ path: this.#path }, 'the copy of the configuration had a revoked key and was removed');
+    } catch (error) {
+      this.#logger.error({ path: this.#path, err: error }, 'a copy of the configuration with a revoked key stays');
     }
   }
 }

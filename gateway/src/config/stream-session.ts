@@ -162,7 +162,7 @@ export class StreamSession {
   async #ackAll(): Promise<void> {
     for (let next = this.#nextAck(); next !== undefined; next = this.#nextAck()) {
       // A gateway that dies after this acknowledgement must not wake up with the revoked key.
-      if (next.revokesKey) await this.#parts.diskCopy.flush();
+      if (next.revokesKey) await this.#parts.diskCopy.flush({ revokesKey: true });
       await this.#ack(next);
       this.#lastAcked = { ...next, revokesKey: false };
     }
