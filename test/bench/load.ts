@@ -1,10 +1,11 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
+import { createHistogram, performance } from 'node:perf_hooks';
 import { json as readJson } from 'node:stream/consumers';
+import { seededRandom } from '../harness/seeded-random.ts';
+import { LoadConnection } from './load-connection.ts';
 
 /**
- * A closed-loop load generator, a process of its own so that it can be pinned: reads `LoadOptions` as JSON from its standard
- * input, prints a `LoadResult`. Its requests are made beforehand; of an answer it reads no more than status and Content-Length.
+ * The load generator, a process of its own so that it can be pinned: reads `LoadOptions` as JSON from its standard input, prints a
+ * `LoadResult`. Its requests are made beforehand. SIGTERM ends the load early.
  */
 export interface LoadOptions {
   readonly port: number;
@@ -12,6 +13,12 @@ export interface LoadOptions {
   readonly seconds: number;
   /** Whole requests, latin1, sent in turn. */
   readonly requests: readonly string[];
+  /**
+   * Open model: requests/s that arrive at random (Poisson), whether or not those before them are answered. One that finds no free
+   * connection waits for it, and its latency counts from its arrival. Unset: closed loop, the next request of each connection goes
+   * out with the answer to the last one.
+   */
+  readonly perSecond?: number;
 }
 
 export interface LoadResult {
@@ -21,94 +28,141 @@ export interface LoadResult {
   readonly refused: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  readonly p999Ms: number;
+  /** Part of the time in which the generator was not waiting for anything. Near 1: it was the limit, not the server. */
+  readonly generatorBusy: number;
+  /** Open model: how late requests went out although a connection was free, 99th percentile. Part of the latencies above. */
+  readonly lateP99Ms: number;
 }
 
-const HEAD_END = Buffer.from('\r\n\r\n');
-/** Of an answer: more than any bench's, so that one read takes it whole. */
-const READ_BYTES = 65_536;
+const SEED = 20_261_121;
+/** Percentiles are exact to three digits. */
+const HISTOGRAM = { lowest: 1, highest: 3_600_000_000, figures: 3 };
+/** For answers that are still on their way, or requests that still wait for a connection, when the time is over. */
+const LAST_ANSWERS_MS_MAX = 60_000;
 
-/** One connection: the next request goes out when the answer to the last one is whole. Cheap, so that the server is what is measured. */
-const runConnection = async (
-  port: number,
-  nextRequest: () => Buffer,
-  until: number,
-  waits: number[],
-): Promise<number> => {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  let refused = 0;
-  let sentAt = 0;
-  /** Bytes of the answer that are still to come; 0 while its head is. */
-  let left = 0;
-  const take = (length: number, chunk: Uint8Array): boolean => {
-    if (left === 0) {
-      const answer = readHead(chunk as Buffer, length);
-      if (answer === undefined) reject(new Error('an answer whose head came in parts, or without Content-Length'));
-      else {
-        if (!answer.ok) refused += 1;
-        left = answer.bytes;
-      }
+class Load {
+  readonly #options: LoadOptions;
+  readonly #requests: readonly Buffer[];
+  readonly #latencies = createHistogram(HISTOGRAM);
+  readonly #lateness = createHistogram(HISTOGRAM);
+  readonly #over = Promise.withResolvers<undefined>();
+  #untilMs = 0;
+  #turn = 0;
+  #answered = 0;
+  #refused = 0;
+  #running = 0;
+
+  // Open model.
+  readonly #random = seededRandom(SEED);
+  readonly #free: LoadConnection[] = [];
+  /** When those were due that found no connection; from `#firstWaiting` on. */
+  #waiting: number[] = [];
+  #firstWaiting = 0;
+  #nextDueMs = 0;
+
+  constructor(options: LoadOptions) {
+    this.#options = options;
+    this.#requests = options.requests.map((text) => Buffer.from(text, 'latin1'));
+  }
+
+  /** `signal` aborted: no more requests; resolves when what is on its way is answered. */
+  async run(signal: AbortSignal): Promise<LoadResult> {
+    const { port, connections: count, seconds, perSecond } = this.#options;
+    const onAnswer = (connection: LoadConnection, isOk: boolean): void => this.#answer(connection, isOk);
+    const onError = (error: Error): void => this.#over.reject(error);
+    const connections = await Promise.all(
+      Array.from({ length: count }, () => LoadConnection.open({ port, onAnswer, onError })),
+    );
+    const utilization = performance.eventLoopUtilization();
+    const startedMs = performance.now();
+    this.#untilMs = signal.aborted ? startedMs : startedMs + seconds * 1_000;
+    signal.addEventListener('abort', () => (this.#untilMs = Math.min(this.#untilMs, performance.now())));
+    if (perSecond === undefined) for (const connection of connections) this.#send(connection, startedMs, startedMs);
+    else {
+      this.#free.push(...connections);
+      for (const connection of connections) connection.freeSinceMs = startedMs;
+      this.#nextDueMs = startedMs + this.#gapMs(perSecond);
+      this.#tick(perSecond);
     }
-    left -= length;
-    if (left > 0) return true;
-    const now = performance.now();
-    waits.push(now - sentAt);
-    next(now);
-    return true;
-  };
-  const onread = { buffer: Buffer.allocUnsafe(READ_BYTES), callback: take };
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true, onread });
-  const next = (now: number): void => {
-    sentAt = now;
-    if (now >= until) {
-      socket.destroy();
-      resolve(refused);
-    } else socket.write(nextRequest());
-  };
-  socket.on('error', reject);
-  socket.on('close', () => reject(new Error('the server closed the connection')));
-  await once(socket, 'connect');
-  next(performance.now());
-  return promise;
-};
+    await this.#over.promise;
+    const endedMs = performance.now();
+    const { utilization: generatorBusy } = performance.eventLoopUtilization(utilization);
+    for (const connection of connections) connection.close();
+    const percentileMs = (part: number): number => this.#latencies.percentile(part) / 1_000;
+    return {
+      requests: this.#answered,
+      seconds: (endedMs - startedMs) / 1_000,
+      refused: this.#refused,
+      p50Ms: percentileMs(50),
+      p99Ms: percentileMs(99),
+      p999Ms: percentileMs(99.9),
+      generatorBusy,
+      lateP99Ms: perSecond === undefined ? 0 : this.#lateness.percentile(99) / 1_000,
+    };
+  }
 
-const STATUS_AT = 'HTTP/1.1 '.length;
+  #send(connection: LoadConnection, dueMs: number, nowMs: number): void {
+    connection.dueMs = dueMs;
+    this.#running += 1;
+    this.#turn = (this.#turn + 1) % this.#requests.length;
+    const request = this.#requests[this.#turn];
+    if (request !== undefined) connection.send(request);
+    if (this.#options.perSecond === undefined) return;
+    this.#lateness.record(microseconds(nowMs - Math.max(dueMs, connection.freeSinceMs)));
+  }
 
-/** Bytes of the whole answer, from the part of it that came first. */
-const readHead = (chunk: Buffer, length: number): { readonly ok: boolean; readonly bytes: number } | undefined => {
-  const headEnd = chunk.indexOf(HEAD_END);
-  if (headEnd < 0 || headEnd >= length) return undefined;
-  const contentLength = /\r\ncontent-length: *(\d+)/i.exec(chunk.toString('latin1', 0, headEnd))?.[1];
-  if (contentLength === undefined) return undefined;
-  const ok = chunk[STATUS_AT] === 0x32 && chunk[STATUS_AT + 1] === 0x30 && chunk[STATUS_AT + 2] === 0x30;
-  return { ok, bytes: headEnd + HEAD_END.length + Number(contentLength) };
-};
+  #answer(connection: LoadConnection, isOk: boolean): void {
+    const nowMs = performance.now();
+    this.#running -= 1;
+    this.#answered += 1;
+    if (!isOk) this.#refused += 1;
+    this.#latencies.record(microseconds(nowMs - connection.dueMs));
+    const { perSecond } = this.#options;
+    if (perSecond !== undefined) {
+      connection.freeSinceMs = nowMs;
+      this.#free.push(connection);
+      this.#sendDue(perSecond, nowMs);
+    } else if (nowMs < this.#untilMs) this.#send(connection, nowMs, nowMs);
+    else if (this.#running === 0) this.#over.resolve(undefined);
+  }
 
-const runLoad = async (options: LoadOptions): Promise<LoadResult> => {
-  const waits: number[] = [];
-  const requests = options.requests.map((text) => Buffer.from(text, 'latin1'));
-  let turn = 0;
-  const nextRequest = (): Buffer => {
-    turn = (turn + 1) % requests.length;
-    return requests[turn] ?? Buffer.alloc(0);
-  };
-  const started = performance.now();
-  const until = started + options.seconds * 1_000;
-  const refused = await Promise.all(
-    Array.from({ length: options.connections }, () => runConnection(options.port, nextRequest, until, waits)),
-  );
-  const seconds = (performance.now() - started) / 1_000;
-  const sorted = Float64Array.from(waits).sort();
-  const at = (part: number) => sorted[Math.floor(sorted.length * part)] ?? Number.NaN;
-  return {
-    requests: waits.length,
-    seconds,
-    refused: refused.reduce((sum, count) => sum + count, 0),
-    p50Ms: at(0.5),
-    p99Ms: at(0.99),
-  };
-};
+  /** Exponential, as between calls of many callers who know nothing of each other. */
+  #gapMs(perSecond: number): number {
+    return (-Math.log(1 - this.#random()) / perSecond) * 1_000;
+  }
+
+  #sendDue(perSecond: number, nowMs: number): void {
+    for (; this.#nextDueMs <= nowMs && this.#nextDueMs < this.#untilMs; this.#nextDueMs += this.#gapMs(perSecond)) {
+      this.#waiting.push(this.#nextDueMs);
+    }
+    while (this.#firstWaiting < this.#waiting.length) {
+      const connection = this.#free.pop();
+      if (connection === undefined) return;
+      this.#send(connection, this.#waiting[this.#firstWaiting] ?? nowMs, nowMs);
+      this.#firstWaiting += 1;
+    }
+    this.#waiting = [];
+    this.#firstWaiting = 0;
+  }
+
+  #tick(perSecond: number): void {
+    const nowMs = performance.now();
+    this.#sendDue(perSecond, nowMs);
+    if (nowMs < this.#untilMs || this.#waiting.length > 0 || this.#running > 0) {
+      if (nowMs > this.#untilMs + LAST_ANSWERS_MS_MAX) {
+        this.#over.reject(new Error(`the server does not answer ${perSecond} requests/s`));
+      } else setTimeout(() => this.#tick(perSecond), 1);
+    } else this.#over.resolve(undefined);
+  }
+}
+
+const microseconds = (ms: number): number => Math.max(1, Math.round(ms * 1_000));
 
 if (import.meta.main) {
-  const options = (await readJson(process.stdin)) as LoadOptions;
-  console.log(JSON.stringify(await runLoad(options)));
+  const stopping = new AbortController();
+  process.once('SIGTERM', () => stopping.abort());
+  const load = new Load((await readJson(process.stdin)) as LoadOptions);
+  console.log(JSON.stringify(await load.run(stopping.signal)));
+  process.exit(0);
 }

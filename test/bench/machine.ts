@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
-import { availableParallelism, cpus, release, totalmem } from 'node:os';
+import { availableParallelism, constants, cpus, release, setPriority, totalmem } from 'node:os';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -10,24 +10,37 @@ export const describeMachine = (): string =>
   `${availableParallelism()} × ${cpus()[0]?.model ?? 'unknown CPU'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ` +
   `Linux ${release()}, Node ${process.version}`;
 
-/** Moves a process and all its threads to one core. Linux only. */
-export const pinToCore = async (pid: number, core: number): Promise<void> => {
-  await run('taskset', ['--all-tasks', '--cpu-list', '--pid', String(core), String(pid)]);
+/** Moves a process and all its threads to one core, or to these. Linux only. */
+export const pinToCore = async (pid: number, ...cores: readonly number[]): Promise<void> => {
+  await run('taskset', ['--all-tasks', '--cpu-list', '--pid', cores.join(','), String(pid)]);
 };
 
-export interface CpuTime {
-  /** Seconds that the process's threads ran, user and system. */
-  readonly ran: number;
-  /** Seconds that they could have run but another had the core. */
-  readonly waited: number;
-}
+/** Lets a process run on every core again. */
+export const unpin = (pid: number): Promise<void> => pinToCore(pid, ...cpus().keys());
 
-/** So far, over all threads that still live. */
-export const cpuTime = async (pid: number): Promise<CpuTime> => {
-  const threads = await readdir(`/proc/${pid}/task`);
-  const stats = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8')));
-  const sum = (field: number) => stats.reduce((total, text) => total + Number(text.split(' ')[field]), 0) / 1e9;
-  return { ran: sum(0), waited: sum(1) };
+/** Lets others go first wherever both could run: the process's threads and those that they start. */
+export const giveWay = async (pid: number): Promise<void> => {
+  for (const thread of await readdir(`/proc/${pid}/task`))
+    setPriority(Number(thread), constants.priority.PRIORITY_BELOW_NORMAL);
+};
+
+/** Hundredths of a second, as the kernel tells times to programs (`getconf CLK_TCK`). */
+const TICKS_PER_SECOND = 100;
+
+/** Seconds that the process ran so far, user and system, all its threads. */
+export const cpuSeconds = async (pid: number): Promise<number> => {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // proc_pid_stat(5): utime and stime are fields 14 and 15; the name, field 2, may have anything in it.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+};
+
+/** Seconds so far in which that core did anything at all. */
+export const coreBusySeconds = async (core: number): Promise<number> => {
+  const stat = await readFile('/proc/stat', 'utf8');
+  const times = new RegExp(`^cpu${core} (.*)$`, 'm').exec(stat)?.[1]?.split(' ').map(Number) ?? [];
+  const [user = 0, nice = 0, system = 0, , , hardwareInterrupts = 0, softwareInterrupts = 0, stolen = 0] = times;
+  return (user + nice + system + hardwareInterrupts + softwareInterrupts + stolen) / TICKS_PER_SECOND;
 };
 
 const statusMiB = async (pid: number, field: string): Promise<number> => {
@@ -72,3 +85,6 @@ export const printTable = (rows: readonly Readonly<Record<string, string | numbe
 export const printMeasurements = (measurements: readonly Measurement[]): void => {
   printTable(measurements.map(({ what, measured, bar, met }) => ({ what, measured, bar, '': met ? 'met' : 'MISSED' })));
 };
+
+/** The middle one. */
+export const median = (values: readonly number[]): number => percentile(values, 0.5);

@@ -1,19 +1,24 @@
-import { describeMachine } from './machine.ts';
 import { benchDashboard } from './dashboard.ts';
 import { benchFresh } from './fresh.ts';
 import { benchGateway } from './gateway.ts';
 import { benchKeys } from './keys.ts';
+import { benchIngest } from './ingest.ts';
 import { benchLive } from './live.ts';
+import { describeMachine } from './machine.ts';
+import { benchMemory } from './memory.ts';
+import { parseBenchArgs, USAGE, type BenchOptions } from './options.ts';
 import { benchScale } from './scale.ts';
 import { benchSpool } from './spool.ts';
 
 /**
- * `npm run bench [-- NAME…]`: measures, prints tables, and ends with 1 if a bar was missed. Never part of the tests: what is
- * measured is a machine as much as Standin.
+ * `npm run bench [-- NAME… [OPTION…]]`: measures, prints tables, and ends with 1 if a bar was missed. Never part of the tests: what
+ * is measured is a machine as much as Standin.
  */
-const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
+const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<boolean>>> = {
   gateway: benchGateway,
+  memory: benchMemory,
   spool: benchSpool,
+  ingest: benchIngest,
   live: benchLive,
   keys: benchKeys,
   scale: benchScale,
@@ -21,17 +26,23 @@ const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   dashboard: benchDashboard,
 };
 
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => !(name in BENCHES));
-if (unknown.length > 0) {
-  console.error(`There is no bench named ${unknown.join(', ')}. There are: ${Object.keys(BENCHES).join(', ')}.`);
-  process.exit(2);
-}
+const parsed = () => {
+  try {
+    const { names, options } = parseBenchArgs(process.argv.slice(2));
+    const unknown = names.filter((name) => !(name in BENCHES));
+    if (unknown.length === 0) return { names, options };
+    throw new Error(`There is no bench named ${unknown.join(', ')}. There are: ${Object.keys(BENCHES).join(', ')}.`);
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    process.exit(2);
+  }
+};
 
+const { names, options } = parsed();
 let met = true;
 for (const [name, bench] of Object.entries(BENCHES)) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  if (names.length > 0 && !names.includes(name)) continue;
   console.log(`\n━━ ${name} ━━ npm run bench -- ${name}\n${describeMachine()}`);
-  met = (await bench()) && met;
+  met = (await bench(options)) && met;
 }
 process.exit(met ? 0 : 1);

@@ -6,11 +6,24 @@ import type { LoadOptions, LoadResult } from './load.ts';
 const run = promisify(execFile);
 const loadFile = path.join(import.meta.dirname, 'load.ts');
 
-/** Runs the load generator as a process of its own, on that core if one is given. */
-export const runLoad = async (options: LoadOptions, core?: number): Promise<LoadResult> => {
+export interface RunLoadOptions {
+  /** Where the load generator runs; unset: anywhere. */
+  readonly core?: number;
+  /** Ends the load early; the result is about what was sent until then. */
+  readonly signal?: AbortSignal;
+}
+
+/** Runs the load generator as a process of its own. */
+export const runLoad = async (options: LoadOptions, { core, signal }: RunLoadOptions = {}): Promise<LoadResult> => {
   const command = [process.execPath, loadFile];
   const [file = '', ...args] = core === undefined ? command : ['taskset', '--cpu-list', String(core), ...command];
   const running = run(file, args, { maxBuffer: 1024 * 1024 });
   running.child.stdin?.end(JSON.stringify(options));
-  return JSON.parse((await running).stdout) as LoadResult;
+  const stop = (): void => void running.child.kill('SIGTERM');
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    return JSON.parse((await running).stdout) as LoadResult;
+  } finally {
+    signal?.removeEventListener('abort', stop);
+  }
 };

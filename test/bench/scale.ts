@@ -1,7 +1,14 @@
 import { eventually } from '../harness/eventually.ts';
 import { json, Stand } from '../torture/stand.ts';
 import { startClusterStand } from './cluster-stand.ts';
-import { cpuTime, peakResidentMiB, percentile, printMeasurements, residentMiB, type Measurement } from './machine.ts';
+import {
+  cpuSeconds,
+  peakResidentMiB,
+  percentile,
+  printMeasurements,
+  residentMiB,
+  type Measurement,
+} from './machine.ts';
 import { runLoad } from './run-load.ts';
 
 const ENDPOINTS = 10_000;
@@ -67,7 +74,7 @@ const cpuPerRequest = async (stand: Stand, endpoints: number): Promise<number> =
   const asked = Array.from({ length: ASKED }, (_unused, index) =>
     stand.head('GET', `/${stand.own.uri}/v1/things/${Math.floor((index * endpoints) / ASKED)}`),
   );
-  const before = await cpuTime(stand.gateway.pid);
+  const before = await cpuSeconds(stand.gateway.pid);
   const { requests, refused } = await runLoad({
     port: stand.port,
     connections: CONNECTIONS,
@@ -75,7 +82,7 @@ const cpuPerRequest = async (stand: Stand, endpoints: number): Promise<number> =
     requests: asked,
   });
   if (refused > 0) throw new Error(`${refused} answers were not 200`);
-  return (((await cpuTime(stand.gateway.pid)).ran - before.ran) / requests) * 1e6;
+  return (((await cpuSeconds(stand.gateway.pid)) - before) / requests) * 1e6;
 };
 
 const measureMatch = async (): Promise<Measurement[]> => {

@@ -2,36 +2,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { drainSpool } from '@standin/gateway';
 import { openLogStore, startEmbeddedEngine } from '@standin/logstore';
-import { pino } from 'pino';
 import { readSegment } from '../../gateway/src/deliver/read-segment.ts';
-import { ByteBudget } from '../../gateway/src/receive/byte-budget.ts';
-import { Spool } from '../../gateway/src/record/spool/spool.ts';
 import { testRow } from '../../gateway/src/record/spool/spool.testing.ts';
+import { deliverBacklog, openSpool, writeBacklog } from './backlog.ts';
 import { printMeasurements, printTable } from './machine.ts';
 
 const REQUEST_BODY_BYTES = 256;
 const ANSWER_BODY_BYTES = 834;
 const COMMITS = 1_500;
 const BACKLOG_ROWS = 200_000;
-const SEGMENT_BYTES = 8 * 1024 * 1024;
 /** Five times what a gateway takes in at 2,000 requests a second. */
 const DRAINED_PER_SECOND_MIN = 10_000;
 
-const logger = pino({ level: 'silent' });
-
 const body = { requestBody: Buffer.alloc(REQUEST_BODY_BYTES, 'q'), responseBody: Buffer.alloc(ANSWER_BODY_BYTES, 'a') };
 const row = testRow(body);
-
-const openSpool = (dir: string, durability: 'disk' | 'process'): Promise<Spool> =>
-  Spool.open({
-    ...{ dir, durability, logger },
-    budget: new ByteBudget(Number.MAX_SAFE_INTEGER),
-    bytesMax: Number.MAX_SAFE_INTEGER,
-    segmentBytes: SEGMENT_BYTES,
-    reserveBytes: 0,
-  });
 
 /** `waiting` callers, each with its next record as soon as the last is kept. */
 const record = async (dir: string, durability: 'disk' | 'process', waiting: number) => {
@@ -62,11 +47,7 @@ const record = async (dir: string, durability: 'disk' | 'process', waiting: numb
 /** Fills a spool, and lets `standin drain` deliver it to the embedded engine. */
 const drainBacklog = async (directory: string) => {
   const dir = path.join(directory, 'backlog');
-  const spool = await openSpool(dir, 'process');
-  for (let done = 0; done < BACKLOG_ROWS; done += 1_000) {
-    await Promise.all(Array.from({ length: 1_000 }, () => spool.exchange(testRow({ ...body }))));
-  }
-  await spool.close();
+  const spool = await writeBacklog(dir, BACKLOG_ROWS, () => testRow({ ...body }));
   const first = spool.takeSealed()?.file ?? '';
   const reading = performance.now();
   const content = await readSegment(first);
@@ -74,9 +55,7 @@ const drainBacklog = async (directory: string) => {
   const engine = await startEmbeddedEngine({ dataDir: path.join(directory, 'clickhouse') });
   const sink = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
   await sink.migrate();
-  const started = performance.now();
-  const { rows } = await drainSpool({ dir, sink, logger, quietMs: 0, signal: new AbortController().signal });
-  const seconds = (performance.now() - started) / 1_000;
+  const { rows, seconds } = await deliverBacklog(dir, sink);
   await sink.close();
   await engine.stop();
   return { rows, perSecond: rows / seconds, readUs };

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../harness/eventually.ts';
+import { seededRandom } from '../harness/seeded-random.ts';
 import { RawClient, type RawAnswer } from './raw-client.ts';
 import { forward, json, type Stand } from './stand.ts';
 
@@ -42,17 +43,6 @@ const sha256 = (bytes: Uint8Array | string): string =>
     .update(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
     .digest('hex');
 
-/** mulberry32: the same numbers for the same seed. */
-const randomOf = (seed: number): (() => number) => {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
-  };
-};
-
 /**
  * Sends requests at a rate that does not depend on the answers, and knows what must be in the log. It is never killed: a request
  * that was answered, and not rejected, is an obligation, noted in a file of its own with what was sent and what came back; one that
@@ -77,7 +67,7 @@ export class Oracle implements AsyncDisposable {
     this.#stand = stand;
     this.#seed = seed;
     this.#prefix = `o=${seed}-${randomUUID().slice(0, 8)}-`;
-    this.#random = randomOf(seed);
+    this.#random = seededRandom(seed);
     this.#upstream = upstream;
     this.#record = openSync(path.join(stand.directory, `oracle-${seed}.ndjson`), 'a');
   }

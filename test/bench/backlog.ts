@@ -1,0 +1,39 @@
+import type { LogRow } from '@standin/contract';
+import { drainSpool } from '@standin/gateway';
+import type { LogStore } from '@standin/logstore';
+import { pino } from 'pino';
+import { ByteBudget } from '../../gateway/src/receive/byte-budget.ts';
+import { Spool } from '../../gateway/src/record/spool/spool.ts';
+
+const SEGMENT_BYTES = 8 * 1024 * 1024;
+/** Rows that are recorded at once. */
+const GROUP_ROWS = 1_000;
+const logger = pino({ level: 'silent' });
+
+/** A spool without bounds. */
+export const openSpool = (dir: string, durability: 'disk' | 'process'): Promise<Spool> =>
+  Spool.open({
+    ...{ dir, durability, logger },
+    budget: new ByteBudget(Number.MAX_SAFE_INTEGER),
+    bytesMax: Number.MAX_SAFE_INTEGER,
+    segmentBytes: SEGMENT_BYTES,
+    reserveBytes: 0,
+  });
+
+/** What a gateway leaves that has recorded these rows while ClickHouse was away. Resolves with the spool, closed. */
+export const writeBacklog = async (dir: string, rows: number, nextRow: () => LogRow): Promise<Spool> => {
+  const spool = await openSpool(dir, 'process');
+  for (let done = 0; done < rows; done += GROUP_ROWS) {
+    const group = Array.from({ length: Math.min(GROUP_ROWS, rows - done) }, () => spool.exchange(nextRow()));
+    if ((await Promise.all(group)).includes(false)) throw new Error('a record of the backlog was not kept');
+  }
+  await spool.close();
+  return spool;
+};
+
+/** Delivers it as `standin drain` does. */
+export const deliverBacklog = async (dir: string, sink: LogStore): Promise<{ rows: number; seconds: number }> => {
+  const started = performance.now();
+  const { rows } = await drainSpool({ dir, sink, logger, quietMs: 0, signal: new AbortController().signal });
+  return { rows, seconds: (performance.now() - started) / 1_000 };
+};

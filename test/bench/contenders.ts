@@ -1,0 +1,139 @@
+import { eventually } from '../harness/eventually.ts';
+import { ask } from '../torture/raw-client.ts';
+import { json, Stand } from '../torture/stand.ts';
+import { giveWay, pinToCore } from './machine.ts';
+import { startBare, startFastify, startMockoon, startWireMock, type Rival, type RivalOptions } from './rivals.ts';
+
+export const SERVER_CORE = 0;
+/** The load generator's and ClickHouse's. */
+export const OTHER_CORE = 1;
+export const REQUEST_BODY_BYTES = 256;
+export const ANSWER_BODY_BYTES = 834;
+export const BARE = 'bare Node http';
+const SLUG = '/bench';
+const DELIVERED_TIMEOUT_MS = 600_000;
+const MERGED_TIMEOUT_MS = 30_000;
+
+export type Durability = 'disk' | 'process';
+
+export const standinName = (durability: Durability): string => `Standin (${durability})`;
+
+/** A server that answers the same request with the same bytes. */
+export interface Contender extends Rival {
+  /** Latin-1, as it goes on the wire. */
+  readonly request: string;
+  /** Resolves when everything that follows from earlier rounds is done. */
+  settle(): Promise<void>;
+  /** Rows in the log; undefined: it keeps none. */
+  readonly countRows: (() => Promise<number>) | undefined;
+}
+
+const jsonOfLength = (bytes: number): string => {
+  const empty = '{"id":"018f2c5e-0000-7000-8000-000000000000","note":""}';
+  return empty.replace('""}', `"${'x'.repeat(bytes - empty.length)}"}`);
+};
+
+export const postOf = (target: string, headers: string, body: string): string =>
+  `POST ${target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}` +
+  `Content-Length: ${body.length}\r\n\r\n${body}`;
+
+const requestBody = jsonOfLength(REQUEST_BODY_BYTES);
+
+const fromRival = (rival: Rival): Contender => ({
+  ...rival,
+  request: postOf(SLUG, '', requestBody),
+  settle: () => rival.forget?.() ?? Promise.resolve(),
+  countRows: undefined,
+});
+
+/** Everything that the gateway has answered is in ClickHouse, and that has nothing to do any more, or not much. */
+export const settled = async (stand: Stand): Promise<void> => {
+  await eventually('the gateway to have delivered everything', () => stand.metric('standin_deliver_backlog_bytes'), {
+    ...{ accept: (bytes) => bytes === 0, timeoutMs: DELIVERED_TIMEOUT_MS, intervalMs: 200 },
+  });
+  const merges = () => stand.query('SELECT count() FROM system.merges FORMAT TSV');
+  const isOver = (count: string): boolean => count.trim() === '0';
+  // A machine that is busy with other things may take long over them: no reason to give up.
+  await eventually('the merges to end', merges, {
+    accept: isOver,
+    timeoutMs: MERGED_TIMEOUT_MS,
+    intervalMs: 200,
+  }).catch(() => undefined);
+};
+
+/** A gateway with a log of its own. Its ClickHouse lets the load generator go first, whose core it is on. */
+export const startStandin = async (durability: Durability, env: Readonly<Record<string, string>> = {}) => {
+  const stand = await Stand.start({ env: { STANDIN_DURABILITY: durability, ...env } });
+  await pinToCore(stand.enginePid, OTHER_CORE);
+  await giveWay(stand.enginePid);
+  await pinToCore(stand.gateway.pid, SERVER_CORE);
+  return stand;
+};
+
+const enterStandin = async (durability: Durability, body: string): Promise<Contender> => {
+  const stand = await startStandin(durability);
+  const headers = [['content-type', 'application/json']] as const;
+  await stand.publish({ slug: SLUG, method: 'POST', action: json(body, { headers }) });
+  return {
+    name: standinName(durability),
+    pid: stand.gateway.pid,
+    port: stand.port,
+    request: postOf(`/${stand.own.uri}${SLUG}`, `x-api-key: ${stand.own.key}\r\n`, requestBody),
+    settle: () => settled(stand),
+    countRows: () => stand.countRows(),
+    stop: () => stand[Symbol.asyncDispose](),
+  };
+};
+
+/** What each answers is checked before it is measured. */
+const assertSameAnswer = async ({ name, port, request }: Contender, body: string): Promise<void> => {
+  const answer = await ask(port, request);
+  const [type = ''] = answer?.all('content-type') ?? [];
+  const text = answer?.body.toString() ?? '';
+  if (answer?.status === 200 && text === body && type.startsWith('application/json')) return;
+  throw new Error(`${name} answers ${answer?.status} ${type} ${text.slice(0, 200)}`);
+};
+
+export interface ContendersOptions {
+  /** For their files; the caller's to remove. */
+  readonly directory: string;
+  /** Mockoon and WireMock, too. */
+  readonly withRivals: boolean;
+  /** Gets each as it has started, to be stopped whatever comes. */
+  readonly onStarted: (contender: Contender) => void;
+}
+
+/** Starts them all. Each answers once before it is returned: one row for a gateway. */
+export const startContenders = async ({
+  directory,
+  withRivals,
+  onStarted,
+}: ContendersOptions): Promise<Contender[]> => {
+  const body = jsonOfLength(ANSWER_BODY_BYTES);
+  const options: RivalOptions = { directory, slug: SLUG, body };
+  const starts: (() => Promise<Contender | undefined>)[] = [
+    async () => fromRival(await startBare(options)),
+    async () => fromRival(await startFastify(options)),
+    () => enterStandin('disk', body),
+    () => enterStandin('process', body),
+  ];
+  if (withRivals) {
+    starts.push(async () => fromRival(await startMockoon(options)));
+    starts.push(async () => {
+      const wireMock = await startWireMock(options);
+      if (wireMock === undefined)
+        console.log('WireMock is left out: there is no Java here (apt install default-jre-headless)');
+      return wireMock && fromRival(wireMock);
+    });
+  }
+  const contenders: Contender[] = [];
+  for (const start of starts) {
+    const contender = await start();
+    if (contender === undefined) continue;
+    onStarted(contender);
+    await pinToCore(contender.pid, SERVER_CORE);
+    await assertSameAnswer(contender, body);
+    contenders.push(contender);
+  }
+  return contenders;
+};

@@ -1,0 +1,105 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openLogStore, rowSize, startEmbeddedEngine } from '@standin/logstore';
+import { eventually } from '../harness/eventually.ts';
+import { deliverBacklog, writeBacklog } from './backlog.ts';
+import { cpuSeconds, printMeasurements, residentMiB, type Measurement } from './machine.ts';
+import { MixedTraffic } from './mixed-traffic.ts';
+import type { BenchOptions } from './options.ts';
+
+const MERGED_TIMEOUT_MS = 300_000;
+/** Looks without a merge, in a row, after which there is none to come. */
+const QUIET_LOOKS = 10;
+
+type Query = (sql: string) => Promise<string>;
+
+const queryOf =
+  (url: string): Query =>
+  async (sql) => {
+    const response = await fetch(`${url}/?database=standin`, { method: 'POST', body: sql });
+    const text = await response.text();
+    if (!response.ok) throw new Error(text);
+    return text.trim();
+  };
+
+/** ClickHouse merges small parts into large ones in the background, which compress better. */
+const merged = async (query: Query): Promise<void> => {
+  let quiet = 0;
+  const look = async (): Promise<boolean> => {
+    quiet = (await query('SELECT count() FROM system.merges')) === '0' ? quiet + 1 : 0;
+    return quiet >= QUIET_LOOKS;
+  };
+  await eventually('the merges to end', look, { timeoutMs: MERGED_TIMEOUT_MS, intervalMs: 200 });
+};
+
+const diskOf = async (query: Query) => {
+  const [parts = 0, bytes = 0, indexBytes = 0] = (
+    await query(
+      "SELECT count(), sum(bytes_on_disk), sum(secondary_indices_compressed_bytes) FROM system.parts WHERE active AND database = 'standin' AND table = 'log'",
+    )
+  )
+    .split('\t')
+    .map(Number);
+  return { parts, bytes, indexBytes };
+};
+
+const figure = (what: string, measured: string): Measurement => ({ what, measured, bar: '', met: true });
+
+/** Mixed traffic as gateways leave it on disk, into the embedded engine: how fast, and how large it is there. */
+export const benchIngest = async ({ rows }: BenchOptions): Promise<boolean> => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'standin-bench-'));
+  const dir = path.join(directory, 'spool');
+  try {
+    const traffic = new MixedTraffic(rows);
+    let rawBytes = 0;
+    await writeBacklog(dir, rows, () => {
+      const row = traffic.next();
+      rawBytes += rowSize(row);
+      return row;
+    });
+    const engine = await startEmbeddedEngine({ dataDir: path.join(directory, 'clickhouse') });
+    const sink = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
+    try {
+      await sink.migrate();
+      const query = queryOf(engine.url);
+      const pid = engine.pid ?? 0;
+      const [ranBefore, ownBefore] = [await cpuSeconds(pid), process.cpuUsage()];
+      const delivered = await deliverBacklog(dir, sink);
+      const { user, system } = process.cpuUsage(ownBefore);
+      const insertUs = (((await cpuSeconds(pid)) - ranBefore) / rows) * 1e6;
+      const memoryMiB = await residentMiB(pid);
+      await merged(query);
+      const withMergesUs = (((await cpuSeconds(pid)) - ranBefore) / rows) * 1e6;
+      const disk = await diskOf(query);
+      const stored = Number(await query('SELECT count() FROM log'));
+      const distinct = Number(await query('SELECT uniqExact(id) FROM log'));
+      const perRow = (bytes: number): string => `${(bytes / rows).toFixed(0)} bytes`;
+      const measurements: Measurement[] = [
+        figure('rows/s, delivered as `standin drain` does', (rows / delivered.seconds).toFixed(0)),
+        figure('CPU per row, the engine, until acknowledged', `${insertUs.toFixed(1)} µs`),
+        figure('… with the merges that follow', `${withMergesUs.toFixed(1)} µs`),
+        figure('CPU per row, who delivers', `${((user + system) / rows).toFixed(1)} µs`),
+        figure("the engine's memory after that", `${memoryMiB.toFixed(0)} MiB`),
+        figure('a row, raw (RowBinary, as recorded)', perRow(rawBytes)),
+        figure(`a row on disk, ${disk.parts} parts`, perRow(disk.bytes)),
+        figure('… of it indexes for search', perRow(disk.indexBytes)),
+        figure('raw to disk', `${(rawBytes / disk.bytes).toFixed(1)} ×`),
+        figure('… without the indexes', `${(rawBytes / (disk.bytes - disk.indexBytes)).toFixed(1)} ×`),
+        {
+          what: 'rows in the log, by count and by id',
+          measured: `${stored}, ${distinct}`,
+          bar: `${rows}, once`,
+          met: stored === rows && distinct === rows,
+        },
+      ];
+      printMeasurements(measurements);
+      return measurements.every(({ met }) => met);
+    } finally {
+      await sink.close();
+      await engine.stop();
+    }
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+};

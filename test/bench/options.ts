@@ -1,0 +1,60 @@
+import { parseArgs } from 'node:util';
+
+/** What the benches can be told; smaller than the defaults to try one out, whose figures then mean little. */
+export interface BenchOptions {
+  /** gateway: length of a measured round. */
+  readonly seconds: number;
+  /** gateway: beside Mockoon and WireMock, too. */
+  readonly rivals: boolean;
+  /** ingest: rows of mixed traffic. */
+  readonly rows: number;
+  /** memory: under load. */
+  readonly minutes: number;
+  /** memory: MiB that wait for ClickHouse, before it comes back. */
+  readonly backlogMib: number;
+  /** memory: requests/s at which those grow. */
+  readonly rate: number;
+}
+
+export const USAGE = `npm run bench [-- NAME… [OPTION…]]
+  --seconds N      gateway: length of a measured round (6)
+  --no-rivals      gateway: without Mockoon and WireMock
+  --rows N         ingest: rows of mixed traffic (1000000)
+  --minutes N      memory: under load (10)
+  --backlog-mib N  memory: what waits for ClickHouse before it comes back (1024)
+  --rate N         memory: requests/s at which that grows (2000)`;
+
+/** Throws an Error with a message for people. */
+const positive = (option: string, text: string): number => {
+  const value = Number(text);
+  if (value > 0 && Number.isFinite(value)) return value;
+  throw new Error(`--${option} takes a number above 0, not ${JSON.stringify(text)}`);
+};
+
+/** Names of benches, and options. Throws an Error with a message for people. */
+export const parseBenchArgs = (args: readonly string[]): { names: string[]; options: BenchOptions } => {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    allowNegative: true,
+    options: {
+      seconds: { type: 'string', default: '6' },
+      rivals: { type: 'boolean', default: true },
+      rows: { type: 'string', default: '1000000' },
+      minutes: { type: 'string', default: '10' },
+      'backlog-mib': { type: 'string', default: '1024' },
+      rate: { type: 'string', default: '2000' },
+    },
+  });
+  return {
+    names: positionals,
+    options: {
+      seconds: positive('seconds', values.seconds),
+      rivals: values.rivals,
+      rows: Math.round(positive('rows', values.rows)),
+      minutes: positive('minutes', values.minutes),
+      backlogMib: positive('backlog-mib', values['backlog-mib']),
+      rate: positive('rate', values.rate),
+    },
+  };
+};
