@@ -14,7 +14,7 @@ import {
 } from './contenders.ts';
 import { pinToCore, printMeasurements, printTable, unpin, type Measurement } from './machine.ts';
 import type { BenchOptions } from './options.ts';
-import { CONNECTIONS, limitOf, medianRound, roundOf, type Round, type RoundOptions } from './rounds.ts';
+import { CONNECTIONS, limitOf, medianRound, OTHERS_MAX, roundOf, type Round, type RoundOptions } from './rounds.ts';
 
 const ROUNDS = 3;
 /** Rounds that do not count: compilers need some time, and a JVM on one core shares it with its own. */
@@ -59,9 +59,6 @@ const takeTurns = async (
 };
 
 const percent = (part: number): string => (part * 100).toFixed(0);
-
-/** Figures of rounds in which somebody else had that much of the server's core say little. */
-const OTHERS_MAX = 0.1;
 
 const warnOfOthers = (results: Results): void => {
   const others = Math.max(...[...results.values()].map((round) => round.others));
