@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import type { Cluster } from '../harness/cluster.ts';
-import { deploy, type Deployment } from '../harness/deployment.ts';
+import { deploy, type DeployedOperator, type Deployment } from '../harness/deployment.ts';
+import { eventually } from '../harness/eventually.ts';
 import { asList, objectsOf, renderChart } from '../harness/helm.ts';
 import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 import { ask } from './api-stand.ts';
 import { createPerson, startClusterDashboard, type ClusterDashboard } from './cluster-dashboard.ts';
-import { post, Tenant } from './tenant.ts';
+import { metricOf, post, Tenant } from './tenant.ts';
 
 /**
  * `watch.namespaces`: operator and dashboard under the Roles that the chart makes for one team's namespace, without any ClusterRole, beside
@@ -35,7 +36,7 @@ beforeAll(async () => {
   const env = { STANDIN_WATCH_NAMESPACES: team.namespace };
   deployment = await deploy({
     ...{ cluster, clickHouse, operators: 1, gateways: 1, systemNamespace: system },
-    operatorEnv: env,
+    operatorEnv: { ...env, STANDIN_SECRET_POLL_MS: '500' },
   });
   dashboard = await startClusterDashboard({ cluster, clickHouse, env, systemNamespace: system });
 });
@@ -68,6 +69,89 @@ test('the dashboard shows projects to somebody who may see that namespace only',
     .poll(async () => (await ask(`${dashboard.url}/api/v1/projects`, { headers })).json)
     .toMatchObject({ items: [{ namespace: team.namespace, name: 'shop' }] });
 });
+
+const operator = (): DeployedOperator => {
+  const [first] = deployment.operators;
+  if (first === undefined) throw new Error('there is an operator');
+  return first;
+};
+/** How often the API server has refused the operator a call of this method. */
+const refusals = async (method: string): Promise<number> => {
+  const all = await metricOf(operator().adminUrl, 'rest_client_requests_total');
+  return [...all]
+    .filter(([labels]) => labels.includes('code="403"') && labels.includes(`method="${method}"`))
+    .reduce((sum, [, count]) => sum + count, 0);
+};
+
+test('the operator asked for nothing that its Roles refuse', async () => {
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) expect(await refusals(method), method).toBe(0);
+});
+
+interface Rule {
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+interface NeededRight {
+  readonly role: 'standin-operator' | 'standin-operator-resources';
+  readonly resource: string;
+  readonly verb: string;
+  /** Of the call that is refused without it. */
+  readonly method: string;
+  /** Makes the operator need it; done again and again, each time with another number. */
+  readonly provoke: (n: number) => Promise<unknown>;
+}
+
+const RESOURCES_ROLE = 'standin-operator-resources';
+const nothing = (): Promise<void> => Promise.resolve();
+const NEEDED: readonly NeededRight[] = [
+  {
+    ...{ role: RESOURCES_ROLE, resource: 'mockendpoints/status', verb: 'patch', method: 'PATCH' },
+    provoke: (n) => team.mock('orders', String(n)),
+  },
+  { role: RESOURCES_ROLE, resource: 'secrets', verb: 'get', method: 'GET', provoke: nothing },
+  {
+    ...{ role: RESOURCES_ROLE, resource: 'secrets', verb: 'create', method: 'POST' },
+    provoke: (n) => team.apply('Account', `more-${n}`, { plan: 'Free' }),
+  },
+  {
+    ...{ role: RESOURCES_ROLE, resource: 'events', verb: 'create', method: 'POST' },
+    // Nobody has this Account: its condition changes, with an Event.
+    provoke: (n) => team.apply('Project', `lost-${n}`, { displayName: 'Lost', accountRef: { name: 'nobody' } }),
+  },
+  { role: 'standin-operator', resource: 'leases', verb: 'update', method: 'PUT', provoke: nothing },
+];
+
+test.for(NEEDED)(
+  'without $verb on $resource the operator is refused, and it recovers when it has that again',
+  async ({ role, resource, verb, method, provoke }) => {
+    const namespace = role === RESOURCES_ROLE ? team.namespace : system;
+    const { stdout } = await cluster.kubectl(['get', 'role', role, '-n', namespace, '-o', 'json']);
+    const { metadata, rules, ...rest } = JSON.parse(stdout) as { metadata: { name: string }; rules: Rule[] };
+    const put = (changed: readonly Rule[]) =>
+      cluster.apply(JSON.stringify({ ...rest, metadata: { name: metadata.name, namespace }, rules: changed }));
+    const without = rules.map((rule) =>
+      rule.resources.includes(resource) ? { ...rule, verbs: rule.verbs.filter((name) => name !== verb) } : rule,
+    );
+    const before = await refusals(method);
+    let tries = 0;
+    await put(without.filter(({ verbs }) => verbs.length > 0));
+    try {
+      await eventually(
+        `a refused ${method}`,
+        async () => {
+          await provoke(tries);
+          tries += 1;
+          return (await refusals(method)) > before;
+        },
+        { timeoutMs: 30_000, intervalMs: 250 },
+      );
+    } finally {
+      await put(rules);
+    }
+    await team.mock('orders', `"after ${resource}"`);
+    await team.untilReason('Endpoint', 'orders', 'Ready', 40_000);
+  },
+);
 
 test('neither may look beyond', async () => {
   for (const account of ['standin-operator', 'standin-dashboard']) {

@@ -142,6 +142,8 @@ describe('values', () => {
     ['gateway.settings.apiKeyHeader.name=anycase', 'any-case'],
     ['gateway.settings.limits.connections=0', 'connections'],
     ['egress.allow={10.0.0.0}', 'allow'],
+    ['clickhouse.url=clickhouse:8123', 'clickhouse'],
+    ['image.digest=latest', 'digest'],
     ['gateway.persistence.enabled=yes', 'enabled'],
   ] as const)('are refused where they are wrong: %s', async ([value, named]) => {
     expect(await refusal(value)).toContain(named);

@@ -41,7 +41,7 @@ Lists are joined by commas; whole numbers keep their digits (YAML's become 2.147
 {{- with default $clickhouse.existingSecret $component.clickhouse.existingSecret }}
 - name: STANDIN_CLICKHOUSE_USERNAME
   valueFrom:
-    secretKeyRef: { name: {{ . }}, key: {{ $clickhouse.usernameKey }} }
+    secretKeyRef: { name: {{ . }}, key: {{ $clickhouse.usernameKey }}, optional: true }
 - name: STANDIN_CLICKHOUSE_PASSWORD
   valueFrom:
     secretKeyRef: { name: {{ . }}, key: {{ $clickhouse.passwordKey }} }

@@ -16,6 +16,7 @@ import {
   resources,
   service,
   stringMap,
+  url,
 } from './value-types.ts';
 
 const operator = group({
@@ -29,8 +30,7 @@ const operator = group({
 
 const gateway = group({
   replicas: z.int().min(1).max(100).default(2).describe('Gateways; without meaning where autoscaling is enabled.'),
-  url: z
-    .string()
+  url: url
     .default('')
     .describe(
       'URL under which callers reach the gateways, shown in statuses; empty: of Ingress, HTTPRoute or Service.',
@@ -72,8 +72,7 @@ const gateway = group({
 const dashboard = group({
   enabled: enabled(true, 'Run the dashboard and the JSON API.'),
   replicas: z.int().min(1).max(10).default(2).describe('Dashboards; any of them answers any request.'),
-  url: z
-    .string()
+  url: url
     .default('')
     .describe('URL under which browsers reach the dashboard; empty: of Ingress or HTTPRoute. OIDC needs one.'),
   settings: settingsValues('dashboard').default({}),
@@ -139,7 +138,11 @@ export const chartValues = z.strictObject({
   image: group({
     repository: z.string().min(1).default('standin').describe('Image of all components.'),
     tag: z.string().default('').describe('Its tag; empty: the chart’s appVersion.'),
-    digest: z.string().default('').describe('Its digest, `sha256:…`; counts instead of the tag.'),
+    digest: z
+      .string()
+      .regex(/^(sha256:[0-9a-f]{64})?$/)
+      .default('')
+      .describe('Its digest, `sha256:…`; counts instead of the tag.'),
     pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent').describe('When it is pulled.'),
     pullSecrets: kubernetesList.default([]).describe('Secrets for its registry.'),
   }),
@@ -156,7 +159,7 @@ export const chartValues = z.strictObject({
   }),
   clusterDomain: z.string().min(1).default('cluster.local').describe('DNS domain of the cluster.'),
   clickhouse: group({
-    url: z.string().default('').describe('URL of ClickHouse’s HTTP interface: http://clickhouse:8123. Required.'),
+    url: url.default('').describe('URL of ClickHouse’s HTTP interface: http://clickhouse:8123. Required.'),
     database: z.string().min(1).default('standin').describe('Database that holds the log.'),
     cluster: z.string().default('').describe('Cluster whose replicas keep the log; empty: one server.'),
     migrate: z

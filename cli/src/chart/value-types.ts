@@ -8,6 +8,8 @@ export const stringMap = z.record(z.string(), z.string());
 /** `500m`, `2Gi`, `0.5` */
 export const quantity = z.union([z.string().regex(/^[0-9.]+([EPTGMk]i?|m)?$/), z.number().min(0)]);
 export const count = z.int().min(0);
+/** Empty, or with its scheme. */
+export const url = z.string().regex(/^(https?:\/\/.+)?$/);
 export const port = z.int().min(1).max(65_535);
 
 /** A switch with its settings beside it. */
