@@ -9,7 +9,7 @@ import { isAlive } from './is-alive.ts';
 import { runCommand } from './run-command.ts';
 
 /** What is built from the Go modules beside this file. */
-export type GoProgram = 'cluster' | 'kubectl' | 'helm';
+export type GoProgram = 'cluster' | 'kubectl' | 'helm' | 'lua';
 
 /** The machine lacks something that has to be installed by hand; `message` says what, and how to get it. */
 export class MissingToolError extends Error {
@@ -53,6 +53,12 @@ const SOURCES: Readonly<Record<GoProgram, GoSource>> = {
       '-X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor=35 ' +
       '-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=35',
     estimate: 'helm once, about 2 minutes',
+  },
+  lua: {
+    module: path.join(import.meta.dirname, 'lua'),
+    package: 'github.com/yuin/gopher-lua/cmd/glua',
+    versions: '',
+    estimate: 'the Lua that Argo CD has once, a few seconds',
   },
 };
 const BUILD_TIMEOUT_MS = 30 * 60_000;
