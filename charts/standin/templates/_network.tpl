@@ -8,8 +8,10 @@
 
 {{- define "standin.dnsEgress" -}}
 - ports:
-    - { port: 53, protocol: UDP }
-    - { port: 53, protocol: TCP }
+    {{- range .Values.networkPolicy.dnsPorts }}
+    - { port: {{ . }}, protocol: UDP }
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
 {{- end -}}
 
 {{/* Everything but the link-local addresses, where clouds keep a node's credentials. */}}

@@ -103,6 +103,7 @@ const networkPolicy = group({
   metricsFrom: kubernetesList
     .default([{ namespaceSelector: {} }])
     .describe('Peers that may read metrics; by default all pods of the cluster.'),
+  dnsPorts: z.array(port).default([53]).describe('Ports of the cluster’s DNS, as its pods have them; OpenShift: 5353.'),
   apiServerPorts: z.array(port).default([443, 6443]).describe('Ports of the Kubernetes API server.'),
   dashboardEgress: kubernetesList
     .default([])
