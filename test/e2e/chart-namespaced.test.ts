@@ -1,10 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import type { Cluster } from '../harness/cluster.ts';
 import { deploy, type DeployedOperator, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
 import { asList, objectsOf, renderChart } from '../harness/helm.ts';
 import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
+import { freePort } from '../harness/ports.ts';
+import { startProcess } from '../harness/processes.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 import { ask } from './api-stand.ts';
 import { createPerson, startClusterDashboard, type ClusterDashboard } from './cluster-dashboard.ts';
@@ -75,16 +77,18 @@ const operator = (): DeployedOperator => {
   if (first === undefined) throw new Error('there is an operator');
   return first;
 };
-/** How often the API server has refused the operator a call of this method. */
-const refusals = async (method: string): Promise<number> => {
-  const all = await metricOf(operator().adminUrl, 'rest_client_requests_total');
+/** How often the API server has refused an operator a call of this method. */
+const refusals = async (adminUrl: string, method: string): Promise<number> => {
+  const all = await metricOf(adminUrl, 'rest_client_requests_total');
   return [...all]
     .filter(([labels]) => labels.includes('code="403"') && labels.includes(`method="${method}"`))
     .reduce((sum, [, count]) => sum + count, 0);
 };
 
 test('the operator asked for nothing that its Roles refuse', async () => {
-  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) expect(await refusals(method), method).toBe(0);
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+    expect(await refusals(operator().adminUrl, method), method).toBe(0);
+  }
 });
 
 interface Rule {
@@ -121,35 +125,74 @@ const NEEDED: readonly NeededRight[] = [
   { role: 'standin-operator', resource: 'leases', verb: 'update', method: 'PUT', provoke: nothing },
 ];
 
+/** Takes a verb on a resource out of a Role of the operator's, for as long as `work` takes. */
+const without = async (
+  { role, resource, verb }: Pick<NeededRight, 'role' | 'resource' | 'verb'>,
+  work: () => Promise<void>,
+): Promise<void> => {
+  const namespace = role === RESOURCES_ROLE ? team.namespace : system;
+  const { stdout } = await cluster.kubectl(['get', 'role', role, '-n', namespace, '-o', 'json']);
+  const { rules, ...rest } = JSON.parse(stdout) as { readonly rules: readonly Rule[] };
+  const put = (changed: readonly Rule[]) =>
+    cluster.apply(JSON.stringify({ ...rest, metadata: { name: role, namespace }, rules: changed }));
+  const fewer = rules.map((rule) =>
+    rule.resources.includes(resource) ? { ...rule, verbs: rule.verbs.filter((name) => name !== verb) } : rule,
+  );
+  expect(fewer).not.toEqual(rules);
+  await put(fewer.filter(({ verbs }) => verbs.length > 0));
+  try {
+    await work();
+  } finally {
+    await put(rules);
+  }
+};
+
 test.for(NEEDED)(
   'without $verb on $resource the operator is refused, and it recovers when it has that again',
-  async ({ role, resource, verb, method, provoke }) => {
-    const namespace = role === RESOURCES_ROLE ? team.namespace : system;
-    const { stdout } = await cluster.kubectl(['get', 'role', role, '-n', namespace, '-o', 'json']);
-    const { metadata, rules, ...rest } = JSON.parse(stdout) as { metadata: { name: string }; rules: Rule[] };
-    const put = (changed: readonly Rule[]) =>
-      cluster.apply(JSON.stringify({ ...rest, metadata: { name: metadata.name, namespace }, rules: changed }));
-    const without = rules.map((rule) =>
-      rule.resources.includes(resource) ? { ...rule, verbs: rule.verbs.filter((name) => name !== verb) } : rule,
-    );
-    const before = await refusals(method);
+  async (right) => {
+    const { adminUrl } = operator();
+    const before = await refusals(adminUrl, right.method);
     let tries = 0;
-    await put(without.filter(({ verbs }) => verbs.length > 0));
-    try {
-      await eventually(
-        `a refused ${method}`,
-        async () => {
-          await provoke(tries);
-          tries += 1;
-          return (await refusals(method)) > before;
-        },
-        { timeoutMs: 30_000, intervalMs: 250 },
-      );
-    } finally {
-      await put(rules);
-    }
-    await team.mock('orders', `"after ${resource}"`);
+    const isRefused = async (): Promise<boolean> => {
+      await right.provoke(tries);
+      tries += 1;
+      return (await refusals(adminUrl, right.method)) > before;
+    };
+    await without(right, async () => {
+      await eventually(`a refused ${right.method}`, isRefused, { timeoutMs: 30_000, intervalMs: 250 });
+    });
+    await team.mock('orders', `"after ${right.resource}"`);
     await team.untilReason('Endpoint', 'orders', 'Ready', 40_000);
+  },
+);
+
+test.for(['list', 'watch'])(
+  'without %s on endpoints an operator that starts is refused; with it, ready',
+  async (verb) => {
+    const [streamPort, adminPort] = [await freePort(), await freePort()];
+    const adminUrl = `http://127.0.0.1:${adminPort}`;
+    await without({ role: RESOURCES_ROLE, resource: 'mockendpoints', verb }, async () => {
+      const late = startProcess({
+        name: `late-${verb}`,
+        main: 'operator/src/main.ts',
+        env: {
+          STANDIN_NAME: `late-${verb}`,
+          STANDIN_KUBECONFIG: await cluster.tokenKubeconfig(system, 'standin-operator'),
+          STANDIN_NAMESPACE: system,
+          STANDIN_WATCH_NAMESPACES: team.namespace,
+          STANDIN_STREAM_HOST: '127.0.0.1',
+          STANDIN_STREAM_PORT: String(streamPort),
+          STANDIN_ADMIN_HOST: '127.0.0.1',
+          STANDIN_ADMIN_PORT: String(adminPort),
+        },
+      });
+      onTestFinished(() => late.kill('SIGKILL').then(() => undefined));
+      await eventually('a refused GET', async () => (await refusals(adminUrl, 'GET')) > 0, { timeoutMs: 30_000 });
+      if (verb === 'list') expect((await ask(`${adminUrl}/readyz`)).status).toBe(503);
+    });
+    await eventually('the operator', async () => (await ask(`${adminUrl}/readyz`)).status === 200, {
+      timeoutMs: 40_000,
+    });
   },
 );
 

@@ -148,3 +148,9 @@ describe('helm', () => {
     expect(await notes('namespaced')).toContain('kubectl apply -n team-a -f crds/examples/quickstart');
   });
 });
+
+it('the namespace refuses a pod that is not restricted, so that the tests above can fail', async () => {
+  const metadata = { name: 'careless', namespace: SYSTEM_NAMESPACE };
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [{ name: 'a', image: 'a' }] } };
+  expect((await dryRun([pod])).stderr).toContain('violates PodSecurity "restricted');
+});
