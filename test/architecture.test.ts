@@ -24,7 +24,11 @@ const WORKSPACES = Object.keys(MAY_IMPORT);
 
 const LINES_MAX = 500;
 /** Generated files and plain tables, which nobody reads from top to bottom. */
-const MAY_BE_LONG: readonly string[] = ['package-lock.json', 'test/cluster/program/go.sum'];
+const MAY_BE_LONG: readonly string[] = [
+  'package-lock.json',
+  'test/cluster/program/go.sum',
+  'charts/standin/values.schema.json',
+];
 
 const files = sourceFiles();
 const code = files.filter(isCode);
@@ -133,7 +137,10 @@ describe('files', () => {
   it(`have at most ${LINES_MAX} lines`, () => {
     const violations = files
       .filter(({ path: file }) => /\.(ts|tsx|js|go|sum|json|yaml)$/.test(file) && !MAY_BE_LONG.includes(file))
-      .filter(({ path: file }) => !file.startsWith('crds/manifests/') && !file.includes('/testdata/'))
+      .filter(
+        ({ path: file }) =>
+          !/^(crds\/manifests|charts\/.*\/(golden|crds))\/|\/testdata\/|^charts\/standin-crds\/templates\//.test(file),
+      )
       .map(({ path: file, text }) => ({ file, lines: text.split('\n').length }))
       .filter(({ lines }) => lines > LINES_MAX)
       .map(({ file, lines }) => `${file}: ${lines} lines`);

@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { API_GROUP, KINDS, RESOURCES } from '@standin/contract';
 import { stringify } from 'yaml';
 import { customResourceDefinition } from './custom-resource-definition.ts';
@@ -21,8 +21,31 @@ export const generateManifests = (): Map<string, string> =>
     ]),
   );
 
+/** Where a chart has the CRDs as templates, so that `helm upgrade` brings new ones, and what guards them there. */
+const CHARTS = [
+  { folder: 'charts/standin/templates/crds', only: '.Values.crds.enabled', keep: '.Values.crds.keep' },
+  { folder: 'charts/standin-crds/templates', only: undefined, keep: '.Values.keep' },
+] as const;
+
+/** Kept by Helm when the release goes: with a CRD, all objects of its kind would be deleted. */
+const keptIf = (keep: string): string =>
+  `  annotations:\n    {{- if ${keep} }}\n    helm.sh/resource-policy: keep\n    {{- end }}\n`;
+
+/** The same CRDs as templates of the charts: path below the repository → content. */
+export const generateChartTemplates = (): Map<string, string> =>
+  new Map(
+    CHARTS.flatMap(({ folder, only, keep }) =>
+      [...generateManifests()].map(([path, content]) => {
+        if (content.includes('{{')) throw new Error(`${path} has {{ in it, which Helm would take for its own`);
+        const template = content.replace('  annotations:\n', keptIf(keep));
+        const guarded = only === undefined ? template : `{{- if ${only} }}\n${template}{{- end }}\n`;
+        return [`${folder}/${basename(path)}`, guarded];
+      }),
+    ),
+  );
+
 if (import.meta.main) {
-  for (const [path, content] of generateManifests()) {
+  for (const [path, content] of [...generateManifests(), ...generateChartTemplates()]) {
     const file = join(import.meta.dirname, '../..', path);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, content);

@@ -40,7 +40,8 @@ export class DashboardBuildError extends Error {
 export const ensureDashboardBuild = async (onBuild: () => void = () => undefined): Promise<string> => {
   const folder = path.join(BUILDS, await hashInputs());
   if (existsSync(path.join(folder, 'server/index.js'))) {
-    await utimes(folder, new Date(), new Date());
+    // Which keeps it from being removed as an old one. In an image it can be neither: the root is read-only.
+    await utimes(folder, new Date(), new Date()).catch(() => undefined);
     return folder;
   }
   onBuild();

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { clusterAccess } from './access/cluster-access.ts';
 import { clusterBackends } from './cluster/cluster-backend.ts';
 import { followClusterShares } from './cluster/cluster-shares.ts';
+import type { OwnView } from './cluster/follow-objects.ts';
 import { followResourceIndex } from './cluster/resource-index.ts';
 import { ensureDashboardBuild } from './dashboard-build.ts';
 import { runDashboard } from './run-dashboard.ts';
@@ -30,9 +31,15 @@ const stopping = new AbortController();
 
 const own = loadKubeClient(settings.kubeconfig === undefined ? {} : { kubeconfigPath: settings.kubeconfig });
 const store = openLogStore({ ...settings.clickhouse, logger });
+const ownView = (stage: string): OwnView => ({
+  client: own,
+  namespaces: settings.watch.namespaces,
+  logger: logger.child({ stage }),
+  signal: stopping.signal,
+});
 const backends = clusterBackends({
   config: own.config,
-  index: followResourceIndex(own, logger.child({ stage: 'index' }), stopping.signal),
+  index: followResourceIndex(ownView('index')),
   store,
   logger: logger.child({ stage: 'cluster' }),
 });
@@ -48,7 +55,7 @@ const access = clusterAccess({
   logger: logger.child({ stage: 'access' }),
 });
 const shares = publicShares({
-  source: followClusterShares(own, logger.child({ stage: 'shares' }), stopping.signal),
+  source: followClusterShares(ownView('shares')),
   store,
 });
 const buildDir = await ensureDashboardBuild(() => logger.info('building the dashboard'));

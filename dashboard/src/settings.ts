@@ -1,3 +1,4 @@
+import { listSetting } from '@standin/contract';
 import { z } from 'zod';
 
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -32,6 +33,15 @@ export const clusterDashboardSettings = z
       .describe(
         'Path of a kubeconfig; unset: the pod’s own ServiceAccount. It names the API server, and reads names only.',
       ),
+    watch: z
+      .object({
+        namespaces: listSetting(z.string().min(1))
+          .default([])
+          .describe(
+            'Namespaces in which the dashboard looks for projects and shares, as the operator’s, separated by commas; empty: all.',
+          ),
+      })
+      .prefault({}),
     session: z
       .object({
         key: secret.describe(

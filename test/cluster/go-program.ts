@@ -8,8 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive } from './is-alive.ts';
 import { runCommand } from './run-command.ts';
 
-/** What the programs in ./program are built into. */
-export type GoProgram = 'cluster' | 'kubectl';
+/** What is built from the Go modules beside this file. */
+export type GoProgram = 'cluster' | 'kubectl' | 'helm' | 'lua';
 
 /** The machine lacks something that has to be installed by hand; `message` says what, and how to get it. */
 export class MissingToolError extends Error {
@@ -19,12 +19,47 @@ export class MissingToolError extends Error {
 /** Told what is going on while a build runs, about every ten seconds. */
 export type Progress = (line: string) => void;
 
-const SOURCE = path.join(import.meta.dirname, 'program');
-const KUBERNETES_VERSION = 'v1.35.3';
-const PACKAGES: Record<GoProgram, string> = { cluster: '.', kubectl: 'k8s.io/kubernetes/cmd/kubectl' };
-const ESTIMATES: Record<GoProgram, string> = {
-  cluster: 'kube-apiserver, etcd and kube-controller-manager once, about 5 minutes on two cores',
-  kubectl: 'kubectl once, about 1 minute',
+interface GoSource {
+  /** Folder of its module. */
+  readonly module: string;
+  readonly package: string;
+  /** Variables that the linker sets. */
+  readonly versions: string;
+  /** What is built and how long it takes. */
+  readonly estimate: string;
+}
+
+const PROGRAM = path.join(import.meta.dirname, 'program');
+// Without the version, `kubectl version` reports v0.0.0-master+$Format and fails to parse it.
+const KUBERNETES_VERSIONS = '-X k8s.io/component-base/version.gitVersion=v1.35.3';
+const SOURCES: Readonly<Record<GoProgram, GoSource>> = {
+  cluster: {
+    module: PROGRAM,
+    package: '.',
+    versions: KUBERNETES_VERSIONS,
+    estimate: 'kube-apiserver, etcd and kube-controller-manager once, about 5 minutes on two cores',
+  },
+  kubectl: {
+    module: PROGRAM,
+    package: 'k8s.io/kubernetes/cmd/kubectl',
+    versions: KUBERNETES_VERSIONS,
+    estimate: 'kubectl once, about 1 minute',
+  },
+  helm: {
+    module: path.join(import.meta.dirname, 'tools'),
+    package: 'helm.sh/helm/v3/cmd/helm',
+    // What `.Capabilities` has where Helm is not connected to a cluster: the cluster program's version.
+    versions:
+      '-X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor=35 ' +
+      '-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=35',
+    estimate: 'helm once, about 2 minutes',
+  },
+  lua: {
+    module: path.join(import.meta.dirname, 'lua'),
+    package: 'github.com/yuin/gopher-lua/cmd/glua',
+    versions: '',
+    estimate: 'the Lua that Argo CD has once, a few seconds',
+  },
 };
 const BUILD_TIMEOUT_MS = 30 * 60_000;
 const LOCK_POLL_MS = 500;
@@ -54,7 +89,7 @@ export const cacheFolder = (): string =>
  * build once. Throws MissingToolError without Go, Error with the compiler's last lines when the build fails.
  */
 export const buildGoProgram = async (name: GoProgram, onProgress: Progress): Promise<string> => {
-  const binary = path.join(cacheFolder(), `${name}-${await sourceHash()}`);
+  const binary = path.join(cacheFolder(), `${name}-${await sourceHash(SOURCES[name].module)}`);
   if (existsSync(binary)) return binary;
   await mkdir(cacheFolder(), { recursive: true });
   const release = await acquireLock(`${binary}.lock`, onProgress);
@@ -67,25 +102,25 @@ export const buildGoProgram = async (name: GoProgram, onProgress: Progress): Pro
   }
 };
 
-const sourceHash = async (): Promise<string> => {
+const sourceHash = async (module: string): Promise<string> => {
   const hash = createHash('sha256').update(await goVersion());
-  for (const file of ['go.mod', 'go.sum', 'main.go']) hash.update(await readFile(path.join(SOURCE, file)));
+  const files = ['go.mod', 'go.sum', 'main.go'].map((name) => path.join(module, name));
+  for (const file of files.filter((name) => existsSync(name))) hash.update(await readFile(file));
   return hash.digest('hex').slice(0, 16);
 };
 
 const compile = async (name: GoProgram, binary: string, onProgress: Progress): Promise<void> => {
   const folder = await mkdtemp(`${binary}.build-`);
   const started = Date.now();
-  onProgress(`building ${ESTIMATES[name]} …`);
+  const source = SOURCES[name];
+  onProgress(`building ${source.estimate} …`);
   const ticker = setInterval(() => {
     onProgress(`  still building ${name}, ${Math.round((Date.now() - started) / 1000)} s`);
   }, PROGRESS_INTERVAL_MS);
   try {
-    // Without the version, `kubectl version` reports v0.0.0-master+$Format and fails to parse it. Without cgo no C compiler is needed.
-    const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=${KUBERNETES_VERSION}`;
+    const ldflags = `-s -w ${source.versions}`;
     const output = path.join(folder, name);
-    const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags', ldflags, '-o', output, PACKAGES[name]];
-    await goBuild(args);
+    await goBuild(source, ['build', '-trimpath', '-buildvcs=false', '-ldflags', ldflags, '-o', output, source.package]);
     await rename(output, binary);
     onProgress(`built ${name} in ${Math.round((Date.now() - started) / 1000)} s; kept in ${cacheFolder()}`);
   } finally {
@@ -94,10 +129,11 @@ const compile = async (name: GoProgram, binary: string, onProgress: Progress): P
   }
 };
 
-const goBuild = (args: readonly string[]): Promise<void> =>
+const goBuild = ({ module }: GoSource, args: readonly string[]): Promise<void> =>
   new Promise((resolve, reject) => {
     const child = spawn('go', args, {
-      cwd: SOURCE,
+      cwd: module,
+      // Without cgo no C compiler is needed.
       env: { ...process.env, CGO_ENABLED: '0' },
       stdio: ['ignore', 'ignore', 'pipe'],
       timeout: BUILD_TIMEOUT_MS,

@@ -17,6 +17,8 @@ export interface ClusterDashboardOptions {
   readonly clickHouse: Pick<TestClickHouse, 'env'>;
   /** Settings besides those that every dashboard of a test needs. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Where its ServiceAccount is; standin-system where it is not said. */
+  readonly systemNamespace?: string;
 }
 
 /** A build takes some seconds where the sources changed. */
@@ -24,14 +26,14 @@ const START_MS_MAX = 90_000;
 
 /** `node dashboard/src/main.ts` with its ServiceAccount's own token, as the chart will run it; over plain http. */
 export const startClusterDashboard = async (options: ClusterDashboardOptions): Promise<ClusterDashboard> => {
-  const { cluster, clickHouse, env } = options;
+  const { cluster, clickHouse, env, systemNamespace = SYSTEM_NAMESPACE } = options;
   const process = startProcess({
     name: 'dashboard',
     main: 'dashboard/src/main.ts',
     env: {
       STANDIN_HOST: '127.0.0.1',
       STANDIN_PORT: '0',
-      STANDIN_KUBECONFIG: await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, DASHBOARD_SERVICE_ACCOUNT),
+      STANDIN_KUBECONFIG: await cluster.tokenKubeconfig(systemNamespace, DASHBOARD_SERVICE_ACCOUNT),
       STANDIN_SESSION_KEY: randomBytes(32).toString('base64'),
       STANDIN_DANGEROUSLY_ALLOW_HTTP: 'true',
       ...clickHouse.env,

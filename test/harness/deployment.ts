@@ -19,6 +19,8 @@ export interface DeployOptions {
   readonly gatewayEnv?: Env | ((gateway: number, operators: readonly DeployedOperator[]) => Promise<Env>);
   /** Settings for every operator. */
   readonly operatorEnv?: Readonly<Record<string, string>>;
+  /** Where the operators' ServiceAccount, Lease and certificates are; standin-system where it is not said. */
+  readonly systemNamespace?: string;
 }
 
 export interface DeployedOperator {
@@ -49,7 +51,7 @@ export const deploy = async (options: DeployOptions): Promise<Deployment> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'standin-deployment-'));
   const operators = await startOperators(options);
   const tlsDir = path.join(directory, 'tls');
-  await mountStreamCertificates(options.cluster, tlsDir);
+  await mountStreamCertificates(options, tlsDir);
   const gateways = await startGateways(options, { directory, tlsDir, operators });
   const all = [...gateways, ...operators].map(({ process }) => process);
   return {
@@ -63,7 +65,8 @@ export const deploy = async (options: DeployOptions): Promise<Deployment> => {
 };
 
 const startOperators = async (options: DeployOptions): Promise<readonly DeployedOperator[]> => {
-  const kubeconfig = await options.cluster.tokenKubeconfig(SYSTEM_NAMESPACE, OPERATOR_SERVICE_ACCOUNT);
+  const { cluster, systemNamespace = SYSTEM_NAMESPACE } = options;
+  const kubeconfig = await cluster.tokenKubeconfig(systemNamespace, OPERATOR_SERVICE_ACCOUNT);
   const names = Array.from({ length: options.operators ?? 1 }, (_, index) => `operator-${index}`);
   return Promise.all(
     names.map(async (name) => {
@@ -72,7 +75,7 @@ const startOperators = async (options: DeployOptions): Promise<readonly Deployed
       const env = {
         STANDIN_NAME: name,
         STANDIN_KUBECONFIG: kubeconfig,
-        STANDIN_NAMESPACE: SYSTEM_NAMESPACE,
+        STANDIN_NAMESPACE: systemNamespace,
         STANDIN_STREAM_HOST: '127.0.0.1',
         STANDIN_STREAM_PORT: String(streamPort),
         STANDIN_STREAM_URL: streamUrl,
@@ -90,14 +93,17 @@ const startOperators = async (options: DeployOptions): Promise<readonly Deployed
 };
 
 /** What a kubelet does for the gateway's pod: three keys of the operator's Secret as files; not the CA's key. */
-const mountStreamCertificates = async (cluster: Cluster, dir: string): Promise<void> => {
+const mountStreamCertificates = async (
+  { cluster, systemNamespace = SYSTEM_NAMESPACE }: DeployOptions,
+  dir: string,
+): Promise<void> => {
   const data = await eventually('the Secret with the stream’s certificates', async () => {
     const { stdout } = await cluster.kubectl([
       'get',
       'secret',
       'standin-stream-tls',
       '-n',
-      SYSTEM_NAMESPACE,
+      systemNamespace,
       '-o',
       'json',
     ]);

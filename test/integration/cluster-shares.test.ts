@@ -22,7 +22,12 @@ describe('the Shares of a cluster', () => {
     client = loadKubeClient({
       kubeconfigPath: await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, DASHBOARD_SERVICE_ACCOUNT),
     });
-    shares = followClusterShares(client, pino({ level: 'silent' }), stopping.signal);
+    shares = followClusterShares({
+      client,
+      namespaces: [],
+      logger: pino({ level: 'silent' }),
+      signal: stopping.signal,
+    });
   });
   afterAll(async () => {
     stopping.abort();

@@ -1,14 +1,20 @@
 /** Ends with 1 and the files' names where a generated file is not what its generator makes today. Writes nothing. */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { generatedChart } from '../../cli/src/chart/generated-chart.ts';
 import { generatedDocs } from '../../cli/src/docs/generated-docs.ts';
-import { generateManifests } from '../../crds/src/generate.ts';
+import { generateChartTemplates, generateManifests } from '../../crds/src/generate.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 /** Folders in which every file is generated. */
-const GENERATED_FOLDERS = ['crds/manifests'];
+const GENERATED_FOLDERS = ['crds/manifests', 'charts/standin/templates/crds', 'charts/standin-crds/templates'];
 
-const generated = new Map([...generateManifests(), ...generatedDocs()]);
+const generated = new Map([
+  ...generateManifests(),
+  ...generateChartTemplates(),
+  ...generatedDocs(),
+  ...generatedChart(),
+]);
 const problems: string[] = [];
 
 for (const [file, expected] of generated) {

@@ -1,5 +1,5 @@
 /**
- * `npm test`: checks what the machine has, builds the cluster program where the cache has none, then everything: static checks, unit,
+ * `npm test`: checks what the machine has, builds the cluster program and helm where the cache has none, then everything: static checks, unit,
  * integration, end-to-end and torture tests. Arguments go to vitest: `npm test -- gateway` runs the files with that in their path.
  * `--containers`: Kubernetes and ClickHouse from Docker images instead of our own programs.
  */
@@ -88,7 +88,20 @@ const prepareClusters = async (filters: readonly string[], useContainers: boolea
     if (!(error instanceof MissingToolError)) throw error;
     notRun.push({ files: needProgram, reason: error.message });
   }
-  return notRun.filter(({ files }) => files.length > 0);
+  return [...notRun, ...(await prepareHelm(needs.helm, notRun))].filter(({ files }) => files.length > 0);
+};
+
+/** The same for the tests of the charts, but for those that are left out already. */
+const prepareHelm = async (files: readonly string[], leftOut: readonly NotRun[]): Promise<readonly NotRun[]> => {
+  const chosen = files.filter((file) => !leftOut.some((entry) => entry.files.includes(file)));
+  if (chosen.length === 0) return [];
+  try {
+    await buildGoProgram('helm', console.log);
+    return [];
+  } catch (error) {
+    if (!(error instanceof MissingToolError)) throw error;
+    return [{ files: chosen, reason: error.message }];
+  }
 };
 
 /** Makes ready what the chosen tests of the dashboard need: a browser, and the build, which would else count as part of a test. */

@@ -1,6 +1,6 @@
 import type { Kind, ObjectRef } from '@standin/contract';
-import { collectionPath, objectKey, Reflector, type KubeClient, type KubeObject } from '@standin/kube';
-import type { Logger } from 'pino';
+import { objectKey, type KubeObject } from '@standin/kube';
+import { followObjects, type OwnView } from './follow-objects.ts';
 
 /**
  * Where projects and accounts are, by the dashboard's own ServiceAccount, which may only read. Says where to look with the rights of
@@ -25,38 +25,25 @@ const nameOnly = ({ metadata: { name, namespace, uid, resourceVersion } }: KubeO
   },
 });
 
-/** Follows the cluster until `signal` aborts; survives whatever is away. */
-export const followResourceIndex = (client: KubeClient, logger: Logger, signal: AbortSignal): ResourceIndex => {
-  const names = Object.fromEntries(INDEXED.map((kind) => [kind, new Map<string, ObjectRef>()])) as Readonly<
-    Record<(typeof INDEXED)[number], Map<string, ObjectRef>>
-  >;
-  let synced = 0;
-  for (const kind of INDEXED) {
-    const reflector = new Reflector<KubeObject>({
-      client,
-      path: collectionPath(kind),
-      resource: kind,
-      transform: nameOnly,
-      handler: {
-        put: (object) => {
-          const { name, namespace = '' } = object.metadata;
-          names[kind].set(objectKey(object), { kind, namespace, name });
-        },
-        remove: (object) => names[kind].delete(objectKey(object)),
-      },
-      logger,
-    });
-    reflector.synced.then(
-      () => (synced += 1),
-      () => undefined,
-    );
-    reflector.run(signal).catch((error: unknown) => logger.error({ err: error }, 'reflector ended'));
-  }
-  const all = (): readonly ObjectRef[] => INDEXED.flatMap((kind) => [...names[kind].values()]);
+/** Follows the cluster. */
+export const followResourceIndex = (view: OwnView): ResourceIndex => {
+  const names = new Map<string, ObjectRef>();
+  const keyOf = (kind: Kind, object: KubeObject): string => `${kind} ${objectKey(object)}`;
+  const isSynced = followObjects(view, {
+    kinds: INDEXED,
+    transform: nameOnly,
+    put: (kind, object) => {
+      const { name, namespace = '' } = object.metadata;
+      names.set(keyOf(kind, object), { kind, namespace, name });
+    },
+    remove: (kind, object) => names.delete(keyOf(kind, object)),
+  });
   return {
     namespaces: () =>
-      synced < INDEXED.length ? undefined : [...new Set(all().map(({ namespace }) => namespace))].sort(),
+      isSynced() ? [...new Set([...names.values()].map(({ namespace }) => namespace))].sort() : undefined,
     projects: (namespace) =>
-      [...names.Project.values()].filter((ref) => ref.namespace === namespace).map(({ name }) => name),
+      [...names.values()]
+        .filter((ref) => ref.kind === 'Project' && ref.namespace === namespace)
+        .map(({ name }) => name),
   };
 };

@@ -1,0 +1,76 @@
+{{- define "standin.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The beginning of all names. 40 characters, so that the longest suffix and a StatefulSet's hash fit into a label. */}}
+{{- define "standin.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains (include "standin.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "standin.name" .) | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Call the following with (dict "root" $ "component" "gateway"). */}}
+{{- define "standin.componentName" -}}
+{{- printf "%s-%s" (include "standin.fullname" .root) .component -}}
+{{- end -}}
+
+{{- define "standin.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "standin.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{- define "standin.labels" -}}
+{{ include "standin.selectorLabels" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: standin
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "standin.metadata" -}}
+name: {{ include "standin.componentName" . }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  {{- include "standin.labels" . | nindent 2 }}
+{{- end -}}
+
+{{- define "standin.image" -}}
+{{- $image := .Values.image -}}
+{{- $registry := .Values.global.imageRegistry -}}
+{{- $name := ternary (printf "%s/%s" $registry $image.repository) $image.repository (ne $registry "") -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $name $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $name (default .Chart.AppVersion $image.tag) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Where pods of the cluster reach the gateways, without a slash at the end. */}}
+{{- define "standin.gatewayServiceUrl" -}}
+{{- $port := int .Values.gateway.service.port -}}
+{{- $host := printf "%s-gateway.%s.svc.%s" (include "standin.fullname" .) .Release.Namespace .Values.clusterDomain -}}
+{{- eq $port 80 | ternary (printf "http://%s" $host) (printf "http://%s:%d" $host $port) -}}
+{{- end -}}
+
+{{/* What an Ingress or HTTPRoute is reached by; empty where there is none. Call with the component's values. */}}
+{{- define "standin.publicUrl" -}}
+{{- if .url -}}
+{{- .url -}}
+{{- else if .ingress.enabled -}}
+{{- printf "%s://%s" (ternary "https" "http" (ne .ingress.tlsSecret "")) .ingress.host -}}
+{{- else if and .httpRoute.enabled .httpRoute.hostnames -}}
+{{- printf "https://%s" (first .httpRoute.hostnames) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "standin.sessionSecret" -}}
+{{- default (printf "%s-dashboard-session" (include "standin.fullname" .)) .Values.dashboard.session.existingSecret -}}
+{{- end -}}

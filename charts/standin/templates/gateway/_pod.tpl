@@ -1,0 +1,65 @@
+{{/* The same in a StatefulSet and in a Deployment; the volume "data" is theirs to add. */}}
+{{- define "standin.gatewayPod" -}}
+{{- $call := dict "root" . "component" "gateway" "usesApi" false -}}
+{{- $settings := .Values.gateway.settings -}}
+{{- $drainMs := ternary $settings.drainMs 5000 (hasKey $settings "drainMs") | int64 -}}
+{{- $drainTimeoutMs := ternary $settings.drainTimeoutMs 20000 (hasKey $settings "drainTimeoutMs") | int64 -}}
+{{- $grace := int64 .Values.gateway.terminationGracePeriodSeconds -}}
+{{- if lt (mul 1000 $grace) (add $drainMs $drainTimeoutMs $drainTimeoutMs) -}}
+{{- fail (printf "gateway.terminationGracePeriodSeconds is %d: too short for drainMs + 2 × drainTimeoutMs of gateway.settings, gateways would be killed while they drain" $grace) -}}
+{{- end -}}
+metadata:
+  {{- include "standin.podMetadata" $call | nindent 2 }}
+spec:
+  {{- include "standin.podSpec" $call | nindent 2 }}
+  terminationGracePeriodSeconds: {{ $grace }}
+  containers:
+    - name: gateway
+      {{- include "standin.container" $call | nindent 6 }}
+      # On SIGTERM it answers on until load balancers have noticed (drainMs), ends its requests, and delivers its spool.
+      command: [node, gateway/src/main.ts]
+      env:
+        {{- include "standin.podNameEnv" . | nindent 8 }}
+        - name: STANDIN_DATA_DIR
+          value: /var/lib/standin-gateway
+        - name: STANDIN_OPERATOR_URLS
+          value: https://{{ include "standin.fullname" . }}-operator.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}:9443
+        - name: STANDIN_OPERATOR_TLS_DIR
+          value: /etc/standin/stream-tls
+        {{- include "standin.egressEnv" . | trim | nindent 8 }}
+        {{- include "standin.clickhouseEnv" $call | trim | nindent 8 }}
+        - name: STANDIN_CLICKHOUSE_MIGRATE
+          value: {{ .Values.clickhouse.migrate | quote }}
+        {{- include "standin.componentEnv" $call | trim | nindent 8 }}
+      ports:
+        - { name: http, containerPort: 8080 }
+        - { name: metrics, containerPort: 9090 }
+      startupProbe:
+        httpGet: { path: /healthz, port: metrics }
+        periodSeconds: 1
+        failureThreshold: 120
+      # Not before it has a configuration; not while its spool is full, or it drains.
+      readinessProbe:
+        httpGet: { path: /readyz, port: metrics }
+        periodSeconds: 2
+        failureThreshold: 2
+      livenessProbe:
+        httpGet: { path: /healthz, port: metrics }
+        periodSeconds: 20
+        timeoutSeconds: 5
+      volumeMounts:
+        - { name: data, mountPath: /var/lib/standin-gateway }
+        - { name: stream-tls, mountPath: /etc/standin/stream-tls, readOnly: true }
+        {{- include "standin.extraVolumeMounts" $call | nindent 8 }}
+  volumes:
+    # Made by the operator, which the pod waits for. The CA's key is in it, too, and stays there.
+    - name: stream-tls
+      secret:
+        secretName: {{ include "standin.fullname" . }}-stream-tls
+        defaultMode: 0440
+        items:
+          - { key: ca.crt, path: ca.crt }
+          - { key: gateway.crt, path: tls.crt }
+          - { key: gateway.key, path: tls.key }
+    {{- include "standin.extraVolumes" $call | nindent 4 }}
+{{- end -}}

@@ -1,0 +1,215 @@
+import { isCidr } from '@standin/egress';
+import { z } from 'zod';
+import { settingsValues } from './settings-values.ts';
+import {
+  clickHouseSecret,
+  count,
+  enabled,
+  group,
+  httpRoute,
+  ingress,
+  kubernetesList,
+  podDisruptionBudget,
+  podValues,
+  port,
+  quantity,
+  resources,
+  service,
+  stringMap,
+  url,
+} from './value-types.ts';
+
+const operator = group({
+  replicas: z.int().min(1).max(10).default(2).describe('Operators; one leads, another takes over within 15 seconds.'),
+  settings: settingsValues('operator').default({}),
+  clickhouse: clickHouseSecret,
+  resources: resources({ cpu: '100m', memory: '256Mi' }, { memory: '1Gi' }),
+  podDisruptionBudget,
+  ...podValues,
+});
+
+const gateway = group({
+  replicas: z.int().min(1).max(100).default(2).describe('Gateways; without meaning where autoscaling is enabled.'),
+  url: url
+    .default('')
+    .describe(
+      'URL under which callers reach the gateways, shown in statuses; empty: of Ingress, HTTPRoute or Service.',
+    ),
+  settings: settingsValues('gateway').default({}),
+  clickhouse: clickHouseSecret,
+  persistence: group({
+    enabled: enabled(
+      true,
+      'A StatefulSet with a volume of its own for each gateway. false: a Deployment with emptyDir, which loses what ClickHouse does not have yet when a pod is deleted or its node is lost.',
+    ),
+    size: quantity
+      .default('5Gi')
+      .describe('Size of a volume: more than `spool.bytes` and `spool.reserveBytes` together.'),
+    storageClass: z.string().default('').describe('Its StorageClass; empty: the cluster’s default.'),
+    whenScaled: z
+      .enum(['Retain', 'Delete'])
+      .default('Retain')
+      .describe('What becomes of the volume of a gateway that is scaled away. Delete loses what was not delivered.'),
+    annotations: stringMap.default({}).describe('Annotations of the claims.'),
+  }),
+  terminationGracePeriodSeconds: count
+    .default(60)
+    .describe('Time to end: at least `drainMs` + 2 × `drainTimeoutMs`, and some seconds.'),
+  resources: resources({ cpu: '250m', memory: '512Mi' }, { memory: '1536Mi' }),
+  autoscaling: group({
+    enabled: enabled(false, 'Scale gateways by a HorizontalPodAutoscaler.'),
+    minReplicas: z.int().min(1).default(2).describe('Fewest gateways.'),
+    maxReplicas: z.int().min(1).default(10).describe('Most gateways.'),
+    targetCPUUtilizationPercentage: z.int().min(1).max(100).default(70).describe('Load that it aims at.'),
+  }),
+  podDisruptionBudget,
+  service: service({ port: 80 }),
+  ingress,
+  httpRoute,
+  ...podValues,
+});
+
+const dashboard = group({
+  enabled: enabled(true, 'Run the dashboard and the JSON API.'),
+  replicas: z.int().min(1).max(10).default(2).describe('Dashboards; any of them answers any request.'),
+  url: url
+    .default('')
+    .describe('URL under which browsers reach the dashboard; empty: of Ingress or HTTPRoute. OIDC needs one.'),
+  settings: settingsValues('dashboard').default({}),
+  session: group({
+    existingSecret: z
+      .string()
+      .default('')
+      .describe(
+        'Secret with `session-key` (32 characters or more) and, while keys are changed, `previous-session-key`. Empty: the chart makes one and keeps it; set it where Argo CD or Flux render the chart.',
+      ),
+  }),
+  oidc: group({
+    existingSecret: z.string().default('').describe('Secret with `client-secret`, for a client that has one.'),
+  }),
+  clickhouse: clickHouseSecret,
+  resources: resources({ cpu: '50m', memory: '192Mi' }, { memory: '512Mi' }),
+  podDisruptionBudget,
+  service: service({ port: 80 }),
+  ingress,
+  httpRoute,
+  ...podValues,
+});
+
+const networkPolicy = group({
+  enabled: enabled(true, 'Restrict who reaches each component, and whom it reaches.'),
+  gatewayFrom: kubernetesList.default([]).describe('Peers that may call the gateways; empty: everybody.'),
+  dashboardFrom: kubernetesList.default([]).describe('Peers that may open the dashboard; empty: everybody.'),
+  metricsFrom: kubernetesList
+    .default([{ namespaceSelector: {} }])
+    .describe('Peers that may read metrics; by default all pods of the cluster.'),
+  dnsPorts: z.array(port).default([53]).describe('Ports of the cluster’s DNS, as its pods have them; OpenShift: 5353.'),
+  apiServerPorts: z.array(port).default([443, 6443]).describe('Ports of the Kubernetes API server.'),
+  dashboardEgress: kubernetesList
+    .default([])
+    .describe('More rules for the dashboard, such as an OIDC provider or ClickHouse at another port.'),
+});
+
+const monitoring = group({
+  serviceMonitor: group({
+    enabled: enabled(false, 'Make ServiceMonitors; the Prometheus Operator’s CRDs have to be installed.'),
+    interval: z.string().default('30s').describe('How often metrics are read.'),
+    labels: stringMap.default({}).describe('Labels by which your Prometheus finds them.'),
+  }),
+  prometheusRule: group({
+    enabled: enabled(false, 'Make a PrometheusRule with alerts.'),
+    labels: stringMap.default({}).describe('Labels by which your Prometheus finds it.'),
+  }),
+  grafanaDashboard: group({
+    enabled: enabled(false, 'Make a ConfigMap with the Grafana dashboard.'),
+    labels: stringMap.default({ grafana_dashboard: '1' }).describe('Labels by which your Grafana’s sidecar finds it.'),
+  }),
+});
+
+/** Every value of charts/standin, with its default; values.yaml, values.schema.json and the README's table are made from it. */
+export const chartValues = z.strictObject({
+  global: z
+    .looseObject({
+      imageRegistry: z.string().default('').describe('Registry before the image’s repository.'),
+    })
+    .prefault({}),
+  nameOverride: z.string().default('').describe('In place of the chart’s name.'),
+  fullnameOverride: z.string().default('').describe('In place of the beginning of all names.'),
+  commonLabels: stringMap.default({}).describe('Labels of every object.'),
+  image: group({
+    repository: z.string().min(1).default('standin').describe('Image of all components.'),
+    tag: z.string().default('').describe('Its tag; empty: the chart’s appVersion.'),
+    digest: z
+      .string()
+      .regex(/^(sha256:[0-9a-f]{64})?$/)
+      .default('')
+      .describe('Its digest, `sha256:…`; counts instead of the tag.'),
+    pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent').describe('When it is pulled.'),
+    pullSecrets: kubernetesList.default([]).describe('Secrets for its registry.'),
+  }),
+  crds: group({
+    enabled: enabled(true, 'Install the CRDs with this chart; false: they are there, from charts/standin-crds.'),
+    keep: z.boolean().default(true).describe('Leave them, and with them all resources, when the release is removed.'),
+  }),
+  watch: group({
+    namespaces: z
+      .array(z.string().min(1))
+      .max(100)
+      .default([])
+      .describe('Namespaces of your teams: only Roles in these, no ClusterRole. Empty: all namespaces.'),
+  }),
+  clusterDomain: z.string().min(1).default('cluster.local').describe('DNS domain of the cluster.'),
+  clickhouse: group({
+    url: url.default('').describe('URL of ClickHouse’s HTTP interface: http://clickhouse:8123. Required.'),
+    database: z.string().min(1).default('standin').describe('Database that holds the log.'),
+    cluster: z.string().default('').describe('Cluster whose replicas keep the log; empty: one server.'),
+    migrate: z
+      .boolean()
+      .default(true)
+      .describe('Gateways and operator create and update the tables; false if their user may not.'),
+    existingSecret: z
+      .string()
+      .default('')
+      .describe('Secret with a ClickHouse user; empty: the user `default` without a password.'),
+    usernameKey: z.string().min(1).default('username').describe('Key of the user’s name in it.'),
+    passwordKey: z.string().min(1).default('password').describe('Key of the user’s password in it.'),
+  }),
+  egress: group({
+    allow: z
+      .array(z.string().refine(isCidr).meta({ pattern: '^[0-9A-Fa-f.:]+/[0-9]{1,3}$' }))
+      .default([])
+      .describe('Private networks, as CIDRs, that Forward and replays may reach.'),
+    allowPrivate: z
+      .boolean()
+      .default(false)
+      .describe('Let Forward reach every private address. Metadata addresses are refused always.'),
+    ca: z.string().default('').describe('PEM certificates that upstreams may have besides the public ones.'),
+  }),
+  rbac: group({
+    create: z.boolean().default(true).describe('Make the roles of operator and dashboard, and bind them.'),
+    people: group({
+      create: z
+        .boolean()
+        .default(true)
+        .describe('Make the ClusterRoles view, edit and admin for people; nobody is bound to them.'),
+      aggregate: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Add them to Kubernetes’ own view, edit and admin: whoever sees a namespace then sees what was sent to its endpoints.',
+        ),
+    }),
+  }),
+  operator,
+  gateway,
+  dashboard,
+  networkPolicy,
+  monitoring,
+  drain: group({
+    claims: z
+      .array(z.string().min(1))
+      .max(100)
+      .default([])
+      .describe('Claims of gateways that do not come back: a Job each delivers what is on them.'),
+  }),
+});

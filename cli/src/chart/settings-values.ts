@@ -1,0 +1,93 @@
+import { describeSettings, type SettingDescription, type SettingsSchema } from '@standin/contract';
+import { clusterDashboardSettings } from '@standin/dashboard';
+import { gatewaySettings } from '@standin/gateway';
+import { operatorSettings } from '@standin/operator';
+import { z } from 'zod';
+
+/** A process of the chart, and which of its settings are not up to `<component>.settings`. */
+interface ChartComponent {
+  readonly schema: SettingsSchema;
+  /** Set by the templates, from other values or because pods are built so; by path, or by the beginning of it with a dot. */
+  readonly byTemplate: readonly string[];
+}
+
+export const CHART_COMPONENTS = {
+  operator: {
+    schema: operatorSettings,
+    byTemplate: [
+      ...['name', 'namespace', 'watch.', 'kubeconfig', 'stream.host', 'stream.port', 'stream.url'],
+      ...['stream.certificateSecret', 'admin.', 'gatewayUrl', 'clusterDomain', 'egress.', 'clickhouse.'],
+      'replay.gatewayUrl',
+    ],
+  },
+  gateway: {
+    schema: gatewaySettings,
+    byTemplate: [
+      ...['host', 'port', 'admin.', 'name', 'dataDir', 'spool.dir', 'operator.', 'egress.'],
+      ...['url', 'username', 'password', 'database', 'cluster', 'migrate'].map((name) => `clickhouse.${name}`),
+    ],
+  },
+  dashboard: {
+    schema: clusterDashboardSettings,
+    byTemplate: [
+      ...['host', 'port', 'url', 'kubeconfig', 'watch.', 'session.key', 'session.previousKey'],
+      ...['oidc.clientSecret', 'clickhouse.'],
+    ],
+  },
+} as const satisfies Record<string, ChartComponent>;
+
+export type ChartComponentName = keyof typeof CHART_COMPONENTS;
+
+const isByTemplate = (path: string, byTemplate: readonly string[]): boolean =>
+  byTemplate.some((entry) => (entry.endsWith('.') ? path.startsWith(entry) : path === entry));
+
+/** The settings of a process that are values of the chart. */
+export const chartSettings = (component: ChartComponentName): readonly SettingDescription[] => {
+  const { schema, byTemplate } = CHART_COMPONENTS[component];
+  return describeSettings(schema).filter(({ path }) => !isByTemplate(path, byTemplate));
+};
+
+/** What the value may be: as the process parses it, but for lists and switches, which YAML can write as such. */
+const valueOf = ({ path, schema }: SettingDescription): z.ZodType => {
+  const { success, data } = schema.safeParse(undefined);
+  const jsonSchema = collapse(z.toJSONSchema(schema, { io: 'output', target: 'draft-07', unrepresentable: 'any' }));
+  if (jsonSchema['type'] === undefined) throw new Error(`setting ${path} has no single type`);
+  const byDefault = success && data !== undefined && data !== '' ? ` Default: ${JSON.stringify(data)}.` : '';
+  const description = `${schema.description ?? ''}${byDefault}`.replaceAll('\n', ' ');
+  return z
+    .any()
+    .meta({ ...jsonSchema, description })
+    .optional();
+};
+
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** What is worth saying of a field. A switch is text or a boolean to the process, and a boolean here. */
+const collapse = (schema: JsonSchema): JsonSchema => {
+  const { anyOf } = schema;
+  const whole = Array.isArray(anyOf) ? { ...schema, ...(anyOf[0] as JsonSchema) } : schema;
+  return Object.fromEntries(Object.entries(whole).filter(([key]) => !['$schema', 'default', 'anyOf'].includes(key)));
+};
+
+interface Tree {
+  [name: string]: z.ZodType | Tree;
+}
+
+const toObject = (tree: Tree): z.ZodType =>
+  z.strictObject(
+    Object.fromEntries(
+      Object.entries(tree).map(([name, node]) => [name, node instanceof z.ZodType ? node : toObject(node).optional()]),
+    ),
+  );
+
+/** `<component>.settings`: the process's own settings, nested as their paths say. Unset ones keep the process's default. */
+export const settingsValues = (component: ChartComponentName): z.ZodType => {
+  const tree: Tree = {};
+  for (const setting of chartSettings(component)) {
+    const parts = setting.path.split('.');
+    const last = parts.pop() ?? '';
+    const parent = parts.reduce<Tree>((node, part) => (node[part] ??= {}) as Tree, tree);
+    parent[last] = valueOf(setting);
+  }
+  return toObject(tree);
+};

@@ -1,0 +1,38 @@
+import { Document, isMap, isScalar, type Node, type Pair } from 'yaml';
+import { defaultValues, describeValues } from './describe-values.ts';
+
+const COLUMNS = 118;
+
+const HEADER = ` Generated from cli/src/chart by \`npm run generate\`; README.md has the same as a table. values.schema.json refuses what is not here.`;
+
+const wrap = (text: string, columns: number): string => {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + word.length < columns) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines.map((line) => ` ${line}`).join('\n');
+};
+
+/** values.yaml: every default, and above it what it does. */
+export const valuesYaml = (): string => {
+  const document = new Document(defaultValues());
+  const comments = new Map(describeValues().map(({ path, description }) => [path.join('.'), description]));
+  const settings = 'The process’s own settings; README.md lists them. What is not set keeps its default.';
+  for (const component of ['operator', 'gateway', 'dashboard']) comments.set(`${component}.settings`, settings);
+  comment(document.contents, [], comments);
+  document.commentBefore = HEADER;
+  return document.toString({ lineWidth: 0 });
+};
+
+const comment = (node: Node | null, path: readonly string[], comments: ReadonlyMap<string, string>): void => {
+  if (!isMap(node)) return;
+  for (const { key, value } of node.items as Pair<Node, Node | null>[]) {
+    if (!isScalar(key)) continue;
+    const at = [...path, String(key.value)];
+    const text = comments.get(at.join('.'));
+    if (text !== undefined) key.commentBefore = wrap(text, COLUMNS - 2 * at.length);
+    else comment(value, at, comments);
+  }
+};

@@ -1,0 +1,46 @@
+import type { Kind } from '@standin/contract';
+import { collectionPath, Reflector, type KubeClient, type KubeObject, type ReflectorOptions } from '@standin/kube';
+import type { Logger } from 'pino';
+
+/** How the dashboard itself looks at the cluster: with its own ServiceAccount, which may only read. */
+export interface OwnView {
+  readonly client: KubeClient;
+  /** Empty: all, which needs a ClusterRole; otherwise one watch per kind and namespace. */
+  readonly namespaces: readonly string[];
+  readonly logger: Logger;
+  /** Ends it. Until then it survives whatever is away. */
+  readonly signal: AbortSignal;
+}
+
+export interface Followed<T extends KubeObject> {
+  readonly kinds: readonly Kind[];
+  readonly transform?: ReflectorOptions<T>['transform'];
+  readonly put: (kind: Kind, object: T) => void;
+  readonly remove: (kind: Kind, object: KubeObject) => void;
+}
+
+/** Follows the objects of some kinds. Returns whether all of them were read once. */
+export const followObjects = <T extends KubeObject>(
+  { client, namespaces, logger, signal }: OwnView,
+  { kinds, transform, put, remove }: Followed<T>,
+): (() => boolean) => {
+  const scopes = namespaces.length === 0 ? [undefined] : [...new Set(namespaces)];
+  const all = kinds.flatMap((kind) => scopes.map((namespace) => ({ kind, namespace })));
+  let synced = 0;
+  for (const { kind, namespace } of all) {
+    const reflector = new Reflector<T>({
+      client,
+      path: collectionPath(kind, namespace),
+      resource: kind,
+      ...(transform !== undefined && { transform }),
+      handler: { put: (object) => put(kind, object), remove: (object) => remove(kind, object) },
+      logger,
+    });
+    reflector.synced.then(
+      () => (synced += 1),
+      () => undefined,
+    );
+    reflector.run(signal).catch((error: unknown) => logger.error({ err: error }, 'reflector ended'));
+  }
+  return () => synced === all.length;
+};

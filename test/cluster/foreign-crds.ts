@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import { goVersion } from './go-program.ts';
+import { runCommand } from './run-command.ts';
+
+const MODULE = path.join(import.meta.dirname, 'crds');
+const CRDS: Readonly<Record<string, readonly string[]>> = {
+  'github.com/prometheus-operator/prometheus-operator': [
+    'example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml',
+    'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml',
+  ],
+  'sigs.k8s.io/gateway-api': ['config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
+};
+const DOWNLOAD_TIMEOUT_MS = 5 * 60_000;
+
+const downloaded = z.object({ Dir: z.string() });
+
+/**
+ * The CRDs of ServiceMonitor, PrometheusRule and HTTPRoute, as their projects publish them: files of Go modules, from the module proxy, with the
+ * checksums of ./crds/go.sum. Throws MissingToolError without Go.
+ */
+export const readForeignCrds = async (): Promise<readonly string[]> => {
+  await goVersion();
+  const files = await Promise.all(
+    Object.entries(CRDS).map(async ([module, names]) => {
+      const options = { cwd: MODULE, timeoutMs: DOWNLOAD_TIMEOUT_MS };
+      const { code, stdout, stderr } = await runCommand('go', ['mod', 'download', '-json', module], options);
+      if (code !== 0) throw new Error(`go mod download ${module} ended with ${code}: ${stderr}${stdout}`);
+      const { Dir } = downloaded.parse(JSON.parse(stdout));
+      return Promise.all(names.map((name) => readFile(path.join(Dir, name), 'utf8')));
+    }),
+  );
+  return files.flat();
+};

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import type { Cluster } from '../harness/cluster.ts';
+import { deploy, type DeployedOperator, type Deployment } from '../harness/deployment.ts';
+import { eventually } from '../harness/eventually.ts';
+import { asList, objectsOf, renderChart } from '../harness/helm.ts';
+import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
+import { freePort } from '../harness/ports.ts';
+import { startProcess } from '../harness/processes.ts';
+import { sharedCluster } from '../harness/shared-cluster.ts';
+import { ask } from './api-stand.ts';
+import { createPerson, startClusterDashboard, type ClusterDashboard } from './cluster-dashboard.ts';
+import { metricOf, post, Tenant } from './tenant.ts';
+
+/**
+ * `watch.namespaces`: operator and dashboard under the Roles that the chart makes for one team's namespace, without any ClusterRole, beside
+ * a namespace that they know nothing of.
+ */
+let cluster: Cluster;
+let clickHouse: TestClickHouse;
+let deployment: Deployment;
+let dashboard: ClusterDashboard;
+let system: string;
+let team: Tenant;
+let stranger: Tenant;
+
+const RIGHTS = ['service-accounts', 'operator/rbac', 'dashboard/rbac'].map((name) => `templates/${name}.yaml`);
+
+beforeAll(async () => {
+  [cluster, clickHouse] = await Promise.all([sharedCluster(), startClickHouse()]);
+  system = await createNamespace(cluster, 'test-system');
+  team = await Tenant.create(cluster, await createNamespace(cluster));
+  stranger = await Tenant.create(cluster, await createNamespace(cluster));
+  const set = [`watch.namespaces={${team.namespace}}`];
+  const rights = objectsOf(await renderChart({ chartCase: 'namespaced', namespace: system, set, only: RIGHTS }));
+  expect(rights.filter(({ kind }) => kind.startsWith('Cluster'))).toEqual([]);
+  await cluster.apply(asList(rights));
+  const env = { STANDIN_WATCH_NAMESPACES: team.namespace };
+  deployment = await deploy({
+    ...{ cluster, clickHouse, operators: 1, gateways: 1, systemNamespace: system },
+    operatorEnv: { ...env, STANDIN_SECRET_POLL_MS: '500' },
+  });
+  dashboard = await startClusterDashboard({ cluster, clickHouse, env, systemNamespace: system });
+});
+afterAll(async () => {
+  await Promise.all([deployment.stop(), dashboard.process.kill()]);
+  await Promise.all([team, stranger].map(({ client }) => client.close()));
+  await clickHouse.stop();
+  for (const name of [system, team.namespace, stranger.namespace]) await deleteNamespace(cluster, name);
+});
+
+test('an endpoint of a watched namespace becomes ready and answers; one of another stays as it is', async () => {
+  for (const tenant of [stranger, team]) {
+    await tenant.accountAndProject();
+    await tenant.mock('orders', '"ok"');
+  }
+  await team.untilReason('Endpoint', 'orders', 'Ready');
+  const [gateway] = deployment.gateways;
+  if (gateway === undefined) throw new Error('there is a gateway');
+  const key = await team.readSecret('team-api-key');
+  const answer = await post(gateway, `${await team.projectPath()}/orders`, key);
+  expect(answer).toEqual({ status: 200, body: '"ok"' });
+  const { status } = await stranger.get('Endpoint', 'orders');
+  expect(status?.conditions?.map(({ reason }) => reason)).toEqual(Array<string>(4).fill('Pending'));
+});
+
+test('the dashboard shows projects to somebody who may see that namespace only', async () => {
+  const person = await createPerson(cluster, team.namespace, { name: 'viewer', role: 'standin-view' });
+  const headers = { authorization: `Bearer ${person.token}` };
+  await expect
+    .poll(async () => (await ask(`${dashboard.url}/api/v1/projects`, { headers })).json)
+    .toMatchObject({ items: [{ namespace: team.namespace, name: 'shop' }] });
+});
+
+const operator = (): DeployedOperator => {
+  const [first] = deployment.operators;
+  if (first === undefined) throw new Error('there is an operator');
+  return first;
+};
+/** How often the API server has refused an operator a call of this method. */
+const refusals = async (adminUrl: string, method: string): Promise<number> => {
+  const all = await metricOf(adminUrl, 'rest_client_requests_total');
+  return [...all]
+    .filter(([labels]) => labels.includes('code="403"') && labels.includes(`method="${method}"`))
+    .reduce((sum, [, count]) => sum + count, 0);
+};
+
+test('the operator asked for nothing that its Roles refuse', async () => {
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+    expect(await refusals(operator().adminUrl, method), method).toBe(0);
+  }
+});
+
+interface Rule {
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+interface NeededRight {
+  readonly role: 'standin-operator' | 'standin-operator-resources';
+  readonly resource: string;
+  readonly verb: string;
+  /** Of the call that is refused without it. */
+  readonly method: string;
+  /** Makes the operator need it; done again and again, each time with another number. */
+  readonly provoke: (n: number) => Promise<unknown>;
+}
+
+const RESOURCES_ROLE = 'standin-operator-resources';
+const nothing = (): Promise<void> => Promise.resolve();
+const NEEDED: readonly NeededRight[] = [
+  {
+    ...{ role: RESOURCES_ROLE, resource: 'mockendpoints/status', verb: 'patch', method: 'PATCH' },
+    provoke: (n) => team.mock('orders', String(n)),
+  },
+  { role: RESOURCES_ROLE, resource: 'secrets', verb: 'get', method: 'GET', provoke: nothing },
+  {
+    ...{ role: RESOURCES_ROLE, resource: 'secrets', verb: 'create', method: 'POST' },
+    provoke: (n) => team.apply('Account', `more-${n}`, { plan: 'Free' }),
+  },
+  {
+    ...{ role: RESOURCES_ROLE, resource: 'events', verb: 'create', method: 'POST' },
+    // Nobody has this Account: its condition changes, with an Event.
+    provoke: (n) => team.apply('Project', `lost-${n}`, { displayName: 'Lost', accountRef: { name: 'nobody' } }),
+  },
+  { role: 'standin-operator', resource: 'leases', verb: 'update', method: 'PUT', provoke: nothing },
+];
+
+/** Takes a verb on a resource out of a Role of the operator's, for as long as `work` takes. */
+const without = async (
+  { role, resource, verb }: Pick<NeededRight, 'role' | 'resource' | 'verb'>,
+  work: () => Promise<void>,
+): Promise<void> => {
+  const namespace = role === RESOURCES_ROLE ? team.namespace : system;
+  const { stdout } = await cluster.kubectl(['get', 'role', role, '-n', namespace, '-o', 'json']);
+  const { rules, ...rest } = JSON.parse(stdout) as { readonly rules: readonly Rule[] };
+  const put = (changed: readonly Rule[]) =>
+    cluster.apply(JSON.stringify({ ...rest, metadata: { name: role, namespace }, rules: changed }));
+  const fewer = rules.map((rule) =>
+    rule.resources.includes(resource) ? { ...rule, verbs: rule.verbs.filter((name) => name !== verb) } : rule,
+  );
+  expect(fewer).not.toEqual(rules);
+  await put(fewer.filter(({ verbs }) => verbs.length > 0));
+  try {
+    await work();
+  } finally {
+    await put(rules);
+  }
+};
+
+test.for(NEEDED)(
+  'without $verb on $resource the operator is refused, and it recovers when it has that again',
+  async (right) => {
+    const { adminUrl } = operator();
+    const before = await refusals(adminUrl, right.method);
+    let tries = 0;
+    const isRefused = async (): Promise<boolean> => {
+      await right.provoke(tries);
+      tries += 1;
+      return (await refusals(adminUrl, right.method)) > before;
+    };
+    await without(right, async () => {
+      await eventually(`a refused ${right.method}`, isRefused, { timeoutMs: 30_000, intervalMs: 250 });
+    });
+    await team.mock('orders', `"after ${right.resource}"`);
+    await team.untilReason('Endpoint', 'orders', 'Ready', 40_000);
+  },
+);
+
+test.for(['list', 'watch'])(
+  'without %s on endpoints an operator that starts is refused; with it, ready',
+  async (verb) => {
+    const [streamPort, adminPort] = [await freePort(), await freePort()];
+    const adminUrl = `http://127.0.0.1:${adminPort}`;
+    await without({ role: RESOURCES_ROLE, resource: 'mockendpoints', verb }, async () => {
+      const late = startProcess({
+        name: `late-${verb}`,
+        main: 'operator/src/main.ts',
+        env: {
+          STANDIN_NAME: `late-${verb}`,
+          STANDIN_KUBECONFIG: await cluster.tokenKubeconfig(system, 'standin-operator'),
+          STANDIN_NAMESPACE: system,
+          STANDIN_WATCH_NAMESPACES: team.namespace,
+          STANDIN_STREAM_HOST: '127.0.0.1',
+          STANDIN_STREAM_PORT: String(streamPort),
+          STANDIN_ADMIN_HOST: '127.0.0.1',
+          STANDIN_ADMIN_PORT: String(adminPort),
+        },
+      });
+      onTestFinished(() => late.kill('SIGKILL').then(() => undefined));
+      await eventually('a refused GET', async () => (await refusals(adminUrl, 'GET')) > 0, { timeoutMs: 30_000 });
+      if (verb === 'list') expect((await ask(`${adminUrl}/readyz`)).status).toBe(503);
+    });
+    await eventually('the operator', async () => (await ask(`${adminUrl}/readyz`)).status === 200, {
+      timeoutMs: 40_000,
+    });
+  },
+);
+
+test('neither may look beyond', async () => {
+  for (const account of ['standin-operator', 'standin-dashboard']) {
+    const as = await cluster.tokenKubeconfig(system, account);
+    for (const where of [['--all-namespaces'], ['-n', stranger.namespace]]) {
+      const { stdout } = await cluster.kubectl(['auth', 'can-i', 'list', 'mockprojects.standin.dev', ...where], { as });
+      expect(stdout.trim(), `${account} ${where.join(' ')}`).toBe('no');
+    }
+  }
+});

@@ -1,0 +1,75 @@
+import { globSync } from 'node:fs';
+import path from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { buildGoProgram } from '../cluster/go-program.ts';
+import { runCommand, type CommandResult } from '../cluster/run-command.ts';
+import { SYSTEM_NAMESPACE } from './install-standin.ts';
+
+export const CHARTS = path.join(import.meta.dirname, '../../charts');
+
+/** Names of the values files in charts/standin/ci, without `-values.yaml`. */
+export const CHART_CASES: readonly string[] = globSync('*-values.yaml', { cwd: path.join(CHARTS, 'standin/ci') })
+  .map((name) => name.replace('-values.yaml', ''))
+  .sort();
+
+export const valuesFileOf = (chartCase: string): string => path.join(CHARTS, 'standin/ci', `${chartCase}-values.yaml`);
+
+/** Runs helm to its end. A failure is a `code` other than 0, not an exception. */
+export const helm = async (args: readonly string[]): Promise<CommandResult> =>
+  runCommand(await buildGoProgram('helm', console.log), args);
+
+export interface RenderOptions {
+  /** Of charts/standin/ci; `default` where it is not said. */
+  readonly chartCase?: string;
+  readonly namespace?: string;
+  /** `name=value`, for --set. */
+  readonly set?: readonly string[];
+  /** Templates of the chart instead of all of them: `templates/operator/rbac.yaml`. */
+  readonly only?: readonly string[];
+}
+
+/** What was rendered in this test file; templates do not change while it runs. */
+const renders = new Map<string, Promise<string>>();
+
+/** `helm template standin charts/standin` with the values of a case; what it printed, without the lines that left-out parts leave empty. */
+export const renderChart = (options: RenderOptions = {}): Promise<string> => {
+  const { chartCase = 'default', namespace = SYSTEM_NAMESPACE, set = [], only = [] } = options;
+  const args = [
+    ...['template', 'standin', path.join(CHARTS, 'standin'), '--namespace', namespace],
+    ...['--values', valuesFileOf(chartCase)],
+    ...set.flatMap((value) => ['--set', value]),
+    ...only.flatMap((template) => ['--show-only', template]),
+  ];
+  const key = args.join('\n');
+  const known = renders.get(key) ?? render(args);
+  renders.set(key, known);
+  return known;
+};
+
+const render = async (args: readonly string[]): Promise<string> => {
+  const { code, stdout, stderr } = await helm(args);
+  // Without the arguments: tests look for names in what Helm says.
+  if (code !== 0) throw new Error(`helm ended with ${code}:\n${stderr}`);
+  return stdout.replace(/^ +\n/gm, '');
+};
+
+/** An object of a render. What a test looks at, it narrows itself. */
+export interface RenderedObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly [field: string]: unknown;
+}
+
+export const objectsOf = (yaml: string): readonly RenderedObject[] =>
+  parseAllDocuments(yaml)
+    .map((document) => document.toJS() as RenderedObject | null)
+    .filter((object) => object !== null);
+
+/** As a List, for kubectl. */
+export const asList = (objects: readonly RenderedObject[]): string =>
+  JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });

@@ -1,0 +1,156 @@
+import path from 'node:path';
+import { RESOURCES } from '@standin/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readForeignCrds } from '../cluster/foreign-crds.ts';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import {
+  asList,
+  CHART_CASES,
+  CHARTS,
+  helm,
+  objectsOf,
+  renderChart,
+  valuesFileOf,
+  type RenderedObject,
+} from '../harness/helm.ts';
+import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+
+/** What a real API server says to the chart, with the CRDs of Prometheus Operator and Gateway API beside it. */
+let cluster: OwnCluster;
+
+const RESTRICTED = {
+  'pod-security.kubernetes.io/enforce': 'restricted',
+  'pod-security.kubernetes.io/warn': 'restricted',
+};
+const namespace = (name: string, labels: Readonly<Record<string, string>> = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name, labels },
+});
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  await cluster.apply(asList([namespace(SYSTEM_NAMESPACE, RESTRICTED), namespace('team-a'), namespace('team-b')]));
+  // Too large for the annotation of `kubectl apply`.
+  const create = await cluster.kubectl(['create', '-f', '-'], { input: (await readForeignCrds()).join('\n---\n') });
+  expect(create.code, create.stderr).toBe(0);
+  await established('--all');
+  const account = ['get', 'serviceaccount', 'default', '-n', SYSTEM_NAMESPACE];
+  await eventually('the default ServiceAccount', () => cluster.kubectl(account), { accept: ({ code }) => code === 0 });
+});
+afterAll(() => cluster.stop());
+
+interface WorkloadSpec {
+  readonly template?: { readonly spec?: { readonly volumes: readonly object[] } };
+  readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
+}
+
+/** kubectl fails on a CRD that has no condition yet instead of waiting for it. */
+const established = (which: string) =>
+  eventually(
+    'the CRDs',
+    () => cluster.kubectl(['wait', '--for=condition=Established', 'crd', which, '--timeout=30s']),
+    { accept: ({ code }) => code === 0 },
+  );
+
+const dryRun = (objects: readonly RenderedObject[]) =>
+  cluster.kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], { input: asList(objects) });
+
+describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
+  it('is accepted by the API server, strictly and without a warning', async () => {
+    const objects = objectsOf(await renderChart({ chartCase }));
+    const { code, stdout, stderr } = await dryRun(objects);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.trim().split('\n')).toHaveLength(objects.length);
+  });
+
+  it('has pods that a namespace with the Pod Security Standard restricted takes', async () => {
+    const pods = objectsOf(await renderChart({ chartCase })).flatMap(({ metadata: { name }, spec }) => {
+      const { template, volumeClaimTemplates = [] } = (spec ?? {}) as WorkloadSpec;
+      if (template?.spec === undefined) return [];
+      // As the StatefulSet's controller does it. Accounts are not there in a dry run, and not what this is about.
+      const claims = volumeClaimTemplates.map(({ metadata }) => ({ name: metadata.name, emptyDir: {} }));
+      const volumes = [...template.spec.volumes, ...claims];
+      const metadata = { name, namespace: SYSTEM_NAMESPACE };
+      return [
+        { apiVersion: 'v1', kind: 'Pod', metadata, spec: { ...template.spec, volumes, serviceAccountName: 'default' } },
+      ];
+    });
+    expect(pods.length).toBeGreaterThan(1);
+    const { code, stderr } = await dryRun(pods);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+});
+
+it('the API server refuses what it does not know, so that the tests above can fail', async () => {
+  const objects = objectsOf(await renderChart({ set: ['operator.extraVolumes[0].nmae=x'] }));
+  const { code, stderr } = await dryRun(objects.filter(({ metadata: { name } }) => name === 'standin-operator'));
+  expect(code).not.toBe(0);
+  expect(stderr).toContain('nmae');
+});
+
+describe('helm', () => {
+  const release = async (...args: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await helm([
+      ...args,
+      '-n',
+      SYSTEM_NAMESPACE,
+      '--kubeconfig',
+      cluster.kubeconfigPath,
+    ]);
+    expect(code, stderr).toBe(0);
+    return stdout;
+  };
+  const chart = ['standin', path.join(CHARTS, 'standin'), '--set', 'clickhouse.url=http://clickhouse:8123'];
+  const kubectl = async (...args: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await cluster.kubectl([...args, '-n', SYSTEM_NAMESPACE]);
+    expect(code, stderr).toBe(0);
+    return stdout;
+  };
+  const sessionKey = async (): Promise<string> => {
+    const { data } = JSON.parse(await kubectl('get', 'secret', 'standin-dashboard-session', '-o', 'json')) as {
+      data: Record<string, string>;
+    };
+    return Buffer.from(data['session-key'] ?? '', 'base64').toString();
+  };
+
+  it('installs the chart with one value, keeps the sessions’ key over an upgrade, and leaves the CRDs at the end', async () => {
+    expect(await release('install', ...chart)).toContain('kubectl apply -f crds/examples/quickstart');
+    const key = await sessionKey();
+    expect(key).toMatch(/^[A-Za-z0-9]{44}$/);
+    await established('mockendpoints.standin.dev');
+
+    await release('upgrade', ...chart, '--set', 'gateway.replicas=3');
+    expect(await kubectl('get', 'statefulset', 'standin-gateway', '-o', 'jsonpath={.spec.replicas}')).toBe('3');
+    expect(await sessionKey()).toBe(key);
+
+    await release('uninstall', 'standin');
+    const kinds = 'crd,clusterrole,clusterrolebinding,role,rolebinding,all,secret,networkpolicy,pdb,serviceaccount';
+    const left = async (): Promise<readonly string[]> =>
+      (await kubectl('get', kinds, '-o', 'name')).split('\n').filter((name) => name.includes('standin'));
+    const crds = Object.values(RESOURCES).map(
+      ({ plural }) => `customresourcedefinition.apiextensions.k8s.io/${plural}.standin.dev`,
+    );
+    await expect.poll(left).toEqual(crds.sort());
+  });
+
+  it('takes over the CRDs that another release left', async () => {
+    await release('install', ...chart.with(0, 'other'), '--take-ownership');
+    await release('uninstall', 'other');
+  });
+
+  it('says in its notes what is given up', async () => {
+    const notes = (chartCase: string) =>
+      release('install', ...chart, '--dry-run=client', '--take-ownership', '-f', valuesFileOf(chartCase));
+    expect(await notes('default')).not.toContain('WARNING');
+    expect(await notes('ephemeral')).toContain('deleted or its node fails');
+    expect(await notes('namespaced')).toContain('kubectl apply -n team-a -f crds/examples/quickstart');
+  });
+});
+
+it('the namespace refuses a pod that is not restricted, so that the tests above can fail', async () => {
+  const metadata = { name: 'careless', namespace: SYSTEM_NAMESPACE };
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [{ name: 'a', image: 'a' }] } };
+  expect((await dryRun([pod])).stderr).toContain('violates PodSecurity "restricted');
+});

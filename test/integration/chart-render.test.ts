@@ -1,0 +1,282 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseSettings } from '@standin/contract';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { CHART_COMPONENTS, type ChartComponentName } from '../../cli/src/chart/settings-values.ts';
+import {
+  asList,
+  CHART_CASES,
+  CHARTS,
+  helm,
+  objectsOf,
+  renderChart,
+  valuesFileOf,
+  type RenderedObject,
+} from '../harness/helm.ts';
+import { sourceFiles } from '../suite/source-files.ts';
+
+const ROOT = path.join(CHARTS, '..');
+const WORKLOADS = new Set(['Deployment', 'StatefulSet', 'Job']);
+
+interface EnvVariable {
+  readonly name: string;
+  readonly value?: string;
+  readonly valueFrom?: { readonly secretKeyRef?: { readonly optional?: boolean } };
+}
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+}
+interface Container {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly env: readonly EnvVariable[];
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly startupProbe?: Probe;
+  readonly readinessProbe?: Probe;
+  readonly livenessProbe?: Probe;
+  readonly securityContext: unknown;
+}
+interface PodSpec {
+  readonly containers: readonly [Container];
+  readonly enableServiceLinks: boolean;
+  readonly securityContext: unknown;
+}
+
+const podOf = (object: RenderedObject): PodSpec => (object['spec'] as { template: { spec: PodSpec } }).template.spec;
+const podsOf = (objects: readonly RenderedObject[]): readonly PodSpec[] =>
+  objects.filter(({ kind }) => WORKLOADS.has(kind)).map(podOf);
+const isComponent = (name: string): name is ChartComponentName => Object.hasOwn(CHART_COMPONENTS, name);
+
+/** What stands in a Secret, or is the pod's own. */
+const ANY_SECRET = 'x'.repeat(44);
+const envOf = ({ env }: Container): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    env.map(({ name, value, valueFrom }) => [name, valueFrom === undefined ? (value ?? '') : ANY_SECRET]),
+  );
+
+describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
+  it('passes helm lint --strict without a warning', async () => {
+    const { code, stdout } = await helm([
+      'lint',
+      '--strict',
+      path.join(CHARTS, 'standin'),
+      '-f',
+      valuesFileOf(chartCase),
+    ]);
+    expect({ code, said: stdout.match(/\[(WARNING|ERROR)\].*/g) }).toEqual({ code: 0, said: null });
+  });
+
+  // Prevents: a template that changes more than was meant. `npm test -- chart-render -u` writes them anew.
+  it('renders what it did', async () => {
+    const rendered = await renderChart({ chartCase, set: ['crds.enabled=false'] });
+    await expect(rendered).toMatchFileSnapshot(path.join(CHARTS, `standin/golden/${chartCase}.yaml`));
+  });
+
+  it('gives every process settings that it has and accepts', async () => {
+    const pods = podsOf(objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] })));
+    expect(pods.length).toBeGreaterThan(1);
+    for (const { containers } of pods) {
+      const [container] = containers;
+      const names = container.env.map(({ name }) => name);
+      expect(
+        names.filter((name, index) => names.indexOf(name) !== index),
+        container.name,
+      ).toEqual([]);
+      if (isComponent(container.name)) parseSettings(CHART_COMPONENTS[container.name].schema, envOf(container));
+    }
+  });
+
+  it('starts files that there are, and asks where they answer', async () => {
+    const pods = podsOf(objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] })));
+    for (const { containers } of pods) {
+      const [{ name, command, ports = [], startupProbe, readinessProbe, livenessProbe, ...container }] = containers;
+      expect(existsSync(path.join(ROOT, command[1] ?? '')), command.join(' ')).toBe(true);
+      if (!isComponent(name)) continue;
+      const settings = parseSettings(CHART_COMPONENTS[name].schema, envOf({ name, command, ...container })) as {
+        port?: number;
+        admin?: { port: number };
+        stream?: { port: number };
+      };
+      const expected = { http: settings.port, metrics: settings.admin?.port, stream: settings.stream?.port };
+      for (const port of ports)
+        expect(port.containerPort, port.name).toBe(expected[port.name as keyof typeof expected]);
+      const probes = [startupProbe, readinessProbe, livenessProbe].map((probe) => probe?.httpGet);
+      const ready = name === 'dashboard' ? '/healthz' : '/readyz';
+      const port = name === 'dashboard' ? 'http' : 'metrics';
+      expect(probes, name).toEqual(['/healthz', ready, '/healthz'].map((at) => ({ path: at, port })));
+    }
+  });
+
+  it('gives every pod no more than PSS restricted allows, a read-only root, and no STANDIN_ variable from Services', async () => {
+    for (const pod of podsOf(objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] })))) {
+      expect(pod).toMatchObject({
+        enableServiceLinks: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+        containers: [
+          {
+            securityContext: {
+              allowPrivilegeEscalation: false,
+              readOnlyRootFilesystem: true,
+              capabilities: { drop: ['ALL'] },
+            },
+          },
+        ],
+      });
+    }
+  });
+});
+
+describe('values', () => {
+  const refusal = async (...set: string[]): Promise<string> =>
+    renderChart({ set }).then(
+      () => 'accepted',
+      (error: unknown) => String(error),
+    );
+
+  it.for([
+    ['gatway.replicas=2', 'gatway'],
+    ['gateway.replica=2', 'replica'],
+    ['gateway.settings.limits.requestBodyByte=1024', 'requestBodyByte'],
+    ['operator.settings.gatewayUrl=http://x', 'gatewayUrl'],
+    ['gateway.settings.apiKeyHeader.name=anycase', 'any-case'],
+    ['gateway.settings.limits.connections=0', 'connections'],
+    ['egress.allow={10.0.0.0}', 'allow'],
+    ['clickhouse.url=clickhouse:8123', 'clickhouse'],
+    ['image.digest=latest', 'digest'],
+    ['gateway.persistence.enabled=yes', 'enabled'],
+  ] as const)('are refused where they are wrong: %s', async ([value, named]) => {
+    expect(await refusal(value)).toContain(named);
+  });
+
+  it('are refused where one is missing, with what to do', async () => {
+    expect(await refusal('clickhouse.url=')).toContain(
+      "clickhouse.url is required: the URL of ClickHouse's HTTP interface",
+    );
+    expect(await refusal('gateway.ingress.enabled=true')).toContain('gateway.ingress.host is required');
+    expect(await refusal('dashboard.httpRoute.enabled=true')).toContain('dashboard.httpRoute.parentRefs is required');
+  });
+
+  it('leave a gateway the time that it needs to drain', async () => {
+    const { drainMs, drainTimeoutMs } = CHART_COMPONENTS.gateway.schema.parse({});
+    const seconds = Math.ceil((drainMs + 2 * drainTimeoutMs) / 1_000);
+    expect(await refusal(`gateway.terminationGracePeriodSeconds=${seconds}`)).toBe('accepted');
+    expect(await refusal(`gateway.terminationGracePeriodSeconds=${seconds - 1}`)).toContain('too short for drainMs');
+    const longer = ['gateway.settings.drainMs=60000', 'gateway.terminationGracePeriodSeconds=90'];
+    expect(await refusal(...longer)).toContain('too short for drainMs');
+  });
+
+  it('that are settings reach the process as they are written', async () => {
+    const objects = objectsOf(
+      await renderChart({
+        set: ['gateway.settings.spool.bytes=17179869184', 'egress.allow={10.0.0.0/8,fd00::/8}'],
+      }),
+    );
+    const envOfComponent = (name: ChartComponentName) =>
+      envOf(
+        podsOf(objects)
+          .map(({ containers }) => containers[0])
+          .find((container) => container.name === name) as Container,
+      );
+    expect(envOfComponent('gateway')).toMatchObject({
+      STANDIN_SPOOL_BYTES: '17179869184',
+      STANDIN_EGRESS_ALLOW: '10.0.0.0/8,fd00::/8',
+    });
+    expect(envOfComponent('operator')).toMatchObject({ STANDIN_EGRESS_ALLOW: '10.0.0.0/8,fd00::/8' });
+  });
+});
+
+describe('rights', () => {
+  const roles = async (chartCase: string): Promise<readonly string[]> =>
+    objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] }))
+      .filter(({ apiVersion }) => apiVersion === 'rbac.authorization.k8s.io/v1')
+      .map(
+        ({ kind, metadata: { namespace, name } }) => `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`,
+      );
+
+  it('are Roles in the watched namespaces and no ClusterRole where namespaces are watched', async () => {
+    const inTeams = (kind: string) =>
+      ['team-a', 'team-b'].flatMap((team) => [
+        `${kind} ${team}/standin-dashboard`,
+        `${kind} ${team}/standin-operator-resources`,
+      ]);
+    const own = ['Role standin-system/standin-operator', 'RoleBinding standin-system/standin-operator'];
+    expect(new Set(await roles('namespaced'))).toEqual(
+      new Set([...inTeams('Role'), ...inTeams('RoleBinding'), ...own]),
+    );
+  });
+
+  it('are none where somebody else makes them', async () => {
+    expect(await roles('headless')).toEqual([]);
+  });
+
+  // Prevents: tests that pass with other rights than people have. `npm test -- chart-render -u` writes it anew.
+  it('of test/harness/rbac.yaml, under which operator, gateway and dashboard run in all tests, are the chart’s', async () => {
+    const only = ['service-accounts', 'operator/rbac', 'dashboard/rbac', 'roles-for-people'];
+    const rendered = await renderChart({ only: only.map((name) => `templates/${name}.yaml`) });
+    const header = [
+      '# What `helm template standin charts/standin` renders, written by `npm test -- chart-render -u`; edit the chart.',
+      'apiVersion: v1\nkind: Namespace\nmetadata:\n  name: standin-system\n',
+    ].join('\n');
+    await expect(header + rendered.replace(/^# Source: .*\n/gm, '')).toMatchFileSnapshot('../harness/rbac.yaml');
+  });
+});
+
+describe('the CRDs of the charts', () => {
+  const withoutPolicy = (object: RenderedObject): unknown => {
+    const { annotations = {}, ...metadata } = object.metadata;
+    const ours = Object.entries(annotations).filter(([name]) => name !== 'helm.sh/resource-policy');
+    return { ...object, metadata: { ...metadata, annotations: Object.fromEntries(ours) } };
+  };
+  const committed = () =>
+    sourceFiles()
+      .filter((file) => file.path.startsWith('crds/manifests/'))
+      .map(({ text }) => parse(text) as RenderedObject);
+  const rendered = async (chart: string, ...args: string[]): Promise<readonly RenderedObject[]> => {
+    const { code, stdout, stderr } = await helm(['template', 'standin', path.join(CHARTS, chart), ...args]);
+    expect(code, stderr).toBe(0);
+    return objectsOf(stdout).filter(({ kind }) => kind === 'CustomResourceDefinition');
+  };
+  const policies = (objects: readonly RenderedObject[]) =>
+    new Set(objects.map(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy']));
+
+  it.for([['standin', '-f', valuesFileOf('default')], ['standin-crds']] as const)(
+    'are those of crds/manifests, kept when the release goes: %s',
+    async ([chart, ...args]) => {
+      const objects = await rendered(chart, ...args);
+      expect(objects.map(withoutPolicy)).toEqual(committed());
+      expect(policies(objects)).toEqual(new Set(['keep']));
+    },
+  );
+
+  it('go with the release where that is asked for', async () => {
+    expect(policies(await rendered('standin', '-f', valuesFileOf('default'), '--set', 'crds.keep=false'))).toEqual(
+      new Set([undefined]),
+    );
+    expect(policies(await rendered('standin-crds', '--set', 'keep=false'))).toEqual(new Set([undefined]));
+  });
+
+  it('pass helm lint --strict', async () => {
+    const { code, stdout } = await helm(['lint', '--strict', path.join(CHARTS, 'standin-crds')]);
+    expect({ code, said: stdout.match(/\[(WARNING|ERROR)\].*/g) }).toEqual({ code: 0, said: null });
+  });
+});
+
+describe('monitoring', () => {
+  // Prevents: an alert that never fires because its metric was renamed.
+  it('asks for metrics that operator and gateway have', async () => {
+    const text = asList(objectsOf(await renderChart({ chartCase: 'monitoring', set: ['crds.enabled=false'] })));
+    const names = new Set(text.match(/\b(standin|leader_election|controller_runtime)_[a-z_]+(?=[{[\\ )"])/g));
+    const bases = [...names].map((name) => name.replace(/_bucket$/, ''));
+    expect(bases.length).toBeGreaterThan(12);
+    const code = sourceFiles().filter(({ path: file }) => /^(gateway|operator|packages\/kube)\/.*\.ts$/.test(file));
+    expect(bases.filter((name) => !code.some(({ text: source }) => source.includes(`'${name}'`)))).toEqual([]);
+  });
+
+  it('brings a dashboard that Grafana can read', () => {
+    const dashboard = JSON.parse(readFileSync(path.join(CHARTS, 'standin/files/grafana-dashboard.json'), 'utf8')) as {
+      panels: { id: number; title: string }[];
+    };
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+  });
+});
