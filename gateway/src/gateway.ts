@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createEgress, type Egress } from '@standin/egress';
 import { openLogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
-import { admitAll } from './admit/quota-gate.ts';
+import { BlockQuotaGate } from './admit/block-quota-gate.ts';
 import { ConfigClient } from './config/config-client.ts';
 import { ConfigStore } from './config/config-store.ts';
 import { DiskCopy } from './config/disk-copy.ts';
@@ -49,13 +49,22 @@ const openLog = async ({ settings, logger, logSink }: GatewayOptions, budget: By
   return { spool, delivery, sink };
 };
 
-/** The configuration in force, and what keeps it up to date. */
+/** The configuration in force, what keeps it up to date, and the permits that come from there. */
 const openConfig = ({ settings: { name, operator, dataDir, maxStalenessMs }, logger }: GatewayOptions) => {
   const store = new ConfigStore({ logger, maxStalenessMs });
   const diskCopy = new DiskCopy(dataDir, store, logger);
   const { urls, tls } = operator;
-  const client = new ConfigClient({ name, urls, tlsDir: tls.dir, maxStalenessMs, store, diskCopy, logger });
-  return { store, client };
+  const client = new ConfigClient({
+    ...{ name, urls, tlsDir: tls.dir, maxStalenessMs, store, diskCopy, logger },
+    onRecall: (accountUid) => gate.recall(accountUid),
+    onConnected: () => gate.connected(),
+  });
+  const gate = new BlockQuotaGate({
+    ask: (request) => client.askPermits(request),
+    tell: (accounts) => client.tellUsage(accounts),
+    logger: logger.child({ stage: 'admit' }),
+  });
+  return { store, client, gate };
 };
 
 const openEgress = ({ egress: { ca, ...policy } }: GatewaySettings): Egress =>
@@ -69,12 +78,12 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { spool, delivery, sink } = await openLog(options, budget);
   const egress = openEgress(settings);
 
-  const { store, client } = openConfig(options);
+  const { store, client, gate } = openConfig(options);
   const pipeline = new Pipeline({
     settings,
     config: store,
     budget,
-    gate: admitAll,
+    gate,
     recorder: spool,
     egress,
     metrics,
@@ -101,6 +110,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   metrics.observe({
     store,
     client,
+    gate,
     delivery,
     spool,
     budget,
@@ -109,6 +119,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   });
 
   delivery.start();
+  gate.start();
   const starting = client.start();
   const url = urlOf(settings.host, receiver.port);
   const adminUrl = urlOf(settings.admin.host, admin.port);
@@ -132,6 +143,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     await egress.close();
     const bytes = await delivery.stop(settings.drainTimeoutMs);
     if (bytes > 0) logger.warn({ bytes, folder: spool.folder }, 'the rest of the log waits on disk for the next start');
+    await gate.close();
     await client.stop();
     await starting;
     await Promise.all([sink.close(), admin.app.close()]);

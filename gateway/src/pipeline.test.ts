@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { LogRow } from '@standin/contract';
 import { createEgress } from '@standin/egress';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { QuotaGate } from './admit/quota-gate.ts';
+import { NO_QUOTA, type Permit, type QuotaGate } from './admit/quota-gate.ts';
 import { ConfigStore } from './config/config-store.ts';
 import {
   account,
@@ -63,10 +63,10 @@ class HeldRecorder implements Recorder {
 class CountingGate implements QuotaGate {
   permits = 10;
 
-  admit(): Refusal | undefined {
+  admit(): Permit | Refusal {
     if (this.permits === 0) return new Refusal('quota_exceeded', { headers: [['retry-after', '60']] });
     this.permits--;
-    return undefined;
+    return NO_QUOTA;
   }
 
   giveBack(): void {

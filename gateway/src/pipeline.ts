@@ -1,7 +1,7 @@
 import type { HeaderPair } from '@standin/contract';
 import type { Egress } from '@standin/egress';
 import type { Logger } from 'pino';
-import type { QuotaGate } from './admit/quota-gate.ts';
+import type { Permit, QuotaGate } from './admit/quota-gate.ts';
 import { authenticate, INVALID_KEY, type Authenticated } from './authenticate/authenticate.ts';
 import type { ConfigStore } from './config/config-store.ts';
 import { forward } from './forward/forward.ts';
@@ -89,7 +89,7 @@ export class Pipeline {
       if (refusal === undefined) {
         metrics.answered(route.endpoint.kind, exchange.response.statusCode, performance.now() - exchange.startedMs);
       } else {
-        gate.giveBack(route.account);
+        gate.giveBack(route.account, accepted.permit);
         this.#refuse(exchange, refusal);
       }
     } finally {
@@ -99,7 +99,7 @@ export class Pipeline {
 
   /** receive → authenticate → match → read → admit. */
   async #accept(exchange: Exchange, target: string): Promise<Accepted | Refusal | typeof GONE> {
-    const { settings, config, budget, gate } = this.#parts;
+    const { settings, config, budget } = this.#parts;
     const verdict = exchange.connection.scanner.take();
     const head = readHead(exchange.request, target, verdict, settings.limits.requestTargetBytes);
     if (head instanceof Refusal) return head;
@@ -117,10 +117,11 @@ export class Pipeline {
 
     const body = await readBody(exchange, head, { bodyBytesMax: settings.limits.requestBodyBytes, budget });
     if (body instanceof Refusal || body === GONE) return body;
-    const refusal = this.#revoked(authenticated, route) ?? gate.admit(route.account);
-    if (refusal !== undefined) {
+    const admitted = this.#admit(authenticated, route);
+    const permit = admitted instanceof Promise ? await admitted : admitted;
+    if (permit instanceof Refusal) {
       budget.freeBody(body.length);
-      return refusal;
+      return permit;
     }
     return {
       id: rowId(Math.floor(exchange.receivedAtUs / 1000)),
@@ -131,8 +132,22 @@ export class Pipeline {
       trailers: pairsOf(exchange.request.rawTrailers),
       authenticated,
       route,
+      permit,
       requestUs: exchange.elapsedUs(),
     };
+  }
+
+  /** One permit, at once where one is at hand. Who waits for it may find that the key was replaced, as while a body arrives. */
+  #admit(authenticated: Authenticated, route: Route): Permit | Refusal | Promise<Permit | Refusal> {
+    const { gate } = this.#parts;
+    const admitted = this.#revoked(authenticated, route) ?? gate.admit(route.account);
+    if (!(admitted instanceof Promise)) return admitted;
+    return admitted.then((permit) => {
+      const refusal = permit instanceof Refusal ? permit : this.#revoked(authenticated, route);
+      if (refusal === undefined) return permit;
+      if (!(permit instanceof Refusal)) gate.giveBack(route.account, permit);
+      return refusal;
+    });
   }
 
   /** A body may take half a minute; a key that was replaced meanwhile opens nothing any more. */

@@ -5,6 +5,7 @@ export type { CertificateStore } from './publish/certificate-keeper.ts';
 export { noGatewayPods } from './publish/gateway-pods.ts';
 export { noGatewayMemory, type GatewayMemory } from './publish/gateway-memory.ts';
 export { LEASE_NAME, soleLeader, type Leadership, type Term } from './publish/leadership.ts';
+export { ledgerConfigMaps, ledgerFiles, type LedgerStore } from './quota/ledger-store.ts';
 export { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';
 export {
   actFiles,

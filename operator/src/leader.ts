@@ -13,6 +13,9 @@ import { GatewayRegistry, type KnownGateway, type ProgrammedState } from './publ
 import { LostGateways, type IsGatewayGone } from './publish/lost-gateways.ts';
 import type { Term } from './publish/leadership.ts';
 import type { StreamServer } from './publish/stream-server.ts';
+import type { LedgerStore } from './quota/ledger-store.ts';
+import { QuotaKeeper } from './quota/quota-keeper.ts';
+import type { QuotaUsage } from './quota/usage.ts';
 import { ReplayKeeper } from './replay/replay-keeper.ts';
 import type { ReplayParts } from './replay/replay-run.ts';
 import { isOlder } from './resource-version.ts';
@@ -32,6 +35,7 @@ export interface LeaderParts {
   readonly gatewayForgetMs: number;
   readonly gatewayMemory: GatewayMemory;
   readonly isGatewayGone: IsGatewayGone;
+  readonly ledgers: LedgerStore;
   /** How often each Secret is read again: watching them would need `watch` on all Secrets. */
   readonly secretPollMs: number;
   readonly onStatus: ((written: StatusWritten) => void) | undefined;
@@ -60,6 +64,7 @@ export class Leader {
   readonly #keyQueue: WorkQueue;
   readonly #regenerations: KeyRegenerations;
   readonly #statuses: StatusKeeper;
+  readonly #quota: QuotaKeeper;
   readonly #shares: ShareKeeper;
   readonly #replays: ReplayKeeper;
   /** Writes down who the known gateways are; a queue, for its retries. */
@@ -105,10 +110,20 @@ export class Leader {
     this.#statuses = new StatusKeeper({
       ...{ source, translator, metrics, logger, registry, objects: desired.objects, onStatus: parts.onStatus },
       key: (uid) => this.#keys.known(uid),
+      usage: (uid) => this.#quota.usage(uid),
       programmed: (key) => {
         const since = this.#log.since(key);
         return since === undefined ? undefined : this.#gateways.programmed(key, since);
       },
+    });
+    this.#quota = new QuotaKeeper({
+      store: parts.ledgers,
+      logger: logger.child({ stage: 'quota' }),
+      limit: (uid) => translator.verdict(uid)?.quota,
+      gatewayCount: () => this.gateways.filter(({ connected }) => connected).length,
+      isConnected: (gateway, instance) => this.#gateways.isConnected(gateway, instance),
+      recall: (account) => this.#log.announce({ type: 'recall', account }),
+      onUsage: (uid) => this.#statuses.usageChanged(uid),
     });
     this.#shares = new ShareKeeper({ source, objects: desired.objects, logger, registry });
     this.#replays = new ReplayKeeper({
@@ -159,7 +174,7 @@ export class Leader {
     this.#shares.begin();
     this.#replays.begin();
     this.#regenerations.begin();
-    server.lead({ log: this.#log, gateways: this.#gateways });
+    server.lead({ log: this.#log, gateways: this.#gateways, quota: this.#quota });
     logger.info({ objects: this.#log.size }, 'leading');
   }
 
@@ -183,6 +198,7 @@ export class Leader {
   forget(object: ResourceObject): void {
     this.#keys.forget(object.metadata.uid);
     this.#statuses.forget(object);
+    if (object.kind === 'Account') this.#quota.forget(object.metadata.uid);
     this.#shares.forget(object);
     this.#replays.forget(object);
     this.#regenerations.forget(object);
@@ -194,6 +210,11 @@ export class Leader {
 
   get gateways(): GatewayRegistry['gateways'] {
     return this.#gateways.gateways;
+  }
+
+  /** How much of its quota an account has used; undefined: it has none, or nobody has asked in this term. */
+  usage(accountUid: string): QuotaUsage | undefined {
+    return this.#quota.usage(accountUid);
   }
 
   /** Every account's key was read, and at least one gateway holds the newest revision. */
@@ -218,6 +239,7 @@ export class Leader {
     this.#lost.close();
     const stopped = Promise.all([
       this.#statuses.stop(),
+      this.#quota.stop(),
       this.#shares.stop(),
       this.#replays.stop(),
       this.#regenerations.stop(),

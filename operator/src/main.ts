@@ -9,6 +9,7 @@ import { certificateSecret } from './publish/certificate-secret.ts';
 import { gatewayPods } from './publish/gateway-pods.ts';
 import { gatewayConfigMap } from './publish/gateway-memory.ts';
 import { LEASE_NAME } from './publish/leadership.ts';
+import { ledgerConfigMaps } from './quota/ledger-store.ts';
 import { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';
 import { kubernetesSource } from './sources/index.ts';
 
@@ -59,6 +60,7 @@ const operator = await runOperator({
   }),
   isGatewayGone: gatewayPods(client, settings.namespace),
   gatewayMemory: gatewayConfigMap(client, settings.namespace, GATEWAYS_CONFIG_MAP),
+  ledgers: ledgerConfigMaps(client, settings.namespace),
   logStore,
   logger,
   registry,

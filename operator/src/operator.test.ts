@@ -13,6 +13,7 @@ import { planCertificates, type Certificates } from './publish/certificates.ts';
 import { noGatewayPods } from './publish/gateway-pods.ts';
 import { noGatewayMemory, type GatewayMemory } from './publish/gateway-memory.ts';
 import type { Leadership, Term } from './publish/leadership.ts';
+import { MemoryLedgers } from './quota/memory-ledgers.testing.ts';
 import { operatorSettings, translateSettings } from './settings.ts';
 import { conditionsIn } from './status/status-writer.ts';
 
@@ -61,6 +62,7 @@ let source: MemorySource;
 let hand: Hand;
 let operator: Operator;
 let memory: GatewayMemory;
+let ledgers: MemoryLedgers;
 let registry: Registry;
 const open = new Set<{ destroy(): void }>();
 
@@ -84,6 +86,7 @@ const start = async (parts: Partial<OperatorParts> = {}): Promise<void> => {
     ...{
       certificates: certificateStore,
       gatewayMemory: memory,
+      ledgers,
       isGatewayGone: noGatewayPods,
       logger: pino({ level: 'silent' }),
     },
@@ -95,6 +98,7 @@ beforeEach(() => {
   source = new MemorySource();
   hand = new Hand();
   memory = noGatewayMemory;
+  ledgers = new MemoryLedgers();
   source.put('Account', 'team', { plan: 'Free' });
   source.put('Project', 'shop', { displayName: 'Shop', accountRef: { name: 'team' } });
   source.put('Endpoint', 'orders', endpoint('/orders'));
@@ -387,6 +391,7 @@ describe('the end', () => {
       ...{
         certificates: certificateStore,
         gatewayMemory: memory,
+        ledgers,
         isGatewayGone: noGatewayPods,
         logger: pino({ level: 'silent' }),
       },

@@ -13,6 +13,7 @@ import type { GatewayMemory } from './publish/gateway-memory.ts';
 import type { IsGatewayGone } from './publish/lost-gateways.ts';
 import type { Leadership, Term } from './publish/leadership.ts';
 import { StreamServer } from './publish/stream-server.ts';
+import type { LedgerStore } from './quota/ledger-store.ts';
 import { openReplayParts } from './replay/open-replay-parts.ts';
 import type { OperatorSettings } from './settings.ts';
 import type { StatusWritten } from './status/status-writer.ts';
@@ -27,6 +28,8 @@ export interface OperatorParts {
   readonly gatewayMemory: GatewayMemory;
   /** Tells of gateways that are not heard any more whether they still run. */
   readonly isGatewayGone: IsGatewayGone;
+  /** What was granted of each account's quota. */
+  readonly ledgers: LedgerStore;
   readonly logger: Logger;
   readonly registry: Registry;
   /** Where captured requests are read and what replays got back is stored; without it Replays say so and wait. */
@@ -91,6 +94,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
       gatewayForgetMs: settings.stream.gatewayForgetMs,
       gatewayMemory: parts.gatewayMemory,
       isGatewayGone: parts.isGatewayGone,
+      ledgers: parts.ledgers,
       secretPollMs: settings.secretPollMs,
       onStatus: parts.onStatus,
       replays,

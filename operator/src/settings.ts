@@ -112,13 +112,17 @@ export const operatorSettings = z.object({
         .int()
         .min(0)
         .default(100_000)
-        .describe('Accepted requests a month of an account on the plan Free that has no monthlyQuota.'),
+        .describe(
+          'Accepted requests a month that the status of an account on the plan Free without monthlyQuota shows; not enforced.',
+        ),
       pro: z.coerce
         .number()
         .int()
         .min(0)
         .default(10_000_000)
-        .describe('Accepted requests a month of an account on the plan Pro that has no monthlyQuota.'),
+        .describe(
+          'Accepted requests a month that the status of an account on the plan Pro without monthlyQuota shows; not enforced.',
+        ),
     })
     .prefault({}),
   secretPollMs: z.coerce

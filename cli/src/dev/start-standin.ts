@@ -9,6 +9,8 @@ import {
   directorySource,
   kubernetesSource,
   LEASE_NAME,
+  ledgerConfigMaps,
+  ledgerFiles,
   noGatewayMemory,
   noGatewayPods,
   operatorSettings,
@@ -16,6 +18,7 @@ import {
   soleLeader,
   translateSettings,
   type Leadership,
+  type LedgerStore,
   type OperatorSettings,
 } from '@standin/operator';
 import type { LogStore } from '@standin/logstore';
@@ -85,7 +88,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   const registry = new Registry();
   const operatorLogger = logger.child({ process: 'operator' });
   const opened = openSource({ ...options, logger: operatorLogger }, operatorConfig, registry);
-  const { leadership, where } = opened;
+  const { leadership, ledgers, where } = opened;
   const { source, observed } = observeSource(opened.source);
   const origin = displayPath(from.kind === 'directory' ? from.dir : from.kubeconfig);
   const inOrigin = (place: string): string => (place === '' ? '' : path.join(origin, place));
@@ -97,6 +100,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     leadership,
     gatewayMemory: noGatewayMemory,
     isGatewayGone: noGatewayPods,
+    ledgers,
     logStore: options.store,
     logger: operatorLogger,
     registry,
@@ -157,20 +161,27 @@ const openSource = (
   { from, dataDir, logger }: StandinOptions,
   settings: OperatorSettings,
   registry: Registry,
-): { readonly source: ResourceSource; readonly leadership: Leadership; readonly where: Where } => {
+): {
+  readonly source: ResourceSource;
+  readonly leadership: Leadership;
+  readonly ledgers: LedgerStore;
+  readonly where: Where;
+} => {
   if (from.kind === 'directory') {
     const source = directorySource({ dir: from.dir, dataDir, logger });
     const where: Where = (ref, message) => {
       const start = source.whereIs(ref);
       return start === undefined ? '' : lineOfField(from.dir, start, message);
     };
-    return { source, where, leadership: soleLeader(path.join(dataDir, 'operator'), logger) };
+    const operatorDir = path.join(dataDir, 'operator');
+    const ledgers = ledgerFiles(path.join(operatorDir, 'quota'));
+    return { source, where, ledgers, leadership: soleLeader(operatorDir, logger) };
   }
   const client = openCluster(from.kubeconfig, registry);
   const source = kubernetesSource({ client, namespaces: [], logger, registry });
   const { name: identity, namespace } = settings;
   const leadership = new LeaderElector({ client, namespace, name: LEASE_NAME, identity, logger, registry });
-  return { source, leadership, where: () => '' };
+  return { source, leadership, ledgers: ledgerConfigMaps(client, namespace), where: () => '' };
 };
 
 const openCluster = (kubeconfigPath: string, registry: Registry): KubeClient => {

@@ -12,7 +12,7 @@ const spec = z
     monthlyQuota: integer(0, 1_000_000_000_000)
       .optional()
       .describe(
-        'Accepted requests per calendar month (UTC). Default: what the operator is configured with for the plan.',
+        'Requests that are accepted per calendar month (UTC). Without it none are refused; the status then shows what the operator is configured with for the plan.',
       ),
     apiKey: z
       .strictObject({
@@ -54,7 +54,9 @@ const status = z
     usage: z
       .strictObject({
         period: text({ max: 7 }).optional().describe('Calendar month, UTC: 2026-11.'),
-        accepted: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Requests accepted in this period.'),
+        accepted: integer(0, Number.MAX_SAFE_INTEGER)
+          .optional()
+          .describe('Requests accepted in this period, of an account with monthlyQuota.'),
         quota: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Requests that may be accepted in this period.'),
       })
       .optional()
@@ -81,11 +83,11 @@ export const account = defineKind({
   printerColumns: [
     { name: 'Plan', type: 'string', jsonPath: '.spec.plan' },
     ...READY_COLUMNS,
+    { name: 'Accepted', type: 'integer', jsonPath: '.status.usage.accepted' },
+    { name: 'Quota', type: 'integer', jsonPath: '.status.usage.quota' },
     AGE_COLUMN,
     MESSAGE_COLUMN,
     { name: 'Secret', type: 'string', jsonPath: '.status.apiKey.secretName', priority: 1 },
-    { name: 'Accepted', type: 'integer', jsonPath: '.status.usage.accepted', priority: 1 },
-    { name: 'Quota', type: 'integer', jsonPath: '.status.usage.quota', priority: 1 },
   ],
   selectableFields: [],
 });

@@ -1,16 +1,22 @@
 import type { AccountConfig } from '@standin/contract';
 import type { Refusal } from '../respond/refusal.ts';
 
-/** Decides whether an account may have one more request this month. */
-export interface QuotaGate {
-  /** Spends one permit of the account, or refuses. Called once the request is there whole. */
-  admit(account: AccountConfig): Refusal | undefined;
-  /** Gives a permit back: the request could not be recorded, so it was not accepted. */
-  giveBack(account: AccountConfig): void;
+/** What a request was admitted by: goes into its durable record. */
+export interface Permit {
+  /** The month that it counts in: `2026-11`. */
+  readonly period: string;
+  readonly block: string;
+  /** Its own within the block. */
+  readonly number: number;
 }
 
-/** No quotas: every request is admitted. */
-export const admitAll: QuotaGate = {
-  admit: () => undefined,
-  giveBack: () => undefined,
-};
+/** Of an account that may have as many as it likes. */
+export const NO_QUOTA: Permit = { period: '', block: '', number: 0 };
+
+/** Decides whether an account may have one more request this month. */
+export interface QuotaGate {
+  /** Spends one permit of the account, or refuses. Called once the request is there whole. Only where none is at hand it takes time. */
+  admit(account: AccountConfig): Permit | Refusal | Promise<Permit | Refusal>;
+  /** Gives a permit back: the request could not be recorded, so it was not accepted. */
+  giveBack(account: AccountConfig, permit: Permit): void;
+}

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { PermitAnswer, PermitRequest, UsageReport } from '@standin/contract';
 import type { Logger } from 'pino';
 import type { ConfigStore } from './config-store.ts';
 import type { DiskCopy } from './disk-copy.ts';
@@ -16,6 +17,10 @@ export interface ConfigClientOptions {
   readonly maxStalenessMs: number;
   readonly store: ConfigStore;
   readonly diskCopy: DiskCopy;
+  /** An account's permits are to go back. */
+  readonly onRecall: (accountUid: string) => void;
+  /** A stream is open and its snapshot in force. */
+  readonly onConnected: () => void;
   readonly logger: Logger;
 }
 
@@ -24,6 +29,8 @@ const BACKOFF_MS_MAX = 2_000;
 /** How long a gateway that starts waits for an operator before it takes the copy on its disk. */
 const PATIENCE_MS = 5_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
+/** Callers wait for it. */
+const PERMITS_TIMEOUT_MS = 3_000;
 const FAILURES_KEPT_MAX = 1_000;
 
 /** How a session ended. */
@@ -69,6 +76,18 @@ export class ConfigClient {
     if (source === 'nobody' && !this.#hasSnapshot && !this.#stopped.signal.aborted) await diskCopy.restore();
   }
 
+  /** Asks the leading operator for permits of a quota. Rejects when there is none, or it does not answer in time. */
+  async askPermits(request: Omit<PermitRequest, 'gateway' | 'instance'>): Promise<PermitAnswer> {
+    if (this.#connection === undefined || !this.isConnected) throw new Error('no operator is connected');
+    return this.#connection.permits(request, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
+  }
+
+  /** Tells the leading operator what was spent of permits. Rejects when there is none, or it does not answer in time. */
+  async tellUsage(accounts: UsageReport['accounts']): Promise<void> {
+    if (this.#connection === undefined || !this.isConnected) throw new Error('no operator is connected');
+    await this.#connection.usage(accounts, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
+  }
+
   /** Says goodbye to the operator, and writes what is in force to disk. Bounded. */
   async stop(): Promise<void> {
     const signal = AbortSignal.timeout(GOODBYE_TIMEOUT_MS);
@@ -109,7 +128,7 @@ export class ConfigClient {
   }
 
   async #session(target: OperatorAddress, onCommit: () => void): Promise<SessionEnd> {
-    const { store, diskCopy, logger, tlsDir, name, maxStalenessMs } = this.#options;
+    const { store, diskCopy, logger, tlsDir, name, maxStalenessMs, onRecall, onConnected } = this.#options;
     const where = { url: target.url.origin, address: target.address };
     try {
       this.#connection = await OperatorConnection.open(target, tlsDir, {
@@ -121,8 +140,12 @@ export class ConfigClient {
         store,
         diskCopy,
         logger,
+        onRecall,
         onCommit: () => {
-          if (!this.isConnected) logger.info(where, 'configuration received from the operator');
+          if (!this.isConnected) {
+            logger.info(where, 'configuration received from the operator');
+            onConnected();
+          }
           this.#hasSnapshot = true;
           this.isConnected = true;
           this.#failures.clear();

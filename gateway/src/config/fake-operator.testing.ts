@@ -6,10 +6,15 @@ import {
   ackSchema,
   configKey,
   formatRevision,
+  permitRequestSchema,
   type Ack,
   type ConfigKey,
   type ConfigObject,
   type NotLeader,
+  type PermitAnswer,
+  type PermitRequest,
+  type UsageReport,
+  usageReportSchema,
   type StreamMessage,
 } from '@standin/contract';
 import type { StreamCertificates } from './stream-certificates.testing.ts';
@@ -18,6 +23,10 @@ import type { StreamCertificates } from './stream-certificates.testing.ts';
 export class FakeOperator {
   readonly acks: Ack[] = [];
   readonly goodbyes: string[] = [];
+  readonly permitRequests: PermitRequest[] = [];
+  readonly usageReports: UsageReport[] = [];
+  /** What requests for permits are answered; undefined: with an error. */
+  permits: (request: PermitRequest) => PermitAnswer | undefined = () => undefined;
   /** Given to gateways while this operator does not lead. */
   leaderUrl: string | null = null;
   leads = true;
@@ -110,6 +119,12 @@ export class FakeOperator {
     } else if (request.method === 'GET' && pathname === '/v1/config') {
       this.query = searchParams;
       this.#stream(response);
+    } else if (pathname === '/v1/permits') {
+      await this.#grant(request, response);
+    } else if (pathname === '/v1/usage') {
+      const chunks = (await request.toArray()) as Buffer[];
+      this.usageReports.push(usageReportSchema.parse(JSON.parse(Buffer.concat(chunks).toString())));
+      response.writeHead(204).end();
     } else if (request.method === 'POST') {
       const chunks = (await request.toArray()) as Buffer[];
       this.acks.push(ackSchema.parse(JSON.parse(Buffer.concat(chunks).toString())));
@@ -119,6 +134,15 @@ export class FakeOperator {
       this.goodbyes.push(`${pathname} ${searchParams.get('instance') ?? ''}`);
       response.writeHead(204).end();
     }
+  }
+
+  async #grant(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks = (await request.toArray()) as Buffer[];
+    const wanted = permitRequestSchema.parse(JSON.parse(Buffer.concat(chunks).toString()));
+    this.permitRequests.push(wanted);
+    const answer = this.permits(wanted);
+    response.writeHead(answer === undefined ? 500 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer ?? {}));
   }
 
   #stream(response: ServerResponse): void {

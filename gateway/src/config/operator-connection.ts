@@ -2,7 +2,14 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
-import { STREAM_SERVER_NAME, type Ack } from '@standin/contract';
+import {
+  permitAnswerSchema,
+  STREAM_SERVER_NAME,
+  type Ack,
+  type PermitAnswer,
+  type PermitRequest,
+  type UsageReport,
+} from '@standin/contract';
 
 /** One address under which an operator may answer. */
 export interface OperatorAddress {
@@ -13,6 +20,8 @@ export interface OperatorAddress {
 
 /** An operator that does not answer within this time counts as away. */
 const ANSWER_TIMEOUT_MS = 3_000;
+/** The stream, acknowledgements, and questions for the permits of many accounts at once. */
+const SOCKETS_MAX = 16;
 /** Answers other than the stream are a line. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
@@ -49,7 +58,7 @@ export class OperatorConnection {
     );
     // Operators are dialled by address; who they are, the certificate says.
     const tls = { ca, cert, key, servername: STREAM_SERVER_NAME, minVersion: 'TLSv1.3' as const };
-    return new OperatorConnection(target, new Agent({ ...tls, keepAlive: true, maxSockets: 4 }), gateway);
+    return new OperatorConnection(target, new Agent({ ...tls, keepAlive: true, maxSockets: SOCKETS_MAX }), gateway);
   }
 
   get origin(): string {
@@ -70,6 +79,26 @@ export class OperatorConnection {
     const { status } = await readAnswer(await this.#send('POST', '/v1/acks', { signal, body }));
     if (status !== 204 && status !== 409) throw new Error(`the operator answered an acknowledgement with ${status}`);
     return status === 204;
+  }
+
+  /** See `LIMITS.quotaRecallWaitMs` for how long an answer may take. Rejects with whatever is no answer. */
+  async permits(request: Omit<PermitRequest, 'gateway' | 'instance'>, signal: AbortSignal): Promise<PermitAnswer> {
+    const { name: gateway, instance } = this.#gateway;
+    const named = { gateway, instance, ...request } satisfies PermitRequest;
+    const { status, body } = await readAnswer(
+      await this.#send('POST', '/v1/permits', { signal, body: JSON.stringify(named) }),
+    );
+    if (status !== 200) throw new Error(`the operator answered a request for permits with ${status}`);
+    return permitAnswerSchema.parse(JSON.parse(body));
+  }
+
+  async usage(accounts: UsageReport['accounts'], signal: AbortSignal): Promise<void> {
+    const { name: gateway, instance } = this.#gateway;
+    const report = { gateway, instance, accounts } satisfies UsageReport;
+    const { status } = await readAnswer(
+      await this.#send('POST', '/v1/usage', { signal, body: JSON.stringify(report) }),
+    );
+    if (status !== 204) throw new Error(`the operator answered a report of usage with ${status}`);
   }
 
   /** Says that this gateway goes and is not to be waited for. */

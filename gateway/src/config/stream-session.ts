@@ -36,6 +36,8 @@ export interface SessionParts {
   readonly logger: Logger;
   /** A snapshot or delta has taken effect. */
   readonly onCommit: () => void;
+  /** An account's permits are to go back. */
+  readonly onRecall: (accountUid: string) => void;
 }
 
 /** What one look at a message that the schema refuses can still say about it. */
@@ -105,6 +107,9 @@ export class StreamSession {
     switch (message.type) {
       case 'heartbeat':
         if (this.#acking === undefined && this.#lastAcked !== undefined) this.#acknowledge(this.#lastAcked);
+        return;
+      case 'recall':
+        this.#parts.onRecall(message.account);
         return;
       case 'begin':
         this.#isSkipping = this.#mustSkip(message);

@@ -1,5 +1,6 @@
 import { formatRevision, type Action, type RejectionCode } from '@standin/contract';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { BlockQuotaGate } from '../admit/block-quota-gate.ts';
 import type { ConfigClient } from '../config/config-client.ts';
 import type { ConfigStore } from '../config/config-store.ts';
 import type { Delivery } from '../deliver/delivery.ts';
@@ -10,6 +11,7 @@ import type { Spool } from '../record/spool/spool.ts';
 export interface Observed {
   readonly store: ConfigStore;
   readonly client: ConfigClient;
+  readonly gate: BlockQuotaGate;
   readonly delivery: Delivery;
   readonly spool: Spool;
   readonly budget: ByteBudget;
@@ -84,7 +86,7 @@ export class Metrics {
     this.#rejections.set(code, (this.#rejections.get(code) ?? 0) + 1);
   }
 
-  observe({ store, client, delivery, spool, budget, runningRequests, connectionCount }: Observed): void {
+  observe({ store, client, gate, delivery, spool, budget, runningRequests, connectionCount }: Observed): void {
     const { registry } = this;
     const gauge = (name: string, help: string, value: () => number | Promise<number>) =>
       new Gauge({
@@ -110,6 +112,12 @@ export class Metrics {
     gauge('standin_receive_connections', 'Open connections of callers.', connectionCount);
     gauge('standin_receive_running_requests', 'Requests that have arrived and are not answered.', runningRequests);
     gauge('standin_receive_held_bytes', 'Memory held for bodies of running requests.', () => budget.receivedBytes);
+    gauge('standin_admit_permits', 'Permits of quotas at hand, of all accounts.', () => gate.permitsLeft);
+    counter(
+      'standin_admit_failures_total',
+      'Requests for permits that the operator did not answer.',
+      () => gate.failedAsks,
+    );
     gauge('standin_record_waiting_bytes', 'Log rows on their way to the disk.', () => budget.unrecordedBytes);
     gauge('standin_record_full', '1 while requests are refused because they could not be stored.', () =>
       Number(spool.isFull),

@@ -1,4 +1,5 @@
 import type { HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
+import type { Permit } from '../admit/quota-gate.ts';
 import type { Authenticated } from '../authenticate/authenticate.ts';
 import type { Route } from '../match/match.ts';
 import type { Exchange } from '../receive/exchange.ts';
@@ -14,6 +15,7 @@ export interface Accepted {
   readonly trailers: readonly HeaderPair[];
   readonly authenticated: Authenticated;
   readonly route: Route;
+  readonly permit: Permit;
   /** Microseconds from the head's arrival to the end of the body. */
   readonly requestUs: number;
 }
@@ -37,7 +39,7 @@ const NOTHING = new Uint8Array(0);
 
 /** The whole exchange (version 2). Everything that ClickHouse sorts, partitions or expires by stems from the acceptance alone. */
 export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 = 2): LogRow => {
-  const { exchange, head, authenticated, route } = accepted;
+  const { exchange, head, authenticated, route, permit } = accepted;
   const { account, project, endpoint } = route;
   return {
     id: accepted.id,
@@ -77,6 +79,9 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
     durationUs: exchange.elapsedUs(),
     requestUs: accepted.requestUs,
     upstreamFirstByteUs: answered.upstreamFirstByteUs,
+    quotaPeriod: permit.period,
+    quotaBlock: permit.block,
+    quotaPermit: permit.number,
   };
 };
 

@@ -19,13 +19,14 @@ interface ProblemText {
   readonly status: number;
   readonly title: string;
   readonly detail: string;
+  readonly members?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** RFC 9457. `code` repeats the last part of `type`, so that nobody has to take a URL apart. */
 const problem = (code: string, text: ProblemText, headers: readonly HeaderPair[]): Problem => {
-  const { status, title, detail } = text;
+  const { status, title, detail, members } = text;
   const body = Buffer.from(
-    `${JSON.stringify({ type: `https://standin.dev/errors#${code}`, title, status, detail, code })}\n`,
+    `${JSON.stringify({ type: `https://standin.dev/errors#${code}`, title, status, detail, code, ...members })}\n`,
   );
   return {
     status,
@@ -42,9 +43,9 @@ const problem = (code: string, text: ProblemText, headers: readonly HeaderPair[]
 /** RFC 9110 section 11.6.1: a 401 names a scheme; ours is an API key in a header. */
 const CHALLENGE: HeaderPair = ['www-authenticate', 'ApiKey realm="standin", header="x-api-key"'];
 
-const build = (code: RejectionCode, detail?: string, headers: readonly HeaderPair[] = []): Problem => {
+const build = (code: RejectionCode, { detail, headers = [], members }: Partial<Refusal> = {}): Problem => {
   const rejection = REJECTIONS[code];
-  return problem(code, { ...rejection, detail: detail ?? rejection.detail }, [
+  return problem(code, { ...rejection, detail: detail ?? rejection.detail, members }, [
     [REJECTED_HEADER, code],
     ...(rejection.status === 401 ? [CHALLENGE] : []),
     ...headers,
@@ -54,8 +55,9 @@ const build = (code: RejectionCode, detail?: string, headers: readonly HeaderPai
 const prepared = new Map<RejectionCode, Problem>();
 
 /** What a caller gets who sent a request that is not accepted. */
-export const rejectionProblem = ({ code, detail, headers }: Refusal): Problem => {
-  if (detail !== undefined || headers.length > 0) return build(code, detail, headers);
+export const rejectionProblem = (refusal: Refusal): Problem => {
+  const { code, detail, headers, members } = refusal;
+  if (detail !== undefined || headers.length > 0 || members !== undefined) return build(code, refusal);
   const known = prepared.get(code) ?? build(code);
   prepared.set(code, known);
   return known;

@@ -5,6 +5,8 @@ export interface RefusalOptions {
   readonly detail?: string;
   /** `Allow`, `Retry-After`, `WWW-Authenticate`. */
   readonly headers?: readonly HeaderPair[];
+  /** Extension members of the problem (RFC 9457 section 3.2). */
+  readonly members?: Readonly<Record<string, unknown>>;
   /** The rest of what this connection sends cannot be trusted to be what it seems. */
   readonly closes?: boolean;
 }
@@ -14,12 +16,14 @@ export class Refusal {
   readonly code: RejectionCode;
   readonly detail: string | undefined;
   readonly headers: readonly HeaderPair[];
+  readonly members: Readonly<Record<string, unknown>> | undefined;
   readonly closes: boolean;
 
-  constructor(code: RejectionCode, { detail, headers = [], closes = false }: RefusalOptions = {}) {
+  constructor(code: RejectionCode, { detail, headers = [], members, closes = false }: RefusalOptions = {}) {
     this.code = code;
     this.detail = detail;
     this.headers = headers;
+    this.members = members;
     this.closes = closes;
   }
 }

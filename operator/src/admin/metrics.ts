@@ -1,6 +1,7 @@
 import type { Revision, ResourceObject } from '@standin/contract';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { GatewayRegistry } from '../publish/gateway-registry.ts';
+import type { QuotaUsage } from '../quota/usage.ts';
 
 /** What is counted where it happens. */
 export interface OperatorMetrics {
@@ -12,7 +13,13 @@ export interface OperatorMetrics {
 export interface MetricsView {
   objects(): Iterable<ResourceObject>;
   /** Undefined while this operator does not lead. */
-  leading(): { readonly revision: Revision; readonly gateways: GatewayRegistry['gateways'] } | undefined;
+  leading():
+    | {
+        readonly revision: Revision;
+        readonly gateways: GatewayRegistry['gateways'];
+        usage(accountUid: string): QuotaUsage | undefined;
+      }
+    | undefined;
 }
 
 /** The operator's own metrics; those of the runtime keep controller-runtime's names (packages/kube). */
@@ -51,6 +58,27 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
       }
     },
   });
+  const usageGauge = (name: string, help: string, value: (usage: QuotaUsage) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['namespace', 'account'],
+      registers,
+      collect() {
+        this.reset();
+        const leader = view.leading();
+        for (const { kind, metadata } of view.objects()) {
+          const usage = kind === 'Account' ? leader?.usage(metadata.uid) : undefined;
+          if (usage !== undefined) this.set({ namespace: metadata.namespace, account: metadata.name }, value(usage));
+        }
+      },
+    });
+  usageGauge(
+    'standin_quota_accepted',
+    'Requests accepted this month, of accounts with a quota',
+    (usage) => usage.accepted,
+  );
+  usageGauge('standin_quota_limit', 'Requests that may be accepted in a month', (usage) => usage.quota);
   return {
     programmedSeconds: new Histogram({
       name: 'standin_publish_programmed_seconds',

@@ -77,6 +77,11 @@ export class ConfigLog {
     ];
   }
 
+  /** Tells everybody who follows something that is no part of the configuration. */
+  announce(message: StreamMessage): void {
+    for (const follow of this.#followers) follow([line(message)]);
+  }
+
   /** Calls `follow` with every later transaction, until the returned function is called. */
   follow(follow: (transaction: Transaction) => void): () => void {
     this.#followers.add(follow);

@@ -101,6 +101,11 @@ export class GatewayRegistry {
     });
   }
 
+  /** Whether this process of a gateway has a stream now. */
+  isConnected(name: string, instance: string): boolean {
+    return (this.#gateways.get(keyOf(name, instance))?.streams.size ?? 0) > 0;
+  }
+
   /** Number of the revision that every known gateway holds; undefined when none is known. */
   get floor(): number | undefined {
     const known = this.#known();

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { request, type RequestOptions } from 'node:https';
 import { createInterface } from 'node:readline';
 import { buffer } from 'node:stream/consumers';
-import { STREAM_SERVER_NAME, type ConfigObject } from '@standin/contract';
+import { STREAM_SERVER_NAME, type ConfigObject, type UsageReport } from '@standin/contract';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { planCertificates, serverCertificate, type Certificates } from './certificates.ts';
@@ -15,6 +15,7 @@ import { StreamServer, type Publication } from './stream-server.ts';
 let certificates: Certificates;
 let server: StreamServer;
 let publication: Publication;
+let reports: UsageReport[];
 const open = new Set<{ destroy(): void }>();
 
 const logger = pino({ level: 'silent' });
@@ -36,9 +37,15 @@ beforeEach(async () => {
     certificate: serverCertificate(certificates),
     logger,
   });
+  reports = [];
   publication = {
     log: new ConfigLog(1),
     gateways: new GatewayRegistry({ epoch: 1, forgetMs: 1_000, onKnown: () => undefined, onProgress: () => undefined }),
+    quota: {
+      report: (report) => reports.push(report),
+      ask: (wanted) =>
+        Promise.resolve({ kind: 'granted', block: `${wanted.gateway}-1`, period: '2026-11', permits: wanted.want }),
+    },
   };
 });
 afterEach(async () => {
@@ -115,6 +122,38 @@ test('the longest of names is heard, too', async () => {
   expect(publication.gateways.gateways).toHaveLength(1);
   expect((await call('DELETE', `/v1/gateways/${gateway}?instance=i`)).statusCode).toBe(204);
   expect(publication.gateways.gateways).toHaveLength(0);
+});
+
+test('permits are granted to gateways with a stream, and what is no request for them is refused', async () => {
+  server.lead(publication);
+  await follow('gateway-0', 'i');
+  const body = { gateway: 'gateway-0', instance: 'i', account: 'a', serial: 1, want: 7, held: [], closed: [] };
+  const answer = await call('POST', '/v1/permits', { body });
+  expect(answer.statusCode).toBe(200);
+  expect(await json(answer)).toEqual({ kind: 'granted', block: 'gateway-0-1', period: '2026-11', permits: 7 });
+  expect((await call('POST', '/v1/permits', { body: { ...body, instance: 'other' } })).statusCode).toBe(409);
+  expect((await call('POST', '/v1/permits', { body: { ...body, want: -1 } })).statusCode).toBe(400);
+});
+
+test('what was spent is heard of gateways with a stream', async () => {
+  server.lead(publication);
+  await follow('gateway-0', 'i');
+  const accounts = [{ account: 'a', blocks: [{ block: 'b', used: 3 }] }];
+  const body = { gateway: 'gateway-0', instance: 'i', accounts };
+  expect((await call('POST', '/v1/usage', { body })).statusCode).toBe(204);
+  expect((await call('POST', '/v1/usage', { body: { ...body, instance: 'other' } })).statusCode).toBe(409);
+  expect(reports).toEqual([body]);
+});
+
+test('what is announced reaches every stream, between transactions', async () => {
+  server.lead(publication);
+  const streams = [await follow('gateway-0'), await follow('gateway-1')];
+  for (const { next } of streams) {
+    await next();
+    await next();
+  }
+  publication.log.announce({ type: 'recall', account: 'a' });
+  for (const { next } of streams) expect(await next()).toEqual({ type: 'recall', account: 'a' });
 });
 
 test.each([

@@ -7,8 +7,13 @@ import {
   compareRevisions,
   formatRevision,
   parseRevision,
+  permitRequestSchema,
   STREAM_CLIENT_NAME,
   type NotLeader,
+  type PermitAnswer,
+  type PermitRequest,
+  type UsageReport,
+  usageReportSchema,
 } from '@standin/contract';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -22,6 +27,8 @@ import { sendConfig } from './send-config.ts';
 export interface Publication {
   readonly log: ConfigLog;
   readonly gateways: GatewayRegistry;
+  /** Grants permits of quotas. */
+  readonly quota: { ask(request: PermitRequest): Promise<PermitAnswer>; report(report: UsageReport): void };
 }
 
 export interface StreamServerOptions {
@@ -133,6 +140,19 @@ export class StreamServer {
       // What was never published cannot be held: such a gateway is of another term, or confused. A snapshot helps both.
       const isPublished = compareRevisions(parseRevision(ack.revision), log.revision) <= 0;
       await reply.code(isPublished && gateways.ack(ack) ? 204 : 409).send();
+    });
+    this.#app.post('/v1/permits', async (request, reply) => {
+      const wanted = permitRequestSchema.parse(request.body);
+      const { gateways, quota } = this.#require();
+      if (!gateways.isConnected(wanted.gateway, wanted.instance)) await reply.code(409).send();
+      else await reply.send(await quota.ask(wanted));
+    });
+    this.#app.post('/v1/usage', async (request, reply) => {
+      const report = usageReportSchema.parse(request.body);
+      const { gateways, quota } = this.#require();
+      const isConnected = gateways.isConnected(report.gateway, report.instance);
+      if (isConnected) quota.report(report);
+      await reply.code(isConnected ? 204 : 409).send();
     });
     this.#app.delete('/v1/gateways/:name', async (request: FastifyRequest<{ Params: { name: string } }>, reply) => {
       this.#require().gateways.goodbye(request.params.name, instanceQuery.parse(request.query).instance);

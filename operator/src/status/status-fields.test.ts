@@ -1,6 +1,7 @@
 import { keyFingerprint } from '@standin/contract';
 import { expect, test } from 'vitest';
 import type { KnownKey } from '../keys/account-keys.ts';
+import type { QuotaUsage } from '../quota/usage.ts';
 import type { Verdict } from '../translate/index.ts';
 import { isSameKey, statusFields } from './status-fields.ts';
 
@@ -15,16 +16,26 @@ const verdict = (kind: Verdict['ref']['kind']): Verdict => ({
   resolvedRefs: { ok: true, reason: 'ResolvedRefs', message: '' },
 });
 
-const fieldsOf = (kind: Verdict['ref']['kind'], key?: KnownKey['key'], before: Record<string, unknown> = {}) =>
+const fieldsOf = (
+  kind: Verdict['ref']['kind'],
+  key?: KnownKey['key'],
+  before: Record<string, unknown> = {},
+  { quota, usage }: { quota?: number; usage?: QuotaUsage } = {},
+) =>
   statusFields({
     translator: { endpointsOf: () => ['a', 'b', 'c'] },
     counts: { isReady: (uid) => uid !== 'b' },
     key: () => key && { secretName: 'own', key },
-  })(verdict(kind), before, NOW);
+    usage: () => usage,
+  })(
+    { ...verdict(kind), quota, ...(kind === 'Account' && { status: { usage: { quota: quota ?? 500 } } }) },
+    before,
+    NOW,
+  );
 
 test('an Account shows the fingerprint of its key, never the digest, and since when', () => {
   const fields = fieldsOf('Account', { kind: 'key', sha256: SHA256 });
-  expect(fields).toEqual({ apiKey: { secretName: 'own', fingerprint: keyFingerprint(SHA256), issuedAt: NOW } });
+  expect(fields).toMatchObject({ apiKey: { secretName: 'own', fingerprint: keyFingerprint(SHA256), issuedAt: NOW } });
   expect(JSON.stringify(fields)).not.toContain(SHA256);
 });
 
@@ -40,11 +51,30 @@ test('a key that stays keeps its time of issue, another one does not', () => {
 test.each([{ kind: 'missing', secretName: 'own' } as const, undefined])(
   'without a key (%j) there is none to show',
   (key) => {
-    expect(fieldsOf('Account', key)).toEqual({ apiKey: undefined });
+    expect(fieldsOf('Account', key)['apiKey']).toBeUndefined();
   },
 );
 
 test('a Project counts its endpoints, an Endpoint has nothing to add', () => {
   expect(fieldsOf('Project')).toEqual({ endpoints: { total: 3, ready: 2 } });
   expect(fieldsOf('Endpoint')).toEqual({});
+});
+
+test('an Account with a quota shows what was accepted of it, in one month never less than before', () => {
+  const usage = { period: '2026-11', accepted: 7, quota: 100, isExhausted: false };
+  const shown = (before: Record<string, unknown>) =>
+    fieldsOf('Account', undefined, { usage: before }, { quota: 100, usage })['usage'];
+  expect(shown({})).toEqual({ period: '2026-11', accepted: 7, quota: 100 });
+  expect(shown({ period: '2026-11', accepted: 9 })).toEqual({ period: '2026-11', accepted: 9, quota: 100 });
+  expect(shown({ period: '2026-10', accepted: 9 })).toEqual({ period: '2026-11', accepted: 7, quota: 100 });
+});
+
+test('without a quota only what the plan has is shown; with one that nobody asked about, what was shown before stays', () => {
+  const before = { usage: { period: '2026-11', accepted: 9 } };
+  expect(fieldsOf('Account', undefined, before)['usage']).toEqual({
+    quota: 500,
+    period: undefined,
+    accepted: undefined,
+  });
+  expect(fieldsOf('Account', undefined, before, { quota: 100 })['usage']).toEqual({ quota: 100 });
 });

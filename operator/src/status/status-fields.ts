@@ -1,6 +1,7 @@
 import { keyFingerprint } from '@standin/contract';
 import { z } from 'zod';
 import type { KnownKey } from '../keys/account-keys.ts';
+import type { QuotaUsage } from '../quota/usage.ts';
 import type { Translator, Verdict } from '../translate/index.ts';
 import type { EndpointCounts } from './endpoint-counts.ts';
 
@@ -14,21 +15,35 @@ const accountBefore = z.looseObject({
     .catch(undefined),
 });
 
+const usageBefore = z.looseObject({
+  usage: z
+    .looseObject({
+      period: z.string().optional().catch(undefined),
+      accepted: z.number().optional().catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
+});
+
 export interface StatusFieldsOptions {
   readonly translator: Pick<Translator, 'endpointsOf'>;
   readonly counts: Pick<EndpointCounts, 'isReady'>;
   readonly key: (accountUid: string) => KnownKey | undefined;
+  readonly usage: (accountUid: string) => QuotaUsage | undefined;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Fields of a status that follow from more than the object and what it refers to: the key of an Account, the counts of a Project. */
 export const statusFields =
-  ({ translator, counts, key }: StatusFieldsOptions) =>
-  ({ ref: { kind }, uid }: Verdict, before: Fields, now: string): Fields => {
+  ({ translator, counts, key, usage }: StatusFieldsOptions) =>
+  ({ ref: { kind }, uid, quota, status }: Verdict, before: Fields, now: string): Fields => {
     switch (kind) {
       case 'Account':
-        return { apiKey: apiKeyField(key(uid), before, now) };
+        return {
+          apiKey: apiKeyField(key(uid), before, now),
+          usage: { ...usageBefore.parse(status).usage, ...usageField(quota, usage(uid), before) },
+        };
       case 'Project': {
         const endpoints = [...translator.endpointsOf(uid)];
         const ready = endpoints.filter((endpoint) => counts.isReady(endpoint)).length;
@@ -38,6 +53,14 @@ export const statusFields =
         return {};
     }
   };
+
+/** Gateways report anew to a new leader: what was accepted is never less than it was. */
+const usageField = (quota: number | undefined, usage: QuotaUsage | undefined, before: Fields): Fields => {
+  if (quota === undefined) return { period: undefined, accepted: undefined };
+  if (usage === undefined) return {};
+  const { period, accepted = 0 } = usageBefore.parse(before).usage ?? {};
+  return { period: usage.period, accepted: Math.max(usage.accepted, period === usage.period ? accepted : 0) };
+};
 
 /** The fingerprint, never the digest: from a weak own key's digest the key could be guessed. */
 const apiKeyField = (known: KnownKey | undefined, before: Fields, now: string): Fields | undefined => {

@@ -6,6 +6,7 @@ import type { Registry } from 'prom-client';
 import type { OperatorMetrics } from '../admin/metrics.ts';
 import type { KnownKey } from '../keys/account-keys.ts';
 import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import { quotaFinding, type QuotaUsage } from '../quota/usage.ts';
 import type { Changes, Translator } from '../translate/index.ts';
 import { EndpointCounts } from './endpoint-counts.ts';
 import { statusFields } from './status-fields.ts';
@@ -16,6 +17,7 @@ export interface StatusKeeperOptions {
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly translator: Translator;
   readonly key: (accountUid: string) => KnownKey | undefined;
+  readonly usage: (accountUid: string) => QuotaUsage | undefined;
   /** Undefined when nothing of the object is sent to gateways. */
   readonly programmed: (key: ConfigKey) => ProgrammedState | undefined;
   readonly metrics: OperatorMetrics;
@@ -32,6 +34,8 @@ const STRAGGLERS_MS = 2_000;
 const COUNT_DELAY_MS = 500;
 /** A status that somebody else changed is mended after this time: two who do not agree must not do so in a busy loop. */
 const MEND_DELAY_MS = 1_000;
+/** How much was accepted changes all the time; what follows from it, such as a quota that is used up, is said at once. */
+const USAGE_DELAY_MS = 10_000;
 const WORKERS = 16;
 /** The client has its own quick retries; what still fails waits for a right to be granted, or the API server. */
 const BACKOFF = { baseMs: 100, capMs: 30_000 };
@@ -50,11 +54,13 @@ export class StatusKeeper {
   readonly #counts = new EndpointCounts();
   /** Objects that gateways have still to acknowledge, in the order of their revisions. */
   readonly #waiting = new Map<string, Waiting>();
+  /** Accounts, and what was said of their quota last. */
+  readonly #quotas = new Map<string, string>();
   #stragglers: NodeJS.Timeout | undefined;
 
   constructor(options: StatusKeeperOptions) {
     this.#options = options;
-    const { source, objects, translator, key, programmed, registry } = options;
+    const { source, objects, translator, key, usage, programmed, registry } = options;
     const logger = options.logger.child({ stage: 'status' });
     this.#writer = new StatusWriter({
       source,
@@ -63,7 +69,8 @@ export class StatusKeeper {
         object: (uid) => objects.get(uid),
         verdict: (uid) => translator.verdict(uid),
         programmed,
-        fields: statusFields({ translator, counts: this.#counts, key }),
+        fields: statusFields({ translator, counts: this.#counts, key, usage }),
+        usage,
       },
     });
     this.#queue = new WorkQueue({
@@ -122,6 +129,16 @@ export class StatusKeeper {
     if (this.#waiting.size > 0) this.#stragglers ??= setTimeout(() => this.#sayStragglers(), STRAGGLERS_MS);
   }
 
+  /** More of an account's quota was used, or something came back. */
+  usageChanged(uid: string): void {
+    const usage = this.#options.usage(uid);
+    if (usage === undefined) return;
+    const said = `${usage.period} ${quotaFinding(usage).reason}`;
+    if (this.#quotas.get(uid) === said) this.#queue.addAfter(uid, USAGE_DELAY_MS);
+    else this.#queue.add(uid);
+    this.#quotas.set(uid, said);
+  }
+
   /** The source shows an object, changed or not. */
   seen(object: ResourceObject): void {
     if (!this.#writer.isEcho(object)) this.#queue.addAfter(object.metadata.uid, MEND_DELAY_MS);
@@ -130,6 +147,7 @@ export class StatusKeeper {
   forget({ metadata: { uid } }: ResourceObject): void {
     this.#writer.forget(uid);
     this.#waiting.delete(uid);
+    this.#quotas.delete(uid);
     this.#recount(this.#counts.delete(uid));
   }
 

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
 import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import type { QuotaUsage } from '../quota/usage.ts';
 import type { Finding, Verdict } from '../translate/index.ts';
 import type { StatusFields } from './status-difference.ts';
 import { conditionsIn, StatusWriter } from './status-writer.ts';
@@ -16,6 +17,8 @@ let seen: ResourceObject | undefined;
 let accepted: Finding;
 let state: ProgrammedState;
 let fields: StatusFields;
+let usage: QuotaUsage | undefined;
+let quota: number | undefined;
 let now: Date;
 let writer: StatusWriter;
 
@@ -27,6 +30,7 @@ const verdict = (): Verdict => ({
   resolvedRefs: { ok: true, reason: 'ResolvedRefs', message: 'The Project exists.' },
   configKey: accepted.ok ? 'Endpoint/uid-1' : undefined,
   status: { url: 'http://gateway/uri/e' },
+  quota,
 });
 
 const look = (): void => {
@@ -44,12 +48,19 @@ beforeEach(() => {
   accepted = ACCEPTED;
   state = { kind: 'programmed' };
   fields = {};
+  usage = quota = undefined;
   now = new Date('2026-11-21T10:00:00.123Z');
   writer = new StatusWriter({
     source,
     logger: pino({ level: 'silent' }),
     clock: () => now,
-    inputs: { object: () => seen, verdict: () => seen && verdict(), programmed: () => state, fields: () => fields },
+    inputs: {
+      object: () => seen,
+      verdict: () => seen && verdict(),
+      programmed: () => state,
+      fields: () => fields,
+      usage: () => usage,
+    },
   });
 });
 
@@ -168,3 +179,26 @@ test.each([[undefined], ['text'], [{ conditions: 'none' }], [{ conditions: [{ ty
     expect(ready()).toHaveLength(1);
   },
 );
+
+test('a quota has a condition; that it is nearly or quite used up is an Event each, also over a change of the leader', async () => {
+  quota = 10;
+  const accept = async (accepted: number): Promise<string | undefined> => {
+    usage = { period: '2026-11', accepted, quota: 10, isExhausted: false };
+    await writer.write('uid-1');
+    look();
+    return conditionsIn(seen?.status).find(({ type }) => type === 'QuotaAvailable')?.reason;
+  };
+  expect(await accept(1)).toBe('QuotaAvailable');
+  expect(await accept(8)).toBe('QuotaNearlyUsedUp');
+  expect(await accept(9)).toBe('QuotaNearlyUsedUp');
+  expect(await accept(10)).toBe('QuotaUsedUp');
+  expect(source.events.map(({ reason }) => reason)).toEqual(['QuotaNearlyUsedUp', 'QuotaUsedUp']);
+  expect(ready()).toEqual([expect.stringContaining('True Ready')]);
+  // Nothing is known in a new term: what was said stands.
+  usage = undefined;
+  expect(await writer.write('uid-1')).toMatchObject({ wrote: false });
+  quota = undefined;
+  await writer.write('uid-1');
+  look();
+  expect(conditionsIn(seen?.status).map(({ type }) => type)).not.toContain('QuotaAvailable');
+});

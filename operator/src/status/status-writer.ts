@@ -9,9 +9,10 @@ import {
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import { quotaFinding, type QuotaUsage } from '../quota/usage.ts';
 import { isOlder } from '../resource-version.ts';
 import type { Verdict } from '../translate/index.ts';
-import { conditionsOf, programmedFinding } from './conditions.ts';
+import { conditionOf, conditionsOf, programmedFinding } from './conditions.ts';
 import { statusDifference, type StatusFields } from './status-difference.ts';
 import { isSameKey } from './status-fields.ts';
 
@@ -23,6 +24,8 @@ export interface StatusInputs {
   programmed(key: ConfigKey): ProgrammedState | undefined;
   /** Fields of `status` that are neither conditions nor the verdict's own, such as counts. */
   fields(verdict: Verdict, before: StatusFields, now: string): StatusFields;
+  /** How an Account stands to its quota; undefined where nothing is known. */
+  usage(uid: string): QuotaUsage | undefined;
 }
 
 /** What became of an object's status. */
@@ -115,6 +118,7 @@ export class StatusWriter {
     }
     logger.debug({ ...ref, generation: verdict.generation }, 'status written');
     await this.#tell(object, verdict, conditions);
+    await this.#tellQuota(object, conditionsIn(newest.status), conditions);
     return result;
   }
 
@@ -131,7 +135,16 @@ export class StatusWriter {
       : undefined;
     const state = verdict.configKey === undefined ? undefined : inputs.programmed(verdict.configKey);
     const programmed = programmedFinding(state, standing);
-    return { conditions: conditionsOf(verdict, programmed, conditionsBefore, now), fields };
+    const quota = this.#quotaCondition(verdict, conditionsBefore, now);
+    return { conditions: [...conditionsOf(verdict, programmed, conditionsBefore, now), ...quota], fields };
+  }
+
+  /** While nothing is known in this term, what was said before stands. */
+  #quotaCondition({ uid, quota, generation }: Verdict, before: readonly Condition[], now: string): Condition[] {
+    if (quota === undefined) return [];
+    const usage = this.#options.inputs.usage(uid);
+    if (usage === undefined) return before.filter(({ type }) => type === 'QuotaAvailable');
+    return [conditionOf('QuotaAvailable', quotaFinding(usage), { generation, before, now })];
   }
 
   #newest(uid: string, seen: ResourceObject): Seen {
@@ -139,6 +152,14 @@ export class StatusWriter {
     if (written !== undefined && isOlder(seen, written)) return written;
     this.#written.delete(uid);
     return seen;
+  }
+
+  /** What people should hear of before their callers do. */
+  async #tellQuota(object: ResourceObject, before: readonly Condition[], after: readonly Condition[]): Promise<void> {
+    const isQuota = ({ type }: Condition): boolean => type === 'QuotaAvailable';
+    const now = after.find(isQuota);
+    if (now === undefined || now.reason === 'QuotaAvailable' || now.reason === before.find(isQuota)?.reason) return;
+    await this.#options.source.recordEvent(object, { type: 'Warning', reason: now.reason, message: now.message });
   }
 
   /** One Warning for each (object, generation, reason); nothing in the steady state. */

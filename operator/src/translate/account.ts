@@ -33,6 +33,7 @@ export const evaluateAccount = (
     name: ref.name,
     plan: spec.plan,
     ...(key.kind === 'key' && resolvedRefs.ok && { keySha256: key.sha256 }),
+    ...(spec.monthlyQuota !== undefined && { quota: spec.monthlyQuota }),
   };
   const verdict = {
     ...base,
@@ -41,6 +42,7 @@ export const evaluateAccount = (
     configKey: configKey(config),
     status: { usage: { quota: spec.monthlyQuota ?? settings.quotaByPlan[spec.plan] } },
     keySecret,
+    quota: spec.monthlyQuota,
   };
   return { verdict, config };
 };

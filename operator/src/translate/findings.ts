@@ -8,7 +8,7 @@ const truncate = (message: string): string =>
     ? message
     : `${message.slice(0, LIMITS.conditionMessageLengthMax - 1)}…`;
 
-export const holds = (reason: 'Accepted' | 'ResolvedRefs', message: string): Finding => ({ ok: true, reason, message });
+export const holds = (reason: ConditionReason, message: string): Finding => ({ ok: true, reason, message });
 
 export const fails = (reason: ConditionReason, message: string, path?: string): Finding => ({
   ok: false,

@@ -53,6 +53,8 @@ export interface Verdict {
   readonly status: Readonly<Record<string, unknown>>;
   /** Accounts: where the API key is to be read, and whether the operator makes it. */
   readonly keySecret?: { readonly secretName: string; readonly generated: boolean };
+  /** Accounts: requests that may be accepted in a calendar month; undefined: as many as come. */
+  readonly quota?: number | undefined;
 }
 
 /** What differs from the flush before. */

@@ -11,10 +11,19 @@ export interface Condition {
 
 /**
  * `Accepted`: the object is valid. `ResolvedRefs`: everything it refers to exists. `Programmed`: all known gateways have
- * acknowledged it. `Ready`: all three, at this generation. `Complete`: an act has ended. `Stalled` is present only while True
+ * acknowledged it. `Ready`: all three, at this generation. `Complete`: an act has ended. `QuotaAvailable`: the account's
+ * requests are not refused for its quota. `Stalled` is present only while True
  * (kstatus, abnormal-true).
  */
-export const CONDITION_TYPES = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready', 'Complete', 'Stalled'] as const;
+export const CONDITION_TYPES = [
+  'Accepted',
+  'ResolvedRefs',
+  'Programmed',
+  'Ready',
+  'Complete',
+  'QuotaAvailable',
+  'Stalled',
+] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
 /** The closed list of reasons; docs/conditions.md explains each. */
@@ -56,5 +65,9 @@ export const CONDITION_REASONS = [
   'Succeeded',
   'Failed',
   'Cancelled',
+  // QuotaAvailable
+  'QuotaAvailable',
+  'QuotaNearlyUsedUp',
+  'QuotaUsedUp',
 ] as const;
 export type ConditionReason = (typeof CONDITION_REASONS)[number];

@@ -21,6 +21,8 @@ const accountConfig = z.strictObject({
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
+  /** Requests that may be accepted in a calendar month; absent: as many as come. */
+  quota: z.number().int().min(0).optional(),
 });
 
 const projectConfig = z.strictObject({

@@ -7,6 +7,7 @@ import { configObjectSchema } from './config-objects.ts';
  *   GET  /v1/config?gateway=NAME&instance=UUID&maxStalenessMs=N
  *                                                the leader answers 200 with a snapshot, then deltas, for as long as both live
  *   POST /v1/acks                                body: one `Ack`; answers 204
+ *   POST /v1/permits, /v1/usage                  blocks of a quota's permits: see quota.ts
  *   DELETE /v1/gateways/NAME?instance=UUID       a gateway that shuts down says goodbye; answers 204
  *
  * A snapshot or delta is a transaction: `begin`, any number of `put` and `remove`, `commit`. A gateway builds the new table
@@ -51,6 +52,8 @@ export const streamMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('commit'), revision: revisionText }),
   /** Sent every `LIMITS.streamHeartbeatMs`, and acknowledged, so that both sides notice a dead connection. */
   z.strictObject({ type: z.literal('heartbeat'), revision: revisionText }),
+  /** An account's permits run out elsewhere: who has some left gives them back (quota.ts). Between transactions, and not acknowledged. */
+  z.strictObject({ type: z.literal('recall'), account: z.string() }),
 ]);
 export type StreamMessage = z.infer<typeof streamMessageSchema>;
 

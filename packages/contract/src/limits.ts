@@ -87,6 +87,20 @@ export const LIMITS = {
   leaseRenewDeadlineMs: 5_000,
   leaseRetryPeriodMs: 1_000,
 
+  // ── quota ──
+  /** A block of permits is worth this much demand: an operator that is away for less stops nobody. */
+  quotaBlockDemandMs: 10 * 60 * 1_000,
+  quotaBlockPermitsMax: 1_000_000_000,
+  /** A gateway holds two blocks of an account, and has closed a few more since it last asked. */
+  quotaBlocksNamedMax: 100,
+  /** How long a request waits, when all is granted, for what other gateways do not need. */
+  quotaRecallWaitMs: 250,
+  /** A gateway that was told that the quota is used up asks again after this time. */
+  quotaAskAgainMs: 1_000,
+  /** How often a gateway says how much it has spent, of accounts where that changed. */
+  quotaReportMs: 2_000,
+  quotaReportAccountsMax: 1_000,
+
   // ── log ──
   /** A batch goes to ClickHouse at the latest after this time (design §5: visible within 1.5 s, p95). */
   flushIntervalMsMax: 500,

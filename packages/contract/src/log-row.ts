@@ -89,6 +89,13 @@ export interface LogRow {
   readonly requestUs: number;
   /** Forward: from dialling to the first byte of the answer, microseconds; else 0. */
   readonly upstreamFirstByteUs: number;
+
+  /** The month whose quota it counts against, `2026-11`: that of its block, whatever the clock says. Empty: the account has no quota. */
+  readonly quotaPeriod: string;
+  /** The block of permits that it was admitted by; else empty. */
+  readonly quotaBlock: string;
+  /** Number of its permit, its own within the block; else 0. Numbers of requests that could not be stored are left out. */
+  readonly quotaPermit: number;
 }
 
 /** What is shown of a key: enough to tell two apart, not enough to guess a weak one (8 hex digits of its SHA-256). */

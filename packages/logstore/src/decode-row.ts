@@ -40,4 +40,7 @@ export const decodeRow = (reader: RowBinaryReader): LogRow => ({
   durationUs: reader.int64(),
   requestUs: reader.int64(),
   upstreamFirstByteUs: reader.int64(),
+  quotaPeriod: reader.text(),
+  quotaBlock: reader.text(),
+  quotaPermit: reader.int64(),
 });

@@ -15,8 +15,8 @@ import {
   UUID_SIZE,
 } from './row-binary.ts';
 
-/** id, version, received_at, expires_at, status, response_truncated, and five UInt64. */
-const FIXED_SIZE = UUID_SIZE + 1 + 8 + 4 + 2 + 1 + 5 * 8;
+/** id, version, received_at, expires_at, status, response_truncated, and six UInt64. */
+const FIXED_SIZE = UUID_SIZE + 1 + 8 + 4 + 2 + 1 + 6 * 8;
 
 /** How many bytes `putRow` writes. */
 export const rowSize = (row: LogRow): number =>
@@ -45,7 +45,9 @@ export const rowSize = (row: LogRow): number =>
   pairsSize(row.responseTrailers) +
   bytesSize(row.responseBody) +
   textSize(row.upstreamUrl) +
-  textSize(row.upstreamError);
+  textSize(row.upstreamError) +
+  textSize(row.quotaPeriod) +
+  textSize(row.quotaBlock);
 
 /** One row as RowBinary in a buffer of its own: see `putRow`. */
 export const encodeRow = (row: LogRow): Buffer => {
@@ -97,5 +99,8 @@ export const putRow = (buffer: Buffer, row: LogRow, offset: number): number => {
   at = putText(buffer, row.upstreamError, at);
   at = putUint64(buffer, row.durationUs, at);
   at = putUint64(buffer, row.requestUs, at);
-  return putUint64(buffer, row.upstreamFirstByteUs, at);
+  at = putUint64(buffer, row.upstreamFirstByteUs, at);
+  at = putText(buffer, row.quotaPeriod, at);
+  at = putText(buffer, row.quotaBlock, at);
+  return putUint64(buffer, row.quotaPermit, at);
 };

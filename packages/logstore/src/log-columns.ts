@@ -39,5 +39,8 @@ export const LOG_COLUMNS = [
   'duration_us',
   'request_us',
   'upstream_first_byte_us',
+  'quota_period',
+  'quota_block',
+  'quota_permit',
 ] as const;
 export type LogColumn = (typeof LOG_COLUMNS)[number];

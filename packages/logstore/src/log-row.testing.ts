@@ -49,6 +49,9 @@ export const anyLogRow: fc.Arbitrary<LogRow> = fc.record({
   durationUs: count,
   requestUs: count,
   upstreamFirstByteUs: count,
+  quotaPeriod: text,
+  quotaBlock: text,
+  quotaPermit: count,
 });
 
 /** A UUIDv7 of this time. */
@@ -100,6 +103,9 @@ export const newLogRow = (changes: Partial<LogRow> = {}): LogRow => {
     durationUs: 812,
     requestUs: 300,
     upstreamFirstByteUs: 0,
+    quotaPeriod: '',
+    quotaBlock: '',
+    quotaPermit: 0,
     ...changes,
   };
 };

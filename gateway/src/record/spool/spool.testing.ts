@@ -45,6 +45,9 @@ export const testRow = (more: Partial<LogRow> = {}): LogRow => ({
   durationUs: 100,
   requestUs: 10,
   upstreamFirstByteUs: 0,
+  quotaPeriod: '',
+  quotaBlock: '',
+  quotaPermit: 0,
   ...more,
 });
 

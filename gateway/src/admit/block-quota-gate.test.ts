@@ -1,0 +1,275 @@
+import { LIMITS } from '@standin/contract';
+import type { AccountConfig, PermitAnswer, PermitRequest, UsageReport } from '@standin/contract';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { account, KEY } from '../gateway.testing.ts';
+import { Refusal } from '../respond/refusal.ts';
+import { BlockQuotaGate } from './block-quota-gate.ts';
+import { NO_QUOTA, type Permit } from './quota-gate.ts';
+
+type Asked = Omit<PermitRequest, 'gateway' | 'instance'> & { answer: (answer: PermitAnswer) => void; fail: () => void };
+
+let now: number;
+let asked: Asked[];
+let told: UsageReport['accounts'][];
+let gate: BlockQuotaGate;
+
+const limited = (quota: number): AccountConfig => ({ ...account('own', KEY), quota });
+
+const grant = (permits: number, block = 'b1', period = '2026-11'): PermitAnswer => ({
+  ...{ kind: 'granted', block, period, permits },
+});
+const exhausted: PermitAnswer = { kind: 'exhausted', period: '2026-11', limit: 10, used: 10 };
+
+/** The question that the gate has just asked; there must be one. */
+const question = (): Asked => {
+  const next = asked.shift();
+  if (next === undefined) throw new Error('nothing was asked');
+  return next;
+};
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Those that can be admitted at once. */
+const admitNow = (quota = 10): Permit | Refusal => {
+  const outcome = gate.admit(limited(quota));
+  if (outcome instanceof Promise) throw new Error('it waits');
+  return outcome;
+};
+
+beforeEach(() => {
+  now = Date.UTC(2026, 10, 21);
+  asked = [];
+  told = [];
+  gate = new BlockQuotaGate({
+    ask: (request) =>
+      new Promise((resolve, reject) => {
+        asked.push({ ...request, answer: resolve, fail: () => reject(new Error('away')) });
+      }),
+    tell: (accounts) => {
+      told.push(accounts);
+      return Promise.resolve();
+    },
+    logger: pino({ level: 'silent' }),
+    clock: () => now,
+  });
+});
+
+/** The first request, admitted by a block of so many permits. */
+const begin = async (permits: number, quota = 10): Promise<Permit | Refusal> => {
+  const first = gate.admit(limited(quota));
+  question().answer(grant(permits));
+  const permit = await first;
+  await settled();
+  return permit;
+};
+
+test('an account without a quota is admitted without a question', () => {
+  expect(gate.admit(account('own', KEY))).toBe(NO_QUOTA);
+  expect(asked).toEqual([]);
+});
+
+test('the first request waits for a block, later ones spend from it, each a permit of its own', async () => {
+  expect(await begin(5)).toEqual({ period: '2026-11', block: 'b1', number: 1 });
+  expect(admitNow()).toEqual({ period: '2026-11', block: 'b1', number: 2 });
+  expect(asked).toEqual([]);
+});
+
+test('the next block is asked for when half of one is left, and nobody waits for it', async () => {
+  await begin(4);
+  admitNow();
+  const { serial, want, held, answer } = (admitNow(), question());
+  expect({ serial, held, isWanted: want > 0 }).toEqual({ serial: 2, held: ['b1'], isWanted: true });
+  answer(grant(2, 'b2'));
+  await settled();
+  expect([admitNow(), admitNow(), admitNow()]).toMatchObject([{ block: 'b1' }, { block: 'b2' }, { block: 'b2' }]);
+});
+
+test('a block is worth ten minutes of demand', async () => {
+  await begin(1_000, 1e9);
+  now += 10_000;
+  for (let n = 0; n < 499; n++) admitNow(1e9);
+  // 500 in ten seconds.
+  expect(question().want).toBe(500 * 60);
+});
+
+test('never more than the blocks have, however many come at once', async () => {
+  const all = Array.from({ length: 20 }, () => Promise.resolve(gate.admit(limited(10))));
+  question().answer(grant(7));
+  await settled();
+  const again = question();
+  expect(again.held).toEqual(['b1']);
+  again.answer(exhausted);
+  const outcomes = await Promise.all(all);
+  expect(outcomes.filter((outcome) => outcome instanceof Refusal)).toHaveLength(13);
+});
+
+test('a quota that is used up is a refusal that says until when, and is asked about once a second', async () => {
+  const first = gate.admit(limited(10));
+  question().answer(exhausted);
+  const refusal = await first;
+  expect(refusal).toMatchObject({
+    code: 'quota_exceeded',
+    headers: [['retry-after', String(10 * 24 * 60 * 60)]],
+    members: { limit: 10, used: 10, reset: '2026-12-01T00:00:00.000Z' },
+  });
+  await settled();
+  expect(admitNow()).toMatchObject({ code: 'quota_exceeded' });
+  expect(asked).toEqual([]);
+  now += 1_001;
+  const later = gate.admit(limited(10));
+  question().answer(grant(1, 'b2'));
+  expect(await later).toMatchObject({ block: 'b2' });
+});
+
+test('without an operator what is at hand is spent, then nothing is known', async () => {
+  await begin(2);
+  admitNow();
+  question().fail();
+  await settled();
+  const third = gate.admit(limited(10));
+  question().fail();
+  expect(await third).toMatchObject({ code: 'quota_unavailable', headers: [['retry-after', '1']] });
+  expect(gate.failedAsks).toBe(2);
+});
+
+test('a permit comes back when its request could not be stored, and its number is not used again', async () => {
+  const first = await begin(1, 10);
+  gate.giveBack(limited(10), first as Permit);
+  expect(admitNow()).toMatchObject({ block: 'b1', number: 2 });
+});
+
+describe('a block is closed', () => {
+  test('when the operator wants it back, with what was spent', async () => {
+    await begin(5);
+    admitNow();
+    gate.recall('account-own');
+    const { want, held, closed, answer } = question();
+    expect({ want, held, closed }).toEqual({ want: 0, held: [], closed: [{ block: 'b1', used: 2 }] });
+    answer({ kind: 'noted' });
+    await settled();
+    expect(asked).toEqual([]);
+    expect(gate.permitsLeft).toBe(0);
+  });
+
+  test('and said again until the operator has noted it', async () => {
+    await begin(5);
+    gate.recall('account-own');
+    question().fail();
+    await settled();
+    gate.recall('account-own');
+    expect(question().closed).toEqual([{ block: 'b1', used: 1 }]);
+  });
+
+  test('when the quota is lowered, at once', async () => {
+    await begin(5, 10);
+    const next = gate.admit(limited(3));
+    expect(question().closed).toEqual([{ block: 'b1', used: 1 }]);
+    expect(next).toBeInstanceOf(Promise);
+  });
+
+  test('at the end, with all others, and nothing is admitted any more', async () => {
+    await begin(5);
+    const closing = gate.close();
+    await settled();
+    const { want, closed, answer } = question();
+    expect({ want, closed }).toEqual({ want: 0, closed: [{ block: 'b1', used: 1 }] });
+    answer({ kind: 'noted' });
+    await closing;
+    expect(admitNow()).toMatchObject({ code: 'quota_unavailable' });
+  });
+
+  test('at the end, when the answer that was under way is a block', async () => {
+    await begin(2);
+    admitNow();
+    const { answer } = question();
+    const closing = gate.close();
+    answer(grant(3, 'b2'));
+    await settled();
+    expect(question().closed).toEqual([
+      { block: 'b1', used: 2 },
+      { block: 'b2', used: 0 },
+    ]);
+    asked = [];
+    void closing;
+  });
+});
+
+test('a higher quota lets a refused account in at once', async () => {
+  const first = gate.admit(limited(10));
+  question().answer(exhausted);
+  await first;
+  await settled();
+  const next = gate.admit(limited(20));
+  question().answer(grant(5));
+  expect(await next).toMatchObject({ block: 'b1' });
+});
+
+describe('what was spent', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    gate.start();
+  });
+  afterEach(() => vi.useRealTimers());
+
+  const pass = async (): Promise<UsageReport['accounts'][]> => {
+    vi.advanceTimersByTime(LIMITS.quotaReportMs);
+    await settled();
+    return told.splice(0);
+  };
+  const spent = (used: number) => [[{ account: 'account-own', blocks: [{ block: 'b1', used }] }]];
+
+  test('is told when it has changed, and all of it to an operator that is new', async () => {
+    expect(await pass()).toEqual([]);
+    await begin(100, 1_000);
+    admitNow(1_000);
+    expect(await pass()).toEqual(spent(2));
+    expect(await pass()).toEqual([]);
+    admitNow(1_000);
+    expect(await pass()).toEqual(spent(3));
+    gate.connected();
+    expect(await pass()).toEqual(spent(3));
+  });
+
+  test('is told of a block that is closed, too, until the operator has noted that', async () => {
+    await begin(2);
+    admitNow();
+    question().answer(grant(2, 'b2'));
+    await settled();
+    admitNow();
+    question().fail();
+    await settled();
+    const [[{ blocks } = { blocks: [] }] = []] = await pass();
+    expect(blocks).toEqual([
+      { block: 'b2', used: 1 },
+      { block: 'b1', used: 2 },
+    ]);
+  });
+});
+
+describe('at the end of a month', () => {
+  test('a request counts in the month of its block, whatever this clock says', async () => {
+    await begin(10, 100);
+    now = Date.UTC(2026, 11, 1, 0, 1);
+    // The operator's clock is behind.
+    const second = gate.admit(limited(100));
+    question().answer(grant(10, 'b2', '2026-11'));
+    expect(await second).toMatchObject({ period: '2026-11', block: 'b1' });
+    await settled();
+    expect(admitNow(100)).toMatchObject({ period: '2026-11' });
+    expect(asked).toEqual([]);
+    now += 10_001;
+    const third = gate.admit(limited(100));
+    const next = question();
+    expect(next.held).toEqual(['b1', 'b2']);
+    next.answer(grant(10, 'b3', '2026-12'));
+    expect(await third).toMatchObject({ period: '2026-12', block: 'b3' });
+  });
+
+  test('without an operator the old month goes on', async () => {
+    await begin(10, 100);
+    now = Date.UTC(2026, 11, 3);
+    const second = gate.admit(limited(100));
+    question().fail();
+    expect(await second).toMatchObject({ period: '2026-11' });
+  });
+});

@@ -1,0 +1,160 @@
+import { LIMITS, periodEndMs, type PermitRequest } from '@standin/contract';
+import type { Permit } from './quota-gate.ts';
+
+interface Block {
+  readonly id: string;
+  readonly period: string;
+  /** When the period is over. */
+  readonly endMs: number;
+  readonly permits: number;
+  spent: number;
+  /** Permits that were ever taken: the number of the last one. */
+  taken: number;
+}
+
+/** What a request for permits says of this pool. */
+export type PoolReport = Pick<PermitRequest, 'serial' | 'held' | 'closed'>;
+
+/** With less of a history than this a burst would pass for steady demand. */
+const DEMAND_WINDOW_MS_MIN = 1_000;
+const WANT_MIN = 10;
+const PREFETCH_SHARE = 0.5;
+/** One to spend from, one in reserve; two more around a change of the month. */
+const BLOCKS_MAX = 4;
+
+/** The permits of one account that this gateway holds, in blocks. Without I/O; times are milliseconds since the epoch. */
+export class PermitPool {
+  readonly #blocks: Block[] = [];
+  /** Blocks that nothing is spent from any more, until the operator has noted it. */
+  readonly #closed = new Map<string, number>();
+  #left = 0;
+  #granted = 0;
+  #taken = 0;
+  #takenSinceMs: number;
+  #told: string | undefined;
+
+  constructor(nowMs: number) {
+    this.#takenSinceMs = nowMs;
+  }
+
+  get left(): number {
+    return this.#left;
+  }
+
+  /** There is something that the operator does not know yet. */
+  get hasClosed(): boolean {
+    return this.#closed.size > 0;
+  }
+
+  get isEmpty(): boolean {
+    return this.#blocks.length + this.#closed.size === 0;
+  }
+
+  take(): Permit | undefined {
+    if (this.#left === 0) return undefined;
+    for (let [block] = this.#blocks; block !== undefined; [block] = this.#blocks) {
+      if (block.spent < block.permits) {
+        block.spent++;
+        this.#left--;
+        this.#taken++;
+        return { period: block.period, block: block.id, number: ++block.taken };
+      }
+      this.#closeFirst();
+    }
+    return undefined;
+  }
+
+  /** A permit of a block that was closed meanwhile counts as used. */
+  giveBack({ block: id }: Permit): void {
+    const block = this.#blocks.find((one) => one.id === id);
+    if (block === undefined) return;
+    block.spent--;
+    this.#left++;
+  }
+
+  add({
+    block: id,
+    period,
+    permits,
+  }: {
+    readonly block: string;
+    readonly period: string;
+    readonly permits: number;
+  }): void {
+    this.closeBefore(period);
+    this.#blocks.push({ id, period, endMs: periodEndMs(period), permits, spent: 0, taken: 0 });
+    this.#left += permits;
+    this.#granted = permits;
+  }
+
+  /** A new month has begun. */
+  closeBefore(period: string): void {
+    while ((this.#blocks[0]?.period ?? period) < period) this.#closeFirst();
+  }
+
+  closeAll(): void {
+    while (this.#blocks.length > 0) this.#closeFirst();
+  }
+
+  /** Another block is needed before this one runs out. */
+  needsMore(): boolean {
+    return this.#blocks.length < BLOCKS_MAX && this.#left <= this.#granted * PREFETCH_SHARE;
+  }
+
+  /** By this clock, the month of the permits at hand is over. The operator's decides. */
+  isOver(nowMs: number): boolean {
+    const [block] = this.#blocks;
+    return block !== undefined && this.#blocks.length < BLOCKS_MAX && block.endMs <= nowMs;
+  }
+
+  /** Permits for as long as a block should last, as demand was since this was asked last. */
+  want(waiting: number, nowMs: number): number {
+    const windowMs = Math.max(DEMAND_WINDOW_MS_MIN, nowMs - this.#takenSinceMs);
+    const demand = Math.ceil(((this.#taken + waiting) / windowMs) * LIMITS.quotaBlockDemandMs);
+    this.#taken = 0;
+    this.#takenSinceMs = nowMs;
+    return Math.min(Math.max(WANT_MIN, waiting, demand), LIMITS.quotaBlockPermitsMax);
+  }
+
+  /** What is spent of blocks that the operator takes for open, where that has changed since it was told; else undefined. */
+  untold(): PermitRequest['closed'] | undefined {
+    const open = this.#blocks.map(({ id, spent }) => ({ block: id, used: spent }));
+    const closed = Array.from(this.#closed, ([block, used]) => ({ block, used }));
+    const blocks = [...open, ...closed].slice(0, LIMITS.quotaBlocksNamedMax);
+    return blocks.length > 0 && this.#told !== textOf(blocks) ? blocks : undefined;
+  }
+
+  told(blocks: PermitRequest['closed']): void {
+    this.#told = textOf(blocks);
+  }
+
+  /** Somebody else leads now, who knows nothing. */
+  forgetTold(): void {
+    this.#told = undefined;
+  }
+
+  /** @param serial grows with every report of this process, of whatever pool */
+  report(serial: number): PoolReport {
+    const closed = [...this.#closed].slice(0, LIMITS.quotaBlocksNamedMax);
+    return {
+      serial,
+      held: this.#blocks.map(({ id }) => id),
+      closed: closed.map(([block, used]) => ({ block, used })),
+    };
+  }
+
+  /** The operator has answered a request that said this. */
+  reported({ closed }: PoolReport): void {
+    for (const { block } of closed) this.#closed.delete(block);
+  }
+
+  #closeFirst(): void {
+    const block = this.#blocks.shift();
+    if (block === undefined) return;
+    this.#left -= block.permits - block.spent;
+    this.#closed.set(block.id, block.spent);
+  }
+}
+
+const textOf = (blocks: PermitRequest['closed']): string =>
+  blocks.map(({ block, used }) => `${block} ${used}`).join('\n');

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
+import { writeFileAtomic } from '../sources/atomic-write.ts';
+import { ledgerSchema, type Ledger } from './ledger.ts';
+
+export interface StoredLedger {
+  readonly ledger: Ledger;
+  /** Opaque; of the state that was read or written. */
+  readonly version: string;
+}
+
+/** Where the ledgers are, each by its account's uid. Reads go past all caches; what cannot be read is an error, not an empty ledger. */
+export interface LedgerStore {
+  /** Undefined: the account has had no permit yet. */
+  read(accountUid: string): Promise<StoredLedger | undefined>;
+  /**
+   * Resolves with the new version when the ledger is kept for good. Rejects when it is not in `version` any more (undefined: when there
+   * is one already), and in doubt.
+   */
+  write(accountUid: string, ledger: Ledger, version: string | undefined): Promise<string>;
+  /** The account is gone, and its uid never comes back. */
+  remove(accountUid: string): Promise<void>;
+}
+
+type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>> };
+
+const DATA_KEY = 'ledger';
+const LABELS = { 'app.kubernetes.io/managed-by': 'standin-operator', 'app.kubernetes.io/component': 'quota' };
+
+/**
+ * A ConfigMap for each account in the operator's own namespace, where nobody who owns an account can edit it, and whose writes wake
+ * nobody up who watches accounts.
+ */
+export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerStore => {
+  const configMaps = { group: '', version: 'v1', plural: 'configmaps', namespace };
+  const nameOf = (accountUid: string): string => `standin-quota-${accountUid}`;
+  const pathOf = (accountUid: string): string => resourcePath({ ...configMaps, name: nameOf(accountUid) });
+  const orUndefined = (error: unknown): undefined => {
+    if (!isNotFound(error)) throw error;
+  };
+  return {
+    read: async (accountUid) => {
+      const configMap = await client.get<ConfigMap>(pathOf(accountUid)).catch(orUndefined);
+      const version = configMap?.metadata.resourceVersion;
+      if (version === undefined) return undefined;
+      return { ledger: parseLedger(configMap?.data?.[DATA_KEY] ?? ''), version };
+    },
+    write: async (accountUid, ledger, version) => {
+      const metadata = { namespace, name: nameOf(accountUid), labels: LABELS };
+      const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [DATA_KEY]: JSON.stringify(ledger) } };
+      const written = await (version === undefined
+        ? client.create<ConfigMap>(resourcePath(configMaps), configMap)
+        : client.replace<ConfigMap>(pathOf(accountUid), {
+            ...configMap,
+            metadata: { ...metadata, resourceVersion: version },
+          }));
+      return written.metadata.resourceVersion ?? '';
+    },
+    remove: async (accountUid) => {
+      await client.remove(pathOf(accountUid)).catch(orUndefined);
+    },
+  };
+};
+
+/** A file for each account in a directory, for an operator without a cluster, which is alone with it. */
+export const ledgerFiles = (dir: string): LedgerStore => {
+  const fileOf = (accountUid: string): string => path.join(dir, `${encodeURIComponent(accountUid)}.json`);
+  const read = async (accountUid: string): Promise<StoredLedger | undefined> => {
+    const text = await readFile(fileOf(accountUid), 'utf8').catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    });
+    return text === undefined ? undefined : { ledger: parseLedger(text), version: versionOf(text) };
+  };
+  return {
+    read,
+    write: async (accountUid, ledger, version) => {
+      if ((await read(accountUid))?.version !== version) throw new Error('the ledger changed since it was read');
+      const text = `${JSON.stringify(ledger)}\n`;
+      await writeFileAtomic(fileOf(accountUid), text, { mode: 0o600 });
+      return versionOf(text);
+    },
+    // The uid of a manifest that is taken away and put back is the same: so is what its account has used.
+    remove: () => Promise.resolve(),
+  };
+};
+
+const versionOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+const parseLedger = (text: string): Ledger => ledgerSchema.parse(JSON.parse(text));

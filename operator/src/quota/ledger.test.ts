@@ -1,0 +1,240 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { committed, grant, inPeriod, newLedger, settle, type Ledger } from './ledger.ts';
+
+const ask = (
+  instance: string,
+  serial: number,
+  more: { want?: number; held?: string[]; closed?: [string, number][] },
+) => ({
+  gateway: instance,
+  instance,
+  serial,
+  want: more.want ?? 0,
+  held: more.held ?? [],
+  closed: (more.closed ?? []).map(([block, used]) => ({ block, used })),
+});
+
+const granted = (ledger: Ledger, limit: number, want: number, { gateways = 1, id = 'b', serial = 1 } = {}) => {
+  const result = grant(ledger, ask('a', serial, { want }), { limit, gateways, id });
+  if (result === undefined) throw new Error('nothing was granted');
+  return result;
+};
+
+describe('a grant', () => {
+  test.each([
+    // limit, gateways, want, permits
+    [1_000, 1, 10, 10],
+    [1_000, 1, 10_000, 500],
+    [1_000, 5, 10_000, 100],
+    [3, 5, 10_000, 1],
+    [1, 1, 1, 1],
+  ])('of a quota of %i for %i gateways, of which one wants %i, is %i', (limit, gateways, want, permits) => {
+    expect(granted(newLedger('2026-11'), limit, want, { gateways }).block.permits).toBe(permits);
+  });
+
+  test('is none when all are granted, also when the quota was lowered below that', () => {
+    const { ledger } = granted(newLedger('2026-11'), 10, 5);
+    for (const limit of [5, 4, 0]) {
+      expect(grant(ledger, ask('c', 1, { want: 1 }), { limit, gateways: 1, id: 'x' })).toBeUndefined();
+    }
+    expect(granted(ledger, 6, 5, { id: 'c' }).block.permits).toBe(1);
+  });
+});
+
+describe('a block', () => {
+  test('that is closed gives back what was not spent, once', () => {
+    const { ledger } = granted(newLedger('2026-11'), 100, 10);
+    const closing = ask('a', 2, { closed: [['b', 3]] });
+    const once = settle(ledger, closing);
+    expect(once).toEqual({ period: '2026-11', used: 3, blocks: [] });
+    expect(settle(once, closing)).toBe(once);
+  });
+
+  test('never gives back more than it had, and can only be closed by its holder', () => {
+    const { ledger } = granted(newLedger('2026-11'), 100, 10);
+    expect(settle(ledger, ask('a', 2, { closed: [['b', 99]] })).used).toBe(10);
+    expect(settle(ledger, ask('other', 2, { closed: [['b', 0]] }))).toBe(ledger);
+  });
+
+  test('that never reached its holder goes back when that asks again, but not by an earlier request', () => {
+    const { ledger } = granted(newLedger('2026-11'), 100, 10, { serial: 5 });
+    expect(settle(ledger, ask('a', 5, {}))).toBe(ledger);
+    expect(settle(ledger, ask('a', 4, {}))).toBe(ledger);
+    expect(settle(ledger, ask('a', 6, { held: ['b'] }))).toBe(ledger);
+    expect(settle(ledger, ask('a', 6, {}))).toEqual({ period: '2026-11', used: 0, blocks: [] });
+  });
+
+  test('of a process that is gone counts as used', () => {
+    const { ledger } = granted(newLedger('2026-11'), 100, 10);
+    expect(committed(settle(ledger, ask('a-again', 9, {})))).toBe(10);
+  });
+});
+
+test('a month begins anew, and none begins again', () => {
+  const { ledger } = granted(newLedger('2026-11'), 100, 10);
+  const next = inPeriod(ledger, '2026-12');
+  expect(next).toEqual(newLedger('2026-12'));
+  expect(inPeriod(next, '2026-11')).toBe(next);
+});
+
+/**
+ * Any number of gateways with any luck: requests are lost before the ledger is written, answers after it; they come late and in another
+ * order; processes die with blocks in their hands; leaders come and go (the ledger is all that they know); the quota changes.
+ */
+interface Holder {
+  instance: string;
+  serial: number;
+  readonly held: Map<string, { permits: number; spent: number }>;
+  closed: { block: string; used: number }[];
+}
+type Request = ReturnType<typeof ask>;
+interface Late {
+  readonly holder: Holder;
+  readonly request: Request;
+}
+
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('ask' as const),
+      who: fc.nat(3),
+      want: fc.integer({ min: 0, max: 60 }),
+      fate: fc.constantFrom('done', 'done', 'done', 'answer-lost', 'late'),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('spend' as const),
+      who: fc.nat(3),
+      count: fc.integer({ min: 1, max: 40 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('close' as const), who: fc.nat(3) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('arrive' as const), index: fc.nat(9) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash' as const), who: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('limit' as const), limit: fc.integer({ min: 0, max: 300 }) }) },
+);
+
+class World {
+  ledger = newLedger('2026-11');
+  limit: number;
+  highest: number;
+  accepted = 0;
+  readonly holders: Holder[] = [];
+  readonly late: Late[] = [];
+  #ids = 0;
+
+  constructor(limit: number) {
+    this.limit = this.highest = limit;
+    for (let who = 0; who < 4; who++) this.holders.push(this.#newHolder());
+  }
+
+  #newHolder(): Holder {
+    return { instance: `i${++this.#ids}`, serial: 0, held: new Map(), closed: [] };
+  }
+
+  holder(who: number): Holder {
+    const holder = this.holders[who];
+    if (holder === undefined) throw new Error('no such gateway');
+    return holder;
+  }
+
+  ask(holder: Holder, want: number, fate: string): void {
+    const { instance, held, closed } = holder;
+    const request: Request = {
+      ...ask(instance, ++holder.serial, { want, held: [...held.keys()] }),
+      closed: [...closed],
+    };
+    if (fate === 'late') this.late.push({ holder, request });
+    else this.take(holder, request, fate === 'done');
+  }
+
+  take(holder: Holder, request: Request, isAnswered: boolean): void {
+    this.ledger = settle(this.ledger, request);
+    const result = grant(this.ledger, request, { limit: this.limit, gateways: 4, id: `b${++this.#ids}` });
+    this.ledger = result?.ledger ?? this.ledger;
+    if (!isAnswered) return;
+    holder.closed = holder.closed.filter(({ block }) => !request.closed.some((one) => one.block === block));
+    if (result !== undefined) holder.held.set(result.block.id, { permits: result.block.permits, spent: 0 });
+  }
+
+  spend(holder: Holder, count: number): void {
+    for (const block of holder.held.values()) {
+      const taken = Math.min(count, block.permits - block.spent);
+      block.spent += taken;
+      this.accepted += taken;
+      count -= taken;
+    }
+  }
+
+  close(holder: Holder): void {
+    for (const [block, { spent }] of holder.held) holder.closed.push({ block, used: spent });
+    holder.held.clear();
+  }
+
+  run(one: typeof step extends fc.Arbitrary<infer T> ? T : never): void {
+    switch (one.kind) {
+      case 'ask':
+        this.ask(this.holder(one.who), one.want, one.fate);
+        return;
+      case 'spend':
+        this.spend(this.holder(one.who), one.count);
+        return;
+      case 'close':
+        this.close(this.holder(one.who));
+        return;
+      case 'crash':
+        this.holders[one.who] = this.#newHolder();
+        return;
+      case 'limit':
+        this.limit = one.limit;
+        this.highest = Math.max(this.highest, one.limit);
+        return;
+      case 'arrive': {
+        // Its sender gave up on it long ago.
+        const [late] = this.late.splice(one.index % Math.max(1, this.late.length), 1);
+        if (late !== undefined) this.take(late.holder, late.request, false);
+      }
+    }
+  }
+}
+
+test('whatever happens, never more is accepted than the highest quota there was', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 300 }), fc.array(step, { maxLength: 120 }), (limit, steps) => {
+      const world = new World(limit);
+      for (const one of steps) {
+        world.run(one);
+        expect(world.accepted).toBeLessThanOrEqual(world.highest);
+        expect(committed(world.ledger)).toBeLessThanOrEqual(world.highest);
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test('whatever happened, without a crash every permit can be spent in the end', () => {
+  const harmless = step.filter(({ kind }) => kind !== 'crash' && kind !== 'limit');
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 300 }), fc.array(harmless, { maxLength: 80 }), (limit, steps) => {
+      const world = new World(limit);
+      for (const one of steps) world.run(one);
+      // What is still on its way arrives, then each gives everything back; the first one uses up what is left.
+      for (const { holder, request } of world.late.splice(0)) world.take(holder, request, false);
+      for (const holder of world.holders) {
+        world.close(holder);
+        world.ask(holder, 0, 'done');
+      }
+      const last = world.holder(0);
+      for (let round = 0; world.accepted < limit && round < 2 * limit; round++) {
+        world.ask(last, limit, 'done');
+        world.spend(last, limit);
+      }
+      expect(world.accepted).toBe(limit);
+    }),
+    { numRuns: 300 },
+  );
+});

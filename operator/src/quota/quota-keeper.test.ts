@@ -1,0 +1,241 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { PermitAnswer, PermitRequest } from '@standin/contract';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ledgerFiles } from './ledger-store.ts';
+import { committed, newLedger } from './ledger.ts';
+import { MemoryLedgers } from './memory-ledgers.testing.ts';
+import { QuotaKeeper, type QuotaKeeperOptions } from './quota-keeper.ts';
+
+let store: MemoryLedgers;
+let limit: number | undefined;
+let now: number;
+let recalled: string[];
+let changed: string[];
+let connected: Set<string>;
+const keepers: QuotaKeeper[] = [];
+const WITHIN = { timeout: 15_000 };
+
+const newKeeper = (more: Partial<QuotaKeeperOptions> = {}): QuotaKeeper => {
+  const keeper = new QuotaKeeper({
+    ...{ store, logger: pino({ level: 'silent' }), limit: () => limit, gatewayCount: () => 1, clock: () => now },
+    isConnected: (_gateway, instance) => connected.has(instance),
+    recall: (account) => recalled.push(account),
+    onUsage: (account) => changed.push(account),
+    ...more,
+  });
+  keepers.push(keeper);
+  return keeper;
+};
+
+const request = (instance: string, serial: number, more: Partial<PermitRequest> = {}): PermitRequest => ({
+  ...{ gateway: instance, instance, account: 'account-1', serial, want: 10, held: [], closed: [] },
+  ...more,
+});
+
+const blockOf = (answer: PermitAnswer): string => {
+  if (answer.kind !== 'granted') throw new Error(`answered ${answer.kind}`);
+  return answer.block;
+};
+
+beforeEach(() => {
+  store = new MemoryLedgers();
+  limit = 100;
+  now = Date.UTC(2026, 10, 21);
+  recalled = [];
+  changed = [];
+  connected = new Set(['a', 'b', 'c']);
+});
+afterEach(async () => {
+  for (const keeper of keepers.splice(0)) await keeper.stop();
+});
+
+test('a grant is in the ledger before it is answered', async () => {
+  const keeper = newKeeper();
+  const written = Promise.withResolvers<undefined>();
+  store.disturb = (when) => (when === 'after' ? written.promise : undefined);
+  const answered = vi.fn();
+  const asked = keeper.ask(request('a', 1)).then(answered);
+  await vi.waitFor(() => expect(store.writes).toHaveLength(1), WITHIN);
+  expect(answered).not.toHaveBeenCalled();
+  written.resolve(undefined);
+  await asked;
+  const [block] = store.writes[0]?.blocks ?? [];
+  expect(answered).toHaveBeenCalledWith({ kind: 'granted', block: block?.id, period: '2026-11', permits: 10 });
+});
+
+test('requests that come together share a write', async () => {
+  const keeper = newKeeper();
+  const answers = await Promise.all(['a', 'b', 'c'].map((instance) => keeper.ask(request(instance, 1))));
+  expect(new Set(answers.map(blockOf)).size).toBe(3);
+  expect(store.writes).toHaveLength(1);
+});
+
+test('an account without a quota costs no ledger; one whose quota is nothing gets nothing', async () => {
+  limit = undefined;
+  const keeper = newKeeper();
+  expect(await keeper.ask(request('a', 1))).toEqual({ kind: 'no_quota' });
+  limit = 0;
+  expect(await keeper.ask(request('a', 2))).toEqual({ kind: 'exhausted', period: '2026-11', limit: 0, used: 0 });
+  expect(store.writes).toEqual([]);
+});
+
+describe('when the ledger cannot be written', () => {
+  test('nothing is granted, and what may have been written counts', async () => {
+    const keeper = newKeeper();
+    store.disturb = (when) => {
+      if (when === 'after') throw new Error('the answer got lost');
+    };
+    await expect(keeper.ask(request('a', 1))).rejects.toThrow('the answer got lost');
+    store.disturb = () => undefined;
+    const answer = await keeper.ask(request('b', 1, { want: 1_000 }));
+    // Both attempts of `a` are still in the ledger: 100 − 20, half of it.
+    expect(answer).toMatchObject({ permits: 40 });
+    // `a` never heard of its blocks, and says so by not naming them.
+    await keeper.ask(request('a', 2, { want: 0 }));
+    expect(committed(store.writes.at(-1) ?? newLedger(''))).toBe(40);
+  });
+
+  test('a leader that is not the only one finds out, and grants from what is really left', async () => {
+    const old = newKeeper();
+    await old.ask(request('a', 1, { want: 50 }));
+    await newKeeper().ask(request('b', 1, { want: 25 }));
+    const answer = await old.ask(request('c', 1, { want: 50 }));
+    expect(answer).toMatchObject({ kind: 'granted', permits: 12 });
+    expect(committed(store.writes.at(-1) ?? newLedger(''))).toBe(87);
+  });
+});
+
+describe('when all permits are granted', () => {
+  const exhaust = async (keeper: QuotaKeeper, instance: string): Promise<string[]> => {
+    const blocks: string[] = [];
+    for (let serial = 1; committed(store.writes.at(-1) ?? newLedger('')) < (limit ?? 0); serial++) {
+      blocks.push(blockOf(await keeper.ask(request(instance, serial, { want: 100, held: blocks }))));
+    }
+    return blocks;
+  };
+
+  test('those who hold some are asked for them, and who starves gets what comes back', async () => {
+    const keeper = newKeeper();
+    const held = await exhaust(keeper, 'a');
+    const starving = keeper.ask(request('b', 1));
+    await vi.waitFor(() => expect(recalled).toEqual(['account-1']), WITHIN);
+    const closed = held.map((block) => ({ block, used: 1 }));
+    expect(await keeper.ask(request('a', 100, { want: 0, closed }))).toEqual({ kind: 'noted' });
+    expect(await starving).toMatchObject({ kind: 'granted', permits: 10 });
+  });
+
+  test('nobody waits for long, nor for a gateway that cannot hear', async () => {
+    const keeper = newKeeper();
+    await exhaust(keeper, 'a');
+    const exhausted = { kind: 'exhausted', period: '2026-11', limit: 100, used: 100 };
+    expect(await keeper.ask(request('b', 1))).toEqual(exhausted);
+    connected.delete('a');
+    recalled = [];
+    expect(await keeper.ask(request('b', 2))).toEqual(exhausted);
+    expect(recalled).toEqual([]);
+  });
+
+  test('a higher quota and a new month help, a lower quota does not', async () => {
+    const keeper = newKeeper();
+    await exhaust(keeper, 'a');
+    connected.clear();
+    limit = 50;
+    expect(await keeper.ask(request('b', 1))).toMatchObject({ kind: 'exhausted', limit: 50, used: 100 });
+    limit = 110;
+    expect(await keeper.ask(request('b', 2))).toMatchObject({ kind: 'granted', permits: 5, period: '2026-11' });
+    now = Date.UTC(2026, 11, 1);
+    expect(await keeper.ask(request('b', 3))).toMatchObject({ kind: 'granted', permits: 10, period: '2026-12' });
+    // A clock that is set back begins no month again.
+    now = Date.UTC(2026, 10, 30, 23);
+    expect(await newKeeper().ask(request('c', 1))).toMatchObject({ kind: 'granted', period: '2026-12' });
+  });
+});
+
+describe('the usage', () => {
+  const report = (keeper: QuotaKeeper, block: string, used: number): void => {
+    const accounts = [{ account: 'account-1', blocks: [{ block, used }] }];
+    keeper.report({ gateway: 'a', instance: 'a', accounts });
+  };
+
+  test('is what closed blocks have used and open ones are said to, in the present month', async () => {
+    const keeper = newKeeper();
+    expect(keeper.usage('account-1')).toBeUndefined();
+    const first = blockOf(await keeper.ask(request('a', 1)));
+    const usage = { period: '2026-11', accepted: 0, quota: 100, isExhausted: false };
+    expect(keeper.usage('account-1')).toEqual(usage);
+    report(keeper, first, 4);
+    expect(keeper.usage('account-1')).toEqual({ ...usage, accepted: 4 });
+    await keeper.ask(request('a', 2, { want: 0, closed: [{ block: first, used: 6 }] }));
+    report(keeper, first, 5);
+    expect(keeper.usage('account-1')).toEqual({ ...usage, accepted: 6 });
+    expect(changed.length).toBeGreaterThan(2);
+    now = Date.UTC(2026, 11, 1);
+    expect(keeper.usage('account-1')).toEqual({ ...usage, period: '2026-12' });
+    limit = undefined;
+    expect(keeper.usage('account-1')).toBeUndefined();
+  });
+
+  test('is known again to a new leader when a gateway reports', async () => {
+    const block = blockOf(await newKeeper().ask(request('a', 1)));
+    const next = newKeeper();
+    report(next, block, 7);
+    await vi.waitFor(() => expect(next.usage('account-1')).toMatchObject({ accepted: 7 }), WITHIN);
+    expect(store.writes).toHaveLength(1);
+  });
+
+  test('says whether a gateway got nothing, until the quota is another or something came back', async () => {
+    limit = 1;
+    const keeper = newKeeper();
+    const block = blockOf(await keeper.ask(request('a', 1)));
+    connected.clear();
+    await keeper.ask(request('b', 1));
+    expect(keeper.usage('account-1')).toMatchObject({ isExhausted: true });
+    limit = 2;
+    expect(keeper.usage('account-1')).toMatchObject({ isExhausted: false });
+    limit = 1;
+    await keeper.ask(request('a', 2, { want: 0, closed: [{ block, used: 0 }] }));
+    await keeper.ask(request('b', 2));
+    expect(keeper.usage('account-1')).toMatchObject({ isExhausted: false });
+  });
+});
+
+test('at the end of the term whoever waits is told that nothing is known', async () => {
+  const keeper = newKeeper();
+  store.disturb = () => new Promise((resolve) => setTimeout(resolve, 20));
+  const asked = keeper.ask(request('a', 1));
+  const late = keeper.ask(request('b', 1));
+  const outcomes = Promise.allSettled([asked, late]);
+  await keeper.stop();
+  expect((await outcomes).map(({ status }) => status)).toContain('rejected');
+  await expect(keeper.ask(request('c', 1))).rejects.toThrow('stopped leading');
+});
+
+describe('ledgers in files', () => {
+  let dir: string;
+  beforeEach(async () => {
+    dir = await mkdtemp(path.join(tmpdir(), 'standin-ledgers-'));
+  });
+  afterEach(() => rm(dir, { recursive: true, force: true }));
+
+  test('are swapped only if they are what was read', async () => {
+    const files = ledgerFiles(path.join(dir, 'quota'));
+    expect(await files.read('u1')).toBeUndefined();
+    const version = await files.write('u1', newLedger('2026-11'), undefined);
+    expect(await files.read('u1')).toEqual({ ledger: newLedger('2026-11'), version });
+    const next = { ...newLedger('2026-11'), used: 3 };
+    await expect(files.write('u1', next, undefined)).rejects.toThrow('changed');
+    await files.write('u1', next, version);
+    await expect(files.write('u1', newLedger('2026-11'), version)).rejects.toThrow('changed');
+    // The account's manifest may come back, and with it its uid.
+    await files.remove('u1');
+    expect((await files.read('u1'))?.ledger).toEqual(next);
+  });
+
+  test('that are damaged are an error, and not a month that begins anew', async () => {
+    await writeFile(path.join(dir, 'u1.json'), '{"period":"2026-11"');
+    await expect(ledgerFiles(dir).read('u1')).rejects.toThrow();
+  });
+});
