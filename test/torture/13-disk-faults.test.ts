@@ -100,6 +100,7 @@ test('14: writes that fail now and then: what was acknowledged stays, the rest m
   await oracle.load(RATE_PER_SECOND, fault());
   expect(await stand.metric('standin_record_failures_total')).toBeGreaterThan(failedBefore);
   await oracle.verify();
+  expect(await readQuarantine(spoolDir())).toEqual([]);
 }, 1_800_000);
 
 test('15: a flipped bit costs the one record that it hit, which is kept; a torn end costs nothing that was answered', async () => {
@@ -116,11 +117,11 @@ test('15: a flipped bit costs the one record that it hit, which is kept; a torn 
   await eventually('the damage in quarantine', () => stand.metric('standin_deliver_damaged_total'), {
     accept: (count) => count === 1,
   });
-  const [kept] = await readQuarantine(spoolDir());
+  const kept = (await readQuarantine(spoolDir())).find(({ segment }) => segment === file);
   const hit = /o=\d+-[0-9a-f]{8}-\d+/.exec(
     (await readFile(kept?.file ?? '')).toString('latin1').replaceAll('n=', 'o='),
   )?.[0];
-  expect(kept).toMatchObject({ kind: 'damage', segment: file });
+  expect(kept?.kind).toBe('damage');
   oracle.forget(hit ?? '');
   await oracle.verify();
 }, 120_000);

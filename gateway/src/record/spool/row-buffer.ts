@@ -19,6 +19,7 @@ export class RowBuffer {
   readonly #bytesMax: number;
   #block: Buffer = Buffer.allocUnsafe(0);
   readonly #spare: Buffer[] = [];
+  readonly #ownMemory = new WeakSet<ArrayBufferLike>();
   #ends: number[] = [];
   #bytes = 0;
 
@@ -53,8 +54,12 @@ export class RowBuffer {
     return batch;
   }
 
-  /** Takes back the memory of a whole batch that nobody reads any more, and never will. */
+  /**
+   * Takes back the memory of a batch that nobody reads any more, and never will. That of a batch which was put together elsewhere is
+   * left alone: it may lie in the pool that all small buffers of the process share.
+   */
   recycle({ rows }: RowBatch): void {
+    if (!this.#ownMemory.has(rows.buffer)) return;
     const block = Buffer.from(rows.buffer);
     if (this.#spare.length < SPARE_BLOCKS_MAX && block.length <= this.#bytesMax) this.#spare.push(block);
   }
@@ -62,6 +67,7 @@ export class RowBuffer {
   #grow(needed: number): void {
     const roomy = Math.min(Math.max(2 * this.#block.length, CAPACITY_BYTES_MIN), this.#bytesMax);
     const block = Buffer.allocUnsafeSlow(Math.max(needed, roomy));
+    this.#ownMemory.add(block.buffer);
     block.set(this.#block.subarray(0, this.#bytes));
     this.#block = block;
   }

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { CommitQueue, type CommitBatch } from './commit-queue.ts';
+
+const queueOf = (...texts: readonly string[]): CommitQueue => {
+  const queue = new CommitQueue(1_000_000);
+  for (const text of texts) void addTo(queue, text);
+  return queue;
+};
+
+/** An upper-case text must be kept. */
+const addTo = (queue: CommitQueue, text: string): Promise<boolean> =>
+  queue.add(text.length, (block, offset) => block.write(text, offset), text === text.toUpperCase());
+
+const taken = (queue: CommitQueue): CommitBatch => {
+  const batch = queue.take();
+  if (batch === undefined) throw new Error('nothing waits');
+  return batch;
+};
+
+test('what must be kept is left after a refusal, in its order', async () => {
+  const queue = new CommitQueue(1_000_000);
+  const answers = ['A', 'b', 'C', 'd'].map((text) => addTo(queue, text));
+  expect(queue.refuse()).toEqual([2]);
+  const batch = taken(queue);
+  expect([batch.rows.toString(), batch.ends]).toEqual(['AC', [1, 2]]);
+  batch.settle(true);
+  expect(await Promise.all(answers)).toEqual([true, false, true, false]);
+});
+
+test('what is left after a refusal lies in memory that others share, which is never written to', () => {
+  const queue = queueOf('A', 'b');
+  queue.refuse();
+  const left = taken(queue);
+  queue.recycle(left);
+  for (const text of ['one', 'two', 'three']) {
+    void addTo(queue, text);
+    expect(taken(queue).rows.buffer).not.toBe(left.rows.buffer);
+  }
+  expect(left.rows.toString()).toBe('A');
+});
