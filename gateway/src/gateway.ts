@@ -39,23 +39,21 @@ const urlOf = (host: string, port: number): string => {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 };
 
-/** Where accepted requests are kept, and the way from there to ClickHouse. */
-const openLog = async ({ settings, logger, logSink }: GatewayOptions, budget: ByteBudget) => {
-  const { dir = path.join(settings.dataDir, 'spool'), bytes: bytesMax, segmentBytes, reserveBytes } = settings.spool;
-  const { durability } = settings;
-  const spool = await Spool.open({ dir, durability, bytesMax, segmentBytes, reserveBytes, budget, logger });
-  const sink = logSink ?? openLogStore({ ...settings.clickhouse, logger });
-  const delivery = new Delivery({ sink, spool, migrate: settings.clickhouse.migrate, logger });
-  return { spool, delivery, sink };
+/** Where accepted requests are kept. */
+const openSpool = ({ settings, logger }: GatewayOptions, budget: ByteBudget): Promise<Spool> => {
+  const { dataDir, durability } = settings;
+  const { dir = path.join(dataDir, 'spool'), bytes: bytesMax, ...limits } = settings.spool;
+  return Spool.open({ dir, durability, bytesMax, ...limits, budget, logger });
 };
 
 /** The configuration in force, what keeps it up to date, and the permits that come from there. */
-const openConfig = ({ settings: { name, operator, dataDir, maxStalenessMs }, logger }: GatewayOptions) => {
+const openConfig = ({ settings, logger }: GatewayOptions, instance: string) => {
+  const { name, operator, dataDir, maxStalenessMs } = settings;
   const store = new ConfigStore({ logger, maxStalenessMs });
   const diskCopy = new DiskCopy(dataDir, store, logger);
   const { urls, tls } = operator;
   const client = new ConfigClient({
-    ...{ name, urls, tlsDir: tls.dir, maxStalenessMs, store, diskCopy, logger },
+    ...{ name, instance, urls, tlsDir: tls.dir, maxStalenessMs, store, diskCopy, logger },
     onRecall: (accountUid) => gate.recall(accountUid),
     onConnected: () => gate.connected(),
   });
@@ -75,10 +73,15 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { settings, logger } = options;
   const budget = new ByteBudget(settings.limits.inFlightBytes);
   const metrics = new Metrics();
-  const { spool, delivery, sink } = await openLog(options, budget);
+  const spool = await openSpool(options, budget);
   const egress = openEgress(settings);
 
-  const { store, client, gate } = openConfig(options);
+  const { store, client, gate } = openConfig(options, spool.incarnation);
+  const sink = options.logSink ?? openLogStore({ ...settings.clickhouse, logger });
+  const delivery = new Delivery({
+    ...{ sink, spool, logger, migrate: settings.clickhouse.migrate, quietMs: settings.spool.quietMs },
+    onDrained: (incarnation) => client.tellDrained(incarnation),
+  });
   const pipeline = new Pipeline({
     settings,
     config: store,
@@ -143,7 +146,8 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     await egress.close();
     const bytes = await delivery.stop(settings.drainTimeoutMs);
     if (bytes > 0) logger.warn({ bytes, folder: spool.folder }, 'the rest of the log waits on disk for the next start');
-    await gate.close();
+    // What could not be given back is settled by the next process, once it has found this folder.
+    if (await gate.close()) await spool.removeFolder();
     await client.stop();
     await starting;
     await Promise.all([sink.close(), admin.app.close()]);

@@ -56,6 +56,9 @@ export const gatewaySettings = z.object({
         .min(0)
         .default(LIMITS.inFlightBytesMax)
         .describe('Room that is left on the spool’s disk, for answers to accepted requests; 503 below it.'),
+      quietMs: timeout
+        .default(LIMITS.spoolQuietMs)
+        .describe('What another process left in the spool and has not changed for this long is taken for abandoned.'),
     })
     .prefault({}),
   operator: z

@@ -14,7 +14,7 @@ import { LostGateways, type IsGatewayGone } from './publish/lost-gateways.ts';
 import type { Term } from './publish/leadership.ts';
 import type { StreamServer } from './publish/stream-server.ts';
 import type { LedgerStore } from './quota/ledger-store.ts';
-import { QuotaKeeper } from './quota/quota-keeper.ts';
+import { QuotaKeeper, type QuotaKeeperOptions } from './quota/quota-keeper.ts';
 import type { QuotaUsage } from './quota/usage.ts';
 import { ReplayKeeper } from './replay/replay-keeper.ts';
 import type { ReplayParts } from './replay/replay-run.ts';
@@ -36,6 +36,7 @@ export interface LeaderParts {
   readonly gatewayMemory: GatewayMemory;
   readonly isGatewayGone: IsGatewayGone;
   readonly ledgers: LedgerStore;
+  readonly countPermits: QuotaKeeperOptions['countPermits'];
   /** How often each Secret is read again: watching them would need `watch` on all Secrets. */
   readonly secretPollMs: number;
   readonly onStatus: ((written: StatusWritten) => void) | undefined;
@@ -123,6 +124,7 @@ export class Leader {
       gatewayCount: () => this.gateways.filter(({ connected }) => connected).length,
       isConnected: (gateway, instance) => this.#gateways.isConnected(gateway, instance),
       recall: (account) => this.#log.announce({ type: 'recall', account }),
+      countPermits: parts.countPermits,
       onUsage: (uid) => this.#statuses.usageChanged(uid),
     });
     this.#shares = new ShareKeeper({ source, objects: desired.objects, logger, registry });

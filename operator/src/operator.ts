@@ -14,6 +14,7 @@ import type { IsGatewayGone } from './publish/lost-gateways.ts';
 import type { Leadership, Term } from './publish/leadership.ts';
 import { StreamServer } from './publish/stream-server.ts';
 import type { LedgerStore } from './quota/ledger-store.ts';
+import type { QuotaKeeperOptions } from './quota/quota-keeper.ts';
 import { openReplayParts } from './replay/open-replay-parts.ts';
 import type { OperatorSettings } from './settings.ts';
 import type { StatusWritten } from './status/status-writer.ts';
@@ -60,6 +61,12 @@ export interface Operator {
   stop(): Promise<void>;
 }
 
+/** Of several replicas one may lag behind: what it has not got yet would be granted again. */
+const openCountPermits = ({ logStore, settings }: OperatorParts): QuotaKeeperOptions['countPermits'] =>
+  logStore === undefined || settings.clickhouse.cluster !== undefined
+    ? undefined
+    : (filter) => logStore.permits(filter);
+
 /**
  * The operator: sources → translate → publish → status (design §2). Every replica reads and translates; the leader makes keys,
  * publishes, and writes status. Rejects when it cannot listen.
@@ -95,6 +102,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
       gatewayMemory: parts.gatewayMemory,
       isGatewayGone: parts.isGatewayGone,
       ledgers: parts.ledgers,
+      countPermits: openCountPermits(parts),
       secretPollMs: settings.secretPollMs,
       onStatus: parts.onStatus,
       replays,

@@ -112,17 +112,13 @@ export const operatorSettings = z.object({
         .int()
         .min(0)
         .default(100_000)
-        .describe(
-          'Accepted requests a month that the status of an account on the plan Free without monthlyQuota shows; not enforced.',
-        ),
+        .describe('Accepted requests a month of an account on the plan Free without monthlyQuota; 0: as many as come.'),
       pro: z.coerce
         .number()
         .int()
         .min(0)
         .default(10_000_000)
-        .describe(
-          'Accepted requests a month that the status of an account on the plan Pro without monthlyQuota shows; not enforced.',
-        ),
+        .describe('Accepted requests a month of an account on the plan Pro without monthlyQuota; 0: as many as come.'),
     })
     .prefault({}),
   secretPollMs: z.coerce
@@ -149,5 +145,5 @@ export const translateSettings = (settings: OperatorSettings): TranslateSettings
   gatewayUrl: settings.gatewayUrl,
   clusterDomain: settings.clusterDomain,
   checkUpstream: (url) => checkUpstreamUrl(url, settings.egress),
-  quotaByPlan: { Free: settings.quota.free, Pro: settings.quota.pro },
+  quotaByPlan: { Free: settings.quota.free || undefined, Pro: settings.quota.pro || undefined },
 });

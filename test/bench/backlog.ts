@@ -1,4 +1,4 @@
-import type { LogRow } from '@standin/contract';
+import { LIMITS, type LogRow } from '@standin/contract';
 import { drainSpool } from '@standin/gateway';
 import type { LogStore } from '@standin/logstore';
 import { pino } from 'pino';
@@ -18,6 +18,7 @@ export const openSpool = (dir: string, durability: 'disk' | 'process'): Promise<
     bytesMax: Number.MAX_SAFE_INTEGER,
     segmentBytes: SEGMENT_BYTES,
     reserveBytes: 0,
+    quietMs: LIMITS.spoolQuietMs,
   });
 
 /** What a gateway leaves that has recorded these rows while ClickHouse was away. Resolves with the spool, closed. */

@@ -32,7 +32,7 @@ describe('the list of projects', () => {
     const card = page.getByRole('listitem').filter({ hasText: 'default/shop' });
     await expect.poll(() => card.innerText()).toContain('3 of 3');
     expect(await card.innerText()).toContain(run.url);
-    expect(await card.innerText()).toContain('100,000 a month');
+    expect(await card.innerText()).toContain('No quota');
     await eventually('the requests on the card', async () => {
       await page.reload();
       return card.getByRole('img', { name: '3 requests in the last 24 hours' }).isVisible();

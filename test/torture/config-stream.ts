@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { planCertificates, serverCertificate } from '../../operator/src/publish/certificates.ts';
 import { ConfigLog } from '../../operator/src/publish/config-log.ts';
 import { GatewayRegistry } from '../../operator/src/publish/gateway-registry.ts';
-import { StreamServer } from '../../operator/src/publish/stream-server.ts';
+import { StreamServer, type Publication } from '../../operator/src/publish/stream-server.ts';
 import { eventually } from '../harness/eventually.ts';
 
 /** The operator's end of the config stream without an operator: the test says what the configuration is. */
@@ -32,7 +32,12 @@ export const startConfigStream = async (logger: Logger): Promise<ConfigStream> =
     onKnown: () => undefined,
     onProgress: () => undefined,
   });
-  server.lead({ log, gateways, quota: { ask: () => Promise.resolve({ kind: 'no_quota' }), report: () => undefined } });
+  const quota: Publication['quota'] = {
+    ask: () => Promise.resolve({ kind: 'no_quota' }),
+    report: () => undefined,
+    drained: () => Promise.resolve(),
+  };
+  server.lead({ log, gateways, quota });
   const publish = (put: readonly ConfigObject[], remove: readonly ConfigKey[] = []) => log.append({ put, remove });
   return {
     url: `https://127.0.0.1:${server.port}`,

@@ -83,6 +83,8 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     gatewayUrl: url,
     egress,
     secretPollMs: 1_000,
+    // A person's own machine counts nothing that its manifests do not say.
+    quota: { free: 0, pro: 0 },
     clickhouse: { url: options.clickhouseUrl, migrate: false },
   });
   const registry = new Registry();

@@ -12,7 +12,7 @@ const spec = z
     monthlyQuota: integer(0, 1_000_000_000_000)
       .optional()
       .describe(
-        'Requests that are accepted per calendar month (UTC). Without it none are refused; the status then shows what the operator is configured with for the plan.',
+        'Requests that are accepted per calendar month (UTC). Without it, what the operator is configured with for the plan.',
       ),
     apiKey: z
       .strictObject({
@@ -56,7 +56,7 @@ const status = z
         period: text({ max: 7 }).optional().describe('Calendar month, UTC: 2026-11.'),
         accepted: integer(0, Number.MAX_SAFE_INTEGER)
           .optional()
-          .describe('Requests accepted in this period, of an account with monthlyQuota.'),
+          .describe('Requests accepted in this period, of an account with a quota.'),
         quota: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Requests that may be accepted in this period.'),
       })
       .optional()

@@ -120,7 +120,9 @@ export const ApiKey = (props: ApiKeyProps) => {
         </Row>
         <Row label="Plan">{plan ?? '–'}</Row>
         <Row label="Quota">
-          {quota === undefined ? '–' : `${new Intl.NumberFormat('en').format(quota)} requests a month`}
+          {quota === undefined
+            ? 'None: as many requests as come'
+            : `${new Intl.NumberFormat('en').format(quota)} requests a month`}
         </Row>
         {command !== undefined && (
           <Row label="With kubectl">

@@ -66,7 +66,7 @@ export const ProjectCard = ({ project }: { readonly project: ProjectView }) => {
         </dd>
         <dt className="text-muted">Quota</dt>
         <dd className="truncate text-right">
-          {quota === undefined ? '–' : `${number.format(quota)} a month`}
+          {quota === undefined ? (plan === undefined ? '–' : 'No quota') : `${number.format(quota)} a month`}
           <span className="text-muted">
             {' '}
             · {account}

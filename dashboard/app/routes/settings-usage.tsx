@@ -5,7 +5,7 @@ import { accountSpec } from '../lib/resources.server.ts';
 import { useRowKeys } from '../lib/row-keys.ts';
 import { getAccount } from '../projects/read-account.server.ts';
 import { Notice } from '../ui/notice.tsx';
-import { formatMonth } from '../usage/format-day.ts';
+import { formatDay, formatMonth } from '../usage/format-day.ts';
 import { loadUsage } from '../usage/load-usage.server.ts';
 import { QuotaBar } from '../usage/quota-bar.tsx';
 import { UsageByDay } from '../usage/usage-by-day.tsx';
@@ -52,8 +52,10 @@ const Usage = () => {
         <>
           <QuotaBar {...usage} />
           <p className="text-small text-muted">
-            Every request that was answered by an endpoint counts, rejected ones do not. Quotas are not enforced yet:
-            requests beyond the quota are answered all the same.
+            Every request that is accepted for an endpoint counts, rejected ones do not.{' '}
+            {quota === undefined
+              ? 'There is no quota: as many are accepted as come.'
+              : `At ${formatCount(quota)} requests are refused with 429, until ${formatDay(usage.resetsOn)}.`}
           </p>
           <UsageByDay days={usage.days} />
           {usage.total > 0 && <UsageByEndpoint {...usage} />}

@@ -15,12 +15,13 @@ export interface LoadedUsage {
 }
 
 export const loadUsage = async (backend: Backend, account: ResourceObject, now: Date): Promise<LoadedUsage> => {
-  const quota = accountStatus(account).usage?.quota ?? accountSpec(account).monthlyQuota;
+  const status = accountStatus(account).usage;
+  const quota = status?.quota ?? accountSpec(account).monthlyQuota;
   const forgetful = await forgetfulProjects(backend, account, now);
   const { namespace, name, uid } = account.metadata;
   try {
     const counted = await backend.logs.usage({ namespace, name, uid }, monthOf(now));
-    return { usage: toUsageView(counted, quota, now), refusal: undefined, quota, forgetful };
+    return { usage: toUsageView(counted, { ...status, quota }, now), refusal: undefined, quota, forgetful };
   } catch (error) {
     if (error instanceof SourceError) return { usage: undefined, refusal: error.message, quota, forgetful };
     if (!(error instanceof LogStoreError)) throw error;

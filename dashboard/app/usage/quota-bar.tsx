@@ -3,12 +3,12 @@ import { formatDay } from './format-day.ts';
 import type { UsageView } from './usage-view.ts';
 
 /** How much of the quota is used: in words, and as a bar. */
-export const QuotaBar = ({ total, quota, usedUpOn }: Pick<UsageView, 'total' | 'quota' | 'usedUpOn'>) => {
-  const percent = quota === undefined || quota === 0 ? undefined : (total / quota) * 100;
+export const QuotaBar = ({ used, quota, usedUpOn }: Pick<UsageView, 'used' | 'quota' | 'usedUpOn'>) => {
+  const percent = quota === undefined || quota === 0 ? undefined : (used / quota) * 100;
   return (
     <div className="flex flex-col gap-2">
       <p className="flex flex-wrap items-baseline gap-x-2">
-        <span className="text-h1 tabular-nums">{formatCount(total)}</span>
+        <span className="text-h1 tabular-nums">{formatCount(used)}</span>
         <span className="text-muted">
           {quota === undefined ? 'accepted requests' : `of ${formatCount(quota)} accepted requests`}
         </span>

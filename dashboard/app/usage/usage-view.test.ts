@@ -14,7 +14,7 @@ const usage: Usage = {
 
 describe('the view of a month', () => {
   it('has every day, and what belongs to no listed endpoint', () => {
-    const { month, days, total, otherRequests } = toUsageView(usage, undefined, NOW);
+    const { month, days, total, otherRequests } = toUsageView(usage, {}, NOW);
     expect(month).toBe('2026-11');
     expect(days).toHaveLength(30);
     expect([days[0], days[1], days[19], days.at(-1)]).toEqual([
@@ -34,11 +34,22 @@ describe('the view of a month', () => {
     [100, undefined],
     [undefined, undefined],
   ])('with a quota of %s is used up on %s', (quota, day) => {
-    expect(toUsageView(usage, quota, NOW).usedUpOn).toBe(day);
+    expect(toUsageView(usage, { quota }, NOW).usedUpOn).toBe(day);
+  });
+
+  it.each([
+    ['2026-11', 50, undefined],
+    ['2026-10', 100, '2026-11-26'],
+    [undefined, 100, '2026-11-26'],
+  ])('counts against the quota what the operator has counted this month (%s)', (period, used, usedUpOn) => {
+    const view = toUsageView(usage, { period, accepted: 50, quota: 125 }, NOW);
+    expect(view).toMatchObject({ total: 100, used, usedUpOn, resetsOn: '2026-12-01' });
   });
 
   it('is never used up by nothing', () => {
-    expect(toUsageView({ days: [], endpoints: [] }, 10, new Date('2026-11-01T00:00:00Z')).usedUpOn).toBeUndefined();
+    expect(
+      toUsageView({ days: [], endpoints: [] }, { quota: 10 }, new Date('2026-11-01T00:00:00Z')).usedUpOn,
+    ).toBeUndefined();
   });
 });
 

@@ -6,9 +6,14 @@ export interface UsageView {
   readonly month: string;
   /** Every day of the month; those to come have none. */
   readonly days: readonly DayUsage[];
+  /** Requests of the month in the log. */
   readonly total: number;
-  /** Accepted requests per month; `undefined`: the operator has not said it yet. */
+  /** Requests that count against the quota: what the operator has counted, else those in the log. */
+  readonly used: number;
+  /** Accepted requests per month; `undefined`: as many as come. */
   readonly quota: number | undefined;
+  /** The first day of the next month. */
+  readonly resetsOn: string;
   /** The day on which the quota is used up, if it goes on like this; `undefined`: not in this month. */
   readonly usedUpOn: string | undefined;
   readonly endpoints: readonly EndpointUsage[];
@@ -30,15 +35,23 @@ const sum = (counts: readonly { readonly requests: number }[]): number =>
   counts.reduce((total, { requests }) => total + requests, 0);
 
 /** By the mean of the month so far. */
-const usedUpOn = (total: number, quota: number | undefined, now: Date): string | undefined => {
+const usedUpOn = (used: number, quota: number | undefined, now: Date): string | undefined => {
   const { from, to } = monthOf(now);
-  if (quota === undefined || total === 0 || total >= quota) return undefined;
-  const at = new Date(from.getTime() + ((now.getTime() - from.getTime()) * quota) / total);
+  if (quota === undefined || used === 0 || used >= quota) return undefined;
+  const at = new Date(from.getTime() + ((now.getTime() - from.getTime()) * quota) / used);
   return at < to ? dayOf(at) : undefined;
 };
 
-export const toUsageView = (usage: Usage, quota: number | undefined, now: Date): UsageView => {
+/** What the status of an account says of its usage. */
+export interface CountedUsage {
+  readonly period?: string | undefined;
+  readonly accepted?: number | undefined;
+  readonly quota?: number | undefined;
+}
+
+export const toUsageView = (usage: Usage, { period, accepted, quota }: CountedUsage, now: Date): UsageView => {
   const { from, to } = monthOf(now);
+  const month = dayOf(from).slice(0, 'yyyy-mm'.length);
   const byDay = new Map(usage.days.map(({ day, requests }) => [day, requests]));
   const days: DayUsage[] = [];
   for (let time = from.getTime(); time < to.getTime(); time += DAY_MS) {
@@ -46,10 +59,11 @@ export const toUsageView = (usage: Usage, quota: number | undefined, now: Date):
     days.push({ day, requests: byDay.get(day) ?? 0 });
   }
   const total = sum(days);
+  const used = (period === month ? accepted : undefined) ?? total;
   return {
-    month: dayOf(from).slice(0, 'yyyy-mm'.length),
-    ...{ days, total, quota },
-    usedUpOn: usedUpOn(total, quota, now),
+    ...{ month, days, total, used, quota },
+    resetsOn: dayOf(to),
+    usedUpOn: usedUpOn(used, quota, now),
     endpoints: usage.endpoints,
     otherRequests: Math.max(0, total - sum(usage.endpoints)),
   };

@@ -174,8 +174,16 @@ describe('a block is closed', () => {
     const { want, closed, answer } = question();
     expect({ want, closed }).toEqual({ want: 0, closed: [{ block: 'b1', used: 1 }] });
     answer({ kind: 'noted' });
-    await closing;
+    expect(await closing).toBe(true);
     expect(admitNow()).toMatchObject({ code: 'quota_unavailable' });
+  });
+
+  test('at the end, or it is known that the operator did not take it', async () => {
+    await begin(5);
+    const closing = gate.close();
+    await settled();
+    question().fail();
+    expect(await closing).toBe(false);
   });
 
   test('at the end, when the answer that was under way is a block', async () => {

@@ -112,21 +112,25 @@ export class BlockQuotaGate implements QuotaGate {
     for (const { pool } of this.#states.values()) pool.forgetTold();
   }
 
-  /** Gives everything back; nothing may be admitted any more. Resolves when the operator has answered, or cannot. */
-  async close(): Promise<void> {
+  /** Gives everything back; nothing may be admitted any more. False: the operator does not take all of it now. */
+  async close(): Promise<boolean> {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    await Promise.all(
-      [...this.#states.values()].map(async ({ uid, pool, asking }) => {
-        // Its answer may be a block.
-        await asking;
-        pool.closeAll();
-        if (!pool.hasClosed) return;
-        await this.#options.ask({ account: uid, want: 0, ...pool.report(++this.#serial) }).catch((error: unknown) => {
-          this.#options.logger.info({ accountUid: uid, err: error }, 'the operator does not take permits back');
-        });
-      }),
-    );
+    const areBack = await Promise.all([...this.#states.values()].map((state) => this.#giveAllBack(state)));
+    return areBack.every((isBack) => isBack);
+  }
+
+  async #giveAllBack({ uid, pool, asking }: State): Promise<boolean> {
+    // Its answer may be a block.
+    await asking;
+    pool.closeAll();
+    try {
+      if (pool.hasClosed) await this.#options.ask({ account: uid, want: 0, ...pool.report(++this.#serial) });
+      return true;
+    } catch (error) {
+      this.#options.logger.info({ accountUid: uid, err: error }, 'the operator does not take permits back');
+      return false;
+    }
   }
 
   get #now(): number {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PermitAnswer, PermitRequest, UsageReport } from '@standin/contract';
@@ -11,6 +10,8 @@ import { NotLeaderError, StreamSession } from './stream-session.ts';
 export interface ConfigClientOptions {
   /** Name of this gateway. */
   readonly name: string;
+  /** Of this process, unlike any other's. */
+  readonly instance: string;
   readonly urls: readonly string[];
   readonly tlsDir: string;
   /** After how long without word from the operator requests are refused; 0: never. The operator is told. */
@@ -51,7 +52,6 @@ const reasonOf = (error: unknown): string => {
  */
 export class ConfigClient {
   readonly #options: ConfigClientOptions;
-  readonly #instance = randomUUID();
   readonly #stopped = new AbortController();
   #connection: OperatorConnection | undefined;
   #running: Promise<void> | undefined;
@@ -86,6 +86,12 @@ export class ConfigClient {
   async tellUsage(accounts: UsageReport['accounts']): Promise<void> {
     if (this.#connection === undefined || !this.isConnected) throw new Error('no operator is connected');
     await this.#connection.usage(accounts, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
+  }
+
+  /** Tells the leading operator of a process whose every record is in the log, and that is no more. Rejects as `tellUsage`. */
+  async tellDrained(instance: string): Promise<void> {
+    if (this.#connection === undefined || !this.isConnected) throw new Error('no operator is connected');
+    await this.#connection.drained(instance, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
   }
 
   /** Says goodbye to the operator, and writes what is in force to disk. Bounded. */
@@ -128,12 +134,12 @@ export class ConfigClient {
   }
 
   async #session(target: OperatorAddress, onCommit: () => void): Promise<SessionEnd> {
-    const { store, diskCopy, logger, tlsDir, name, maxStalenessMs, onRecall, onConnected } = this.#options;
+    const { store, diskCopy, logger, tlsDir, name, instance, maxStalenessMs, onRecall, onConnected } = this.#options;
     const where = { url: target.url.origin, address: target.address };
     try {
       this.#connection = await OperatorConnection.open(target, tlsDir, {
         name,
-        instance: this.#instance,
+        instance,
         maxStalenessMs,
       });
       const session = new StreamSession(this.#connection, {

@@ -6,6 +6,7 @@ import {
   permitAnswerSchema,
   STREAM_SERVER_NAME,
   type Ack,
+  type DrainedReport,
   type PermitAnswer,
   type PermitRequest,
   type UsageReport,
@@ -99,6 +100,12 @@ export class OperatorConnection {
       await this.#send('POST', '/v1/usage', { signal, body: JSON.stringify(report) }),
     );
     if (status !== 204) throw new Error(`the operator answered a report of usage with ${status}`);
+  }
+
+  async drained(instance: string, signal: AbortSignal): Promise<void> {
+    const body = JSON.stringify({ instance } satisfies DrainedReport);
+    const { status } = await readAnswer(await this.#send('POST', '/v1/drained', { signal, body }));
+    if (status !== 204) throw new Error(`the operator answered a report of a drained spool with ${status}`);
   }
 
   /** Says that this gateway goes and is not to be waited for. */

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { LogRow } from '@standin/contract';
 import { LogStoreError } from '@standin/logstore';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { quiet } from '../gateway.testing.ts';
 import { ByteBudget } from '../receive/byte-budget.ts';
 import { Spool } from '../record/spool/spool.ts';
 import { testRow } from '../record/spool/spool.testing.ts';
-import { Delivery } from './delivery.ts';
+import { Delivery, type DeliveryOptions } from './delivery.ts';
 import { MemorySink } from './memory-sink.testing.ts';
 import { readQuarantine } from './quarantine.ts';
 
@@ -24,15 +24,22 @@ const away = (): never => {
 const idsOf = (rows: readonly LogRow[]): string[] => rows.map(({ id }) => id);
 
 /** A spool on its folder, and its delivery: a gateway's, as far as the log is concerned. */
-const startOn = async (dir: string, sink: MemorySink, { migrate = false } = {}) => {
-  const limits = { bytesMax: 10_000_000, segmentBytes: 1_000_000, reserveBytes: 0 };
+const startOn = async (
+  dir: string,
+  sink: MemorySink,
+  { migrate = false, onDrained = () => Promise.resolve() }: Partial<DeliveryOptions> = {},
+) => {
+  const quietMs = 600_000;
+  const limits = { bytesMax: 10_000_000, segmentBytes: 1_000_000, reserveBytes: 0, quietMs };
   const budget = new ByteBudget(100_000_000);
   const spool = await Spool.open({ dir, durability: 'process', budget, logger: quiet, ...limits });
-  const delivery = new Delivery({ sink, spool, migrate, logger: quiet });
+  const delivery = new Delivery({ sink, spool, migrate, quietMs, onDrained, logger: quiet });
   delivery.start();
   const stop = async (timeoutMs = 5_000): Promise<number> => {
     await spool.close();
-    return delivery.stop(timeoutMs);
+    const left = await delivery.stop(timeoutMs);
+    await spool.removeFolder();
+    return left;
   };
   cleanups.push(() => stop(0));
   return { spool, delivery, stop };
@@ -207,6 +214,48 @@ describe('what another process left', () => {
     const third = await startOn(dir, sink);
     await expect.poll(() => readdir(dir)).toEqual([path.basename(third.spool.folder)]);
     expect(sink.rows).toHaveLength(5);
+  });
+
+  test('is named once all of it is delivered, until somebody has heard it', async () => {
+    const { dir, folder, sink, file } = await leave(2);
+    const longAgo = new Date(Date.now() - 3_600_000);
+    await utimes(file, longAgo, longAgo);
+    const heard: string[] = [];
+    const deaf = (incarnation: string): Promise<void> => {
+      heard.push(incarnation);
+      return Promise.reject(new Error('away'));
+    };
+    const first = await startOn(dir, sink, { onDrained: deaf });
+    await expect.poll(() => heard).toEqual([path.basename(folder)]);
+    expect(sink.rows).toHaveLength(2);
+    await first.stop();
+    expect(await readdir(dir)).toEqual([`${path.basename(folder)}.drained`]);
+
+    const onDrained = vi.fn(() => Promise.resolve());
+    const second = await startOn(dir, sink, { onDrained });
+    await expect.poll(() => readdir(dir)).toEqual([path.basename(second.spool.folder)]);
+    expect(onDrained.mock.calls).toEqual([[path.basename(folder)]]);
+  });
+
+  test('is not named when a part of it is in quarantine: what the log has of it is not all', async () => {
+    const { dir, sink, file } = await leave(2);
+    const bytes = await readFile(file);
+    bytes[bytes.length - 5] = (bytes[bytes.length - 5] ?? 0) ^ 1;
+    await writeFile(file, bytes);
+    const longAgo = new Date(Date.now() - 3_600_000);
+    await utimes(file, longAgo, longAgo);
+    const onDrained = vi.fn(() => Promise.resolve());
+    const { spool } = await startOn(dir, sink, { onDrained });
+    await expect.poll(() => readdir(dir)).toEqual([path.basename(spool.folder), 'quarantine']);
+    expect(onDrained).not.toHaveBeenCalled();
+  });
+
+  test('of a process that is alive after all: with its folder it loses the means to accept anything', async () => {
+    const { dir, spool, stop } = await setUp();
+    const other = await startOn(dir, new MemorySink());
+    await expect.poll(async () => (await readdir(dir)).includes(path.basename(spool.folder))).toBe(false);
+    expect(await spool.exchange(testRow())).toBe(false);
+    await Promise.all([stop(0), other.stop()]);
   });
 
   test('is delivered but for a damaged record, which is kept and counted', async () => {

@@ -1,9 +1,9 @@
-import { rmdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LIMITS } from '@standin/contract';
 import type { Logger } from 'pino';
 import type { SealedSegment } from '../record/spool/segment-writer.ts';
 import type { Spool } from '../record/spool/spool.ts';
+import { DrainedFolders } from './drained-folders.ts';
 import { FolderDrain } from './folder-drain.ts';
 import { Inserter } from './inserter.ts';
 import type { LogSink } from './log-sink.ts';
@@ -15,12 +15,16 @@ export interface DeliveryOptions {
   readonly spool: Spool;
   /** Bring the tables up to date before the first insert. */
   readonly migrate: boolean;
+  /** What another process left and has not changed for this long has no writer any more. */
+  readonly quietMs: number;
+  /** Told of each earlier process whose every record is in ClickHouse, until it resolves. */
+  readonly onDrained: (incarnation: string) => Promise<void>;
   readonly logger: Logger;
 }
 
 /** A row waits this long for others at most; the insert itself takes the rest of `LIMITS.flushIntervalMsMax`. */
 const FLUSH_INTERVAL_MS = LIMITS.flushIntervalMsMax / 2;
-const LOOK_FOR_ORPHANS_MS = 60_000;
+const LOOK_FOR_ORPHANS_MS_MAX = 60_000;
 const PAUSE_AFTER_ERROR_MS = 1_000;
 
 /**
@@ -33,6 +37,7 @@ export class Delivery {
   readonly #quarantine: Quarantine;
   readonly #own: FolderDrain;
   readonly #orphans: Orphans;
+  readonly #drained: DrainedFolders;
   #orphanSteps: AsyncGenerator<void> | undefined;
   #lookForOrphansAtMs = 0;
   #isPrepared = false;
@@ -42,15 +47,17 @@ export class Delivery {
   #running: Promise<void> | undefined;
   #woken: PromiseWithResolvers<void> = Promise.withResolvers();
 
-  constructor({ sink, spool, migrate, logger }: DeliveryOptions) {
-    this.#options = { sink, spool, migrate, logger };
+  constructor(options: DeliveryOptions) {
+    const { sink, spool, logger, quietMs, onDrained } = options;
+    this.#options = options;
     const quarantine = new Quarantine(spool.dir);
     const inserter = new Inserter({ sink, quarantine, logger });
     this.#quarantine = quarantine;
     this.#inserter = inserter;
     const common = { inserter, quarantine, logger };
     this.#own = new FolderDrain({ ...common, onRemoved: (bytes) => spool.guard.removed(bytes) });
-    this.#orphans = new Orphans({ ...common, dir: spool.dir, ownFolder: spool.folder });
+    this.#orphans = new Orphans({ ...common, dir: spool.dir, ownFolder: spool.folder, quietMs });
+    this.#drained = new DrainedFolders({ dir: spool.dir, quarantine, onDrained, logger });
     spool.onBegun(() => this.#woken.resolve());
   }
 
@@ -96,7 +103,6 @@ export class Delivery {
     await this.#running;
     clearTimeout(timer);
     this.#inserter.giveUp();
-    await rmdir(spool.folder).catch(() => undefined);
     return spool.guard.storedBytes - this.#orphans.bytes;
   }
 
@@ -153,7 +159,8 @@ export class Delivery {
     this.#options.spool.guard.orphanBytes = this.#orphans.bytes;
     if (done !== true) return true;
     this.#orphanSteps = undefined;
-    this.#lookForOrphansAtMs = performance.now() + LOOK_FOR_ORPHANS_MS;
+    void this.#drained.tell();
+    this.#lookForOrphansAtMs = performance.now() + Math.min(LOOK_FOR_ORPHANS_MS_MAX, this.#options.quietMs);
     return false;
   }
 

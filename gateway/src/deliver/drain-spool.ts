@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { Logger } from 'pino';
+import { DrainedFolders } from './drained-folders.ts';
 import { Inserter } from './inserter.ts';
 import type { LogSink } from './log-sink.ts';
 import { Orphans } from './orphans.ts';
@@ -42,6 +43,8 @@ export const drainSpool = async ({ dir, sink, logger, quietMs, signal }: DrainOp
     const steps = orphans.steps();
     let isOver = !(await inserter.migrate());
     while (!isOver) isOver = (await steps.next()).done === true;
+    // Nobody can be told.
+    await new DrainedFolders({ dir, quarantine, logger, onDrained: () => Promise.resolve() }).tell();
     const { deliveredRows: rows } = inserter;
     return { rows, quarantined: quarantine.count, leftBytes: orphans.bytes, gaveUp: inserter.hasGivenUp.aborted };
   } finally {

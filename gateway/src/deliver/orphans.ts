@@ -1,6 +1,6 @@
-import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isIncarnationName, isSegmentName, takenBytes, takenName } from '../record/spool/spool-folder.ts';
+import { drainedName, isIncarnationName, isSegmentName, takenBytes, takenName } from '../record/spool/spool-folder.ts';
 import { FolderDrain, type FolderDrainOptions } from './folder-drain.ts';
 
 export interface OrphansOptions extends Omit<FolderDrainOptions, 'onRemoved'> {
@@ -9,11 +9,8 @@ export interface OrphansOptions extends Omit<FolderDrainOptions, 'onRemoved'> {
   /** The folder of this process, which is no orphan. */
   readonly ownFolder?: string;
   /** A last segment that has not changed for this long has no writer any more. */
-  readonly quietMs?: number;
+  readonly quietMs: number;
 }
-
-/** Much longer than any process can be held up between two writes and live on. */
-const QUIET_MS = 10 * 60_000;
 
 /**
  * Delivers what other incarnations left. Whether one of them is still alive cannot be known (its pod may have been deleted by force
@@ -74,8 +71,7 @@ export class Orphans {
     if (!(await drain.finish())) return;
     this.damagedRecords += drain.damagedRecords;
     for (const [name, bytes] of taken) await this.#settle(folder, name, bytes);
-    // Only an empty folder is removed: its writer may have begun another segment.
-    await rmdir(folder).catch(() => undefined);
+    await retire(folder);
   }
 
   /** Marks what was delivered of a file that may grow, or removes it if it has not for long. */
@@ -83,7 +79,7 @@ export class Orphans {
     const file = path.join(folder, name);
     const found = await statOf(file);
     if (found === undefined) return;
-    const isQuiet = Date.now() - found.mtimeMs > (this.#options.quietMs ?? QUIET_MS);
+    const isQuiet = Date.now() - found.mtimeMs > this.#options.quietMs;
     if (found.size > bytes || !isQuiet) {
       await rename(file, path.join(folder, takenName(name, bytes)));
     } else {
@@ -92,6 +88,15 @@ export class Orphans {
     }
   }
 }
+
+/** Takes its name from an empty folder: should its writer be alive after all, it can begin no segment any more. */
+const retire = async (folder: string): Promise<void> => {
+  if ((await namesIn(folder)).length > 0) return;
+  const drained = drainedName(folder);
+  await rename(folder, drained);
+  // Begun in between.
+  if ((await namesIn(drained)).length > 0) await rename(drained, folder);
+};
 
 const isGone = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 

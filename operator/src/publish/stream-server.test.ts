@@ -43,6 +43,7 @@ beforeEach(async () => {
     gateways: new GatewayRegistry({ epoch: 1, forgetMs: 1_000, onKnown: () => undefined, onProgress: () => undefined }),
     quota: {
       report: (report) => reports.push(report),
+      drained: (instance) => (instance === 'uncountable' ? Promise.reject(new Error('away')) : Promise.resolve()),
       ask: (wanted) =>
         Promise.resolve({ kind: 'granted', block: `${wanted.gateway}-1`, period: '2026-11', permits: wanted.want }),
     },
@@ -143,6 +144,13 @@ test('what was spent is heard of gateways with a stream', async () => {
   expect((await call('POST', '/v1/usage', { body })).statusCode).toBe(204);
   expect((await call('POST', '/v1/usage', { body: { ...body, instance: 'other' } })).statusCode).toBe(409);
   expect(reports).toEqual([body]);
+});
+
+test('a drained process is settled, or the gateway has to say it again', async () => {
+  server.lead(publication);
+  expect((await call('POST', '/v1/drained', { body: { instance: 'i' } })).statusCode).toBe(204);
+  expect((await call('POST', '/v1/drained', { body: { instance: 'uncountable' } })).statusCode).toBe(500);
+  expect((await call('POST', '/v1/drained', { body: {} })).statusCode).toBe(400);
 });
 
 test('what is announced reaches every stream, between transactions', async () => {

@@ -5,19 +5,18 @@ import { TLSSocket } from 'node:tls';
 import {
   ackSchema,
   compareRevisions,
+  drainedReportSchema,
   formatRevision,
   parseRevision,
   permitRequestSchema,
   STREAM_CLIENT_NAME,
   type NotLeader,
-  type PermitAnswer,
-  type PermitRequest,
-  type UsageReport,
   usageReportSchema,
 } from '@standin/contract';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { QuotaKeeper } from '../quota/quota-keeper.ts';
 import type { ServerCertificate } from './certificates.ts';
 import type { ConfigLog } from './config-log.ts';
 import type { GatewayRegistry } from './gateway-registry.ts';
@@ -28,7 +27,7 @@ export interface Publication {
   readonly log: ConfigLog;
   readonly gateways: GatewayRegistry;
   /** Grants permits of quotas. */
-  readonly quota: { ask(request: PermitRequest): Promise<PermitAnswer>; report(report: UsageReport): void };
+  readonly quota: Pick<QuotaKeeper, 'ask' | 'report' | 'drained'>;
 }
 
 export interface StreamServerOptions {
@@ -153,6 +152,10 @@ export class StreamServer {
       const isConnected = gateways.isConnected(report.gateway, report.instance);
       if (isConnected) quota.report(report);
       await reply.code(isConnected ? 204 : 409).send();
+    });
+    this.#app.post('/v1/drained', async (request, reply) => {
+      await this.#require().quota.drained(drainedReportSchema.parse(request.body).instance);
+      await reply.code(204).send();
     });
     this.#app.delete('/v1/gateways/:name', async (request: FastifyRequest<{ Params: { name: string } }>, reply) => {
       this.#require().gateways.goodbye(request.params.name, instanceQuery.parse(request.query).instance);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
+import { isNotFound, listAll, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 import { writeFileAtomic } from '../sources/atomic-write.ts';
 import { ledgerSchema, type Ledger } from './ledger.ts';
 
@@ -20,6 +20,8 @@ export interface LedgerStore {
    * is one already), and in doubt.
    */
   write(accountUid: string, ledger: Ledger, version: string | undefined): Promise<string>;
+  /** All ledgers, with their accounts' uids. */
+  list(): Promise<readonly (readonly [accountUid: string, ledger: Ledger])[]>;
   /** The account is gone, and its uid never comes back. */
   remove(accountUid: string): Promise<void>;
 }
@@ -27,7 +29,11 @@ export interface LedgerStore {
 type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 
 const DATA_KEY = 'ledger';
+const NAME_PREFIX = 'standin-quota-';
 const LABELS = { 'app.kubernetes.io/managed-by': 'standin-operator', 'app.kubernetes.io/component': 'quota' };
+const LABEL_SELECTOR = Object.entries(LABELS)
+  .map(([name, value]) => `${name}=${value}`)
+  .join(',');
 
 /**
  * A ConfigMap for each account in the operator's own namespace, where nobody who owns an account can edit it, and whose writes wake
@@ -35,7 +41,7 @@ const LABELS = { 'app.kubernetes.io/managed-by': 'standin-operator', 'app.kubern
  */
 export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerStore => {
   const configMaps = { group: '', version: 'v1', plural: 'configmaps', namespace };
-  const nameOf = (accountUid: string): string => `standin-quota-${accountUid}`;
+  const nameOf = (accountUid: string): string => `${NAME_PREFIX}${accountUid}`;
   const pathOf = (accountUid: string): string => resourcePath({ ...configMaps, name: nameOf(accountUid) });
   const orUndefined = (error: unknown): undefined => {
     if (!isNotFound(error)) throw error;
@@ -58,6 +64,14 @@ export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerS
           }));
       return written.metadata.resourceVersion ?? '';
     },
+    list: async () => {
+      const { items } = await listAll<ConfigMap>(client, resourcePath(configMaps), {
+        query: { labelSelector: LABEL_SELECTOR },
+      });
+      return items
+        .filter(({ metadata: { name } }) => name.startsWith(NAME_PREFIX))
+        .map(({ metadata: { name }, data }) => [name.slice(NAME_PREFIX.length), parseLedger(data?.[DATA_KEY] ?? '')]);
+    },
     remove: async (accountUid) => {
       await client.remove(pathOf(accountUid)).catch(orUndefined);
     },
@@ -66,12 +80,9 @@ export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerS
 
 /** A file for each account in a directory, for an operator without a cluster, which is alone with it. */
 export const ledgerFiles = (dir: string): LedgerStore => {
-  const fileOf = (accountUid: string): string => path.join(dir, `${encodeURIComponent(accountUid)}.json`);
+  const fileOf = (accountUid: string): string => path.join(dir, `${encodeURIComponent(accountUid)}${FILE_SUFFIX}`);
   const read = async (accountUid: string): Promise<StoredLedger | undefined> => {
-    const text = await readFile(fileOf(accountUid), 'utf8').catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw error;
-    });
+    const [text] = await readFile(fileOf(accountUid), 'utf8').then((whole) => [whole], noneIfAbsent);
     return text === undefined ? undefined : { ledger: parseLedger(text), version: versionOf(text) };
   };
   return {
@@ -82,9 +93,23 @@ export const ledgerFiles = (dir: string): LedgerStore => {
       await writeFileAtomic(fileOf(accountUid), text, { mode: 0o600 });
       return versionOf(text);
     },
+    list: async () => {
+      const uids = (await readdir(dir).catch(noneIfAbsent))
+        .filter((name) => name.endsWith(FILE_SUFFIX))
+        .map((name) => decodeURIComponent(name.slice(0, -FILE_SUFFIX.length)));
+      const stored = await Promise.all(uids.map(async (uid) => [uid, (await read(uid))?.ledger] as const));
+      return stored.flatMap(([uid, ledger]) => (ledger === undefined ? [] : [[uid, ledger] as const]));
+    },
     // The uid of a manifest that is taken away and put back is the same: so is what its account has used.
     remove: () => Promise.resolve(),
   };
+};
+
+const FILE_SUFFIX = '.json';
+
+const noneIfAbsent = (error: unknown): never[] => {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+  throw error;
 };
 
 const versionOf = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -16,7 +16,7 @@ const ask = (
 });
 
 const granted = (ledger: Ledger, limit: number, want: number, { gateways = 1, id = 'b', serial = 1 } = {}) => {
-  const result = grant(ledger, ask('a', serial, { want }), { limit, gateways, id });
+  const result = grant(ledger, ask('a', serial, { want }), { limit, gateways, id, nowMs: 0 });
   if (result === undefined) throw new Error('nothing was granted');
   return result;
 };
@@ -36,7 +36,7 @@ describe('a grant', () => {
   test('is none when all are granted, also when the quota was lowered below that', () => {
     const { ledger } = granted(newLedger('2026-11'), 10, 5);
     for (const limit of [5, 4, 0]) {
-      expect(grant(ledger, ask('c', 1, { want: 1 }), { limit, gateways: 1, id: 'x' })).toBeUndefined();
+      expect(grant(ledger, ask('c', 1, { want: 1 }), { limit, gateways: 1, id: 'x', nowMs: 0 })).toBeUndefined();
     }
     expect(granted(ledger, 6, 5, { id: 'c' }).block.permits).toBe(1);
   });
@@ -154,7 +154,7 @@ class World {
 
   take(holder: Holder, request: Request, isAnswered: boolean): void {
     this.ledger = settle(this.ledger, request);
-    const result = grant(this.ledger, request, { limit: this.limit, gateways: 4, id: `b${++this.#ids}` });
+    const result = grant(this.ledger, request, { limit: this.limit, gateways: 4, id: `b${++this.#ids}`, nowMs: 0 });
     this.ledger = result?.ledger ?? this.ledger;
     if (!isAnswered) return;
     holder.closed = holder.closed.filter(({ block }) => !request.closed.some((one) => one.block === block));

@@ -13,6 +13,8 @@ const blockSchema = z.strictObject({
   /** Of the request that it answered. */
   serial: z.number().int().min(1),
   permits: z.number().int().min(1),
+  /** When it was granted, milliseconds since the epoch; 0: not known. */
+  grantedAtMs: z.number().int().min(0).default(0),
 });
 export type Block = Readonly<z.infer<typeof blockSchema>>;
 
@@ -63,6 +65,8 @@ export interface GrantTerms {
   /** Gateways that may want some: each grant takes at most half of its fair share of what is left. */
   readonly gateways: number;
   readonly id: string;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
 }
 
 export interface Granted {
@@ -74,12 +78,12 @@ export interface Granted {
 export const grant = (
   ledger: Ledger,
   { gateway, instance, serial, want }: Pick<PermitRequest, 'gateway' | 'instance' | 'serial' | 'want'>,
-  { limit, gateways, id }: GrantTerms,
+  { limit, gateways, id, nowMs }: GrantTerms,
 ): Granted | undefined => {
   const left = limit - committed(ledger);
   if (left <= 0 || want <= 0) return undefined;
   const share = Math.max(1, Math.floor(left / (2 * Math.max(1, gateways))));
-  const block: Block = { id, gateway, instance, serial, permits: Math.min(want, share) };
+  const block: Block = { id, gateway, instance, serial, permits: Math.min(want, share), grantedAtMs: nowMs };
   return { ledger: folded({ ...ledger, blocks: [...ledger.blocks, block] }), block };
 };
 

@@ -23,6 +23,10 @@ export class MemoryLedgers implements LedgerStore {
     return stored.version;
   }
 
+  list(): Promise<(readonly [string, Ledger])[]> {
+    return Promise.resolve(Array.from(this.ledgers, ([uid, { ledger }]) => [uid, ledger] as const));
+  }
+
   remove(accountUid: string): Promise<void> {
     this.ledgers.delete(accountUid);
     return Promise.resolve();

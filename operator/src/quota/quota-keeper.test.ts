@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { PermitAnswer, PermitRequest } from '@standin/contract';
+import type { PermitFilter } from '@standin/logstore';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ledgerFiles } from './ledger-store.ts';
@@ -23,6 +24,7 @@ const newKeeper = (more: Partial<QuotaKeeperOptions> = {}): QuotaKeeper => {
     ...{ store, logger: pino({ level: 'silent' }), limit: () => limit, gatewayCount: () => 1, clock: () => now },
     isConnected: (_gateway, instance) => connected.has(instance),
     recall: (account) => recalled.push(account),
+    countPermits: undefined,
     onUsage: (account) => changed.push(account),
     ...more,
   });
@@ -213,6 +215,58 @@ test('at the end of the term whoever waits is told that nothing is known', async
   await expect(keeper.ask(request('c', 1))).rejects.toThrow('stopped leading');
 });
 
+describe('what a lost process held', () => {
+  const counting = (spent: number) => (filter: PermitFilter) => {
+    asked.push(filter);
+    return Promise.resolve(new Map([[filter.blocks[0] ?? '', spent]]));
+  };
+  let asked: PermitFilter[];
+  /** Grants twice to `a`, which then is gone. */
+  const lose = async (keeper: QuotaKeeper): Promise<string[]> => {
+    asked = [];
+    const first = blockOf(await keeper.ask(request('a', 1)));
+    const second = blockOf(await keeper.ask(request('a', 2, { held: [first] })));
+    await keeper.ask(request('b', 1));
+    connected.delete('a');
+    return [first, second];
+  };
+  const committedNow = (): number => committed(store.writes.at(-1) ?? newLedger(''));
+
+  test('is settled by what the log has of it, once', async () => {
+    const keeper = newKeeper({ countPermits: counting(3) });
+    const blocks = await lose(keeper);
+    expect(committedNow()).toBe(30);
+    now += 3_600_000;
+    await keeper.drained('a');
+    expect(committedNow()).toBe(3 + 10);
+    expect(asked).toEqual([{ accountUid: 'account-1', blocks, since: new Date(now - 2 * 3_600_000) }]);
+    await keeper.drained('a');
+    expect([asked.length, committedNow()]).toEqual([1, 13]);
+  });
+
+  test.each([
+    ['it still has a stream', 'a', counting(0), 0],
+    ['the log cannot be counted', 'none', () => Promise.reject(new Error('away')), 0],
+  ])('stays with it while %s', async (_, still, countPermits) => {
+    const keeper = newKeeper({ countPermits });
+    await lose(keeper);
+    connected.add(still);
+    await expect(keeper.drained('a')).rejects.toThrow();
+    expect(committedNow()).toBe(30);
+  });
+
+  test.each([
+    ['there is no log to count', undefined, 0],
+    ['the log may have forgotten some of it', counting(0), 21 * 3_600_000],
+  ])('counts as used when %s', async (_, countPermits, ageMs) => {
+    const keeper = newKeeper({ countPermits });
+    await lose(keeper);
+    now += ageMs;
+    await keeper.drained('a');
+    expect(committedNow()).toBe(30);
+  });
+});
+
 describe('ledgers in files', () => {
   let dir: string;
   beforeEach(async () => {
@@ -222,9 +276,10 @@ describe('ledgers in files', () => {
 
   test('are swapped only if they are what was read', async () => {
     const files = ledgerFiles(path.join(dir, 'quota'));
-    expect(await files.read('u1')).toBeUndefined();
+    expect([await files.read('u1'), await files.list()]).toEqual([undefined, []]);
     const version = await files.write('u1', newLedger('2026-11'), undefined);
     expect(await files.read('u1')).toEqual({ ledger: newLedger('2026-11'), version });
+    expect(await files.list()).toEqual([['u1', newLedger('2026-11')]]);
     const next = { ...newLedger('2026-11'), used: 3 };
     await expect(files.write('u1', next, undefined)).rejects.toThrow('changed');
     await files.write('u1', next, version);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LIMITS, periodOf, type PermitAnswer, type PermitRequest, type UsageReport } from '@standin/contract';
+import type { PermitFilter } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { LedgerStore, StoredLedger } from './ledger-store.ts';
 import { committed, grant, inPeriod, newLedger, settle, type Ledger } from './ledger.ts';
@@ -16,6 +17,8 @@ export interface QuotaKeeperOptions {
   readonly isConnected: (gateway: string, instance: string) => boolean;
   /** Tells all gateways to give back what they have left of an account's permits. */
   readonly recall: (accountUid: string) => void;
+  /** How many requests the log has of each block of permits; undefined: there is no log, or one of which this cannot be said for sure. */
+  readonly countPermits: ((filter: PermitFilter) => Promise<ReadonlyMap<string, number>>) | undefined;
   /** `usage` of an account has changed. */
   readonly onUsage: (accountUid: string) => void;
   /** Milliseconds since the epoch. */
@@ -53,6 +56,10 @@ interface Verdict {
 
 /** The ledger changed since it was read, or the API server hiccuped: what is there now decides. */
 const WRITE_ATTEMPTS = 2;
+/** A project may keep its requests for a day: what is older than this may be missing in the log. */
+const COUNTABLE_MS = 20 * 3_600_000;
+/** Between a gateway's clock and this operator's. */
+const CLOCK_SKEW_MS_MAX = 3_600_000;
 
 /**
  * Answers gateways that want permits, for one leader's term. All that an answer promises is in the ledger before the answer goes
@@ -80,6 +87,28 @@ export class QuotaKeeper {
     account.pending.push({ request, answer: resolve, fail: reject, patience: undefined });
     this.#wake(uid, account);
     return promise;
+  }
+
+  /**
+   * A process can accept nothing any more, and its every record is in the log: that says how much it spent of what it held, the rest
+   * goes back. Rejects when that cannot be counted or written now.
+   */
+  async drained(instance: string): Promise<void> {
+    const { store, countPermits, isConnected, clock = Date.now } = this.#options;
+    if (countPermits === undefined) return;
+    for (const [accountUid, ledger] of await store.list()) {
+      const held = ledger.blocks.filter((block) => block.instance === instance);
+      const blocks = held.filter(({ grantedAtMs }) => clock() - grantedAtMs < COUNTABLE_MS);
+      const [oldest] = blocks;
+      if (oldest === undefined) continue;
+      const { gateway, grantedAtMs } = oldest;
+      if (isConnected(gateway, instance)) throw new Error('this process of the gateway still has a stream');
+      const since = new Date(grantedAtMs - CLOCK_SKEW_MS_MAX);
+      const counted = await countPermits({ accountUid, blocks: blocks.map(({ id }) => id), since });
+      const closed = blocks.map(({ id }) => ({ block: id, used: counted.get(id) ?? 0 }));
+      await this.ask({ gateway, instance, account: accountUid, serial: 0, want: 0, held: [], closed });
+      this.#options.logger.info({ accountUid, gateway, instance, closed }, 'what a lost gateway held is settled');
+    }
   }
 
   /** What gateways have spent. What it is added to is read where it is not known yet. */
@@ -197,7 +226,7 @@ export class QuotaKeeper {
   }
 
   #decide(uid: string, before: Ledger, batch: readonly Pending[]) {
-    const { gatewayCount, isConnected, limit: limitOf } = this.#options;
+    const { gatewayCount, isConnected, limit: limitOf, clock = Date.now } = this.#options;
     const limit = limitOf(uid);
     const gateways = gatewayCount();
     const verdicts: Verdict[] = [];
@@ -206,7 +235,7 @@ export class QuotaKeeper {
     let after = batch.reduce((ledger, { request }) => settle(ledger, request), before);
     for (const pending of batch) {
       const { request, patience } = pending;
-      const granted = grant(after, request, { limit: limit ?? 0, gateways, id: randomUUID() });
+      const granted = grant(after, request, { limit: limit ?? 0, gateways, id: randomUUID(), nowMs: clock() });
       after = granted?.ledger ?? after;
       if (limit === undefined) verdicts.push({ pending, answer: { kind: 'no_quota' } });
       else if (granted !== undefined) verdicts.push({ pending, answer: grantedAnswer(after, granted.block) });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { acceptedOf, quotaFinding } from './usage.ts';
 
 test('what is accepted: closed blocks, and what open ones are said to have spent, never more than they have', () => {
-  const block = { gateway: 'a', instance: 'a', serial: 1, permits: 10 };
+  const block = { gateway: 'a', instance: 'a', serial: 1, permits: 10, grantedAtMs: 0 };
   const ledger = { period: '2026-11', used: 5, blocks: [1, 2, 3].map((n) => ({ ...block, id: `b${n}` })) };
   const spent = new Map([
     ['b1', 4],

@@ -26,6 +26,7 @@ export const evaluateAccount = (
   const { spec } = parsed;
   const keySecret = secretOf(ref.name, spec);
   const resolvedRefs = keyFinding(key, keySecret.secretName, holder === undefined || holder === entry);
+  const quota = spec.monthlyQuota ?? settings.quotaByPlan[spec.plan];
   const config: AccountConfig = {
     kind: 'Account',
     uid,
@@ -33,16 +34,16 @@ export const evaluateAccount = (
     name: ref.name,
     plan: spec.plan,
     ...(key.kind === 'key' && resolvedRefs.ok && { keySha256: key.sha256 }),
-    ...(spec.monthlyQuota !== undefined && { quota: spec.monthlyQuota }),
+    ...(quota !== undefined && { quota }),
   };
   const verdict = {
     ...base,
     accepted: ACCEPTED,
     resolvedRefs,
     configKey: configKey(config),
-    status: { usage: { quota: spec.monthlyQuota ?? settings.quotaByPlan[spec.plan] } },
+    status: { usage: { quota } },
     keySecret,
-    quota: spec.monthlyQuota,
+    quota,
   };
   return { verdict, config };
 };

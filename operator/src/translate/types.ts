@@ -24,7 +24,8 @@ export interface TranslateSettings {
   readonly gatewayUrl: string;
   /** Why the address policy refuses an upstream; undefined if it does not, or cannot tell before the name is looked up. */
   readonly checkUpstream: (url: URL) => string | undefined;
-  readonly quotaByPlan: Readonly<Record<Plan, number>>;
+  /** Of accounts without `monthlyQuota`; undefined: as many as come. */
+  readonly quotaByPlan: Readonly<Record<Plan, number | undefined>>;
   /** What the DNS names of Services end with: `cluster.local`. */
   readonly clusterDomain: string;
 }

@@ -105,6 +105,8 @@ export const LIMITS = {
   /** A batch goes to ClickHouse at the latest after this time (design §5: visible within 1.5 s, p95). */
   flushIntervalMsMax: 500,
   flushBytesMax: 8 * 1024 * 1024,
+  /** Much longer than a process can be held up between two writes and live on. */
+  spoolQuietMs: 10 * 60 * 1_000,
   /** Rows that wait on a gateway's disk; 503 above it. About half an hour of 1,000 requests a second with 1 kB each. */
   spoolBytesMax: 2 * 1024 * 1024 * 1024,
 } as const;

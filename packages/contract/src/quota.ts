@@ -8,6 +8,8 @@ import { LIMITS } from './limits.ts';
  *
  *   POST /v1/usage     body: one `UsageReport`, now and then; answers 204. For people to see: nothing is decided by it
  *
+ *   POST /v1/drained   body: one `DrainedReport`; answers 204 once what that process held is settled, by what the log has of it
+ *
  * 409: of a gateway without a stream. 503 with `NotLeader`: of a follower. Anything else but 200: nothing is known, ask again.
  */
 
@@ -63,3 +65,9 @@ export const usageReportSchema = z.strictObject({
     .max(LIMITS.quotaReportAccountsMax),
 });
 export type UsageReport = Readonly<z.infer<typeof usageReportSchema>>;
+
+export const drainedReportSchema = z.strictObject({
+  /** A process that can accept nothing any more, and whose every record is in the log. */
+  instance: z.string().min(1).max(64),
+});
+export type DrainedReport = Readonly<z.infer<typeof drainedReportSchema>>;

@@ -5,6 +5,7 @@ import type { ClickHouse, ClickHouseAddress } from './clickhouse.ts';
 import { countByHour, type HourlyCounts } from './count-requests.ts';
 import { countLog, readHistogram } from './count-log.ts';
 import type { HistogramBucket, HistogramRange } from './count-log.ts';
+import { countPermits, type PermitFilter } from './count-permits.ts';
 import { countUsage, type Usage, type UsageRange } from './count-usage.ts';
 import { distinctValues } from './distinct-values.ts';
 import type { DistinctField, DistinctOptions } from './distinct-values.ts';
@@ -74,6 +75,8 @@ export interface LogStore {
   readonly replays: ReplayStore;
   /** Requests of an account by day and by endpoint, of those that the log still has. Time limit as `count`. */
   usage(accountUid: string, range: UsageRange): Promise<Usage>;
+  /** How many requests were accepted with permits of each block; blocks without any are missing. Time limit as `count`. */
+  permits(filter: PermitFilter): Promise<ReadonlyMap<string, number>>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -173,6 +176,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
       ids: (key) => readReplayedIds(clickhouse, key),
     },
     usage: (accountUid, range) => countUsage(clickhouse, accountUid, range),
+    permits: (filter) => countPermits(clickhouse, filter),
     ping: () => clickhouse.ping(),
     close: () => clickhouse.close(),
   };

@@ -21,6 +21,8 @@ export interface SegmentWriterOptions {
   readonly isDurable: boolean;
   /** A segment is sealed before it grows beyond this, unless one record is larger. */
   readonly segmentBytes: number;
+  /** After this time without a write others may take a segment for abandoned: nothing is added to it any more. */
+  readonly idleMsMax: number;
   /** Bytes that wait for the disk: `change` is positive when they come, negative when they are written or refused. */
   readonly onWaiting: (change: number) => void;
   readonly onWritten: (bytes: number) => void;
@@ -40,6 +42,8 @@ interface OpenSegment {
   readonly file: AppendFile;
   /** What was acknowledged of it. */
   bytes: number;
+  /** Of its last write, milliseconds since the epoch: also a process or machine that stood still knows that time has passed. */
+  writtenAtMs: number;
   /** `performance.now()` of its first record; undefined: it has none. */
   sinceMs: number | undefined;
 }
@@ -198,16 +202,25 @@ export class SegmentWriter {
   }
 
   async #write(rows: Buffer): Promise<void> {
-    const { segmentBytes, onBegun, onWritten } = this.#options;
-    const isFull = this.#segment?.sinceMs !== undefined && this.#segment.bytes + rows.length > segmentBytes;
-    if (isFull) await this.#sealSegment();
+    const { onBegun, onWritten } = this.#options;
+    if (!this.#takes(rows.length)) await this.#sealSegment();
     const segment = this.#segment ?? (await this.#open());
     await segment.file.append(rows);
     segment.bytes += rows.length;
+    segment.writtenAtMs = Date.now();
     onWritten(rows.length);
     if (segment.sinceMs !== undefined) return;
     segment.sinceMs = performance.now();
     onBegun();
+  }
+
+  /** Whether so much more may be written to the open segment. */
+  #takes(bytes: number): boolean {
+    const { segmentBytes, idleMsMax } = this.#options;
+    const segment = this.#segment;
+    if (segment === undefined) return true;
+    const isFull = segment.sinceMs !== undefined && segment.bytes + bytes > segmentBytes;
+    return !isFull && Math.abs(Date.now() - segment.writtenAtMs) < idleMsMax;
   }
 
   async #open(): Promise<OpenSegment> {
@@ -215,7 +228,7 @@ export class SegmentWriter {
     this.#segmentNumber++;
     const file = path.join(folder, segmentName(this.#segmentNumber));
     const handle = await disk.create(file, { isDurable });
-    const segment: OpenSegment = { path: file, file: handle, bytes: 0, sinceMs: undefined };
+    const segment: OpenSegment = { path: file, file: handle, bytes: 0, writtenAtMs: Date.now(), sinceMs: undefined };
     this.#segment = segment;
     await handle.append(this.#headerBytes);
     segment.bytes = HEADER_BYTES;

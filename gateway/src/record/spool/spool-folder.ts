@@ -1,11 +1,21 @@
 /**
  * Names of what is in a spool's folder: a folder per incarnation, named after a UUIDv7, in it segments, numbered in the order in which
- * they were begun.
+ * they were begun. `.drained` is added to the name of one that was emptied, and whose writer is gone.
  */
 const INCARNATION = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SEGMENT = /^(\d{10})\.seg$/;
 /** A last segment that another process has delivered as far as that length. */
 const TAKEN = /^\d{10}\.seg\.taken-(\d+)$/;
+
+const DRAINED_SUFFIX = '.drained';
+
+export const drainedName = (incarnation: string): string => `${incarnation}${DRAINED_SUFFIX}`;
+
+/** Whose folder that was; undefined: it is no such name. */
+export const drainedIncarnation = (name: string): string | undefined => {
+  const incarnation = name.slice(0, -DRAINED_SUFFIX.length);
+  return name.endsWith(DRAINED_SUFFIX) && INCARNATION.test(incarnation) ? incarnation : undefined;
+};
 
 export const isIncarnationName = (name: string): boolean => INCARNATION.test(name);
 

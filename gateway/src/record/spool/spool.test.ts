@@ -1,11 +1,12 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { quiet } from '../../gateway.testing.ts';
 import { ByteBudget } from '../../receive/byte-budget.ts';
-import { Spool } from './spool.ts';
+import { Spool, type SpoolOptions } from './spool.ts';
 import { diskError, FaultyDisk, recordsIn, testRow } from './spool.testing.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -13,11 +14,11 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-const openSpool = async (options: { segmentBytes?: number; bytesMax?: number; reserveBytes?: number } = {}) => {
+const openSpool = async (options: Partial<SpoolOptions> = {}) => {
   const dir = await mkdtemp(path.join(tmpdir(), 'standin-spool-'));
   const disk = new FaultyDisk();
   const budget = new ByteBudget(100_000_000);
-  const limits = { bytesMax: 1_000_000, segmentBytes: 100_000, reserveBytes: 0, ...options };
+  const limits = { bytesMax: 1_000_000, segmentBytes: 100_000, reserveBytes: 0, quietMs: 600_000, ...options };
   const spool = await Spool.open({ dir, durability: 'process', budget, logger: quiet, disk, ...limits });
   cleanups.push(async () => {
     await spool.close();
@@ -145,7 +146,7 @@ describe('a full disk', () => {
 });
 
 test('a folder that cannot be made is said by name', async () => {
-  const limits = { bytesMax: 1_000, segmentBytes: 1_000, reserveBytes: 0 };
+  const limits = { bytesMax: 1_000, segmentBytes: 1_000, reserveBytes: 0, quietMs: 600_000 };
   const budget = new ByteBudget(1_000);
   const dir = path.join(import.meta.filename, 'spool');
   await expect(Spool.open({ dir, durability: 'process', budget, logger: quiet, ...limits })).rejects.toThrow(
@@ -161,6 +162,16 @@ test('a spool that has its size refuses until something was delivered', async ()
   await spool.seal();
   spool.guard.removed(spool.takeSealed()?.bytes ?? 0);
   expect(await spool.exchange(testRow())).toBe(true);
+});
+
+test('a segment that others may take for abandoned gets no more records', async () => {
+  const { spool } = await openSpool({ quietMs: 400 });
+  for (const pauseMs of [0, 0, 250]) {
+    await delay(pauseMs);
+    expect(await spool.exchange(testRow())).toBe(true);
+  }
+  const found = (await recordsIn(spool.folder)).map(({ segment }) => segment);
+  expect(found).toEqual(['0000000001.seg', '0000000001.seg', '0000000002.seg']);
 });
 
 describe('a write that fails once', () => {

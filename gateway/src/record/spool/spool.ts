@@ -1,3 +1,4 @@
+import { rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { LogRow } from '@standin/contract';
 import { rowSize } from '@standin/logstore';
@@ -17,6 +18,8 @@ export interface SpoolOptions {
   readonly bytesMax: number;
   readonly segmentBytes: number;
   readonly reserveBytes: number;
+  /** What has not changed for this long has no writer any more, for others. */
+  readonly quietMs: number;
   /** Memory for records that wait for the disk. */
   readonly budget: ByteBudget;
   readonly logger: Logger;
@@ -44,7 +47,10 @@ export class Spool implements Recorder {
   #wasFailing = false;
   #onBegun: () => void = () => undefined;
 
-  private constructor(folder: string, { dir, budget, logger, durability, segmentBytes, ...options }: SpoolOptions) {
+  private constructor(
+    folder: string,
+    { dir, budget, logger, durability, segmentBytes, quietMs, ...options }: SpoolOptions,
+  ) {
     const disk = options.disk ?? nodeDisk;
     this.dir = dir;
     this.folder = folder;
@@ -57,6 +63,7 @@ export class Spool implements Recorder {
       disk,
       isDurable: durability === 'disk',
       segmentBytes,
+      idleMsMax: quietMs / 2,
       onWaiting: (change) => (change > 0 ? budget.addRow(change) : budget.freeRows(-change)),
       onWritten: (bytes) => this.guard.wrote(bytes),
       onFailure: (error) => this.#failed(error),
@@ -77,6 +84,11 @@ export class Spool implements Recorder {
     const spool = new Spool(folder, options);
     await spool.guard.look();
     return spool;
+  }
+
+  /** The name of this process among all that used this spool. */
+  get incarnation(): string {
+    return path.basename(this.folder);
   }
 
   /** Nothing more is accepted now, because it could not be kept. */
@@ -111,6 +123,11 @@ export class Spool implements Recorder {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#writer.close();
+  }
+
+  /** After `close`: removes the folder, if all of it is delivered. */
+  async removeFolder(): Promise<void> {
+    await rmdir(this.folder).catch(() => undefined);
   }
 
   /** Calls back whenever there is something in a segment that was empty: in at most a flush interval it is to be delivered. */
