@@ -39,7 +39,8 @@ beforeAll(async () => {
   [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
   await installStandin(cluster);
   store = openLogStore(clickHouse);
-  const operatorEnv = { STANDIN_STREAM_GATEWAY_FORGET_MS: String(FORGET_MS) };
+  // A gateway that starts while there is no operator has no permits of a quota: test/torture/21-quota.test.ts.
+  const operatorEnv = { STANDIN_STREAM_GATEWAY_FORGET_MS: String(FORGET_MS), STANDIN_QUOTA_FREE: '0' };
   deployment = await deploy({ cluster, clickHouse, operators: 2, gateways: 3, operatorEnv });
   gateways = deployment.gateways as typeof gateways;
   tenant = await Tenant.create(cluster, 'high-availability');

@@ -17,7 +17,8 @@ export type PoolReport = Pick<PermitRequest, 'serial' | 'held' | 'closed'>;
 
 /** With less of a history than this a burst would pass for steady demand. */
 const DEMAND_WINDOW_MS_MIN = 1_000;
-const WANT_MIN = 10;
+/** Traffic that has just begun must not end with the first operator that restarts. */
+const WANT_MIN = 1_000;
 const PREFETCH_SHARE = 0.5;
 /** One to spend from, one in reserve; two more around a change of the month. */
 const BLOCKS_MAX = 4;
