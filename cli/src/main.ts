@@ -9,6 +9,7 @@ import { addKeyCommand } from './keys/key-command.ts';
 import { addSpoolCommands } from './spool/spool-commands.ts';
 import { addReplayCommand } from './replay/replay-command.ts';
 import { addShareCommand } from './share/share-command.ts';
+import { addUsageCommand } from './usage/usage-command.ts';
 import { addValidateCommand } from './validate/validate-command.ts';
 
 const program = new Command('standin')
@@ -23,6 +24,7 @@ addLogCommands(program, colour);
 addReplayCommand(program, colour);
 addShareCommand(program);
 addKeyCommand(program);
+addUsageCommand(program);
 addValidateCommand(program);
 addSpoolCommands(program);
 

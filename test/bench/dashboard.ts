@@ -225,7 +225,8 @@ const benchLargeBody = async (stand: Stand): Promise<Measurement[]> => {
 
 /** Bar 15. */
 const benchCut = async (stand: Stand): Promise<Measurement[]> => {
-  const [FROM, COUNT, SECONDS] = [3_000_000, 30, 30];
+  // All of them are on the screen at once: the list draws only what can be seen.
+  const [FROM, COUNT, SECONDS] = [3_000_000, 20, 30];
   const proxy = await startTcpProxy(Number(new URL(stand.run.dashboard).port));
   const { page, context } = await openTraffic(stand, `http://localhost:${proxy.port}`);
   await proxy.cut();

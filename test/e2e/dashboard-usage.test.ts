@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
 import { goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
-import { call, readLog } from './dev-stand.ts';
+import { call, readLog, standin } from './dev-stand.ts';
 import { expectAccessible } from './expect-accessible.ts';
 
 let dev: DashboardRun;
@@ -67,6 +67,12 @@ test('the usage of the month: against the quota, by day, by endpoint', async () 
   expect((await call(dev, '/v1/orders', { method: 'GET' })).status).toBe(200);
   expect((await call(dev, '/v1/orders', { method: 'GET' })).status).toBe(429);
   await untilUsed('5 of 5 accepted requests 100 %');
+  const { code, stdout } = await standin(['usage', '--data', dev.data]);
+  expect({ code, first: stdout.split('\n')[0] }).toEqual({
+    code: 0,
+    first: expect.stringMatching(/^default\/default, [\d-]+: 5 of 5 requests \(100\.0 %\)$/) as string,
+  });
+  expect(stdout).toMatch(/default\/shop +create-order +3\n/);
   await page.getByRole('link', { name: 'create-order' }).click();
   await page.waitForURL('**/traffic?q=endpoint%3Acreate-order');
   expect(complaints).toEqual([]);

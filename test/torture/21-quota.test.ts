@@ -9,7 +9,7 @@ import { deploy, type DeployedGateway, type DeployedOperator, type Deployment } 
 import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 
-/** Tortures 21, 22, 24 and 26: two operators and five gateways as processes, a real API server, the real ClickHouse engine. */
+/** Tortures 18 and 21 to 26 but for 25: two operators and five gateways as processes, a real API server, the real ClickHouse engine. */
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
 let store: LogStore;
@@ -207,6 +207,27 @@ describe('the quota', () => {
     const before = accepted;
     await untilUsedUp(deployment.gateways);
     expect(accepted).toBe(before);
+  });
+
+  test('a leader that stood still, and takes itself for one when it goes on, grants nothing twice', async () => {
+    const quota = QUOTA + 110;
+    await setQuota(quota);
+    await eventually('an accepted request', () => post(gatewayAt(0)), { accept: ({ status }) => status === 200 });
+    const old = await leader();
+    const other = deployment.operators.find((operator) => operator !== old);
+    assert(other);
+    old.process.signal('SIGSTOP');
+    const shooting = volley(40);
+    await eventually('that the other leads', () => metricOf(other.adminUrl, 'standin_publish_revision'), {
+      accept: ({ size }) => size > 0,
+      timeoutMs: 40_000,
+    });
+    old.process.signal('SIGCONT');
+    await Promise.all([shooting, volley(40)]);
+    await untilUsedUp(deployment.gateways);
+    expect(accepted).toBe(quota);
+    await eventually('all rows in the log', counted, { accept: ({ rows }) => rows >= quota, timeoutMs: 30_000 });
+    expect(await counted()).toEqual({ rows: quota, permits: quota });
   });
 
   test('a gateway that stops gives back what it holds; one that is killed does not, and nobody gets more', async () => {

@@ -5,7 +5,8 @@ import type { KeyRegenerationStatus } from '@standin/crds';
 import { isConfirmed } from '../confirm.ts';
 import { PlainError } from '../plain-error.ts';
 import { ServerError } from '../server/api-client.ts';
-import type { AccountChoice, AccountRef, KeyClient } from './key-client.ts';
+import type { AccountChoice, AccountRef } from '../server/choose-account.ts';
+import type { KeyClient } from './key-client.ts';
 import { EXIT, formatProgress, outcomeOf } from './regeneration-outcome.ts';
 
 export interface RegenerateOptions extends AccountChoice {

@@ -1,9 +1,10 @@
 import { SourceError, type ResourceObject } from '@standin/contract';
 import { LogStoreError } from '@standin/logstore';
 import type { Backend } from '../../src/backend.ts';
+import { accountUsage } from '../../src/usage/account-usage.ts';
+import { monthOf, type UsageView } from '../../src/usage/usage-view.ts';
 import { orFail } from '../lib/failures.server.ts';
 import { accountSpec, accountStatus, projectSpec } from '../lib/resources.server.ts';
-import { monthOf, toUsageView, type UsageView } from './usage-view.ts';
 
 export interface LoadedUsage {
   /** `undefined`: it cannot be counted now, and `refusal` says why. */
@@ -15,13 +16,10 @@ export interface LoadedUsage {
 }
 
 export const loadUsage = async (backend: Backend, account: ResourceObject, now: Date): Promise<LoadedUsage> => {
-  const status = accountStatus(account).usage;
-  const quota = status?.quota ?? accountSpec(account).monthlyQuota;
+  const quota = accountStatus(account).usage?.quota ?? accountSpec(account).monthlyQuota;
   const forgetful = await forgetfulProjects(backend, account, now);
-  const { namespace, name, uid } = account.metadata;
   try {
-    const counted = await backend.logs.usage({ namespace, name, uid }, monthOf(now));
-    return { usage: toUsageView(counted, { ...status, quota }, now), refusal: undefined, quota, forgetful };
+    return { usage: await accountUsage(backend, account, now), refusal: undefined, quota, forgetful };
   } catch (error) {
     if (error instanceof SourceError) return { usage: undefined, refusal: error.message, quota, forgetful };
     if (!(error instanceof LogStoreError)) throw error;

@@ -1,6 +1,6 @@
 import { formatCount } from '../traffic/traffic-row.ts';
 import { formatDay } from './format-day.ts';
-import type { UsageView } from './usage-view.ts';
+import type { UsageView } from '../../src/usage/usage-view.ts';
 
 /** How much of the quota is used: in words, and as a bar. */
 export const QuotaBar = ({ used, quota, usedUpOn }: Pick<UsageView, 'used' | 'quota' | 'usedUpOn'>) => {

@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { accountParams } from './parameters.ts';
 import { ApiProblem } from './problems.ts';
 import { defineRoute, type ApiCall } from './route.ts';
-import { accountListSchema, accountSchema, apiKeySchema, type ApiAccount } from './schemas.ts';
+import { accountUsage } from '../usage/account-usage.ts';
+import { accountListSchema, accountSchema, apiKeySchema, usageSchema, type ApiAccount } from './schemas.ts';
 
 export type AccountCall = Pick<ApiCall<z.output<typeof accountParams>, unknown, unknown>, 'backend' | 'params'>;
 
@@ -57,6 +58,20 @@ export const accountRoutes = [
     answers: { 200: { description: 'The account.', content: { 'application/json': accountSchema } } },
     problems: ['account_not_found'],
     handle: async (call) => ({ kind: 'json', body: toApiAccount(await accountOf(call)) }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/namespaces/{namespace}/accounts/{account}/usage',
+    operationId: 'getUsage',
+    tag: 'Accounts',
+    summary: 'What an account has used of its quota this month, by day and endpoint',
+    params: accountParams,
+    answers: { 200: { description: 'The month so far.', content: { 'application/json': usageSchema } } },
+    problems: ['account_not_found'],
+    handle: async (call) => {
+      const usage = await accountUsage(call.backend, await accountOf(call), new Date());
+      return { kind: 'json', body: usageSchema.parse(usage) };
+    },
   }),
   defineRoute({
     method: 'GET',

@@ -52,6 +52,27 @@ describe('an account', () => {
     expect(await get(account(api))).toMatchObject({ status: 404, body: { code: 'account_not_found' } });
   });
 
+  it('has used so much of its quota: as the operator counts it, and as the log has it', async () => {
+    const month = new Date().toISOString().slice(0, 7);
+    const usage = { period: month, accepted: 7, quota: 10 };
+    const counted = object('Account', 'team', { spec: { plan: 'Free' }, status: { usage } });
+    const endpoint = { namespace: 'default', project: 'shop', endpoint: 'orders', requests: 4 };
+    const backend = backendWith({}, { get: () => Promise.resolve(counted) });
+    const logs = {
+      ...backend.logs,
+      usage: () =>
+        Promise.resolve({
+          days: [{ day: `${month}-01`, requests: 5 }],
+          endpoints: [{ ...endpoint, projectUid: 'secret' }],
+        }),
+    };
+    await using api = await startApiServer(() => Promise.resolve({ ...backend, logs }));
+    const { status, body } = await get(`${account(api)}/usage`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ month, used: 7, quota: 10, total: 5, endpoints: [endpoint], otherRequests: 1 });
+    expect(JSON.stringify(body)).not.toContain('secret');
+  });
+
   it('shows its key to whoever may read the Secret, and to nobody else', async () => {
     let readApiKey: Resources['readApiKey'] = () => Promise.resolve('standin_key');
     const getTeam = () => Promise.resolve(team({}));

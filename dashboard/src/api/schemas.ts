@@ -206,6 +206,25 @@ export const accountSchema = named(
 export const accountListSchema = named('AccountList', z.object({ items: z.array(accountSchema) }));
 export type ApiAccount = z.output<typeof accountSchema>;
 
+const day = () => z.iso.date().describe('A day, UTC.');
+export const usageSchema = named(
+  'Usage',
+  z.object({
+    month: z.string().describe('Calendar month, UTC: 2026-11.'),
+    used: whole().describe('Requests that count against the quota.'),
+    quota: whole().optional().describe('Requests that may be accepted in a month; absent: as many as come.'),
+    resetsOn: day().describe('The first day of the next month, UTC.'),
+    usedUpOn: day().optional().describe('When the quota is used up if it goes on like this; absent: not this month.'),
+    total: whole().describe('Requests of the month that the log has.'),
+    days: z.array(z.object({ day: day(), requests: whole() })).describe('Every day of the month.'),
+    endpoints: z
+      .array(z.object({ namespace: z.string(), project: z.string(), endpoint: z.string(), requests: whole() }))
+      .describe('The busiest first, at most 100; of projects whose log you may read.'),
+    otherRequests: whole().describe('Requests of endpoints that are not listed.'),
+  }),
+);
+export type ApiUsage = z.output<typeof usageSchema>;
+
 export const apiKeySchema = named(
   'ApiKey',
   z.object({ apiKey: z.string().describe('Value of the header x-api-key.') }),

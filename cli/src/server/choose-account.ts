@@ -1,0 +1,37 @@
+import { accountListSchema } from '@standin/dashboard/api-schemas';
+import { PlainError } from '../plain-error.ts';
+import type { ApiClient } from './api-client.ts';
+
+export interface AccountChoice {
+  readonly namespace: string | undefined;
+  /** Undefined: the only one that can be seen. */
+  readonly account: string | undefined;
+}
+
+export interface AccountRef {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const SHOWN_MAX = 10;
+
+/** The account that was meant. Rejects with a `PlainError` where there is none, or it is not clear which one is meant. */
+export const chooseAccount = async (api: ApiClient, { namespace, account }: AccountChoice): Promise<AccountRef> => {
+  if (namespace !== undefined && account !== undefined) return { namespace, name: account };
+  const { items } = await api.ask({ path: '/accounts', query: { namespace } }, accountListSchema);
+  const fitting = items.filter(({ name }) => account === undefined || name === account);
+  const [only] = fitting;
+  if (only !== undefined && fitting.length === 1) return only;
+  if (only === undefined) {
+    const which = [account, namespace && `in the namespace ${namespace}`].filter(Boolean).join(' ');
+    throw new PlainError(`${api.server} shows you no account ${which}`.trimEnd());
+  }
+  const names = fitting.map((found) => `${found.name} -n ${found.namespace}`);
+  throw new PlainError(
+    `which account? ${names.slice(0, SHOWN_MAX).join(', ')}${names.length > SHOWN_MAX ? ', …' : ''}`,
+  );
+};
+
+/** Of an account, in the API. */
+export const accountPath = ({ namespace, name }: AccountRef): string =>
+  `/namespaces/${encodeURIComponent(namespace)}/accounts/${encodeURIComponent(name)}`;

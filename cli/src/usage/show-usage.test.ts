@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { formatUsage } from './show-usage.ts';
+
+const ACCOUNT = { namespace: 'team-a', name: 'default' };
+const usage = {
+  month: '2026-11',
+  used: 0,
+  resetsOn: '2026-12-01',
+  total: 0,
+  days: [],
+  endpoints: [],
+  otherRequests: 0,
+};
+const endpoint = (name: string, requests: number) => ({
+  ...{ namespace: 'team-a', project: 'shop', endpoint: name, requests },
+});
+
+test('an account without a quota has only counts', () => {
+  expect(formatUsage(ACCOUNT, usage)).toBe('team-a/default, 2026-11: 0 requests, no quota');
+});
+
+test('how much is used, when it begins anew, when it is used up, and by what', () => {
+  const endpoints = [endpoint('create-order', 80_000), endpoint('list', 7)];
+  const text = formatUsage(ACCOUNT, {
+    ...{ ...usage, used: 80_010, quota: 100_000, usedUpOn: '2026-11-25', endpoints, otherRequests: 3 },
+  });
+  expect(text.split('\n')).toEqual([
+    'team-a/default, 2026-11: 80,010 of 100,000 requests (80.0 %)',
+    'begins anew on 2026-12-01; beyond the quota requests are refused with 429',
+    'at the pace of this month so far it is used up on 2026-11-25',
+    '',
+    'PROJECT          ENDPOINT      REQUESTS',
+    'team-a/shop      create-order    80,000',
+    'team-a/shop      list                 7',
+    'other endpoints                       3',
+  ]);
+});
+
+test('a quota of nothing has no share', () => {
+  expect(formatUsage(ACCOUNT, { ...usage, quota: 0 })).toContain('0 of 0 requests\n');
+});

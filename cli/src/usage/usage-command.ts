@@ -1,0 +1,30 @@
+import { Option, type Command } from 'commander';
+import { z } from 'zod';
+import { serverOptions, withServer } from '../server/server-options.ts';
+
+const optionsSchema = z.object({
+  namespace: z.string().optional(),
+  output: z.enum(['text', 'json']),
+  data: z.string(),
+  ...serverOptions,
+});
+
+export const addUsageCommand = (program: Command): void => {
+  const command = program
+    .command('usage')
+    .description('what an account has used of its monthly quota, by endpoint')
+    .argument('[ACCOUNT]', 'needed where you see more than one')
+    .option('-n, --namespace <name>', 'namespace of the account')
+    .addOption(
+      new Option('-o, --output <format>', 'text, or json with every day').choices(['text', 'json']).default('text'),
+    )
+    .option('--data <dir>', 'data folder of standin dev', '.standin');
+  withServer(command).action(async (account: string | undefined, raw: unknown) => {
+    const options = optionsSchema.parse(raw);
+    const { openServer } = await import('../server/api-client.ts');
+    const { openRunning } = await import('../server/open-running.ts');
+    const { showUsage } = await import('./show-usage.ts');
+    const api = openServer(options) ?? (await openRunning(options.data, 'counts requests')).api;
+    await showUsage(api, { account, namespace: options.namespace }, options.output);
+  });
+};
