@@ -11,6 +11,16 @@ interface Shape {
 const all = (): string => REDACTED;
 const isBasic = (base64: string): boolean => Buffer.from(base64, 'base64').includes(':');
 
+/** Of the digits that a card has, the last is the check digit of the others (ISO/IEC 7812-1, Luhn). */
+const isCardNumber = (text: string): boolean => {
+  const digits = Array.from(text.replaceAll(/\D/g, ''), Number).reverse();
+  const sum = digits.reduce((total, digit, index) => {
+    const weighted = index % 2 === 0 ? digit : 2 * digit;
+    return total + (weighted > 9 ? weighted - 9 : weighted);
+  }, 0);
+  return sum % 10 === 0;
+};
+
 /** Credentials that are known by their form, wherever they are. Always hidden: no rule has to name them, and none brings them back. */
 const SHAPES: readonly Shape[] = [
   {
@@ -39,6 +49,13 @@ const SHAPES: readonly Shape[] = [
     pattern:
       /\b(?:standin_[A-Za-z0-9]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|xox[abeprs]-[\w-]{10,}|(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[\w+/=-]{16,}|sk-[\w-]{20,}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[\w-]{35}|ya29\.[\w-]{20,}|npm_[A-Za-z0-9]{30,}|SG\.[\w-]{16,}\.[\w-]{16,})/g,
     keep: all,
+  },
+  {
+    name: 'card number',
+    // Visa, Mastercard, American Express, Discover, JCB, Diners Club: 14 to 19 digits, in groups or not.
+    pattern:
+      /(?<![\w.+-])(?:4\d|5[1-5]|2[2-7]|6[05]|3[04-8])\d{2}(?:[ -]?\d{4,6}){2}(?:[ -]?\d{2,4}){0,2}(?![\w-]|\.\d)/g,
+    keep: (match) => (isCardNumber(match) ? REDACTED : undefined),
   },
 ];
 

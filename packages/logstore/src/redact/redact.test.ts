@@ -62,6 +62,17 @@ describe('by default', () => {
     ['broken JSON that does not say what it is', '{"token": "a b", x', '{"token": "[redacted]", x'],
     ['a private key', 'x -----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY----- y', 'x [redacted] y'],
     ['an API key known by its form', 'use ghp_0123456789abcdefghij0 now', 'use [redacted] now'],
+    ['a card number', 'pay 4111 1111 1111 1111, or 3782-822463-10005.', 'pay [redacted], or [redacted].'],
+    [
+      'a card number in JSON',
+      '{"pan":"5555555555554444","n":4242424242424242}',
+      '{"pan":"[redacted]","n":"[redacted]"}',
+    ],
+    [
+      'no card number',
+      '{"id":4242424242424241,"at":1795285035121,"order":"A-4242424242424242"}',
+      '{"id":4242424242424241,"at":1795285035121,"order":"A-4242424242424242"}',
+    ],
   ])('hides in a body: %s', (_, body, shown) => {
     expect(bodyOf(body)).toBe(shown);
   });

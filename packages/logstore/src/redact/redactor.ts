@@ -147,7 +147,11 @@ export class Redactor {
       case 'cut':
         at.edits.push({ start: node.start, end: node.end, text: '' });
         break;
-      case 'scalar':
+      case 'scalar': {
+        const source = at.text.slice(node.start, node.end);
+        const shaped = this.shapes(source, 'utf8');
+        if (shaped !== source) at.edits.push({ start: node.start, end: node.end, text: JSON.stringify(shaped) });
+      }
     }
   }
 
