@@ -4,6 +4,7 @@ import { LeaderElector, loadKubeClient } from '@standin/kube';
 import { openLogStore } from '@standin/logstore';
 import { pino } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { checkCrds } from './check-crds.ts';
 import { runOperator } from './operator.ts';
 import { certificateSecret } from './publish/certificate-secret.ts';
 import { gatewayPods } from './publish/gateway-pods.ts';
@@ -65,6 +66,7 @@ const operator = await runOperator({
   logger,
   registry,
 }).catch((error: unknown) => end(error, 'the operator cannot start'));
+void checkCrds(client, logger);
 logger.info({ stream: operator.streamUrl, admin: operator.adminUrl, server: client.server }, 'operator listens');
 
 let stopping = false;

@@ -1,0 +1,79 @@
+import { API_GROUP, API_VERSION, KINDS, type Kind } from '@standin/contract';
+import { customResourceDefinition, DEFINITIONS } from '@standin/crds';
+import type { KubeClient } from '@standin/kube';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+
+/** As much of an OpenAPI schema as fields are found by. */
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>> | undefined;
+  readonly items?: Schema | undefined;
+}
+
+const schema: z.ZodType<Schema> = z.lazy(() =>
+  z.looseObject({ properties: z.record(z.string(), schema).optional(), items: schema.optional() }),
+);
+const documentSchema = z.looseObject({
+  components: z.looseObject({
+    schemas: z.record(
+      z.string(),
+      z.looseObject({
+        'x-kubernetes-group-version-kind': z.array(z.looseObject({ group: z.string(), kind: z.string() })).optional(),
+      }),
+    ),
+  }),
+});
+
+/** Paths of the fields that `own` has and `installed` does not; of those that are nested in one of them, only the outer. */
+const missingIn = (own: Schema, installed: Schema | undefined, path: string): string[] => {
+  if (installed === undefined) return [path];
+  const { properties = {}, items } = own;
+  return [
+    ...Object.entries(properties).flatMap(([name, field]) =>
+      missingIn(field, installed.properties?.[name], path === '' ? name : `${path}.${name}`),
+    ),
+    ...(items === undefined ? [] : missingIn(items, installed.items, `${path}[]`)),
+  ];
+};
+
+const ownSchema = (kind: Kind): Schema => {
+  const { spec, status } = schema.parse(
+    customResourceDefinition(DEFINITIONS[kind]).spec.versions[0]?.schema.openAPIV3Schema,
+  ).properties ?? { spec: {}, status: {} };
+  return { properties: { ...(spec && { spec }), ...(status && { status }) } };
+};
+
+/**
+ * What the API server's CRDs lack of the fields that this operator knows: it drops them from whatever is written. Asks for the OpenAPI document
+ * that every authenticated client may read, so it takes no right to CRDs. Rejects with `ApiError`, also where there is no CRD of ours at all.
+ */
+export const missingFields = async (client: KubeClient): Promise<ReadonlyMap<Kind, readonly string[]>> => {
+  const { components } = documentSchema.parse(await client.get(`/openapi/v3/apis/${API_GROUP}/${API_VERSION}`));
+  const installed = new Map(
+    Object.values(components.schemas).flatMap((found) =>
+      (found['x-kubernetes-group-version-kind'] ?? [])
+        .filter(({ group }) => group === API_GROUP)
+        .map(({ kind }) => [kind, schema.parse(found)] as const),
+    ),
+  );
+  const missing = KINDS.map((kind) => {
+    const found = installed.get(kind);
+    return [kind, found === undefined ? ['all'] : missingIn(ownSchema(kind), found, '')] as const;
+  });
+  return new Map(missing.filter(([, fields]) => fields.length > 0));
+};
+
+/** Says at start what to do where the cluster's CRDs are older than this operator. */
+export const checkCrds = async (client: KubeClient, logger: Logger): Promise<void> => {
+  try {
+    for (const [kind, fields] of await missingFields(client)) {
+      logger.warn(
+        { kind, fields },
+        'the CRD is older than this operator, and the API server drops these fields: apply crds/manifests, or upgrade the chart that installs the CRDs',
+      );
+    }
+  } catch (error) {
+    // Whatever is wrong with the API server, the sources say so, too, and try on.
+    logger.info({ err: error }, 'the CRDs cannot be compared with those of this operator');
+  }
+};
