@@ -37,7 +37,7 @@ beforeAll(async () => {
     cluster,
     clickHouse: NO_CLICKHOUSE,
     operators: 1,
-    operatorEnv: { STANDIN_STREAM_GATEWAY_FORGET_MS: '1000' },
+    operatorEnv: { STANDIN_STREAM_GATEWAY_FORGET_MS: '1000', STANDIN_QUOTA_FREE: '0' },
     gateways: GATEWAYS,
     gatewayEnv: async (index, operators) => {
       if (index !== PATIENT && index !== STRICT) return {};

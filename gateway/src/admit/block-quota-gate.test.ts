@@ -54,6 +54,10 @@ beforeEach(() => {
   });
 });
 
+afterEach(() => {
+  vi.useRealTimers();
+});
+
 /** The first request, admitted by a block of so many permits. */
 const begin = async (permits: number, quota = 10): Promise<Permit | Refusal> => {
   const first = gate.admit(limited(quota));
@@ -90,6 +94,26 @@ test('a block is worth ten minutes of demand', async () => {
   for (let n = 0; n < 499; n++) admitNow(1e9);
   // 500 in ten seconds.
   expect(question().want).toBe(500 * 60);
+});
+
+test('where traffic has grown, more is asked for before half of a block is spent, as long as more can be had', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  gate.start();
+  await begin(1_000, 1e9);
+  vi.advanceTimersByTime(LIMITS.quotaReportMs);
+  expect(asked).toEqual([]);
+  now += 2_000;
+  for (let n = 0; n < 99; n++) admitNow(1e9);
+  vi.advanceTimersByTime(LIMITS.quotaReportMs);
+  const { want, answer } = question();
+  // 100 in two seconds.
+  expect(want).toBe(100 * 300);
+  answer(grant(20_000, 'b2'));
+  await settled();
+  now += 2_000;
+  for (let n = 0; n < 100; n++) admitNow(1e9);
+  vi.advanceTimersByTime(LIMITS.quotaReportMs);
+  expect(asked).toEqual([]);
 });
 
 test('never more than the blocks have, however many come at once', async () => {
@@ -217,8 +241,6 @@ describe('what was spent', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     gate.start();
   });
-  afterEach(() => vi.useRealTimers());
-
   const pass = async (): Promise<UsageReport['accounts'][]> => {
     vi.advanceTimersByTime(LIMITS.quotaReportMs);
     await settled();

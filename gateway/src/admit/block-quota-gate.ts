@@ -102,9 +102,19 @@ export class BlockQuotaGate implements QuotaGate {
     this.#ask(state);
   }
 
-  /** Says now and then what was spent, until `close`. */
+  /** Says now and then what was spent, and asks for more where traffic has grown, until `close`. */
   start(): void {
-    this.#timer = setInterval(() => void this.#tell(), LIMITS.quotaReportMs);
+    this.#timer = setInterval(() => {
+      this.#keepUp();
+      void this.#tell();
+    }, LIMITS.quotaReportMs);
+  }
+
+  #keepUp(): void {
+    const nowMs = this.#now;
+    for (const state of this.#states.values()) {
+      if (nowMs >= state.askAfterMs && state.pool.isShort(nowMs)) this.#ask(state);
+    }
   }
 
   /** Another operator leads, or the same one again. */
@@ -191,7 +201,11 @@ export class BlockQuotaGate implements QuotaGate {
   async #askOnce(state: State): Promise<void> {
     const { uid, pool, waiting } = state;
     const report = pool.report(++this.#serial);
-    const isWanted = waiting.length > 0 || (report.held.length > 0 && pool.needsMore()) || pool.isOver(this.#now);
+    const isWanted =
+      waiting.length > 0 ||
+      (report.held.length > 0 && pool.needsMore()) ||
+      pool.isShort(this.#now) ||
+      pool.isOver(this.#now);
     const want = isWanted ? pool.want(waiting.length, this.#now) : 0;
     try {
       const answer = await this.#options.ask({ account: uid, want, ...report });

@@ -17,8 +17,7 @@ export type PoolReport = Pick<PermitRequest, 'serial' | 'held' | 'closed'>;
 
 /** With less of a history than this a burst would pass for steady demand. */
 const DEMAND_WINDOW_MS_MIN = 1_000;
-/** Traffic that has just begun must not end with the first operator that restarts. */
-const WANT_MIN = 1_000;
+const WANT_MIN = 10;
 const PREFETCH_SHARE = 0.5;
 /** One to spend from, one in reserve; two more around a change of the month. */
 const BLOCKS_MAX = 4;
@@ -30,6 +29,7 @@ export class PermitPool {
   readonly #closed = new Map<string, number>();
   #left = 0;
   #granted = 0;
+  #wanted = 0;
   #taken = 0;
   #takenSinceMs: number;
   #told: string | undefined;
@@ -102,6 +102,12 @@ export class PermitPool {
     return this.#blocks.length < BLOCKS_MAX && this.#left <= this.#granted * PREFETCH_SHARE;
   }
 
+  /** Demand has grown so much that what is left lasts for less than half of what a block should, and more of it can be had. */
+  isShort(nowMs: number): boolean {
+    const isCapped = this.#granted < this.#wanted;
+    return !isCapped && this.#blocks.length < BLOCKS_MAX && this.#left < this.#demand(0, nowMs) / 2;
+  }
+
   /** By this clock, the month of the permits at hand is over. The operator's decides. */
   isOver(nowMs: number): boolean {
     const [block] = this.#blocks;
@@ -110,11 +116,11 @@ export class PermitPool {
 
   /** Permits for as long as a block should last, as demand was since this was asked last. */
   want(waiting: number, nowMs: number): number {
-    const windowMs = Math.max(DEMAND_WINDOW_MS_MIN, nowMs - this.#takenSinceMs);
-    const demand = Math.ceil(((this.#taken + waiting) / windowMs) * LIMITS.quotaBlockDemandMs);
+    const demand = this.#demand(waiting, nowMs);
     this.#taken = 0;
     this.#takenSinceMs = nowMs;
-    return Math.min(Math.max(WANT_MIN, waiting, demand), LIMITS.quotaBlockPermitsMax);
+    this.#wanted = Math.min(Math.max(WANT_MIN, waiting, demand), LIMITS.quotaBlockPermitsMax);
+    return this.#wanted;
   }
 
   /** What is spent of blocks that the operator takes for open, where that has changed since it was told; else undefined. */
@@ -147,6 +153,12 @@ export class PermitPool {
   /** The operator has answered a request that said this. */
   reported({ closed }: PoolReport): void {
     for (const { block } of closed) this.#closed.delete(block);
+  }
+
+  /** For as long as a block should last. */
+  #demand(waiting: number, nowMs: number): number {
+    const windowMs = Math.max(DEMAND_WINDOW_MS_MIN, nowMs - this.#takenSinceMs);
+    return Math.ceil(((this.#taken + waiting) / windowMs) * LIMITS.quotaBlockDemandMs);
   }
 
   #closeFirst(): void {

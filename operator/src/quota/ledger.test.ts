@@ -24,7 +24,8 @@ const granted = (ledger: Ledger, limit: number, want: number, { gateways = 1, id
 describe('a grant', () => {
   test.each([
     // limit, gateways, want, permits
-    [1_000, 1, 10, 10],
+    [1_000, 1, 10, 100],
+    [1_000, 1, 200, 200],
     [1_000, 1, 10_000, 500],
     [1_000, 5, 10_000, 100],
     [3, 5, 10_000, 1],

@@ -33,6 +33,9 @@ export const newLedger = (period: string): Ledger => ({ period, used: 0, blocks:
 /** More than this are left behind only by hundreds of gateways that crashed; the oldest then count as used. */
 const BLOCKS_MAX = 1_000;
 
+/** Traffic that has just begun, and whose demand is not known yet, must not end with the first operator that restarts. */
+const SHARE_MIN = 0.2;
+
 /** Permits that are used, or may be without anybody asking again. */
 export const committed = ({ used, blocks }: Ledger): number => blocks.reduce((sum, { permits }) => sum + permits, used);
 
@@ -74,7 +77,7 @@ export interface Granted {
   readonly block: Block;
 }
 
-/** One block of at least one permit, or undefined when all are committed. */
+/** One block of at least one permit, and a fifth of what the gateway may get at most; or undefined when all are committed. */
 export const grant = (
   ledger: Ledger,
   { gateway, instance, serial, want }: Pick<PermitRequest, 'gateway' | 'instance' | 'serial' | 'want'>,
@@ -83,7 +86,8 @@ export const grant = (
   const left = limit - committed(ledger);
   if (left <= 0 || want <= 0) return undefined;
   const share = Math.max(1, Math.floor(left / (2 * Math.max(1, gateways))));
-  const block: Block = { id, gateway, instance, serial, permits: Math.min(want, share), grantedAtMs: nowMs };
+  const permits = Math.min(share, Math.max(want, Math.ceil(share * SHARE_MIN)));
+  const block: Block = { id, gateway, instance, serial, permits, grantedAtMs: nowMs };
   return { ledger: folded({ ...ledger, blocks: [...ledger.blocks, block] }), block };
 };
 

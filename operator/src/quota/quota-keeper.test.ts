@@ -149,7 +149,7 @@ describe('when all permits are granted', () => {
     limit = 110;
     expect(await keeper.ask(request('b', 2))).toMatchObject({ kind: 'granted', permits: 5, period: '2026-11' });
     now = Date.UTC(2026, 11, 1);
-    expect(await keeper.ask(request('b', 3))).toMatchObject({ kind: 'granted', permits: 10, period: '2026-12' });
+    expect(await keeper.ask(request('b', 3))).toMatchObject({ kind: 'granted', permits: 11, period: '2026-12' });
     // A clock that is set back begins no month again.
     now = Date.UTC(2026, 10, 30, 23);
     expect(await newKeeper().ask(request('c', 1))).toMatchObject({ kind: 'granted', period: '2026-12' });
