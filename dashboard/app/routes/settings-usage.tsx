@@ -55,7 +55,7 @@ const Usage = () => {
             Every request that is accepted for an endpoint counts, rejected ones do not.{' '}
             {quota === undefined
               ? 'There is no quota: as many are accepted as come.'
-              : `At ${formatCount(quota)} requests are refused with 429, until ${formatDay(usage.resetsOn)}.`}
+              : `Beyond ${formatCount(quota)}, requests are refused with 429 until ${formatDay(usage.resetsOn)}.`}
           </p>
           <UsageByDay days={usage.days} />
           {usage.total > 0 && <UsageByEndpoint {...usage} />}
