@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openLogStore, rowSize, startEmbeddedEngine } from '@standin/logstore';
+import { queryOf, type Query } from '../../packages/logstore/bench/query.ts';
 import { eventually } from '../harness/eventually.ts';
 import { deliverBacklog, writeBacklog } from './backlog.ts';
 import { cpuSeconds, printMeasurements, residentMiB, type Measurement } from './machine.ts';
@@ -11,17 +12,6 @@ import type { BenchOptions } from './options.ts';
 const MERGED_TIMEOUT_MS = 300_000;
 /** Looks without a merge, in a row, after which there is none to come. */
 const QUIET_LOOKS = 10;
-
-type Query = (sql: string) => Promise<string>;
-
-const queryOf =
-  (url: string): Query =>
-  async (sql) => {
-    const response = await fetch(`${url}/?database=standin`, { method: 'POST', body: sql });
-    const text = await response.text();
-    if (!response.ok) throw new Error(text);
-    return text.trim();
-  };
 
 /** ClickHouse merges small parts into large ones in the background, which compress better. */
 const merged = async (query: Query): Promise<void> => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { LOG_COLUMNS, openLogStore, startEmbeddedEngine, type LogStore } from '../src/index.ts';
 import { parseFilter } from '../src/search/index.ts';
+import { queryOf, type Query } from './query.ts';
 
 /**
  * Measures searches on a log of one project over ten days, 1.5 kB a row: `node packages/logstore/bench/search.ts [ROWS]`. Each round
@@ -16,17 +17,6 @@ const DAYS = 10;
 const PROJECT = 'project-0';
 /** As the dashboard: where more rows would have to be read, it estimates first. */
 const SEARCHED_ROWS_MAX = 500_000;
-
-type Query = (sql: string) => Promise<string>;
-
-const queryOf =
-  (url: string): Query =>
-  async (sql) => {
-    const response = await fetch(`${url}/?database=standin`, { method: 'POST', body: sql });
-    const text = await response.text();
-    if (!response.ok) throw new Error(text);
-    return text.trim();
-  };
 
 /** Traffic as webhooks bring it: JSON with random ids, a few event types, twelve statuses. Made by ClickHouse itself. */
 const insertRows = (query: Query, { table = 'log', from, count }: { table?: string; from: number; count: number }) =>
