@@ -13,7 +13,7 @@ const isMistake = (complaint: string): boolean => !complaint.startsWith('Failed 
 const STILL_MS = 200;
 
 /** Until fonts and editors are there, no colour is on its way to another, and nothing moves: axe trips over what goes away meanwhile. */
-const settled = async (page: Page): Promise<void> => {
+export const settled = async (page: Page): Promise<void> => {
   let before = '';
   const isStill = async (): Promise<boolean> => {
     const [isDone, html] = await page.evaluate<[boolean, string]>(

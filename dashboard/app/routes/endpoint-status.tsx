@@ -10,14 +10,17 @@ import { ConditionList } from '../ui/condition-list.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 
-export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+export const loader = async ({ params, context: { backend, mode } }: LoaderFunctionArgs) => {
   const names = endpointParams(params);
   const object = await getEndpoint(backend, names);
   const { plural } = RESOURCES.Endpoint;
   return {
     conditions: conditionsOf(object),
     generation: object.metadata.generation,
-    command: `kubectl -n ${names.namespace} wait --for=condition=Ready ${plural}/${names.endpoint}`,
+    command:
+      mode === 'local'
+        ? undefined
+        : `kubectl -n ${names.namespace} wait --for=condition=Ready ${plural}/${names.endpoint}`,
   };
 };
 
@@ -32,10 +35,12 @@ const EndpointStatus = () => {
       ) : (
         <ConditionList conditions={conditions} generation={generation} zone={time} />
       )}
-      <p className="flex min-w-0 items-center gap-1 text-muted">
-        <code className="truncate">{command}</code>
-        <CopyButton text={command} label="Copy command" />
-      </p>
+      {command !== undefined && (
+        <p className="flex min-w-0 items-center gap-1 text-muted">
+          <code className="truncate">{command}</code>
+          <CopyButton text={command} label="Copy command" />
+        </p>
+      )}
     </div>
   );
 };

@@ -120,8 +120,9 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
     grid.current?.focus();
   };
   const linkToThis = (): string => {
-    const { since, until } = resolveRange(range, new Date());
-    const fixed = { ...query, isPaused: false, range: absoluteRange(since, until ?? new Date()) };
+    const now = new Date();
+    const { since, until } = resolveRange(range, now);
+    const fixed = { ...query, isPaused: false, range: absoluteRange(since, until ?? now) };
     return new URL(paths.traffic(params, trafficParams(fixed)), location.href).href;
   };
   const away = data.away ?? (connection.kind === 'away' ? connection.message : undefined);

@@ -1,0 +1,158 @@
+import type { Browser, Page } from 'playwright-core';
+import { request } from 'undici';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openPage, startBrowser } from '../harness/browser.ts';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { deploy, type DeployedGateway, type Deployment } from '../harness/deployment.ts';
+import { installStandin } from '../harness/install-standin.ts';
+import { freePort } from '../harness/ports.ts';
+import {
+  createPerson,
+  signIn,
+  startClusterDashboard,
+  type ClusterDashboard,
+  type Person,
+} from './cluster-dashboard.ts';
+import { goto, watched } from './dashboard-stand.ts';
+import { post, Tenant } from './tenant.ts';
+
+/** A team's day in the browser, on everything that a cluster runs: API server, operator, gateway, ClickHouse engine, two dashboards. */
+let cluster: OwnCluster;
+let clickHouse: TestClickHouse;
+let deployment: Deployment;
+let gateway: DeployedGateway;
+let dashboards: readonly ClusterDashboard[];
+let browser: Browser;
+let tenant: Tenant;
+let editor: Person;
+let viewer: Person;
+
+const SESSION_KEY = 'one key for all dashboards of a cluster';
+const ROW = '[data-traffic-row]';
+const SECRET = 'hunter2-hunter2';
+
+beforeAll(async () => {
+  [cluster, clickHouse, browser] = await Promise.all([startCluster(), startClickHouse(), startBrowser()]);
+  await installStandin(cluster);
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  deployment = await deploy({
+    ...{ cluster, clickHouse, gateways: 1 },
+    gatewayEnv: { STANDIN_PORT: String(port) },
+    operatorEnv: { ...clickHouse.env, STANDIN_GATEWAY_URL: url, STANDIN_REPLAY_GATEWAY_URL: url },
+  });
+  const [deployed] = deployment.gateways;
+  if (deployed === undefined) throw new Error('there is a gateway');
+  gateway = { ...deployed, url };
+  tenant = await Tenant.create(cluster, 'story');
+  await tenant.apply('Account', 'team', { plan: 'Pro' });
+  const env = { STANDIN_SESSION_KEY: SESSION_KEY };
+  // One after the other: the first builds where sources changed.
+  dashboards = [
+    await startClusterDashboard({ cluster, clickHouse, env }),
+    await startClusterDashboard({ cluster, clickHouse, env }),
+  ];
+  [editor, viewer] = await Promise.all([
+    createPerson(cluster, tenant.namespace, { name: 'editor', role: 'standin-admin' }),
+    createPerson(cluster, tenant.namespace, { name: 'viewer', role: 'standin-view' }),
+  ]);
+});
+afterAll(async () => {
+  await browser.close();
+  await Promise.all(dashboards.map(({ process }) => process.kill()));
+  await deployment.stop();
+  await tenant.client.close();
+  await clickHouse.stop();
+  await cluster.stop();
+});
+
+const at = (path: string, dashboard = dashboards[0]): string => `${dashboard?.url ?? ''}${path}`;
+const shop = (path: string): string => at(`/p/story/shop${path}`);
+
+const onPage = async (person: Person, path: string, use: (page: Page) => Promise<void>): Promise<void> => {
+  const { page, context, complaints } = await watched(browser);
+  await signIn(page, at(path), person);
+  await use(page);
+  expect(complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
+  await context.close();
+};
+
+const send = async (): Promise<number> => {
+  const key = await tenant.readSecret('team-api-key');
+  const body = JSON.stringify({ user: 'ada', password: SECRET });
+  return (await post(gateway, `${await tenant.projectPath()}/v1/orders`, key, body)).status;
+};
+const statusOf = async (url: string): Promise<number> => {
+  const { statusCode, body } = await request(url);
+  await body.dump();
+  return statusCode;
+};
+
+test('a project and an endpoint are made by forms; once the page says Ready, the gateway answers', async () => {
+  await onPage(editor, '/projects/new', async (page) => {
+    await page.getByLabel('Name', { exact: true }).fill('Shop');
+    await page.getByRole('button', { name: 'Create project' }).click();
+    await page.waitForURL(shop('/endpoints'));
+    await goto(page, shop('/endpoints/new'));
+    await page.getByLabel('Name', { exact: true }).fill('Orders');
+    await page.getByRole('textbox', { name: 'Path', exact: true }).fill('/v1/orders');
+    await page.getByLabel('Method').selectOption('POST');
+    await page.getByRole('button', { name: 'Create endpoint' }).click();
+    await page.waitForURL(shop('/endpoints/orders'));
+    await page.getByText('Ready', { exact: true }).first().waitFor();
+    expect(await send()).toBe(200);
+    await goto(page, shop('/endpoints/orders/status'));
+    await page.getByText('kubectl -n story wait --for=condition=Ready mockendpoints/orders').waitFor();
+  });
+});
+
+test('a request is on the screen without a reload; sent again, its answer stands beside the captured one', async () => {
+  await onPage(editor, '/p/story/shop/traffic', async (page) => {
+    await page.locator(ROW).first().waitFor();
+    const before = await page.locator(ROW).count();
+    expect(await send()).toBe(200);
+    await expect.poll(() => page.locator(ROW).count(), { timeout: 10_000 }).toBe(before + 1);
+    await page.locator(ROW).first().click();
+    await page.getByRole('link', { name: 'Replay', exact: true }).first().click();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('heading', { name: 'The answer is the same' }).waitFor();
+    await page.getByText('Succeeded').first().waitFor();
+  });
+});
+
+/** Opens the newest request, and the dialog that shares it. */
+const openShare = async (page: Page): Promise<void> => {
+  await page.locator(ROW).first().click();
+  await page.getByRole('button', { name: /^Share/ }).click();
+  await page.locator('[data-share-preview]').waitFor();
+  await page.getByRole('button', { name: 'Create link' }).click();
+};
+
+test('a request is shared with somebody who has no account; every dashboard shows it, until it is revoked', async () => {
+  await onPage(editor, '/p/story/shop/traffic', async (page) => {
+    await openShare(page);
+    const link = new URL(await page.getByRole('textbox', { name: 'Link' }).inputValue());
+    for (const dashboard of dashboards) {
+      const visitor = await openPage(browser, { javaScriptEnabled: false });
+      await visitor.page.goto(at(link.pathname, dashboard));
+      await visitor.page.getByText('A request that was captured by Standin and shared').waitFor();
+      expect(await visitor.page.content()).not.toContain(SECRET);
+      await visitor.context.close();
+    }
+    await page.getByRole('link', { name: 'All links of this project' }).click();
+    await page.getByText('Works', { exact: true }).waitFor();
+    await page.getByRole('button', { name: /^Revoke share-/ }).click();
+    await page.getByRole('button', { name: 'Revoke link' }).click();
+    await page.getByText('The link is revoked.').waitFor();
+    for (const dashboard of dashboards) expect(await statusOf(at(link.pathname, dashboard))).toBe(404);
+  });
+});
+
+test('somebody who may only look is told so by the API server, and nothing is shared', async () => {
+  await onPage(viewer, '/p/story/shop/traffic', async (page) => {
+    await openShare(page);
+    await page.getByText(`User "${viewer.user}" cannot create resource "mockshares"`).waitFor();
+  });
+  expect(await tenant.list('Share')).toEqual([]);
+});
