@@ -4,6 +4,7 @@ import { addDevCommand } from './dev/dev-command.ts';
 import { wantsColour } from './logs/format-entry.ts';
 import { addLogCommands } from './logs/log-commands.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import { addMigrateCommand } from './migrate/migrate-command.ts';
 import { plainErrorOf } from './plain-error.ts';
 import { addKeyCommand } from './keys/key-command.ts';
 import { addSpoolCommands } from './spool/spool-commands.ts';
@@ -27,6 +28,7 @@ addKeyCommand(program);
 addUsageCommand(program);
 addValidateCommand(program);
 addSpoolCommands(program);
+addMigrateCommand(program);
 
 try {
   await program.parseAsync();

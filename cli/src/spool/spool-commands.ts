@@ -1,17 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
+import { addClickHouseOptions, clickHouseSchema } from '../clickhouse-options.ts';
 
 const DIR = '<DIR>';
 const DIR_TEXT = 'a gateway’s spool: the folder spool in its data folder (.standin/gateway/spool of standin dev)';
 
-const drainSchema = z.object({
-  clickhouseUrl: z.string(),
-  clickhouseUser: z.string(),
-  clickhousePassword: z.string(),
-  database: z.string(),
-  cluster: z.string().optional(),
-  quietSeconds: z.number(),
-});
+const drainSchema = clickHouseSchema.extend({ quietSeconds: z.number() });
 export type DrainCommandOptions = z.infer<typeof drainSchema>;
 
 const quarantineSchema = z.object({ output: z.enum(['text', 'json']) });
@@ -24,22 +18,11 @@ const secondsArgument = (text: string): number => {
 
 /** For the folder in which a gateway keeps what ClickHouse does not have yet. */
 export const addSpoolCommands = (program: Command): void => {
-  program
+  const drain = program
     .command('drain')
     .description('deliver what a gateway that does not come back has left on its volume; ends when all is delivered')
-    .argument(DIR, DIR_TEXT)
-    .addOption(new Option('--clickhouse-url <url>', 'where to').env('STANDIN_CLICKHOUSE_URL').makeOptionMandatory())
-    .addOption(new Option('--clickhouse-user <name>', 'its user').env('STANDIN_CLICKHOUSE_USERNAME').default('default'))
-    .addOption(
-      new Option(
-        '--clickhouse-password <password>',
-        'its password; a command line is not secret, the variable is better',
-      )
-        .env('STANDIN_CLICKHOUSE_PASSWORD')
-        .default('', 'none'),
-    )
-    .addOption(new Option('--database <name>', 'its database').env('STANDIN_CLICKHOUSE_DATABASE').default('standin'))
-    .addOption(new Option('--cluster <name>', 'its cluster').env('STANDIN_CLICKHOUSE_CLUSTER'))
+    .argument(DIR, DIR_TEXT);
+  addClickHouseOptions(drain)
     .option(
       '--quiet-seconds <n>',
       'a gateway that has written nothing for so long is gone: its last file is removed, too',

@@ -20,6 +20,7 @@ export { LogStoreError } from './log-store-error.ts';
 export type { LogStoreErrorKind } from './log-store-error.ts';
 export { openLogStore } from './log-store.ts';
 export type { InsertBatch, LogStore, LogStoreOptions, ReplayStore } from './log-store.ts';
+export { migrationScript } from './migrate.ts';
 export type {
   ReplayAnswer,
   ReplayKey,

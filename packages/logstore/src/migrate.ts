@@ -65,3 +65,22 @@ export const migrate = async (clickhouse: ClickHouse, target: MigrationTarget, l
     }
   });
 };
+
+/**
+ * What `migrate` does to an empty server, as one text of statements, for somebody who runs them by hand (`clickhouse-client --multiquery`).
+ * All of them can be repeated.
+ */
+export const migrationScript = async (target: MigrationTarget): Promise<string> => {
+  const macros = macrosOf(target);
+  const inDatabase = `USE ${target.database}`;
+  const migrations = await loadMigrations(target);
+  const statements = [
+    ...[CREATE_DATABASE, CREATE_MIGRATIONS].map((sql) => expandMacros(sql, macros).trim()),
+    inDatabase,
+    ...migrations.flatMap(({ number, name, statements: own }) => [
+      ...own,
+      `INSERT INTO migrations (number, name) SELECT ${number}, '${name}'`,
+    ]),
+  ];
+  return statements.map((statement) => `${statement};\n`).join('\n');
+};

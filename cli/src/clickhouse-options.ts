@@ -1,0 +1,32 @@
+import { Option, type Command } from 'commander';
+import { z } from 'zod';
+
+/** What `addClickHouseOptions` leaves of a command line. */
+export const clickHouseSchema = z.object({
+  clickhouseUrl: z.string(),
+  clickhouseUser: z.string(),
+  clickhousePassword: z.string(),
+  database: z.string(),
+  cluster: z.string().optional(),
+});
+export type ClickHouseOptions = z.infer<typeof clickHouseSchema>;
+
+/** Options of a command that speaks to ClickHouse itself, or the variables that the processes of a cluster have. */
+export const addClickHouseOptions = (command: Command, { urlIsMandatory = true } = {}): Command =>
+  command
+    .addOption(
+      new Option('--clickhouse-url <url>', 'ClickHouse’s HTTP interface')
+        .env('STANDIN_CLICKHOUSE_URL')
+        .makeOptionMandatory(urlIsMandatory),
+    )
+    .addOption(new Option('--clickhouse-user <name>', 'its user').env('STANDIN_CLICKHOUSE_USERNAME').default('default'))
+    .addOption(
+      new Option(
+        '--clickhouse-password <password>',
+        'its password; a command line is not secret, the variable is better',
+      )
+        .env('STANDIN_CLICKHOUSE_PASSWORD')
+        .default('', 'none'),
+    )
+    .addOption(new Option('--database <name>', 'its database').env('STANDIN_CLICKHOUSE_DATABASE').default('standin'))
+    .addOption(new Option('--cluster <name>', 'its cluster').env('STANDIN_CLICKHOUSE_CLUSTER'));

@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import { standin } from './dev-stand.ts';
+
+const start = async (): Promise<TestClickHouse> => {
+  const clickHouse = await startClickHouse();
+  onTestFinished(() => clickHouse.stop());
+  return clickHouse;
+};
+
+const optionsOf = ({ url, username, password, database }: TestClickHouse): string[] => [
+  ...['--clickhouse-url', url, '--clickhouse-user', username, '--clickhouse-password', password],
+  ...['--database', database],
+];
+
+/** Runs one statement, as curl does. */
+const ask = async ({ url, username, password }: TestClickHouse, sql: string, database = 'default'): Promise<string> => {
+  const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password };
+  const response = await fetch(`${url}/?database=${database}`, { method: 'POST', body: sql, headers });
+  const text = await response.text();
+  expect(response.status, `${sql}\n${text}`).toBe(200);
+  return text;
+};
+
+/** Every column and index of the log's tables, and which migrations are there. */
+const schemaOf = async (clickHouse: TestClickHouse): Promise<string> => {
+  const where = `database = '${clickHouse.database}'`;
+  const tables = await ask(
+    clickHouse,
+    `SELECT name, create_table_query FROM system.tables WHERE ${where} ORDER BY name`,
+  );
+  const migrations = await ask(
+    clickHouse,
+    'SELECT DISTINCT number, name FROM migrations ORDER BY number',
+    clickHouse.database,
+  );
+  return `${tables}\n${migrations}`;
+};
+
+describe('standin migrate', () => {
+  test('makes the tables, and does nothing the second time', async () => {
+    const clickHouse = await start();
+    const said = { code: 0, stdout: `The tables of the database ${clickHouse.database} are up to date.\n` };
+    const first = await standin(['migrate', ...optionsOf(clickHouse)]);
+    expect(first).toMatchObject(said);
+    expect(first.stderr).toContain('001_log');
+    const schema = await schemaOf(clickHouse);
+    expect(schema).toContain('replay_results');
+    expect(await standin(['migrate', ...optionsOf(clickHouse)])).toMatchObject({ ...said, stderr: '' });
+    expect(await schemaOf(clickHouse)).toBe(schema);
+  });
+
+  test('prints statements that make the same, and that can be repeated', async () => {
+    const [byCommand, byHand] = [await start(), await start()];
+    await standin(['migrate', ...optionsOf(byCommand)]);
+    // Nothing is asked of a server.
+    const { code, stdout } = await standin(['migrate', '--print', '--database', byHand.database]);
+    expect(code).toBe(0);
+    const statements = stdout.split(/;\n/).map((statement) => statement.trim());
+    for (let round = 0; round < 2; round++) {
+      let database = 'default';
+      for (const sql of statements.filter((statement) => statement !== '')) {
+        // Over HTTP it would be forgotten before the next statement.
+        const use = /^USE (\w+)$/.exec(sql)?.[1];
+        if (use === undefined) await ask(byHand, sql, database);
+        else database = use;
+      }
+    }
+    expect(await schemaOf(byHand)).toBe(await schemaOf(byCommand));
+  });
+
+  // The engine has no users to try them with.
+  test('makes the tables on which docs/install.md grants rights, in ClickHouse’s words', async () => {
+    const clickHouse = await start();
+    await standin(['migrate', ...optionsOf(clickHouse)]);
+    const text = readFileSync(path.join(import.meta.dirname, '../../docs/install.md'), 'utf8');
+    const block = /```sql\n(.*?)```/s.exec(text)?.[1] ?? '';
+    const grants = block
+      .replace(/^--.*$/gm, '')
+      .split(';')
+      .map((grant) => grant.trim())
+      .filter((grant) => grant !== '');
+    expect(grants.length).toBeGreaterThan(5);
+    for (const grant of grants) {
+      expect(await ask(clickHouse, `SELECT formatQuerySingleLine('${grant}')`)).toBe(`${grant}\n`);
+      const [, database = '', table = ''] = / ON (\w+)\.(\w+|\*) TO /.exec(grant) ?? [];
+      if (table !== '*') expect(await ask(clickHouse, `EXISTS TABLE ${database}.${table}`), grant).toBe('1\n');
+    }
+  });
+
+  test('says in one line what is missing, or who does not answer', async () => {
+    const { code, stderr } = await standin(['migrate']);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'standin: --clickhouse-url says where; or --print, to see the statements\n',
+    });
+    const away = await standin(['migrate', '--clickhouse-url', 'http://127.0.0.1:1']);
+    expect({ code: away.code, lines: away.stderr.trim().split('\n') }).toEqual({
+      code: 1,
+      lines: [expect.stringContaining('ECONNREFUSED')],
+    });
+  });
+});
