@@ -1,7 +1,7 @@
 export { runOperator, type Operator, type OperatorParts } from './operator.ts';
 export { certificateFile } from './publish/certificate-file.ts';
-export type { Certificates } from './publish/certificates.ts';
-export type { CertificateStore } from './publish/certificate-keeper.ts';
+export type { Certificates, ServerCertificate } from './publish/certificates.ts';
+export { ownCertificates, type CertificateSource, type CertificateStore } from './publish/certificate-keeper.ts';
 export { noGatewayPods } from './publish/gateway-pods.ts';
 export { noGatewayMemory, type GatewayMemory } from './publish/gateway-memory.ts';
 export { LEASE_NAME, soleLeader, type Leadership, type Term } from './publish/leadership.ts';

@@ -6,6 +6,8 @@ import { pino } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { checkCrds } from './check-crds.ts';
 import { runOperator } from './operator.ts';
+import { certificateFolder } from './publish/certificate-folder.ts';
+import { ownCertificates, type CertificateSource } from './publish/certificate-keeper.ts';
 import { certificateSecret } from './publish/certificate-secret.ts';
 import { gatewayPods } from './publish/gateway-pods.ts';
 import { gatewayConfigMap } from './publish/gateway-memory.ts';
@@ -45,11 +47,17 @@ const client = loadKubeClient({
 });
 const { url: clickhouseUrl, ...clickhouse } = settings.clickhouse;
 const logStore = clickhouseUrl === undefined ? undefined : openLogStore({ url: clickhouseUrl, ...clickhouse, logger });
+const streamCertificates = (): CertificateSource => {
+  const { certificateDir, certificateSecret: name } = settings.stream;
+  return certificateDir === undefined
+    ? ownCertificates(certificateSecret(client, settings.namespace, name))
+    : certificateFolder(certificateDir);
+};
 const operator = await runOperator({
   settings,
   translateSettings: translateSettings(settings),
   source: kubernetesSource({ client, namespaces: settings.watch.namespaces, logger, registry }),
-  certificates: certificateSecret(client, settings.namespace, settings.stream.certificateSecret),
+  certificates: streamCertificates(),
   leadership: new LeaderElector({
     client,
     namespace: settings.namespace,

@@ -8,7 +8,7 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { MemorySource } from './memory-source.testing.ts';
 import { runOperator, type Operator, type OperatorParts } from './operator.ts';
-import type { CertificateStore } from './publish/certificate-keeper.ts';
+import { ownCertificates, type CertificateStore } from './publish/certificate-keeper.ts';
 import { planCertificates, type Certificates } from './publish/certificates.ts';
 import { noGatewayPods } from './publish/gateway-pods.ts';
 import { noGatewayMemory, type GatewayMemory } from './publish/gateway-memory.ts';
@@ -84,7 +84,7 @@ const start = async (parts: Partial<OperatorParts> = {}): Promise<void> => {
   operator = await runOperator({
     ...{ settings, source, registry, translateSettings: translateSettings(settings), leadership: hand },
     ...{
-      certificates: certificateStore,
+      certificates: ownCertificates(certificateStore),
       gatewayMemory: memory,
       ledgers,
       isGatewayGone: noGatewayPods,
@@ -389,7 +389,7 @@ describe('the end', () => {
         leadership: hand,
       },
       ...{
-        certificates: certificateStore,
+        certificates: ownCertificates(certificateStore),
         gatewayMemory: memory,
         ledgers,
         isGatewayGone: noGatewayPods,

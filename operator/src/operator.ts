@@ -7,8 +7,8 @@ import { AdminServer, urlOf } from './admin/admin-server.ts';
 import { operatorMetrics } from './admin/metrics.ts';
 import { DesiredState } from './desired-state.ts';
 import { Leader } from './leader.ts';
-import { awaitCertificates, keepCertificates, type CertificateStore } from './publish/certificate-keeper.ts';
-import { serverCertificate, type Certificates } from './publish/certificates.ts';
+import { awaitCertificate, keepCertificate, type CertificateSource } from './publish/certificate-keeper.ts';
+import type { ServerCertificate } from './publish/certificates.ts';
 import type { GatewayMemory } from './publish/gateway-memory.ts';
 import type { IsGatewayGone } from './publish/lost-gateways.ts';
 import type { Leadership, Term } from './publish/leadership.ts';
@@ -24,7 +24,7 @@ export interface OperatorParts {
   readonly settings: OperatorSettings;
   readonly translateSettings: TranslateSettings;
   readonly source: ResourceSource;
-  readonly certificates: CertificateStore;
+  readonly certificates: CertificateSource;
   readonly leadership: Leadership;
   readonly gatewayMemory: GatewayMemory;
   /** Tells of gateways that are not heard any more whether they still run. */
@@ -78,7 +78,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
 
   // Probes answer from the start; the rest may have to wait for the API server.
   const admin = await AdminServer.listen({ ...settings.admin, registry });
-  const { server, certificates } = await listenForGateways(parts, signal).catch(async (error: unknown) => {
+  const { server, certificate } = await listenForGateways(parts, signal).catch(async (error: unknown) => {
     await admin.close();
     throw error;
   });
@@ -121,8 +121,8 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
     server.leaderUrl = url === settings.stream.url ? undefined : url;
   };
   const leading = synced.then(() => parts.leadership.run({ signal, onNewLeader, onStartedLeading: lead }));
-  const onCertificates = (changed: Certificates): void => server.setCertificate(serverCertificate(changed));
-  const keeping = keepCertificates(parts.certificates, certificates, onCertificates, { logger, signal });
+  const onCertificate = (changed: ServerCertificate): void => server.setCertificate(changed);
+  const keeping = keepCertificate(parts.certificates, certificate, onCertificate, { logger, signal });
   const ended = endOf([leading, keeping], signal, logger);
 
   return {
@@ -147,12 +147,12 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
 const listenForGateways = async (
   parts: OperatorParts,
   signal: AbortSignal,
-): Promise<{ server: StreamServer; certificates: Certificates }> => {
+): Promise<{ server: StreamServer; certificate: ServerCertificate }> => {
   const { host, port } = parts.settings.stream;
   const logger = parts.logger.child({ stage: 'publish' });
-  const certificates = await awaitCertificates(parts.certificates, logger, signal);
-  const server = await StreamServer.listen({ host, port, certificate: serverCertificate(certificates), logger });
-  return { server, certificates };
+  const certificate = await awaitCertificate(parts.certificates, logger, signal);
+  const server = await StreamServer.listen({ host, port, certificate, logger });
+  return { server, certificate };
 };
 
 /** Desired state flows into the translator, and what follows from it goes to the leader, if that is us. */

@@ -38,7 +38,14 @@ export const operatorSettings = z.object({
         .string()
         .min(1)
         .default('standin-stream-tls')
-        .describe('Secret with the stream’s CA and certificates.'),
+        .describe('Secret with the stream’s CA and certificates, which the operator makes.'),
+      certificateDir: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'Folder with ca.crt, tls.crt and tls.key of the stream, made by somebody else and read again when they change; unset: the operator makes certificates itself.',
+        ),
       gatewayForgetMs: z.coerce
         .number()
         .int()

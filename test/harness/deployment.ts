@@ -21,6 +21,8 @@ export interface DeployOptions {
   readonly operatorEnv?: Readonly<Record<string, string>>;
   /** Where the operators' ServiceAccount, Lease and certificates are; standin-system where it is not said. */
   readonly systemNamespace?: string;
+  /** Folders with certificates that somebody else makes; where it is not said, the operators make them. */
+  readonly certificateDirs?: { readonly operator: string; readonly gateway: string };
 }
 
 export interface DeployedOperator {
@@ -50,8 +52,8 @@ const READY_TIMEOUT_MS = 40_000;
 export const deploy = async (options: DeployOptions): Promise<Deployment> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'standin-deployment-'));
   const operators = await startOperators(options);
-  const tlsDir = path.join(directory, 'tls');
-  await mountStreamCertificates(options, tlsDir);
+  const tlsDir = options.certificateDirs?.gateway ?? path.join(directory, 'tls');
+  if (options.certificateDirs === undefined) await mountStreamCertificates(options, tlsDir);
   const gateways = await startGateways(options, { directory, tlsDir, operators });
   const all = [...gateways, ...operators].map(({ process }) => process);
   return {
@@ -82,6 +84,7 @@ const startOperators = async (options: DeployOptions): Promise<readonly Deployed
         STANDIN_ADMIN_HOST: '127.0.0.1',
         STANDIN_ADMIN_PORT: String(adminPort),
         STANDIN_GATEWAY_URL: 'http://standin.test',
+        ...(options.certificateDirs && { STANDIN_STREAM_CERTIFICATE_DIR: options.certificateDirs.operator }),
         ...options.operatorEnv,
       };
       const process = startProcess({ name, main: 'operator/src/main.ts', env });

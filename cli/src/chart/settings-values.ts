@@ -16,7 +16,15 @@ export const CHART_COMPONENTS = {
     schema: operatorSettings,
     byTemplate: [
       ...['name', 'namespace', 'watch.', 'kubeconfig', 'stream.host', 'stream.port', 'stream.url'],
-      ...['stream.certificateSecret', 'admin.', 'gatewayUrl', 'clusterDomain', 'egress.', 'clickhouse.'],
+      ...[
+        'stream.certificateSecret',
+        'stream.certificateDir',
+        'admin.',
+        'gatewayUrl',
+        'clusterDomain',
+        'egress.',
+        'clickhouse.',
+      ],
       'replay.gatewayUrl',
     ],
   },

@@ -1,12 +1,13 @@
 import { pino } from 'pino';
 import { beforeEach, expect, test, vi } from 'vitest';
 import {
-  awaitCertificates,
+  awaitCertificate,
   ensureCertificates,
-  keepCertificates,
+  keepCertificate,
+  ownCertificates,
   type CertificateStore,
 } from './certificate-keeper.ts';
-import { planCertificates, type Certificates } from './certificates.ts';
+import { planCertificates, serverCertificate, type Certificates, type ServerCertificate } from './certificates.ts';
 
 const logger = pino({ level: 'silent' });
 const never = new AbortController().signal;
@@ -59,34 +60,36 @@ test('of operators that renew at once, one does, and nothing is renewed that nee
 
 test('a store that is away is asked until it answers', async () => {
   store.failures = 1;
-  expect(await awaitCertificates(store, logger, never)).toBe(store.held);
+  const certificate = await awaitCertificate(ownCertificates(store), logger, never);
+  expect(certificate).toEqual(store.held && serverCertificate(store.held));
 });
 
 test('waiting ends when the operator stops', async () => {
   store.failures = Number.POSITIVE_INFINITY;
   const stopping = new AbortController();
-  const waiting = awaitCertificates(store, logger, stopping.signal);
+  const waiting = awaitCertificate(ownCertificates(store), logger, stopping.signal);
   await vi.waitFor(() => expect(store.reads).toBe(1));
   stopping.abort();
   await expect(waiting).rejects.toThrow('aborted');
 });
 
 test('changed certificates are handed on once, whatever fails in between; ones that cannot be used again and again', async () => {
-  const first = await ensureCertificates(store, new Date());
+  const source = { ...ownCertificates(store), checkMs: 5 };
+  const first = await source.read();
   const stopping = new AbortController();
-  const used: Certificates[] = [];
+  const used: ServerCertificate[] = [];
   let refusals = 1;
-  const use = (certificates: Certificates): void => {
+  const use = (certificate: ServerCertificate): void => {
     refusals -= 1;
     if (refusals >= 0) throw new Error('key and certificate do not match');
-    used.push(certificates);
+    used.push(certificate);
   };
-  const keeping = keepCertificates(store, first, use, { logger, signal: stopping.signal, checkMs: 5 });
+  const keeping = keepCertificate(source, first, use, { logger, signal: stopping.signal });
   await vi.waitFor(() => expect(store.reads).toBeGreaterThan(3));
   expect(used).toEqual([]);
   store.failures = 2;
   store.held = await planCertificates(undefined, new Date());
-  await vi.waitFor(() => expect(used).toEqual([store.held]));
+  await vi.waitFor(() => expect(used).toEqual([store.held && serverCertificate(store.held)]));
   const { reads } = store;
   await vi.waitFor(() => expect(store.reads).toBeGreaterThan(reads + 2));
   expect(used).toHaveLength(1);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { planCertificates, type Certificates } from './certificates.ts';
+import { planCertificates, serverCertificate, type Certificates, type ServerCertificate } from './certificates.ts';
 
 /** Where the certificates live. Writes are compare-and-swap: of two operators that start at once, one makes them. */
 export interface CertificateStore {
@@ -9,7 +9,16 @@ export interface CertificateStore {
   write(certificates: Certificates, version: string | undefined): Promise<boolean>;
 }
 
-const CHECK_MS = 60_000;
+/** What the operator shows to gateways, and whom it believes: certificates of its own making, or somebody else's files. */
+export interface CertificateSource {
+  /** Makes or renews them first where they are ours to make. Rejects while they cannot be had, or cannot be used. */
+  read(): Promise<ServerCertificate>;
+  /** How often it is asked again, in milliseconds. */
+  readonly checkMs: number;
+}
+
+/** Certificates are renewed weeks before they end. */
+const OWN_CHECK_MS = 60_000;
 const RETRY_MS = { min: 1_000, max: 15_000 };
 
 /** Reads, makes or renews the certificates once. */
@@ -21,15 +30,21 @@ export const ensureCertificates = async (store: CertificateStore, now: Date): Pr
   }
 };
 
-/** Like `ensureCertificates`, as often as it takes. Rejects when `signal` aborts. */
-export const awaitCertificates = async (
-  store: CertificateStore,
+/** Certificates that the operator makes itself, and keeps in a Secret or a file. */
+export const ownCertificates = (store: CertificateStore): CertificateSource => ({
+  read: async () => serverCertificate(await ensureCertificates(store, new Date())),
+  checkMs: OWN_CHECK_MS,
+});
+
+/** The first certificate, however often it has to be asked for. Rejects when `signal` aborts. */
+export const awaitCertificate = async (
+  source: CertificateSource,
   logger: Logger,
   signal: AbortSignal,
-): Promise<Certificates> => {
+): Promise<ServerCertificate> => {
   for (let retryMs = RETRY_MS.min; ; retryMs = Math.min(2 * retryMs, RETRY_MS.max)) {
     try {
-      return await ensureCertificates(store, new Date());
+      return await source.read();
     } catch (error) {
       logger.error({ err: error, retryMs }, 'cannot read or make the certificates of the config stream, trying again');
       await delay(retryMs, undefined, { signal });
@@ -41,28 +56,27 @@ export interface KeepOptions {
   readonly logger: Logger;
   /** Stops looking. */
   readonly signal: AbortSignal;
-  readonly checkMs?: number;
 }
 
 /**
- * Looks every minute whether the certificates changed or need renewal, and hands changed ones to `onChange`. What fails, or cannot
- * be used, is tried again a minute later: certificates are renewed weeks before they end.
+ * Looks again and again whether the certificate changed or needs renewal, and hands a changed one to `onChange`. What fails, or
+ * cannot be used, is tried again the next time.
  */
-export const keepCertificates = async (
-  store: CertificateStore,
-  first: Certificates,
-  onChange: (certificates: Certificates) => void,
-  { logger, signal, checkMs = CHECK_MS }: KeepOptions,
+export const keepCertificate = async (
+  source: CertificateSource,
+  first: ServerCertificate,
+  onChange: (certificate: ServerCertificate) => void,
+  { logger, signal }: KeepOptions,
 ): Promise<void> => {
   let held = JSON.stringify(first);
   for (;;) {
-    await delay(checkMs, undefined, { signal, ref: false }).catch(() => undefined);
+    await delay(source.checkMs, undefined, { signal, ref: false }).catch(() => undefined);
     if (signal.aborted) return;
     try {
-      const certificates = await ensureCertificates(store, new Date());
-      const text = JSON.stringify(certificates);
+      const certificate = await source.read();
+      const text = JSON.stringify(certificate);
       if (text === held) continue;
-      onChange(certificates);
+      onChange(certificate);
       held = text;
       logger.info('the certificates of the config stream changed');
     } catch (error) {
