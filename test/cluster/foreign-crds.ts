@@ -6,6 +6,10 @@ import { runCommand } from './run-command.ts';
 
 const MODULE = path.join(import.meta.dirname, 'crds');
 const CRDS: Readonly<Record<string, readonly string[]>> = {
+  'github.com/cert-manager/cert-manager': [
+    'deploy/crds/cert-manager.io_certificates.yaml',
+    'deploy/crds/cert-manager.io_issuers.yaml',
+  ],
   'github.com/prometheus-operator/prometheus-operator': [
     'example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml',
     'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml',
@@ -17,8 +21,8 @@ const DOWNLOAD_TIMEOUT_MS = 5 * 60_000;
 const downloaded = z.object({ Dir: z.string() });
 
 /**
- * The CRDs of ServiceMonitor, PrometheusRule and HTTPRoute, as their projects publish them: files of Go modules, from the module proxy, with the
- * checksums of ./crds/go.sum. Throws MissingToolError without Go.
+ * The CRDs of ServiceMonitor, PrometheusRule, HTTPRoute, Certificate and Issuer, as their projects publish them: files of Go modules, from the module
+ * proxy, with the checksums of ./crds/go.sum. Throws MissingToolError without Go.
  */
 export const readForeignCrds = async (): Promise<readonly string[]> => {
   await goVersion();

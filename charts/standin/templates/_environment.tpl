@@ -26,28 +26,6 @@ Lists are joined by commas; whole numbers keep their digits (YAML's become 2.147
 {{- end -}}
 {{- end -}}
 
-{{/* Call with (dict "root" $ "component" "gateway"). */}}
-{{- define "standin.clickhouseEnv" -}}
-{{- $clickhouse := .root.Values.clickhouse -}}
-{{- $component := index .root.Values .component -}}
-- name: STANDIN_CLICKHOUSE_URL
-  value: {{ required "clickhouse.url is required: the URL of ClickHouse's HTTP interface, such as http://clickhouse:8123" $clickhouse.url | quote }}
-- name: STANDIN_CLICKHOUSE_DATABASE
-  value: {{ $clickhouse.database | quote }}
-{{- with $clickhouse.cluster }}
-- name: STANDIN_CLICKHOUSE_CLUSTER
-  value: {{ . | quote }}
-{{- end }}
-{{- with default $clickhouse.existingSecret $component.clickhouse.existingSecret }}
-- name: STANDIN_CLICKHOUSE_USERNAME
-  valueFrom:
-    secretKeyRef: { name: {{ . }}, key: {{ $clickhouse.usernameKey }}, optional: true }
-- name: STANDIN_CLICKHOUSE_PASSWORD
-  valueFrom:
-    secretKeyRef: { name: {{ . }}, key: {{ $clickhouse.passwordKey }} }
-{{- end }}
-{{- end -}}
-
 {{- define "standin.egressEnv" -}}
 {{- with .Values.egress }}
 - name: STANDIN_EGRESS_ALLOW_PRIVATE

@@ -42,15 +42,20 @@ labels:
   {{- include "standin.labels" . | nindent 2 }}
 {{- end -}}
 
-{{- define "standin.image" -}}
-{{- $image := .Values.image -}}
-{{- $registry := .Values.global.imageRegistry -}}
-{{- $name := ternary (printf "%s/%s" $registry $image.repository) $image.repository (ne $registry "") -}}
-{{- if $image.digest -}}
-{{- printf "%s@%s" $name $image.digest -}}
+{{/* Call with (dict "root" $ "image" .Values.image), or that of the engine; the tag is the same. */}}
+{{- define "standin.imageOf" -}}
+{{- $registry := .root.Values.global.imageRegistry -}}
+{{- $name := ternary (printf "%s/%s" $registry .image.repository) .image.repository (ne $registry "") -}}
+{{- if .image.digest -}}
+{{- printf "%s@%s" $name .image.digest -}}
 {{- else -}}
-{{- printf "%s:%s" $name (default .Chart.AppVersion $image.tag) -}}
+{{- printf "%s:%s" $name (default .root.Chart.AppVersion .root.Values.image.tag) -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Of all components. */}}
+{{- define "standin.image" -}}
+{{- include "standin.imageOf" (dict "root" . "image" .Values.image) -}}
 {{- end -}}
 
 {{/* Where pods of the cluster reach the gateways, without a slash at the end. */}}

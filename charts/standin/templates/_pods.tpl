@@ -1,7 +1,10 @@
-{{/* What every pod has. Call with (dict "root" $ "component" "gateway" "usesApi" false). */}}
+{{/*
+What every pod has. Call with (dict "root" $ "component" "gateway" "usesApi" false). Where they are not the usual ones: "values" in place of
+.Values.<component>, "image" of .Values.image, "serviceAccount" of the component's own.
+*/}}
 {{- define "standin.podSpec" -}}
-{{- $values := index .root.Values .component -}}
-serviceAccountName: {{ include "standin.componentName" . }}
+{{- $values := .values | default (index .root.Values .component) -}}
+serviceAccountName: {{ .serviceAccount | default (include "standin.componentName" .) }}
 automountServiceAccountToken: {{ .usesApi }}
 # Kubernetes would add STANDIN_…_SERVICE_HOST for each Service beside, and a process refuses settings that it does not know.
 enableServiceLinks: false
@@ -31,10 +34,11 @@ tolerations:
 affinity:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-topologySpreadConstraints:
 {{- if $values.topologySpreadConstraints }}
+topologySpreadConstraints:
   {{- toYaml $values.topologySpreadConstraints | nindent 2 }}
-{{- else }}
+{{- else if $values.replicas }}
+topologySpreadConstraints:
 {{- $selector := include "standin.selectorLabels" . }}
 {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
   - topologyKey: {{ . }}
@@ -48,7 +52,7 @@ topologySpreadConstraints:
 {{- end -}}
 
 {{- define "standin.podMetadata" -}}
-{{- $values := index .root.Values .component -}}
+{{- $values := .values | default (index .root.Values .component) -}}
 # Without the chart's version, which is no reason to replace a pod.
 labels:
   {{- include "standin.selectorLabels" . | nindent 2 }}
@@ -66,8 +70,8 @@ annotations:
 
 {{/* Image, rights and resources of a component's container. */}}
 {{- define "standin.container" -}}
-{{- $values := index .root.Values .component -}}
-image: {{ include "standin.image" .root }}
+{{- $values := .values | default (index .root.Values .component) -}}
+image: {{ include "standin.imageOf" (dict "root" .root "image" (.image | default .root.Values.image)) }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 securityContext:
   {{- include "standin.containerSecurityContext" . | nindent 2 }}
@@ -83,7 +87,7 @@ capabilities: { drop: [ALL] }
 
 {{/* Settings from values, and the environment that people add. */}}
 {{- define "standin.componentEnv" -}}
-{{- $values := index .root.Values .component -}}
+{{- $values := .values | default (index .root.Values .component) -}}
 {{- include "standin.settingsEnv" (dict "settings" $values.settings "prefix" "STANDIN") }}
 {{- with $values.extraEnv }}
 {{ toYaml . }}
@@ -92,7 +96,7 @@ capabilities: { drop: [ALL] }
 
 {{- define "standin.extraVolumeMounts" -}}
 - { name: tmp, mountPath: /tmp }
-{{- with (index .root.Values .component).extraVolumeMounts }}
+{{- with (.values | default (index .root.Values .component)).extraVolumeMounts }}
 {{ toYaml . }}
 {{- end }}
 {{- end -}}
@@ -100,7 +104,7 @@ capabilities: { drop: [ALL] }
 {{- define "standin.extraVolumes" -}}
 - name: tmp
   emptyDir: {}
-{{- with (index .root.Values .component).extraVolumes }}
+{{- with (.values | default (index .root.Values .component)).extraVolumes }}
 {{ toYaml . }}
 {{- end }}
 {{- end -}}

@@ -20,6 +20,7 @@ Operator, gateways and dashboard of Standin. [docs/install.md](../../docs/instal
 [docs/security.md](../../docs/security.md) lists every right.
 
 \`\`\`console
+$ helm install standin charts/standin -n standin-system --create-namespace --set clickhouse.embedded.enabled=true    # to try it out
 $ helm install standin charts/standin -n standin-system --create-namespace --set clickhouse.url=http://clickhouse:8123
 \`\`\`
 

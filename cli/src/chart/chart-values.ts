@@ -1,9 +1,12 @@
 import { isCidr } from '@standin/egress';
 import { z } from 'zod';
+import { clickhouse } from './clickhouse-values.ts';
 import { settingsValues } from './settings-values.ts';
+import { tls } from './tls-values.ts';
 import {
   clickHouseSecret,
   count,
+  digest,
   enabled,
   group,
   httpRoute,
@@ -138,12 +141,12 @@ export const chartValues = z.strictObject({
   commonLabels: stringMap.default({}).describe('Labels of every object.'),
   image: group({
     repository: z.string().min(1).default('standin').describe('Image of all components.'),
-    tag: z.string().default('').describe('Its tag; empty: the chart’s appVersion.'),
-    digest: z
-      .string()
-      .regex(/^(sha256:[0-9a-f]{64})?$/)
-      .default('')
-      .describe('Its digest, `sha256:…`; counts instead of the tag.'),
+    tag: z.string().default('').describe('Tag of all images; empty: the chart’s appVersion.'),
+    digest: digest.default('').describe('Its digest, `sha256:…`; counts instead of the tag.'),
+    engine: group({
+      repository: z.string().min(1).default('standin-engine').describe('Image of `clickhouse.embedded`.'),
+      digest: digest.default('').describe('Its digest, `sha256:…`; counts instead of the tag.'),
+    }),
     pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent').describe('When it is pulled.'),
     pullSecrets: kubernetesList.default([]).describe('Secrets for its registry.'),
   }),
@@ -159,21 +162,8 @@ export const chartValues = z.strictObject({
       .describe('Namespaces of your teams: only Roles in these, no ClusterRole. Empty: all namespaces.'),
   }),
   clusterDomain: z.string().min(1).default('cluster.local').describe('DNS domain of the cluster.'),
-  clickhouse: group({
-    url: url.default('').describe('URL of ClickHouse’s HTTP interface: http://clickhouse:8123. Required.'),
-    database: z.string().min(1).default('standin').describe('Database that holds the log.'),
-    cluster: z.string().default('').describe('Cluster whose replicas keep the log; empty: one server.'),
-    migrate: z
-      .boolean()
-      .default(true)
-      .describe('Gateways and operator create and update the tables; false if their user may not.'),
-    existingSecret: z
-      .string()
-      .default('')
-      .describe('Secret with a ClickHouse user; empty: the user `default` without a password.'),
-    usernameKey: z.string().min(1).default('username').describe('Key of the user’s name in it.'),
-    passwordKey: z.string().min(1).default('password').describe('Key of the user’s password in it.'),
-  }),
+  clickhouse,
+  tls,
   egress: group({
     allow: z
       .array(z.string().refine(isCidr).meta({ pattern: '^[0-9A-Fa-f.:]+/[0-9]{1,3}$' }))

@@ -10,6 +10,8 @@ export const quantity = z.union([z.string().regex(/^[0-9.]+([EPTGMk]i?|m)?$/), z
 export const count = z.int().min(0);
 /** Empty, or with its scheme. */
 export const url = z.string().regex(/^(https?:\/\/.+)?$/);
+/** Of an image; empty: none is said. */
+export const digest = z.string().regex(/^(sha256:[0-9a-f]{64})?$/);
 export const port = z.int().min(1).max(65_535);
 
 /** A switch with its settings beside it. */

@@ -29,7 +29,7 @@ spec:
         {{- include "standin.egressEnv" . | trim | nindent 8 }}
         {{- include "standin.clickhouseEnv" $call | trim | nindent 8 }}
         - name: STANDIN_CLICKHOUSE_MIGRATE
-          value: {{ .Values.clickhouse.migrate | quote }}
+          value: {{ include "standin.clickhouseMigrate" . | quote }}
         {{- include "standin.componentEnv" $call | trim | nindent 8 }}
       ports:
         - { name: http, containerPort: 8080 }
@@ -52,14 +52,6 @@ spec:
         - { name: stream-tls, mountPath: /etc/standin/stream-tls, readOnly: true }
         {{- include "standin.extraVolumeMounts" $call | nindent 8 }}
   volumes:
-    # Made by the operator, which the pod waits for. The CA's key is in it, too, and stays there.
-    - name: stream-tls
-      secret:
-        secretName: {{ include "standin.fullname" . }}-stream-tls
-        defaultMode: 0440
-        items:
-          - { key: ca.crt, path: ca.crt }
-          - { key: gateway.crt, path: tls.crt }
-          - { key: gateway.key, path: tls.key }
+    {{- include "standin.gatewayTlsVolume" . | nindent 4 }}
     {{- include "standin.extraVolumes" $call | nindent 4 }}
 {{- end -}}

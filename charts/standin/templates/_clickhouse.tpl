@@ -1,0 +1,70 @@
+{{/* Values that contradict each other, said before anything is rendered from them. */}}
+{{- define "standin.checkClickhouse" -}}
+{{- $clickhouse := .Values.clickhouse -}}
+{{- if $clickhouse.embedded.enabled -}}
+{{- if $clickhouse.url -}}
+{{- fail "clickhouse.url and clickhouse.embedded.enabled exclude each other: a server of yours, or the one that the chart runs" -}}
+{{- end -}}
+{{- if $clickhouse.cluster -}}
+{{- fail "clickhouse.cluster is of a server of yours: clickhouse.embedded.enabled runs one process" -}}
+{{- end -}}
+{{- if or (not $clickhouse.migrate) $clickhouse.migrationsJob.enabled -}}
+{{- fail "clickhouse.embedded.enabled: gateways make the tables, once the engine is there. Leave clickhouse.migrate true and clickhouse.migrationsJob.enabled false" -}}
+{{- end -}}
+{{- range $component := list "operator" "gateway" "dashboard" -}}
+{{- if (index $.Values $component).clickhouse.existingSecret -}}
+{{- fail (printf "%s.clickhouse.existingSecret: the embedded engine has one user, that of clickhouse.existingSecret" $component) -}}
+{{- end -}}
+{{- end -}}
+{{- else -}}
+{{- $_ := required "clickhouse.url is required: the URL of ClickHouse's HTTP interface, such as http://clickhouse:8123; or clickhouse.embedded.enabled=true, to try Standin out" $clickhouse.url -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "standin.clickhouseUrl" -}}
+{{- include "standin.checkClickhouse" . -}}
+{{- if .Values.clickhouse.embedded.enabled -}}
+{{- printf "http://%s.%s.svc.%s:8123" (include "standin.componentName" (dict "root" . "component" "clickhouse")) .Release.Namespace .Values.clusterDomain -}}
+{{- else -}}
+{{- .Values.clickhouse.url -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Secret with the ClickHouse user of a component; empty: the user `default`. Call with (dict "root" $ "component" "gateway"). */}}
+{{- define "standin.clickhouseSecret" -}}
+{{- $clickhouse := .root.Values.clickhouse -}}
+{{- $own := "" -}}
+{{- if eq .component "migrations" -}}
+{{- $own = $clickhouse.migrationsJob.existingSecret -}}
+{{- else if ne .component "clickhouse" -}}
+{{- $own = (index .root.Values .component).clickhouse.existingSecret -}}
+{{- end -}}
+{{- $made := ternary (include "standin.componentName" (dict "root" .root "component" "clickhouse")) "" $clickhouse.embedded.enabled -}}
+{{- $own | default $clickhouse.existingSecret | default $made -}}
+{{- end -}}
+
+{{/* Whether gateways and operator bring the tables up to date themselves. */}}
+{{- define "standin.clickhouseMigrate" -}}
+{{- and .Values.clickhouse.migrate (not .Values.clickhouse.migrationsJob.enabled) -}}
+{{- end -}}
+
+{{/* Call with (dict "root" $ "component" "gateway"). */}}
+{{- define "standin.clickhouseEnv" -}}
+{{- $clickhouse := .root.Values.clickhouse -}}
+- name: STANDIN_CLICKHOUSE_URL
+  value: {{ include "standin.clickhouseUrl" .root | quote }}
+- name: STANDIN_CLICKHOUSE_DATABASE
+  value: {{ $clickhouse.database | quote }}
+{{- with $clickhouse.cluster }}
+- name: STANDIN_CLICKHOUSE_CLUSTER
+  value: {{ . | quote }}
+{{- end }}
+{{- with include "standin.clickhouseSecret" . }}
+- name: STANDIN_CLICKHOUSE_USERNAME
+  valueFrom:
+    secretKeyRef: { name: {{ . }}, key: {{ $clickhouse.usernameKey }}, optional: true }
+- name: STANDIN_CLICKHOUSE_PASSWORD
+  valueFrom:
+    secretKeyRef: { name: {{ . }}, key: {{ $clickhouse.passwordKey }} }
+{{- end }}
+{{- end -}}

@@ -1,0 +1,38 @@
+{{/* The gateways' side of the config stream: ca.crt, tls.crt and tls.key. The pod waits for the Secret. */}}
+{{- define "standin.gatewayTlsVolume" -}}
+- name: stream-tls
+  secret:
+    {{- if .Values.tls.certManager.enabled }}
+    secretName: {{ include "standin.fullname" . }}-gateway-tls
+    defaultMode: 0440
+    {{- else }}
+    # Made by the operator. The CA's key is in it, too, and stays there.
+    secretName: {{ include "standin.fullname" . }}-stream-tls
+    defaultMode: 0440
+    items:
+      - { key: ca.crt, path: ca.crt }
+      - { key: gateway.crt, path: tls.crt }
+      - { key: gateway.key, path: tls.key }
+    {{- end }}
+{{- end -}}
+
+{{/* The operator's side of it, where cert-manager makes the certificates: variable, volume and mount. Empty where it makes them itself. */}}
+{{- define "standin.operatorTlsEnv" -}}
+{{- if .Values.tls.certManager.enabled }}
+- name: STANDIN_STREAM_CERTIFICATE_DIR
+  value: /etc/standin/stream-tls
+{{- end }}
+{{- end -}}
+
+{{- define "standin.operatorTlsVolume" -}}
+{{- if .Values.tls.certManager.enabled }}
+- name: stream-tls
+  secret: { secretName: {{ include "standin.fullname" . }}-operator-tls, defaultMode: 0440 }
+{{- end }}
+{{- end -}}
+
+{{- define "standin.operatorTlsMount" -}}
+{{- if .Values.tls.certManager.enabled }}
+- { name: stream-tls, mountPath: /etc/standin/stream-tls, readOnly: true }
+{{- end }}
+{{- end -}}

@@ -1,0 +1,189 @@
+import { STREAM_CLIENT_NAME, STREAM_SERVER_NAME } from '@standin/contract';
+import { describe, expect, it } from 'vitest';
+import { objectsOf, renderChart, type RenderedObject } from '../harness/helm.ts';
+
+/** What hangs together in the chart's larger options: the embedded ClickHouse, the Job of migrations, cert-manager. */
+
+interface EnvVariable {
+  readonly name: string;
+  readonly value?: string;
+  readonly valueFrom?: { readonly secretKeyRef?: { readonly name: string; readonly key: string } };
+}
+interface PodSpec {
+  readonly containers: readonly [
+    {
+      readonly image: string;
+      readonly command: readonly string[];
+      readonly env: readonly EnvVariable[];
+      readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+    },
+  ];
+  readonly volumes: readonly {
+    readonly name: string;
+    readonly secret?: { readonly secretName: string; readonly items?: unknown };
+  }[];
+}
+
+const NO_CRDS = 'crds.enabled=false';
+const EMBEDDED = ['clickhouse.embedded.enabled=true', 'clickhouse.url=', NO_CRDS];
+
+const render = async (...set: string[]): Promise<readonly RenderedObject[]> =>
+  objectsOf(await renderChart({ set: [NO_CRDS, ...set] }));
+const refusal = (...set: string[]): Promise<string> =>
+  render(...set).then(
+    () => 'accepted',
+    (error: unknown) => String(error),
+  );
+const named = (objects: readonly RenderedObject[], kind: string, name: string): RenderedObject => {
+  const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
+  if (found === undefined) throw new Error(`there is no ${kind} ${name}`);
+  return found;
+};
+const podOf = ({ spec }: RenderedObject): PodSpec => (spec as { template: { spec: PodSpec } }).template.spec;
+const envOf = (object: RenderedObject): ReadonlyMap<string, EnvVariable> =>
+  new Map(podOf(object).containers[0].env.map((variable) => [variable.name, variable]));
+const secretOf = (object: RenderedObject, name: string) => envOf(object).get(name)?.valueFrom?.secretKeyRef;
+
+const WORKLOADS = [
+  ['Deployment', 'standin-operator'],
+  ['StatefulSet', 'standin-gateway'],
+  ['Deployment', 'standin-dashboard'],
+] as const;
+
+describe('the embedded ClickHouse', () => {
+  it('is where all components go, with the user that it takes', async () => {
+    const objects = await render(...EMBEDDED);
+    const { data } = named(objects, 'Secret', 'standin-clickhouse') as unknown as { data: Record<string, string> };
+    expect(Buffer.from(data['password'] ?? '', 'base64').toString()).toMatch(/^[A-Za-z0-9]{32}$/);
+    const engine = named(objects, 'StatefulSet', 'standin-clickhouse');
+    const wanted = { name: 'standin-clickhouse', key: 'password' };
+    expect(secretOf(engine, 'STANDIN_ENGINE_PASSWORD')).toEqual(wanted);
+    for (const [kind, name] of WORKLOADS) {
+      const workload = named(objects, kind, name);
+      expect(secretOf(workload, 'STANDIN_CLICKHOUSE_PASSWORD'), name).toEqual(wanted);
+      expect(secretOf(workload, 'STANDIN_CLICKHOUSE_USERNAME')?.key, name).toBe(
+        secretOf(engine, 'STANDIN_ENGINE_USER')?.key,
+      );
+      expect(envOf(workload).get('STANDIN_CLICKHOUSE_URL')?.value, name).toBe(
+        'http://standin-clickhouse.standin-system.svc.cluster.local:8123',
+      );
+    }
+  });
+
+  it('keeps its data on the volume, has an image of its own, and is reached by Standin’s pods only', async () => {
+    const objects = await render(...EMBEDDED, 'global.imageRegistry=registry.example.com', 'image.tag=1.2.3');
+    const { containers } = podOf(named(objects, 'StatefulSet', 'standin-clickhouse'));
+    const [{ image, command, volumeMounts }] = containers;
+    expect(image).toBe('registry.example.com/standin-engine:1.2.3');
+    expect(volumeMounts.find(({ name }) => name === 'data')?.mountPath).toBe(command.at(command.indexOf('--data') + 1));
+    expect(named(objects, 'NetworkPolicy', 'standin-clickhouse')['spec']).toMatchObject({
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [
+        {
+          from: ['operator', 'gateway', 'dashboard', 'drain'].map((component) => ({
+            podSelector: { matchLabels: { 'app.kubernetes.io/component': component } },
+          })),
+        },
+      ],
+      egress: [],
+    });
+  });
+
+  it('goes with a Secret that somebody else makes', async () => {
+    const objects = await render(...EMBEDDED, 'clickhouse.existingSecret=mine', 'clickhouse.passwordKey=word');
+    expect(secretOf(named(objects, 'StatefulSet', 'standin-clickhouse'), 'STANDIN_ENGINE_PASSWORD')).toEqual({
+      name: 'mine',
+      key: 'word',
+    });
+    expect(objects.some(({ kind }) => kind === 'Secret')).toBe(false);
+  });
+
+  it.for([
+    ['clickhouse.url=http://clickhouse:8123', 'clickhouse.url and clickhouse.embedded.enabled exclude each other'],
+    ['clickhouse.cluster=main', 'clickhouse.cluster is of a server of yours'],
+    ['clickhouse.migrate=false', 'Leave clickhouse.migrate true'],
+    ['clickhouse.migrationsJob.enabled=true', 'Leave clickhouse.migrate true'],
+    ['gateway.clickhouse.existingSecret=other', 'gateway.clickhouse.existingSecret: the embedded engine has one user'],
+  ] as const)('does not go with %s, and says why', async ([value, reason]) => {
+    expect(await refusal(...EMBEDDED, value)).toContain(reason);
+  });
+});
+
+describe('the Job of migrations', () => {
+  const JOB = ['clickhouse.migrationsJob.enabled=true', 'clickhouse.existingSecret=writers'];
+
+  it('runs before all else with its own user, and then nobody else migrates', async () => {
+    const objects = await render(...JOB, 'clickhouse.migrationsJob.existingSecret=owner');
+    const job = named(objects, 'Job', 'standin-migrations');
+    expect(job.metadata.annotations?.['helm.sh/hook']).toBe('pre-install,pre-upgrade');
+    expect(podOf(job).containers[0].command.slice(1)).toEqual(['cli/bin/standin.js', 'migrate']);
+    expect(secretOf(job, 'STANDIN_CLICKHOUSE_PASSWORD')?.name).toBe('owner');
+    for (const [kind, name] of WORKLOADS.slice(0, 2)) {
+      const workload = named(objects, kind, name);
+      expect(secretOf(workload, 'STANDIN_CLICKHOUSE_PASSWORD')?.name).toBe('writers');
+      expect(envOf(workload).get('STANDIN_CLICKHOUSE_MIGRATE')?.value, name).toBe('false');
+    }
+  });
+
+  // What it names has to be there before the release is.
+  it('needs nothing that the chart makes', async () => {
+    const job = named(await render(...JOB), 'Job', 'standin-migrations');
+    expect(job['spec']).toMatchObject({
+      template: { spec: { serviceAccountName: 'default', volumes: [{ name: 'tmp', emptyDir: {} }] } },
+    });
+  });
+});
+
+describe('certificates of cert-manager', () => {
+  const certificateOf = (objects: readonly RenderedObject[], name: string) =>
+    named(objects, 'Certificate', name)['spec'] as {
+      readonly commonName: string;
+      readonly dnsNames: readonly string[];
+      readonly secretName: string;
+      readonly usages: readonly string[];
+      readonly issuerRef: { readonly name: string; readonly kind: string };
+    };
+
+  it('are for the names by which operator and gateways know each other, and are what their pods mount', async () => {
+    const objects = await render('tls.certManager.enabled=true', 'fullnameOverride=mocks');
+    const sides = [
+      { side: 'operator', kind: 'Deployment', name: STREAM_SERVER_NAME, usage: 'server auth' },
+      { side: 'gateway', kind: 'StatefulSet', name: STREAM_CLIENT_NAME, usage: 'client auth' },
+    ];
+    for (const { side, kind, name, usage } of sides) {
+      const { commonName, dnsNames, secretName, usages, issuerRef } = certificateOf(objects, `mocks-${side}-tls`);
+      expect({ commonName, dnsNames, usages }).toEqual({
+        commonName: name,
+        dnsNames: [name],
+        usages: ['digital signature', usage],
+      });
+      expect(named(objects, 'Issuer', issuerRef.name)['spec']).toEqual({ ca: { secretName: 'mocks-stream-ca' } });
+      const workload = named(objects, kind, `mocks-${side}`);
+      const { volumes, containers } = podOf(workload);
+      const { secret } = volumes.find((volume) => volume.name === 'stream-tls') ?? {};
+      expect(secret, side).toEqual({ secretName, defaultMode: expect.anything() as unknown });
+      const mountPath = containers[0].volumeMounts.find((mount) => mount.name === 'stream-tls')?.mountPath;
+      const variable = side === 'operator' ? 'STANDIN_STREAM_CERTIFICATE_DIR' : 'STANDIN_OPERATOR_TLS_DIR';
+      expect(envOf(workload).get(variable)?.value, side).toBe(mountPath);
+    }
+    expect(certificateOf(objects, 'mocks-stream-ca')).toMatchObject({ isCA: true, secretName: 'mocks-stream-ca' });
+  });
+
+  it('are of an issuer that is there, where one is named', async () => {
+    const issuer = { name: 'platform', kind: 'ClusterIssuer', group: 'cert-manager.io' };
+    const objects = await render(
+      'tls.certManager.enabled=true',
+      `tls.certManager.issuerRef.name=${issuer.name}`,
+      `tls.certManager.issuerRef.kind=${issuer.kind}`,
+    );
+    expect(objects.some(({ kind }) => kind === 'Issuer')).toBe(false);
+    expect(certificateOf(objects, 'standin-operator-tls').issuerRef).toEqual(issuer);
+    expect(certificateOf(objects, 'standin-gateway-tls').issuerRef).toEqual(issuer);
+  });
+
+  it('are the operator’s own otherwise', async () => {
+    const objects = await render();
+    expect(objects.some(({ apiVersion }) => apiVersion.startsWith('cert-manager.io/'))).toBe(false);
+    expect(envOf(named(objects, 'Deployment', 'standin-operator')).has('STANDIN_STREAM_CERTIFICATE_DIR')).toBe(false);
+  });
+});
