@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+// Plain JavaScript: it has to run far enough on any Node to say which one is needed.
+import process from 'node:process';
+
+const OLDEST = [22, 19];
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
+  process.stderr.write(
+    `kubectl standin needs Node.js ${OLDEST.join('.')} or newer; ${process.execPath} is ${process.versions.node}.\n`,
+  );
+  process.exit(1);
+}
+await import('./lib/main.js');

@@ -1,0 +1,47 @@
+import process from 'node:process';
+import { Command } from 'commander';
+import packageJson from '../package.json' with { type: 'json' };
+import { addKeyCommand } from './keys/key-command.ts';
+import { addLogCommands } from './logs/log-commands.ts';
+import { addMigrateCommand } from './migrate/migrate-command.ts';
+import { plainErrorOf } from './plain-error.ts';
+import { addReplayCommand } from './replay/replay-command.ts';
+import { addShareCommand } from './share/share-command.ts';
+import { addSpoolCommands } from './spool/spool-commands.ts';
+import { addUsageCommand } from './usage/usage-command.ts';
+import { addValidateCommand } from './validate/validate-command.ts';
+
+export interface ProgramOptions {
+  /** As people type it. */
+  readonly name: string;
+  /** Whether its output may have colours. */
+  readonly colour: boolean;
+  /** Adds commands that the program has before those that it has everywhere. */
+  readonly addMore?: (program: Command, colour: boolean) => void;
+}
+
+/** Runs what the command line says, to its end. */
+export const runProgram = async ({ name, colour, addMore }: ProgramOptions): Promise<void> => {
+  const program = new Command(name)
+    .description('HTTP endpoints that stand in for the real thing: mock or forward, and remember every request.')
+    .version(packageJson.version)
+    .showHelpAfterError(`(${name} --help lists the commands)`)
+    .enablePositionalOptions();
+  addMore?.(program, colour);
+  addLogCommands(program, colour);
+  addReplayCommand(program, colour);
+  addShareCommand(program);
+  addKeyCommand(program);
+  addUsageCommand(program);
+  addValidateCommand(program);
+  addSpoolCommands(program);
+  addMigrateCommand(program);
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    const plain = plainErrorOf(error);
+    if (plain === undefined) throw error;
+    console.error(`standin: ${plain.message}`);
+    process.exitCode = plain.exitCode;
+  }
+};
