@@ -108,12 +108,11 @@ describe('helm', () => {
     expect(code, stderr).toBe(0);
     return stdout;
   };
-  const sessionKey = async (): Promise<string> => {
-    const { data } = JSON.parse(await kubectl('get', 'secret', 'standin-dashboard-session', '-o', 'json')) as {
-      data: Record<string, string>;
-    };
-    return Buffer.from(data['session-key'] ?? '', 'base64').toString();
+  const secret = async (name: string, key: string): Promise<string> => {
+    const { data } = JSON.parse(await kubectl('get', 'secret', name, '-o', 'json')) as { data: Record<string, string> };
+    return Buffer.from(data[key] ?? '', 'base64').toString();
   };
+  const sessionKey = (): Promise<string> => secret('standin-dashboard-session', 'session-key');
 
   it('installs the chart with one value, keeps the sessions’ key over an upgrade, and leaves the CRDs at the end', async () => {
     expect(await release('install', ...chart)).toContain('kubectl apply -f crds/examples/quickstart');
@@ -138,6 +137,16 @@ describe('helm', () => {
   it('takes over the CRDs that another release left', async () => {
     await release('install', ...chart.with(0, 'other'), '--take-ownership');
     await release('uninstall', 'other');
+  });
+
+  it('brings a ClickHouse along to try it out, whose password stays over an upgrade, and says what it is not for', async () => {
+    const embedded = [...chart.slice(0, 2), '--set', 'clickhouse.embedded.enabled=true', '--take-ownership'];
+    expect(await release('install', ...embedded)).toContain('WARNING: clickhouse.embedded.enabled is true');
+    const password = await secret('standin-clickhouse', 'password');
+    expect(password).toMatch(/^[A-Za-z0-9]{32}$/);
+    await release('upgrade', ...embedded, '--set', 'gateway.replicas=3');
+    expect(await secret('standin-clickhouse', 'password')).toBe(password);
+    await release('uninstall', 'standin');
   });
 
   it('says in its notes what is given up', async () => {
