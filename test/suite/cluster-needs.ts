@@ -2,7 +2,7 @@ import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { moduleImports } from './module-imports.ts';
 
-/** Which test files use a Kubernetes cluster, or Helm, by what they import. */
+/** Which test files use a Kubernetes cluster, Helm or kubectl, by what they import. */
 export interface ClusterNeeds {
   /** Use the cluster that all tests share. */
   readonly shared: readonly string[];
@@ -10,12 +10,15 @@ export interface ClusterNeeds {
   readonly own: readonly string[];
   /** Render the charts; they may be among the others, too. */
   readonly helm: readonly string[];
+  /** Run kubectl without a cluster. */
+  readonly kubectl: readonly string[];
 }
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const SHARED_MODULE = 'test/harness/shared-cluster.ts';
 const OWN_MODULE = 'test/harness/cluster.ts';
 const HELM_MODULE = 'test/harness/helm.ts';
+const KUBECTL_MODULE = 'test/cluster/kubectl.ts';
 const TEST_FILES = 'test/{integration,e2e,torture}/**/*.test.ts';
 
 /** Paths from the checkout's root, of the files that vitest's `filters` choose (none: all of them). */
@@ -23,14 +26,16 @@ export const findClusterNeeds = async (filters: readonly string[]): Promise<Clus
   const shared: string[] = [];
   const own: string[] = [];
   const helm: string[] = [];
+  const kubectl: string[] = [];
   for await (const file of glob(TEST_FILES, { cwd: ROOT })) {
     if (filters.length > 0 && !filters.some((filter) => file.includes(filter))) continue;
     const modules = await reachableModules(file);
     if (modules.has(HELM_MODULE)) helm.push(file);
     if (modules.has(OWN_MODULE)) own.push(file);
     else if (modules.has(SHARED_MODULE)) shared.push(file);
+    else if (modules.has(KUBECTL_MODULE)) kubectl.push(file);
   }
-  return { shared, own, helm };
+  return { shared, own, helm, kubectl };
 };
 
 /** Modules below test/ that a file loads. Ends at the shared cluster, which itself uses the module for own ones. */

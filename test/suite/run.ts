@@ -88,15 +88,18 @@ const prepareClusters = async (filters: readonly string[], useContainers: boolea
     if (!(error instanceof MissingToolError)) throw error;
     notRun.push({ files: needProgram, reason: error.message });
   }
-  return [...notRun, ...(await prepareHelm(needs.helm, notRun))].filter(({ files }) => files.length > 0);
+  const isLeftOut = (file: string): boolean => notRun.some(({ files }) => files.includes(file));
+  const withHelm = needs.helm.filter((file) => !isLeftOut(file));
+  notRun.push(...(await prepareTool(withHelm, () => buildGoProgram('helm', console.log))));
+  notRun.push(...(await prepareTool(needs.kubectl, () => findKubectl(console.log))));
+  return notRun.filter(({ files }) => files.length > 0);
 };
 
-/** The same for the tests of the charts, but for those that are left out already. */
-const prepareHelm = async (files: readonly string[], leftOut: readonly NotRun[]): Promise<readonly NotRun[]> => {
-  const chosen = files.filter((file) => !leftOut.some((entry) => entry.files.includes(file)));
+/** The same for tests that need one program. */
+const prepareTool = async (chosen: readonly string[], prepare: () => Promise<unknown>): Promise<readonly NotRun[]> => {
   if (chosen.length === 0) return [];
   try {
-    await buildGoProgram('helm', console.log);
+    await prepare();
     return [];
   } catch (error) {
     if (!(error instanceof MissingToolError)) throw error;
