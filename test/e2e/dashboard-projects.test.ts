@@ -5,7 +5,7 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
-import { goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
+import { goto, SHOP, startDashboard, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
 import { expectAccessible } from './expect-accessible.ts';
 
 let run: DashboardRun;
@@ -260,16 +260,19 @@ describe('the process', () => {
 
 /** Last: from then on the key that was printed is refused. */
 describe('a new API key', () => {
-  test('is a matter of one page: the old one is refused, the new one is there to copy', async () => {
+  test('is a matter of one page and the keyboard: the old one is refused, the new one is there to copy', async () => {
     const { page, context, complaints } = await watched(browser);
     await goto(page, at(`${SHOP}/settings/api-key`));
     await page.getByText('6 of 6 left this hour').waitFor();
-    await page.getByRole('button', { name: 'Regenerate key …' }).click();
+    await tabTo(page, 'Regenerate key …');
+    await page.keyboard.press('Enter');
     await page.getByRole('dialog').getByText('gets 401 until it sends the new key').waitFor();
-    await page.getByRole('dialog').getByRole('button', { name: 'Regenerate key' }).click();
+    await tabTo(page, 'Regenerate key');
+    await page.keyboard.press('Enter');
     await page.getByText('The new key is in force').waitFor();
     await page.getByText('5 of 6 left this hour').waitFor();
-    await page.getByRole('button', { name: 'Reveal' }).click();
+    await tabTo(page, 'Reveal', 'Shift+Tab');
+    await page.keyboard.press('Enter');
     const key = await page.getByText(/^standin_[0-9A-Za-z]+$/).innerText();
     expect(key).not.toBe(run.apiKey);
     const send = async (apiKey: string): Promise<number> => {

@@ -53,9 +53,10 @@ export const openPage = async (browser: Browser, options: BrowserContextOptions 
   return { page, context, complaints };
 };
 
-/** Accessibility mistakes of what is on the screen: rule, and the elements that break it. */
+/** Accessibility mistakes of what is on the screen: rule, and the elements that break it. Targets have 24 px or room around them (WCAG 2.2). */
 export const axeViolations = async (page: Page): Promise<string[]> => {
-  const { violations } = await new AxeBuilder({ page }).analyze();
+  const rules = { 'target-size': { enabled: true } };
+  const { violations } = await new AxeBuilder({ page }).options({ rules }).analyze();
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, html }) => `${id}: ${target.join(' ')} ${html.slice(0, 160)}`),
   );
