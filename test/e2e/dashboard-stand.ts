@@ -22,9 +22,8 @@ export const DESKTOP = { width: 1280, height: 800 };
 /** Until React has taken the page over: what is typed before would be typed into the server's HTML. */
 export const hydrated = async (page: Page): Promise<void> => {
   // Asked from outside: the page's own policy forbids what Playwright's waitForFunction does inside.
-  await eventually('the page to be taken over', () =>
-    page.evaluate<boolean>('window.__remixRouter?.state.initialized === true'),
-  );
+  const isTaken = (): Promise<boolean> => page.evaluate('window.__remixRouter?.state.initialized === true');
+  await eventually('the page to be taken over', isTaken, { timeoutMs: 30_000 });
   // React's work, and then its effects, are tasks of the page: it is idle after them.
   await page.evaluate('new Promise((resolve) => requestIdleCallback(() => resolve()))');
 };

@@ -275,7 +275,7 @@ describe('the chart', () => {
       expect(await chart.getAttribute('aria-valuetext')).toMatch(/ to .*: \d+ requests \(\d+ 2xx\)/);
       await page.keyboard.press('Enter');
       await expect.poll(() => Object.keys(params(page))).toEqual(['from', 'to']);
-      expect(await tail(page)).toBe('off');
+      await expect.poll(() => tail(page)).toBe('off');
       await chart.focus();
       await page.keyboard.press('Backspace');
       await expect.poll(() => params(page)).toEqual({});
@@ -345,7 +345,7 @@ describe('a request', () => {
       await page.keyboard.press('Enter');
       const panel = page.getByRole('region', { name: 'Open request' });
       await panel.getByRole('link', { name: 'Response' }).waitFor();
-      expect(await tail(page)).toBe('paused');
+      await expect.poll(() => tail(page)).toBe('paused');
       const first = params(page)['sel'];
       await page.keyboard.press('j');
       await expect.poll(() => params(page)['sel']).not.toBe(first);
