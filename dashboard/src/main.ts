@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { parseSettings, SettingsError } from '@standin/contract';
 import { loadKubeClient } from '@standin/kube';
-import { openLogStore } from '@standin/logstore';
+import { checkSchema, openLogStore } from '@standin/logstore';
 import { pino } from 'pino';
 import { clusterAccess } from './access/cluster-access.ts';
 import { clusterBackends } from './cluster/cluster-backend.ts';
@@ -60,6 +60,7 @@ const shares = publicShares({
 });
 const buildDir = await ensureDashboardBuild(() => logger.info('building the dashboard'));
 const dashboard = await runDashboard({ settings, access, shares, buildDir, logger });
+void checkSchema(store, { process: 'dashboard', migrates: false, logger, signal: stopping.signal });
 logger.info({ address: dashboard.url, server: own.server }, 'dashboard listens');
 
 const stop = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createEgress, type Egress } from '@standin/egress';
-import { openLogStore } from '@standin/logstore';
+import { checkSchema, openLogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import { BlockQuotaGate } from './admit/block-quota-gate.ts';
 import { ConfigClient } from './config/config-client.ts';
@@ -68,6 +68,21 @@ const openConfig = ({ settings, logger }: GatewayOptions, instance: string) => {
 const openEgress = ({ egress: { ca, ...policy } }: GatewaySettings): Egress =>
   createEgress({ policy, ...(ca !== undefined && { ca }) });
 
+/** The ClickHouse of the settings. */
+const openSink = ({ settings: { clickhouse }, logger }: GatewayOptions): LogSink => {
+  const store = openLogStore({ ...clickhouse, logger });
+  const closing = new AbortController();
+  void checkSchema(store, { process: 'gateway', migrates: clickhouse.migrate, logger, signal: closing.signal });
+  return {
+    migrate: () => store.migrate(),
+    insert: (batch) => store.insert(batch),
+    close: () => {
+      closing.abort();
+      return store.close();
+    },
+  };
+};
+
 /** Resolves when the gateway listens. Whether it has a configuration by then, `/readyz` says. */
 export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { settings, logger } = options;
@@ -77,7 +92,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const egress = openEgress(settings);
 
   const { store, client, gate } = openConfig(options, spool.incarnation);
-  const sink = options.logSink ?? openLogStore({ ...settings.clickhouse, logger });
+  const sink = options.logSink ?? openSink(options);
   const delivery = new Delivery({
     ...{ sink, spool, logger, migrate: settings.clickhouse.migrate, quietMs: settings.spool.quietMs },
     onDrained: (incarnation) => client.tellDrained(incarnation),

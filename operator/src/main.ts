@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { parseSettings, SettingsError } from '@standin/contract';
 import { LeaderElector, loadKubeClient } from '@standin/kube';
-import { openLogStore } from '@standin/logstore';
+import { checkSchema, openLogStore } from '@standin/logstore';
 import { pino } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { checkCrds } from './check-crds.ts';
@@ -75,6 +75,10 @@ const operator = await runOperator({
   registry,
 }).catch((error: unknown) => end(error, 'the operator cannot start'));
 void checkCrds(client, logger);
+const ending = new AbortController();
+if (logStore !== undefined) {
+  void checkSchema(logStore, { process: 'operator', migrates: clickhouse.migrate, logger, signal: ending.signal });
+}
 logger.info({ stream: operator.streamUrl, admin: operator.adminUrl, server: client.server }, 'operator listens');
 
 let stopping = false;
@@ -83,6 +87,7 @@ const stop = (signal: NodeJS.Signals): void => {
   stopping = true;
   logger.info({ signal }, 'stopping');
   setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
+  ending.abort();
   const close = async (): Promise<void> => {
     await operator.stop();
     await logStore?.close();

@@ -1,6 +1,7 @@
 export { startEmbeddedEngine } from './embedded/start-embedded-engine.ts';
 export type { EmbeddedEngine, EmbeddedEngineOptions } from './embedded/start-embedded-engine.ts';
 export { EngineStartError } from './embedded/engine-process.ts';
+export { checkSchema, type CheckSchemaOptions } from './check-schema.ts';
 export type { HourlyCounts } from './count-requests.ts';
 export { HISTOGRAM_BUCKETS_MAX, STATUS_CLASSES } from './count-log.ts';
 export type { HistogramBucket, HistogramRange, StatusClass } from './count-log.ts';
@@ -30,5 +31,6 @@ export type {
   StatusCount,
 } from './replay-results.ts';
 export { RowBinaryReader } from './row-binary-reader.ts';
+export type { SchemaState } from './schema-state.ts';
 export { rememberIds, tailLog, tailSummaries } from './tail-log.ts';
 export type { TailFilter, TailOptions } from './tail-log.ts';

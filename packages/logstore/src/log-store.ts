@@ -15,6 +15,7 @@ import type { CountFilter, LogFilter } from './log-filter.ts';
 import { migrate } from './migrate.ts';
 import { readEntries, readEntry, readPreview } from './read-log.ts';
 import { readSummaries } from './read-summaries.ts';
+import { readSchemaState, type SchemaState } from './schema-state.ts';
 import {
   countReplayResults,
   insertReplayResults,
@@ -49,6 +50,8 @@ export interface InsertBatch {
 export interface LogStore {
   /** Creates the database and its tables, or brings them up to date; safe at every start and in parallel. */
   migrate(): Promise<void>;
+  /** Whether the tables are those that `migrate` makes. Changes nothing. */
+  schema(): Promise<SchemaState>;
   /** Resolves when the rows are on ClickHouse's disk (in a cluster: on a majority of the replicas). */
   insert(batch: InsertBatch): Promise<void>;
   /** What a list shows, without headers and bodies. */
@@ -144,6 +147,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
 
   return {
     migrate: () => migrate(clickhouse, { database, cluster }, logger),
+    schema: () => readSchemaState(clickhouse, { database, cluster }),
 
     async insert({ rows, rowCount, token, columnCount }) {
       if (rowCount === 0) return;

@@ -1,18 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { z } from 'zod';
 import type { ClickHouse } from './clickhouse.ts';
 import { LogStoreError } from './log-store-error.ts';
 import { expandMacros, loadMigrations, macrosOf } from './migrations.ts';
 import type { MigrationTarget } from './migrations.ts';
+import { appliedMigrations } from './schema-state.ts';
 
 const CREATE_DATABASE = 'CREATE DATABASE IF NOT EXISTS @database@ @on_cluster@';
 const CREATE_MIGRATIONS = `
   CREATE TABLE IF NOT EXISTS @database@.migrations @on_cluster@
   (number UInt32, name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC'))
   ENGINE = @engine@(@replica_everywhere_path@applied_at) ORDER BY number`;
-
-const appliedRow = z.object({ number: z.number().int() });
 
 /**
  * `IF NOT EXISTS` is not atomic in ClickHouse: of two processes that create the same table at once, one may be told that it, its
@@ -36,12 +34,6 @@ const withRetries = async (task: () => Promise<void>): Promise<void> => {
   }
 };
 
-const applied = async (clickhouse: ClickHouse): Promise<ReadonlySet<number>> => {
-  const sql = 'SELECT DISTINCT number FROM migrations FORMAT JSONEachRow';
-  const lines = (await clickhouse.run('read the migrations', { sql })).toString('utf8').split('\n');
-  return new Set(lines.filter((line) => line !== '').map((line) => appliedRow.parse(JSON.parse(line)).number));
-};
-
 /**
  * Creates the database and brings its tables up to date. Safe to call by any number of processes at once, and again at every
  * start: statements are idempotent, and what a newer version applied is left alone.
@@ -53,7 +45,7 @@ export const migrate = async (clickhouse: ClickHouse, target: MigrationTarget, l
     for (const sql of [CREATE_DATABASE, CREATE_MIGRATIONS]) {
       await clickhouse.run('create the database', { sql: expandMacros(sql, macros), inDatabase: false });
     }
-    const done = await applied(clickhouse);
+    const done = await appliedMigrations(clickhouse);
     for (const { number, name, statements } of migrations) {
       if (done.has(number)) continue;
       for (const sql of statements) await clickhouse.run(`apply the migration ${name}`, { sql });

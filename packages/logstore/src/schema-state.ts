@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import type { ClickHouse } from './clickhouse.ts';
+import { LogStoreError } from './log-store-error.ts';
+import { loadMigrations, type MigrationTarget } from './migrations.ts';
+
+/** The tables that are there, compared with those that this version knows. */
+export type SchemaState =
+  | { readonly kind: 'current' }
+  /** Nobody has made them yet. */
+  | { readonly kind: 'missing' }
+  /** With the names of the migrations that were not applied. */
+  | { readonly kind: 'older'; readonly pending: readonly string[] }
+  /** With the number of the newest migration that was applied, and of the newest that this version has. */
+  | { readonly kind: 'newer'; readonly applied: number; readonly known: number };
+
+const appliedRow = z.object({ number: z.number().int() });
+
+/** UNKNOWN_TABLE, UNKNOWN_DATABASE */
+const MISSING_CODES: ReadonlySet<string> = new Set(['60', '81']);
+
+/** Numbers of the migrations that were applied. Rejects with a `LogStoreError`. */
+export const appliedMigrations = async (clickhouse: ClickHouse): Promise<ReadonlySet<number>> => {
+  const sql = 'SELECT DISTINCT number FROM migrations FORMAT JSONEachRow';
+  const lines = (await clickhouse.run('read the migrations', { sql })).toString('utf8').split('\n');
+  return new Set(lines.filter((line) => line !== '').map((line) => appliedRow.parse(JSON.parse(line)).number));
+};
+
+/** Changes nothing. Rejects with a `LogStoreError` where it cannot be told. */
+export const readSchemaState = async (clickhouse: ClickHouse, target: MigrationTarget): Promise<SchemaState> => {
+  const own = await loadMigrations(target);
+  // Also those of a cluster, whose name only those need who make tables.
+  const known = await loadMigrations({ ...target, cluster: target.cluster ?? 'any' });
+  let applied: ReadonlySet<number>;
+  try {
+    applied = await appliedMigrations(clickhouse);
+  } catch (error) {
+    if (error instanceof LogStoreError && MISSING_CODES.has(error.code)) return { kind: 'missing' };
+    throw error;
+  }
+  if (applied.size === 0) return { kind: 'missing' };
+  const pending = own.filter(({ number }) => !applied.has(number)).map(({ name }) => name);
+  if (pending.length > 0) return { kind: 'older', pending };
+  const newest = { applied: Math.max(...applied), known: Math.max(...known.map(({ number }) => number)) };
+  return newest.applied > newest.known ? { kind: 'newer', ...newest } : { kind: 'current' };
+};

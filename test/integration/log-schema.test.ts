@@ -1,0 +1,92 @@
+import { createClient, type ClickHouseClient } from '@clickhouse/client';
+import { openLogStore, type LogStore } from '@standin/logstore';
+import { afterAll, beforeAll, beforeEach, afterEach, expect, onTestFinished, test } from 'vitest';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import { eventually } from '../harness/eventually.ts';
+import { freePort } from '../harness/ports.ts';
+import { startProcess, type RunningProcess } from '../harness/processes.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
+
+/** Tables of another version than ours, on the real engine. */
+let clickHouse: TestClickHouse;
+let client: ClickHouseClient;
+let database: string;
+let store: LogStore;
+let databases = 0;
+
+beforeAll(async () => {
+  clickHouse = await startClickHouse();
+  const { url, username, password } = clickHouse;
+  client = createClient({ url, username, password });
+});
+afterAll(async () => {
+  await client.close();
+  await clickHouse.stop();
+});
+beforeEach(() => {
+  database = `schema_${databases}`;
+  databases += 1;
+  store = openLogStore({ ...clickHouse, database });
+});
+afterEach(() => store.close());
+
+const run = (query: string) => client.command({ query });
+/** What a version would find that knows one migration more than applied ones. */
+const forget = async (number: number): Promise<void> => {
+  await run(`CREATE TABLE ${database}.kept AS ${database}.migrations`);
+  await run(`INSERT INTO ${database}.kept SELECT * FROM ${database}.migrations WHERE number != ${number}`);
+  await run(`EXCHANGE TABLES ${database}.kept AND ${database}.migrations`);
+};
+const applyFromTheFuture = (): Promise<unknown> =>
+  run(`INSERT INTO ${database}.migrations (number, name) VALUES (999, '999_future')`);
+
+test('tables that are not there, ours, and those of other versions are told apart', async () => {
+  expect(await store.schema()).toEqual({ kind: 'missing' });
+  await run(`CREATE DATABASE ${database}`);
+  expect(await store.schema()).toEqual({ kind: 'missing' });
+  await store.migrate();
+  expect(await store.schema()).toEqual({ kind: 'current' });
+  await applyFromTheFuture();
+  expect(await store.schema()).toEqual({ kind: 'newer', applied: 999, known: 6 });
+  await forget(5);
+  expect(await store.schema()).toEqual({ kind: 'older', pending: ['005_log_quota'] });
+});
+
+/** A gateway that may not migrate; it has no operator, so nothing but its log is looked at. */
+const startGateway = async (): Promise<RunningProcess> => {
+  const [port, adminPort, operatorPort] = [await freePort(), await freePort(), await freePort()];
+  const gateway = startProcess({
+    name: 'gateway',
+    main: 'gateway/src/main.ts',
+    env: {
+      ...clickHouse.env,
+      STANDIN_CLICKHOUSE_DATABASE: database,
+      STANDIN_CLICKHOUSE_MIGRATE: 'false',
+      STANDIN_HOST: '127.0.0.1',
+      STANDIN_PORT: String(port),
+      STANDIN_ADMIN_HOST: '127.0.0.1',
+      STANDIN_ADMIN_PORT: String(adminPort),
+      STANDIN_DATA_DIR: await createTempFolder('gateway'),
+      STANDIN_OPERATOR_URLS: `https://127.0.0.1:${operatorPort}`,
+    },
+  });
+  onTestFinished(() => gateway.kill('SIGKILL').then(() => undefined));
+  await gateway.waitForUrl(`http://127.0.0.1:${adminPort}/healthz`, 30_000);
+  return gateway;
+};
+const untilSaid = (gateway: RunningProcess, text: string) =>
+  eventually(`"${text}"`, () => gateway.logTail().join('\n'), {
+    accept: (log) => log.includes(text),
+    timeoutMs: 30_000,
+  });
+
+test.for([
+  ['newer', applyFromTheFuture, 'made by a newer version than this gateway'],
+  ['older', () => forget(5), 'older than this gateway'],
+] as const)('a gateway on %s tables says what to do, and runs', async ([, change, said]) => {
+  await store.migrate();
+  await change();
+  const gateway = await startGateway();
+  await untilSaid(gateway, said);
+  expect(gateway.logTail().join('\n')).not.toContain('fatal');
+});
