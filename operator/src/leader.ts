@@ -7,6 +7,7 @@ import type { OperatorMetrics } from './admin/metrics.ts';
 import type { DesiredState } from './desired-state.ts';
 import { AccountKeys, type KeyOwner } from './keys/account-keys.ts';
 import { KeyRegenerations } from './keys/key-regenerations.ts';
+import { OrphanKeeper, type ClaimState, type SpoolVolumes } from './drain/orphan-keeper.ts';
 import { ConfigLog } from './publish/config-log.ts';
 import type { GatewayMemory } from './publish/gateway-memory.ts';
 import { GatewayRegistry, type KnownGateway, type ProgrammedState } from './publish/gateway-registry.ts';
@@ -36,6 +37,8 @@ export interface LeaderParts {
   readonly gatewayMemory: GatewayMemory;
   readonly isGatewayGone: IsGatewayGone;
   readonly ledgers: LedgerStore;
+  /** Undefined: volumes of gateways that were scaled away are nobody's business here. */
+  readonly spoolVolumes: SpoolVolumes | undefined;
   readonly countPermits: QuotaKeeperOptions['countPermits'];
   /** How often each Secret is read again: watching them would need `watch` on all Secrets. */
   readonly secretPollMs: number;
@@ -68,6 +71,7 @@ export class Leader {
   readonly #quota: QuotaKeeper;
   readonly #shares: ShareKeeper;
   readonly #replays: ReplayKeeper;
+  readonly #orphans: OrphanKeeper | undefined;
   /** Writes down who the known gateways are; a queue, for its retries. */
   readonly #remembering: WorkQueue;
   #known: readonly KnownGateway[] = [];
@@ -132,6 +136,7 @@ export class Leader {
       ...parts.replays,
       ...{ source, translator, registry, objects: desired.objects, logger: logger.child({ stage: 'replay' }) },
     });
+    this.#orphans = parts.spoolVolumes && new OrphanKeeper({ ...parts.spoolVolumes, logger, registry });
     this.#keyQueue = new WorkQueue({
       ...{ name: 'keys', concurrency: READERS, backoff: KEY_BACKOFF, registry, logger },
       reconcile: async (uid) => ((await this.#keys.read(uid)) ? { requeueAfterMs: parts.secretPollMs } : undefined),
@@ -176,6 +181,7 @@ export class Leader {
     this.#shares.begin();
     this.#replays.begin();
     this.#regenerations.begin();
+    this.#orphans?.begin();
     server.lead({ log: this.#log, gateways: this.#gateways, quota: this.#quota });
     logger.info({ objects: this.#log.size }, 'leading');
   }
@@ -219,6 +225,11 @@ export class Leader {
     return this.#quota.usage(accountUid);
   }
 
+  /** What is to be done about each gateway's volume, by its claim; undefined where that is not looked after. */
+  get spoolVolumes(): ReadonlyMap<string, ClaimState> | undefined {
+    return this.#orphans?.states;
+  }
+
   /** Every account's key was read, and at least one gateway holds the newest revision. */
   isSettled(): boolean {
     const { number } = this.revision;
@@ -245,6 +256,7 @@ export class Leader {
       this.#shares.stop(),
       this.#replays.stop(),
       this.#regenerations.stop(),
+      this.#orphans?.stop(),
       this.#keyQueue.stop(),
       this.#remembering.stop(),
     ]);

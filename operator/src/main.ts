@@ -53,6 +53,7 @@ const streamCertificates = (): CertificateSource => {
     ? ownCertificates(certificateSecret(client, settings.namespace, name))
     : certificateFolder(certificateDir);
 };
+const { jobTemplate, ...drain } = settings.drain;
 const operator = await runOperator({
   settings,
   translateSettings: translateSettings(settings),
@@ -70,6 +71,8 @@ const operator = await runOperator({
   isGatewayGone: gatewayPods(client, settings.namespace),
   gatewayMemory: gatewayConfigMap(client, settings.namespace, GATEWAYS_CONFIG_MAP),
   ledgers: ledgerConfigMaps(client, settings.namespace),
+  spoolVolumes:
+    jobTemplate === undefined ? undefined : { client, namespace: settings.namespace, jobTemplate, ...drain },
   logStore,
   logger,
   registry,

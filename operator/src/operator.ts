@@ -6,6 +6,7 @@ import type { Registry } from 'prom-client';
 import { AdminServer, urlOf } from './admin/admin-server.ts';
 import { operatorMetrics } from './admin/metrics.ts';
 import { DesiredState } from './desired-state.ts';
+import type { SpoolVolumes } from './drain/orphan-keeper.ts';
 import { Leader } from './leader.ts';
 import { awaitCertificate, keepCertificate, type CertificateSource } from './publish/certificate-keeper.ts';
 import type { ServerCertificate } from './publish/certificates.ts';
@@ -31,6 +32,8 @@ export interface OperatorParts {
   readonly isGatewayGone: IsGatewayGone;
   /** What was granted of each account's quota. */
   readonly ledgers: LedgerStore;
+  /** Volumes that gateways leave behind when they are scaled away; without it nobody drains them. */
+  readonly spoolVolumes?: SpoolVolumes | undefined;
   readonly logger: Logger;
   readonly registry: Registry;
   /** Where captured requests are read and what replays got back is stored; without it Replays say so and wait. */
@@ -102,6 +105,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
       gatewayMemory: parts.gatewayMemory,
       isGatewayGone: parts.isGatewayGone,
       ledgers: parts.ledgers,
+      spoolVolumes: parts.spoolVolumes,
       countPermits: openCountPermits(parts),
       secretPollMs: settings.secretPollMs,
       onStatus: parts.onStatus,

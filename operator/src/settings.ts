@@ -128,6 +128,35 @@ export const operatorSettings = z.object({
         .describe('Accepted requests a month of an account on the plan Pro without monthlyQuota; 0: as many as come.'),
     })
     .prefault({}),
+  drain: z
+    .object({
+      jobTemplate: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'File with the Job that delivers what is on the volume of a gateway that was scaled away, CLAIM where the claim’s name comes; unset: none is made.',
+        ),
+      statefulSet: z
+        .string()
+        .min(1)
+        .default('standin-gateway')
+        .describe('StatefulSet of the gateways, in the operator’s namespace.'),
+      claims: z
+        .string()
+        .min(1)
+        .default('app.kubernetes.io/component=gateway')
+        .describe('Label selector of the gateways’ PersistentVolumeClaims.'),
+      quietMs: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .default(LIMITS.spoolQuietMs)
+        .describe(
+          'A volume beyond the StatefulSet’s replicas that no pod has had for this long is drained, milliseconds.',
+        ),
+    })
+    .prefault({}),
   secretPollMs: z.coerce
     .number()
     .int()

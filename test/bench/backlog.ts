@@ -35,6 +35,13 @@ export const writeBacklog = async (dir: string, rows: number, nextRow: () => Log
 /** Delivers it as `standin drain` does. */
 export const deliverBacklog = async (dir: string, sink: LogStore): Promise<{ rows: number; seconds: number }> => {
   const started = performance.now();
-  const { rows } = await drainSpool({ dir, sink, logger, quietMs: 0, signal: new AbortController().signal });
+  const { rows } = await drainSpool({
+    dir,
+    sink,
+    logger,
+    quietMs: 0,
+    migrate: true,
+    signal: new AbortController().signal,
+  });
   return { rows, seconds: (performance.now() - started) / 1_000 };
 };

@@ -14,6 +14,7 @@ import {
   valuesFileOf,
   type RenderedObject,
 } from '../harness/helm.ts';
+import { drainJobOf } from '../harness/drain-job.ts';
 import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 
 /** What a real API server says to the chart, with the CRDs of Prometheus Operator and Gateway API beside it. */
@@ -59,14 +60,16 @@ const dryRun = (objects: readonly RenderedObject[]) =>
 
 describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
   it('is accepted by the API server, strictly and without a warning', async () => {
-    const objects = objectsOf(await renderChart({ chartCase }));
+    const rendered = objectsOf(await renderChart({ chartCase }));
+    const objects = [...rendered, drainJobOf(rendered, SYSTEM_NAMESPACE)];
     const { code, stdout, stderr } = await dryRun(objects);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.trim().split('\n')).toHaveLength(objects.length);
   });
 
   it('has pods that a namespace with the Pod Security Standard restricted takes', async () => {
-    const pods = objectsOf(await renderChart({ chartCase })).flatMap(({ metadata: { name }, spec }) => {
+    const objects = objectsOf(await renderChart({ chartCase }));
+    const pods = [...objects, drainJobOf(objects, SYSTEM_NAMESPACE)].flatMap(({ metadata: { name }, spec }) => {
       const { template, volumeClaimTemplates = [] } = (spec ?? {}) as WorkloadSpec;
       if (template?.spec === undefined) return [];
       // As the StatefulSet's controller does it. Accounts are not there in a dry run, and not what this is about.

@@ -14,6 +14,8 @@ import {
   valuesFileOf,
   type RenderedObject,
 } from '../harness/helm.ts';
+import { drainJobOf } from '../harness/drain-job.ts';
+import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 import { sourceFiles } from '../suite/source-files.ts';
 
 const ROOT = path.join(CHARTS, '..');
@@ -44,8 +46,9 @@ interface PodSpec {
 }
 
 const podOf = (object: RenderedObject): PodSpec => (object['spec'] as { template: { spec: PodSpec } }).template.spec;
+/** Also those of the Job that the operator makes. */
 const podsOf = (objects: readonly RenderedObject[]): readonly PodSpec[] =>
-  objects.filter(({ kind }) => WORKLOADS.has(kind)).map(podOf);
+  [...objects.filter(({ kind }) => WORKLOADS.has(kind)), drainJobOf(objects, SYSTEM_NAMESPACE)].map(podOf);
 const isComponent = (name: string): name is ChartComponentName => Object.hasOwn(CHART_COMPONENTS, name);
 
 /** What stands in a Secret, or is the pod's own. */
@@ -204,6 +207,17 @@ describe('rights', () => {
     expect(new Set(await roles('namespaced'))).toEqual(
       new Set([...inTeams('Role'), ...inTeams('RoleBinding'), ...own]),
     );
+  });
+
+  // So that what rights.test.ts proves of Roles holds for ClusterRoles, too.
+  it('are the same for all namespaces and for some', async () => {
+    const rulesOf = async (chartCase: string, wanted: (role: RenderedObject) => boolean): Promise<unknown> =>
+      objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false', 'rbac.people.create=false'] }))
+        .filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole')
+        .filter(wanted)
+        .map(({ rules }) => rules);
+    const inTeam = await rulesOf('namespaced', ({ metadata }) => metadata.namespace !== 'team-b');
+    expect(await rulesOf('default', () => true)).toEqual(inTeam);
   });
 
   it('are none where somebody else makes them', async () => {

@@ -22,9 +22,11 @@ const OPERATOR_MAY: readonly Right[] = [
   ['get', 'secrets', '*'],
   ['create', 'secrets', '*'],
   ['update', 'secrets', '*'],
-  ['create', 'events', '*'],
+  ['create', 'events.events.k8s.io', '*'],
   ['patch', 'events.events.k8s.io', '*'],
   ['update', 'leases.coordination.k8s.io', SYSTEM_NAMESPACE],
+  ['create', 'jobs.batch', SYSTEM_NAMESPACE],
+  ['patch', 'persistentvolumeclaims', SYSTEM_NAMESPACE],
 ];
 
 const OPERATOR_MAY_NOT: readonly Right[] = [
@@ -39,6 +41,11 @@ const OPERATOR_MAY_NOT: readonly Right[] = [
   ['update', 'leases.coordination.k8s.io', 'default'],
   ['list', 'namespaces', '*'],
   ['list', 'pods', '*'],
+  ['create', 'pods', SYSTEM_NAMESPACE],
+  ['create', 'jobs.batch', 'default'],
+  ['delete', 'persistentvolumeclaims', SYSTEM_NAMESPACE],
+  ['list', 'statefulsets.apps', SYSTEM_NAMESPACE],
+  ['create', 'events', '*'],
 ];
 
 const GATEWAY_MAY_NOT: readonly Right[] = [
@@ -52,10 +59,12 @@ const DASHBOARD_MAY: readonly Right[] = [
   ['list', 'mockprojects.standin.dev', '*'],
   ['watch', 'mockaccounts.standin.dev', '*'],
   ['watch', 'mockshares.standin.dev', '*'],
+  ['get', 'mockshares.standin.dev', '*'],
 ];
 
 const DASHBOARD_MAY_NOT: readonly Right[] = [
   ['list', 'mockendpoints.standin.dev', '*'],
+  ['get', 'mockprojects.standin.dev', '*'],
   ['get', 'mockprojects.standin.dev/logs', '*'],
   ['get', 'secrets', '*'],
   ['impersonate', 'users', '*'],

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readQuarantine } from '@standin/gateway';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../harness/eventually.ts';
-import { startProcess } from '../harness/processes.ts';
+import { startProcess, type RunningProcess } from '../harness/processes.ts';
 import { startFaultyClickHouse, type FaultyClickHouse } from './faulty-clickhouse.ts';
 import { loadMs, Oracle, seedOfRun } from './oracle.ts';
 import { ask, RawClient } from './raw-client.ts';
@@ -204,13 +204,21 @@ test('20: stopped under load, it loses nothing, and leaves what ClickHouse does 
 
 test('4: what a gateway left that does not come back is delivered by standin drain, and its folder is empty then', async () => {
   await leaveOnDisk();
-  const drain = startProcess({
-    name: 'standin drain',
-    main: 'cli/src/main.ts',
-    args: ['drain', spoolDir(), '--clickhouse-url', stand.clickhouseUrl, '--quiet-seconds', '0'],
-  });
-  expect((await drain.ended()).code).toBe(0);
-  expect(drain.logTail().at(-1)).toMatch(/^\d+ rows delivered/);
+  const drain = (...args: readonly string[]): RunningProcess =>
+    startProcess({
+      name: 'standin drain',
+      main: 'cli/src/main.ts',
+      args: ['drain', '--clickhouse-url', stand.clickhouseUrl, '--expect-empty', ...args],
+    });
+  const early = drain(spoolDir());
+  expect((await early.ended()).code).toBe(1);
+  expect(early.logTail().at(-1)).toContain('whose gateway may still write');
+  const late = drain(spoolDir(), '--quiet-seconds', '0');
+  expect((await late.ended()).code).toBe(0);
+  expect(late.logTail().at(-1)).toMatch(/^\d+ rows delivered/);
   await oracle.verifyStored();
   expect(await segments()).toEqual([]);
+  // The volume of a gateway that never started; and no volume at all.
+  expect((await drain(path.join(spoolDir(), 'none')).ended()).code).toBe(0);
+  expect((await drain(path.join(spoolDir(), 'none/at/all')).ended()).code).toBe(1);
 }, 120_000);

@@ -65,6 +65,11 @@ labels:
 {{- eq $port 80 | ternary (printf "http://%s" $host) (printf "http://%s:%d" $host $port) -}}
 {{- end -}}
 
+{{/* Where the gateways' config stream is, and what else they ask of operators. */}}
+{{- define "standin.operatorUrl" -}}
+{{- printf "https://%s-operator.%s.svc.%s:9443" (include "standin.fullname" .) .Release.Namespace .Values.clusterDomain -}}
+{{- end -}}
+
 {{/* What an Ingress or HTTPRoute is reached by; empty where there is none. Call with the component's values. */}}
 {{- define "standin.publicUrl" -}}
 {{- if .url -}}

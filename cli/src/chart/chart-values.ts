@@ -1,3 +1,4 @@
+import { LIMITS } from '@standin/contract';
 import { isCidr } from '@standin/egress';
 import { z } from 'zod';
 import { clickhouse } from './clickhouse-values.ts';
@@ -196,10 +197,14 @@ export const chartValues = z.strictObject({
   networkPolicy,
   monitoring,
   drain: group({
-    claims: z
-      .array(z.string().min(1))
-      .max(100)
-      .default([])
-      .describe('Claims of gateways that do not come back: a Job each delivers what is on them.'),
+    orphans: group({
+      enabled: enabled(
+        true,
+        'The operator has a Job deliver what is on the volume of a gateway that was scaled away. It needs rights on claims, pods and Jobs of its own namespace for that.',
+      ),
+      quietSeconds: count
+        .default(LIMITS.spoolQuietMs / 1_000)
+        .describe('How long no pod must have had such a volume, and nobody written there.'),
+    }),
   }),
 });

@@ -25,7 +25,7 @@ export const CHART_COMPONENTS = {
         'egress.',
         'clickhouse.',
       ],
-      'replay.gatewayUrl',
+      ...['replay.gatewayUrl', 'drain.'],
     ],
   },
   gateway: {

@@ -1,5 +1,7 @@
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
 import process from 'node:process';
-import { drainSpool, type Drained } from '@standin/gateway';
+import { drainSpool, tellDrained, type Drained } from '@standin/gateway';
 import { openLogStore } from '@standin/logstore';
 import { pino } from 'pino';
 import { PlainError } from '../plain-error.ts';
@@ -7,16 +9,26 @@ import { refusal } from '../refusal.ts';
 import { awaitStop } from '../shutdown.ts';
 import type { DrainCommandOptions } from './spool-commands.ts';
 
-/** `standin drain`. Rejects with a `PlainError` if the folder cannot be read, or a signal came before the end. */
+/** `standin drain`. Rejects with a `PlainError` if the folder cannot be read, a signal came before the end, or, where that is expected, it is not empty. */
 export const drain = async (dir: string, options: DrainCommandOptions): Promise<void> => {
   const { clickhouseUrl: url, clickhouseUser: username, clickhousePassword: password, database, cluster } = options;
   const logger = pino({ level: 'info', base: null }, pino.destination({ dest: process.stderr.fd, sync: true }));
   const sink = openLogStore({ url, username, password, database, cluster, logger });
   const stop = awaitStop();
+  const { operatorUrls, operatorTls: tlsDir } = options;
+  const operator = operatorUrls === undefined ? undefined : { urls: operatorUrls.split(','), tlsDir };
   try {
-    const drained = await drainSpool({ dir, sink, logger, quietMs: options.quietSeconds * 1_000, signal: stop.signal });
+    if (options.expectEmpty && (await isNeverUsed(dir))) {
+      console.log('0 rows delivered: no gateway has ever written there');
+      return;
+    }
+    const drained = await drainSpool({
+      ...{ dir, sink, logger, quietMs: options.quietSeconds * 1_000, migrate: options.migrate, signal: stop.signal },
+      onDrained: operator && ((incarnation) => tellDrained(operator, incarnation)),
+    });
     console.log(describe(drained));
     if (drained.gaveUp) throw new PlainError('stopped before everything was delivered: start it again to go on');
+    if (options.expectEmpty) expectEmpty(drained, operator !== undefined);
   } catch (error) {
     if (error instanceof Error && 'code' in error && 'syscall' in error) {
       throw new PlainError(`${dir} ${refusal(error)}`, { cause: error });
@@ -26,6 +38,25 @@ export const drain = async (dir: string, options: DrainCommandOptions): Promise<
     stop.done();
     await sink.close();
   }
+};
+
+/** The volume is there, and no spool on it: its gateway never started. */
+const isNeverUsed = async (dir: string): Promise<boolean> => {
+  await stat(path.dirname(path.resolve(dir)));
+  return stat(dir).then(
+    () => false,
+    (error: unknown) => {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return true;
+      throw error;
+    },
+  );
+};
+
+const expectEmpty = ({ quarantined, leftBytes, untold }: Drained, isOperatorTold: boolean): void => {
+  if (quarantined > 0) throw new PlainError('rows in quarantine are left: they need somebody who looks at them');
+  if (leftBytes > 0) throw new PlainError('files are left whose gateway may still write: start it again later');
+  if (untold > 0 && isOperatorTold)
+    throw new PlainError('the operator could not be told: what the gateway held of quotas has not come back yet');
 };
 
 const describe = ({ rows, quarantined, leftBytes, gaveUp }: Drained): string =>

@@ -5,7 +5,13 @@ import { addClickHouseOptions, clickHouseSchema } from '../clickhouse-options.ts
 const DIR = '<DIR>';
 const DIR_TEXT = 'a gateway’s spool: the folder spool in its data folder (.standin/gateway/spool of standin dev)';
 
-const drainSchema = clickHouseSchema.extend({ quietSeconds: z.number() });
+const drainSchema = clickHouseSchema.extend({
+  quietSeconds: z.number(),
+  expectEmpty: z.boolean(),
+  migrate: z.boolean(),
+  operatorUrls: z.string().optional(),
+  operatorTls: z.string(),
+});
 export type DrainCommandOptions = z.infer<typeof drainSchema>;
 
 const quarantineSchema = z.object({ output: z.enum(['text', 'json']) });
@@ -28,6 +34,19 @@ export const addSpoolCommands = (program: Command): void => {
       'a gateway that has written nothing for so long is gone: its last file is removed, too',
       secondsArgument,
       600,
+    )
+    .option('--no-migrate', 'leave the log’s tables as they are, for a user that may only insert')
+    .option('--expect-empty', 'exit 1 while anything is left there, or the operator could not be told', false)
+    .addOption(
+      new Option(
+        '--operator-urls <urls>',
+        'of the config stream, separated by commas: told that all is delivered, so that what the gateway held of quotas comes back',
+      ).env('STANDIN_OPERATOR_URLS'),
+    )
+    .addOption(
+      new Option('--operator-tls <dir>', 'ca.crt, tls.crt and tls.key of a gateway, for that')
+        .env('STANDIN_OPERATOR_TLS_DIR')
+        .default('/etc/standin/stream-tls'),
     )
     .action(async (dir: string, raw: unknown) => (await import('./drain.ts')).drain(dir, drainSchema.parse(raw)));
   program

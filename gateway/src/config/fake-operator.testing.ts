@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import {
   ackSchema,
   configKey,
+  drainedReportSchema,
   formatRevision,
   permitRequestSchema,
   type Ack,
@@ -25,6 +26,8 @@ export class FakeOperator {
   readonly goodbyes: string[] = [];
   readonly permitRequests: PermitRequest[] = [];
   readonly usageReports: UsageReport[] = [];
+  /** Processes that are no more, as told. */
+  readonly drained: string[] = [];
   /** What requests for permits are answered; undefined: with an error. */
   permits: (request: PermitRequest) => PermitAnswer | undefined = () => undefined;
   /** Given to gateways while this operator does not lead. */
@@ -124,6 +127,10 @@ export class FakeOperator {
     } else if (pathname === '/v1/usage') {
       const chunks = (await request.toArray()) as Buffer[];
       this.usageReports.push(usageReportSchema.parse(JSON.parse(Buffer.concat(chunks).toString())));
+      response.writeHead(204).end();
+    } else if (pathname === '/v1/drained') {
+      const chunks = (await request.toArray()) as Buffer[];
+      this.drained.push(drainedReportSchema.parse(JSON.parse(Buffer.concat(chunks).toString())).instance);
       response.writeHead(204).end();
     } else if (request.method === 'POST') {
       const chunks = (await request.toArray()) as Buffer[];

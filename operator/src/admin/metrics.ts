@@ -1,5 +1,6 @@
 import type { Revision, ResourceObject } from '@standin/contract';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { ClaimState } from '../drain/orphan-keeper.ts';
 import type { GatewayRegistry } from '../publish/gateway-registry.ts';
 import type { QuotaUsage } from '../quota/usage.ts';
 
@@ -17,6 +18,7 @@ export interface MetricsView {
     | {
         readonly revision: Revision;
         readonly gateways: GatewayRegistry['gateways'];
+        readonly spoolVolumes: ReadonlyMap<string, ClaimState> | undefined;
         usage(accountUid: string): QuotaUsage | undefined;
       }
     | undefined;
@@ -56,6 +58,16 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
       for (const { name, connected, acked } of view.leading()?.gateways ?? []) {
         this.set({ gateway: name, connected: String(connected) }, acked.number);
       }
+    },
+  });
+  new Gauge({
+    name: 'standin_drain_volumes',
+    help: 'Volumes of gateways, by what is to be done about them',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      this.reset();
+      for (const state of view.leading()?.spoolVolumes?.values() ?? []) this.inc({ state });
     },
   });
   const usageGauge = (name: string, help: string, value: (usage: QuotaUsage) => number) =>

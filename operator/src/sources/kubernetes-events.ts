@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { ResourceObject, SourceEvent } from '@standin/contract';
+import type { SourceEvent } from '@standin/contract';
 import { isNotFound, microTime, resourcePath, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 
@@ -17,6 +17,18 @@ const NAME_PREFIX_LENGTH_MAX = 200;
 
 const REPORTING_CONTROLLER = 'standin.dev/operator';
 
+/** What an Event is about: an object of ours, or of Kubernetes itself. */
+export interface EventSubject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion?: string | undefined;
+  };
+}
+
 interface Series {
   readonly namespace: string;
   readonly name: string;
@@ -25,7 +37,7 @@ interface Series {
   writtenAt: number;
 }
 
-const seriesKey = (object: ResourceObject, event: SourceEvent): string =>
+const seriesKey = (object: EventSubject, event: SourceEvent): string =>
   createHash('sha256')
     .update(JSON.stringify([object.metadata.uid, event.type, event.reason, event.message]))
     .digest('base64');
@@ -46,7 +58,7 @@ export class KubernetesEvents {
   }
 
   /** Best effort: a failure is a log line. */
-  async record(object: ResourceObject, event: SourceEvent): Promise<void> {
+  async record(object: EventSubject, event: SourceEvent): Promise<void> {
     try {
       await this.#record(object, event);
     } catch (error) {
@@ -54,7 +66,7 @@ export class KubernetesEvents {
     }
   }
 
-  async #record(object: ResourceObject, event: SourceEvent): Promise<void> {
+  async #record(object: EventSubject, event: SourceEvent): Promise<void> {
     const key = seriesKey(object, event);
     const known = this.#series.get(key);
     const now = Date.now();
@@ -77,7 +89,7 @@ export class KubernetesEvents {
     }
   }
 
-  async #create(key: string, object: ResourceObject, event: SourceEvent): Promise<void> {
+  async #create(key: string, object: EventSubject, event: SourceEvent): Promise<void> {
     const { namespace, name, uid, resourceVersion } = object.metadata;
     const now = new Date();
     const eventName = `${name.slice(0, NAME_PREFIX_LENGTH_MAX)}.${randomUUID()}`;

@@ -24,11 +24,11 @@ import {
   toSourceError,
   type CustomResource,
   type KubeClient,
-  type KubeLogger,
   type KubeObject,
 } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { reflectorLogger } from '../reflector-logger.ts';
 import { KubernetesEvents } from './kubernetes-events.ts';
 import { foreignSecret } from './secret-files.ts';
 
@@ -43,8 +43,6 @@ export interface KubernetesSourceOptions {
 /** Field manager of `apply`: a person's change, made through us. */
 const APPLY_FIELD_MANAGER = 'standin';
 const APPLY_ATTEMPTS_MAX = 5;
-/** A refusal that lasts is said again after this time. */
-const SAID_AGAIN_MS = 300_000;
 
 const secretPath = (namespace: string, name?: string): string => {
   const secrets = { group: '', version: 'v1', plural: 'secrets', namespace };
@@ -89,38 +87,6 @@ const withoutQuote = (error: unknown, name: string): unknown =>
     ? new SourceError('Invalid', `the API server refuses the Secret "${name}"`)
     : error;
 
-/** Says what right is missing, in one line that names it, now and then while it is missing. */
-const reflectorLogger = (logger: Logger, resource: string, namespace: string | undefined): KubeLogger => {
-  let said = { message: '', at: 0 };
-  const say = (fields: object): void => {
-    const { err } = fields as { err?: unknown };
-    const now = performance.now();
-    if (!(err instanceof ApiError) || (err.message === said.message && now - said.at < SAID_AGAIN_MS)) return;
-    said = { message: err.message, at: now };
-    const where = namespace === undefined ? 'in all namespaces' : `in namespace "${namespace}"`;
-    if (err.status === 403) {
-      logger.error(
-        { resource, namespace, detail: err.message },
-        `forbidden: the operator's ServiceAccount needs the verbs "list" and "watch" on ${resource}.${API_GROUP} ${where}; retrying`,
-      );
-    } else if (err.status === 404) {
-      logger.error({ resource, namespace }, `the CRD ${resource}.${API_GROUP} is not installed; retrying`);
-    }
-  };
-  return {
-    debug: (fields, message) => {
-      say(fields);
-      logger.debug(fields, message);
-    },
-    info: (fields, message) => logger.info(fields, message),
-    warn: (fields, message) => {
-      say(fields);
-      logger.warn(fields, message);
-    },
-    error: (fields, message) => logger.error(fields, message),
-  };
-};
-
 /** Custom resources of a Kubernetes cluster. */
 class KubernetesSource implements ResourceSource {
   readonly #options: KubernetesSourceOptions;
@@ -147,7 +113,7 @@ class KubernetesSource implements ResourceSource {
           namespace,
           handler: listener,
           transform: (object) => toResourceObject(kind, object),
-          logger: reflectorLogger(logger, plural, namespace),
+          logger: reflectorLogger(logger, `${plural}.${API_GROUP}`, namespace),
           registry,
         });
       }),
@@ -282,5 +248,5 @@ class KubernetesSource implements ResourceSource {
   }
 }
 
-/** Needs `get`, `list`, `watch` on the kinds, `patch` on their status, `get` and `create` on Secrets, `create` and `patch` on Events. */
+/** What it needs of rights is in charts/standin/templates/operator/rbac.yaml, and no more. */
 export const kubernetesSource = (options: KubernetesSourceOptions): ResourceSource => new KubernetesSource(options);

@@ -107,6 +107,8 @@ export const LIMITS = {
   flushBytesMax: 8 * 1024 * 1024,
   /** Much longer than a process can be held up between two writes and live on. */
   spoolQuietMs: 10 * 60 * 1_000,
+  /** Volumes of gateways that were scaled away which are drained at the same time: each inserts as fast as a gateway. */
+  drainJobsMax: 5,
   /** Rows that wait on a gateway's disk; 503 above it. About half an hour of 1,000 requests a second with 1 kB each. */
   spoolBytesMax: 2 * 1024 * 1024 * 1024,
 } as const;

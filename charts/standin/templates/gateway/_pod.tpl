@@ -23,7 +23,7 @@ spec:
         - name: STANDIN_DATA_DIR
           value: /var/lib/standin-gateway
         - name: STANDIN_OPERATOR_URLS
-          value: https://{{ include "standin.fullname" . }}-operator.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}:9443
+          value: {{ include "standin.operatorUrl" . }}
         - name: STANDIN_OPERATOR_TLS_DIR
           value: /etc/standin/stream-tls
         {{- include "standin.egressEnv" . | trim | nindent 8 }}

@@ -1,0 +1,87 @@
+import { mkdtemp, readdir, rename, rm, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FakeOperator } from '../config/fake-operator.testing.ts';
+import { makeStreamCertificates } from '../config/stream-certificates.testing.ts';
+import { tellDrained } from '../config/tell-drained.ts';
+import { quiet, writeCertificates } from '../gateway.testing.ts';
+import { ByteBudget } from '../receive/byte-budget.ts';
+import { Spool } from '../record/spool/spool.ts';
+import { testRow } from '../record/spool/spool.testing.ts';
+import { drainSpool, type DrainOptions } from './drain-spool.ts';
+import { MemorySink } from './memory-sink.testing.ts';
+
+const QUIET_MS = 600_000;
+const INCARNATION = '01938f5e-0000-7000-8000-000000000000';
+
+let dir: string;
+let sink: MemorySink;
+
+/** What a gateway leaves that ended without ClickHouse. */
+beforeEach(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'standin-drain-'));
+  sink = new MemorySink();
+  const limits = { bytesMax: 10_000_000, segmentBytes: 1_000_000, reserveBytes: 0, quietMs: QUIET_MS };
+  const spool = await Spool.open({
+    ...{ dir, durability: 'process', budget: new ByteBudget(100_000_000), logger: quiet },
+    ...limits,
+  });
+  await Promise.all([testRow(), testRow()].map((row) => spool.exchange(row)));
+  await spool.close();
+  await rename(spool.folder, path.join(dir, INCARNATION));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const drain = (options: Partial<DrainOptions> = {}) =>
+  drainSpool({
+    dir,
+    sink,
+    logger: quiet,
+    quietMs: QUIET_MS,
+    migrate: true,
+    signal: new AbortController().signal,
+    ...options,
+  });
+
+/** Nobody has written there for an hour. */
+const letRest = async (): Promise<void> => {
+  const longAgo = new Date(Date.now() - 3_600_000);
+  for (const file of await readdir(path.join(dir, INCARNATION)))
+    await utimes(path.join(dir, INCARNATION, file), longAgo, longAgo);
+};
+
+test('what may still be written to is delivered, and stays', async () => {
+  const drained = await drain();
+  expect(drained).toMatchObject({ rows: 2, quarantined: 0, untold: 0, gaveUp: false });
+  expect(drained.leftBytes).toBeGreaterThan(0);
+  expect(await readdir(dir)).toEqual([INCARNATION]);
+});
+
+test('what is quiet is removed; the name of its process stays until somebody tells the operator', async () => {
+  await letRest();
+  expect(await drain()).toMatchObject({ rows: 2, leftBytes: 0, untold: 1 });
+  expect(await readdir(dir)).toEqual([`${INCARNATION}.drained`]);
+  const deaf = () => Promise.reject(new Error('away'));
+  expect(await drain({ onDrained: deaf })).toMatchObject({ rows: 0, untold: 1 });
+  expect(sink.rows).toHaveLength(2);
+});
+
+test('the operator that leads is told, whichever of them it is', async () => {
+  const certificates = await makeStreamCertificates();
+  const tlsDir = await mkdtemp(path.join(tmpdir(), 'standin-drain-tls-'));
+  await writeCertificates(tlsDir, certificates);
+  const [follower, leader] = [await FakeOperator.listen(certificates), await FakeOperator.listen(certificates)];
+  follower.leads = false;
+  try {
+    await letRest();
+    const onDrained = (incarnation: string) => tellDrained({ urls: [follower.url, leader.url], tlsDir }, incarnation);
+    expect(await drain({ onDrained })).toMatchObject({ rows: 2, leftBytes: 0, untold: 0 });
+    expect([follower.drained, leader.drained]).toEqual([[], [INCARNATION]]);
+    expect(await readdir(dir)).toEqual([]);
+    await expect(tellDrained({ urls: [follower.url], tlsDir }, INCARNATION)).rejects.toThrow('503');
+  } finally {
+    await Promise.all([follower.close(), leader.close()]);
+    await rm(tlsDir, { recursive: true });
+  }
+});

@@ -1,0 +1,107 @@
+import { readFile } from 'node:fs/promises';
+import { API_GROUP } from '@standin/contract';
+import { isConflict, isNotFound, resourcePath, type KubeClient } from '@standin/kube';
+import type { Logger } from 'pino';
+import { KubernetesEvents } from '../sources/kubernetes-events.ts';
+import { drainJob, parseJobTemplate } from './drain-job.ts';
+import type { DrainJob, Use } from './judge-claim.ts';
+import type { Claim, Job } from './kube-objects.ts';
+
+/** Of a claim: when it was drained, and in which state of the StatefulSet. */
+const DRAINED_ANNOTATION = `${API_GROUP}/drained`;
+const DRAINED_FOR_ANNOTATION = `${API_GROUP}/drained-for`;
+
+export interface ClaimActionsOptions {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly statefulSet: string;
+  /** File with the template of the Job; read for each Job, since it may change. */
+  readonly jobTemplate: string;
+  readonly logger: Logger;
+}
+
+/** In which state of the StatefulSet the claim says that it was drained. */
+export const drainedFor = ({ metadata }: Claim): Use | undefined => metadata.annotations?.[DRAINED_FOR_ANNOTATION];
+
+/** What is written about a claim: Jobs, annotations, Events. Everything may be done twice. */
+export class ClaimActions {
+  readonly #options: ClaimActionsOptions;
+  readonly #events: KubernetesEvents;
+
+  constructor(options: ClaimActionsOptions) {
+    this.#options = options;
+    this.#events = new KubernetesEvents(options.client, options.logger);
+  }
+
+  /** Resolves with the Job's uid; undefined: there is one already, and the watch is about to show it. */
+  async start(claim: Claim, use: Use): Promise<string | undefined> {
+    const { client, namespace, statefulSet, jobTemplate, logger } = this.#options;
+    const template = parseJobTemplate(await readFile(jobTemplate, 'utf8'));
+    const made = await client
+      .create<Job>(jobPath(namespace), drainJob(template, claim, { namespace, statefulSet, use }))
+      .catch((error: unknown) => {
+        if (!isConflict(error)) throw error;
+        return undefined;
+      });
+    if (made === undefined) return undefined;
+    const { name: job, uid } = made.metadata;
+    logger.info({ claim: claim.metadata.name, job }, 'a volume without a gateway: a Job delivers what is on it');
+    await this.#say(claim, 'Normal', 'Draining', `The Job "${job}" delivers what a gateway has left on it.`);
+    return uid;
+  }
+
+  async stop(claim: Claim, { name: job }: DrainJob): Promise<void> {
+    const { client, namespace, logger } = this.#options;
+    await client.remove(jobPath(namespace, job), { query: { propagationPolicy: 'Background' } }).catch(ignoreNotFound);
+    logger.info({ claim: claim.metadata.name, job }, 'a gateway has its volume again: the Job that drained it goes');
+  }
+
+  async finish(claim: Claim, job: DrainJob, use: Use): Promise<void> {
+    const { namespace, logger } = this.#options;
+    const { name } = claim.metadata;
+    await this.#annotate(claim, job.completedAt ?? new Date().toISOString(), use);
+    logger.info({ claim: name, job: job.name }, 'a volume without a gateway is drained');
+    const message = `Everything on it is in ClickHouse. To be rid of it: "kubectl delete pvc ${name} -n ${namespace}".`;
+    await this.#say(claim, 'Normal', 'Drained', message);
+  }
+
+  /** A gateway has the volume again: what was said of it is no longer true. */
+  async forget(claim: Claim): Promise<void> {
+    await this.#annotate(claim, null, null);
+  }
+
+  async sayFailed(claim: Claim, { name: job }: DrainJob): Promise<void> {
+    const { namespace, logger } = this.#options;
+    logger.error(
+      { claim: claim.metadata.name, job },
+      'a volume without a gateway cannot be drained: see the Job’s log',
+    );
+    const why = `"kubectl logs job/${job} -n ${namespace}" says why`;
+    const again = `Another is made when this one is gone: a day later, or after "kubectl delete job ${job} -n ${namespace}"`;
+    const message = `The Job "${job}" has not delivered everything that is on it: ${why}. ${again}.`;
+    await this.#say(claim, 'Warning', 'DrainFailed', message);
+  }
+
+  async #annotate({ metadata: { name } }: Claim, at: string | null, use: Use | null): Promise<void> {
+    const { client, namespace } = this.#options;
+    const path = resourcePath({ group: '', version: 'v1', plural: 'persistentvolumeclaims', namespace, name });
+    const annotations = { [DRAINED_ANNOTATION]: at, [DRAINED_FOR_ANNOTATION]: use };
+    await client.mergePatch(path, { metadata: { annotations } }).catch(ignoreNotFound);
+  }
+
+  #say({ metadata }: Claim, type: 'Normal' | 'Warning', reason: string, message: string): Promise<void> {
+    const { name, uid = '', resourceVersion } = metadata;
+    const place = { namespace: this.#options.namespace, name, uid, resourceVersion };
+    const subject = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: place };
+    return this.#events.record(subject, { type, reason, message });
+  }
+}
+
+const jobPath = (namespace: string, name?: string): string => {
+  const jobs = { group: 'batch', version: 'v1', plural: 'jobs', namespace };
+  return resourcePath(name === undefined ? jobs : { ...jobs, name });
+};
+
+const ignoreNotFound = (error: unknown): void => {
+  if (!isNotFound(error)) throw error;
+};

@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import { API_GROUP } from '@standin/contract';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import type { DrainJob, JobState, Use } from './judge-claim.ts';
+import type { Claim, Job } from './kube-objects.ts';
+
+/** Of the Job, and of its pod: the uid of the claim that it drains. */
+export const CLAIM_UID_LABEL = `${API_GROUP}/claim-uid`;
+/** Of the Job: the claim's name, and in which state of the StatefulSet. */
+const CLAIM_ANNOTATION = `${API_GROUP}/claim`;
+const USE_ANNOTATION = `${API_GROUP}/drained-for`;
+
+/** Stands in the template where the claim's name comes. */
+const CLAIM_PLACEHOLDER = 'CLAIM';
+
+const metadataSchema = z.looseObject({
+  labels: z.record(z.string(), z.string()).optional(),
+  annotations: z.record(z.string(), z.string()).optional(),
+});
+const volumeSchema = z.looseObject({
+  persistentVolumeClaim: z.looseObject({ claimName: z.string() }).optional(),
+});
+const templateSchema = z.looseObject({
+  apiVersion: z.literal('batch/v1'),
+  kind: z.literal('Job'),
+  metadata: metadataSchema.prefault({}),
+  spec: z.looseObject({
+    template: z.looseObject({
+      metadata: metadataSchema.prefault({}),
+      spec: z.looseObject({ volumes: z.array(volumeSchema) }),
+    }),
+  }),
+});
+export type JobTemplate = z.infer<typeof templateSchema>;
+
+/** A Job as YAML, in which `CLAIM` is the name of the claim to be drained. Throws an error that says what is wrong with it. */
+export const parseJobTemplate = (text: string): JobTemplate => {
+  const { success, data, error } = templateSchema.safeParse(parse(text));
+  if (!success) throw new Error(`the template of the drain Job is not one: ${z.prettifyError(error)}`);
+  const { volumes } = data.spec.template.spec;
+  if (!volumes.some(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName === CLAIM_PLACEHOLDER)) {
+    throw new Error(
+      `the template of the drain Job has no volume with persistentVolumeClaim.claimName: ${CLAIM_PLACEHOLDER}`,
+    );
+  }
+  return data;
+};
+
+/** A Job's name ends up in a label of its pods: 63 characters. */
+const NAME_PREFIX_LENGTH_MAX = 40;
+
+/** The same for the same claim and use: whoever makes it a second time is told that there is one. */
+export const drainJobName = (statefulSet: string, claim: Claim, use: Use): string => {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([claim.metadata.uid, use]))
+    .digest('hex');
+  return `${statefulSet.slice(0, NAME_PREFIX_LENGTH_MAX)}-drain-${digest.slice(0, 12)}`;
+};
+
+export interface DrainJobOptions {
+  readonly namespace: string;
+  /** Of the gateways. */
+  readonly statefulSet: string;
+  readonly use: Use;
+}
+
+/** The Job that drains a claim, and goes with it. */
+export const drainJob = (template: JobTemplate, claim: Claim, options: DrainJobOptions): object => {
+  const { namespace, statefulSet, use } = options;
+  const { name, uid = '' } = claim.metadata;
+  const label = { [CLAIM_UID_LABEL]: uid };
+  const pod = template.spec.template;
+  const { metadata } = template;
+  return {
+    ...template,
+    metadata: {
+      ...metadata,
+      name: drainJobName(statefulSet, claim, use),
+      namespace,
+      labels: { ...metadata.labels, ...label },
+      annotations: { ...metadata.annotations, [CLAIM_ANNOTATION]: name, [USE_ANNOTATION]: use },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', name, uid }],
+    },
+    spec: {
+      ...template.spec,
+      template: {
+        ...pod,
+        metadata: { ...pod.metadata, labels: { ...pod.metadata.labels, ...label } },
+        spec: {
+          ...pod.spec,
+          volumes: pod.spec.volumes.map((volume) =>
+            volume.persistentVolumeClaim?.claimName === CLAIM_PLACEHOLDER
+              ? { ...volume, persistentVolumeClaim: { ...volume.persistentVolumeClaim, claimName: name } }
+              : volume,
+          ),
+        },
+      },
+    },
+  };
+};
+
+const hasCondition = ({ status }: Job, wanted: string): boolean =>
+  (status?.conditions ?? []).some(({ type, status: value }) => type === wanted && value === 'True');
+
+const stateOf = (job: Job): JobState =>
+  hasCondition(job, 'Complete') ? 'succeeded' : hasCondition(job, 'Failed') ? 'failed' : 'running';
+
+/** The uid of the claim that a Job was made for. */
+export const claimUidOf = ({ metadata }: Job): string | undefined => metadata.labels?.[CLAIM_UID_LABEL];
+
+export const toDrainJob = (job: Job): DrainJob => ({
+  name: job.metadata.name,
+  uid: job.metadata.uid ?? '',
+  use: job.metadata.annotations?.[USE_ANNOTATION] ?? '',
+  state: stateOf(job),
+  completedAt: job.status?.completionTime,
+});

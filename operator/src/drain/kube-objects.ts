@@ -1,0 +1,73 @@
+import type { KubeObject } from '@standin/kube';
+
+/** As much of Kubernetes' own objects as draining looks at. */
+export type Claim = KubeObject;
+
+export interface Pod extends KubeObject {
+  readonly spec?: {
+    readonly volumes?: readonly { readonly persistentVolumeClaim?: { readonly claimName?: string } | undefined }[];
+  };
+  readonly status?: { readonly phase?: string | undefined } | undefined;
+}
+
+export interface StatefulSet extends KubeObject {
+  readonly spec?: {
+    /** Kubernetes takes an absent one for 1. */
+    readonly replicas?: number | undefined;
+    readonly ordinals?: { readonly start?: number | undefined } | undefined;
+  };
+}
+
+export interface Job extends KubeObject {
+  readonly status?:
+    | {
+        readonly completionTime?: string | undefined;
+        readonly conditions?: readonly { readonly type?: string; readonly status?: string }[] | undefined;
+      }
+    | undefined;
+}
+
+type Metadata = KubeObject['metadata'];
+
+/** Without what only takes room in memory. */
+const metadataOf = ({ name, namespace, uid, resourceVersion, generation, ...rest }: Metadata): Metadata => ({
+  name,
+  ...(namespace === undefined ? {} : { namespace }),
+  ...(uid === undefined ? {} : { uid }),
+  ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  ...(generation === undefined ? {} : { generation }),
+  ...(rest.deletionTimestamp === undefined ? {} : { deletionTimestamp: rest.deletionTimestamp }),
+  ...(rest.labels === undefined ? {} : { labels: rest.labels }),
+  ...(rest.annotations === undefined ? {} : { annotations: rest.annotations }),
+});
+
+export const trimClaim = ({ metadata }: Claim): Claim => ({ metadata: metadataOf(metadata) });
+
+export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
+  metadata: { ...metadataOf(metadata), annotations: {} },
+  spec: {
+    volumes: (spec?.volumes ?? [])
+      .filter(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined)
+      .map(({ persistentVolumeClaim }) => ({ persistentVolumeClaim })),
+  },
+  status: { phase: status?.phase },
+});
+
+export const trimStatefulSet = ({ metadata, spec }: StatefulSet): StatefulSet => ({
+  metadata: metadataOf(metadata),
+  spec: { replicas: spec?.replicas, ordinals: spec?.ordinals },
+});
+
+export const trimJob = ({ metadata, status }: Job): Job => ({
+  metadata: metadataOf(metadata),
+  status: { completionTime: status?.completionTime, conditions: status?.conditions },
+});
+
+/** Pods that have ended have no volume any more. */
+const ENDED: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed']);
+
+/** Names of the claims that the pod has, or waits for. */
+export const claimsOf = ({ spec, status }: Pod): readonly string[] =>
+  ENDED.has(status?.phase)
+    ? []
+    : (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);

@@ -1,0 +1,155 @@
+import { LIMITS } from '@standin/contract';
+import { WorkQueue } from '@standin/kube';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { ClaimActions, drainedFor } from './claim-actions.ts';
+import { judgeClaim, type ClaimVerdict } from './judge-claim.ts';
+import type { Claim } from './kube-objects.ts';
+import { VolumeWatch, type VolumePlace } from './volume-watch.ts';
+
+/** Where the gateways' volumes are, and how they are drained. */
+export interface SpoolVolumes extends VolumePlace {
+  /** File with the template of the Job. */
+  readonly jobTemplate: string;
+  /** A claim that no pod has had for this long has no gateway. */
+  readonly quietMs: number;
+}
+
+export interface OrphanKeeperOptions extends SpoolVolumes {
+  readonly logger: Logger;
+  readonly registry?: Registry | undefined;
+}
+
+export type ClaimState = ClaimVerdict['kind'];
+
+/** What happened to a claim, as this leader saw it, since the last pod that had it. */
+interface Unused {
+  /** `performance.now()` */
+  readonly since: number;
+  /** Uids of the Jobs that were made. */
+  readonly jobs: Set<string>;
+  isDrained: boolean;
+}
+
+const BACKOFF = { baseMs: 500, capMs: 60_000 };
+
+/** Has a Job drain each volume of a gateway that was scaled away, for one leader's term. Never deletes a volume. */
+export class OrphanKeeper {
+  readonly #options: OrphanKeeperOptions;
+  readonly #queue: WorkQueue;
+  readonly #volumes: VolumeWatch;
+  readonly #actions: ClaimActions;
+  readonly #stopping = new AbortController();
+  /** By the claims' names. */
+  readonly #unused = new Map<string, Unused>();
+  readonly #states = new Map<string, ClaimState>();
+  #watching: Promise<void> | undefined;
+
+  constructor(options: OrphanKeeperOptions) {
+    this.#options = options;
+    const { registry } = options;
+    const logger = options.logger.child({ stage: 'drain' });
+    this.#actions = new ClaimActions({ ...options, logger });
+    this.#queue = new WorkQueue({
+      ...{ name: 'spool-volumes', backoff: BACKOFF, registry, logger },
+      reconcile: async (name) => {
+        const requeueAfterMs = await this.#reconcile(name);
+        return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
+      },
+    });
+    this.#volumes = new VolumeWatch({
+      ...options,
+      logger,
+      onChange: (claims) => {
+        for (const name of claims) this.#queue.add(name);
+      },
+      onUsed: (name) => this.#unused.delete(name),
+    });
+  }
+
+  begin(): void {
+    this.#watching = this.#volumes.run(this.#stopping.signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all([this.#queue.stop(), this.#watching]);
+  }
+
+  /** By the claims' names. */
+  get states(): ReadonlyMap<string, ClaimState> {
+    return this.#states;
+  }
+
+  /** Resolves with when to look again. */
+  async #reconcile(name: string): Promise<number | undefined> {
+    const claim = this.#volumes.claim(name);
+    if (claim === undefined) {
+      this.#unused.delete(name);
+      this.#states.delete(name);
+      return undefined;
+    }
+    const unused = this.#unusedOf(name);
+    const { use } = this.#volumes;
+    const verdict = this.#judge(claim, unused);
+    const before = this.#states.get(name);
+    this.#states.set(name, verdict.kind);
+    switch (verdict.kind) {
+      case 'used':
+        for (const job of verdict.stop) await this.#actions.stop(claim, job);
+        if (verdict.isMarked) await this.#actions.forget(claim);
+        break;
+      case 'quiet':
+        return verdict.afterMs;
+      case 'start': {
+        const job = await this.#actions.start(claim, use);
+        if (job !== undefined) unused.jobs.add(job);
+        break;
+      }
+      case 'finished':
+        await this.#actions.finish(claim, verdict.job, use);
+        unused.isDrained = true;
+        this.#states.set(name, 'drained');
+        break;
+      case 'failed':
+        if (before !== 'failed') await this.#actions.sayFailed(claim, verdict.job);
+        break;
+      case 'drained':
+        unused.isDrained = true;
+        break;
+      case 'deleted':
+      case 'expected':
+      case 'queued':
+      case 'draining':
+    }
+    return undefined;
+  }
+
+  #judge(claim: Claim, unused: Unused): ClaimVerdict {
+    const { name, deletionTimestamp } = claim.metadata;
+    const volumes = this.#volumes;
+    const facts = {
+      isDeleting: deletionTimestamp !== undefined,
+      isUsed: volumes.isUsed(name),
+      isWanted: volumes.isWanted(name),
+      use: volumes.use,
+      drainedFor: drainedFor(claim),
+      isKnownDrained: unused.isDrained,
+      unusedMs: performance.now() - unused.since,
+      jobs: volumes.jobsOf(claim),
+      knownJobs: unused.jobs,
+    };
+    return judgeClaim(facts, {
+      quietMs: this.#options.quietMs,
+      freeJobs: LIMITS.drainJobsMax - volumes.runningJobs,
+    });
+  }
+
+  #unusedOf(name: string): Unused {
+    const known = this.#unused.get(name);
+    if (known !== undefined) return known;
+    const unused = { since: performance.now(), jobs: new Set<string>(), isDrained: false };
+    if (!this.#volumes.isUsed(name)) this.#unused.set(name, unused);
+    return unused;
+  }
+}

@@ -1,0 +1,174 @@
+import { Reflector, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { reflectorLogger } from '../reflector-logger.ts';
+import { CLAIM_UID_LABEL, claimUidOf, toDrainJob } from './drain-job.ts';
+import type { DrainJob, Use } from './judge-claim.ts';
+import {
+  claimsOf,
+  trimClaim,
+  trimJob,
+  trimPod,
+  trimStatefulSet,
+  type Claim,
+  type Job,
+  type Pod,
+  type StatefulSet,
+} from './kube-objects.ts';
+
+/** Where the gateways' volumes are. */
+export interface VolumePlace {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  /** Name of the gateways' StatefulSet. */
+  readonly statefulSet: string;
+  /** Label selector of its claims. */
+  readonly claims: string;
+}
+
+export interface VolumeWatchOptions extends VolumePlace {
+  readonly logger: Logger;
+  readonly registry?: Registry | undefined;
+  /** Something about these claims may be different now. */
+  readonly onChange: (claims: readonly string[]) => void;
+  /** A pod has this claim, or had it until a moment ago. */
+  readonly onUsed: (claim: string) => void;
+}
+
+interface Watched<T> {
+  readonly group?: 'apps' | 'batch';
+  readonly query?: Readonly<Record<string, string>>;
+  readonly transform: (object: T) => T;
+  readonly put: (object: T) => void;
+  readonly remove: (object: T) => void;
+}
+
+const NO_STATEFUL_SET: Use = 'none';
+
+/** The gateways' claims, and who uses them, as last heard of the API server. Tells nothing before it knows all. */
+export class VolumeWatch {
+  readonly #options: VolumeWatchOptions;
+  readonly #claims: Reflector;
+  readonly #pods: Reflector<Pod>;
+  readonly #statefulSets: Reflector<StatefulSet>;
+  readonly #jobs: Reflector<Job>;
+  #isSynced = false;
+
+  constructor(options: VolumeWatchOptions) {
+    this.#options = options;
+    const every = () => this.#changed(this.#names());
+    this.#claims = this.#reflector('persistentvolumeclaims', {
+      query: { labelSelector: options.claims },
+      transform: trimClaim,
+      put: ({ metadata }) => this.#changed([metadata.name]),
+      remove: ({ metadata }) => this.#changed([metadata.name]),
+    });
+    this.#pods = this.#reflector<Pod>('pods', {
+      transform: trimPod,
+      put: (pod) => this.#podSeen(pod),
+      remove: (pod) => this.#changed(volumesOf(pod)),
+    });
+    this.#statefulSets = this.#reflector<StatefulSet>('statefulsets', {
+      group: 'apps',
+      query: { fieldSelector: `metadata.name=${options.statefulSet}` },
+      transform: trimStatefulSet,
+      ...{ put: every, remove: every },
+    });
+    // One that ends makes room for another claim's.
+    this.#jobs = this.#reflector<Job>('jobs', {
+      group: 'batch',
+      query: { labelSelector: CLAIM_UID_LABEL },
+      transform: trimJob,
+      ...{ put: every, remove: every },
+    });
+  }
+
+  /** Watches until `signal` aborts, then resolves. */
+  async run(signal: AbortSignal): Promise<void> {
+    const reflectors = [this.#claims, this.#pods, this.#statefulSets, this.#jobs];
+    Promise.all(reflectors.map(({ synced }) => synced)).then(
+      () => {
+        this.#isSynced = true;
+        this.#changed(this.#names());
+      },
+      // Stopped before.
+      () => undefined,
+    );
+    await Promise.all(reflectors.map((reflector) => reflector.run(signal)));
+  }
+
+  claim(name: string): Claim | undefined {
+    return this.#claims.get(`${this.#options.namespace}/${name}`);
+  }
+
+  /** A pod that is no drain Job's has the claim, or waits for it. */
+  isUsed(claim: string): boolean {
+    return [...this.#pods.list()].some((pod) => !isDrainPod(pod) && claimsOf(pod).includes(claim));
+  }
+
+  /** The StatefulSet has, or is about to have, a pod for it. */
+  isWanted(claim: string): boolean {
+    const set = this.#statefulSet();
+    const ordinal = this.#ordinal(claim);
+    if (set === undefined || ordinal === undefined || set.metadata.deletionTimestamp !== undefined) return false;
+    const { ordinals, replicas = 1 } = set.spec ?? {};
+    const start = ordinals?.start ?? 0;
+    return ordinal >= start && ordinal < start + replicas;
+  }
+
+  /** Replicas cannot change without the generation. */
+  get use(): Use {
+    const { uid = '', generation = 0 } = this.#statefulSet()?.metadata ?? {};
+    return uid === '' ? NO_STATEFUL_SET : `${uid}/${generation}`;
+  }
+
+  jobsOf({ metadata: { uid } }: Claim): readonly DrainJob[] {
+    return [...this.#jobs.list()].filter((job) => claimUidOf(job) === uid).map(toDrainJob);
+  }
+
+  /** Of all claims. */
+  get runningJobs(): number {
+    return [...this.#jobs.list()].filter((job) => toDrainJob(job).state === 'running').length;
+  }
+
+  #reflector<T extends KubeObject>(plural: string, { group, put, remove, ...rest }: Watched<T>): Reflector<T> {
+    const { client, namespace, registry, logger } = this.#options;
+    return new Reflector<T>({
+      ...rest,
+      ...{ client, namespace, registry, resource: plural },
+      path: resourcePath({ group: group ?? '', version: 'v1', plural, namespace }),
+      handler: { put, remove },
+      logger: reflectorLogger(logger, group === undefined ? plural : `${plural}.${group}`, namespace),
+    });
+  }
+
+  #names(): string[] {
+    return [...this.#claims.list()].map(({ metadata }) => metadata.name);
+  }
+
+  #statefulSet(): StatefulSet | undefined {
+    return this.#statefulSets.get(`${this.#options.namespace}/${this.#options.statefulSet}`);
+  }
+
+  /** The number of the gateway that a claim is of: `data-standin-gateway-3`; undefined: it is no gateway's. */
+  #ordinal(claim: string): number | undefined {
+    const [, number] = claim.split(`-${this.#options.statefulSet}-`);
+    return number !== undefined && /^\d+$/.test(number) ? Number(number) : undefined;
+  }
+
+  #changed(claims: readonly string[]): void {
+    if (this.#isSynced) this.#options.onChange(claims.filter((name) => this.#ordinal(name) !== undefined));
+  }
+
+  #podSeen(pod: Pod): void {
+    // It may be gone again before anybody looks.
+    if (!isDrainPod(pod)) for (const claim of claimsOf(pod)) this.#options.onUsed(claim);
+    this.#changed(volumesOf(pod));
+  }
+}
+
+const isDrainPod = ({ metadata }: Pod): boolean => metadata.labels?.[CLAIM_UID_LABEL] !== undefined;
+
+/** Also those of a pod that has ended. */
+const volumesOf = ({ spec }: Pod): readonly string[] =>
+  (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);

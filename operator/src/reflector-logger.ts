@@ -1,0 +1,37 @@
+import { ApiError, type KubeLogger } from '@standin/kube';
+import type { Logger } from 'pino';
+
+/** A refusal that lasts is said again after this time. */
+const SAID_AGAIN_MS = 300_000;
+
+/** Says what right is missing, in one line that names it, now and then while it is missing. */
+export const reflectorLogger = (logger: Logger, resource: string, namespace: string | undefined): KubeLogger => {
+  let said = { message: '', at: 0 };
+  const say = (fields: object): void => {
+    const { err } = fields as { err?: unknown };
+    const now = performance.now();
+    if (!(err instanceof ApiError) || (err.message === said.message && now - said.at < SAID_AGAIN_MS)) return;
+    said = { message: err.message, at: now };
+    const where = namespace === undefined ? 'in all namespaces' : `in namespace "${namespace}"`;
+    if (err.status === 403) {
+      logger.error(
+        { resource, namespace, detail: err.message },
+        `forbidden: the operator's ServiceAccount needs the verbs "list" and "watch" on ${resource} ${where}; retrying`,
+      );
+    } else if (err.status === 404) {
+      logger.error({ resource, namespace }, `the CRD ${resource} is not installed; retrying`);
+    }
+  };
+  return {
+    debug: (fields, message) => {
+      say(fields);
+      logger.debug(fields, message);
+    },
+    info: (fields, message) => logger.info(fields, message),
+    warn: (fields, message) => {
+      say(fields);
+      logger.warn(fields, message);
+    },
+    error: (fields, message) => logger.error(fields, message),
+  };
+};

@@ -1,0 +1,195 @@
+import { rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { loadKubeClient, type KubeClient } from '@standin/kube';
+import { pino } from 'pino';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { OrphanKeeper } from '../../operator/src/drain/orphan-keeper.ts';
+import type { Cluster } from '../harness/cluster.ts';
+import { drainTemplateOf } from '../harness/drain-job.ts';
+import { eventually } from '../harness/eventually.ts';
+import { asList, objectsOf, renderChart } from '../harness/helm.ts';
+import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
+import { sharedCluster } from '../harness/shared-cluster.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
+
+/**
+ * Kubernetes' own StatefulSet and Job controllers, the chart's StatefulSet, Job and rights, and the operator's keeper with its
+ * ServiceAccount's token. There is no node: what a kubelet would say of a pod's end, the test says.
+ */
+const QUIET_MS = 500;
+const SET = 'standin-gateway';
+const EVENTUALLY = { timeoutMs: 30_000, intervalMs: 100 };
+const lines: string[] = [];
+const logger = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) });
+
+let cluster: Cluster;
+let namespace: string;
+let client: KubeClient;
+let template: string;
+const keepers: OrphanKeeper[] = [];
+
+interface Listed {
+  readonly items: readonly {
+    readonly metadata: {
+      readonly name: string;
+      readonly annotations?: Readonly<Record<string, string>>;
+      readonly labels?: Readonly<Record<string, string>>;
+    };
+    readonly spec?: unknown;
+    readonly status?: unknown;
+    readonly reason?: string;
+    readonly note?: string;
+    readonly regarding?: { readonly name: string };
+  }[];
+}
+
+const kubectl = async (...args: readonly string[]): Promise<string> => {
+  const { code, stdout, stderr } = await cluster.kubectl([...args, '-n', namespace]);
+  if (code !== 0) throw new Error(stderr);
+  return stdout;
+};
+const list = async (kind: string): Promise<Listed['items']> =>
+  (JSON.parse(await kubectl('get', kind, '-o', 'json')) as Listed).items;
+
+const claimOf = (ordinal: number): string => `data-${SET}-${ordinal}`;
+/** Names of the Jobs there are, by the claim that they drain. */
+const jobs = async (): Promise<Readonly<Record<string, string>>> =>
+  Object.fromEntries(
+    (await list('jobs')).map(({ metadata }) => [metadata.annotations?.['standin.dev/claim'] ?? '', metadata.name]),
+  );
+const untilJobsOf = (...ordinals: readonly number[]) =>
+  eventually(`Jobs of ${ordinals.join(', ')}`, jobs, {
+    ...EVENTUALLY,
+    accept: (found) => String(Object.keys(found).sort()) === String(ordinals.map(claimOf)),
+  });
+const annotationOf = async (ordinal: number): Promise<string | undefined> =>
+  (await list('pvc')).find(({ metadata }) => metadata.name === claimOf(ordinal))?.metadata.annotations?.[
+    'standin.dev/drained'
+  ];
+const eventsOf = async (ordinal: number): Promise<readonly (string | undefined)[]> =>
+  (await list('events.events.k8s.io'))
+    .filter(({ regarding, reason }) => regarding?.name === claimOf(ordinal) && /^Drain/.test(reason ?? ''))
+    .map(({ reason }) => reason)
+    .sort();
+
+const scale = async (replicas: number): Promise<void> => {
+  await kubectl('scale', 'statefulset', SET, `--replicas=${replicas}`);
+  await eventually(
+    `${replicas} gateways`,
+    async () => (await list('pods')).filter(({ metadata }) => isGateway(metadata)),
+    { ...EVENTUALLY, accept: (pods) => pods.length === replicas },
+  );
+};
+const isGateway = ({ labels }: Listed['items'][number]['metadata']): boolean =>
+  labels?.['app.kubernetes.io/component'] === 'gateway';
+
+/** As the kubelet says it. */
+const endPodsOf = async (job: string, phase: 'Succeeded' | 'Failed'): Promise<void> => {
+  const pods = await eventually(`a pod of ${job}`, () => list('pods'), {
+    ...EVENTUALLY,
+    accept: (found) => found.some(({ metadata }) => metadata.labels?.['job-name'] === job),
+  });
+  for (const { metadata } of pods.filter((pod) => pod.metadata.labels?.['job-name'] === job)) {
+    const patch = JSON.stringify({ status: { phase } });
+    await kubectl('patch', 'pod', metadata.name, '--subresource=status', '--type=merge', '-p', patch);
+  }
+};
+
+const startKeeper = (): OrphanKeeper => {
+  const keeper = new OrphanKeeper({
+    ...{ client, namespace, jobTemplate: template, statefulSet: SET, quietMs: QUIET_MS, logger },
+    claims: 'app.kubernetes.io/component=gateway',
+  });
+  keeper.begin();
+  keepers.push(keeper);
+  return keeper;
+};
+/** Once it has nothing to do any more. */
+const untilStates = (keeper: OrphanKeeper, expected: Readonly<Record<number, string>>) =>
+  expect
+    .poll(() => Object.fromEntries(keeper.states), EVENTUALLY_POLL)
+    .toEqual(Object.fromEntries(Object.entries(expected).map(([ordinal, state]) => [claimOf(Number(ordinal)), state])));
+const EVENTUALLY_POLL = { timeout: EVENTUALLY.timeoutMs, interval: EVENTUALLY.intervalMs };
+
+beforeAll(async () => {
+  cluster = await sharedCluster();
+});
+beforeEach(async () => {
+  namespace = await createNamespace(cluster);
+  const set = ['gateway.replicas=3'];
+  const objects = objectsOf(await renderChart({ chartCase: 'namespaced', namespace, set }));
+  const kinds = ['ServiceAccount', 'StatefulSet', 'Role', 'RoleBinding'];
+  // Of the Roles those for the release's own namespace: the others are of the teams.
+  const needed = objects.filter(({ kind, metadata }) => kinds.includes(kind) && metadata.namespace === namespace);
+  await cluster.apply(asList(needed));
+  template = path.join(await createTempFolder('drain'), 'job.yaml');
+  // A Job that fails once has failed.
+  await writeFile(template, drainTemplateOf(objects).replace('backoffLimit: 10', 'backoffLimit: 0'));
+  client = loadKubeClient({ kubeconfigPath: await cluster.tokenKubeconfig(namespace, 'standin-operator') });
+  await scale(3);
+});
+afterEach(async () => {
+  for (const keeper of keepers.splice(0)) await keeper.stop();
+  await client.close();
+  await deleteNamespace(cluster, namespace);
+  await rm(path.dirname(template), { recursive: true });
+  // All of it was done with the chart's rights.
+  expect(lines.splice(0).filter((line) => line.includes('"status":403'))).toEqual([]);
+});
+
+test('a volume beyond the replicas is drained by one Job, once, whoever leads; the claim says so and stays', async () => {
+  await scale(1);
+  const keeper = startKeeper();
+  // An earlier leader that does not know yet that it is none.
+  startKeeper();
+  const made = await untilJobsOf(1, 2);
+  await untilStates(keeper, { 0: 'used', 1: 'draining', 2: 'draining' });
+  for (const job of Object.values(made)) await endPodsOf(job, 'Succeeded');
+  await untilStates(keeper, { 0: 'used', 1: 'drained', 2: 'drained' });
+  expect(await annotationOf(1)).toMatch(/^\d{4}-\d\d-\d\dT/);
+  expect(await annotationOf(0)).toBeUndefined();
+  expect(new Set(await eventsOf(1))).toEqual(new Set(['Drained', 'Draining']));
+
+  const next = startKeeper();
+  await untilStates(next, { 0: 'used', 1: 'drained', 2: 'drained' });
+  expect(await jobs()).toEqual(made);
+});
+
+test('one that was used again is drained again; one whose gateway came back is left to it', async () => {
+  await scale(1);
+  const keeper = startKeeper();
+  const first = await untilJobsOf(1, 2);
+  await endPodsOf(first[claimOf(1)] ?? '', 'Succeeded');
+  await untilStates(keeper, { 0: 'used', 1: 'drained', 2: 'draining' });
+
+  await scale(3);
+  await untilStates(keeper, { 0: 'used', 1: 'used', 2: 'used' });
+  await expect.poll(() => annotationOf(1), EVENTUALLY_POLL).toBeUndefined();
+  // The Job that ran is gone, the one that has ended stays to be looked at.
+  await expect.poll(jobs, EVENTUALLY_POLL).toEqual({ [claimOf(1)]: first[claimOf(1)] });
+
+  await scale(1);
+  const isAnother = async (ordinal: number) => {
+    const names = (await list('jobs')).filter(
+      ({ metadata }) => metadata.annotations?.['standin.dev/claim'] === claimOf(ordinal),
+    );
+    return names.some(({ metadata }) => metadata.name !== first[claimOf(ordinal)]);
+  };
+  await expect.poll(() => isAnother(1), EVENTUALLY_POLL).toBe(true);
+  await expect.poll(() => isAnother(2), EVENTUALLY_POLL).toBe(true);
+});
+
+test('a Job that failed is said on the claim, and made again once it is gone', async () => {
+  await scale(2);
+  const keeper = startKeeper();
+  const { [claimOf(2)]: job = '' } = await untilJobsOf(2);
+  await endPodsOf(job, 'Failed');
+  await untilStates(keeper, { 0: 'used', 1: 'used', 2: 'failed' });
+  await expect.poll(() => eventsOf(2), EVENTUALLY_POLL).toEqual(['DrainFailed', 'Draining']);
+  const [event] = (await list('events.events.k8s.io')).filter(({ reason }) => reason === 'DrainFailed');
+  expect(event?.note).toContain(`kubectl logs job/${job} -n ${namespace}`);
+  expect(await annotationOf(2)).toBeUndefined();
+
+  await kubectl('delete', 'job', job);
+  await untilStates(keeper, { 0: 'used', 1: 'used', 2: 'draining' });
+});
