@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createShareToken, shareTokenSha256 } from '../../dashboard/src/shares/share-token.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import type { Cluster } from '../harness/cluster.ts';
 import { deploy, type DeployedOperator, type Deployment } from '../harness/deployment.ts';
@@ -26,13 +27,17 @@ let stranger: Tenant;
 
 const RIGHTS = ['service-accounts', 'operator/rbac', 'dashboard/rbac'].map((name) => `templates/${name}.yaml`);
 
+const rendered = async () => {
+  const set = [`watch.namespaces={${team.namespace}}`];
+  return objectsOf(await renderChart({ chartCase: 'namespaced', namespace: system, set, only: RIGHTS }));
+};
+
 beforeAll(async () => {
   [cluster, clickHouse] = await Promise.all([sharedCluster(), startClickHouse()]);
   system = await createNamespace(cluster, 'test-system');
   team = await Tenant.create(cluster, await createNamespace(cluster));
   stranger = await Tenant.create(cluster, await createNamespace(cluster));
-  const set = [`watch.namespaces={${team.namespace}}`];
-  const rights = objectsOf(await renderChart({ chartCase: 'namespaced', namespace: system, set, only: RIGHTS }));
+  const rights = await rendered();
   expect(rights.filter(({ kind }) => kind.startsWith('Cluster'))).toEqual([]);
   await cluster.apply(asList(rights));
   const env = { STANDIN_WATCH_NAMESPACES: team.namespace };
@@ -96,7 +101,7 @@ interface Rule {
   readonly verbs: readonly string[];
 }
 interface NeededRight {
-  readonly role: 'standin-operator' | 'standin-operator-resources';
+  readonly role: 'standin-operator' | 'standin-operator-resources' | 'standin-dashboard';
   readonly resource: string;
   readonly verb: string;
   /** Of the call that is refused without it. */
@@ -104,6 +109,9 @@ interface NeededRight {
   /** Makes the operator need it; done again and again, each time with another number. */
   readonly provoke: (n: number) => Promise<unknown>;
 }
+
+const SHARE = { projectRef: { name: 'shop' }, requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe' };
+const sha256Of = (n: number): string => n.toString(16).padStart(64, '0');
 
 const RESOURCES_ROLE = 'standin-operator-resources';
 const nothing = (): Promise<void> => Promise.resolve();
@@ -122,15 +130,21 @@ const NEEDED: readonly NeededRight[] = [
     // Nobody has this Account: its condition changes, with an Event.
     provoke: (n) => team.apply('Project', `lost-${n}`, { displayName: 'Lost', accountRef: { name: 'nobody' } }),
   },
+  {
+    ...{ role: RESOURCES_ROLE, resource: 'mockshares', verb: 'delete', method: 'DELETE' },
+    // So long after its end it is removed at once.
+    provoke: (n) =>
+      team.apply('Share', `expired-${n}`, { ...SHARE, tokenSha256: sha256Of(n), expiresAt: '2020-01-01T00:00:00Z' }),
+  },
   { role: 'standin-operator', resource: 'leases', verb: 'update', method: 'PUT', provoke: nothing },
 ];
 
-/** Takes a verb on a resource out of a Role of the operator's, for as long as `work` takes. */
-const without = async (
+/** Takes a verb on a resource out of a Role, for as long as `work` takes. */
+const withoutRight = async <T>(
   { role, resource, verb }: Pick<NeededRight, 'role' | 'resource' | 'verb'>,
-  work: () => Promise<void>,
-): Promise<void> => {
-  const namespace = role === RESOURCES_ROLE ? team.namespace : system;
+  work: () => Promise<T>,
+): Promise<T> => {
+  const namespace = role === 'standin-operator' ? system : team.namespace;
   const { stdout } = await cluster.kubectl(['get', 'role', role, '-n', namespace, '-o', 'json']);
   const { rules, ...rest } = JSON.parse(stdout) as { readonly rules: readonly Rule[] };
   const put = (changed: readonly Rule[]) =>
@@ -141,7 +155,7 @@ const without = async (
   expect(fewer).not.toEqual(rules);
   await put(fewer.filter(({ verbs }) => verbs.length > 0));
   try {
-    await work();
+    return await work();
   } finally {
     await put(rules);
   }
@@ -158,7 +172,7 @@ test.for(NEEDED)(
       tries += 1;
       return (await refusals(adminUrl, right.method)) > before;
     };
-    await without(right, async () => {
+    await withoutRight(right, async () => {
       await eventually(`a refused ${right.method}`, isRefused, { timeoutMs: 30_000, intervalMs: 250 });
     });
     await team.mock('orders', `"after ${right.resource}"`);
@@ -166,35 +180,74 @@ test.for(NEEDED)(
   },
 );
 
-test.for(['list', 'watch'])(
-  'without %s on endpoints an operator that starts is refused; with it, ready',
+/** Of which the operator needs them when it starts. */
+const START_VERBS = ['list', 'watch'] as const;
+
+// That no right is there in vain, and none is missing, rights.test.ts shows; here, that each kind of them counts.
+test('every verb that the operator or the dashboard has is taken away below', async () => {
+  const roles = (await rendered()).filter(({ kind }) => kind === 'Role');
+  const verbs = roles.flatMap(({ rules }) => (rules as readonly Rule[]).flatMap((rule) => rule.verbs));
+  expect(new Set([...NEEDED.map(({ verb }) => verb), ...START_VERBS])).toEqual(new Set(verbs));
+});
+
+test.for(START_VERBS)('without %s on endpoints an operator that starts is refused; with it, ready', async (verb) => {
+  const [streamPort, adminPort] = [await freePort(), await freePort()];
+  const adminUrl = `http://127.0.0.1:${adminPort}`;
+  await withoutRight({ role: RESOURCES_ROLE, resource: 'mockendpoints', verb }, async () => {
+    const late = startProcess({
+      name: `late-${verb}`,
+      main: 'operator/src/main.ts',
+      env: {
+        STANDIN_NAME: `late-${verb}`,
+        STANDIN_KUBECONFIG: await cluster.tokenKubeconfig(system, 'standin-operator'),
+        STANDIN_NAMESPACE: system,
+        STANDIN_WATCH_NAMESPACES: team.namespace,
+        STANDIN_STREAM_HOST: '127.0.0.1',
+        STANDIN_STREAM_PORT: String(streamPort),
+        STANDIN_ADMIN_HOST: '127.0.0.1',
+        STANDIN_ADMIN_PORT: String(adminPort),
+      },
+    });
+    onTestFinished(() => late.kill('SIGKILL').then(() => undefined));
+    await eventually('a refused GET', async () => (await refusals(adminUrl, 'GET')) > 0, { timeoutMs: 30_000 });
+    if (verb === 'list') expect((await ask(`${adminUrl}/readyz`)).status).toBe(503);
+  });
+  await eventually('the operator', async () => (await ask(`${adminUrl}/readyz`)).status === 200, {
+    timeoutMs: 40_000,
+  });
+});
+
+test.for(START_VERBS)(
+  'without %s on projects a dashboard that starts is refused; with it, it shows them',
   async (verb) => {
-    const [streamPort, adminPort] = [await freePort(), await freePort()];
-    const adminUrl = `http://127.0.0.1:${adminPort}`;
-    await without({ role: RESOURCES_ROLE, resource: 'mockendpoints', verb }, async () => {
-      const late = startProcess({
-        name: `late-${verb}`,
-        main: 'operator/src/main.ts',
-        env: {
-          STANDIN_NAME: `late-${verb}`,
-          STANDIN_KUBECONFIG: await cluster.tokenKubeconfig(system, 'standin-operator'),
-          STANDIN_NAMESPACE: system,
-          STANDIN_WATCH_NAMESPACES: team.namespace,
-          STANDIN_STREAM_HOST: '127.0.0.1',
-          STANDIN_STREAM_PORT: String(streamPort),
-          STANDIN_ADMIN_HOST: '127.0.0.1',
-          STANDIN_ADMIN_PORT: String(adminPort),
-        },
-      });
-      onTestFinished(() => late.kill('SIGKILL').then(() => undefined));
-      await eventually('a refused GET', async () => (await refusals(adminUrl, 'GET')) > 0, { timeoutMs: 30_000 });
-      if (verb === 'list') expect((await ask(`${adminUrl}/readyz`)).status).toBe(503);
+    const person = await createPerson(cluster, team.namespace, { name: `late-viewer-${verb}`, role: 'standin-view' });
+    const env = { STANDIN_WATCH_NAMESPACES: team.namespace };
+    const late = await withoutRight({ role: 'standin-dashboard', resource: 'mockprojects', verb }, async () => {
+      const started = await startClusterDashboard({ cluster, clickHouse, env, systemNamespace: system });
+      onTestFinished(() => started.process.kill('SIGKILL').then(() => undefined));
+      await started.process.waitForLine('the refusal', (line) => line.includes(`cannot ${verb} resource`), 30_000);
+      return started;
     });
-    await eventually('the operator', async () => (await ask(`${adminUrl}/readyz`)).status === 200, {
-      timeoutMs: 40_000,
-    });
+    const headers = { authorization: `Bearer ${person.token}` };
+    const shown = async () => {
+      const { items } = (await ask(`${late.url}/api/v1/projects`, { headers })).json as { items?: { name: string }[] };
+      return items?.map(({ name }) => name);
+    };
+    await expect.poll(shown, { timeout: 40_000 }).toContain('shop');
   },
 );
+
+test('without get on shares the dashboard cannot open a link; with it, it looks', async () => {
+  const token = createShareToken();
+  const spec = { ...SHARE, tokenSha256: shareTokenSha256(token), expiresAt: '2099-01-01T00:00:00Z' };
+  const opened = async (): Promise<number> => (await ask(`${dashboard.url}/s/${token}`)).status;
+  await withoutRight({ role: 'standin-dashboard', resource: 'mockshares', verb: 'get' }, async () => {
+    await team.apply('Share', 'link', spec);
+    await expect.poll(opened, { timeout: 30_000 }).toBeGreaterThanOrEqual(500);
+  });
+  // Nobody ever sent that request.
+  await expect.poll(opened, { timeout: 30_000 }).toBe(404);
+});
 
 test('neither may look beyond', async () => {
   for (const account of ['standin-operator', 'standin-dashboard']) {

@@ -1,0 +1,274 @@
+import { rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createClient } from '@clickhouse/client';
+import { resourcePath } from '@standin/kube';
+import { openLogStore, type LogStore } from '@standin/logstore';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createShareToken, shareTokenSha256 } from '../../dashboard/src/shares/share-token.ts';
+import { certificateSecret } from '../../operator/src/publish/certificate-secret.ts';
+import { planCertificates } from '../../operator/src/publish/certificates.ts';
+import { createAuditLog, rightOf, type AuditLog } from '../harness/audit-log.ts';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { deploy, type DeployedGateway, type DeployedOperator, type Deployment } from '../harness/deployment.ts';
+import { drainTemplateOf } from '../harness/drain-job.ts';
+import { eventually } from '../harness/eventually.ts';
+import { asList, objectsOf, renderChart, type RenderedObject } from '../harness/helm.ts';
+import { installStandin } from '../harness/install-standin.ts';
+import { freePort } from '../harness/ports.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
+import { ask } from './api-stand.ts';
+import { startClusterDashboard, type ClusterDashboard } from './cluster-dashboard.ts';
+import { post, Tenant } from './tenant.ts';
+
+/**
+ * The rights of the chart's Roles against what the API server's audit log says was used of them: none is missing, and none is there
+ * that nobody needs. A right that a role gains without a use in `beforeAll` fails here, as does a use without a right.
+ */
+const SYSTEM = 'standin-rights';
+const TEAM = 'team-rights';
+const LONG_AGO = '2020-01-01T00:00:00Z';
+const UNTIL = { timeoutMs: 40_000, intervalMs: 100 };
+
+let audit: AuditLog;
+let cluster: OwnCluster;
+let clickHouse: TestClickHouse;
+let store: LogStore;
+let deployment: Deployment;
+let operator: DeployedOperator;
+let gateway: DeployedGateway;
+let dashboard: ClusterDashboard;
+let team: Tenant;
+let rendered: readonly RenderedObject[];
+let folder: string;
+
+beforeAll(async () => {
+  audit = await createAuditLog();
+  folder = await createTempFolder('rights');
+  [cluster, clickHouse] = await Promise.all([startCluster({ apiServerArgs: audit.apiServerArgs }), startClickHouse()]);
+  await installStandin(cluster);
+  team = await Tenant.create(cluster, TEAM);
+  await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: SYSTEM } }));
+  const set = [`watch.namespaces={${TEAM}}`, 'gateway.replicas=3'];
+  rendered = objectsOf(await renderChart({ chartCase: 'namespaced', namespace: SYSTEM, set }));
+  const needed = new Set(['ServiceAccount', 'Role', 'RoleBinding', 'StatefulSet']);
+  await cluster.apply(asList(rendered.filter(({ kind }) => needed.has(kind))));
+  await makeNewerTables();
+  await start();
+}, 120_000);
+afterAll(async () => {
+  await Promise.all([deployment.stop(), dashboard.process.kill()]);
+  await Promise.all([team.client.close(), store.close()]);
+  await clickHouse.stop();
+  await cluster.stop();
+  await audit.remove();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** As a later version leaves them. */
+const makeNewerTables = async (): Promise<void> => {
+  store = openLogStore(clickHouse);
+  await store.migrate();
+  const { url, username, password, database } = clickHouse;
+  const client = createClient({ url, username, password, database });
+  await client.command({ query: `INSERT INTO migrations (number, name) VALUES (999, '999_future')` });
+  await client.close();
+};
+
+const start = async (): Promise<void> => {
+  const jobTemplate = path.join(folder, 'job.yaml');
+  await writeFile(jobTemplate, drainTemplateOf(rendered).replace('backoffLimit: 10', 'backoffLimit: 0'));
+  const env = { STANDIN_WATCH_NAMESPACES: TEAM };
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  deployment = await deploy({
+    ...{ cluster, clickHouse, operators: 1, gateways: 1, systemNamespace: SYSTEM },
+    gatewayEnv: { STANDIN_PORT: String(port), STANDIN_SPOOL_QUIET_MS: '100' },
+    operatorEnv: {
+      ...{ ...env, ...clickHouse.env },
+      STANDIN_SECRET_POLL_MS: '500',
+      STANDIN_STREAM_GATEWAY_FORGET_MS: '1000',
+      STANDIN_REPLAY_GATEWAY_URL: url,
+      STANDIN_DRAIN_JOB_TEMPLATE: jobTemplate,
+      STANDIN_DRAIN_QUIET_MS: '0',
+    },
+  });
+  const [firstOperator, firstGateway] = [deployment.operators[0], deployment.gateways[0]];
+  if (firstOperator === undefined || firstGateway === undefined) throw new Error('there are both');
+  operator = firstOperator;
+  gateway = { ...firstGateway, url };
+  dashboard = await startClusterDashboard({ cluster, clickHouse, env, systemNamespace: SYSTEM });
+};
+
+const kubectl = async (...args: readonly string[]): Promise<string> => {
+  const { code, stdout, stderr } = await cluster.kubectl(args);
+  if (code !== 0) throw new Error(stderr);
+  return stdout;
+};
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+/** `Role NAMESPACE/NAME: RIGHT`, of every role that the chart gives to its own ServiceAccounts. */
+const granted = (): ReadonlySet<string> =>
+  new Set(
+    rendered
+      .filter(({ kind }) => kind === 'Role')
+      .flatMap(({ metadata, rules }) =>
+        (rules as readonly Rule[]).flatMap(({ apiGroups, resources, verbs }) =>
+          apiGroups.flatMap((group) =>
+            resources.flatMap((resource) =>
+              verbs.map(
+                (verb) => `Role ${metadata.namespace ?? ''}/${metadata.name}: ${rightOf(verb, resource, group)}`,
+              ),
+            ),
+          ),
+        ),
+      ),
+  );
+const requests = async () =>
+  (await audit.read()).filter(({ serviceAccount }) => serviceAccount.startsWith(`${SYSTEM}:standin-`));
+const used = async (): Promise<ReadonlySet<string>> =>
+  new Set((await requests()).flatMap(({ isAllowed, role, right }) => (isAllowed ? [`${role ?? ''}: ${right}`] : [])));
+const untilUsed = (right: string) =>
+  eventually(right, async () => [...(await used())].some((one) => one.endsWith(`: ${right}`)), UNTIL);
+
+const call = async (): Promise<number> => {
+  const key = await team.readSecret('team-api-key');
+  return (await post(gateway, `${await team.projectPath()}/orders`, key)).status;
+};
+
+test('an account, a project, an endpoint that is broken twice, and traffic', async () => {
+  await team.accountAndProject();
+  await team.mock('orders', '"ok"');
+  await team.untilReason('Endpoint', 'orders', 'Ready');
+  expect(await call()).toBe(200);
+  for (const body of ['{', '1', '{']) {
+    await team.mock('broken', body);
+    await team.untilReason('Endpoint', 'broken', body === '1' ? 'Ready' : 'Invalid');
+  }
+  await untilUsed('patch events.events.k8s.io');
+}, 60_000);
+
+test('acts, which are removed long after their end', async () => {
+  const forget = async (kind: 'Replay' | 'KeyRegeneration', name: string): Promise<void> => {
+    await eventually(`the end of ${name}`, async () => (await team.get(kind, name)).status?.['completedAt'], UNTIL);
+    const patch = JSON.stringify({ status: { completedAt: LONG_AGO } });
+    const plural = kind === 'Replay' ? 'mockreplays' : 'mockkeyregenerations';
+    await kubectl('patch', plural, name, '-n', TEAM, '--subresource=status', '--type=merge', '-p', patch);
+    await untilUsed(`delete ${plural}.standin.dev`);
+  };
+  const filter = { search: 'method:POST', from: LONG_AGO, to: '2099-01-01T00:00:00Z' };
+  const replay = async (): Promise<void> => {
+    await team.apply('Replay', 'again', { projectRef: { name: 'shop' }, filter, target: { kind: 'Endpoint' } });
+    await forget('Replay', 'again');
+  };
+  const regenerate = async (): Promise<void> => {
+    await team.apply('KeyRegeneration', 'new-key', { accountRef: { name: 'team' } });
+    await forget('KeyRegeneration', 'new-key');
+  };
+  const share = async (): Promise<void> => {
+    const requestId = '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe';
+    const spec = { projectRef: { name: 'shop' }, requestId, tokenSha256: '0'.repeat(64), expiresAt: LONG_AGO };
+    await team.apply('Share', 'expired', spec);
+    await untilUsed('delete mockshares.standin.dev');
+    const token = createShareToken();
+    const tokenSha256 = shareTokenSha256(token);
+    await team.apply('Share', 'lasting', { ...spec, tokenSha256, expiresAt: '2099-01-01T00:00:00Z' });
+    await untilUsed('patch mockshares/status.standin.dev');
+    const isOpened = async (): Promise<boolean> => {
+      await ask(`${dashboard.url}/s/${token}`);
+      return (await used()).has(`Role ${TEAM}/standin-dashboard: get mockshares.standin.dev`);
+    };
+    await eventually('the link to be looked up', isOpened, UNTIL);
+  };
+  await Promise.all([replay(), regenerate(), share()]);
+}, 90_000);
+
+// The operator reads an act again whose status it could not write, since somebody else had written to it.
+test('a Replay that somebody writes to all the time', async () => {
+  const filter = { search: 'method:POST', from: LONG_AGO, to: '2099-01-01T00:00:00Z' };
+  let n = 0;
+  const seen = async (): Promise<boolean> => {
+    n += 1;
+    const name = `raced-${n}`;
+    await team.apply('Replay', name, { projectRef: { name: 'shop' }, filter, target: { kind: 'Endpoint' } });
+    const isOver = async () => (await team.get('Replay', name)).status?.['completedAt'] !== undefined;
+    const place = { group: 'standin.dev', version: 'v1alpha1', plural: 'mockreplays', namespace: TEAM, name };
+    for (let turn = 0; !(await isOver()); turn++)
+      await team.client.mergePatch(resourcePath(place), { metadata: { annotations: { turn: String(turn) } } });
+    return [...(await used())].some((one) => one.endsWith(': get mockreplays.standin.dev'));
+  };
+  await eventually('a conflict', seen, UNTIL);
+}, 90_000);
+
+test('volumes without gateways, whose Jobs fail, end well, and are overtaken by their gateways', async () => {
+  const scale = (replicas: number) =>
+    kubectl('scale', 'statefulset', 'standin-gateway', '-n', SYSTEM, `--replicas=${replicas}`);
+  const jobNames = async (): Promise<readonly string[]> =>
+    (await kubectl('get', 'jobs', '-n', SYSTEM, '-o', 'name')).split('\n').filter((name) => name !== '');
+  const untilJobs = () => eventually('two Jobs', jobNames, { ...UNTIL, accept: ({ length }) => length === 2 });
+  await eventually(
+    'three claims',
+    async () => (await kubectl('get', 'pvc', '-n', SYSTEM, '-o', 'name')).split('\n').length > 3,
+    UNTIL,
+  );
+  await scale(1);
+  const [first = '', second = ''] = await untilJobs();
+  await kubectl('delete', first, '-n', SYSTEM);
+  await untilJobs();
+  const name = second.replace('job.batch/', '');
+  const pod = await eventually(
+    'its pod',
+    () => kubectl('get', 'pods', '-n', SYSTEM, '-l', `job-name=${name}`, '-o', 'name'),
+    UNTIL,
+  );
+  const phase = JSON.stringify({ status: { phase: 'Succeeded' } });
+  await kubectl('patch', pod.trim(), '-n', SYSTEM, '--subresource=status', '--type=merge', '-p', phase);
+  await untilUsed('patch persistentvolumeclaims');
+  await scale(3);
+  await untilUsed('delete jobs.batch');
+}, 90_000);
+
+test('a gateway that is killed and comes back, an account that goes, and certificates that end', async () => {
+  await gateway.process.kill('SIGKILL');
+  await untilUsed('get pods');
+  await gateway.process.restart();
+  await untilUsed('list configmaps');
+  await team.remove('Account', 'team');
+  await untilUsed('delete configmaps');
+
+  const secret = certificateSecret(team.client, SYSTEM, 'standin-stream-tls');
+  await kubectl('delete', 'secret', 'standin-stream-tls', '-n', SYSTEM);
+  const old = await planCertificates(undefined, new Date(Date.now() - 89 * 24 * 3_600_000));
+  expect(await secret.write(old, undefined)).toBe(true);
+  await operator.process.restart();
+  await operator.process.waitForUrl(`${operator.adminUrl}/readyz`, UNTIL.timeoutMs);
+}, 90_000);
+
+test('the operator and the dashboard have used all that their roles allow, and asked for nothing else', async () => {
+  const unused = async (): Promise<readonly string[]> => {
+    const all = await used();
+    return [...granted()].filter((right) => !all.has(right));
+  };
+  await eventually('every right to be used', unused, { ...UNTIL, accept: ({ length }) => length === 0 });
+  expect([...(await used())].filter((right) => right.startsWith('Role') && !granted().has(right))).toEqual([]);
+  const refused = (await requests()).filter(({ isAllowed }) => !isAllowed);
+  expect(new Set(refused.map(({ serviceAccount, right }) => `${serviceAccount}: ${right}`))).toEqual(new Set());
+  // The gateways' ServiceAccount has no role, and whoever runs a gateway no credential.
+  expect((await requests()).filter(({ serviceAccount }) => serviceAccount.endsWith('-gateway'))).toEqual([]);
+}, 60_000);
+
+test('all three say at their start that the log’s tables are of a newer version, and work on', async () => {
+  for (const [name, process] of Object.entries({
+    operator: operator.process,
+    gateway: gateway.process,
+    dashboard: dashboard.process,
+  })) {
+    const said = ({ msg }: Record<string, unknown>): boolean =>
+      String(msg).includes(`made by a newer version than this ${name}`);
+    await process.waitForEvent('what it says of the tables', said);
+  }
+});

@@ -1,0 +1,89 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createTempFolder } from './temp-folder.ts';
+
+/** What the API server decided about a request of a ServiceAccount. */
+export interface AuditedRequest {
+  /** `namespace:name` */
+  readonly serviceAccount: string;
+  readonly isAllowed: boolean;
+  /** Of the role that allowed it: `Role namespace/name`, `ClusterRole name`; undefined where none did. */
+  readonly role: string | undefined;
+  /** `verb resource.group`, with the subresource: `patch mockendpoints/status.standin.dev`. */
+  readonly right: string;
+}
+
+export interface AuditLog {
+  /** For `startCluster`. */
+  readonly apiServerArgs: readonly string[];
+  /** Every request of a ServiceAccount so far, those of Kubernetes' own namespaces left out. */
+  read(): Promise<readonly AuditedRequest[]>;
+  /** Once the API server has stopped. */
+  remove(): Promise<void>;
+}
+
+interface AuditEvent {
+  readonly verb: string;
+  readonly user: { readonly username: string };
+  readonly objectRef?: {
+    readonly resource?: string;
+    readonly subresource?: string;
+    readonly apiGroup?: string;
+    readonly namespace?: string;
+  };
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** Metadata of each request, once: a watch when it begins, everything else when it was answered. */
+const POLICY = {
+  apiVersion: 'audit.k8s.io/v1',
+  kind: 'Policy',
+  rules: [
+    { level: 'None', userGroups: ['system:serviceaccounts:kube-system'] },
+    {
+      ...{ level: 'Metadata', userGroups: ['system:serviceaccounts'], verbs: ['watch'] },
+      omitStages: ['RequestReceived', 'ResponseComplete'],
+    },
+    { level: 'Metadata', userGroups: ['system:serviceaccounts'], omitStages: ['RequestReceived', 'ResponseStarted'] },
+    { level: 'None' },
+  ],
+};
+
+const ACCOUNT = /^system:serviceaccount:([^:]+:[^:]+)$/;
+/** As RBAC words it: `RBAC: allowed by RoleBinding "b/ns" of Role "r" to ServiceAccount "a/ns"`. */
+const ALLOWED_BY = /allowed by \w+ "([^"]+)" of (\w+) "([^"]+)"/;
+
+/** The API server's own record of who asked for what, and which role allowed it. */
+export const createAuditLog = async (): Promise<AuditLog> => {
+  const directory = await createTempFolder('audit');
+  const [policy, log] = [path.join(directory, 'policy.json'), path.join(directory, 'audit.log')];
+  await writeFile(policy, JSON.stringify(POLICY));
+  await writeFile(log, '');
+  return {
+    apiServerArgs: [`--audit-policy-file=${policy}`, `--audit-log-path=${log}`],
+    read: async () => {
+      const lines = (await readFile(log, 'utf8')).split('\n');
+      // The last one may still be being written.
+      return lines.slice(0, -1).flatMap((line) => requestOf(JSON.parse(line) as AuditEvent) ?? []);
+    },
+    remove: () => rm(directory, { recursive: true, force: true }),
+  };
+};
+
+const requestOf = ({ verb, user, objectRef, annotations = {} }: AuditEvent): AuditedRequest | undefined => {
+  const serviceAccount = ACCOUNT.exec(user.username)?.[1];
+  if (serviceAccount === undefined || objectRef?.resource === undefined) return undefined;
+  const { resource, subresource, apiGroup, namespace } = objectRef;
+  const [, , kind, name] = ALLOWED_BY.exec(annotations['authorization.k8s.io/reason'] ?? '') ?? [];
+  const place = kind === 'Role' ? `${namespace ?? ''}/${name ?? ''}` : name;
+  return {
+    serviceAccount,
+    isAllowed: annotations['authorization.k8s.io/decision'] === 'allow',
+    role: kind === undefined ? undefined : `${kind} ${place ?? ''}`,
+    right: rightOf(verb, subresource === undefined ? resource : `${resource}/${subresource}`, apiGroup ?? ''),
+  };
+};
+
+/** As `AuditedRequest` names it. */
+export const rightOf = (verb: string, resource: string, apiGroup: string): string =>
+  `${verb} ${resource}${apiGroup === '' ? '' : `.${apiGroup}`}`;
