@@ -10,6 +10,8 @@ import type { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, gzipSync } from 'node:zlib';
+import { credentialsOf, refuseOthers } from './credentials.ts';
+import type { Credentials } from './credentials.ts';
 import type { Engine, EngineResult } from './engine.ts';
 import { answerException, exception } from './exceptions.ts';
 import { expectsData, formatOf, insertFromFile } from './statement.ts';
@@ -18,8 +20,8 @@ import type { EngineStatement } from './statement.ts';
 /**
  * The subset of ClickHouse's HTTP interface (https://clickhouse.com/docs/interfaces/http) that `@clickhouse/client` and curl
  * use: `/ping`; `POST /` with the query in the body or in `?query=`, then with an insert's data in the body; `param_…`, settings
- * and `database` in the URL; gzip both ways; exceptions with their code, text and status. Not: sessions, multipart parameters,
- * users (whoever reaches the loopback interface may ask anything), progress headers.
+ * and `database` in the URL; gzip both ways; one user's name and password; exceptions with their code, text and status. Not: sessions,
+ * multipart parameters, progress headers, several users.
  */
 
 /** Bodies of inserts; a delivered batch is at most some 20 MiB. */
@@ -38,17 +40,23 @@ const NO_SETTINGS: ReadonlySet<string> = new Set([
   ...['send_progress_in_http_headers', 'http_headers_progress_interval_ms'],
 ]);
 
-/**
- * Whoever asks is a program of this machine. A page in a browser may not: it marks its requests with Origin or Sec-Fetch-Site, and a
- * rebound name stands in Host.
- */
-const isForeign = ({ headers }: IncomingMessage): boolean => {
+/** Who may ask. */
+export interface FrontAccess {
+  /** Also programs of other machines, under any name of this one; else those of this machine only. */
+  readonly fromElsewhere: boolean;
+  /** The one user that there is; undefined: any name and password will do. */
+  readonly credentials?: Credentials | undefined;
+}
+
+/** A page in a browser may not ask: it marks its requests with Origin or Sec-Fetch-Site, and a rebound name stands in Host. */
+const refusalOf = ({ headers }: IncomingMessage, { fromElsewhere }: FrontAccess): string | undefined => {
   const host = (headers.host ?? '').replace(/:\d+$/, '');
-  return (
-    headers.origin !== undefined ||
-    headers['sec-fetch-site'] !== undefined ||
-    !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host)
-  );
+  if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) {
+    return 'The embedded engine answers programs only, no pages in a browser.';
+  }
+  return fromElsewhere || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host)
+    ? undefined
+    : 'The embedded engine answers programs on this machine only, under a loopback address.';
 };
 
 const limitBytes = (max: number): Transform => {
@@ -156,12 +164,16 @@ const answerQuery = async (
   answerResult(response, result, { format: formatOf(query) ?? defaultFormat, gzip });
 };
 
-const answer = async (engine: Engine, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+const answer = async (
+  engine: Engine,
+  access: FrontAccess,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
-  if (isForeign(request)) {
-    response
-      .writeHead(403)
-      .end('The embedded engine answers programs on this machine only, under a loopback address.\n');
+  const refusal = refusalOf(request, access);
+  if (refusal !== undefined) {
+    response.writeHead(403).end(`${refusal}\n`);
     return;
   }
   if (pathname === '/ping' || (pathname === '/' && request.method === 'GET' && !searchParams.has('query'))) {
@@ -176,6 +188,9 @@ const answer = async (engine: Engine, request: IncomingMessage, response: Server
   response.setHeader('X-ClickHouse-Timezone', 'UTC');
   response.setHeader('X-ClickHouse-Server-Display-Name', 'standin-embedded');
   try {
+    const { credentials } = access;
+    const stranger = credentials && refuseOthers(credentialsOf(request, searchParams), credentials);
+    if (stranger !== undefined) throw stranger;
     await answerQuery(engine, request, response, searchParams);
   } catch (error) {
     answerException(request, response, engine.version, error);
@@ -183,9 +198,9 @@ const answer = async (engine: Engine, request: IncomingMessage, response: Server
 };
 
 /** The server, not listening yet. */
-export const createHttpFront = (engine: Engine): Server =>
+export const createHttpFront = (engine: Engine, access: FrontAccess = { fromElsewhere: false }): Server =>
   createServer({ maxHeaderSize: HEAD_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     // A client that went away is no reason to stop.
     response.on('error', () => response.destroy());
-    answer(engine, request, response).catch(() => response.destroy());
+    answer(engine, access, request, response).catch(() => response.destroy());
   });

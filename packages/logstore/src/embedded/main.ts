@@ -1,28 +1,39 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
+import { DEFAULT_USER } from './credentials.ts';
 import { openEngine } from './engine.ts';
 import { EngineStartError, THREADPOOL_SIZE } from './engine-process.ts';
 import type { EngineMessage } from './engine-process.ts';
 import { createHttpFront } from './http-front.ts';
+import type { FrontAccess } from './http-front.ts';
 
 /**
  * The embedded ClickHouse engine as a process of its own. By hand: `npm run clickhouse -- --port 8123 --data DIR`. As the child of
  * `startEmbeddedEngine` it reports over the IPC channel, and ends when that closes: it never outlives its parent.
  */
 
-const HOST = '127.0.0.1';
+const LOOPBACK = '127.0.0.1';
 const SHUTDOWN_MS_MAX = 5_000;
 
-const usage = `Usage: npm run clickhouse -- [--port 8123] [--data .standin/clickhouse]
+const usage = `Usage: npm run clickhouse -- [--host ${LOOPBACK}] [--port 8123] [--data .standin/clickhouse]
 
-Runs the embedded ClickHouse engine with its HTTP interface on ${HOST}, until Ctrl+C. Port 0 takes any free one.
+Runs the embedded ClickHouse engine with its HTTP interface, until Ctrl+C. Port 0 takes any free one. With another --host than a
+loopback address (0.0.0.0: all of this machine's) it answers programs of other machines, too. STANDIN_ENGINE_USER and
+STANDIN_ENGINE_PASSWORD in the environment name the one user that it knows; without a password it answers whoever reaches the port.
 `;
 
-const readArguments = (): { port: number; data: string } => {
+interface Arguments {
+  readonly host: string;
+  readonly port: number;
+  readonly data: string;
+}
+
+const readArguments = (): Arguments => {
   try {
     const { values } = parseArgs({
       options: {
+        host: { type: 'string', default: LOOPBACK },
         port: { type: 'string', default: '8123' },
         data: { type: 'string', default: '.standin/clickhouse' },
         help: { type: 'boolean', default: false },
@@ -34,14 +45,26 @@ const readArguments = (): { port: number; data: string } => {
     }
     const port = Number(values.port);
     if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error(`--port ${values.port} is not a port`);
-    return { port, data: values.data };
+    return { host: values.host, port, data: values.data };
   } catch (error) {
     throw new EngineStartError(error instanceof Error ? error.message : String(error), { cause: error });
   }
 };
 
-const listen = async (server: ReturnType<typeof createHttpFront>, port: number): Promise<string> => {
-  server.listen(port, HOST);
+/** A parent's environment is not meant for its engine. */
+const accessOf = (host: string): FrontAccess => {
+  const { STANDIN_ENGINE_USER: user = '', STANDIN_ENGINE_PASSWORD: password = '' } = process.send ? {} : process.env;
+  return {
+    fromElsewhere: !/^(localhost|127\..*|::1)$/.test(host),
+    credentials: password === '' ? undefined : { user: user === '' ? DEFAULT_USER : user, password },
+  };
+};
+
+const listen = async (
+  server: ReturnType<typeof createHttpFront>,
+  { host, port }: Pick<Arguments, 'host' | 'port'>,
+): Promise<string> => {
+  server.listen(port, host);
   try {
     await once(server, 'listening');
   } catch (error) {
@@ -49,11 +72,11 @@ const listen = async (server: ReturnType<typeof createHttpFront>, port: number):
     throw new EngineStartError(
       busy
         ? `port ${port} is in use: choose another for ClickHouse`
-        : `cannot listen on port ${port}: ${String(error)}`,
+        : `cannot listen on ${host} port ${port}: ${String(error)}`,
       { cause: error },
     );
   }
-  return `http://${HOST}:${(server.address() as AddressInfo).port}`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
 };
 
 const report = (message: EngineMessage): void => {
@@ -69,13 +92,17 @@ const report = (message: EngineMessage): void => {
 };
 
 /** The engine's destructors crash where statements still run. What was acknowledged is in its files. */
-const endAtOnce = (): void => void process.kill(process.pid, 'SIGKILL');
+const endAtOnce = (): void => {
+  process.kill(process.pid, 'SIGKILL');
+  // The first process of a container is spared by that.
+  process.abort();
+};
 
 const main = async (): Promise<void> => {
-  const { port, data } = readArguments();
+  const { host, port, data } = readArguments();
   const engine = await openEngine(data);
-  const server = createHttpFront(engine);
-  const url = await listen(server, port);
+  const server = createHttpFront(engine, accessOf(host));
+  const url = await listen(server, { host, port });
 
   let stopping = false;
   const stop = (): void => {

@@ -1,0 +1,44 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { EngineException } from './engine.ts';
+import { exception } from './exceptions.ts';
+
+export interface Credentials {
+  readonly user: string;
+  readonly password: string;
+}
+
+/** ClickHouse's own, for whoever names nobody. */
+export const DEFAULT_USER = 'default';
+
+/**
+ * Who asks, by the ways of ClickHouse's HTTP interface (https://clickhouse.com/docs/interfaces/http): X-ClickHouse-User and -Key, Basic
+ * authentication, or `user` and `password` in the URL.
+ */
+export const credentialsOf = ({ headers }: Pick<IncomingMessage, 'headers'>, search: URLSearchParams): Credentials => {
+  const { authorization, 'x-clickhouse-user': user, 'x-clickhouse-key': key } = headers;
+  if (typeof user === 'string' || typeof key === 'string') {
+    return { user: typeof user === 'string' ? user : DEFAULT_USER, password: typeof key === 'string' ? key : '' };
+  }
+  const basic = /^Basic +(.+)$/i.exec(authorization ?? '')?.[1];
+  if (basic !== undefined) {
+    const text = Buffer.from(basic, 'base64').toString('utf8');
+    const colon = text.indexOf(':');
+    return colon < 0 ? { user: text, password: '' } : { user: text.slice(0, colon), password: text.slice(colon + 1) };
+  }
+  return { user: search.get('user') ?? DEFAULT_USER, password: search.get('password') ?? '' };
+};
+
+/** In a time that says nothing about how much of it was right. */
+const isSame = (given: string, wanted: string): boolean => {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(wanted));
+};
+
+/** The server's words for anybody but `wanted`; undefined where they are the same. */
+export const refuseOthers = (given: Credentials, wanted: Credentials): EngineException | undefined => {
+  const [isUser, isPassword] = [isSame(given.user, wanted.user), isSame(given.password, wanted.password)];
+  if (isUser && isPassword) return undefined;
+  const reason = 'Authentication failed: password is incorrect, or there is no user with such name.';
+  return exception(516, 'AUTHENTICATION_FAILED', `${given.user}: ${reason}`);
+};
