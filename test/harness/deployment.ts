@@ -96,8 +96,8 @@ const startOperators = async (options: DeployOptions): Promise<readonly Deployed
 };
 
 /** What a kubelet does for the gateway's pod: three keys of the operator's Secret as files; not the CA's key. */
-const mountStreamCertificates = async (
-  { cluster, systemNamespace = SYSTEM_NAMESPACE }: DeployOptions,
+export const mountStreamCertificates = async (
+  { cluster, systemNamespace = SYSTEM_NAMESPACE }: Pick<DeployOptions, 'cluster' | 'systemNamespace'>,
   dir: string,
 ): Promise<void> => {
   const data = await eventually('the Secret with the stream’s certificates', async () => {

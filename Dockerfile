@@ -1,0 +1,133 @@
+# The images of Standin (docs/install.md has what they are for, and how to check a published one):
+#
+#   docker build --target standin --tag standin .         operator, gateway, dashboard and the CLI
+#   docker build --target engine --tag standin-engine .   the embedded ClickHouse, to try Standin out and for tests
+#
+# Written for any builder: nothing in it needs BuildKit. The same sources give the same layers, whenever they are built.
+
+# The Node of package.json's dev dependency `node`, which the tests run on; test/images.test.ts compares them.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+
+# ── What both run on: node and the C libraries. No shell, no package manager, nothing else to keep up to date. ──
+FROM ${NODE_IMAGE} AS runtime
+RUN set -eu; \
+    packages="libc6 libgcc-s1 libstdc++6"; \
+    mkdir -p /rootfs/usr/local/bin /rootfs/var/lib/dpkg/status.d /rootfs/etc; \
+    cp /usr/local/bin/node /rootfs/usr/local/bin/node; \
+    dpkg -L $packages | grep -E '/lib[^ ]*\.so(\.[0-9.]+)?$' | grep -v /gconv/ | xargs cp -a --parents -t /rootfs; \
+    # For scanners: which packages of which Debian these files are of.
+    cp -a --parents /etc/os-release /usr/lib/os-release /etc/debian_version /rootfs; \
+    for name in $packages; do \
+      dpkg-query --status "$name" > "/rootfs/var/lib/dpkg/status.d/$name"; \
+      cp -a --parents "/usr/share/doc/$name/copyright" /rootfs 2> /dev/null || true; \
+    done; \
+    printf 'root:x:0:0:root:/:/sbin/nologin\nstandin:x:65532:65532:standin:/tmp:/sbin/nologin\n' > /rootfs/etc/passwd; \
+    printf 'root:x:0:\nstandin:x:65532:\n' > /rootfs/etc/group; \
+    # Without it names of /etc/hosts are looked up last.
+    printf 'hosts: files dns\n' > /rootfs/etc/nsswitch.conf; \
+    install -d -m 1777 /rootfs/tmp; \
+    install -d /rootfs/standin; \
+    find /rootfs -exec touch -h -d @0 {} +
+
+# ── The packages of the lockfile ──
+FROM ${NODE_IMAGE} AS manifests
+WORKDIR /standin
+COPY package.json package-lock.json .npmrc ./
+COPY packages/contract/package.json packages/contract/
+COPY packages/logstore/package.json packages/logstore/
+COPY packages/egress/package.json packages/egress/
+COPY packages/kube/package.json packages/kube/
+COPY crds/package.json crds/
+COPY operator/package.json operator/
+COPY gateway/package.json gateway/
+COPY dashboard/package.json dashboard/
+COPY cli/package.json cli/
+COPY test/package.json test/
+
+# What the processes need. ClickHouse's library is an optional package, and half a gigabyte; nothing here loads it.
+FROM manifests AS production
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --workspace=cli \
+ && rm -rf node_modules/chdb node_modules/.package-lock.json \
+ && find node_modules -type f '(' -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.md' ')' -delete
+
+FROM manifests AS development
+RUN npm ci --ignore-scripts --workspace=dashboard --workspace=packages/logstore
+
+# ── The dashboard ──
+FROM development AS dashboard
+COPY . .
+# Its build is named after its sources; the lockfile would count as one of them, and is not in the image.
+RUN rm package-lock.json \
+ && node --eval "import('/standin/dashboard/src/dashboard-build.ts').then(({ ensureDashboardBuild }) => ensureDashboardBuild())"
+
+# ── All of it together, in layers that change seldom and often ──
+FROM production AS standin-files
+COPY . .
+COPY --from=dashboard /standin/dashboard/build dashboard/build
+RUN rm -rf package-lock.json .npmrc tsconfig.json test \
+ # Fails where the processes would not find the dashboard's build.
+ && node --eval "import('/standin/dashboard/src/dashboard-build.ts').then(({ ensureDashboardBuild }) => ensureDashboardBuild(() => { throw new Error('the dashboard is built from other sources'); }))" \
+ && mkdir -p /modules/standin /sources \
+ && mv node_modules /modules/standin/ \
+ && mv /standin /sources/ \
+ # Whatever the checkout's umask was.
+ && chmod -R u=rwX,go=rX /modules /sources \
+ && find /modules /sources -exec touch -h -d @0 {} +
+
+FROM scratch AS standin
+COPY --from=runtime /rootfs/ /
+COPY --from=standin-files /modules/ /
+COPY --from=standin-files /sources/ /
+# There is no /etc/localtime.
+ENV NODE_ENV=production PATH=/usr/local/bin TZ=UTC
+WORKDIR /standin
+USER 65532:65532
+ENTRYPOINT ["node", "cli/bin/standin.js"]
+CMD ["--help"]
+ARG VERSION=dev
+ARG REVISION=unknown
+ARG SOURCE=
+LABEL org.opencontainers.image.title="standin" \
+      org.opencontainers.image.description="HTTP endpoints that stand in for the real thing: operator, gateway, dashboard and CLI" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.source="${SOURCE}"
+
+# ── The embedded ClickHouse ──
+FROM development AS engine-files
+RUN npm ci --omit=dev --ignore-scripts --prefer-offline --workspace=packages/logstore
+COPY LICENSE ./
+COPY packages/logstore/src/embedded packages/logstore/src/embedded
+RUN mkdir -p /modules/standin /sources/standin/packages/logstore/src \
+ && rm -rf node_modules/.package-lock.json node_modules/@standin \
+ && mv node_modules /modules/standin/ \
+ && mv LICENSE package.json /sources/standin/ \
+ && mv packages/logstore/package.json /sources/standin/packages/logstore/ \
+ && mv packages/logstore/src/embedded /sources/standin/packages/logstore/src/ \
+ && install -d /data/var/lib/standin-engine \
+ && chmod -R u=rwX,go=rX /modules /sources \
+ && find /modules /sources /data -exec touch -h -d @0 {} +
+
+FROM scratch AS engine
+COPY --from=runtime /rootfs/ /
+COPY --from=engine-files /modules/ /
+COPY --from=engine-files /sources/ /
+COPY --from=engine-files --chown=65532:65532 /data/var/lib/standin-engine/ /var/lib/standin-engine/
+# There is no /etc/localtime.
+ENV NODE_ENV=production PATH=/usr/local/bin TZ=UTC
+WORKDIR /standin
+USER 65532:65532
+EXPOSE 8123
+VOLUME /var/lib/standin-engine
+ENTRYPOINT ["node", "packages/logstore/src/embedded/main.ts"]
+CMD ["--host", "0.0.0.0", "--port", "8123", "--data", "/var/lib/standin-engine"]
+ARG VERSION=dev
+ARG REVISION=unknown
+ARG SOURCE=
+LABEL org.opencontainers.image.title="standin-engine" \
+      org.opencontainers.image.description="The ClickHouse engine that standin dev embeds, behind its HTTP interface: to try Standin out, not for production" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.source="${SOURCE}"

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import { installDebianPackages } from './debian-packages.ts';
+import { docker, hasImage } from './docker.ts';
+import { cacheFolder, MissingToolError, type Progress } from './go-program.ts';
+import { runCommand } from './run-command.ts';
+
+/** The image that the Dockerfile builds on, where a registry can be reached. */
+export const NODE_IMAGE = /^ARG NODE_IMAGE=(\S+)$/m;
+
+/** The dev dependency's: the same version as the image's, which test/images.test.ts checks. */
+const NODE_BINARY = path.join(import.meta.dirname, '../../node_modules/node/bin/node');
+const DEBIAN_RELEASE = 'bookworm';
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const PULL_TIMEOUT_MS = 10 * 60_000;
+const BUILD_TIMEOUT_MS = 10 * 60_000;
+/** Part of the stand-in's tag: one that was made otherwise is made again. */
+const RECIPE = 1;
+
+/**
+ * The image to build on, by the name that the engine knows it under: `wanted`, pulled where it is not there; where no registry can be reached
+ * one like it from Debian's packages, this checkout's Node and npm. Throws MissingToolError where neither is possible.
+ */
+export const baseImage = async (wanted: string, log: Progress): Promise<string> => {
+  if (await hasImage(wanted)) return wanted;
+  const standIn = await standInName(wanted);
+  if (await hasImage(standIn)) return standIn;
+  const { code, stderr } = await docker(['pull', '--quiet', wanted], { timeoutMs: PULL_TIMEOUT_MS });
+  if (code === 0) return wanted;
+  const reason = `${wanted} cannot be pulled (${stderr.trim().split('\n').at(-1) ?? ''})`;
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) {
+    throw new MissingToolError(
+      `${reason}. Pull it on a network with a registry, or run as root on Debian, where one like it is made.`,
+    );
+  }
+  log(`${reason}; making one like it from Debian's packages (once, about a minute) …`);
+  await makeStandIn(standIn, log);
+  return standIn;
+};
+
+/** Names what it is made of. */
+const standInName = async (wanted: string): Promise<string> => {
+  const hash = createHash('sha256').update(`${RECIPE} ${wanted} ${process.arch}`);
+  hash.update(await readFile(NODE_BINARY)).update(await certificates());
+  return `standin-base:${hash.digest('hex').slice(0, 16)}`;
+};
+
+/** What this machine trusts besides the public list: npm needs it inside a build, too. It stays in the stand-in. */
+const certificates = async (): Promise<Buffer> => {
+  const file = process.env['NODE_EXTRA_CA_CERTS'];
+  return file === undefined || file === '' ? Buffer.alloc(0) : readFile(file);
+};
+
+const makeStandIn = async (name: string, log: Progress): Promise<void> => {
+  if ((await runCommand('debootstrap', ['--version']).catch(() => ({ code: 1 }))).code !== 0) {
+    await installDebianPackages(['debootstrap'], log);
+  }
+  const folder = path.join(cacheFolder(), 'docker');
+  await mkdir(folder, { recursive: true });
+  const work = await mkdtemp(path.join(folder, 'base-'));
+  try {
+    const root = path.join(work, 'root');
+    await run('debootstrap', ['--variant=minbase', DEBIAN_RELEASE, root]);
+    // Smaller by a third: nothing is installed there any more.
+    for (const unused of ['var/cache/apt', 'var/lib/apt/lists', 'usr/share/locale', 'usr/share/man']) {
+      await rm(path.join(root, unused), { recursive: true, force: true });
+    }
+    await copyFile(NODE_BINARY, path.join(root, 'usr/local/bin/node'));
+    await installNpm(work, root);
+    const environment = ['--change', `ENV PATH=${PATH}`];
+    const trusted = await certificates();
+    if (trusted.length > 0) {
+      await copyFile(process.env['NODE_EXTRA_CA_CERTS'] ?? '', path.join(root, 'etc/machine-certificates.pem'));
+      environment.push('--change', 'ENV NODE_EXTRA_CA_CERTS=/etc/machine-certificates.pem');
+    }
+    const tar = path.join(work, 'root.tar');
+    await run('tar', ['-C', root, '-cf', tar, '.']);
+    await run('docker', ['import', ...environment, tar, name]);
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+};
+
+/** From npm's own package, which brings its dependencies: Debian spreads those of its npm over the system. */
+const installNpm = async (work: string, root: string): Promise<void> => {
+  const version = (await run('npm', ['--version'])).trim();
+  await run('npm', ['pack', '--silent', '--pack-destination', work, `npm@${version}`]);
+  const packed = (await readdir(work)).find((file) => file.endsWith('.tgz'));
+  if (packed === undefined) throw new Error('npm pack left no package');
+  await run('tar', ['-C', work, '-xf', path.join(work, packed)]);
+  const modules = path.join(root, 'usr/local/lib/node_modules');
+  await mkdir(modules, { recursive: true });
+  await rename(path.join(work, 'package'), path.join(modules, 'npm'));
+  await symlink('../lib/node_modules/npm/bin/npm-cli.js', path.join(root, 'usr/local/bin/npm'));
+};
+
+const run = async (command: string, args: readonly string[]): Promise<string> => {
+  const { code, stdout, stderr } = await runCommand(command, args, { timeoutMs: BUILD_TIMEOUT_MS });
+  if (code !== 0)
+    throw new Error(`${command} ${args[0] ?? ''} ended with ${code}:\n${`${stdout}${stderr}`.slice(-2_000)}`);
+  return stdout;
+};

@@ -1,0 +1,37 @@
+/**
+ * `npm run images`: builds Standin's images with the Docker of this machine, and prints their names and sizes. `npm run images -- --save DIR`
+ * also writes each into a file, for `docker load`, `ctr image import` or `kind load image-archive`.
+ */
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { dockerOrThrow } from './docker.ts';
+import { startDockerEngine } from './docker-engine.ts';
+import { MissingToolError } from './go-program.ts';
+import { buildImages } from './images.ts';
+
+const main = async (): Promise<void> => {
+  const { values } = parseArgs({ options: { save: { type: 'string' } } });
+  const docker = await startDockerEngine(console.log);
+  try {
+    const images = await buildImages(console.log);
+    for (const image of [images.standin, images.engine]) {
+      const bytes = Number(await dockerOrThrow(['image', 'inspect', '--format', '{{.Size}}', image]));
+      console.log(`${image}  ${Math.round(bytes / 1e6)} MB`);
+      if (values.save === undefined) continue;
+      const file = path.join(values.save, `${image.replace(':', '-')}.tar`);
+      await mkdir(values.save, { recursive: true });
+      await images.save(image, file);
+      console.log(`  in ${file}`);
+    }
+    if (docker.isOwn && values.save === undefined)
+      console.log('They are in the Docker engine of the tests, which ends now: --save DIR writes them into files.');
+  } finally {
+    await docker.stop();
+  }
+};
+
+main().catch((error: unknown) => {
+  console.error(error instanceof MissingToolError ? error.message : error);
+  process.exitCode = 1;
+});

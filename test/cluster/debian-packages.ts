@@ -1,0 +1,22 @@
+import { MissingToolError, type Progress } from './go-program.ts';
+import { runCommand } from './run-command.ts';
+
+const INSTALL_TIMEOUT_MS = 10 * 60_000;
+
+/** Installs packages of Debian, saying so first. Throws MissingToolError where that is impossible. */
+export const installDebianPackages = async (names: readonly string[], log: Progress): Promise<void> => {
+  const list = names.join(' ');
+  const remedy = `Install by hand: apt-get install --no-install-recommends ${list}`;
+  if (process.getuid?.() !== 0)
+    throw new MissingToolError(`${list}: missing, and only root can install packages. ${remedy}`);
+  log(`installing Debian's ${list} …`);
+  // Somebody else may be installing, too.
+  const wait = ['-o', 'DPkg::Lock::Timeout=300'];
+  for (const args of [['update'], ['install', '-y', '--no-install-recommends', ...wait, ...names]]) {
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+    const { code, stderr } = await runCommand('apt-get', args, { env, timeoutMs: INSTALL_TIMEOUT_MS }).catch(
+      (error: unknown) => ({ code: 1, stderr: String(error) }),
+    );
+    if (code !== 0) throw new MissingToolError(`${list}: cannot be installed here. ${remedy}\n${stderr.slice(-500)}`);
+  }
+};

@@ -1,0 +1,18 @@
+import { runCommand, type CommandOptions, type CommandResult } from './run-command.ts';
+
+/** Runs docker's command line against the engine of DOCKER_HOST. A failure is a `code` other than 0, not an exception. */
+export const docker = (args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> =>
+  runCommand('docker', args, options);
+
+/** The same, but a failure throws what docker said. Returns what it printed. */
+export const dockerOrThrow = async (args: readonly string[], options: CommandOptions = {}): Promise<string> => {
+  const { code, stdout, stderr } = await docker(args, options);
+  if (code !== 0) {
+    throw new Error(`docker ${args[0] ?? ''} ended with ${code}:\n${`${stdout}${stderr}`.trim().slice(-4_000)}`);
+  }
+  return stdout;
+};
+
+/** Whether the engine has an image of this name. */
+export const hasImage = async (name: string): Promise<boolean> =>
+  (await docker(['image', 'inspect', '--format', '{{.Id}}', name])).code === 0;

@@ -1,0 +1,96 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { baseImage, NODE_IMAGE } from './base-images.ts';
+import { docker, dockerOrThrow } from './docker.ts';
+import { startDockerEngine } from './docker-engine.ts';
+import type { Progress } from './go-program.ts';
+
+/** Standin's images, in the Docker engine that built them. */
+export interface Images {
+  /** `standin:VERSION`: operator, gateway, dashboard, CLI. The chart's default. */
+  readonly standin: string;
+  /** `standin-engine:VERSION`: the embedded ClickHouse on port 8123. */
+  readonly engine: string;
+  /** Writes one of the three (PAUSE_IMAGE is the third) as `docker save` does, for `ctr image import`. */
+  save(image: string, tarFile: string): Promise<void>;
+}
+
+/** What a kubelet needs for each pod: a process that sleeps. */
+export const PAUSE_IMAGE = 'pause:local';
+
+const ROOT = path.join(import.meta.dirname, '../..');
+const BUILD_TIMEOUT_MS = 20 * 60_000;
+const SAVE_TIMEOUT_MS = 5 * 60_000;
+const PROGRESS_INTERVAL_MS = 10_000;
+
+/** `sleep` and the libraries that it needs, from the image that the others are built on. */
+const PAUSE_DOCKERFILE = `
+ARG NODE_IMAGE
+FROM \${NODE_IMAGE} AS files
+RUN mkdir /rootfs && cp -a --parents -L /bin/sleep $(ldd /bin/sleep | grep -o '/[^ ]*') /rootfs
+FROM scratch
+COPY --from=files /rootfs/ /
+ENV PATH=/bin
+ENTRYPOINT ["/bin/sleep", "infinity"]
+`;
+
+/**
+ * Builds the images of this checkout, with the Docker that runs here or our own (startDockerEngine). The first time takes minutes; where
+ * nothing changed, seconds: the engine keeps the layers. Throws MissingToolError where there is no way to build them.
+ */
+export const buildImages = async (log: Progress): Promise<Images> => {
+  const engine = await startDockerEngine(log);
+  try {
+    const wanted = NODE_IMAGE.exec(await readFile(path.join(ROOT, 'Dockerfile'), 'utf8'))?.[1];
+    if (wanted === undefined) throw new Error('the Dockerfile names no NODE_IMAGE');
+    const base = await baseImage(wanted, log);
+    // Where that image cannot be had, neither can the one that removes containers of killed tests.
+    if (base !== wanted) process.env['TESTCONTAINERS_RYUK_DISABLED'] ??= 'true';
+    const version = await readVersion();
+    const images = { standin: `standin:${version}`, engine: `standin-engine:${version}` };
+    const common = [...['--network', 'host'], ...['--build-arg', `NODE_IMAGE=${base}`]];
+    const ofCheckout = (target: string, tag: string): readonly string[] => [
+      ...['build', ...common, '--build-arg', `VERSION=${version}`],
+      ...['--target', target, '--tag', tag, ROOT],
+    ];
+    await build(images.standin, ofCheckout('standin', images.standin), log);
+    await build(images.engine, ofCheckout('engine', images.engine), log);
+    await build(PAUSE_IMAGE, ['build', ...common, '--tag', PAUSE_IMAGE, '-'], log, PAUSE_DOCKERFILE);
+    if (engine.isOwn) await removeOldLayers();
+    return { ...images, save: (image, tarFile) => save(image, tarFile, log) };
+  } finally {
+    await engine.stop();
+  }
+};
+
+/** The workspace's: the chart's appVersion is the same. */
+const readVersion = async (): Promise<string> =>
+  (JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
+
+const build = async (name: string, args: readonly string[], log: Progress, dockerfile = ''): Promise<void> => {
+  const started = Date.now();
+  const seconds = (): number => Math.round((Date.now() - started) / 1000);
+  const ticker = setInterval(() => log(`  building the image ${name}, ${seconds()} s`), PROGRESS_INTERVAL_MS);
+  try {
+    // Without its plugin buildx, docker has the builder of old times, which the Dockerfile is written for, too.
+    const hasBuildx = (await docker(['buildx', 'version'])).code === 0;
+    const env = hasBuildx ? process.env : { ...process.env, DOCKER_BUILDKIT: '0' };
+    await dockerOrThrow(args, { env, input: dockerfile, timeoutMs: BUILD_TIMEOUT_MS });
+  } finally {
+    clearInterval(ticker);
+  }
+};
+
+/** Of builds that nothing refers to any more; those of the last days may save somebody minutes. */
+const removeOldLayers = async (): Promise<void> => {
+  await docker(['image', 'prune', '--force', '--filter', 'until=72h'], { timeoutMs: SAVE_TIMEOUT_MS });
+};
+
+const save = async (image: string, tarFile: string, log: Progress): Promise<void> => {
+  const engine = await startDockerEngine(log);
+  try {
+    await dockerOrThrow(['save', '--output', tarFile, image], { timeoutMs: SAVE_TIMEOUT_MS });
+  } finally {
+    await engine.stop();
+  }
+};

@@ -1,0 +1,33 @@
+import { open, readFile, rm } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isAlive } from './is-alive.ts';
+
+export interface LockOptions {
+  /** Told while it waits, every ten seconds, with the owner's process id. */
+  readonly onWait: (owner: number) => void;
+  readonly timeoutMs: number;
+}
+
+const POLL_MS = 500;
+const TELL_INTERVAL_MS = 10_000;
+
+/** Waits until nobody holds the lock, a file with its owner's process id, and takes it. An owner that has died holds nothing. */
+export const acquireLock = async (file: string, { onWait, timeoutMs }: LockOptions): Promise<() => Promise<void>> => {
+  for (let waited = 0; ; waited += POLL_MS) {
+    try {
+      const handle = await open(file, 'wx');
+      await handle.writeFile(String(process.pid));
+      await handle.close();
+      return () => rm(file, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const owner = Number(await readFile(file, 'utf8').catch(() => ''));
+    // Without an id after this long, its owner died between creating and writing it.
+    const abandoned = owner > 0 ? !isAlive(owner) : waited > TELL_INTERVAL_MS;
+    if (abandoned) await rm(file, { force: true });
+    else if (waited % TELL_INTERVAL_MS === 0) onWait(owner);
+    if (waited > timeoutMs) throw new Error(`${file} is held by process ${owner}; remove it if that is none of ours`);
+    await delay(POLL_MS);
+  }
+};

@@ -1,0 +1,69 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parse } from 'yaml';
+import { describe, expect, test } from 'vitest';
+import { ROOT } from './suite/source-files.ts';
+
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+const workspace = JSON.parse(read('package.json')) as {
+  version: string;
+  workspaces: string[];
+  devDependencies: Record<string, string>;
+};
+
+describe('the Dockerfile', () => {
+  const dockerfile = read('Dockerfile');
+
+  // Prevents: images that run on another Node than the tests.
+  test('builds on the Node that the tests run on', () => {
+    const [, version] = /^ARG NODE_IMAGE=node:([\d.]+)-bookworm-slim$/m.exec(dockerfile) ?? [];
+    expect(version).toBe(workspace.devDependencies['node']);
+  });
+
+  // Prevents: `npm ci` in an image refusing the lockfile, which names a workspace that is not there.
+  test('has the manifest of every workspace', () => {
+    const copied = [...dockerfile.matchAll(/^COPY (\S+)\/package\.json \1\/$/gm)].map(([, folder]) => folder);
+    expect(copied).toEqual(workspace.workspaces);
+  });
+
+  // Prevents: a build that works with one builder only, and a registry's name in it.
+  test('is plain: no syntax of BuildKit, no host', () => {
+    expect(dockerfile).not.toMatch(/^# syntax=|--mount=|<<-?\s*['"]?EOF|COPY --link|https?:\/\//m);
+    const bases = [...dockerfile.matchAll(/^FROM (\S+) AS/gm)].map(([, base]) => base);
+    expect(bases.filter((base) => base?.includes('/'))).toEqual([]);
+  });
+});
+
+// Prevents: a chart that installs an image which nobody built.
+test('the chart names the version of the workspace', () => {
+  const chart = parse(read('charts/standin/Chart.yaml')) as { appVersion: string };
+  expect(chart.appVersion).toBe(workspace.version);
+});
+
+describe('a workflow', () => {
+  const workflows = globSync('.github/workflows/*.yaml', { cwd: ROOT }).map((file) => ({ file, text: read(file) }));
+  const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
+
+  // Prevents: a release that is found to be broken when it is made.
+  test.for(workflows)('$file runs scripts, builds targets and calls files that are there', ({ text }) => {
+    expect(parse(text)).toMatchObject({ jobs: expect.anything() as unknown });
+    const run = [...text.matchAll(/npm (?:run )?(\w+)/g)].map(([, script]) => script);
+    expect(run.filter((script) => script !== 'ci' && !scripts.includes(script ?? ''))).toEqual([]);
+    const targets = [...text.matchAll(/target: (\w+)/g)].map(([, target]) => target);
+    expect(targets.filter((target) => !read('Dockerfile').includes(`AS ${target}\n`))).toEqual([]);
+    const files = [
+      ...text.matchAll(/(?:uses: \.\/|\ssed [^|\n]*? |go-version-file: |"PATH=[^\n]* )(\.?[\w.]+\/[\w./-]+)/g),
+    ];
+    expect(files.filter(([, file]) => !existsSync(path.join(ROOT, file ?? ''))).map(([, file]) => file)).toEqual([]);
+  });
+
+  // Prevents: a fork that pushes to somebody else's registry.
+  test.for(workflows)('$file names no registry, only the variables of its repository', ({ text }) => {
+    expect(text).not.toMatch(/\b(ghcr|docker|quay|gcr|pkg|ecr|azurecr)\.(io|dev)\b/);
+  });
+
+  // Prevents: what one step could do for all others that run somebody's code.
+  test.for(workflows)('$file may read, and only its jobs more', ({ text }) => {
+    expect(parse(text)).toMatchObject({ permissions: { contents: 'read' } });
+  });
+});
