@@ -50,6 +50,8 @@ export const startDockerEngine = async (log: Progress): Promise<DockerEngine> =>
   const holder = await hold(log);
   const before = process.env['DOCKER_HOST'];
   process.env['DOCKER_HOST'] = ownHost();
+  // testcontainers: with /.dockerenv on this machine it asks a bridge for the address, and there is none.
+  process.env['TESTCONTAINERS_HOST_OVERRIDE'] ??= 'localhost';
   const stop = async (): Promise<void> => {
     if (before === undefined) delete process.env['DOCKER_HOST'];
     else process.env['DOCKER_HOST'] = before;

@@ -6,12 +6,14 @@
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { ensureDashboardBuild } from '@standin/dashboard';
+import type { DockerEngine } from '../cluster/docker-engine.ts';
 import { buildGoProgram, goVersion, MissingToolError } from '../cluster/go-program.ts';
 import { findKubectl } from '../cluster/kubectl.ts';
 import { runCommand } from '../cluster/run-command.ts';
 import { CONTAINERS_VARIABLE, KUBECONFIG_VARIABLE } from '../harness/cluster-broker.ts';
 import { findBrowserNeeds, prepareBrowser } from './browser-needs.ts';
 import { findClusterNeeds } from './cluster-needs.ts';
+import { findDockerNeeds, prepareImages } from './docker-needs.ts';
 import { runStaticCheck, STATIC_CHECKS, type CheckOutcome } from './static-checks.ts';
 import { runVitest } from './vitest-run.ts';
 
@@ -38,12 +40,14 @@ const main = async (): Promise<number> => {
   if (useContainers) process.env[CONTAINERS_VARIABLE] = '1';
 
   const notRun = [...(await prepareClusters(filters, useContainers)), ...(await prepareDashboard(filters))];
+  const docker = await prepareDocker(filters, notRun);
+  notRun.push(...docker.notRun);
   const checks: CheckOutcome[] = [];
   if (filters.length > 0) console.log('Static checks are left out: files were chosen.');
   else for (const check of STATIC_CHECKS) checks.push(await runStaticCheck(check));
 
   const excluded = notRun.flatMap(({ files }) => files).flatMap((file) => ['--exclude', file]);
-  const tests = await runVitest({ args: [...args, ...excluded] });
+  const tests = await runVitest({ args: [...args, ...excluded] }).finally(() => docker.engine?.stop());
 
   const failedChecks = checks.filter(({ passed }) => !passed);
   const failures = [...failedChecks.map(({ name }) => name), ...tests.failures];
@@ -115,6 +119,18 @@ const prepareDashboard = async (filters: readonly string[]): Promise<readonly No
   if (reason !== undefined) return [{ files, reason }];
   await ensureDashboardBuild(() => console.log('Building the dashboard (once, about 10 seconds) …'));
   return [];
+};
+
+/** The same for the tests that run the images, but for those that are left out already. The engine is held until the tests have ended. */
+const prepareDocker = async (
+  filters: readonly string[],
+  leftOut: readonly NotRun[],
+): Promise<{ readonly notRun: readonly NotRun[]; readonly engine?: DockerEngine }> => {
+  const found = await findDockerNeeds(filters);
+  const files = found.filter((file) => !leftOut.some((entry) => entry.files.includes(file)));
+  if (files.length === 0) return { notRun: [] };
+  const engine = await prepareImages(console.log);
+  return typeof engine === 'string' ? { notRun: [{ files, reason: engine }] } : { notRun: [], engine };
 };
 
 const checkDisk = async (): Promise<void> => {

@@ -1,0 +1,245 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, copyFile, mkdir, readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { openLogStore, type LogStore } from '@standin/logstore';
+import type { StartedTestContainer } from 'testcontainers';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dockerOrThrow } from '../cluster/docker.ts';
+import { startDockerEngine, type DockerEngine } from '../cluster/docker-engine.ts';
+import { buildImages, type Images } from '../cluster/images.ts';
+import { Tenant } from '../e2e/tenant.ts';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { mountStreamCertificates } from '../harness/deployment.ts';
+import { eventually } from '../harness/eventually.ts';
+import {
+  DASHBOARD_SERVICE_ACCOUNT,
+  installStandin,
+  OPERATOR_SERVICE_ACCOUNT,
+  SYSTEM_NAMESPACE,
+} from '../harness/install-standin.ts';
+import { freePorts } from '../harness/ports.ts';
+import { RestrictedContainer, runToEnd, terminate, USER } from '../harness/restricted-container.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
+
+/**
+ * The images alone, without a node: every process in a container that has no more rights than a pod of the chart, against a real API
+ * server. The tests build on each other, in order.
+ */
+const QUICKSTART = path.join(import.meta.dirname, '../../crds/examples/quickstart');
+const VERSION = '0.1.0';
+/** Bytes, unpacked. Four fifths of them are Node itself. */
+const STANDIN_BYTES_MAX = 260e6;
+/** The chart's terminationGracePeriodSeconds of operator and dashboard. */
+const GRACE_PERIOD_MS = 30_000;
+const START_TIMEOUT_MS = 60_000;
+const BUILD_TIMEOUT_MS = 20 * 60_000;
+/** What a process cannot do without, and what nobody else may know. */
+const PASSWORD = randomBytes(16).toString('hex');
+
+let docker: DockerEngine;
+let images: Images;
+let cluster: OwnCluster;
+let tenant: Tenant;
+let store: LogStore | undefined;
+/** Bind mounts of containers. */
+let folder: string;
+const containers = new Map<string, StartedTestContainer>();
+
+beforeAll(async () => {
+  docker = await startDockerEngine(console.log);
+  images = await buildImages(console.log);
+  cluster = await startCluster();
+  await installStandin(cluster);
+  tenant = await Tenant.create(cluster, 'images');
+  folder = await createTempFolder('images');
+  // Containers read it as another user.
+  await chmod(folder, 0o755);
+}, BUILD_TIMEOUT_MS);
+afterAll(async () => {
+  await stopAll();
+  await store?.close();
+  await tenant.client.close();
+  await cluster.stop();
+  await docker.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Waits until it answers with 200. */
+const untilAnswers = async (url: string): Promise<void> => {
+  await eventually(`200 from ${url}`, async () => (await fetch(url)).status, {
+    accept: (status) => status === 200,
+    timeoutMs: START_TIMEOUT_MS,
+    intervalMs: 200,
+  });
+};
+
+const stopAll = async (): Promise<void> => {
+  const all = [...containers.values()];
+  containers.clear();
+  await Promise.all(all.map((container) => container.stop({ remove: true })));
+};
+
+const start = async (name: string, container: RestrictedContainer): Promise<void> => {
+  containers.set(name, await container.start());
+};
+
+/** A kubeconfig that the containers' user can read, mounted as a file. */
+const withKubeconfig = async (container: RestrictedContainer, serviceAccount: string): Promise<RestrictedContainer> => {
+  const file = path.join(folder, `${serviceAccount}.kubeconfig`);
+  await copyFile(await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, serviceAccount), file);
+  await chmod(file, 0o644);
+  return container.withBindMounts([{ source: file, target: '/etc/standin/kubeconfig', mode: 'ro' }]);
+};
+
+/** What a script finds out inside the image. */
+const inspect = async (image: string, script: string): Promise<unknown> =>
+  JSON.parse(
+    await runToEnd(
+      new RestrictedContainer(image).withEntrypoint(['node', '--eval', `console.log(JSON.stringify(${script}))`]),
+    ),
+  );
+
+const RIGHTS = `(() => {
+  const { readFileSync, writeFileSync, existsSync } = require('node:fs');
+  const attempt = (work) => { try { work(); return 'done'; } catch (error) { return error.code; } };
+  const capabilities = /CapEff:\\s*(\\S+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1];
+  return {
+    uid: process.getuid(), gid: process.getgid(), capabilities: parseInt(capabilities, 16),
+    root: attempt(() => writeFileSync('/standin/x', '')), tmp: attempt(() => writeFileSync('/tmp/x', '')),
+    shell: existsSync('/bin/sh') || existsSync('/usr/bin/sh'), certificates: process.env.NODE_EXTRA_CA_CERTS,
+  };
+})()`;
+
+describe.for(['standin', 'engine'] as const)('the image %s', (name) => {
+  test('is of a user who may nothing, with a root that cannot be written, and without a shell', async () => {
+    expect(await inspect(images[name], RIGHTS)).toEqual({
+      ...{ uid: USER, gid: USER, capabilities: 0 },
+      ...{ root: 'EROFS', tmp: 'done', shell: false },
+    });
+    // A number: a kubelet cannot tell whether a name is root.
+    const user = await dockerOrThrow(['image', 'inspect', '--format', '{{.Config.User}}', images[name]]);
+    expect(user.trim()).toBe(`${USER}:${USER}`);
+  });
+});
+
+describe('the image standin', () => {
+  test('has what runs, no tests, nothing for development and no ClickHouse', async () => {
+    const files = (await inspect(
+      images.standin,
+      `require('node:fs').readdirSync('.', { recursive: true })`,
+    )) as string[];
+    const own = files.filter((file) => !file.includes('node_modules/'));
+    expect(own).toContain('dashboard/src/main.ts');
+    expect(own.filter((file) => /\.test\.tsx?$|(^|\/)testdata\/|^test\//.test(file))).toEqual([]);
+    const packages = [
+      'chdb',
+      '@chdb',
+      'vite',
+      'typescript',
+      'vitest',
+      '@remix-run/dev',
+      'playwright-core',
+      'testcontainers',
+    ];
+    expect(packages.filter((name) => files.includes(`node_modules/${name}`))).toEqual([]);
+    const size = Number(await dockerOrThrow(['image', 'inspect', '--format', '{{.Size}}', images.standin]));
+    expect(size).toBeLessThan(STANDIN_BYTES_MAX);
+  });
+
+  test('is the CLI where no command is given', async () => {
+    const version = await runToEnd(new RestrictedContainer(images.standin).withCommand(['--version']));
+    expect(version.trim()).toBe(VERSION);
+    const manifests = { source: QUICKSTART, target: '/manifests', mode: 'ro' } as const;
+    const validate = new RestrictedContainer(images.standin).withCommand(['validate', '/manifests']);
+    expect(await runToEnd(validate.withBindMounts([manifests]))).toContain('0 errors');
+  });
+});
+
+test('all processes, each in a container of its own, capture a call', async () => {
+  // What a first attempt left.
+  await stopAll();
+  await store?.close();
+  const [clickHousePort, streamPort, operatorPort, gatewayPort, adminPort, dashboardPort] = (await freePorts(6)).map(
+    String,
+  );
+  const url = (port: string | undefined): string => `http://127.0.0.1:${port ?? ''}`;
+  const login = { username: 'standin', password: PASSWORD, database: 'standin' };
+  const clickHouse = {
+    STANDIN_CLICKHOUSE_URL: url(clickHousePort),
+    STANDIN_CLICKHOUSE_USERNAME: login.username,
+    STANDIN_CLICKHOUSE_PASSWORD: PASSWORD,
+  };
+  const log = openLogStore({ ...login, url: url(clickHousePort) });
+  store = log;
+
+  const engine = new RestrictedContainer(images.engine)
+    .withCommand(['--host', '0.0.0.0', '--port', clickHousePort ?? '', '--data', '/var/lib/standin-engine'])
+    .withEnvironment({ STANDIN_ENGINE_USER: login.username, STANDIN_ENGINE_PASSWORD: PASSWORD });
+  const operator = await withKubeconfig(new RestrictedContainer(images.standin), OPERATOR_SERVICE_ACCOUNT);
+  operator.withEntrypoint(['node', 'operator/src/main.ts']).withEnvironment({
+    ...clickHouse,
+    STANDIN_NAME: 'operator',
+    STANDIN_KUBECONFIG: '/etc/standin/kubeconfig',
+    STANDIN_STREAM_PORT: streamPort ?? '',
+    STANDIN_ADMIN_PORT: operatorPort ?? '',
+    STANDIN_GATEWAY_URL: url(gatewayPort),
+  });
+  await Promise.all([start('engine', engine), start('operator', operator)]);
+  await Promise.all([untilAnswers(`${url(clickHousePort)}/ping`), untilAnswers(`${url(operatorPort)}/readyz`)]);
+
+  const tls = path.join(folder, 'tls');
+  await mkdir(tls, { recursive: true });
+  await mountStreamCertificates({ cluster }, tls);
+  for (const file of await readdir(tls)) await chmod(path.join(tls, file), 0o644);
+  const gateway = new RestrictedContainer(images.standin)
+    .withEntrypoint(['node', 'gateway/src/main.ts'])
+    .withWritableFolders('/var/lib/standin-gateway')
+    .withBindMounts([{ source: tls, target: '/etc/standin/stream-tls', mode: 'ro' }])
+    .withEnvironment({
+      ...clickHouse,
+      STANDIN_NAME: 'gateway',
+      STANDIN_DATA_DIR: '/var/lib/standin-gateway',
+      STANDIN_PORT: gatewayPort ?? '',
+      STANDIN_ADMIN_PORT: adminPort ?? '',
+      STANDIN_OPERATOR_URLS: `https://127.0.0.1:${streamPort ?? ''}`,
+    });
+  const dashboard = await withKubeconfig(new RestrictedContainer(images.standin), DASHBOARD_SERVICE_ACCOUNT);
+  dashboard.withEntrypoint(['node', 'dashboard/src/main.ts']).withEnvironment({
+    ...clickHouse,
+    STANDIN_KUBECONFIG: '/etc/standin/kubeconfig',
+    STANDIN_SESSION_KEY: randomBytes(32).toString('base64'),
+    STANDIN_PORT: dashboardPort ?? '',
+  });
+  await Promise.all([start('gateway', gateway), start('dashboard', dashboard)]);
+  await Promise.all([untilAnswers(`${url(adminPort)}/readyz`), untilAnswers(`${url(dashboardPort)}/healthz`)]);
+
+  await tenant.accountAndProject();
+  await tenant.mock('hello', '"hello"');
+  await tenant.untilReason('Endpoint', 'hello', 'Ready');
+  const key = await tenant.readSecret('team-api-key');
+  const called = await fetch(`${url(gatewayPort)}${await tenant.projectPath()}/hello`, {
+    method: 'POST',
+    headers: { 'x-api-key': key },
+    body: 'from a container',
+  });
+  expect([called.status, await called.text()]).toEqual([200, '"hello"']);
+  await eventually('the row', () => log.summaries({ limit: 10 }), { accept: (rows) => rows.length === 1 });
+
+  const page = await (await fetch(`${url(dashboardPort)}/login`)).text();
+  expect(page).toContain('Kubernetes token');
+  const [, script = ''] = /import\("(\/assets\/[^"]+)"\)/.exec(page) ?? [];
+  expect((await fetch(`${url(dashboardPort)}${script}`)).headers.get('content-type')).toContain('javascript');
+  const stranger = await fetch(`${url(clickHousePort)}/?query=SELECT+1&user=standin&password=guessed`);
+  expect([stranger.status, await stranger.text()]).toEqual([403, expect.stringContaining('AUTHENTICATION_FAILED')]);
+}, 180_000);
+
+// In the order in which nothing is missed: gateways deliver before they end.
+test.for(['gateway', 'dashboard', 'operator', 'engine'])(
+  '%s stops within its grace period when it is told to',
+  async (name) => {
+    const container = containers.get(name);
+    if (container === undefined) throw new Error(`${name} was not started`);
+    containers.delete(name);
+    expect(await terminate(container, GRACE_PERIOD_MS)).toBe(0);
+  },
+);
