@@ -55,7 +55,10 @@ RUN npm ci --ignore-scripts --workspace=dashboard --workspace=packages/logstore
 
 # ── The dashboard ──
 FROM development AS dashboard
-COPY . .
+COPY tsconfig.json ./
+COPY packages packages
+COPY crds crds
+COPY dashboard dashboard
 # Its build is named after its sources; the lockfile would count as one of them, and is not in the image.
 RUN rm package-lock.json \
  && node --eval "import('/standin/dashboard/src/dashboard-build.ts').then(({ ensureDashboardBuild }) => ensureDashboardBuild())"
@@ -96,31 +99,29 @@ LABEL org.opencontainers.image.title="standin" \
 
 # ── The embedded ClickHouse ──
 FROM development AS engine-files
-RUN npm ci --omit=dev --ignore-scripts --prefer-offline --workspace=packages/logstore
 COPY LICENSE ./
 COPY packages/logstore/src/embedded packages/logstore/src/embedded
-RUN mkdir -p /modules/standin /sources/standin/packages/logstore/src \
- && rm -rf node_modules/.package-lock.json node_modules/@standin \
- && mv node_modules /modules/standin/ \
- && mv LICENSE package.json /sources/standin/ \
- && mv packages/logstore/package.json /sources/standin/packages/logstore/ \
- && mv packages/logstore/src/embedded /sources/standin/packages/logstore/src/ \
- && install -d /data/var/lib/standin-engine \
+RUN mkdir -p /modules/standin/node_modules /sources/standin \
+ # chdb, and what it loads.
+ && (cd node_modules && cp -a --parents chdb @chdb @clickhouse/client-common -t /modules/standin/node_modules) \
+ && cp -a --parents LICENSE package.json packages/logstore/package.json packages/logstore/src/embedded -t /sources/standin \
+ && (cd /modules/standin && node --eval "require('chdb')") \
  && chmod -R u=rwX,go=rX /modules /sources \
- && find /modules /sources /data -exec touch -h -d @0 {} +
+ # As a volume, it is written by whichever user the container gets.
+ && install -d -m 1777 /sources/var/lib/standin-engine \
+ && find /modules /sources -exec touch -h -d @0 {} +
 
 FROM scratch AS engine
 COPY --from=runtime /rootfs/ /
 COPY --from=engine-files /modules/ /
 COPY --from=engine-files /sources/ /
-COPY --from=engine-files --chown=65532:65532 /data/var/lib/standin-engine/ /var/lib/standin-engine/
 # There is no /etc/localtime.
 ENV NODE_ENV=production PATH=/usr/local/bin TZ=UTC
 WORKDIR /standin
 USER 65532:65532
 EXPOSE 8123
 VOLUME /var/lib/standin-engine
-ENTRYPOINT ["node", "packages/logstore/src/embedded/main.ts"]
+ENTRYPOINT ["node", "packages/logstore/src/embedded/first-process.ts"]
 CMD ["--host", "0.0.0.0", "--port", "8123", "--data", "/var/lib/standin-engine"]
 ARG VERSION=dev
 ARG REVISION=unknown

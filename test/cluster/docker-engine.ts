@@ -90,7 +90,10 @@ const hold = async (log: Progress): Promise<string> => {
   try {
     // What nobody holds was left by a run that was killed, maybe with its containers.
     if ((await removeDeadHolders()) === 0) await endEngine();
-    if (!(await answers(ownHost()))) await launch();
+    if (!(await answers(ownHost()))) {
+      await launch();
+      await removeLeftovers();
+    }
     const holder = path.join(inFolder('holders'), `${process.pid}.${randomUUID()}`);
     await writeFile(holder, '');
     return holder;
@@ -139,6 +142,12 @@ const launch = async (): Promise<void> => {
   throw new MissingToolError(
     `No Docker engine can be started here: dockerd ${what}. ${DOCKER_REMEDY}\n${said.slice(-LOG_TAIL_CHARS)}`,
   );
+};
+
+/** Of tests that were killed: containers, which have ended with the engine, and their volumes. */
+const removeLeftovers = async (): Promise<void> => {
+  const env = { ...process.env, DOCKER_HOST: ownHost() };
+  for (const kind of ['container', 'volume']) await runCommand('docker', [kind, 'prune', '--force'], { env });
 };
 
 /** Ends it with its containers, and what it leaves mounted. Nothing happens where it does not run. */

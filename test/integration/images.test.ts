@@ -91,6 +91,16 @@ const withKubeconfig = async (container: RestrictedContainer, serviceAccount: st
   return container.withBindMounts([{ source: file, target: '/etc/standin/kubeconfig', mode: 'ro' }]);
 };
 
+/** As the image's own, on another port: the network is the host's. */
+const engineArguments = (port: string): string[] => [
+  '--host',
+  '0.0.0.0',
+  '--port',
+  port,
+  '--data',
+  '/var/lib/standin-engine',
+];
+
 /** What a script finds out inside the image. */
 const inspect = async (image: string, script: string): Promise<unknown> =>
   JSON.parse(
@@ -173,7 +183,7 @@ test('all processes, each in a container of its own, capture a call', async () =
   store = log;
 
   const engine = new RestrictedContainer(images.engine)
-    .withCommand(['--host', '0.0.0.0', '--port', clickHousePort ?? '', '--data', '/var/lib/standin-engine'])
+    .withCommand(engineArguments(clickHousePort ?? ''))
     .withEnvironment({ STANDIN_ENGINE_USER: login.username, STANDIN_ENGINE_PASSWORD: PASSWORD });
   const operator = await withKubeconfig(new RestrictedContainer(images.standin), OPERATOR_SERVICE_ACCOUNT);
   operator.withEntrypoint(['node', 'operator/src/main.ts']).withEnvironment({
@@ -232,6 +242,25 @@ test('all processes, each in a container of its own, capture a call', async () =
   const stranger = await fetch(`${url(clickHousePort)}/?query=SELECT+1&user=standin&password=guessed`);
   expect([stranger.status, await stranger.text()]).toEqual([403, expect.stringContaining('AUTHENTICATION_FAILED')]);
 }, 180_000);
+
+test('the engine ends although a statement runs', async () => {
+  const [port = ''] = (await freePorts(1)).map(String);
+  const engine = new RestrictedContainer(images.engine).withCommand(engineArguments(port));
+  const container = await engine.start();
+  const statement = 'SELECT count() FROM numbers(1e15) WHERE NOT ignore(sipHash64(number)) SETTINGS max_threads = 1';
+  await untilAnswers(`http://127.0.0.1:${port}/ping`);
+  const answer = fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: statement }).catch(() => 'cut off');
+  await eventually(
+    'the statement',
+    async () => (await fetch(`http://127.0.0.1:${port}/?query=SELECT+count()+FROM+system.processes`)).text(),
+    { accept: (text) => text.trim() === '2' },
+  );
+  const started = performance.now();
+  // Its own SIGKILL, as that of a server that is told to stop twice; not the kubelet's.
+  expect(await terminate(container, GRACE_PERIOD_MS)).toBe(137);
+  expect(performance.now() - started).toBeLessThan(GRACE_PERIOD_MS - 5_000);
+  expect(await answer).toBe('cut off');
+});
 
 // In the order in which nothing is missed: gateways deliver before they end.
 test.for(['gateway', 'dashboard', 'operator', 'engine'])(
