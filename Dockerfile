@@ -48,7 +48,12 @@ COPY test/package.json test/
 FROM manifests AS production
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --workspace=cli \
  && rm -rf node_modules/chdb node_modules/.package-lock.json \
- && find node_modules -type f '(' -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.md' ')' -delete
+ && find node_modules -type f '(' -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.md' ')' -delete \
+ && mkdir -p /modules/standin \
+ && mv node_modules /modules/standin/ \
+ # Whatever the umask was.
+ && chmod -R u=rwX,go=rX /modules \
+ && find /modules -exec touch -h -d @0 {} +
 
 FROM manifests AS development
 RUN npm ci --ignore-scripts --workspace=dashboard --workspace=packages/logstore
@@ -63,23 +68,21 @@ COPY dashboard dashboard
 RUN rm package-lock.json \
  && node --eval "import('/standin/dashboard/src/dashboard-build.ts').then(({ ensureDashboardBuild }) => ensureDashboardBuild())"
 
-# ── All of it together, in layers that change seldom and often ──
+# ── All of it together ──
 FROM production AS standin-files
 COPY . .
 COPY --from=dashboard /standin/dashboard/build dashboard/build
 RUN rm -rf package-lock.json .npmrc tsconfig.json test \
  # Fails where the processes would not find the dashboard's build.
  && node --eval "import('/standin/dashboard/src/dashboard-build.ts').then(({ ensureDashboardBuild }) => ensureDashboardBuild(() => { throw new Error('the dashboard is built from other sources'); }))" \
- && mkdir -p /modules/standin /sources \
- && mv node_modules /modules/standin/ \
- && mv /standin /sources/ \
- # Whatever the checkout's umask was.
- && chmod -R u=rwX,go=rX /modules /sources \
- && find /modules /sources -exec touch -h -d @0 {} +
+ && mkdir /sources \
+ && cp -a /standin /sources/ \
+ && chmod -R u=rwX,go=rX /sources \
+ && find /sources -exec touch -h -d @0 {} +
 
 FROM scratch AS standin
 COPY --from=runtime /rootfs/ /
-COPY --from=standin-files /modules/ /
+COPY --from=production /modules/ /
 COPY --from=standin-files /sources/ /
 # There is no /etc/localtime.
 ENV NODE_ENV=production PATH=/usr/local/bin TZ=UTC
