@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { openLogStore, type LogStore } from '@standin/logstore';
@@ -26,7 +27,7 @@ import { createTempFolder } from '../harness/temp-folder.ts';
  * server. The tests build on each other, in order.
  */
 const QUICKSTART = path.join(import.meta.dirname, '../../crds/examples/quickstart');
-const VERSION = '0.1.0';
+const GOLDEN = path.join(import.meta.dirname, '../../charts/standin/golden');
 /** Bytes, unpacked. Four fifths of them are Node itself. */
 const STANDIN_BYTES_MAX = 260e6;
 /** The chart's terminationGracePeriodSeconds of operator and dashboard. */
@@ -109,6 +110,10 @@ const inspect = async (image: string, script: string): Promise<unknown> =>
     ),
   );
 
+/** Of its working directory. */
+const filesOf = async (image: string): Promise<readonly string[]> =>
+  (await inspect(image, `require('node:fs').readdirSync('.', { recursive: true })`)) as string[];
+
 const RIGHTS = `(() => {
   const { readFileSync, writeFileSync, existsSync } = require('node:fs');
   const attempt = (work) => { try { work(); return 'done'; } catch (error) { return error.code; } };
@@ -132,33 +137,28 @@ describe.for(['standin', 'engine'] as const)('the image %s', (name) => {
   });
 });
 
+test('the images have what the chart starts', async () => {
+  const golden = globSync('*.yaml', { cwd: GOLDEN }).map((name) => readFileSync(path.join(GOLDEN, name), 'utf8'));
+  const commands = golden.flatMap((yaml) => [...yaml.matchAll(/command: \[node, ([^\],]+)/g)].map(([, file]) => file));
+  const present = [...(await filesOf(images.standin)), ...(await filesOf(images.engine))];
+  expect(new Set(commands).size).toBeGreaterThanOrEqual(5);
+  expect(present).toEqual(expect.arrayContaining([...new Set(commands)]));
+});
+
 describe('the image standin', () => {
-  test('has what runs, no tests, nothing for development and no ClickHouse', async () => {
-    const files = (await inspect(
-      images.standin,
-      `require('node:fs').readdirSync('.', { recursive: true })`,
-    )) as string[];
+  test('has no tests, nothing for development and no ClickHouse', async () => {
+    const files = await filesOf(images.standin);
     const own = files.filter((file) => !file.includes('node_modules/'));
-    expect(own).toContain('dashboard/src/main.ts');
     expect(own.filter((file) => /\.test\.tsx?$|(^|\/)testdata\/|^test\//.test(file))).toEqual([]);
-    const packages = [
-      'chdb',
-      '@chdb',
-      'vite',
-      'typescript',
-      'vitest',
-      '@remix-run/dev',
-      'playwright-core',
-      'testcontainers',
-    ];
-    expect(packages.filter((name) => files.includes(`node_modules/${name}`))).toEqual([]);
+    const development = ['vite', 'vitest', 'typescript', '@remix-run/dev', 'playwright-core', 'testcontainers'];
+    expect([...development, 'chdb', '@chdb'].filter((name) => files.includes(`node_modules/${name}`))).toEqual([]);
     const size = Number(await dockerOrThrow(['image', 'inspect', '--format', '{{.Size}}', images.standin]));
     expect(size).toBeLessThan(STANDIN_BYTES_MAX);
   });
 
   test('is the CLI where no command is given', async () => {
     const version = await runToEnd(new RestrictedContainer(images.standin).withCommand(['--version']));
-    expect(version.trim()).toBe(VERSION);
+    expect(images.standin).toBe(`standin:${version.trim()}`);
     const manifests = { source: QUICKSTART, target: '/manifests', mode: 'ro' } as const;
     const validate = new RestrictedContainer(images.standin).withCommand(['validate', '/manifests']);
     expect(await runToEnd(validate.withBindMounts([manifests]))).toContain('0 errors');
