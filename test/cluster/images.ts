@@ -4,6 +4,7 @@ import { baseImage, NODE_IMAGE } from './base-images.ts';
 import { docker, dockerOrThrow } from './docker.ts';
 import { startDockerEngine } from './docker-engine.ts';
 import type { Progress } from './go-program.ts';
+import { runCommand } from './run-command.ts';
 
 /** Standin's images, in the Docker engine that built them. */
 export interface Images {
@@ -22,6 +23,7 @@ const ROOT = path.join(import.meta.dirname, '../..');
 const BUILD_TIMEOUT_MS = 20 * 60_000;
 const SAVE_TIMEOUT_MS = 5 * 60_000;
 const PROGRESS_INTERVAL_MS = 10_000;
+const FIRST_DOCKER_WITHOUT_BUILDKIT = 23;
 
 /** `sleep` and the libraries that it needs, from the image that the others are built on. */
 const PAUSE_DOCKERFILE = `
@@ -72,18 +74,35 @@ const build = async (name: string, args: readonly string[], log: Progress, docke
   const seconds = (): number => Math.round((Date.now() - started) / 1000);
   const ticker = setInterval(() => log(`  building the image ${name}, ${seconds()} s`), PROGRESS_INTERVAL_MS);
   try {
-    // Without its plugin buildx, docker has the builder of old times, which the Dockerfile is written for, too.
-    const hasBuildx = (await docker(['buildx', 'version'])).code === 0;
-    const env = hasBuildx ? process.env : { ...process.env, DOCKER_BUILDKIT: '0' };
-    await dockerOrThrow(args, { env, input: dockerfile, timeoutMs: BUILD_TIMEOUT_MS });
+    const { command, env } = await chooseBuilder();
+    const result = await runCommand(command, args, { env, input: dockerfile, timeoutMs: BUILD_TIMEOUT_MS });
+    if (result.code !== 0) {
+      throw new Error(`the image ${name} cannot be built:\n${`${result.stdout}${result.stderr}`.slice(-4_000)}`);
+    }
   } finally {
     clearInterval(ticker);
   }
 };
 
+/**
+ * BuildKit, which takes a fifth of the time of Docker's old builder: from release 23 on docker has it by its plugin buildx, before that built
+ * in. Debian's may stand behind a newer one without the plugin.
+ */
+const chooseBuilder = async (): Promise<{ readonly command: string; readonly env: NodeJS.ProcessEnv }> => {
+  if ((await docker(['buildx', 'version'])).code === 0) return { command: 'docker', env: process.env };
+  for (const command of ['docker', '/usr/bin/docker']) {
+    const version = await runCommand(command, ['version', '--format', '{{.Client.Version}}']).catch(() => undefined);
+    if (version?.code !== 0 || Number.parseInt(version.stdout) >= FIRST_DOCKER_WITHOUT_BUILDKIT) continue;
+    return { command, env: { ...process.env, DOCKER_BUILDKIT: '1' } };
+  }
+  return { command: 'docker', env: { ...process.env, DOCKER_BUILDKIT: '0' } };
+};
+
 /** Of builds that nothing refers to any more; those of the last days may save somebody minutes. */
 const removeOldLayers = async (): Promise<void> => {
-  await docker(['image', 'prune', '--force', '--filter', 'until=72h'], { timeoutMs: SAVE_TIMEOUT_MS });
+  for (const kind of ['image', 'builder']) {
+    await docker([kind, 'prune', '--force', '--filter', 'until=72h'], { timeoutMs: SAVE_TIMEOUT_MS });
+  }
 };
 
 const save = async (image: string, tarFile: string, log: Progress): Promise<void> => {
