@@ -98,10 +98,13 @@ const chooseBuilder = async (): Promise<{ readonly command: string; readonly env
   return { command: 'docker', env: { ...process.env, DOCKER_BUILDKIT: '0' } };
 };
 
-/** Of builds that nothing refers to any more; those of the last days may save somebody minutes. */
+/** Of builds that nothing refers to any more; those of the last days may save somebody minutes. The old builder's are images of gigabytes. */
 const removeOldLayers = async (): Promise<void> => {
-  for (const kind of ['image', 'builder']) {
-    await docker([kind, 'prune', '--force', '--filter', 'until=72h'], { timeoutMs: SAVE_TIMEOUT_MS });
+  for (const [kind, age] of [
+    ['builder', '72h'],
+    ['image', '6h'],
+  ] as const) {
+    await docker([kind, 'prune', '--force', '--filter', `until=${age}`], { timeoutMs: SAVE_TIMEOUT_MS });
   }
 };
 
