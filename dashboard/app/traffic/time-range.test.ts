@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { absoluteRange, presetLabel, readTimeRange, resolveRange, widerRange } from './time-range.ts';
+import { absoluteRange, fixedRange, presetLabel, readTimeRange, resolveRange, widerRange } from './time-range.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const minutesAgo = (minutes: number): Date => new Date(now.getTime() - minutes * 60_000);
@@ -19,6 +19,7 @@ it.each([
 it('stays relative, and becomes absolute only when somebody asks for it', () => {
   expect(readTimeRange('15m', null)).toEqual({ from: '15m', to: undefined });
   expect(absoluteRange(minutesAgo(15), now)).toEqual({ from: '2026-11-21T11:45:00Z', to: '2026-11-21T12:00:00Z' });
+  expect(fixedRange({ from: '15m', to: undefined }, now)).toEqual(absoluteRange(minutesAgo(15), now));
 });
 
 it.each([

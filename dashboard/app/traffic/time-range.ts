@@ -68,6 +68,12 @@ export const absoluteRange = (since: Date | undefined, until: Date): TimeRange =
   to: timeText(until),
 });
 
+/** What a range is at this moment. */
+export const fixedRange = (range: TimeRange, now: Date): TimeRange => {
+  const { since, until = now } = resolveRange(range, now);
+  return absoluteRange(since, until);
+};
+
 /** `Last hour`, or undefined where only times can say it. */
 export const presetLabel = ({ from, to }: TimeRange): string | undefined => {
   if (to !== undefined) return undefined;

@@ -12,7 +12,7 @@ import { OpenRequest } from './open-request.tsx';
 import { SearchBox } from './search-box.tsx';
 import { SplitPane } from './split-pane.tsx';
 import { StatusBar } from './status-bar.tsx';
-import { absoluteRange, isOpenEnded, resolveRange, widerRange, type TimeRange } from './time-range.ts';
+import { absoluteRange, fixedRange, isOpenEnded, resolveRange, widerRange, type TimeRange } from './time-range.ts';
 import { TimeRangeMenu } from './time-range-menu.tsx';
 import type { TrafficData } from './traffic-data.ts';
 import { TrafficEmpty } from './traffic-empty.tsx';
@@ -120,9 +120,7 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
     grid.current?.focus();
   };
   const linkToThis = (): string => {
-    const now = new Date();
-    const { since, until } = resolveRange(range, now);
-    const fixed = { ...query, isPaused: false, range: absoluteRange(since, until ?? now) };
+    const fixed = { ...query, isPaused: false, range: fixedRange(range, new Date()) };
     return new URL(paths.traffic(params, trafficParams(fixed)), location.href).href;
   };
   const away = data.away ?? (connection.kind === 'away' ? connection.message : undefined);
