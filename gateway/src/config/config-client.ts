@@ -27,16 +27,24 @@ export interface ConfigClientOptions {
 
 const BACKOFF_MS_MIN = 100;
 const BACKOFF_MS_MAX = 2_000;
-/** How long a gateway that starts waits for an operator before it takes the copy on its disk. */
-const PATIENCE_MS = 5_000;
+/**
+ * How long a gateway that starts waits for an operator before it takes the copy on its disk, where operators are there and none leads: as long as
+ * they need to agree. Without a leader there are no permits of a quota, so that requests would be refused that others can answer.
+ */
+const PATIENCE_MS = 15_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
 /** Callers wait for it. */
 const PERMITS_TIMEOUT_MS = 3_000;
 const FAILURES_KEPT_MAX = 1_000;
 
+/** What a round over all operators had: a stream, which has ended by now; operators of which none leads; no answer at all. */
+type RoundOutcome = 'stream' | 'no leader' | 'nobody';
+
 /** How a session ended. */
 interface SessionEnd {
   readonly hadStream: boolean;
+  /** The operator answered, and does not lead. */
+  readonly follows?: boolean;
   /** Named by an operator that does not lead. */
   readonly leaderUrl?: string | undefined;
 }
@@ -108,21 +116,23 @@ export class ConfigClient {
   async #run(onFirst: (outcome: 'stream' | 'nobody') => void): Promise<void> {
     const { signal } = this.#stopped;
     for (let attempt = 0; !signal.aborted; attempt++) {
-      const hadStream = await this.#round(() => onFirst('stream'));
-      if (hadStream) attempt = 0;
-      else onFirst('nobody');
+      const outcome = await this.#round(() => onFirst('stream'));
+      if (outcome === 'stream') attempt = 0;
+      if (outcome === 'nobody') onFirst('nobody');
       const pauseMs = Math.min(BACKOFF_MS_MIN * 2 ** attempt, BACKOFF_MS_MAX) * (0.5 + Math.random() / 2);
       await delay(pauseMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  /** Tries every address once; true if one of them had a stream for us, which has ended by now. */
-  async #round(onCommit: () => void): Promise<boolean> {
+  /** Tries every address once, until one has a stream for us. */
+  async #round(onCommit: () => void): Promise<RoundOutcome> {
     const { signal } = this.#stopped;
     const queue = await this.#addresses();
+    let outcome: RoundOutcome = 'nobody';
     for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
       const end = await this.#session(next, onCommit);
-      if (end.hadStream) return true;
+      if (end.hadStream) return 'stream';
+      if (end.follows === true) outcome = 'no leader';
       if (end.leaderUrl !== undefined && end.leaderUrl !== this.#hint) {
         this.#hint = end.leaderUrl;
         queue.unshift(...(await this.#resolve(end.leaderUrl)));
@@ -130,7 +140,7 @@ export class ConfigClient {
     }
     // A leader that was named and does not answer is asked last from now on.
     this.#hint = undefined;
-    return false;
+    return outcome;
   }
 
   async #session(target: OperatorAddress, onCommit: () => void): Promise<SessionEnd> {
@@ -160,7 +170,7 @@ export class ConfigClient {
       });
       return await session.run(this.#stopped.signal);
     } catch (error) {
-      if (error instanceof NotLeaderError) return { hadStream: false, leaderUrl: error.leaderUrl };
+      if (error instanceof NotLeaderError) return { hadStream: false, follows: true, leaderUrl: error.leaderUrl };
       // We ended it ourselves.
       if (this.#stopped.signal.aborted) return { hadStream: this.isConnected };
       const reason = reasonOf(error);

@@ -242,6 +242,19 @@ describe('the copy on disk', () => {
     expect(await statusOf(second)).toBe(401);
   });
 
+  test('is not taken while operators are about to agree on a leader: permits of a quota come from there', async () => {
+    await (await startWith()).stop();
+    operator.leads = false;
+    const { refusals } = operator;
+    const second = await start();
+    // Had nobody answered, the copy would have been taken after the first time.
+    await until(() => operator.refusals >= refusals + 3);
+    expect(await readiness(second)).toBe(503);
+    operator.leads = true;
+    await until(async () => (await readiness(second)) === 200);
+    expect(await (await fetch(`${second.adminUrl}/metrics`)).text()).toContain('source="stream"');
+  });
+
   test('that has a revoked key and cannot be replaced is removed before the revocation is acknowledged', async () => {
     await (await startWith()).stop();
     const path = join(dir, 'data', 'config.ndjson');

@@ -33,6 +33,8 @@ export class FakeOperator {
   /** Given to gateways while this operator does not lead. */
   leaderUrl: string | null = null;
   leads = true;
+  /** How often it said that it does not lead. */
+  refusals = 0;
   /** Otherwise acknowledgements are heard, and their answers never arrive. */
   answersAcks = true;
   /** Query of the last stream that was asked for. */
@@ -117,6 +119,7 @@ export class FakeOperator {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '', 'https://operator');
     if (!this.leads) {
+      this.refusals++;
       response.writeHead(503, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: 'not_leader', leader: this.leaderUrl } satisfies NotLeader));
     } else if (request.method === 'GET' && pathname === '/v1/config') {
