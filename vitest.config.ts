@@ -18,13 +18,13 @@ export default defineConfig({
           name: 'unit',
           // Five seconds, vitest's default, are few where everything else runs at the same time.
           testTimeout: 20_000,
-          include: ['{packages,crds,operator,gateway,dashboard,cli}/**/*.test.ts', 'test/*.test.ts'],
+          include: ['{packages,crds,operator,gateway,dashboard,cli}/**/*.test.ts', 'test/{,cluster/**/}*.test.ts'],
         },
       },
       {
         test: {
           name: 'integration',
-          include: ['test/{integration,e2e}/**/*.test.ts'],
+          include: ['test/{integration,e2e,node}/**/*.test.ts'],
           setupFiles: ['test/harness/setup.ts'],
           fileParallelism: false,
           retry: RETRY,

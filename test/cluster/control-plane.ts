@@ -1,17 +1,16 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../harness/ports.ts';
+import { hasEnded, logTailOf, startInBackground, stopInBackground } from './background-process.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
 
-/** A running Kubernetes control plane: API server, etcd and controller manager, without nodes. */
+/** A running Kubernetes control plane: API server, etcd and controller manager. */
 export interface ControlPlane {
-  /** `https://127.0.0.1:PORT`, the same after a restart. */
+  /** `https://ADDRESS:PORT`, the same after a restart. */
   readonly server: string;
   /** Of a user in system:masters. */
   readonly kubeconfigPath: string;
@@ -24,16 +23,24 @@ export interface ControlPlane {
 
 const READY_TIMEOUT_MS = 90_000;
 const READY_POLL_MS = 100;
-const STOP_TIMEOUT_MS = 15_000;
-const LOG_TAIL_CHARS = 3_000;
+/** Without nodes these addresses are in objects only. */
+const SERVICE_RANGE = '10.0.0.0/24';
+
+export interface ControlPlaneOptions {
+  /** IPv4 address of this machine that the API server listens on; pods cannot reach the default, 127.0.0.1. */
+  readonly address?: string;
+  /** Of Services. */
+  readonly serviceRange?: string;
+  /** Flags of kube-apiserver besides those that every cluster has. */
+  readonly apiServerArgs?: readonly string[];
+}
 
 /** Where everything of one control plane lies. */
-interface Layout {
+interface Layout extends Required<ControlPlaneOptions> {
   readonly directory: string;
   readonly programPath: string;
   readonly port: number;
   readonly token: string;
-  readonly apiServerArgs: readonly string[];
 }
 
 /**
@@ -43,28 +50,29 @@ interface Layout {
 export const startControlPlane = async (
   programPath: string,
   directory: string,
-  apiServerArgs: readonly string[] = [],
+  { address = '127.0.0.1', serviceRange = SERVICE_RANGE, apiServerArgs = [] }: ControlPlaneOptions = {},
 ): Promise<ControlPlane> => {
   const token = randomBytes(32).toString('hex');
-  const layout: Layout = { directory, programPath, port: await freePort(), token, apiServerArgs };
+  const port = await freePort(address);
+  const layout: Layout = { directory, programPath, port, token, address, serviceRange, apiServerArgs };
   const inDirectory = (name: string): string => path.join(directory, name);
   await writeCredentials(layout);
-  const server = `https://127.0.0.1:${layout.port}`;
+  const server = `https://${address}:${port}`;
   const kubeconfigPath = inDirectory('kubeconfig');
 
   let apiServer: ChildProcess | undefined;
   let controllerManager: ChildProcess | undefined;
   const stopApiServer = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> => {
-    await stopProcess(apiServer, signal);
+    await stopInBackground(apiServer, signal);
     apiServer = undefined;
   };
   const startApiServer = async (): Promise<void> => {
     if (apiServer !== undefined) throw new Error('the API server is running');
-    apiServer = startProcess(layout, 'api', allApiServerArgs(layout));
+    apiServer = startProgram(layout, 'api', allApiServerArgs(layout));
     await untilReady(layout, apiServer);
   };
   const stop = async (): Promise<void> => {
-    await Promise.all([stopProcess(controllerManager, 'SIGKILL'), stopApiServer()]);
+    await Promise.all([stopInBackground(controllerManager, 'SIGKILL'), stopApiServer()]);
   };
 
   try {
@@ -72,7 +80,7 @@ export const startControlPlane = async (
     const certificate = await readFile(inDirectory('apiserver.crt'));
     const kubeconfig = kubeconfigYaml({ server, certificate, token: layout.token, user: 'admin' });
     await writeFile(kubeconfigPath, kubeconfig, { mode: 0o600 });
-    controllerManager = startProcess(layout, 'controller-manager', controllerManagerArgs(layout, kubeconfigPath));
+    controllerManager = startProgram(layout, 'controller-manager', controllerManagerArgs(layout, kubeconfigPath));
   } catch (error) {
     await stop();
     throw error;
@@ -89,13 +97,13 @@ const writeCredentials = async ({ directory, token }: Layout): Promise<void> => 
   await writeFile(path.join(directory, 'tokens.csv'), `${token},admin,admin,"system:masters"\n`, secret);
 };
 
-const allApiServerArgs = ({ directory, port, apiServerArgs }: Layout): readonly string[] => [
+const allApiServerArgs = ({ directory, address, port, serviceRange, apiServerArgs }: Layout): readonly string[] => [
   path.join(directory, 'etcd'),
   // Writes its self-signed certificate here, which serves as the CA of the kubeconfigs.
   `--cert-dir=${directory}`,
-  '--bind-address=127.0.0.1',
+  `--bind-address=${address}`,
   `--secure-port=${port}`,
-  '--service-cluster-ip-range=10.0.0.0/24',
+  `--service-cluster-ip-range=${serviceRange}`,
   '--allow-privileged=true',
   '--authorization-mode=RBAC',
   '--service-account-issuer=https://kubernetes.default.svc',
@@ -115,30 +123,8 @@ const controllerManagerArgs = ({ directory }: Layout, kubeconfigPath: string): r
   '--secure-port=0',
 ];
 
-const startProcess = ({ directory, programPath }: Layout, name: string, args: readonly string[]): ChildProcess => {
-  const log = openSync(path.join(directory, `${name}.log`), 'a');
-  try {
-    // It ends when this pipe does, so a killed test run leaves nothing behind. Its own process group: Ctrl-C in a terminal must
-    // reach us first, not everybody at once.
-    const child = spawn(programPath, [name, ...args], { cwd: directory, stdio: ['pipe', log, log], detached: true });
-    // A program that cannot be started has no pid, which hasEnded() sees.
-    return child.on('error', () => undefined);
-  } finally {
-    closeSync(log);
-  }
-};
-
-const stopProcess = async (child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> => {
-  if (child === undefined || hasEnded(child)) return;
-  const ended = once(child, 'exit');
-  child.kill(signal);
-  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
-  await ended;
-  clearTimeout(timer);
-};
-
-const hasEnded = (child: ChildProcess): boolean =>
-  child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
+const startProgram = ({ directory, programPath }: Layout, name: string, args: readonly string[]): ChildProcess =>
+  startInBackground({ name, program: programPath, args: [name, ...args], directory });
 
 const untilReady = async (layout: Layout, child: ChildProcess): Promise<void> => {
   const deadline = Date.now() + READY_TIMEOUT_MS;
@@ -148,16 +134,16 @@ const untilReady = async (layout: Layout, child: ChildProcess): Promise<void> =>
     if (last === 'ok') return;
     await delay(READY_POLL_MS);
   }
-  const log = await readFile(path.join(layout.directory, 'api.log'), 'utf8').catch(() => '');
+  const log = await logTailOf({ name: 'api', directory: layout.directory });
   const what = hasEnded(child) ? 'ended' : `was not ready after ${READY_TIMEOUT_MS / 1000} s (${last.slice(0, 500)})`;
-  throw new Error(`kube-apiserver ${what}. Its log ends with:\n${log.slice(-LOG_TAIL_CHARS)}`);
+  throw new Error(`kube-apiserver ${what}. Its log ends with:\n${log}`);
 };
 
-const probeReadyz = async ({ directory, port, token }: Layout): Promise<string> => {
+const probeReadyz = async ({ directory, address, port, token }: Layout): Promise<string> => {
   const ca = await readFile(path.join(directory, 'apiserver.crt'));
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const headers = { authorization: `Bearer ${token}` };
-  request({ host: '127.0.0.1', port, path: '/readyz', ca, headers, timeout: 5_000, agent: false }, (response) => {
+  request({ host: address, port, path: '/readyz', ca, headers, timeout: 5_000, agent: false }, (response) => {
     let body = '';
     response.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
     response.on('end', () => resolve(body)).on('error', reject);

@@ -1,15 +1,14 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { isAlive } from './is-alive.ts';
+import { acquireLock } from './lock-file.ts';
 import { runCommand } from './run-command.ts';
 
 /** What is built from the Go modules beside this file. */
-export type GoProgram = 'cluster' | 'kubectl' | 'helm' | 'lua';
+export type GoProgram = 'cluster' | 'dns' | 'kubectl' | 'helm' | 'lua';
 
 /** The machine lacks something that has to be installed by hand; `message` says what, and how to get it. */
 export class MissingToolError extends Error {
@@ -37,7 +36,13 @@ const SOURCES: Readonly<Record<GoProgram, GoSource>> = {
     module: PROGRAM,
     package: '.',
     versions: KUBERNETES_VERSIONS,
-    estimate: 'kube-apiserver, etcd and kube-controller-manager once, about 5 minutes on two cores',
+    estimate: 'Kubernetes and etcd once, about 6 minutes on two cores',
+  },
+  dns: {
+    module: path.join(import.meta.dirname, 'dns'),
+    package: '.',
+    versions: '',
+    estimate: 'CoreDNS once, about 1 minute',
   },
   kubectl: {
     module: PROGRAM,
@@ -62,7 +67,6 @@ const SOURCES: Readonly<Record<GoProgram, GoSource>> = {
   },
 };
 const BUILD_TIMEOUT_MS = 30 * 60_000;
-const LOCK_POLL_MS = 500;
 const PROGRESS_INTERVAL_MS = 10_000;
 
 /** Older releases of Go cannot fetch the release that go.mod asks for. */
@@ -92,7 +96,11 @@ export const buildGoProgram = async (name: GoProgram, onProgress: Progress): Pro
   const binary = path.join(cacheFolder(), `${name}-${await sourceHash(SOURCES[name].module)}`);
   if (existsSync(binary)) return binary;
   await mkdir(cacheFolder(), { recursive: true });
-  const release = await acquireLock(`${binary}.lock`, onProgress);
+  // It only spares a second build: the rename alone keeps the cache sound.
+  const release = await acquireLock(`${binary}.lock`, {
+    onWait: (owner) => onProgress(`waiting for the build of process ${owner}`),
+    timeoutMs: BUILD_TIMEOUT_MS,
+  });
   try {
     // Another process may have finished it while this one waited.
     if (!existsSync(binary)) await compile(name, binary, onProgress);
@@ -146,25 +154,3 @@ const goBuild = ({ module }: GoSource, args: readonly string[]): Promise<void> =
       else reject(new Error(`go ${args.slice(0, 1).join(' ')} ended with ${code ?? signal ?? 'nothing'}:\n${errors}`));
     });
   });
-
-/** A file with its owner's process id. It only spares a second build: the rename alone keeps the cache sound. */
-const acquireLock = async (file: string, onProgress: Progress): Promise<() => Promise<void>> => {
-  for (let waited = 0; ; waited += LOCK_POLL_MS) {
-    try {
-      const handle = await open(file, 'wx');
-      await handle.writeFile(String(process.pid));
-      await handle.close();
-      return () => rm(file, { force: true });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-    const owner = Number(await readFile(file, 'utf8').catch(() => ''));
-    // Without an id after this long, its owner died between creating and writing it.
-    const abandoned = owner > 0 ? !isAlive(owner) : waited > PROGRESS_INTERVAL_MS;
-    if (abandoned) await rm(file, { force: true });
-    else if (waited % PROGRESS_INTERVAL_MS === 0) onProgress(`waiting for the build of process ${owner}`);
-    if (waited > BUILD_TIMEOUT_MS)
-      throw new Error(`${file} is held by process ${owner}; remove it if that is no build`);
-    await delay(LOCK_POLL_MS);
-  }
-};

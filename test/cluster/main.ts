@@ -1,4 +1,7 @@
-/** `npm run cluster`: a Kubernetes API server in the foreground, with Standin's CRDs, until Ctrl-C. */
+/**
+ * `npm run cluster`: a Kubernetes API server in the foreground, with Standin's CRDs, until Ctrl-C. `npm run cluster -- --node`, as root: with a
+ * real node.
+ */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,21 +11,26 @@ import { startControlPlane } from './control-plane.ts';
 import { buildGoProgram, MissingToolError } from './go-program.ts';
 import { isAlive } from './is-alive.ts';
 import { findKubectl } from './kubectl.ts';
+import { runNode } from './node/run-node.ts';
 
 const FOLDER = path.join('.standin', 'cluster');
 const KUBECONFIG = path.join(FOLDER, 'kubeconfig');
 const OPERATOR_KUBECONFIG = path.join(FOLDER, `${SYSTEM_NAMESPACE}-${OPERATOR_SERVICE_ACCOUNT}.kubeconfig`);
 const PID_FILE = path.join(FOLDER, 'pid');
 
-const main = async (): Promise<void> => {
+const main = (): Promise<void> => (process.argv.includes('--node') ? runNode(untilStopped) : runControlPlane());
+
+/** Ctrl-C ends a build at once; from here on it is waited for. */
+const untilStopped = (): Promise<void> =>
+  new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
+  });
+
+const runControlPlane = async (): Promise<void> => {
   const program = await buildGoProgram('cluster', console.log);
   await claimFolder();
   const controlPlane = await startControlPlane(program, path.resolve(FOLDER));
-  const stopped = new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.once(signal, () => resolve());
-    }
-  });
+  const stopped = untilStopped();
   try {
     const cluster = await connectCluster(controlPlane.kubeconfigPath, path.resolve(FOLDER));
     const crds = await installStandin(cluster);

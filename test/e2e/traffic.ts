@@ -4,7 +4,7 @@ import type { DeployedGateway } from '../harness/deployment.ts';
 
 const PAUSE_MS = 5;
 
-/** Callers who never pause for long: one per gateway, each request with a body of its own. */
+/** Callers who never pause for long: one for each URL, each request with a body of its own. */
 export interface Traffic {
   /** Bodies of all requests that were answered with 200, so far. */
   readonly answered: readonly string[];
@@ -14,11 +14,11 @@ export interface Traffic {
   stop(): Promise<void>;
 }
 
-export const startTraffic = (gateways: readonly DeployedGateway[], path: string, key: string): Traffic => {
+export const startTraffic = (gateways: readonly Pick<DeployedGateway, 'url'>[], path: string, key: string): Traffic => {
   const answered: string[] = [];
   const failures: string[] = [];
   let isStopped = false;
-  const caller = async ({ url }: DeployedGateway, index: number): Promise<void> => {
+  const caller = async ({ url }: Pick<DeployedGateway, 'url'>, index: number): Promise<void> => {
     const pool = new Pool(url);
     for (let count = 0; !isStopped; count += 1) {
       const body = `${index} ${count}`;
@@ -26,7 +26,7 @@ export const startTraffic = (gateways: readonly DeployedGateway[], path: string,
         const response = await pool.request({ method: 'POST', path, headers: { 'x-api-key': key }, body });
         await response.body.dump();
         if (response.statusCode === 200) answered.push(body);
-        else failures.push(`${body}: ${response.statusCode}`);
+        else failures.push(`${body}: ${response.statusCode} ${String(response.headers['standin-rejected'] ?? '')}`);
       } catch (error) {
         failures.push(`${body}: ${String(error)}`);
       }

@@ -52,7 +52,7 @@ export const startCluster = async ({
 }: StartClusterOptions = {}): Promise<OwnCluster> => {
   const program = await buildGoProgram('cluster', onProgress);
   const directory = await createTempFolder('cluster');
-  const controlPlane = await startControlPlane(program, directory, apiServerArgs);
+  const controlPlane = await startControlPlane(program, directory, { apiServerArgs });
   const stop = async (): Promise<void> => {
     await controlPlane.stop();
     await rm(directory, { recursive: true, force: true });

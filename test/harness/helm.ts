@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import path from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { buildGoProgram } from '../cluster/go-program.ts';
-import { runCommand, type CommandResult } from '../cluster/run-command.ts';
+import { runCommand, type CommandOptions, type CommandResult } from '../cluster/run-command.ts';
 import { SYSTEM_NAMESPACE } from './install-standin.ts';
 
 export const CHARTS = path.join(import.meta.dirname, '../../charts');
@@ -15,8 +15,8 @@ export const CHART_CASES: readonly string[] = globSync('*-values.yaml', { cwd: p
 export const valuesFileOf = (chartCase: string): string => path.join(CHARTS, 'standin/ci', `${chartCase}-values.yaml`);
 
 /** Runs helm to its end. A failure is a `code` other than 0, not an exception. */
-export const helm = async (args: readonly string[]): Promise<CommandResult> =>
-  runCommand(await buildGoProgram('helm', console.log), args);
+export const helm = async (args: readonly string[], options?: CommandOptions): Promise<CommandResult> =>
+  runCommand(await buildGoProgram('helm', console.log), args, options);
 
 export interface RenderOptions {
   /** Of charts/standin/ci; `default` where it is not said. */

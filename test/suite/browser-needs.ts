@@ -1,23 +1,13 @@
-import { glob } from 'node:fs/promises';
-import path from 'node:path';
 import { runCommand } from '../cluster/run-command.ts';
 import { CHROMIUM_REMEDY, findChromium } from '../harness/browser.ts';
-import { reachableModules } from './cluster-needs.ts';
+import { findFilesThatNeed } from './cluster-needs.ts';
 
-const ROOT = path.join(import.meta.dirname, '../..');
 const BROWSER_MODULE = 'test/harness/browser.ts';
-const TEST_FILES = 'test/{integration,e2e,torture}/**/*.test.ts';
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
 
 /** Test files that drive a browser, of those that vitest's `filters` choose (none: all of them). */
-export const findBrowserNeeds = async (filters: readonly string[]): Promise<readonly string[]> => {
-  const files: string[] = [];
-  for await (const file of glob(TEST_FILES, { cwd: ROOT })) {
-    if (filters.length > 0 && !filters.some((filter) => file.includes(filter))) continue;
-    if ((await reachableModules(file)).has(BROWSER_MODULE)) files.push(file);
-  }
-  return files;
-};
+export const findBrowserNeeds = (filters: readonly string[]): Promise<readonly string[]> =>
+  findFilesThatNeed(BROWSER_MODULE, filters);
 
 /** Makes sure of a browser: installs Debian's where we may. Resolves with what to do where there is none. */
 export const prepareBrowser = async (say: (line: string) => void): Promise<string | undefined> => {

@@ -19,7 +19,7 @@ const SHARED_MODULE = 'test/harness/shared-cluster.ts';
 const OWN_MODULE = 'test/harness/cluster.ts';
 const HELM_MODULE = 'test/harness/helm.ts';
 const KUBECTL_MODULE = 'test/cluster/kubectl.ts';
-const TEST_FILES = 'test/{integration,e2e,torture}/**/*.test.ts';
+const TEST_FILES = 'test/{integration,e2e,node,torture}/**/*.test.ts';
 
 /** Paths from the checkout's root, of the files that vitest's `filters` choose (none: all of them). */
 export const findClusterNeeds = async (filters: readonly string[]): Promise<ClusterNeeds> => {
@@ -27,8 +27,7 @@ export const findClusterNeeds = async (filters: readonly string[]): Promise<Clus
   const own: string[] = [];
   const helm: string[] = [];
   const kubectl: string[] = [];
-  for await (const file of glob(TEST_FILES, { cwd: ROOT })) {
-    if (filters.length > 0 && !filters.some((filter) => file.includes(filter))) continue;
+  for (const file of await chosenTestFiles(filters)) {
     const modules = await reachableModules(file);
     if (modules.has(HELM_MODULE)) helm.push(file);
     if (modules.has(OWN_MODULE)) own.push(file);
@@ -38,8 +37,22 @@ export const findClusterNeeds = async (filters: readonly string[]): Promise<Clus
   return { shared, own, helm, kubectl };
 };
 
+/** Test files that reach one module, of those that `filters` choose. */
+export const findFilesThatNeed = async (module: string, filters: readonly string[]): Promise<readonly string[]> => {
+  const files = await chosenTestFiles(filters);
+  const reached = await Promise.all(files.map((file) => reachableModules(file)));
+  return files.filter((_file, index) => reached[index]?.has(module));
+};
+
+/** Those that use more than this process, of those that vitest's `filters` choose (none: all of them). */
+const chosenTestFiles = async (filters: readonly string[]): Promise<readonly string[]> => {
+  const files: string[] = [];
+  for await (const file of glob(TEST_FILES, { cwd: ROOT })) files.push(file);
+  return filters.length === 0 ? files : files.filter((file) => filters.some((filter) => file.includes(filter)));
+};
+
 /** Modules below test/ that a file loads. Ends at the shared cluster, which itself uses the module for own ones. */
-export const reachableModules = async (file: string, seen = new Set<string>()): Promise<ReadonlySet<string>> => {
+const reachableModules = async (file: string, seen = new Set<string>()): Promise<ReadonlySet<string>> => {
   if (seen.has(file)) return seen;
   seen.add(file);
   if (file === SHARED_MODULE || file === OWN_MODULE) return seen;

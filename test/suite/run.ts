@@ -14,6 +14,7 @@ import { CONTAINERS_VARIABLE, KUBECONFIG_VARIABLE } from '../harness/cluster-bro
 import { findBrowserNeeds, prepareBrowser } from './browser-needs.ts';
 import { findClusterNeeds } from './cluster-needs.ts';
 import { findDockerNeeds, prepareImages } from './docker-needs.ts';
+import { findNodeNeeds, prepareNodeTests } from './node-needs.ts';
 import { runStaticCheck, STATIC_CHECKS, type CheckOutcome } from './static-checks.ts';
 import { runVitest } from './vitest-run.ts';
 
@@ -39,7 +40,8 @@ const main = async (): Promise<number> => {
   const useContainers = args.length < process.argv.length - 2;
   if (useContainers) process.env[CONTAINERS_VARIABLE] = '1';
 
-  const notRun = [...(await prepareClusters(filters, useContainers)), ...(await prepareDashboard(filters))];
+  const clusters = await prepareClusters(filters, useContainers);
+  const notRun = [...clusters, ...(await prepareNodes(filters, clusters)), ...(await prepareDashboard(filters))];
   const docker = await prepareDocker(filters, notRun);
   notRun.push(...docker.notRun);
   const checks: CheckOutcome[] = [];
@@ -92,9 +94,7 @@ const prepareClusters = async (filters: readonly string[], useContainers: boolea
     if (!(error instanceof MissingToolError)) throw error;
     notRun.push({ files: needProgram, reason: error.message });
   }
-  const isLeftOut = (file: string): boolean => notRun.some(({ files }) => files.includes(file));
-  const withHelm = needs.helm.filter((file) => !isLeftOut(file));
-  notRun.push(...(await prepareTool(withHelm, () => buildGoProgram('helm', console.log))));
+  notRun.push(...(await prepareTool(withoutLeftOut(needs.helm, notRun), () => buildGoProgram('helm', console.log))));
   notRun.push(...(await prepareTool(needs.kubectl, () => findKubectl(console.log))));
   return notRun.filter(({ files }) => files.length > 0);
 };
@@ -111,6 +111,13 @@ const prepareTool = async (chosen: readonly string[], prepare: () => Promise<unk
   }
 };
 
+/** The same for the tests on a real node. */
+const prepareNodes = async (filters: readonly string[], leftOut: readonly NotRun[]): Promise<readonly NotRun[]> =>
+  prepareTool(withoutLeftOut(await findNodeNeeds(filters), leftOut), () => prepareNodeTests(console.log));
+
+const withoutLeftOut = (files: readonly string[], leftOut: readonly NotRun[]): readonly string[] =>
+  files.filter((file) => !leftOut.some((entry) => entry.files.includes(file)));
+
 /** Makes ready what the chosen tests of the dashboard need: a browser, and the build, which would else count as part of a test. */
 const prepareDashboard = async (filters: readonly string[]): Promise<readonly NotRun[]> => {
   const files = await findBrowserNeeds(filters);
@@ -126,8 +133,7 @@ const prepareDocker = async (
   filters: readonly string[],
   leftOut: readonly NotRun[],
 ): Promise<{ readonly notRun: readonly NotRun[]; readonly engine?: DockerEngine }> => {
-  const found = await findDockerNeeds(filters);
-  const files = found.filter((file) => !leftOut.some((entry) => entry.files.includes(file)));
+  const files = withoutLeftOut(await findDockerNeeds(filters), leftOut);
   if (files.length === 0) return { notRun: [] };
   const engine = await prepareImages(console.log);
   return typeof engine === 'string' ? { notRun: [{ files, reason: engine }] } : { notRun: [], engine };

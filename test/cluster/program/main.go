@@ -1,9 +1,15 @@
-// A real Kubernetes control plane for tests, from Go modules alone: no container image, no root.
+// A real Kubernetes for tests, from Go modules alone. The control plane needs neither a container image nor root:
 //
 //	cluster api ETCD_DIR [kube-apiserver flags…]         etcd and kube-apiserver in one process
 //	cluster controller-manager [kube-controller-manager flags…]
 //
-// Both run until SIGTERM, SIGINT, or the end of stdin: whoever starts this program holds the other end of a pipe, so
+// A node needs root and a container runtime beside it:
+//
+//	cluster kubelet [kubelet flags…]
+//	cluster scheduler [kube-scheduler flags…]
+//	cluster proxy [kube-proxy flags…]
+//
+// All run until SIGTERM, SIGINT, or the end of stdin: whoever starts this program holds the other end of a pipe, so
 // a test run that is killed leaves no server behind. Stopping and starting `api` again with the same ETCD_DIR is a
 // restart of the API server that keeps all objects.
 package main
@@ -20,9 +26,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/embed"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	proxy "k8s.io/kubernetes/cmd/kube-proxy/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
 const (
@@ -31,6 +41,9 @@ const (
 	// nobody waits for a test's servers.
 	shutdownTimeout = 2 * time.Second
 )
+
+var errUsage = errors.New(
+	"usage: cluster api ETCD_DIR [flags…] | cluster controller-manager|kubelet|scheduler|proxy [flags…]")
 
 func main() {
 	ctx := untilStopped()
@@ -41,16 +54,32 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	switch {
-	case len(args) >= 2 && args[0] == "api":
-		return runAPI(ctx, args[1], args[2:])
-	case len(args) >= 1 && args[0] == "controller-manager":
-		command := controllermanager.NewControllerManagerCommand()
-		command.SetArgs(args[1:])
-		return command.ExecuteContext(ctx)
-	default:
-		return errors.New("usage: cluster api ETCD_DIR [flags…] | cluster controller-manager [flags…]")
+	if len(args) == 0 {
+		return errUsage
 	}
+	name, flags := args[0], args[1:]
+	switch name {
+	case "api":
+		if len(flags) == 0 {
+			return errUsage
+		}
+		return runAPI(ctx, flags[0], flags[1:])
+	case "controller-manager":
+		return execute(ctx, controllermanager.NewControllerManagerCommand(), flags)
+	case "kubelet":
+		return execute(ctx, kubelet.NewKubeletCommand(ctx), flags)
+	case "scheduler":
+		return execute(ctx, scheduler.NewSchedulerCommand(), flags)
+	case "proxy":
+		return execute(ctx, proxy.NewProxyCommand(), flags)
+	default:
+		return errUsage
+	}
+}
+
+func execute(ctx context.Context, command *cobra.Command, flags []string) error {
+	command.SetArgs(flags)
+	return command.ExecuteContext(ctx)
 }
 
 func runAPI(ctx context.Context, etcdDir string, flags []string) error {
@@ -59,9 +88,7 @@ func runAPI(ctx context.Context, etcdDir string, flags []string) error {
 		return fmt.Errorf("etcd: %w", err)
 	}
 	defer etcd.Close()
-	command := apiserver.NewAPIServerCommand()
-	command.SetArgs(append([]string{"--etcd-servers=" + clientURL}, flags...))
-	return command.ExecuteContext(ctx)
+	return execute(ctx, apiserver.NewAPIServerCommand(), append([]string{"--etcd-servers=" + clientURL}, flags...))
 }
 
 func startEtcd(dir string) (*embed.Etcd, string, error) {

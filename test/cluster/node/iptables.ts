@@ -1,0 +1,47 @@
+import { runCommand } from '../run-command.ts';
+
+/** Chains of kubelet, kube-proxy and the CNI's plugins. */
+const IS_OURS = /^(KUBE|CNI)-/;
+
+/**
+ * Input of `iptables-restore --noflush` that removes the chains of a node and all rules which lead to them, and nothing else, from what
+ * `iptables-save` printed. Empty where there are none.
+ */
+export const removalOf = (saved: string): string =>
+  saved
+    .split(/^(?=\*)/m)
+    .map(removalOfTable)
+    .join('');
+
+const removalOfTable = (table: string): string => {
+  const lines = table.split('\n');
+  const chains = lines.flatMap((line) => /^:(\S+)/.exec(line)?.[1] ?? []).filter((chain) => IS_OURS.test(chain));
+  if (chains.length === 0) return '';
+  const leading = lines.flatMap((line) => {
+    const [, chain = '', rule = ''] = /^-A (\S+) (.*)$/.exec(line) ?? [];
+    const target = / ?-[jg] (\S+)/.exec(rule.replace(/"(\\.|[^"\\])*"/g, '""'))?.[1] ?? '';
+    return !IS_OURS.test(chain) && IS_OURS.test(target) ? [`-D ${chain} ${rule}`] : [];
+  });
+  const emptied = chains.map((chain) => `:${chain} - [0:0]`);
+  const removed = chains.map((chain) => `-X ${chain}`);
+  return `${[lines[0], ...emptied, ...leading, ...removed, 'COMMIT'].join('\n')}\n`;
+};
+
+const COMMANDS = ['iptables', 'ip6tables'] as const;
+
+/** Whether this machine has chains of a node, ours or another's. */
+export const hasNodeChains = async (): Promise<boolean> => {
+  const saved = await Promise.all(COMMANDS.map((command) => runCommand(`${command}-save`, [])));
+  return saved.some(({ stdout }) => /^:KUBE-SERVICES /m.test(stdout));
+};
+
+/** Removes the chains of a node. */
+export const removeNodeChains = async (): Promise<void> => {
+  for (const command of COMMANDS) {
+    const { stdout } = await runCommand(`${command}-save`, []);
+    const input = removalOf(stdout);
+    if (input === '') continue;
+    const { code, stderr } = await runCommand(`${command}-restore`, ['--noflush', '--wait', '10'], { input });
+    if (code !== 0) throw new Error(`${command}-restore ended with ${code}: ${stderr}\n${input}`);
+  }
+};

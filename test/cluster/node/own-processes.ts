@@ -1,0 +1,64 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface FoundProcess {
+  readonly pid: number;
+  readonly parent: number;
+  readonly args: readonly string[];
+}
+
+const POLL_MS = 50;
+/** What SIGKILL does not end at once waits for a disk. */
+const KILL_TIMEOUT_MS = 20_000;
+
+/** Every process of this machine that still runs. */
+export const listProcesses = async (): Promise<readonly FoundProcess[]> => {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  // Some end while we look.
+  const found = await Promise.all(pids.map((pid) => readProcess(pid).catch(() => undefined)));
+  return found.filter((one) => one !== undefined);
+};
+
+const readProcess = async (pid: number): Promise<FoundProcess | undefined> => {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // The name is in parentheses, and may hold any.
+  const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  if (state === 'Z' || state === 'X') return undefined;
+  const args = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0').slice(0, -1);
+  return { pid, parent: Number(parent), args };
+};
+
+/** Those of a node: a program of this name whose arguments name a file below the folder. Somebody who reads a log there is not meant. */
+export const ownProcesses = (
+  processes: readonly FoundProcess[],
+  folder: string,
+  programs: RegExp,
+): readonly FoundProcess[] =>
+  processes.filter(({ args: [program = '', ...args] }) => {
+    const names = args.some((arg) => arg === folder || arg.includes(`${folder}/`));
+    return names && programs.test(path.basename(program));
+  });
+
+/** Kills them and waits until they are gone. */
+export const killProcesses = async (pids: readonly number[]): Promise<void> => {
+  for (const pid of pids) kill(pid);
+  const deadline = performance.now() + KILL_TIMEOUT_MS;
+  for (let left = await stillThere(pids); left.length > 0; left = await stillThere(left)) {
+    if (performance.now() > deadline) throw new Error(`processes ${left.join(', ')} cannot be killed`);
+    await delay(POLL_MS);
+  }
+};
+
+const stillThere = async (pids: readonly number[]): Promise<readonly number[]> => {
+  const running = new Set((await listProcesses()).map(({ pid }) => pid));
+  return pids.filter((pid) => running.has(pid));
+};
+
+const kill = (pid: number): void => {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+};

@@ -1,0 +1,43 @@
+/** `npm run cluster -- --node`: a cluster of one real node in the foreground, with Standin's images, until Ctrl-C. */
+import { connectCluster } from '../../harness/cluster.ts';
+import { buildGoProgram } from '../go-program.ts';
+import { findKubectl } from '../kubectl.ts';
+import { KUBECONFIG, LOG_FOLDER } from './layout.ts';
+import { prepareNode } from './needs.ts';
+import { saveImages } from './save-images.ts';
+import { startNode } from './start-node.ts';
+
+/** Resolves when the node is gone. `untilStopped` is called when everything is built, and waits for the wish that it goes. */
+export const runNode = async (untilStopped: () => Promise<void>): Promise<void> => {
+  await prepareNode(console.log);
+  await buildGoProgram('cluster', console.log);
+  await buildGoProgram('dns', console.log);
+  const helm = await buildGoProgram('helm', console.log);
+  const kubectl = await findKubectl(console.log);
+  await using images = await saveImages(console.log);
+  const stopped = untilStopped();
+  const node = await startNode({ onProgress: console.log, images: images.files });
+  try {
+    const cluster = await connectCluster(node.kubeconfigPath, LOG_FOLDER);
+    const { stdout } = await cluster.kubectl(['get', 'node', '-o', 'wide']);
+    console.log(welcome(stdout, { kubectl, helm }));
+    await stopped;
+    console.log('stopping; pods, objects and volumes are gone with it');
+  } finally {
+    await node.stop();
+  }
+};
+
+const welcome = (nodes: string, { kubectl, helm }: { readonly kubectl: string; readonly helm: string }): string => `
+${nodes}
+  export KUBECONFIG=${KUBECONFIG}${kubectl === 'kubectl' ? '' : `\n  alias kubectl=${kubectl}`}
+  alias helm=${helm}
+
+  helm install standin charts/standin -n standin-system --create-namespace --set clickhouse.embedded.enabled=true --wait
+  kubectl apply -f crds/examples/quickstart
+  kubectl wait --for=condition=Ready mep --all
+  KEY=$(kubectl get secret default-api-key -o jsonpath='{.data.api-key}' | base64 -d)
+  curl -H "x-api-key: $KEY" http://$(kubectl get svc standin-gateway -n standin-system -o jsonpath='{.spec.clusterIP}')$(kubectl get mep list-orders -o jsonpath='{.status.url}' | sed 's|http://[^/]*||')
+
+Addresses of pods and Services can be reached from this machine, their names only from pods. Logs: ${LOG_FOLDER}
+Ctrl-C ends it, with all its pods, objects and volumes.`;

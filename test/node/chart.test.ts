@@ -1,0 +1,288 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Browser } from 'playwright-core';
+import { request } from 'undici';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { FOLDER, NODE_ADDRESS } from '../cluster/node/layout.ts';
+import { listProcesses } from '../cluster/node/own-processes.ts';
+import { runCommand } from '../cluster/run-command.ts';
+import { ask, itemsOf } from '../e2e/api-stand.ts';
+import { createPerson, signIn } from '../e2e/cluster-dashboard.ts';
+import { watched } from '../e2e/dashboard-stand.ts';
+import { startTraffic, type Traffic } from '../e2e/traffic.ts';
+import { startBrowser } from '../harness/browser.ts';
+import { eventually } from '../harness/eventually.ts';
+import { NodeStand } from './stand.ts';
+
+/**
+ * The chart on a real node, as a new user has it: pods of the images of this checkout, Services, volumes. One installation: the tests
+ * build on each other, in order, and each leaves everything running.
+ */
+let stand: NodeStand;
+let browser: Browser;
+/** `/PROJECT-URI` */
+let project: string;
+let key: string;
+let gatewayUrl: string;
+
+const VALUES = [
+  ['--set', 'clickhouse.embedded.enabled=true'],
+  ['--set', 'gateway.replicas=3'],
+  ['--set', 'drain.orphans.quietSeconds=5'],
+  // What a gateway that ends without ClickHouse waits for in vain.
+  ['--set', 'gateway.settings.drainTimeoutMs=5000'],
+].flat();
+const CALLERS = 6;
+const FAILOVER_MS_MAX = 15_000;
+const DELIVERED_MS_MAX = 60_000;
+/** A test that replaces pods waits some seconds for each. */
+const TEST_MS_MAX = 240_000;
+/** What cannot be done twice. */
+const ONCE = { timeout: TEST_MS_MAX, retry: 0 };
+const AGAIN = { timeout: TEST_MS_MAX };
+
+beforeAll(async () => {
+  [stand, browser] = await Promise.all([NodeStand.start(), startBrowser()]);
+  // With images that have to be built first.
+}, 600_000);
+afterAll(async () => {
+  await browser.close();
+  await stand.stop();
+});
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') console.error(await stand.describe().catch(String));
+});
+
+interface Load extends Traffic {
+  /** The requests' query string, by which their rows are found; a test that is run again has another one. */
+  readonly query: string;
+}
+
+/** Callers through the gateways' Service. */
+const startLoad = (): Load => {
+  const query = `run=${randomUUID()}`;
+  const callers = Array.from({ length: CALLERS }, () => ({ url: gatewayUrl }));
+  return Object.assign(startTraffic(callers, `${project}/load?${query}`, key), { query });
+};
+
+const untilAnswered = async ({ answered }: Traffic, more: number): Promise<void> => {
+  const wanted = answered.length + more;
+  await eventually(`${wanted} answers`, () => answered.length, {
+    accept: (count) => count >= wanted,
+    timeoutMs: 30_000,
+  });
+};
+
+/** Everything that was answered is in the log, once; what was not answered may be, once. */
+const verify = async ({ answered, query }: Load): Promise<void> => {
+  const lost = await eventually(
+    'the rows of all answered requests',
+    async () => {
+      const stored = new Set((await stand.rows(query)).map(({ body }) => body));
+      return answered.filter((body) => !stored.has(body));
+    },
+    { accept: ({ length }) => length === 0, timeoutMs: DELIVERED_MS_MAX, intervalMs: 500 },
+  );
+  expect(lost).toEqual([]);
+  const bodies = (await stand.rows(query)).map(({ body }) => body);
+  expect(new Set(bodies).size, 'no request is stored twice').toBe(bodies.length);
+};
+
+test(
+  'helm installs the chart with one value; the quickstart answers through the Service, and its row is seen',
+  ONCE,
+  async () => {
+    const notes = await stand.helm('install', '--create-namespace', ...VALUES);
+    expect(notes).toContain('kubectl apply -f crds/examples/quickstart');
+    await stand.kubectl('apply', '-f', 'crds/examples/quickstart');
+    await stand.kubectl('wait', '--for=condition=Ready', 'mep', '--all', '--timeout=60s');
+    key = Buffer.from(
+      await stand.kubectl('get', 'secret', 'default-api-key', '-o', 'jsonpath={.data.api-key}'),
+      'base64',
+    ).toString();
+    project = new URL(await stand.kubectl('get', 'mpr', 'shop', '-o', 'jsonpath={.status.url}')).pathname;
+    gatewayUrl = await stand.serviceUrl('standin-gateway');
+
+    const answer = await request(`${gatewayUrl}${project}/v1/orders`, { headers: { 'x-api-key': key } });
+    expect([answer.statusCode, await answer.body.json()]).toEqual([
+      200,
+      { orders: [{ id: 1001, status: 'accepted' }], next: null },
+    ]);
+
+    const server = await stand.forward('standin-dashboard', 80);
+    const logs = ['logs', '--server', server, '-n', 'default', '-p', 'shop'];
+    await eventually('the row', () => stand.kubectlStandin(...logs), { accept: (text) => text.includes('/v1/orders') });
+
+    const person = await createPerson(stand.cluster, 'default', { name: 'me', role: 'standin-edit' });
+    const headers = { authorization: `Bearer ${person.token}` };
+    const listed = await ask(`${server}/api/v1/namespaces/default/projects/shop/requests`, { headers });
+    expect(itemsOf(listed).map(({ endpoint }) => endpoint)).toEqual(['list-orders']);
+
+    const { page, context } = await watched(browser);
+    await signIn(page, `${server}/p/default/shop/traffic`, person);
+    await expect.poll(() => page.locator('[data-traffic-row]').allInnerTexts()).toHaveLength(1);
+    await context.close();
+  },
+);
+
+test(
+  'helm upgrade to a changed value replaces three gateways and two operators under load: no request fails, none is lost',
+  ONCE,
+  async () => {
+    await stand.cluster.apply(
+      JSON.stringify({
+        apiVersion: 'standin.dev/v1alpha1',
+        kind: 'Endpoint',
+        metadata: { name: 'load', namespace: 'default' },
+        spec: {
+          ...{ projectRef: { name: 'shop' }, displayName: 'Load', slug: '/load', method: 'POST', action: 'JSON' },
+          json: { body: '"ok"' },
+        },
+      }),
+    );
+    await stand.kubectl('wait', '--for=condition=Ready', 'mep/load', '--timeout=30s');
+    const capitalised = async (): Promise<number> => {
+      const headers = { 'X-Api-Key': key };
+      const { statusCode, body } = await request(`${gatewayUrl}${project}/v1/orders`, { headers });
+      await body.dump();
+      return statusCode;
+    };
+    expect(await capitalised()).toBe(401);
+    const before = await podUids();
+
+    const traffic = startLoad();
+    await untilAnswered(traffic, 100);
+    const changed = ['gateway.settings.apiKeyHeader.name=any-case', 'operator.podAnnotations.reason=upgrade'];
+    await stand.helm('upgrade', ...VALUES, ...changed.flatMap((value) => ['--set', value]));
+    await untilAnswered(traffic, 100);
+    await traffic.stop();
+
+    expect(traffic.failures).toEqual([]);
+    expect(await capitalised()).toBe(200);
+    expect((await podUids()).filter((uid) => before.includes(uid))).toEqual([]);
+    await verify(traffic);
+  },
+);
+
+/** Of gateways and operators. */
+const podUids = async (): Promise<readonly string[]> => {
+  const which = ['-l', 'app.kubernetes.io/component in (gateway, operator)'];
+  const text = await stand.system('get', 'pods', ...which, '-o', 'jsonpath={.items[*].metadata.uid}');
+  return text.split(' ');
+};
+
+test('a gateway’s pod is deleted by force under load: nothing that was answered is lost', AGAIN, async () => {
+  const traffic = startLoad();
+  await untilAnswered(traffic, 100);
+  await stand.node.killPod('standin-system', 'standin-gateway-1');
+  await stand.system('delete', 'pod', 'standin-gateway-1', '--grace-period=0', '--force');
+  await stand.system('rollout', 'status', 'statefulset/standin-gateway', '--timeout=90s');
+  await untilAnswered(traffic, 100);
+  await traffic.stop();
+  await verify(traffic);
+});
+
+test(
+  'the leader’s pod is killed under load: the other operator leads within 15 s, no request fails, none is lost',
+  AGAIN,
+  async () => {
+    /** The pod's name; what follows it in the Lease is of its process. */
+    const leader = async (): Promise<string> => {
+      const holder = await stand.system('get', 'lease', 'standin-operator', '-o', 'jsonpath={.spec.holderIdentity}');
+      return holder.split('_')[0] ?? '';
+    };
+    const traffic = startLoad();
+    await untilAnswered(traffic, 100);
+    const first = await leader();
+    const killed = performance.now();
+    await stand.node.killPod('standin-system', first);
+    await stand.system('delete', 'pod', first, '--grace-period=0', '--force');
+    await eventually('another leader', leader, { accept: (name) => name !== first && name !== '', timeoutMs: 30_000 });
+    expect(performance.now() - killed).toBeLessThan(FAILOVER_MS_MAX);
+    await stand.kubectl('patch', 'mep', 'load', '--type=merge', '-p', '{"spec":{"json":{"body":"\\"changed\\""}}}');
+    await stand.kubectl('wait', '--for=jsonpath={.status.observedGeneration}=2', 'mep/load', '--timeout=30s');
+    await stand.kubectl('wait', '--for=condition=Ready', 'mep/load', '--timeout=30s');
+    await untilAnswered(traffic, 100);
+    await traffic.stop();
+    expect(traffic.failures).toEqual([]);
+    await verify(traffic);
+    expect(await stand.doubledPermits(), 'no permit was granted twice').toBe(0);
+    await stand.system('rollout', 'status', 'deployment/standin-operator', '--timeout=60s');
+  },
+);
+
+test(
+  'three gateways with full spools become one while ClickHouse is away: all is delivered from their volumes',
+  AGAIN,
+  async () => {
+    await stand.system('scale', 'statefulset/standin-gateway', '--replicas=3');
+    await stand.system('rollout', 'status', 'statefulset/standin-gateway', '--timeout=90s');
+    await stand.system('scale', 'statefulset/standin-clickhouse', '--replicas=0');
+    await stand.system('wait', '--for=delete', 'pod/standin-clickhouse-0', '--timeout=60s');
+    const traffic = startLoad();
+    await untilAnswered(traffic, 1_000);
+    await traffic.stop();
+    expect(traffic.failures).toEqual([]);
+
+    await stand.system('scale', 'statefulset/standin-gateway', '--replicas=1');
+    for (const ordinal of [1, 2]) {
+      await stand.system('wait', '--for=delete', `pod/standin-gateway-${ordinal}`, '--timeout=90s');
+    }
+    await stand.system('scale', 'statefulset/standin-clickhouse', '--replicas=1');
+    await stand.system('rollout', 'status', 'statefulset/standin-clickhouse', '--timeout=60s');
+    await verify(traffic);
+    const drained = async (): Promise<string> =>
+      stand.system(
+        'get',
+        'pvc',
+        '-o',
+        'jsonpath={.items[?(@.metadata.annotations.standin\\.dev/drained)].metadata.name}',
+      );
+    await expect.poll(drained, { timeout: DELIVERED_MS_MAX }).toBe('data-standin-gateway-1 data-standin-gateway-2');
+  },
+);
+
+test('helm uninstall leaves what docs/install.md says, and nothing else', ONCE, async () => {
+  await stand.helm('uninstall', '--wait');
+  const kinds = await stand.kubectl('api-resources', '--verbs=list', '-o', 'name', '--namespaced=true');
+  const listed = kinds.split('\n').filter((kind) => !/^(events|pods\.metrics|endpoints$)/.test(kind));
+  /** Of objects whose names nobody can know, one of each kind. */
+  const left = async (): Promise<readonly string[]> => {
+    const names = (await stand.system('get', listed.join(','), '-o', 'name', '--ignore-not-found')).split('\n');
+    const known = names
+      .filter((name) => !['configmap/kube-root-ca.crt', 'serviceaccount/default'].includes(name))
+      .map((name) => name.replace(/(standin-quota|standin-gateway-drain)-[0-9a-z-]+$/, '$1-…'));
+    return [...new Set(known)].sort();
+  };
+  await expect
+    .poll(left, { timeout: 60_000 })
+    .toEqual([
+      'configmap/standin-gateways',
+      'configmap/standin-quota-…',
+      'job.batch/standin-gateway-drain-…',
+      'lease.coordination.k8s.io/standin-operator',
+      'persistentvolumeclaim/data-standin-clickhouse-0',
+      'persistentvolumeclaim/data-standin-gateway-0',
+      'persistentvolumeclaim/data-standin-gateway-1',
+      'persistentvolumeclaim/data-standin-gateway-2',
+      'pod/standin-gateway-drain-…',
+      'secret/standin-stream-tls',
+    ]);
+  const roles = await stand.kubectl('get', 'clusterrole,clusterrolebinding', '-o', 'name');
+  expect(roles.split('\n').filter((name) => name.includes('standin'))).toEqual([]);
+  expect(await stand.kubectl('get', 'mep', '-o', 'name')).toContain('create-order');
+});
+
+test('a node that is stopped leaves nothing on the machine', ONCE, async () => {
+  await stand.stop();
+  const [addresses, chains, mounts, processes] = await Promise.all([
+    runCommand('ip', ['address']),
+    runCommand('iptables-save', []),
+    readFile('/proc/self/mountinfo', 'utf8'),
+    listProcesses(),
+  ]);
+  expect(addresses.stdout).not.toContain(NODE_ADDRESS);
+  expect(chains.stdout).not.toMatch(/KUBE|CNI/);
+  expect(mounts).not.toContain(FOLDER);
+  expect(processes.filter(({ args }) => args.some((arg) => arg.includes(FOLDER)))).toEqual([]);
+});

@@ -1,0 +1,150 @@
+import type { ChildProcess } from 'node:child_process';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { CHARTS, helm as runHelm } from '../harness/helm.ts';
+import { connectCluster, type Cluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+import { startInBackground, stopInBackground } from '../cluster/background-process.ts';
+import { findKubectl } from '../cluster/kubectl.ts';
+import { saveImages } from '../cluster/node/save-images.ts';
+import { startNode, type ClusterNode } from '../cluster/node/start-node.ts';
+import { runCommand } from '../cluster/run-command.ts';
+
+const ROOT = path.join(import.meta.dirname, '../..');
+const CHART = path.join(CHARTS, 'standin');
+/** Longer than anything here takes on a machine that is busy. */
+const WAIT_MS = 150_000;
+
+/** The log as readers see it: each id once, in its highest version. */
+const READ = '(SELECT * FROM log ORDER BY version DESC LIMIT 1 BY id)';
+
+/** A row of the log, as it is compared with what was sent. */
+export interface StoredRow {
+  readonly id: string;
+  readonly body: string;
+}
+
+/** A real node with Standin's images; the chart is the test's to install. */
+export class NodeStand {
+  readonly node: ClusterNode;
+  readonly cluster: Cluster;
+  /** For the test's own files; goes with the node. */
+  readonly folder: string;
+  readonly #forwards: ChildProcess[] = [];
+
+  private constructor(node: ClusterNode, cluster: Cluster) {
+    this.node = node;
+    this.cluster = cluster;
+    this.folder = node.logFolder;
+  }
+
+  static async start(): Promise<NodeStand> {
+    await using images = await saveImages(console.log);
+    const node = await startNode({ onProgress: console.log, images: images.files });
+    return new NodeStand(node, await connectCluster(node.kubeconfigPath, node.logFolder));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#forwards.map((forward) => stopInBackground(forward, 'SIGKILL')));
+    await this.node.stop();
+  }
+
+  /** Runs kubectl; rejects with what it said where it fails. */
+  async kubectl(...args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.cluster.kubectl(args, { timeoutMs: WAIT_MS });
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`);
+    return stdout.trim();
+  }
+
+  /** The same in the namespace of the release. */
+  system(...args: readonly string[]): Promise<string> {
+    return this.kubectl('-n', SYSTEM_NAMESPACE, ...args);
+  }
+
+  /** `helm install` and `upgrade` of this checkout's chart wait until everything is ready. */
+  async helm(command: 'install' | 'upgrade' | 'uninstall', ...args: readonly string[]): Promise<string> {
+    const place = ['-n', SYSTEM_NAMESPACE, '--kubeconfig', this.cluster.kubeconfigPath];
+    const chart = command === 'uninstall' ? [] : [CHART, '--wait', '--timeout', `${WAIT_MS / 1000}s`];
+    const { code, stdout, stderr } = await runHelm([command, 'standin', ...chart, ...place, ...args], {
+      timeoutMs: WAIT_MS + 10_000,
+    });
+    if (code !== 0) throw new Error(`helm ${command} ended with ${code}: ${stderr}\n${await this.describe()}`);
+    return stdout;
+  }
+
+  /** `http://ADDRESS:PORT` of a Service of the release, as callers on the node reach it. */
+  async serviceUrl(name: string): Promise<string> {
+    const format = 'jsonpath={.spec.clusterIP}:{.spec.ports[0].port}';
+    return `http://${await this.system('get', 'service', name, '-o', format)}`;
+  }
+
+  /** `kubectl port-forward` to a Service of the release: `http://localhost:PORT`. */
+  async forward(name: string, port: number): Promise<string> {
+    const logName = `forward-${name}`;
+    const program = await findKubectl(console.log);
+    const kubeconfig = `--kubeconfig=${this.cluster.kubeconfigPath}`;
+    const args = [kubeconfig, 'port-forward', '-n', SYSTEM_NAMESPACE, `service/${name}`, `:${port}`];
+    this.#forwards.push(startInBackground({ name: logName, program, args, directory: this.folder }));
+    return eventually('the forwarded port', async () => {
+      const log = await readFile(path.join(this.folder, `${logName}.log`), 'utf8');
+      const [, local] = /127\.0\.0\.1:(\d+) ->/.exec(log) ?? [];
+      return local === undefined ? undefined : `http://localhost:${local}`;
+    }) as Promise<string>;
+  }
+
+  /** `kubectl standin …`: the CLI as kubectl finds it, a program of that name in the PATH. */
+  async kubectlStandin(...args: readonly string[]): Promise<string> {
+    const plugin = path.join(this.folder, 'kubectl-standin');
+    await writeFile(plugin, `#!/bin/sh\nexec "${process.execPath}" "${path.join(ROOT, 'cli/bin/standin.js')}" "$@"\n`);
+    await chmod(plugin, 0o755);
+    const kubectl = await findKubectl(console.log);
+    const env = {
+      ...process.env,
+      PATH: `${this.folder}:${process.env['PATH']}`,
+      KUBECONFIG: this.cluster.kubeconfigPath,
+    };
+    const { code, stdout, stderr } = await runCommand(kubectl, ['standin', ...args], { env });
+    if (code !== 0) throw new Error(`kubectl standin ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`);
+    return stdout;
+  }
+
+  /** What was stored of the requests with this query string, each id once, as readers see it. */
+  async rows(query: string): Promise<readonly StoredRow[]> {
+    const rows = await this.#select(`toString(id), toString(request_body) FROM ${READ} WHERE query = '${query}'`);
+    return rows.map(([id = '', body = '']) => ({ id, body }));
+  }
+
+  /** Permits of a quota that more than one stored request has spent. */
+  async doubledPermits(): Promise<number> {
+    const permit = 'account_uid, quota_period, quota_block, quota_permit';
+    const [[count] = []] = await this.#select(`count() - uniqExact(${permit}) FROM ${READ} WHERE quota_block != ''`);
+    return Number(count);
+  }
+
+  /** Asks the embedded ClickHouse as a gateway does: by its Service, as the user of the chart's Secret. */
+  async #select(columns: string): Promise<readonly (readonly string[])[]> {
+    const { data } = JSON.parse(await this.system('get', 'secret', 'standin-clickhouse', '-o', 'json')) as {
+      data: Record<'username' | 'password', string>;
+    };
+    const plain = (text: string): string => Buffer.from(text, 'base64').toString();
+    const headers = { 'x-clickhouse-user': plain(data.username), 'x-clickhouse-key': plain(data.password) };
+    const url = `${await this.serviceUrl('standin-clickhouse')}/?database=standin`;
+    const response = await fetch(url, { method: 'POST', headers, body: `SELECT ${columns} FORMAT TSV` });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`ClickHouse: ${text}`);
+    return text.split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t')]));
+  }
+
+  /** Pods, events and the logs of what is not ready, for the message of a failure. */
+  async describe(): Promise<string> {
+    const ask = async (...args: readonly string[]): Promise<string> =>
+      (await this.cluster.kubectl(['-n', SYSTEM_NAMESPACE, ...args])).stdout;
+    const [pods, events, logs] = await Promise.all([
+      ask('get', 'pods', '-o', 'wide'),
+      ask('get', 'events', '--sort-by=.lastTimestamp', '-o', 'custom-columns=O:.involvedObject.name,M:.message'),
+      ask('logs', '-l', 'app.kubernetes.io/name=standin', '--tail=20', '--prefix', '--all-containers'),
+    ]);
+    return [pods, events.split('\n').slice(-30).join('\n'), logs].join('\n');
+  }
+}
