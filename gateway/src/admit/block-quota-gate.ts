@@ -19,8 +19,10 @@ export interface BlockQuotaGateOptions {
   /** Tells the leading operator what was spent. Rejects as `ask` does. */
   readonly tell: (accounts: UsageReport['accounts']) => Promise<void>;
   readonly logger: Logger;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch: for the end of the month, which it decides nothing about. */
   readonly clock?: () => number;
+  /** Milliseconds of a clock that is never set: for whatever lasts some time. */
+  readonly uptime?: () => number;
 }
 
 type Exhausted = Extract<PermitAnswer, { kind: 'exhausted' }>;
@@ -33,7 +35,7 @@ interface State {
   quota: number;
   waiting: Waiter[];
   asking: Promise<void> | undefined;
-  /** Before that, what is left is not asked to be more. */
+  /** Of uptime. Before that, what is left is not asked to be more. */
   askAfterMs: number;
   exhausted: Exhausted | undefined;
   exhaustedUntilMs: number;
@@ -74,16 +76,17 @@ export class BlockQuotaGate implements QuotaGate {
     if (this.#isClosed) return retryLater('quota_unavailable');
     const state = this.#stateOf(account.uid, account.quota);
     const { pool } = state;
-    const nowMs = this.#now;
-    const mayAsk = nowMs >= state.askAfterMs;
-    if (pool.left > 0 && !(mayAsk && pool.isOver(nowMs))) {
-      const permit = pool.take();
+    const uptimeMs = this.#uptime;
+    const mayAsk = uptimeMs >= state.askAfterMs;
+    if (pool.left > 0 && !(mayAsk && pool.isOver(this.#now))) {
+      const permit = pool.take(uptimeMs);
       if (permit !== undefined) {
         if (mayAsk && state.asking === undefined && pool.needsMore()) this.#ask(state);
         return permit;
       }
     }
-    if (state.exhausted !== undefined && nowMs < state.exhaustedUntilMs) return refusalOf(state.exhausted, nowMs);
+    if (state.exhausted !== undefined && uptimeMs < state.exhaustedUntilMs)
+      return refusalOf(state.exhausted, this.#now);
     return new Promise((resolve) => {
       state.waiting.push(resolve);
       this.#ask(state);
@@ -111,9 +114,9 @@ export class BlockQuotaGate implements QuotaGate {
   }
 
   #keepUp(): void {
-    const nowMs = this.#now;
+    const uptimeMs = this.#uptime;
     for (const state of this.#states.values()) {
-      if (nowMs >= state.askAfterMs && state.pool.isShort(nowMs)) this.#ask(state);
+      if (uptimeMs >= state.askAfterMs && state.pool.isShort(uptimeMs)) this.#ask(state);
     }
   }
 
@@ -145,6 +148,10 @@ export class BlockQuotaGate implements QuotaGate {
 
   get #now(): number {
     return (this.#options.clock ?? Date.now)();
+  }
+
+  get #uptime(): number {
+    return this.#options.uptime?.() ?? performance.now();
   }
 
   /** What cannot be told now is told next time. */
@@ -181,7 +188,7 @@ export class BlockQuotaGate implements QuotaGate {
       return known;
     }
     const state: State = {
-      ...{ uid, quota, pool: new PermitPool(this.#now), waiting: [], asking: undefined, askAfterMs: 0 },
+      ...{ uid, quota, pool: new PermitPool(this.#uptime), waiting: [], asking: undefined, askAfterMs: 0 },
       ...{ exhausted: undefined, exhaustedUntilMs: 0 },
     };
     this.#states.set(uid, state);
@@ -193,7 +200,7 @@ export class BlockQuotaGate implements QuotaGate {
     state.asking ??= this.#askOnce(state).then(() => {
       state.asking = undefined;
       // What could not be reported goes with the next question.
-      const canReport = state.pool.hasClosed && this.#now >= state.askAfterMs;
+      const canReport = state.pool.hasClosed && this.#uptime >= state.askAfterMs;
       if (!this.#isClosed && (state.waiting.length > 0 || canReport)) this.#ask(state);
     });
   }
@@ -204,9 +211,9 @@ export class BlockQuotaGate implements QuotaGate {
     const isWanted =
       waiting.length > 0 ||
       (report.held.length > 0 && pool.needsMore()) ||
-      pool.isShort(this.#now) ||
+      pool.isShort(this.#uptime) ||
       pool.isOver(this.#now);
-    const want = isWanted ? pool.want(waiting.length, this.#now) : 0;
+    const want = isWanted ? pool.want(waiting.length, this.#uptime) : 0;
     try {
       const answer = await this.#options.ask({ account: uid, want, ...report });
       pool.reported(report);
@@ -215,7 +222,7 @@ export class BlockQuotaGate implements QuotaGate {
       this.#take(state, answer);
     } catch (error) {
       this.failedAsks++;
-      state.askAfterMs = this.#now + FAILURE_PAUSE_MS;
+      state.askAfterMs = this.#uptime + FAILURE_PAUSE_MS;
       this.#reportFailure(error);
       // Better a permit of the month that is over than none.
       this.#serve(state);
@@ -236,13 +243,13 @@ export class BlockQuotaGate implements QuotaGate {
       case 'granted':
         state.exhausted = undefined;
         pool.add(answer);
-        if (pool.isOver(this.#now)) state.askAfterMs = this.#now + ROLLOVER_PAUSE_MS;
+        if (pool.isOver(this.#now)) state.askAfterMs = this.#uptime + ROLLOVER_PAUSE_MS;
         this.#serve(state);
         return;
       case 'exhausted':
         pool.closeBefore(answer.period);
         state.exhausted = answer;
-        state.askAfterMs = state.exhaustedUntilMs = this.#now + LIMITS.quotaAskAgainMs;
+        state.askAfterMs = state.exhaustedUntilMs = this.#uptime + LIMITS.quotaAskAgainMs;
         this.#serve(state);
         this.#refuse(state, refusalOf(answer, this.#now));
         return;
@@ -256,7 +263,7 @@ export class BlockQuotaGate implements QuotaGate {
 
   #serve({ pool, waiting }: State): void {
     while (waiting.length > 0) {
-      const permit = pool.take();
+      const permit = pool.take(this.#uptime);
       if (permit === undefined) return;
       waiting.shift()?.(permit);
     }

@@ -1,4 +1,5 @@
 import { LIMITS, periodEndMs, type PermitRequest } from '@standin/contract';
+import { DemandWindow } from './demand-window.ts';
 import type { Permit } from './quota-gate.ts';
 
 interface Block {
@@ -15,14 +16,12 @@ interface Block {
 /** What a request for permits says of this pool. */
 export type PoolReport = Pick<PermitRequest, 'serial' | 'held' | 'closed'>;
 
-/** With less of a history than this a burst would pass for steady demand. */
-const DEMAND_WINDOW_MS_MIN = 1_000;
 const WANT_MIN = 10;
 const PREFETCH_SHARE = 0.5;
 /** One to spend from, one in reserve; two more around a change of the month. */
 const BLOCKS_MAX = 4;
 
-/** The permits of one account that this gateway holds, in blocks. Without I/O; times are milliseconds since the epoch. */
+/** The permits of one account that this gateway holds, in blocks. Without I/O; `uptimeMs` is of a clock that is never set. */
 export class PermitPool {
   readonly #blocks: Block[] = [];
   /** Blocks that nothing is spent from any more, until the operator has noted it. */
@@ -30,12 +29,11 @@ export class PermitPool {
   #left = 0;
   #granted = 0;
   #wanted = 0;
-  #taken = 0;
-  #takenSinceMs: number;
+  readonly #taken: DemandWindow;
   #told: string | undefined;
 
-  constructor(nowMs: number) {
-    this.#takenSinceMs = nowMs;
+  constructor(uptimeMs: number) {
+    this.#taken = new DemandWindow(uptimeMs);
   }
 
   get left(): number {
@@ -51,13 +49,13 @@ export class PermitPool {
     return this.#blocks.length + this.#closed.size === 0;
   }
 
-  take(): Permit | undefined {
+  take(uptimeMs: number): Permit | undefined {
     if (this.#left === 0) return undefined;
     for (let [block] = this.#blocks; block !== undefined; [block] = this.#blocks) {
       if (block.spent < block.permits) {
         block.spent++;
         this.#left--;
-        this.#taken++;
+        this.#taken.add(uptimeMs);
         return { period: block.period, block: block.id, number: ++block.taken };
       }
       this.#closeFirst();
@@ -103,22 +101,24 @@ export class PermitPool {
   }
 
   /** Demand has grown so much that what is left lasts for less than half of what a block should, and more of it can be had. */
-  isShort(nowMs: number): boolean {
+  isShort(uptimeMs: number): boolean {
     const isCapped = this.#granted < this.#wanted;
-    return !isCapped && this.#blocks.length < BLOCKS_MAX && this.#left < this.#demand(0, nowMs) / 2;
+    return !isCapped && this.#blocks.length < BLOCKS_MAX && this.#left < this.#demand(0, uptimeMs) / 2;
   }
 
-  /** By this clock, the month of the permits at hand is over. The operator's decides. */
+  /**
+   * By this clock, the month of the permits at hand is over. The operator's decides.
+   *
+   * @param nowMs milliseconds since the epoch
+   */
   isOver(nowMs: number): boolean {
     const [block] = this.#blocks;
     return block !== undefined && this.#blocks.length < BLOCKS_MAX && block.endMs <= nowMs;
   }
 
-  /** Permits for as long as a block should last, as demand was since this was asked last. */
-  want(waiting: number, nowMs: number): number {
-    const demand = this.#demand(waiting, nowMs);
-    this.#taken = 0;
-    this.#takenSinceMs = nowMs;
+  /** Permits for as long as a block should last, as demand is of late. */
+  want(waiting: number, uptimeMs: number): number {
+    const demand = this.#demand(waiting, uptimeMs);
     this.#wanted = Math.min(Math.max(WANT_MIN, waiting, demand), LIMITS.quotaBlockPermitsMax);
     return this.#wanted;
   }
@@ -156,9 +156,8 @@ export class PermitPool {
   }
 
   /** For as long as a block should last. */
-  #demand(waiting: number, nowMs: number): number {
-    const windowMs = Math.max(DEMAND_WINDOW_MS_MIN, nowMs - this.#takenSinceMs);
-    return Math.ceil(((this.#taken + waiting) / windowMs) * LIMITS.quotaBlockDemandMs);
+  #demand(waiting: number, uptimeMs: number): number {
+    return Math.ceil(this.#taken.perMs(waiting, uptimeMs) * LIMITS.quotaBlockDemandMs);
   }
 
   #closeFirst(): void {

@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { DemandWindow } from './demand-window.ts';
+
+/** Requests in milliseconds, so many a second, evenly. */
+const load = (window: DemandWindow, fromMs: number, { perSecond, ms }: { perSecond: number; ms: number }): number => {
+  const gapMs = 1_000 / perSecond;
+  for (let atMs = 0; atMs < ms; atMs += gapMs) window.add(fromMs + atMs);
+  return fromMs + ms;
+};
+const perSecond = (window: DemandWindow, nowMs: number): number => window.perMs(0, nowMs) * 1_000;
+
+test('a steady rate is what it is, at any moment', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 2_000 }), fc.integer({ min: 1_000, max: 60_000 }), (rate, ms) => {
+      const window = new DemandWindow(0);
+      const now = load(window, 0, { perSecond: rate, ms });
+      // The last one of a second counts to the next one, or not.
+      expect(Math.abs(perSecond(window, now) - rate)).toBeLessThanOrEqual(1 + rate * 0.001);
+    }),
+  );
+});
+
+test('a burst after any time of any traffic is seen within two seconds, and all of it within five', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 10_000_000 }),
+      fc.integer({ min: 1, max: 20 }),
+      fc.integer({ min: 100, max: 2_000 }),
+      (quietMs, before, rate) => {
+        const window = new DemandWindow(0);
+        load(window, 0, { perSecond: before, ms: 3_000 });
+        const begins = 3_000 + quietMs;
+        load(window, begins, { perSecond: rate, ms: 2_000 });
+        expect(perSecond(window, begins + 2_000)).toBeGreaterThanOrEqual(rate / 4);
+        load(window, begins + 2_000, { perSecond: rate, ms: 4_000 });
+        expect(perSecond(window, begins + 6_000)).toBeGreaterThanOrEqual(rate * 0.95);
+      },
+    ),
+    { numRuns: 50 },
+  );
+});
+
+test('a few requests at once are no rate of thousands', () => {
+  const window = new DemandWindow(0);
+  for (let n = 0; n < 5; n++) window.add(60_000);
+  expect(perSecond(window, 60_000)).toBe(5);
+  expect(window.perMs(3, 60_000) * 1_000).toBe(8);
+});
+
+test('what has ended is forgotten within ten seconds', () => {
+  const window = new DemandWindow(0);
+  const ended = load(window, 0, { perSecond: 100, ms: 30_000 });
+  expect(perSecond(window, ended + 4_000)).toBeGreaterThan(50);
+  expect(perSecond(window, ended + 10_000)).toBe(0);
+});

@@ -1,0 +1,152 @@
+import { LIMITS, type AccountConfig } from '@standin/contract';
+import fc from 'fast-check';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { BlockQuotaGate } from '../../gateway/src/admit/block-quota-gate.ts';
+import { account, KEY } from '../../gateway/src/gateway.testing.ts';
+import { Refusal } from '../../gateway/src/respond/refusal.ts';
+import { MemoryLedgers } from '../../operator/src/quota/memory-ledgers.testing.ts';
+import { QuotaKeeper } from '../../operator/src/quota/quota-keeper.ts';
+
+/** Gateways and the leader's keeper of quotas, put together without a network, with a clock of their own: months in moments. */
+
+const STEP_MS = 100;
+const logger = pino({ level: 'silent' });
+
+/** So long nothing, then so many requests a second, over all gateways. */
+interface Phase {
+  readonly quietMs: number;
+  readonly perSecond: number;
+  readonly ms: number;
+}
+
+class Simulation {
+  readonly refusals: string[] = [];
+  /** When the ledger was written. */
+  readonly writtenAtMs: number[] = [];
+  isOperatorAway = false;
+  #nowMs = Date.UTC(2026, 10, 2);
+  readonly #account: AccountConfig;
+  readonly #gates: readonly BlockQuotaGate[];
+  #due = 0;
+  #sent = 0;
+
+  constructor(quota: number, gateways: number) {
+    this.#account = { ...account('own', KEY), quota };
+    const store = new MemoryLedgers();
+    store.disturb = (when) => {
+      if (when === 'after') this.writtenAtMs.push(this.#nowMs);
+    };
+    const clock = (): number => this.#nowMs;
+    const keeper = new QuotaKeeper({
+      ...{ store, logger, clock, limit: () => quota, gatewayCount: () => gateways, isConnected: () => true },
+      recall: () => this.refusals.push('a recall'),
+      countPermits: undefined,
+      onUsage: () => undefined,
+    });
+    this.#gates = Array.from({ length: gateways }, (_, index) => {
+      const names = { gateway: `gateway-${index}`, instance: `process-${index}` };
+      const gate = new BlockQuotaGate({
+        ask: (request) =>
+          this.isOperatorAway ? Promise.reject(new Error('away')) : keeper.ask({ ...names, ...request }),
+        tell: () => Promise.resolve(),
+        ...{ logger, clock, uptime: clock },
+      });
+      gate.start();
+      return gate;
+    });
+  }
+
+  async run({ quietMs, perSecond, ms }: Phase): Promise<void> {
+    this.#nowMs += quietMs;
+    for (let passed = 0; passed < ms; passed += STEP_MS) {
+      this.#nowMs += STEP_MS;
+      vi.advanceTimersByTime(STEP_MS);
+      this.#due += (perSecond * STEP_MS) / 1_000;
+      const outcomes: Promise<unknown>[] = [];
+      for (; this.#due >= 1; this.#due--) {
+        const gate = this.#gates[this.#sent++ % this.#gates.length];
+        outcomes.push(Promise.resolve(gate?.admit(this.#account)));
+      }
+      await new Promise(setImmediate);
+      for (const outcome of await Promise.all(outcomes)) {
+        if (outcome instanceof Refusal) this.refusals.push(outcome.code);
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#gates.map((gate) => gate.close()));
+  }
+
+  /** The most that the ledger was written within so much time. */
+  writesWithin(ms: number): number {
+    const times = this.writtenAtMs;
+    return Math.max(0, ...times.map((from, index) => times.filter((at, n) => n >= index && at < from + ms).length));
+  }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const phase = fc.record({
+  quietMs: fc.oneof(
+    fc.constant(0),
+    fc.integer({ min: 0, max: 60_000 }),
+    fc.integer({ min: 0, max: 5 * 24 * 3_600_000 }),
+  ),
+  perSecond: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 100, max: 2_000 })),
+  ms: fc.integer({ min: 200, max: 20_000 }),
+});
+
+test('however traffic comes and goes, none is refused while there is quota, and the ledger is written once a second at most', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(phase, { minLength: 1, maxLength: 5 }),
+      fc.integer({ min: 1, max: 10 }),
+      fc.double({ min: 1.5, max: 100, noNaN: true }),
+      async (phases, gateways, plenty) => {
+        const requests = phases.reduce(
+          (sum, { perSecond, ms }) => sum + (perSecond * Math.ceil(ms / STEP_MS) * STEP_MS) / 1_000,
+          0,
+        );
+        const simulation = new Simulation(Math.ceil(requests * plenty) + 20 * gateways, gateways);
+        for (const one of phases) await simulation.run(one);
+        expect(new Set(simulation.refusals)).toEqual(new Set());
+        expect(simulation.writesWithin(60_000)).toBeLessThanOrEqual(60);
+        await simulation.stop();
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+/** Longer than another operator takes to lead. */
+const AWAY_MS = 20_000;
+const SEEN_MS = 2 * LIMITS.quotaReportMs;
+
+test('an account that was quiet for days, and bursts just before the operator goes, is refused nothing', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 0, max: 10 * 24 * 3_600_000 }),
+      fc.integer({ min: 100, max: 2_000 }),
+      fc.integer({ min: 1, max: 5 }),
+      async (quietMs, perSecond, gateways) => {
+        const requests = (perSecond * (SEEN_MS + AWAY_MS)) / 1_000;
+        // The block that its first request got does not last: more has to be asked for as soon as the burst is seen.
+        const simulation = new Simulation(6 * requests, gateways);
+        await simulation.run({ quietMs: 0, perSecond: 1, ms: 5_000 });
+        await simulation.run({ quietMs, perSecond, ms: SEEN_MS });
+        simulation.isOperatorAway = true;
+        await simulation.run({ quietMs: 0, perSecond, ms: AWAY_MS });
+        expect(new Set(simulation.refusals)).toEqual(new Set());
+        await simulation.stop();
+      },
+    ),
+    { numRuns: 15 },
+  );
+});
