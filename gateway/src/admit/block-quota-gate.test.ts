@@ -204,6 +204,19 @@ describe('a block is closed', () => {
     expect(gate.permitsLeft).toBe(0);
   });
 
+  test('and whoever gives it back asks for more only when a request needs it, however many came of late', async () => {
+    await begin(20_000, 1e9);
+    trickle(100, 2, 1e9);
+    gate.recall('account-own');
+    const { want, answer } = question();
+    expect(want).toBe(0);
+    answer({ kind: 'noted' });
+    await settled();
+    expect(asked).toEqual([]);
+    void gate.admit(limited(1e9));
+    expect(question().want).toBeGreaterThan(0);
+  });
+
   test('and said again until the operator has noted it', async () => {
     await begin(5);
     gate.recall('account-own');

@@ -100,10 +100,14 @@ export class PermitPool {
     return this.#blocks.length < BLOCKS_MAX && this.#left <= this.#granted * PREFETCH_SHARE;
   }
 
-  /** Demand has grown so much that what is left lasts for less than half of what a block should, and more of it can be had. */
+  /**
+   * Demand has grown so much that what is left lasts for less than half of what a block should, and more of it can be had. Where nothing
+   * is left, others may need it more, and the next request asks.
+   */
   isShort(uptimeMs: number): boolean {
     const isCapped = this.#granted < this.#wanted;
-    return !isCapped && this.#blocks.length < BLOCKS_MAX && this.#left < this.#demand(0, uptimeMs) / 2;
+    const hasRoom = this.#left > 0 && this.#blocks.length < BLOCKS_MAX;
+    return hasRoom && !isCapped && this.#left < this.#demand(0, uptimeMs) / 2;
   }
 
   /**
