@@ -14,7 +14,7 @@ import type { GatewayMemory } from './publish/gateway-memory.ts';
 import type { IsGatewayGone } from './publish/lost-gateways.ts';
 import type { Leadership, Term } from './publish/leadership.ts';
 import { StreamServer } from './publish/stream-server.ts';
-import type { LedgerStore } from './quota/ledger-store.ts';
+import { countedWrites, type LedgerStore } from './quota/ledger-store.ts';
 import type { QuotaKeeperOptions } from './quota/quota-keeper.ts';
 import { openReplayParts } from './replay/open-replay-parts.ts';
 import type { OperatorSettings } from './settings.ts';
@@ -104,7 +104,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
       gatewayForgetMs: settings.stream.gatewayForgetMs,
       gatewayMemory: parts.gatewayMemory,
       isGatewayGone: parts.isGatewayGone,
-      ledgers: parts.ledgers,
+      ledgers: countedWrites(parts.ledgers, () => metrics.ledgerWrites.inc()),
       spoolVolumes: parts.spoolVolumes,
       countPermits: openCountPermits(parts),
       secretPollMs: settings.secretPollMs,

@@ -8,6 +8,7 @@ import type { QuotaUsage } from '../quota/usage.ts';
 export interface OperatorMetrics {
   readonly programmedSeconds: Histogram;
   readonly statusWrites: Counter;
+  readonly ledgerWrites: Counter;
 }
 
 /** What is read when somebody asks for it. */
@@ -99,5 +100,10 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
       registers,
     }),
     statusWrites: new Counter({ name: 'standin_status_writes_total', help: 'Statuses written', registers }),
+    ledgerWrites: new Counter({
+      name: 'standin_quota_ledger_writes_total',
+      help: 'Writes of what is granted of accounts’ quotas',
+      registers,
+    }),
   };
 };

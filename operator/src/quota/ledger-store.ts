@@ -26,6 +26,17 @@ export interface LedgerStore {
   remove(accountUid: string): Promise<void>;
 }
 
+/** Tells of each write before it is tried. */
+export const countedWrites = (store: LedgerStore, onWrite: () => void): LedgerStore => ({
+  read: (accountUid) => store.read(accountUid),
+  write: (accountUid, ledger, version) => {
+    onWrite();
+    return store.write(accountUid, ledger, version);
+  },
+  list: () => store.list(),
+  remove: (accountUid) => store.remove(accountUid),
+});
+
 type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 
 const DATA_KEY = 'ledger';

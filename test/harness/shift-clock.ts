@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import process from 'node:process';
+
+/**
+ * Loaded into a process under test (`node --import`): its wall clock is off by as many milliseconds as the file `TEST_CLOCK_FILE` says,
+ * from the moment it says so. As with real clocks that are set, what measures time (`performance.now`, timers) goes on undisturbed.
+ */
+const READ_INTERVAL_MS = 50;
+
+const file = process.env['TEST_CLOCK_FILE'] ?? '';
+const now = Date.now.bind(Date);
+let offsetMs = Number(readFileSync(file, 'utf8'));
+setInterval(() => (offsetMs = Number(readFileSync(file, 'utf8'))), READ_INTERVAL_MS).unref();
+
+const shiftedNow = (): number => now() + offsetMs;
+
+Date.now = shiftedNow;
+globalThis.Date = new Proxy(Date, {
+  construct: (target, args: unknown[], newTarget) =>
+    Reflect.construct(target, args.length === 0 ? [shiftedNow()] : args, newTarget) as Date,
+  apply: () => new Date(shiftedNow()).toString(),
+});

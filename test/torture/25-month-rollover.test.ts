@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { periodEndMs, periodOf } from '@standin/contract';
+import { expect, test } from 'vitest';
+import { eventually } from '../harness/eventually.ts';
+import { ShiftedClock } from '../harness/shifted-clock.ts';
+import { startKeyLoad } from './key-load.ts';
+import { QuotaStand } from './quota-stand.ts';
+
+/**
+ * Torture 25: the month ends while the clocks of three gateways are 90 s behind the operator's, right, and 90 s ahead of it; then all
+ * clocks are set back by an hour, and a new leader begins. One account uses up its quota in each month, another one has plenty, and
+ * gets requests all the time.
+ */
+const SKEWS_MS = [-90_000, 0, 90_000];
+const QUOTA = 300;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Clocks are read twenty times a second; a gateway asks about a used-up quota again after one. */
+const SETTLED_MS = 1_500;
+
+/** Of the month that ends, and the next one: far enough ahead that nothing was counted before the clocks were set. */
+const MONTH_END_MS = periodEndMs(periodOf(Date.now() + DAY_MS));
+const [BEFORE, AFTER] = [periodOf(MONTH_END_MS - 1), periodOf(MONTH_END_MS)];
+
+/** As `team`, with an endpoint `plenty`. */
+const addPlenty = async ({ tenant }: QuotaStand): Promise<{ path: string; key: string }> => {
+  await tenant.apply('Account', 'plenty', { plan: 'Free', monthlyQuota: 1_000_000 });
+  await tenant.apply('Project', 'plenty', { displayName: 'Plenty', accountRef: { name: 'plenty' } });
+  const rest = { displayName: 'Plenty', slug: '/plenty', method: 'POST', action: 'JSON', json: { body: '1' } };
+  await tenant.apply('Endpoint', 'plenty', { ...rest, projectRef: { name: 'plenty' } });
+  await tenant.untilReason('Endpoint', 'plenty', 'Ready');
+  return { path: `${await tenant.projectPath('plenty')}/plenty`, key: await tenant.readSecret('plenty-api-key') };
+};
+
+test('25: the month ends by clocks that differ by minutes, and by one that is set back: each row counts once, in the month of its permit', async () => {
+  await using clocks = new AsyncDisposableStack();
+  const newClock = async (): Promise<ShiftedClock> => clocks.use(await ShiftedClock.create());
+  const ofOperator = await newClock();
+  const ofGateways = await Promise.all(SKEWS_MS.map(newClock));
+  await using stand = await QuotaStand.start({
+    ...{ operators: 1, gateways: SKEWS_MS.length },
+    operatorEnv: ofOperator.env,
+    gatewayEnv: (index) => Promise.resolve(ofGateways[index]?.env ?? {}),
+  });
+  const [operator] = stand.deployment.operators;
+  assert(operator);
+  /** How far from the month's end it is by the operator's clock. */
+  const setClocks = async (fromEndMs: number): Promise<void> => {
+    const offsetMs = MONTH_END_MS + fromEndMs - Date.now();
+    await ofOperator.set(offsetMs);
+    await Promise.all(ofGateways.map((clock, index) => clock.set(offsetMs + (SKEWS_MS[index] ?? 0))));
+    await delay(SETTLED_MS);
+  };
+  const refusal = async (): Promise<unknown> => {
+    const answers = await stand.volley(30);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([429]));
+    return answers[0]?.problem['reset'];
+  };
+
+  const plenty = await addPlenty(stand);
+  await setClocks(-100_000);
+  await using load = startKeyLoad(stand.deployment.gateways, plenty.path, plenty.key);
+  await stand.setQuotaEverywhere(QUOTA);
+  await stand.untilAccepted(stand.gateway(0));
+  await stand.volley(QUOTA);
+  await stand.untilUsedUp();
+  expect(stand.accepted).toBe(QUOTA);
+
+  // One gateway is in the next month already. The operator's is the one that counts.
+  await setClocks(-45_000);
+  await refusal();
+  expect(stand.accepted).toBe(QUOTA);
+
+  // One gateway is not there yet.
+  await setClocks(45_000);
+  for (const gateway of stand.deployment.gateways) await stand.untilAccepted(gateway);
+  await stand.volley(QUOTA);
+  await stand.untilUsedUp();
+  expect(stand.accepted).toBe(2 * QUOTA);
+
+  await setClocks(-HOUR_MS);
+  const reset = new Date(periodEndMs(AFTER)).toISOString();
+  expect(await refusal()).toBe(reset);
+  await operator.process.kill('SIGKILL');
+  await stand.comeBack(operator);
+  await stand.leader();
+  await delay(SETTLED_MS);
+  expect(await refusal()).toBe(reset);
+  expect(stand.accepted).toBe(2 * QUOTA);
+
+  // Where gateways' clocks say so, they let go of what they have left of the month that is over.
+  await setClocks(HOUR_MS);
+  await delay(SETTLED_MS);
+  const sent = await load.stop();
+  expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200]));
+  expect(new Set(sent.map(({ gateway }) => gateway)).size).toBe(SKEWS_MS.length);
+  for (const { process } of stand.deployment.gateways) expect((await process.kill('SIGTERM')).code).toBe(0);
+
+  const rowsOf = (endpoint: string) => stand.countedBy(endpoint);
+  await eventually('all rows in the log', () => rowsOf('orders'), {
+    accept: (counts) => Object.values(counts).reduce((sum, { rows }) => sum + rows, 0) >= 2 * QUOTA,
+    timeoutMs: 30_000,
+  });
+  const all = { rows: QUOTA, permits: QUOTA };
+  expect(await rowsOf('orders')).toEqual({ [BEFORE]: all, [AFTER]: all });
+  expect(await stand.ledger()).toMatchObject({ period: AFTER, used: QUOTA, blocks: [] });
+
+  const { [BEFORE]: old, [AFTER]: recent, ...others } = await rowsOf('plenty');
+  assert(old && recent);
+  expect(others).toEqual({});
+  expect(old.rows + recent.rows).toBe(sent.length);
+  expect([old.permits, recent.permits]).toEqual([old.rows, recent.rows]);
+  expect(await stand.ledger('plenty')).toMatchObject({ period: AFTER, used: recent.rows, blocks: [] });
+  const perBlock = `SELECT count() FROM (SELECT quota_block FROM log WHERE quota_period != '' GROUP BY quota_block HAVING uniqExact(quota_period) > 1)`;
+  expect(await stand.query(perBlock)).toBe('0');
+  expect(await stand.query('SELECT uniqExact(id) = count() FROM log FINAL')).toBe('1');
+}, 180_000);

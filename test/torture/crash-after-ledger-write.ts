@@ -1,0 +1,23 @@
+import { existsSync, rmSync } from 'node:fs';
+import { subscribe } from 'node:diagnostics_channel';
+import process from 'node:process';
+
+/**
+ * Loaded into an operator under test (`node --import`): where the file `TEST_CRASH_TRAP` is there, the process dies at the moment at
+ * which the API server says that a quota's ledger is written, before anything of the operator hears of it. It takes the file with it.
+ */
+interface Headers {
+  readonly request: { readonly method: string; readonly path: string };
+  readonly response: { readonly statusCode: number };
+}
+
+const trap = process.env['TEST_CRASH_TRAP'] ?? '';
+
+// https://undici.nodejs.org/#/docs/api/DiagnosticsChannel
+subscribe('undici:request:headers', (message) => {
+  const { request, response } = message as Headers;
+  const isWritten = request.method === 'PUT' && request.path.includes('/standin-quota-') && response.statusCode === 200;
+  if (!isWritten || !existsSync(trap)) return;
+  rmSync(trap);
+  process.kill(process.pid, 'SIGKILL');
+});

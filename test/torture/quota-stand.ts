@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { resourcePath } from '@standin/kube';
+import { openLogStore, type LogStore } from '@standin/logstore';
+import { LEASE_NAME } from '@standin/operator';
+import { Agent, request } from 'undici';
+import { ledgerConfigMaps } from '../../operator/src/quota/ledger-store.ts';
+import type { Ledger } from '../../operator/src/quota/ledger.ts';
+import { metricOf, Tenant } from '../e2e/tenant.ts';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import {
+  deploy,
+  type DeployedGateway,
+  type DeployedOperator,
+  type DeployOptions,
+  type Deployment,
+} from '../harness/deployment.ts';
+import { eventually } from '../harness/eventually.ts';
+import { installStandin, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly code: string;
+  readonly retryAfterS: number;
+  readonly problem: Readonly<Record<string, unknown>>;
+}
+
+interface Parts {
+  readonly cluster: OwnCluster;
+  readonly clickHouse: TestClickHouse;
+  readonly store: LogStore;
+  readonly deployment: Deployment;
+  readonly tenant: Tenant;
+  readonly path: string;
+  readonly key: string;
+}
+
+const LEASE = resourcePath({
+  ...{ group: 'coordination.k8s.io', version: 'v1', plural: 'leases' },
+  ...{ namespace: SYSTEM_NAMESPACE, name: LEASE_NAME },
+});
+
+/**
+ * Operators and gateways as processes, a real API server, the real ClickHouse engine; and an account `team` whose quota tests change.
+ * It keeps the client's own tally (I5).
+ */
+export class QuotaStand implements AsyncDisposable {
+  readonly cluster: OwnCluster;
+  readonly clickHouse: TestClickHouse;
+  readonly deployment: Deployment;
+  readonly tenant: Tenant;
+  /** Where the account's requests go, and with which key. */
+  readonly path: string;
+  readonly key: string;
+  /** Requests that were answered with 200. */
+  accepted = 0;
+  /** Requests whose answer was lost with a process: they may count. */
+  unknown = 0;
+  readonly #store: LogStore;
+  readonly #agent = new Agent({ connections: 100 });
+
+  private constructor({ cluster, clickHouse, store, deployment, tenant, path, key }: Parts) {
+    this.cluster = cluster;
+    this.clickHouse = clickHouse;
+    this.#store = store;
+    this.deployment = deployment;
+    this.tenant = tenant;
+    this.path = path;
+    this.key = key;
+  }
+
+  /** Without a plan's quota: what the test sets is the only one. */
+  static async start(options: Omit<DeployOptions, 'cluster' | 'clickHouse'>): Promise<QuotaStand> {
+    const [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
+    const store = openLogStore(clickHouse);
+    await store.migrate();
+    await installStandin(cluster);
+    const deployment = await deploy({
+      ...{ cluster, clickHouse, ...options },
+      operatorEnv: { ...clickHouse.env, STANDIN_QUOTA_FREE: '0', ...options.operatorEnv },
+    });
+    const tenant = await Tenant.create(cluster, 'quota');
+    await tenant.accountAndProject();
+    await tenant.mock('orders', '"orders"');
+    await tenant.untilReason('Endpoint', 'orders', 'Ready');
+    const path = `${await tenant.projectPath()}/orders`;
+    const key = await tenant.readSecret('team-api-key');
+    return new QuotaStand({ cluster, clickHouse, store, deployment, tenant, path, key });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#agent.close();
+    await this.deployment.stop();
+    await this.#store.close();
+    await Promise.all([this.tenant.client.close(), this.cluster.stop(), this.clickHouse.stop()]);
+  }
+
+  gateway(index: number): DeployedGateway {
+    const gateway = this.deployment.gateways[index];
+    assert(gateway);
+    return gateway;
+  }
+
+  async post(gateway: DeployedGateway): Promise<Answer> {
+    try {
+      const { statusCode, headers, body } = await request(`${gateway.url}${this.path}`, {
+        ...{ method: 'POST', body: '{}', dispatcher: this.#agent, headers: { 'x-api-key': this.key } },
+      });
+      const text = await body.text();
+      if (statusCode === 200) this.accepted++;
+      const problem = statusCode === 200 ? {} : (JSON.parse(text) as Record<string, unknown>);
+      return {
+        status: statusCode,
+        code: String(headers['standin-rejected'] ?? ''),
+        retryAfterS: Number(headers['retry-after'] ?? 0),
+        problem,
+      };
+    } catch {
+      this.unknown++;
+      return { status: 0, code: 'lost', retryAfterS: 0, problem: {} };
+    }
+  }
+
+  /** So many at once, over these gateways in turn. */
+  volley(count: number, gateways: readonly DeployedGateway[] = this.deployment.gateways): Promise<Answer[]> {
+    const to = (index: number): DeployedGateway => gateways[index % gateways.length] ?? this.gateway(0);
+    return Promise.all(Array.from({ length: count }, (_, index) => this.post(to(index))));
+  }
+
+  setQuota(monthlyQuota: number) {
+    return this.tenant.apply('Account', 'team', { monthlyQuota });
+  }
+
+  /** Resolves when every gateway knows of it: before, they would go by what was. */
+  async setQuotaEverywhere(monthlyQuota: number): Promise<void> {
+    await this.setQuota(monthlyQuota);
+    await this.tenant.untilReason('Account', 'team', 'Ready');
+  }
+
+  untilAccepted(gateway: DeployedGateway, timeoutMs = 10_000): Promise<Answer> {
+    return eventually('an accepted request', () => this.post(gateway), {
+      accept: ({ status }) => status === 200,
+      timeoutMs,
+    });
+  }
+
+  /** Sends on until the quota says no on all of these gateways, to all of several requests. */
+  untilUsedUp(gateways: readonly DeployedGateway[] = this.deployment.gateways): Promise<Answer[]> {
+    return eventually('that the quota is used up', () => this.volley(3 * gateways.length, gateways), {
+      accept: (answers) => answers.every(({ status }) => status === 429),
+      timeoutMs: 40_000,
+    });
+  }
+
+  async leader(): Promise<DeployedOperator> {
+    const leads = async () => {
+      for (const operator of this.deployment.operators) {
+        const revisions = await metricOf(operator.adminUrl, 'standin_publish_revision').catch(() => new Map());
+        if (revisions.size > 0) return operator;
+      }
+      return undefined;
+    };
+    const found = await eventually('a leader', leads, { timeoutMs: 40_000 });
+    assert(found);
+    return found;
+  }
+
+  /** Starts an operator that is dead, and it leads at once: nobody waits until the lease of the dead one has run out. */
+  async comeBack({ process }: DeployedOperator): Promise<void> {
+    await this.tenant.client.mergePatch(LEASE, { spec: { holderIdentity: '' } });
+    await process.restart();
+  }
+
+  /** As it is in the operator's namespace now. */
+  async ledger(account = 'team'): Promise<Ledger> {
+    const { metadata } = await this.tenant.get('Account', account);
+    const stored = await ledgerConfigMaps(this.tenant.client, SYSTEM_NAMESPACE).read(metadata.uid);
+    assert(stored, `${account} has no ledger`);
+    return stored.ledger;
+  }
+
+  /** Rows in the log that have a permit, of this endpoint, by month; and how many permits those are. */
+  async countedBy(endpoint: string): Promise<Record<string, { rows: number; permits: number }>> {
+    const sql =
+      `SELECT quota_period, uniqExact(id), uniqExact(quota_block, quota_permit) FROM log ` +
+      `WHERE quota_period != '' AND endpoint = '${endpoint}' GROUP BY quota_period FORMAT TSV`;
+    const lines = (await this.query(sql)).split('\n').map((line) => line.split('\t'));
+    return Object.fromEntries(
+      lines.map(([period = '', rows, permits]) => [period, { rows: Number(rows), permits: Number(permits) }]),
+    );
+  }
+
+  /** The same of all months. */
+  async counted(): Promise<{ rows: number; permits: number }> {
+    const all = Object.values(await this.countedBy('orders'));
+    const sum = (of: 'rows' | 'permits'): number => all.reduce((before, one) => before + one[of], 0);
+    return { rows: sum('rows'), permits: sum('permits') };
+  }
+
+  /** What ClickHouse answers, without the last line's end. */
+  async query(sql: string): Promise<string> {
+    const { url, database } = this.clickHouse;
+    const answer = await request(`${url}/?database=${database}`, { method: 'POST', body: sql });
+    return (await answer.body.text()).trim();
+  }
+}
