@@ -3,28 +3,30 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { certificateSecret } from '../../operator/src/publish/certificate-secret.ts';
 import { planCertificates } from '../../operator/src/publish/certificates.ts';
 import { gatewayConfigMap } from '../../operator/src/publish/gateway-memory.ts';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { deploy, type DeployedGateway, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
 import { installStandin, OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+import { createPerson, startClusterDashboard, type ClusterDashboard } from './cluster-dashboard.ts';
+import { standin } from './dev-stand.ts';
 import { post, Tenant } from './tenant.ts';
 
 /** API keys, and what only one object can have, as a team sees them: on a real API server, by what a gateway answers. */
 let cluster: OwnCluster;
+let clickHouse: TestClickHouse;
 let deployment: Deployment;
 let gateway: DeployedGateway;
 let tenant: Tenant;
 
 const KEY = 'first-key-of-at-least-32-characters';
 const OTHER_KEY = 'other-key-of-at-least-32-characters';
-/** What is captured here nobody reads. */
-const NO_CLICKHOUSE = { env: { STANDIN_CLICKHOUSE_URL: 'http://127.0.0.1:1' } };
 
 beforeAll(async () => {
-  cluster = await startCluster();
+  [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
   await installStandin(cluster);
   const operatorEnv = { STANDIN_SECRET_POLL_MS: '500' };
-  deployment = await deploy({ cluster, clickHouse: NO_CLICKHOUSE, operators: 1, gateways: 1, operatorEnv });
+  deployment = await deploy({ cluster, clickHouse, operators: 1, gateways: 1, operatorEnv });
   [gateway] = deployment.gateways as [DeployedGateway];
   tenant = await Tenant.create(cluster, 'keys');
   await tenant.accountAndProject();
@@ -34,7 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await deployment.stop();
   await tenant.client.close();
-  await cluster.stop();
+  await Promise.all([cluster.stop(), clickHouse.stop()]);
 });
 
 const untilAnswer = async (path: string, key: string, status: number): Promise<void> => {
@@ -126,6 +128,52 @@ describe('a generated key', () => {
   });
 });
 
+describe('the CLI, over the cluster’s dashboard', () => {
+  let dashboard: ClusterDashboard;
+  let env: NodeJS.ProcessEnv;
+  const run = (...args: string[]) => standin([...args, '-n', 'keys', '--server', dashboard.url], { env });
+  beforeAll(async () => {
+    dashboard = await startClusterDashboard({ cluster, clickHouse });
+    await createPerson(cluster, 'keys', { name: 'admin', role: 'standin-admin' });
+    // To see a key is a right of its own.
+    const role = ['--verb=get', '--resource=secrets', '--resource-name=team-api-key'];
+    await cluster.kubectl(['create', 'role', 'see-key', ...role, '-n', 'keys']);
+    const binding = ['--role=see-key', '--serviceaccount=keys:admin'];
+    await cluster.kubectl(['create', 'rolebinding', 'see-key', ...binding, '-n', 'keys']);
+    env = { ...process.env, KUBECONFIG: await cluster.tokenKubeconfig('keys', 'admin') };
+  });
+  afterAll(() => dashboard.process.kill());
+
+  test('standin key regenerate: prints the new key when the gateway refuses the old one', async () => {
+    const path = `${await tenant.projectPath()}/orders`;
+    const old = await tenant.readSecret('team-api-key');
+    const { code, stdout, stderr } = await run('key', 'regenerate', 'team', '--yes');
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('No gateway accepts') as string,
+    });
+    expect(stdout).toBe(`${await tenant.readSecret('team-api-key')}\n`);
+    expect((await post(gateway, path, old)).status).toBe(401);
+    expect((await post(gateway, path, stdout.trim())).status).toBe(200);
+  });
+
+  test('standin usage: what is used of the quota, by endpoint', async () => {
+    await tenant.writeSecret('counted-key', `counted-${KEY}`);
+    const path = await ownAccount('counted', 'counted-key');
+    await tenant.apply('Account', 'counted', { monthlyQuota: 50 });
+    await tenant.untilReason('Account', 'counted', 'Ready');
+    await tenant.untilReason('Endpoint', 'counted', 'Ready');
+    for (let n = 0; n < 3; n++) expect((await post(gateway, path, `counted-${KEY}`)).status).toBe(200);
+    const { code, stdout } = await eventually('the requests to be counted', () => run('usage', 'counted'), {
+      accept: (printed) => printed.stdout.includes(': 3 of 50 ') && /counted +3\n/.test(printed.stdout),
+      timeoutMs: 40_000,
+    });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^keys\/counted, \d{4}-\d\d: 3 of 50 requests \(6\.0 %\)\n/);
+    expect(stdout).toMatch(/\nkeys\/counted +counted +3\n/);
+  });
+});
+
 interface SeenEvent {
   readonly type: string;
   readonly reason: string;
@@ -187,7 +235,7 @@ describe('what only one object can have', () => {
     expect((await post(gateway, `${path}/orders`, key)).body).toBe('"orders"');
     expect((await post(gateway, `${old}/orders`, key)).status).toBe(404);
     const { length } = (await tenant.list('Endpoint')).filter(
-      ({ metadata }) => !['own', 'older', 'newer'].includes(metadata.name),
+      ({ metadata }) => !['own', 'older', 'newer', 'counted'].includes(metadata.name),
     );
     await eventually('the counts', () => tenant.get('Project', 'shop'), {
       accept: ({ status }) =>

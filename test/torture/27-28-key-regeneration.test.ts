@@ -37,7 +37,7 @@ beforeAll(async () => {
     cluster,
     clickHouse: NO_CLICKHOUSE,
     operators: 1,
-    operatorEnv: { STANDIN_STREAM_GATEWAY_FORGET_MS: '1000', STANDIN_QUOTA_FREE: '0' },
+    operatorEnv: { STANDIN_STREAM_GATEWAY_FORGET_MS: '1000' },
     gateways: GATEWAYS,
     gatewayEnv: async (index, operators) => {
       if (index !== PATIENT && index !== STRICT) return {};
@@ -98,6 +98,9 @@ const untilWaitingFor = (name: string, index: number) =>
 
 const statuses = async (key: string): Promise<number[]> =>
   Promise.all(deployment.gateways.map(async (one) => (await post(one, path, key)).status));
+/** Each of them has permits of the quota, so that it goes on when it is cut off. */
+const untilAllAccept = (key: string): Promise<unknown> =>
+  eventually('all gateways to accept', () => statuses(key), { accept: (all) => all.every((one) => one === 200) });
 
 /** Load goes on for so long after the end. */
 const AFTERWARDS_MS = 500;
@@ -105,6 +108,7 @@ const AFTERWARDS_MS = 500;
 describe('27: a key is regenerated under load', () => {
   test('a gateway that is cut off is named, and waited for until it has acknowledged', async () => {
     const old = await keyOf();
+    await untilAllAccept(old);
     await using load = startKeyLoad(deployment.gateways, path, old);
     await proxies.get(PATIENT)?.cut();
     const name = await regenerate();
@@ -128,6 +132,7 @@ describe('27: a key is regenerated under load', () => {
 
   test('one that is cut off and has a maxStaleness is waited for no longer than that: then it answers 503', async () => {
     const old = await keyOf();
+    await untilAllAccept(old);
     await using load = startKeyLoad(deployment.gateways, path, old);
     await proxies.get(STRICT)?.cut();
     const name = await regenerate();
