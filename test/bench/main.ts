@@ -7,6 +7,7 @@ import { benchLive } from './live.ts';
 import { describeMachine } from './machine.ts';
 import { benchMemory } from './memory.ts';
 import { parseBenchArgs, USAGE, type BenchOptions } from './options.ts';
+import { benchQuota } from './quota.ts';
 import { benchScale } from './scale.ts';
 import { benchSpool } from './spool.ts';
 
@@ -21,6 +22,7 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<boolea
   ingest: benchIngest,
   live: benchLive,
   keys: benchKeys,
+  quota: benchQuota,
   scale: benchScale,
   fresh: benchFresh,
   dashboard: benchDashboard,

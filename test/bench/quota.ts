@@ -1,0 +1,212 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { periodOf } from '@standin/contract';
+import pino from 'pino';
+import { BlockQuotaGate } from '../../gateway/src/admit/block-quota-gate.ts';
+import { metricOf } from '../e2e/tenant.ts';
+import { eventually } from '../harness/eventually.ts';
+import { QuotaStand } from '../torture/quota-stand.ts';
+import { OTHER_CORE, postOf, SERVER_CORE, type Contender } from './contenders.ts';
+import { giveWay, median, pinToCore, printMeasurements, unpin, type Measurement } from './machine.ts';
+import { OTHERS_MAX, roundOf } from './rounds.ts';
+import { runLoad } from './run-load.ts';
+
+const GATEWAYS = 5;
+const PLENTY = 10_000_000;
+/** Pairs of rounds, and the length of each. */
+const ROUNDS = 20;
+const ROUND_SECONDS = 2;
+const WARM_UPS = 2;
+const CPU_RATIO_MAX = 1.03;
+const ADMISSIONS = 2_000_000;
+
+const PER_GATEWAY = 2_000;
+/** Of what the machine takes: with more, it would be the machine that is measured. */
+const LOAD_SHARE = 0.7;
+const LOAD_SECONDS = 60;
+const CONNECTIONS = 16;
+const LAST_PERMITS = 20_000;
+
+const IDLE_ACCOUNTS = 1_000;
+const IDLE_SECONDS = 60;
+/** Requests to the API server at once while the accounts are made. */
+const WRITERS = 16;
+
+interface Caller {
+  readonly path: string;
+  readonly key: string;
+}
+
+const requestOf = ({ path, key }: Caller): string => postOf(path, `x-api-key: ${key}\r\n`, '{"id": 1}');
+
+/** An Account with a quota, its Project and a mock, all of that name. Resolves when gateways know them. */
+const addAccount = async ({ tenant }: QuotaStand, name: string, monthlyQuota: number): Promise<Caller> => {
+  await tenant.apply('Account', name, { plan: 'Free', monthlyQuota });
+  await tenant.apply('Project', name, { displayName: name, accountRef: { name } });
+  const rest = { displayName: name, slug: '/orders', method: 'POST', action: 'JSON', json: { body: '"orders"' } };
+  await tenant.apply('Endpoint', name, { ...rest, projectRef: { name } });
+  await tenant.untilReason('Endpoint', name, 'Ready', 120_000);
+  return { path: `${await tenant.projectPath(name)}/orders`, key: await tenant.readSecret(`${name}-api-key`) };
+};
+
+const ledgerWrites = async (stand: QuotaStand): Promise<number> => {
+  const { adminUrl } = await stand.leader();
+  return (await metricOf(adminUrl, 'standin_quota_ledger_writes_total')).get('') ?? 0;
+};
+
+const portOf = ({ url }: { readonly url: string }): number => Number(new URL(url).port);
+
+/** CPU of an admission by a permit that is at hand, alone. */
+const admissionMicros = async (): Promise<number> => {
+  const period = periodOf(Date.now());
+  const gate = new BlockQuotaGate({
+    ask: () => Promise.resolve({ kind: 'granted', block: crypto.randomUUID(), period, permits: 1e9 }),
+    tell: () => Promise.resolve(),
+    logger: pino({ level: 'silent' }),
+  });
+  const account = { kind: 'Account', uid: 'a', namespace: 'a', name: 'a', plan: 'Free', quota: 1e9 } as const;
+  await gate.admit(account);
+  const all = Array.from({ length: 5 }, () => {
+    const before = process.cpuUsage();
+    for (let n = 0; n < ADMISSIONS; n++) void gate.admit(account);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / ADMISSIONS;
+  });
+  return median(all);
+};
+
+/** One gateway, in turn with requests of an account without a quota and of one that has plenty. */
+const measureCpu = async (stand: QuotaStand, without: Caller, plenty: Caller): Promise<Measurement[]> => {
+  const gateway = stand.gateway(0);
+  const { pid } = gateway.process;
+  const settle = async (): Promise<void> => {
+    const backlog = () => metricOf(gateway.adminUrl, 'standin_deliver_backlog_bytes');
+    await eventually('everything to be delivered', backlog, {
+      accept: (bytes) => bytes.get('') === 0,
+      timeoutMs: 60_000,
+    });
+  };
+  const contender = (name: string, caller: Caller): Contender => ({
+    ...{ name, pid, port: portOf(gateway), request: requestOf(caller), settle, countRows: undefined },
+    stop: () => Promise.resolve(),
+  });
+  const contenders = [contender('no quota', without), contender('quota', plenty)] as const;
+  const others = [...stand.deployment.gateways.slice(1), ...stand.deployment.operators];
+  const pinned = [process.pid, stand.clickHouse.pid, ...others.map((other) => other.process.pid)];
+  for (const other of pinned) if (other !== undefined) await pinToCore(other, OTHER_CORE);
+  if (stand.clickHouse.pid !== undefined) await giveWay(stand.clickHouse.pid);
+  await pinToCore(pid, SERVER_CORE);
+  const micros: [number[], number[]] = [[], []];
+  const disturbances: number[] = [];
+  for (let round = -WARM_UPS; round < ROUNDS; round++) {
+    // Who begins is the other one each time.
+    for (const index of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
+      const { cpuMicrosPerRequest, others: disturbance } = await roundOf(contenders[index], { seconds: ROUND_SECONDS });
+      if (round < 0) continue;
+      micros[index].push(cpuMicrosPerRequest);
+      disturbances.push(disturbance);
+    }
+  }
+  for (const other of [...pinned, pid]) if (other !== undefined) await unpin(other);
+  const ratios = micros[1].map((value, round) => value / (micros[0][round] ?? Number.NaN));
+  const [none, quota, ratio] = [median(micros[0]), median(micros[1]), median(ratios)];
+  console.log(`CPU of a gateway, a request: medians of ${ROUNDS} pairs of rounds of ${ROUND_SECONDS} s`);
+  const disturbed = median(disturbances);
+  if (disturbed > OTHERS_MAX) console.log(`Others had ${(disturbed * 100).toFixed(0)} % of its core: measure again.`);
+  const admission = await admissionMicros();
+  return [
+    { what: 'CPU of a request, no quota', measured: `${none.toFixed(1)} µs`, bar: '', met: true },
+    {
+      what: 'CPU of a request, quota',
+      measured: `${quota.toFixed(1)} µs, × ${ratio.toFixed(3)}`,
+      bar: `≤ × ${CPU_RATIO_MAX}`,
+      met: ratio <= CPU_RATIO_MAX,
+    },
+    {
+      what: 'of it the admission alone',
+      measured: `${admission.toFixed(2)} µs, ${((admission / none) * 100).toFixed(1)} %`,
+      bar: '',
+      met: true,
+    },
+  ];
+};
+
+/** All gateways at once; requests/s that were answered with 200, and how often ledgers were written meanwhile. */
+const load = async (
+  stand: QuotaStand,
+  caller: Caller,
+  { seconds, perSecond }: { seconds: number; perSecond?: number },
+) => {
+  const before = await ledgerWrites(stand);
+  const results = await Promise.all(
+    stand.deployment.gateways.map((gateway) =>
+      runLoad({
+        ...{ port: portOf(gateway), requests: [requestOf(caller)], connections: CONNECTIONS, seconds },
+        ...(perSecond !== undefined && { perSecond }),
+      }),
+    ),
+  );
+  const sum = (of: 'requests' | 'refused'): number => results.reduce((total, result) => total + result[of], 0);
+  const longest = Math.max(...results.map((result) => result.seconds));
+  const accepted = sum('requests') - sum('refused');
+  const writes = (await ledgerWrites(stand)) - before;
+  return { accepted, refused: sum('refused'), seconds: longest, perSecond: accepted / longest, writes };
+};
+
+const measureWrites = async (stand: QuotaStand, plenty: Caller): Promise<Measurement[]> => {
+  const most = await load(stand, plenty, { seconds: 5 });
+  const perGateway = Math.min(PER_GATEWAY, Math.floor((most.perSecond * LOAD_SHARE) / GATEWAYS));
+  // Its first request ever is part of it.
+  const fresh = await addAccount(stand, 'fresh', PLENTY);
+  const busy = await load(stand, fresh, { seconds: LOAD_SECONDS, perSecond: perGateway });
+  const last = await addAccount(stand, 'last', LAST_PERMITS);
+  const end = await load(stand, last, { seconds: 15, perSecond: perGateway });
+  return [
+    {
+      what: `ledger writes a second, from the first request, at ${GATEWAYS} × ${perGateway} requests/s`,
+      measured: `${(busy.writes / busy.seconds).toFixed(2)} (${busy.writes} in ${busy.seconds.toFixed(0)} s)`,
+      bar: '≤ 1',
+      met: busy.writes <= busy.seconds && busy.refused === 0,
+    },
+    {
+      what: `a quota of ${LAST_PERMITS}, used up at that rate`,
+      measured: `${end.accepted} accepted, ${end.writes} ledger writes in all`,
+      bar: `${LAST_PERMITS} accepted`,
+      met: end.accepted === LAST_PERMITS,
+    },
+  ];
+};
+
+const measureIdle = async (stand: QuotaStand): Promise<Measurement[]> => {
+  let next = 0;
+  const gateway = stand.gateway(0);
+  const addSome = async (): Promise<void> => {
+    while (next < IDLE_ACCOUNTS) {
+      const { path, key } = await addAccount(stand, `idle-${next++}`, 100_000);
+      const { status } = await fetch(`${gateway.url}${path}`, { method: 'POST', headers: { 'x-api-key': key } });
+      if (status !== 200) throw new Error(`a request of a new account is answered with ${status}`);
+    }
+  };
+  await Promise.all(Array.from({ length: WRITERS }, addSome));
+  const before = await ledgerWrites(stand);
+  await delay(IDLE_SECONDS * 1_000);
+  const writes = (await ledgerWrites(stand)) - before;
+  const what = `ledger writes of ${IDLE_ACCOUNTS} idle accounts in ${IDLE_SECONDS} s`;
+  return [{ what, measured: String(writes), bar: '0', met: writes === 0 && before >= IDLE_ACCOUNTS }];
+};
+
+/** What quotas cost: CPU of a request, and writes to the API server. */
+export const benchQuota = async (): Promise<boolean> => {
+  await using stand = await QuotaStand.start({
+    ...{ operators: 1, gateways: GATEWAYS },
+    operatorEnv: { STANDIN_LOG_LEVEL: 'warn', STANDIN_WRITES_PER_SECOND: '1000' },
+    gatewayEnv: { STANDIN_LOG_LEVEL: 'warn' },
+  });
+  const plenty = await addAccount(stand, 'plenty', PLENTY);
+  const measurements = [
+    ...(await measureCpu(stand, stand, plenty)),
+    ...(await measureWrites(stand, plenty)),
+    ...(await measureIdle(stand)),
+  ];
+  printMeasurements(measurements);
+  return measurements.every(({ met }) => met);
+};
