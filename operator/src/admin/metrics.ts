@@ -71,6 +71,25 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
       for (const state of view.leading()?.spoolVolumes?.values() ?? []) this.inc({ state });
     },
   });
+  usageGauges(registers, view);
+  return {
+    programmedSeconds: new Histogram({
+      name: 'standin_publish_programmed_seconds',
+      help: 'From a revision to its acknowledgement by all known gateways',
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
+      registers,
+    }),
+    statusWrites: new Counter({ name: 'standin_status_writes_total', help: 'Statuses written', registers }),
+    ledgerWrites: new Counter({
+      name: 'standin_quota_ledger_writes_total',
+      help: 'Writes of what is granted of accounts’ quotas',
+      registers,
+    }),
+  };
+};
+
+/** What is used of each account's quota, and how much that is at most. */
+const usageGauges = (registers: Registry[], view: MetricsView): void => {
   const usageGauge = (name: string, help: string, value: (usage: QuotaUsage) => number) =>
     new Gauge({
       name,
@@ -92,18 +111,4 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
     (usage) => usage.accepted,
   );
   usageGauge('standin_quota_limit', 'Requests that may be accepted in a month', (usage) => usage.quota);
-  return {
-    programmedSeconds: new Histogram({
-      name: 'standin_publish_programmed_seconds',
-      help: 'From a revision to its acknowledgement by all known gateways',
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
-      registers,
-    }),
-    statusWrites: new Counter({ name: 'standin_status_writes_total', help: 'Statuses written', registers }),
-    ledgerWrites: new Counter({
-      name: 'standin_quota_ledger_writes_total',
-      help: 'Writes of what is granted of accounts’ quotas',
-      registers,
-    }),
-  };
 };
