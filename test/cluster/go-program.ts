@@ -8,7 +8,7 @@ import { acquireLock } from './lock-file.ts';
 import { runCommand } from './run-command.ts';
 
 /** What is built from the Go modules beside this file. */
-export type GoProgram = 'cluster' | 'dns' | 'kubectl' | 'helm' | 'lua';
+export type GoProgram = 'cluster' | 'dns' | 'kubectl' | 'helm' | 'kubeconform' | 'lua';
 
 /** The machine lacks something that has to be installed by hand; `message` says what, and how to get it. */
 export class MissingToolError extends Error {
@@ -42,7 +42,7 @@ const SOURCES: Readonly<Record<GoProgram, GoSource>> = {
     module: path.join(import.meta.dirname, 'dns'),
     package: '.',
     versions: '',
-    estimate: 'CoreDNS once, about 1 minute',
+    estimate: 'CoreDNS once, about 2 minutes',
   },
   kubectl: {
     module: PROGRAM,
@@ -58,6 +58,12 @@ const SOURCES: Readonly<Record<GoProgram, GoSource>> = {
       '-X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor=35 ' +
       '-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=35',
     estimate: 'helm once, about 2 minutes',
+  },
+  kubeconform: {
+    module: path.join(import.meta.dirname, 'kubeconform'),
+    package: 'github.com/yannh/kubeconform/cmd/kubeconform',
+    versions: '',
+    estimate: 'kubeconform once, a few seconds',
   },
   lua: {
     module: path.join(import.meta.dirname, 'lua'),

@@ -16,6 +16,8 @@ import {
 } from '../harness/helm.ts';
 import { drainJobOf } from '../harness/drain-job.ts';
 import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+import { kubeconform, writeSchemas } from '../harness/kubeconform.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
 
 /** What a real API server says to the chart, with the CRDs of Prometheus Operator and Gateway API beside it. */
 let cluster: OwnCluster;
@@ -57,6 +59,24 @@ const established = (which: string) =>
 
 const dryRun = (objects: readonly RenderedObject[]) =>
   cluster.kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], { input: asList(objects) });
+
+it('is in all its renders what kubeconform knows, strictly, and a misspelled field is not', async () => {
+  const schemas = await createTempFolder('schemas');
+  const renders = await Promise.all(CHART_CASES.map(async (chartCase) => objectsOf(await renderChart({ chartCase }))));
+  await writeSchemas(cluster, [...new Set(renders.flat().map(({ apiVersion }) => apiVersion))], schemas);
+  for (const [index, objects] of renders.entries()) {
+    const { stdout, stderr } = await kubeconform(objects, schemas);
+    expect(JSON.parse(stdout), `${CHART_CASES[index] ?? ''}: ${stderr}`).toEqual({
+      resources: [],
+      summary: { valid: objects.length, invalid: 0, errors: 0, skipped: 0 },
+    });
+  }
+  const [deployment] = renders.flat().filter(({ kind }) => kind === 'Deployment');
+  if (deployment === undefined) throw new Error('there is a Deployment');
+  const misspelled = { ...deployment, spec: { ...(deployment['spec'] as object), replica: 2 } };
+  const { code, stdout } = await kubeconform([misspelled], schemas);
+  expect([code, stdout]).toEqual([1, expect.stringContaining("'replica' not allowed") as string]);
+});
 
 describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
   it('is accepted by the API server, strictly and without a warning', async () => {

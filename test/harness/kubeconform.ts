@@ -1,0 +1,71 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { buildGoProgram } from '../cluster/go-program.ts';
+import { runCommand, type CommandResult } from '../cluster/run-command.ts';
+import type { Cluster } from './cluster.ts';
+import { asList, type RenderedObject } from './helm.ts';
+
+interface Schema {
+  readonly properties?: object;
+  readonly additionalProperties?: unknown;
+  readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
+  readonly 'x-kubernetes-group-version-kind'?: readonly GroupVersionKind[];
+}
+
+interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+interface OpenApi {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+/**
+ * Writes the JSON schemas of some API versions (`apps/v1`) into `directory`, by the names that kubeconform looks for, as this API server
+ * publishes them: its own kinds and those of CRDs. Fields that a schema does not name are mistakes.
+ */
+export const writeSchemas = async (
+  cluster: Cluster,
+  apiVersions: readonly string[],
+  directory: string,
+): Promise<void> => {
+  await mkdir(directory, { recursive: true });
+  for (const apiVersion of apiVersions) {
+    const { code, stdout, stderr } = await cluster.kubectl(['get', '--raw', `/openapi/v3/${pathOf(apiVersion)}`]);
+    if (code !== 0) throw new Error(`no schemas of ${apiVersion}: ${stderr}`);
+    const { components } = JSON.parse(stdout, (_name, value: unknown) => closed(value)) as OpenApi;
+    for (const [name, schema] of Object.entries(components.schemas)) {
+      const kinds = schema['x-kubernetes-group-version-kind'] ?? [];
+      for (const { kind, ...groupVersion } of kinds.filter((known) => apiVersionOf(known) === apiVersion)) {
+        const document = { $ref: `#/components/schemas/${name}`, components };
+        await writeFile(path.join(directory, fileOf(kind, groupVersion)), JSON.stringify(document));
+      }
+    }
+  }
+};
+
+/** Refuses what the schemas do not know. A failure is a `code` other than 0. */
+export const kubeconform = async (objects: readonly RenderedObject[], directory: string): Promise<CommandResult> => {
+  const location = path.join(directory, '{{.ResourceKind}}{{.KindSuffix}}.json');
+  const args = ['-strict', '-summary', '-output', 'json', '-schema-location', location, '-'];
+  return runCommand(await buildGoProgram('kubeconform', console.log), args, { input: asList(objects) });
+};
+
+const pathOf = (apiVersion: string): string => (apiVersion.includes('/') ? `apis/${apiVersion}` : `api/${apiVersion}`);
+const apiVersionOf = ({ group, version }: Omit<GroupVersionKind, 'kind'>): string =>
+  group === '' ? version : `${group}/${version}`;
+/** `deployment-apps-v1.json`; of a group, its first label only. */
+const fileOf = (kind: string, { group, version }: Omit<GroupVersionKind, 'kind'>): string =>
+  `${[kind.toLowerCase(), ...(group === '' ? [] : [group.split('.')[0]]), version].join('-')}.json`;
+
+const closed = (value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const schema = value as Schema;
+  const isOpen =
+    typeof schema.properties !== 'object' ||
+    schema.additionalProperties !== undefined ||
+    schema['x-kubernetes-preserve-unknown-fields'] === true;
+  return isOpen ? schema : { ...schema, additionalProperties: false };
+};
