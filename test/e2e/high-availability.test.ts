@@ -36,6 +36,8 @@ const PATIENCE_MS = 40_000;
 /** The lease is free at once; candidates look every 1.2 s at the most, and read all accounts before they serve. */
 const HANDOVER_MS_MAX = 4_000;
 const API_OUTAGE_MS = 30_000;
+/** More than a caller needs until the API server, and then a leader, is back. */
+const OUTAGE_PERMITS = 8_000;
 const DAY_MS = 24 * 3_600_000;
 
 beforeAll(async () => {
@@ -136,6 +138,17 @@ const steadyTraffic = async (): Promise<Traffic> => {
   await eventually('traffic', isAnswered, { timeoutMs: PATIENCE_MS });
   return traffic;
 };
+
+/** Every gateway holds so many permits of the quota. */
+const untilHolding = (permits: number): Promise<unknown> =>
+  eventually(
+    `${permits} permits`,
+    async () => {
+      const held = await Promise.all(gateways.map(({ adminUrl }) => metricOf(adminUrl, 'standin_admit_permits')));
+      return Math.min(...held.map((count) => count.get('') ?? 0));
+    },
+    { accept: (least) => least >= permits, timeoutMs: PATIENCE_MS },
+  );
 
 const askStream = async (operator: DeployedOperator): Promise<{ status: number | undefined; body: unknown }> => {
   const secret = {
@@ -315,6 +328,7 @@ describe('gateways', () => {
 describe('the API server', () => {
   test('is away for half a minute, in the middle of changes: traffic goes on, then all changes are live', async () => {
     const traffic = await steadyTraffic();
+    await untilHolding(OUTAGE_PERMITS);
     await Promise.all(Array.from({ length: 20 }, (_, index) => tenant.mock(`many-${index}`, `${index}`)));
     await cluster.stopApiServer('SIGKILL');
     await delay(API_OUTAGE_MS);

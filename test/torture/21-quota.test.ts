@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { metricOf } from '../e2e/tenant.ts';
 import { eventually } from '../harness/eventually.ts';
 import { isLongRun } from './oracle.ts';
-import { QuotaStand } from './quota-stand.ts';
+import { QuotaStand, type Answer } from './quota-stand.ts';
 
 /** Tortures 18, 21, 23, 24 and 26: two operators and five gateways as processes, a real API server, the real ClickHouse engine. */
 let stand: QuotaStand;
@@ -12,6 +12,11 @@ let stand: QuotaStand;
 const QUOTA = 10_000;
 /** How long a gateway stands still at least. */
 const FROZEN_MS = isLongRun() ? 60_000 : 0;
+/** How long the API server is away: longer than an operator leads without it. */
+const AWAY_MS = isLongRun() ? 600_000 : 20_000;
+/** More than what gateways keep at hand, which is ten minutes of what came in the seconds before. */
+const VOLLEY = 200;
+const VOLLEY_MS = AWAY_MS / 200;
 
 beforeAll(async () => {
   stand = await QuotaStand.start({
@@ -167,4 +172,33 @@ describe('the quota', () => {
     await Promise.all(stand.deployment.operators.map(({ process }) => process.restart()));
     await stand.untilAccepted(third, 40_000);
   });
+
+  test(
+    'without an API server what is at hand is spent, then requests are refused with 503, never 429; it goes on when it is back',
+    { timeout: AWAY_MS + 120_000 },
+    async () => {
+      const third = stand.gateway(2);
+      // It was killed, and delivers what it left.
+      await stand.gateway(1).process.restart();
+      await stand.cluster.stopApiServer('SIGKILL');
+      const back = performance.now() + AWAY_MS;
+      const refused: Answer[] = [];
+      while (performance.now() < back) {
+        const answers = await stand.volley(VOLLEY, [third]);
+        refused.push(...answers.filter(({ status }) => status !== 200));
+        await delay(VOLLEY_MS);
+      }
+      expect(refused.length).toBeGreaterThan(0);
+      expect(new Set(refused.map(({ status, code }) => `${status} ${code}`))).toEqual(
+        new Set(['503 quota_unavailable']),
+      );
+      await stand.cluster.startApiServer();
+      await stand.untilAccepted(third, 60_000);
+      await eventually('all rows in the log, each with a permit of its own', () => stand.counted(), {
+        accept: ({ rows }) => rows >= stand.accepted,
+        timeoutMs: 30_000,
+      });
+      expect(await stand.counted()).toEqual({ rows: stand.accepted, permits: stand.accepted });
+    },
+  );
 });

@@ -27,11 +27,13 @@ export interface ConfigClientOptions {
 
 const BACKOFF_MS_MIN = 100;
 const BACKOFF_MS_MAX = 2_000;
+/** How long a gateway that starts waits for operators to say anything. */
+const PATIENCE_MS = 5_000;
 /**
- * How long a gateway that starts waits for an operator before it takes the copy on its disk, where operators are there and none leads: as long as
- * they need to agree. Without a leader there are no permits of a quota, so that requests would be refused that others can answer.
+ * How much later it takes the copy on its disk where operators are there and none leads: as long as they need to agree. Without a leader there are
+ * no permits of a quota, so that requests would be refused that others can answer.
  */
-const PATIENCE_MS = 15_000;
+const ELECTION_MS = 15_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
 /** Callers wait for it. */
 const PERMITS_TIMEOUT_MS = 3_000;
@@ -63,6 +65,7 @@ export class ConfigClient {
   readonly #stopped = new AbortController();
   #connection: OperatorConnection | undefined;
   #running: Promise<void> | undefined;
+  #election: NodeJS.Timeout | undefined;
   #hint: string | undefined;
   #hasSnapshot = false;
   readonly #failures = new Set<string>();
@@ -75,13 +78,14 @@ export class ConfigClient {
 
   /** Resolves when there is a configuration, or none could be had yet: then `ConfigStore` gets one later. */
   async start(): Promise<void> {
-    const { diskCopy } = this.#options;
-    const first = Promise.withResolvers<'stream' | 'nobody'>();
+    const first = Promise.withResolvers<RoundOutcome>();
     this.#running = this.#run(first.resolve);
     const patience = setTimeout(() => first.resolve('nobody'), PATIENCE_MS);
-    const source = await first.promise;
+    const outcome = await first.promise;
     clearTimeout(patience);
-    if (source === 'nobody' && !this.#hasSnapshot && !this.#stopped.signal.aborted) await diskCopy.restore();
+    if (outcome === 'nobody') await this.#restore();
+    const isOpen = outcome === 'no leader' && !this.#stopped.signal.aborted;
+    if (isOpen) this.#election = setTimeout(() => void this.#restore(), ELECTION_MS);
   }
 
   /** Asks the leading operator for permits of a quota. Rejects when there is none, or it does not answer in time. */
@@ -109,16 +113,23 @@ export class ConfigClient {
       this.#options.logger.info({ reason: reasonOf(error) }, 'the operator does not hear this gateway’s goodbye');
     });
     this.#stopped.abort();
+    clearTimeout(this.#election);
     await this.#running;
     if (this.#hasSnapshot) await this.#options.diskCopy.flush();
   }
 
-  async #run(onFirst: (outcome: 'stream' | 'nobody') => void): Promise<void> {
+  /** Takes the copy on disk, unless an operator was faster. */
+  async #restore(): Promise<void> {
+    if (!this.#hasSnapshot && !this.#stopped.signal.aborted) await this.#options.diskCopy.restore();
+  }
+
+  /** Until it is stopped; `onFirst` hears of the first round, or of its stream. */
+  async #run(onFirst: (outcome: RoundOutcome) => void): Promise<void> {
     const { signal } = this.#stopped;
     for (let attempt = 0; !signal.aborted; attempt++) {
       const outcome = await this.#round(() => onFirst('stream'));
       if (outcome === 'stream') attempt = 0;
-      if (outcome === 'nobody') onFirst('nobody');
+      onFirst(outcome);
       const pauseMs = Math.min(BACKOFF_MS_MIN * 2 ** attempt, BACKOFF_MS_MAX) * (0.5 + Math.random() / 2);
       await delay(pauseMs, undefined, { signal }).catch(() => undefined);
     }
