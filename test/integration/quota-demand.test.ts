@@ -125,6 +125,15 @@ test('however traffic comes and goes, none is refused while there is quota, and 
   );
 });
 
+test('five gateways with 2,000 requests a second each use up a quota in a minute: the ledger is written once a second at most', async () => {
+  // Nearly all of it: blocks get smaller towards the end.
+  const simulation = new Simulation(620_000, 5);
+  await simulation.run({ quietMs: 0, perSecond: 10_000, ms: 60_000 });
+  expect(simulation.refusals).toEqual([]);
+  expect(simulation.writesWithin(60_000)).toBeLessThanOrEqual(60);
+  await simulation.stop();
+});
+
 /** Longer than another operator takes to lead. */
 const AWAY_MS = 20_000;
 const SEEN_MS = 2 * LIMITS.quotaReportMs;
