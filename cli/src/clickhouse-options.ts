@@ -11,6 +11,12 @@ export const clickHouseSchema = z.object({
 });
 export type ClickHouseOptions = z.infer<typeof clickHouseSchema>;
 
+/** As a variable, it is not in the list of processes. */
+export const clickHousePassword = (): Option =>
+  new Option('--clickhouse-password <password>', 'its password; a command line is not secret, the variable is better')
+    .env('STANDIN_CLICKHOUSE_PASSWORD')
+    .default('', 'none');
+
 /** Options of a command that speaks to ClickHouse itself, or the variables that the processes of a cluster have. */
 export const addClickHouseOptions = (command: Command, { urlIsMandatory = true } = {}): Command =>
   command
@@ -20,13 +26,6 @@ export const addClickHouseOptions = (command: Command, { urlIsMandatory = true }
         .makeOptionMandatory(urlIsMandatory),
     )
     .addOption(new Option('--clickhouse-user <name>', 'its user').env('STANDIN_CLICKHOUSE_USERNAME').default('default'))
-    .addOption(
-      new Option(
-        '--clickhouse-password <password>',
-        'its password; a command line is not secret, the variable is better',
-      )
-        .env('STANDIN_CLICKHOUSE_PASSWORD')
-        .default('', 'none'),
-    )
+    .addOption(clickHousePassword())
     .addOption(new Option('--database <name>', 'its database').env('STANDIN_CLICKHOUSE_DATABASE').default('standin'))
     .addOption(new Option('--cluster <name>', 'its cluster').env('STANDIN_CLICKHOUSE_CLUSTER'));

@@ -1,8 +1,9 @@
 import { METHODS } from '@standin/contract';
 import { LIST_LIMIT_MAX } from '@standin/logstore';
 import type { Filter } from '@standin/logstore/search';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import { z } from 'zod';
+import { clickHousePassword } from '../clickhouse-options.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
 import { LOG_OUTPUTS } from './log-output.ts';
 import type { ReadLogOptions } from './read-log.ts';
@@ -87,12 +88,5 @@ const withFilter = (command: Command): Command =>
     .option('--data <dir>', 'data folder of standin dev', '.standin')
     .option('--clickhouse-url <url>', 'read from a ClickHouse server')
     .option('--clickhouse-user <name>', 'its user', 'default')
-    .addOption(
-      new Option(
-        '--clickhouse-password <password>',
-        'its password; a command line is not secret, the variable is better',
-      )
-        .env('STANDIN_CLICKHOUSE_PASSWORD')
-        .default('', 'none'),
-    )
+    .addOption(clickHousePassword())
     .option('--database <name>', 'its database', 'standin');

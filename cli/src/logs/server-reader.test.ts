@@ -21,8 +21,8 @@ const follow = async (streams: readonly (readonly (readonly string[] | Error)[])
     asked.push(headers?.['last-event-id']);
     if (stream[0] instanceof Error) return Promise.reject(stream[0]);
     const isLast = asked.length >= streams.length;
-    // eslint-disable-next-line @typescript-eslint/require-await -- everything is here already
     const send = async function* () {
+      await Promise.resolve();
       for (const part of stream) {
         if (part instanceof Error) throw part;
         yield* part;

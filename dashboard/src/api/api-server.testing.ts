@@ -46,8 +46,8 @@ const PROJECT: ResourceObject = {
 
 const EMPTY_LOG: ProjectLog = {
   summaries: () => Promise.resolve([]),
-  // eslint-disable-next-line @typescript-eslint/require-await -- nothing to wait for in an empty log
   entries: async function* () {
+    await Promise.resolve();
     yield* [];
   },
   get: () => Promise.resolve(undefined),
