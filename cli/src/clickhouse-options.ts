@@ -1,4 +1,5 @@
-import { Option, type Command } from 'commander';
+import { CLICKHOUSE_NAME, CLICKHOUSE_NAME_RULE } from '@standin/contract';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 
 /** What `addClickHouseOptions` leaves of a command line. */
@@ -10,6 +11,21 @@ export const clickHouseSchema = z.object({
   cluster: z.string().optional(),
 });
 export type ClickHouseOptions = z.infer<typeof clickHouseSchema>;
+
+/** A URL of ClickHouse's HTTP interface. Throws an `InvalidArgumentError`. */
+export const parseClickHouseUrl = (text: string): string => {
+  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
+  if (protocol !== 'http:' && protocol !== 'https:') {
+    throw new InvalidArgumentError('must be a URL such as http://clickhouse:8123.');
+  }
+  return text;
+};
+
+/** A database's or a cluster's name. Throws an `InvalidArgumentError`. */
+export const parseClickHouseName = (text: string): string => {
+  if (!CLICKHOUSE_NAME.test(text)) throw new InvalidArgumentError(`must be ${CLICKHOUSE_NAME_RULE}.`);
+  return text;
+};
 
 /** As a variable, it is not in the list of processes. */
 export const clickHousePassword = (): Option =>
@@ -23,9 +39,17 @@ export const addClickHouseOptions = (command: Command, { urlIsMandatory = true }
     .addOption(
       new Option('--clickhouse-url <url>', 'ClickHouse’s HTTP interface')
         .env('STANDIN_CLICKHOUSE_URL')
+        .argParser(parseClickHouseUrl)
         .makeOptionMandatory(urlIsMandatory),
     )
     .addOption(new Option('--clickhouse-user <name>', 'its user').env('STANDIN_CLICKHOUSE_USERNAME').default('default'))
     .addOption(clickHousePassword())
-    .addOption(new Option('--database <name>', 'its database').env('STANDIN_CLICKHOUSE_DATABASE').default('standin'))
-    .addOption(new Option('--cluster <name>', 'its cluster').env('STANDIN_CLICKHOUSE_CLUSTER'));
+    .addOption(
+      new Option('--database <name>', 'its database')
+        .env('STANDIN_CLICKHOUSE_DATABASE')
+        .argParser(parseClickHouseName)
+        .default('standin'),
+    )
+    .addOption(
+      new Option('--cluster <name>', 'its cluster').env('STANDIN_CLICKHOUSE_CLUSTER').argParser(parseClickHouseName),
+    );

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { parseClickHouseName, parseClickHouseUrl } from '../clickhouse-options.ts';
 import { parseSince } from './parse-since.ts';
 import { parseStatus } from './parse-status.ts';
 
@@ -25,4 +26,20 @@ test('since takes an age or a time', () => {
 
 test.each(['', '10', 'm', '10 m', 'yesterday', '2026-13-01T00:00:00Z'])('since %j is refused', (text) => {
   expect(() => parseSince(text)).toThrow('must be like 10m');
+});
+
+test.each(['', 'nonsense', 'clickhouse:8123', 'ftp://clickhouse', 'http://'])(
+  'ClickHouse’s URL %j is refused',
+  (text) => {
+    expect(() => parseClickHouseUrl(text)).toThrow('must be a URL such as http://clickhouse:8123.');
+  },
+);
+
+test.each(['', 'a b', '1st', 'x; DROP', 'ä'.repeat(3)])('the database %j is refused', (text) => {
+  expect(() => parseClickHouseName(text)).toThrow('must be letters, digits and _');
+});
+
+test('a URL and a name of ClickHouse are taken as they are', () => {
+  expect(parseClickHouseUrl('https://clickhouse:8443/path')).toBe('https://clickhouse:8443/path');
+  expect(parseClickHouseName('standin_2')).toBe('standin_2');
 });

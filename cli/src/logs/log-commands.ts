@@ -3,7 +3,7 @@ import { LIST_LIMIT_MAX } from '@standin/logstore';
 import type { Filter } from '@standin/logstore/search';
 import { InvalidArgumentError, type Command } from 'commander';
 import { z } from 'zod';
-import { clickHousePassword } from '../clickhouse-options.ts';
+import { clickHousePassword, parseClickHouseName, parseClickHouseUrl } from '../clickhouse-options.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
 import { LOG_OUTPUTS } from './log-output.ts';
 import type { ReadLogOptions } from './read-log.ts';
@@ -86,7 +86,7 @@ const withFilter = (command: Command): Command =>
       'text',
     )
     .option('--data <dir>', 'data folder of standin dev', '.standin')
-    .option('--clickhouse-url <url>', 'read from a ClickHouse server')
+    .option('--clickhouse-url <url>', 'read from a ClickHouse server', parseClickHouseUrl)
     .option('--clickhouse-user <name>', 'its user', 'default')
     .addOption(clickHousePassword())
-    .option('--database <name>', 'its database', 'standin');
+    .option('--database <name>', 'its database', parseClickHouseName, 'standin');

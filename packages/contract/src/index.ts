@@ -1,4 +1,5 @@
 export * from './api-group.ts';
+export * from './clickhouse-name.ts';
 export * from './conditions.ts';
 export * from './config-objects.ts';
 export * from './config-stream.ts';

@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { CLICKHOUSE_NAME, CLICKHOUSE_NAME_RULE } from '@standin/contract';
 
 /** A numbered file of `migrations/`, ready to run: applied in order, each statement idempotent, never edited once released. */
 export interface Migration {
@@ -17,11 +18,8 @@ export interface MigrationTarget {
 const directory = new URL('../migrations/', import.meta.url);
 const fileName = /^(\d{3})_([a-z_]+)(\.cluster)?\.sql$/;
 
-/** Names are put into SQL, so they are held to what needs no quoting. */
-const identifier = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
-
 const assertIdentifier = (what: string, name: string): void => {
-  if (!identifier.test(name)) throw new Error(`${what} ${JSON.stringify(name)} must match ${identifier.source}`);
+  if (!CLICKHOUSE_NAME.test(name)) throw new Error(`${what} ${JSON.stringify(name)} must be ${CLICKHOUSE_NAME_RULE}`);
 };
 
 export const macrosOf = ({ database, cluster }: MigrationTarget): Readonly<Record<string, string>> => {
