@@ -137,7 +137,8 @@ class Load {
       this.#waiting.push(this.#nextDueMs);
     }
     while (this.#firstWaiting < this.#waiting.length) {
-      const connection = this.#free.pop();
+      // The one that is free the longest: servers close connections that nobody uses.
+      const connection = this.#free.shift();
       if (connection === undefined) return;
       this.#send(connection, this.#waiting[this.#firstWaiting] ?? nowMs, nowMs);
       this.#firstWaiting += 1;
