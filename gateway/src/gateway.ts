@@ -11,6 +11,7 @@ import { Delivery } from './deliver/delivery.ts';
 import type { LogSink } from './deliver/log-sink.ts';
 import { listenAdmin } from './observe/admin-server.ts';
 import { Metrics } from './observe/metrics.ts';
+import type { Tracing } from './observe/tracing.ts';
 import { Pipeline } from './pipeline.ts';
 import { ByteBudget } from './receive/byte-budget.ts';
 import { Receiver } from './receive/server.ts';
@@ -83,11 +84,20 @@ const openSink = ({ settings: { clickhouse }, logger }: GatewayOptions): LogSink
   };
 };
 
+/** OpenTelemetry's packages are loaded only where somebody wants spans. */
+const openTracing = async ({ settings, logger }: GatewayOptions): Promise<Tracing | undefined> => {
+  const { url, sampleRatio } = settings.tracing;
+  if (url === undefined) return undefined;
+  const { Tracing } = await import('./observe/tracing.ts');
+  return new Tracing({ url, sampleRatio, name: settings.name, logger });
+};
+
 /** Resolves when the gateway listens. Whether it has a configuration by then, `/readyz` says. */
 export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { settings, logger } = options;
   const budget = new ByteBudget(settings.limits.inFlightBytes);
   const metrics = new Metrics();
+  const tracing = await openTracing(options);
   const spool = await openSpool(options, budget);
   const egress = openEgress(settings);
 
@@ -105,6 +115,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     recorder: spool,
     egress,
     metrics,
+    tracing,
     logger,
   });
   const receiver = await Receiver.listen({
@@ -126,12 +137,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     },
   );
   metrics.observe({
-    store,
-    client,
-    gate,
-    delivery,
-    spool,
-    budget,
+    ...{ store, client, gate, delivery, spool, budget },
     runningRequests: () => pipeline.running,
     connectionCount: () => receiver.connectionCount(),
   });
@@ -165,7 +171,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     if (await gate.close()) await spool.removeFolder();
     await client.stop();
     await starting;
-    await Promise.all([sink.close(), admin.app.close()]);
+    await Promise.all([sink.close(), admin.app.close(), tracing?.stop()]);
     logger.info('gateway stopped');
   };
   let stopping: Promise<void> | undefined;

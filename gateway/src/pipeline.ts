@@ -7,6 +7,7 @@ import type { ConfigStore } from './config/config-store.ts';
 import { forward } from './forward/forward.ts';
 import { match, type Route } from './match/match.ts';
 import type { Metrics } from './observe/metrics.ts';
+import type { RequestSpan, Tracing } from './observe/tracing.ts';
 import type { ByteBudget } from './receive/byte-budget.ts';
 import type { Exchange } from './receive/exchange.ts';
 import { GONE, readBody } from './receive/read-body.ts';
@@ -27,6 +28,8 @@ export interface PipelineParts {
   readonly recorder: Recorder;
   readonly egress: Egress;
   readonly metrics: Metrics;
+  /** Undefined: nobody wants spans. */
+  readonly tracing?: Tracing | undefined;
   readonly logger: Logger;
 }
 
@@ -82,10 +85,11 @@ export class Pipeline {
   }
 
   async #serve(accepted: Accepted): Promise<void> {
-    const { metrics, budget, gate } = this.#parts;
+    const { metrics, budget, gate, tracing } = this.#parts;
     const { exchange, route, body } = accepted;
+    const span = tracing?.start(accepted);
     try {
-      const refusal = await this.#answer(accepted);
+      const refusal = await this.#answer(accepted, span);
       if (refusal === undefined) {
         metrics.answered(route.endpoint.kind, exchange.response.statusCode, performance.now() - exchange.startedMs);
       } else {
@@ -94,6 +98,7 @@ export class Pipeline {
       }
     } finally {
       budget.freeBody(body.length);
+      span?.end();
     }
   }
 
@@ -158,12 +163,12 @@ export class Pipeline {
   }
 
   /** record → respond or forward. */
-  #answer(accepted: Accepted): Promise<Refusal | undefined> {
+  #answer(accepted: Accepted, span: RequestSpan | undefined): Promise<Refusal | undefined> {
     const { recorder, egress, budget } = this.#parts;
     const { endpoint } = accepted.route;
     return endpoint.kind === 'JSON'
       ? respond(accepted, endpoint.mock, recorder)
-      : forward(accepted, endpoint, { recorder, egress, budget, captureBytesMax: this.#captureBytesMax });
+      : forward(accepted, endpoint, { recorder, egress, budget, span, captureBytesMax: this.#captureBytesMax });
   }
 
   #refuse(exchange: Exchange, refusal: Refusal): void {

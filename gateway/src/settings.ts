@@ -163,6 +163,24 @@ export const gatewaySettings = z.object({
     .describe(
       'Longest wait for running requests, and then for the log’s delivery, before the process ends; the rest waits on disk.',
     ),
+  tracing: z
+    .object({
+      url: z
+        .url({ protocol: /^https?$/ })
+        .optional()
+        .describe(
+          'Where OpenTelemetry spans of accepted requests go, by OTLP over HTTP: http://collector:4318/v1/traces. Unset: no spans.',
+        ),
+      sampleRatio: z.coerce
+        .number()
+        .min(0)
+        .max(1)
+        .default(1)
+        .describe(
+          'Share of requests that get a span, of those whose caller sent no traceparent, which decides it otherwise.',
+        ),
+    })
+    .prefault({}),
   logLevel: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

@@ -1,4 +1,5 @@
 import { benchDashboard } from './dashboard.ts';
+import { benchDrain } from './drain.ts';
 import { benchFresh } from './fresh.ts';
 import { benchGateway } from './gateway.ts';
 import { benchKeys } from './keys.ts';
@@ -18,6 +19,7 @@ import { benchSpool } from './spool.ts';
 const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<boolean>>> = {
   gateway: benchGateway,
   memory: benchMemory,
+  drain: benchDrain,
   spool: benchSpool,
   ingest: benchIngest,
   live: benchLive,

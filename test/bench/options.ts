@@ -10,9 +10,9 @@ export interface BenchOptions {
   readonly rows: number;
   /** memory: under load. */
   readonly minutes: number;
-  /** memory: MiB that wait for ClickHouse, before it comes back. */
+  /** drain: MiB that wait for ClickHouse, before it comes back. */
   readonly backlogMib: number;
-  /** memory: requests/s at which those grow. */
+  /** drain: requests/s at which those grow. */
   readonly rate: number;
 }
 
@@ -21,8 +21,8 @@ export const USAGE = `npm run bench [-- NAME… [OPTION…]]
   --no-rivals      gateway: without Mockoon and WireMock
   --rows N         ingest: rows of mixed traffic (1000000)
   --minutes N      memory: under load (10)
-  --backlog-mib N  memory: what waits for ClickHouse before it comes back (1024)
-  --rate N         memory: requests/s at which that grows (2000)`;
+  --backlog-mib N  drain: what waits for ClickHouse before it comes back (1024)
+  --rate N         drain: requests/s at which that grows (2000)`;
 
 /** Throws an Error with a message for people. */
 const positive = (option: string, text: string): number => {

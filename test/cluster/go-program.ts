@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { constants, homedir, setPriority } from 'node:os';
 import path from 'node:path';
 import { acquireLock } from './lock-file.ts';
 import { runCommand } from './run-command.ts';
@@ -94,12 +94,25 @@ export const goVersion = async (): Promise<string> => {
 export const cacheFolder = (): string =>
   path.join(process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'), 'standin');
 
+const binaryOf = async (name: GoProgram): Promise<string> =>
+  path.join(cacheFolder(), `${name}-${await sourceHash(SOURCES[name].module)}`);
+
+/** It would have to be built. False, too, where that cannot be done. */
+export const lacksGoProgram = async (name: GoProgram): Promise<boolean> =>
+  binaryOf(name).then(
+    (binary) => !existsSync(binary),
+    (error: unknown) => {
+      if (error instanceof MissingToolError) return false;
+      throw error;
+    },
+  );
+
 /**
- * The path of a program of ./program, built first where the cache has none for these sources and this Go. Several callers at once
- * build once. Throws MissingToolError without Go, Error with the compiler's last lines when the build fails.
+ * The path of a program of ./program, built first where the cache has none for these sources and this Go, with the lowest priority:
+ * tests that run meanwhile go first. Several callers at once build once. Throws MissingToolError without Go, Error with the compiler's last lines when the build fails.
  */
 export const buildGoProgram = async (name: GoProgram, onProgress: Progress): Promise<string> => {
-  const binary = path.join(cacheFolder(), `${name}-${await sourceHash(SOURCES[name].module)}`);
+  const binary = await binaryOf(name);
   if (existsSync(binary)) return binary;
   await mkdir(cacheFolder(), { recursive: true });
   // It only spares a second build: the rename alone keeps the cache sound.
@@ -152,10 +165,14 @@ const goBuild = ({ module }: GoSource, args: readonly string[]): Promise<void> =
       stdio: ['ignore', 'ignore', 'pipe'],
       timeout: BUILD_TIMEOUT_MS,
     });
+    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
+    const kill = (): boolean => child.kill();
+    process.once('exit', kill);
     let errors = '';
     child.stderr.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-4_000)));
     child.once('error', reject);
     child.once('close', (code, signal) => {
+      process.off('exit', kill);
       if (code === 0) resolve();
       else reject(new Error(`go ${args.slice(0, 1).join(' ')} ended with ${code ?? signal ?? 'nothing'}:\n${errors}`));
     });

@@ -1,6 +1,7 @@
 import type { HeaderPair, UpstreamFailureCode } from '@standin/contract';
 import { EgressError, joinUpstreamUrl, type Egress, type UpstreamAnswer } from '@standin/egress';
 import type { Endpoint } from '../match/routing-table.ts';
+import type { RequestSpan, UpstreamSpan } from '../observe/tracing.ts';
 import type { ByteBudget } from '../receive/byte-budget.ts';
 import { buildRequestRow, buildRow, type Accepted, type Answered } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
@@ -16,6 +17,8 @@ export interface ForwardOptions {
   readonly recorder: Recorder;
   readonly egress: Egress;
   readonly budget: ByteBudget;
+  /** Undefined: nobody wants spans. */
+  readonly span?: RequestSpan | undefined;
   readonly captureBytesMax: number;
 }
 
@@ -45,14 +48,16 @@ export const forward = async (
   const isRecorded = await options.recorder.request(buildRequestRow(accepted, upstreamUrl));
   if (!isRecorded) return retryLater('log_unavailable');
 
-  const relay = new Relay(accepted, upstreamUrl, options);
+  const span = options.span?.upstream(upstreamUrl);
+  const relay = new Relay(accepted, upstreamUrl, span, options);
+  const headers = upstreamHeaders(head, exchange.connection.peerAddress);
   let answer: UpstreamAnswer;
   try {
     answer = await options.egress.request({
       url: upstreamUrl,
       // Matched, so it is one of an endpoint's.
       method: endpoint.config.method,
-      headers: upstreamHeaders(head, exchange.connection.peerAddress),
+      headers: span?.headers(headers) ?? headers,
       body: body.length > 0 ? body : undefined,
       timeoutMs: endpoint.forward.timeoutMs,
       viaService: endpoint.forward.viaService,
@@ -69,14 +74,16 @@ export const forward = async (
 class Relay {
   readonly #accepted: Accepted;
   readonly #upstreamUrl: string;
+  readonly #span: UpstreamSpan | undefined;
   readonly #options: ForwardOptions;
   readonly #capture: Capture;
   readonly #dialledMs = performance.now();
   #firstByteUs = 0;
 
-  constructor(accepted: Accepted, upstreamUrl: string, options: ForwardOptions) {
+  constructor(accepted: Accepted, upstreamUrl: string, span: UpstreamSpan | undefined, options: ForwardOptions) {
     this.#accepted = accepted;
     this.#upstreamUrl = upstreamUrl;
+    this.#span = span;
     this.#options = options;
     this.#capture = new Capture(options.captureBytesMax, options.budget);
   }
@@ -84,6 +91,7 @@ class Relay {
   /** No answer came, or none that can be passed on: 502 or 504, stored and counted like any answer. */
   async fail({ code, message }: Failure): Promise<void> {
     const { exchange } = this.#accepted;
+    this.#span?.end({ error: code });
     const { status, headers, body } = upstreamProblem(code, message);
     const dated: HeaderPair[] = [...headers, ['date', exchange.date()]];
     await this.#record({
@@ -115,7 +123,9 @@ class Relay {
       contentLength: framing.contentLength,
       readBytesMax: this.#options.captureBytesMax,
     });
-    const recorded = this.#recordAnswer(answer, framing, end);
+    const failure = end.error === undefined ? undefined : failureOf(end.error);
+    this.#span?.end({ status: answer.status, error: failure?.code });
+    const recorded = this.#recordAnswer(answer, framing, end, failure);
     // The recorder has its copy: counting both would refuse others for memory that is about to be free.
     this.#capture.free();
     await recorded;
@@ -129,8 +139,7 @@ class Relay {
     return trailers.length > 0 && acceptsTrailers(this.#accepted.head) ? passableTrailers(trailers) : [];
   }
 
-  #recordAnswer(answer: UpstreamAnswer, framing: Framing, end: RelayEnd): Promise<void> {
-    const failure = end.error === undefined ? undefined : failureOf(end.error);
+  #recordAnswer(answer: UpstreamAnswer, framing: Framing, end: RelayEnd, failure?: Failure): Promise<void> {
     return this.#record({
       outcome: failure === undefined ? 'forwarded' : outcomeOf(failure),
       status: answer.status,

@@ -1,0 +1,220 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json as readJson } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { BASIC_OBJECTS, endpoint, KEY, startTestGateway, URI, type TestGateway } from '../gateway.testing.ts';
+
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+const CALLER_SPAN_ID = '00f067aa0ba902b7';
+const SAMPLED = `00-${TRACE_ID}-${CALLER_SPAN_ID}-01`;
+const NOT_SAMPLED = `00-${TRACE_ID}-${CALLER_SPAN_ID}-00`;
+/** `kind` in OTLP. */
+const [SERVER_KIND, CLIENT_KIND] = [2, 3];
+/** `status.code` in OTLP. */
+const ERROR = 2;
+
+interface Attribute {
+  readonly key: string;
+  readonly value: { readonly stringValue?: string; readonly intValue?: number };
+}
+interface OtlpSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly traceState?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly Attribute[];
+  readonly status: { readonly code: number };
+}
+interface OtlpRequest {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly Attribute[] };
+    readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[];
+  }[];
+}
+
+const valuesOf = (attributes: readonly Attribute[]): Record<string, unknown> =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
+
+/** What the collector has got. */
+let received: OtlpRequest[] = [];
+const collector: Server = createServer((request, response) => {
+  void readJson(request).then((body) => {
+    received.push(body as OtlpRequest);
+    response.setHeader('content-type', 'application/json').end('{}');
+  });
+});
+let upstreamHeaders: IncomingHttpHeaders = {};
+let upstreamStatus = 200;
+const upstream: Server = createServer((request, response) => {
+  upstreamHeaders = request.headers;
+  response.writeHead(upstreamStatus).end('from upstream');
+});
+const urlOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+const spans = (): readonly OtlpSpan[] =>
+  received
+    .flatMap(({ resourceSpans }) => resourceSpans)
+    .flatMap(({ scopeSpans }) => scopeSpans.flatMap((s) => s.spans));
+
+const start = async (sampleRatio = 1): Promise<TestGateway> =>
+  startTestGateway({
+    settings: {
+      name: 'gateway-7',
+      egress: { allowPrivate: true },
+      tracing: { url: `${urlOf(collector)}/v1/traces`, sampleRatio },
+    },
+    objects: [
+      ...BASIC_OBJECTS,
+      endpoint('/teapot', { kind: 'JSON', status: 503, headers: [], body: '{}' }),
+      endpoint('/f', { kind: 'Forward', url: `${urlOf(upstream)}/base?secret=1`, timeoutMs: 700 }),
+      endpoint('/nobody', { kind: 'Forward', url: 'http://127.0.0.1:1/', timeoutMs: 700 }),
+    ],
+  });
+
+/** Spans come in batches; a gateway that stops sends what it has. */
+const afterCalls = async (
+  calls: (post: (slug: string, headers?: Record<string, string>) => Promise<Response>) => Promise<unknown>,
+  sampleRatio?: number,
+) => {
+  await using stand = await start(sampleRatio);
+  await calls((slug, headers = {}) =>
+    fetch(`${stand.gateway.url}/${URI}${slug}`, { method: 'POST', headers: { 'x-api-key': KEY, ...headers } }),
+  );
+  await stand.gateway.stop();
+  return { rows: stand.sink.rows, spans: spans() };
+};
+
+beforeAll(async () => {
+  for (const server of [collector, upstream]) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  }
+});
+afterAll(() => {
+  for (const server of [collector, upstream]) server.close();
+});
+beforeEach(() => {
+  received = [];
+  upstreamHeaders = {};
+  upstreamStatus = 200;
+});
+
+test('a mock is a span: its caller’s child, named and timed as its row', async () => {
+  const { rows, spans: found } = await afterCalls((post) =>
+    post('/v1/orders?token=secret', { traceparent: SAMPLED, tracestate: 'vendor=1' }),
+  );
+  const [row] = rows;
+  expect(found).toHaveLength(1);
+  const [span] = found;
+  expect(span).toMatchObject({
+    ...{ traceId: TRACE_ID, parentSpanId: CALLER_SPAN_ID, traceState: 'vendor=1' },
+    ...{ name: 'POST /v1/orders', kind: SERVER_KIND, status: { code: 0 } },
+  });
+  expect(valuesOf(span?.attributes ?? [])).toStrictEqual({
+    'http.request.method': 'POST',
+    'http.response.status_code': 200,
+    'http.route': '/v1/orders',
+    'url.path': `/${URI}/v1/orders`,
+    'url.scheme': 'http',
+    'server.address': '127.0.0.1',
+    'server.port': expect.any(Number) as number,
+    'client.address': '127.0.0.1',
+    'network.protocol.version': '1.1',
+    'standin.request.id': row?.id,
+    'standin.namespace': 'team-a',
+    'standin.account': 'own',
+    'standin.project': 'shop',
+    'standin.endpoint': 'post-v1-orders',
+    'standin.action': 'JSON',
+  });
+  expect(BigInt(span?.startTimeUnixNano ?? 0)).toBe(BigInt(row?.receivedAtUs ?? 0) * 1000n);
+  expect(BigInt(span?.endTimeUnixNano ?? 0)).toBeGreaterThanOrEqual(BigInt(span?.startTimeUnixNano ?? 0));
+  expect(valuesOf(received[0]?.resourceSpans[0]?.resource.attributes ?? [])).toMatchObject({
+    'service.name': 'standin-gateway',
+    'service.instance.id': 'gateway-7',
+  });
+});
+
+test('an upstream is asked in a span of its own, which it sees as its parent; the log keeps what the caller sent', async () => {
+  const { rows, spans: found } = await afterCalls((post) =>
+    post('/f', { traceparent: SAMPLED, tracestate: 'vendor=1' }),
+  );
+  const server = found.find(({ kind }) => kind === SERVER_KIND);
+  const client = found.find(({ kind }) => kind === CLIENT_KIND);
+  expect(found).toHaveLength(2);
+  expect(client).toMatchObject({ traceId: TRACE_ID, parentSpanId: server?.spanId, name: 'POST' });
+  expect(valuesOf(client?.attributes ?? [])).toStrictEqual({
+    'http.request.method': 'POST',
+    'http.response.status_code': 200,
+    // Without the query, where secrets may be.
+    'url.full': `${urlOf(upstream)}/base`,
+    'server.address': '127.0.0.1',
+    'server.port': (upstream.address() as AddressInfo).port,
+  });
+  expect(upstreamHeaders).toMatchObject({ traceparent: `00-${TRACE_ID}-${client?.spanId}-01`, tracestate: 'vendor=1' });
+  expect(rows.at(-1)?.requestHeaders).toContainEqual(['traceparent', SAMPLED]);
+});
+
+test('what went wrong is an error, a refused upstream with its code', async () => {
+  const { spans: found } = await afterCalls(async (post) => {
+    await post('/teapot');
+    await post('/nobody');
+    upstreamStatus = 404;
+    await post('/f');
+  });
+  const errors = found.map(({ name, status, attributes }) => [name, status.code, valuesOf(attributes)['error.type']]);
+  expect(errors).toStrictEqual([
+    ['POST /teapot', ERROR, '503'],
+    ['POST', ERROR, 'upstream_unreachable'],
+    ['POST /nobody', ERROR, '502'],
+    ['POST', ERROR, '404'],
+    ['POST /f', 0, undefined],
+  ]);
+});
+
+test('the caller decides what is sampled; the ratio does where none did', async () => {
+  const { spans: found } = await afterCalls(async (post) => {
+    await post('/v1/orders');
+    await post('/v1/orders', { traceparent: SAMPLED });
+    await post('/f', { traceparent: NOT_SAMPLED });
+  }, 0);
+  expect(found.map(({ traceId }) => traceId)).toStrictEqual([TRACE_ID]);
+  // The upstream is told so.
+  expect(upstreamHeaders['traceparent']).toMatch(new RegExp(`^00-${TRACE_ID}-[0-9a-f]{16}-00$`));
+});
+
+test.each(['nonsense', '00-00000000000000000000000000000000-00f067aa0ba902b7-01', `${SAMPLED}, ${SAMPLED}`])(
+  'traceparent %s begins a new trace',
+  async (traceparent) => {
+    const { spans: found } = await afterCalls((post) => post('/v1/orders', { traceparent }));
+    expect(found).toHaveLength(1);
+    expect(found[0]?.traceId).not.toBe(TRACE_ID);
+    expect(found[0]?.parentSpanId).toBeUndefined();
+  },
+);
+
+test('a request that was refused has no span, as it has no row', async () => {
+  const { spans: found } = await afterCalls((post) => post('/v1/orders', { 'x-api-key': 'sk_wrong' }));
+  expect(found).toStrictEqual([]);
+});
+
+test('a collector that is away costs no request and no stop', async () => {
+  const stand = await startTestGateway({ settings: { tracing: { url: 'http://127.0.0.1:1/v1/traces' } } });
+  try {
+    const answer = await fetch(`${stand.gateway.url}/${URI}/v1/orders`, {
+      method: 'POST',
+      headers: { 'x-api-key': KEY },
+    });
+    expect(answer.status).toBe(200);
+  } finally {
+    const started = performance.now();
+    await stand[Symbol.asyncDispose]();
+    expect(performance.now() - started).toBeLessThan(8_000);
+  }
+  expect(stand.sink.rows).toHaveLength(1);
+});

@@ -1,0 +1,232 @@
+/**
+ * OpenTelemetry spans of accepted requests, after the semantic conventions for HTTP: a server span for each, and a client span
+ * where an upstream was asked, which the upstream sees as its parent. Loaded only where `tracing.url` is set.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  defaultTextMapGetter,
+  diag,
+  DiagLogLevel,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Context,
+  type DiagLogger,
+  type HrTime,
+  type Span,
+  type Tracer,
+} from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import {
+  defaultResource,
+  detectResources,
+  resourceAttributesEnvDetector,
+  resourceFromAttributes,
+  serviceNameEnvDetector,
+} from '@opentelemetry/resources';
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { HeaderPair } from '@standin/contract';
+import type { Logger } from 'pino';
+import type { Exchange } from '../receive/exchange.ts';
+import type { Accepted } from '../record/build-row.ts';
+
+/** Longest wait at the end for a collector that takes no more spans. */
+const STOP_TIMEOUT_MS = 3_000;
+const SERVER_ERROR_MIN = 500;
+const CLIENT_ERROR_MIN = 400;
+
+const propagator = new W3CTraceContextPropagator();
+/** The headers that the propagator reads and writes. */
+const TRACE_HEADERS: readonly string[] = propagator.fields();
+
+/** Microseconds since the epoch, by the same clock that the log has its times from. */
+const now = (exchange: Exchange): number => exchange.receivedAtUs + exchange.elapsedUs();
+
+const hrTime = (us: number): HrTime => [Math.floor(us / 1e6), (us % 1e6) * 1000];
+
+const isTraceHeader = ([name]: HeaderPair): boolean => TRACE_HEADERS.includes(name.toLowerCase());
+
+/** Where the caller's span is, if it sent one. Of a header that came twice nothing is believed, as the specification wants it. */
+const callerContext = (headers: readonly HeaderPair[]): Context => {
+  const found = headers.filter(isTraceHeader).map(([name, value]) => [name.toLowerCase(), value] as const);
+  if (found.length === 0) return ROOT_CONTEXT;
+  const parents = found.filter(([name]) => name === 'traceparent');
+  if (parents.length !== 1) return ROOT_CONTEXT;
+  const states = found.filter(([name]) => name === 'tracestate').map(([, value]) => value);
+  const carrier = { traceparent: parents[0]?.[1], tracestate: states.join(',') };
+  return propagator.extract(ROOT_CONTEXT, carrier, defaultTextMapGetter);
+};
+
+interface SpanEnd {
+  /** Of the answer, if one came. */
+  readonly status?: number;
+  /** A code, where it did not come, or not whole. */
+  readonly error?: string | undefined;
+}
+
+/** From `errorMin` on a status is an error. */
+const finish = (
+  span: Span,
+  exchange: Exchange,
+  { status, error, errorMin = 0 }: SpanEnd & { errorMin?: number },
+): void => {
+  if (status !== undefined) span.setAttribute('http.response.status_code', status);
+  const type = error ?? (status !== undefined && status >= errorMin ? String(status) : undefined);
+  if (type !== undefined) span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR });
+  span.end(hrTime(now(exchange)));
+};
+
+/** The question to an upstream. */
+export class UpstreamSpan {
+  readonly #exchange: Exchange;
+  readonly #span: Span;
+  readonly #context: Context;
+
+  constructor(tracer: Tracer, parent: Context, exchange: Exchange, attributes: Attributes) {
+    const method = String(attributes['http.request.method']);
+    this.#exchange = exchange;
+    this.#span = tracer.startSpan(
+      method,
+      { kind: SpanKind.CLIENT, startTime: hrTime(now(exchange)), attributes },
+      parent,
+    );
+    this.#context = trace.setSpan(parent, this.#span);
+  }
+
+  /** What the upstream is sent: this span in place of the caller's. */
+  headers(headers: readonly HeaderPair[]): HeaderPair[] {
+    const passed = headers.filter((header) => !isTraceHeader(header));
+    propagator.inject(this.#context, passed, { set: (pairs: HeaderPair[], name, value) => pairs.push([name, value]) });
+    return passed;
+  }
+
+  /** The answer is there, or will not come. */
+  end(end: SpanEnd): void {
+    finish(this.#span, this.#exchange, { ...end, errorMin: CLIENT_ERROR_MIN });
+  }
+}
+
+/** A request, from its head's arrival to the end of its answer. */
+export class RequestSpan {
+  readonly #tracer: Tracer;
+  readonly #accepted: Accepted;
+  readonly #span: Span;
+  readonly #context: Context;
+
+  constructor(tracer: Tracer, accepted: Accepted) {
+    const { head, exchange } = accepted;
+    const parent = callerContext(head.headers);
+    this.#tracer = tracer;
+    this.#accepted = accepted;
+    this.#span = tracer.startSpan(
+      `${head.method} ${head.path}`,
+      { kind: SpanKind.SERVER, startTime: hrTime(exchange.receivedAtUs), attributes: attributesOf(accepted) },
+      parent,
+    );
+    this.#context = trace.setSpan(parent, this.#span);
+  }
+
+  upstream(url: string): UpstreamSpan {
+    const { head, exchange } = this.#accepted;
+    const attributes = { 'http.request.method': head.method, ...upstreamAttributes(url) };
+    return new UpstreamSpan(this.#tracer, this.#context, exchange, attributes);
+  }
+
+  /** What was answered is read off the exchange. */
+  end(): void {
+    const { response } = this.#accepted.exchange;
+    // The caller went away first, or the gateway failed.
+    if (!response.headersSent) finish(this.#span, this.#accepted.exchange, { error: 'no_answer' });
+    else finish(this.#span, this.#accepted.exchange, { status: response.statusCode, errorMin: SERVER_ERROR_MIN });
+  }
+}
+
+/** Of a `Host` header; the port only where it has one. */
+const addressOf = (host: string): Attributes => {
+  const url = URL.parse(`http://${host}`);
+  if (url === null) return {};
+  return { 'server.address': url.hostname, ...(url.port === '' ? {} : { 'server.port': Number(url.port) }) };
+};
+
+const upstreamAttributes = (text: string): Attributes => {
+  const url = URL.parse(text);
+  if (url === null) return {};
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+  return {
+    'url.full': `${url.protocol}//${url.host}${url.pathname}`,
+    'server.address': url.hostname,
+    'server.port': port,
+  };
+};
+
+/** No key, and no query: the log has them, under access control; a span goes wherever its collector sends it. */
+const attributesOf = ({ id, head, exchange, route: { account, project, endpoint } }: Accepted): Attributes => ({
+  'http.request.method': head.method,
+  'http.route': head.path,
+  'url.path': `/${head.projectUri}${head.path}`,
+  'url.scheme': 'http',
+  ...addressOf(head.host),
+  'client.address': exchange.connection.peerAddress,
+  'network.protocol.version': head.httpVersion,
+  'standin.request.id': id,
+  'standin.namespace': project.namespace,
+  'standin.account': account.name,
+  'standin.project': project.name,
+  'standin.endpoint': endpoint.config.name,
+  'standin.action': endpoint.kind,
+});
+
+/** OpenTelemetry's own complaints: mostly of a collector that is away. */
+const diagnosticsTo = (logger: Logger): DiagLogger => {
+  const warn = (message: string): void => logger.warn({ stage: 'observe' }, `tracing: ${message}`);
+  const nothing = (): void => undefined;
+  return { error: warn, warn, info: nothing, debug: nothing, verbose: nothing };
+};
+
+export interface TracingOptions {
+  /** Where spans go, by OTLP over HTTP. */
+  readonly url: string;
+  /** Of requests whose caller has not decided it: 0 to 1. */
+  readonly sampleRatio: number;
+  /** Of the gateway. */
+  readonly name: string;
+  readonly logger: Logger;
+}
+
+export class Tracing {
+  readonly #provider: TracerProvider;
+  readonly #tracer: Tracer;
+
+  /** What else OpenTelemetry can be told, as headers for the collector, it reads from its own variables (`OTEL_…`). */
+  constructor({ url, sampleRatio, name, logger }: TracingOptions) {
+    diag.setLogger(diagnosticsTo(logger), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+    this.#provider = new TracerProvider({
+      resource: defaultResource()
+        .merge(resourceFromAttributes({ 'service.name': 'standin-gateway', 'service.instance.id': name }))
+        .merge(detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] })),
+      sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampleRatio) }),
+      spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url }) })],
+    });
+    this.#tracer = this.#provider.getTracer('standin-gateway');
+  }
+
+  start(accepted: Accepted): RequestSpan {
+    return new RequestSpan(this.#tracer, accepted);
+  }
+
+  /** Sends what is left, if there is somebody who takes it. */
+  async stop(): Promise<void> {
+    await Promise.race([
+      this.#provider.shutdown().catch(() => undefined),
+      delay(STOP_TIMEOUT_MS, undefined, { ref: false }),
+    ]);
+  }
+}

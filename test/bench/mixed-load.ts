@@ -1,0 +1,67 @@
+import { seededRandom } from '../harness/seeded-random.ts';
+import { json, type Stand } from '../torture/stand.ts';
+import { OTHER_CORE, postOf } from './contenders.ts';
+import type { LoadResult } from './load.ts';
+import { residentMiB } from './machine.ts';
+import { runLoad } from './run-load.ts';
+
+const MIB = 1024 * 1024;
+const CONNECTIONS = 64;
+const SLUG = '/bench';
+const ANSWER = JSON.stringify({ id: '018f2c5e-0000-7000-8000-000000000000', note: 'x'.repeat(780) });
+/** Different requests, of all sizes between these: most of them small. */
+const REQUESTS = 200;
+const BODY_BYTES_MIN = 16;
+const BODY_BYTES_MAX = 8_192;
+
+interface LoadPart {
+  readonly seconds: number;
+  /** Unset: as many as it takes. */
+  readonly perSecond?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface Sample {
+  readonly gatewayMiB: number;
+  readonly backlogMib: number;
+}
+
+const requestsOf = (stand: Stand): string[] => {
+  const random = seededRandom(REQUESTS);
+  return Array.from({ length: REQUESTS }, () => {
+    const bytes = Math.floor(BODY_BYTES_MIN * (BODY_BYTES_MAX / BODY_BYTES_MIN) ** random());
+    const body = Array.from({ length: bytes }, () => String.fromCharCode(32 + Math.floor(random() * 95))).join('');
+    return postOf(`/${stand.own.uri}${SLUG}`, `x-api-key: ${stand.own.key}\r\n`, body);
+  });
+};
+
+/** Requests of all sizes to one mock of a gateway, and looks at what they cost it. */
+export class MixedLoad {
+  readonly #stand: Stand;
+  readonly #requests: readonly string[];
+  /** Requests that were accepted: each has a row in the end. */
+  accepted = 0;
+
+  private constructor(stand: Stand) {
+    this.#stand = stand;
+    this.#requests = requestsOf(stand);
+  }
+
+  static async on(stand: Stand): Promise<MixedLoad> {
+    await stand.publish({ slug: SLUG, method: 'POST', action: json(ANSWER) });
+    return new MixedLoad(stand);
+  }
+
+  async run({ signal, ...options }: LoadPart): Promise<LoadResult> {
+    const load = { port: this.#stand.port, requests: this.#requests, connections: CONNECTIONS, ...options };
+    const result = await runLoad(load, { core: OTHER_CORE, ...(signal === undefined ? {} : { signal }) });
+    this.accepted += result.requests - result.refused;
+    return result;
+  }
+
+  /** The gateway now: resident memory, and what waits on its disk. */
+  async look(): Promise<Sample> {
+    const backlogBytes = await this.#stand.metric('standin_deliver_backlog_bytes');
+    return { gatewayMiB: await residentMiB(this.#stand.gateway.pid), backlogMib: backlogBytes / MIB };
+  }
+}

@@ -1,0 +1,130 @@
+import { statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { ensureDashboardBuild } from '@standin/dashboard';
+import type { DockerEngine } from '../cluster/docker-engine.ts';
+import { buildGoProgram, goVersion, lacksGoProgram, MissingToolError, type Progress } from '../cluster/go-program.ts';
+import { findKubectl } from '../cluster/kubectl.ts';
+import { runCommand } from '../cluster/run-command.ts';
+import { KUBECONFIG_VARIABLE } from '../harness/cluster-broker.ts';
+import { findBrowserNeeds, prepareBrowser } from './browser-needs.ts';
+import { findClusterNeeds, type ClusterNeeds } from './cluster-needs.ts';
+import { findDockerNeeds, prepareImages } from './docker-needs.ts';
+import { findNodeNeeds, prepareNodeTests } from './node-needs.ts';
+
+/** Test files that this machine cannot run. */
+export interface NotRun {
+  readonly files: readonly string[];
+  /** Why, and how to get what is missing. */
+  readonly reason: string;
+}
+
+/** Test files that need more than npm packages, by what they need. */
+export interface Needs {
+  readonly cluster: ClusterNeeds;
+  readonly node: readonly string[];
+  readonly docker: readonly string[];
+  readonly browser: readonly string[];
+}
+
+export interface Prepared {
+  readonly notRun: readonly NotRun[];
+  /** Holds the images; the caller's to stop. */
+  readonly engine?: DockerEngine;
+}
+
+/** Go's module and build caches after a first build. */
+const DISK_BYTES_NEEDED = 5e9;
+
+/** Of the test files that vitest's `filters` choose (none: all of them). */
+export const findNeeds = async (filters: readonly string[]): Promise<Needs> => ({
+  cluster: await findClusterNeeds(filters),
+  node: await findNodeNeeds(filters),
+  docker: await findDockerNeeds(filters),
+  browser: await findBrowserNeeds(filters),
+});
+
+/** Those that `preparePrograms` makes something ready for. */
+export const filesThatWait = ({ cluster, node, docker }: Needs): readonly string[] => [
+  ...new Set([...cluster.shared, ...cluster.own, ...cluster.helm, ...cluster.kubectl, ...node, ...docker]),
+];
+
+/** Programs have to be built, and can be: for minutes. */
+export const takesMinutes = async ({ cluster }: Needs, useContainers: boolean): Promise<boolean> =>
+  needsProgram(cluster, useContainers).length > 0 && (await lacksGoProgram('cluster'));
+
+/** What Kubernetes, Helm, a node and the images need. */
+export const preparePrograms = async (needs: Needs, useContainers: boolean, say: Progress): Promise<Prepared> => {
+  const clusters = await prepareClusters(needs.cluster, useContainers, say);
+  const notRun = [...clusters, ...(await prepareTool(without(needs.node, clusters), () => prepareNodeTests(say)))];
+  const images = without(needs.docker, notRun);
+  if (images.length === 0) return { notRun };
+  const engine = await prepareImages(say);
+  return typeof engine === 'string' ? { notRun: [...notRun, { files: images, reason: engine }] } : { notRun, engine };
+};
+
+/** A browser, and the dashboard's build, which would else count as part of a test. */
+export const prepareDashboard = async ({ browser }: Needs): Promise<readonly NotRun[]> => {
+  if (browser.length === 0) return [];
+  const reason = await prepareBrowser(console.log);
+  if (reason !== undefined) return [{ files: browser, reason }];
+  await ensureDashboardBuild(() => console.log('Building the dashboard (once, about 10 seconds) …'));
+  return [];
+};
+
+/** A cluster of the user's, or containers, take the place of the one that tests share; never of those that a test starts. */
+const needsProgram = ({ own, shared }: ClusterNeeds, useContainers: boolean): readonly string[] =>
+  useContainers || isSharedGiven() ? own : [...own, ...shared];
+
+const isSharedGiven = (): boolean => (process.env[KUBECONFIG_VARIABLE] ?? '') !== '';
+
+const prepareClusters = async (
+  needs: ClusterNeeds,
+  useContainers: boolean,
+  say: Progress,
+): Promise<readonly NotRun[]> => {
+  const notRun: NotRun[] = [];
+  if (useContainers && !isSharedGiven()) {
+    const docker = await runCommand('docker', ['info']).catch(() => ({ code: 1 }));
+    if (docker.code !== 0)
+      notRun.push({
+        files: needs.shared,
+        reason: '--containers needs a Docker engine: https://docs.docker.com/engine/install/',
+      });
+  }
+  const needProgram = needsProgram(needs, useContainers);
+  try {
+    if (needProgram.length > 0) {
+      await goVersion();
+      await checkDisk(say);
+      await buildGoProgram('cluster', say);
+    }
+    if (needs.own.length + needs.shared.length > 0) await findKubectl(say);
+  } catch (error) {
+    if (!(error instanceof MissingToolError)) throw error;
+    notRun.push({ files: needProgram, reason: error.message });
+  }
+  notRun.push(...(await prepareTool(without(needs.helm, notRun), () => buildGoProgram('helm', say))));
+  notRun.push(...(await prepareTool(needs.kubectl, () => findKubectl(say))));
+  return notRun.filter(({ files }) => files.length > 0);
+};
+
+const prepareTool = async (files: readonly string[], prepare: () => Promise<unknown>): Promise<readonly NotRun[]> => {
+  if (files.length === 0) return [];
+  try {
+    await prepare();
+    return [];
+  } catch (error) {
+    if (!(error instanceof MissingToolError)) throw error;
+    return [{ files, reason: error.message }];
+  }
+};
+
+const without = (files: readonly string[], leftOut: readonly NotRun[]): readonly string[] =>
+  files.filter((file) => !leftOut.some((entry) => entry.files.includes(file)));
+
+const checkDisk = async (say: Progress): Promise<void> => {
+  const { bavail, bsize } = await statfs(path.join(import.meta.dirname, '../..'));
+  const free = bavail * bsize;
+  if (free >= DISK_BYTES_NEEDED) return;
+  say(`Only ${(free / 1e9).toFixed(1)} GB are free; the first build of the cluster program takes about 4 GB.`);
+};
