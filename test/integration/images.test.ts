@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import path from 'node:path';
+import { text as readText } from 'node:stream/consumers';
 import { openLogStore, type LogStore } from '@standin/logstore';
 import type { StartedTestContainer } from 'testcontainers';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { dockerOrThrow } from '../cluster/docker.ts';
 import { startDockerEngine, type DockerEngine } from '../cluster/docker-engine.ts';
 import { buildImages, type Images } from '../cluster/images.ts';
@@ -169,10 +171,15 @@ test('all processes, each in a container of its own, capture a call', async () =
   // What a first attempt left.
   await stopAll();
   await store?.close();
-  const [clickHousePort, streamPort, operatorPort, gatewayPort, adminPort, dashboardPort] = (await freePorts(6)).map(
-    String,
-  );
+  const ports = (await freePorts(7)).map(String);
+  const [clickHousePort, streamPort, operatorPort, gatewayPort, adminPort, dashboardPort, collectorPort] = ports;
   const url = (port: string | undefined): string => `http://127.0.0.1:${port ?? ''}`;
+  const spans: string[] = [];
+  const collector = createServer((request, response) => {
+    void readText(request).then((batch) => spans.push(batch));
+    response.end('{}');
+  }).listen(Number(collectorPort), '127.0.0.1');
+  onTestFinished(() => void collector.close());
   const login = { username: 'standin', password: PASSWORD, database: 'standin' };
   const clickHouse = {
     STANDIN_CLICKHOUSE_URL: url(clickHousePort),
@@ -212,6 +219,7 @@ test('all processes, each in a container of its own, capture a call', async () =
       STANDIN_PORT: gatewayPort ?? '',
       STANDIN_ADMIN_PORT: adminPort ?? '',
       STANDIN_OPERATOR_URLS: `https://127.0.0.1:${streamPort ?? ''}`,
+      STANDIN_TRACING_URL: url(collectorPort),
     });
   const dashboard = await withKubeconfig(new RestrictedContainer(images.standin), DASHBOARD_SERVICE_ACCOUNT);
   dashboard.withEntrypoint(['node', 'dashboard/src/main.ts']).withEnvironment({
@@ -234,6 +242,7 @@ test('all processes, each in a container of its own, capture a call', async () =
   });
   expect([called.status, await called.text()]).toEqual([200, '"hello"']);
   await eventually('the row', () => log.summaries({ limit: 10 }), { accept: (rows) => rows.length === 1 });
+  await eventually('the span', () => spans.join(), { accept: (text) => text.includes('POST /hello') });
 
   const page = await (await fetch(`${url(dashboardPort)}/login`)).text();
   expect(page).toContain('Kubernetes token');
