@@ -187,6 +187,8 @@ export const gatewaySettings = z.object({
     .describe('Least severe level that is logged.'),
   maxStalenessMs: milliseconds
     .refine((ms) => ms === 0 || ms >= LIMITS.maxStalenessMsMin, `must be 0, or at least ${LIMITS.maxStalenessMsMin}`)
+    // The same for the chart's schema.
+    .meta({ not: { exclusiveMinimum: 0, exclusiveMaximum: LIMITS.maxStalenessMsMin } })
     .default(0)
     .describe(
       `Without word from the operator for this long, requests get 503; at least ${LIMITS.maxStalenessMsMin}, and more than the 15 s that another operator takes to lead. 0: the last configuration stays in force.`,

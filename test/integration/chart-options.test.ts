@@ -187,3 +187,96 @@ describe('certificates of cert-manager', () => {
     expect(envOf(named(objects, 'Deployment', 'standin-operator')).has('STANDIN_STREAM_CERTIFICATE_DIR')).toBe(false);
   });
 });
+
+describe('network policies', () => {
+  interface Rule {
+    readonly ports?: unknown;
+    readonly from?: readonly unknown[];
+    readonly to?: readonly unknown[];
+  }
+  const policies = async (...set: string[]) => {
+    const found = (await render(...set)).filter(({ kind }) => kind === 'NetworkPolicy');
+    return new Map(
+      found.map(({ metadata: { name }, spec }) => [name, spec as { ingress: Rule[]; egress: Rule[] }] as const),
+    );
+  };
+
+  it('let the operator’s replays reach gateways that only some may call', async () => {
+    const gateway = (await policies('networkPolicy.gatewayFrom[0].namespaceSelector.matchLabels.team=ingress')).get(
+      'standin-gateway',
+    );
+    expect(gateway?.ingress[0]?.from).toMatchObject([
+      { namespaceSelector: { matchLabels: { team: 'ingress' } } },
+      { podSelector: { matchLabels: { 'app.kubernetes.io/component': 'operator' } } },
+    ]);
+  });
+
+  it('let everything out to pods by a selector, too, which is all that some network plugins go by', async () => {
+    const all = await policies('clickhouse.migrationsJob.enabled=true');
+    for (const component of ['gateway', 'operator', 'drain', 'migrations']) {
+      const rules = all.get(`standin-${component}`)?.egress;
+      expect(
+        rules?.flatMap(({ to = [] }) => to),
+        component,
+      ).toContainEqual({ namespaceSelector: {} });
+    }
+  });
+
+  it('have no rule without a peer where none is named', async () => {
+    const all = await policies('networkPolicy.metricsFrom=null', 'networkPolicy.apiServerPorts=null');
+    const open = [...all].flatMap(([name, { ingress, egress }]) =>
+      [...ingress, ...egress].filter(({ ports }) => ports === null).map(() => name),
+    );
+    expect(open).toEqual([]);
+    expect(JSON.stringify(all.get('standin-operator')?.ingress)).not.toContain('metrics');
+  });
+});
+
+describe('pods', () => {
+  const contexts = async (...set: string[]) =>
+    (await render(...set))
+      .filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
+      .map((object) => (podOf(object) as PodSpec & { securityContext: Record<string, unknown> }).securityContext);
+
+  it('leave ids to OpenShift where it gives them, and nothing else', async () => {
+    expect(await contexts()).toHaveLength(3);
+    for (const context of await contexts()) expect(context).toMatchObject({ runAsUser: 65532, fsGroup: 65532 });
+    for (const context of await contexts('openshift.enabled=true')) {
+      expect(context).toEqual({
+        ...{ runAsNonRoot: true, fsGroupChangePolicy: 'OnRootMismatch' },
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+    }
+  });
+
+  it('without a volume ask their node for the room that their spool may take', async () => {
+    const gateway = named(await render('gateway.persistence.enabled=false'), 'Deployment', 'standin-gateway');
+    const [{ resources }] = podOf(gateway).containers as unknown as readonly [{ resources: { requests: unknown } }];
+    expect(resources.requests).toEqual({ cpu: '250m', memory: '512Mi', 'ephemeral-storage': '5Gi' });
+  });
+
+  it('listen on IPv6 where that is set', async () => {
+    const objects = await render('listenHost=::');
+    for (const [kind, name] of WORKLOADS) {
+      const hosts = [...envOf(named(objects, kind, name))].filter(([variable]) => variable.endsWith('_HOST'));
+      expect(
+        hosts.map(([, { value }]) => value),
+        name,
+      ).toEqual(hosts.map(() => '::'));
+      expect(hosts.length, name).toBeGreaterThan(0);
+    }
+  });
+
+  it('take a label that is everybody’s and their own once', async () => {
+    const objects = await render('commonLabels.team=all', 'gateway.podLabels.team=edge');
+    const { template } = named(objects, 'StatefulSet', 'standin-gateway')['spec'] as {
+      template: { metadata: { labels: Record<string, string> } };
+    };
+    expect(template.metadata.labels['team']).toBe('edge');
+  });
+});
+
+it('the operator may not read Secrets of its own namespace where cert-manager makes the certificates', async () => {
+  const role = named(await render('tls.certManager.enabled=true', 'watch.namespaces={a}'), 'Role', 'standin-operator');
+  expect(JSON.stringify(role['rules'])).not.toContain('secrets');
+});

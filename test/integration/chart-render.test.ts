@@ -148,8 +148,17 @@ describe('values', () => {
     ['clickhouse.url=clickhouse:8123', 'clickhouse'],
     ['image.digest=latest', 'digest'],
     ['gateway.persistence.enabled=yes', 'enabled'],
+    ['egress.allow={999.1.1.1/40}', 'allow'],
+    ['gateway.settings.maxStalenessMs=5', 'maxStalenessMs'],
+    ['watch.namespaces={a,a}', 'namespaces'],
+    ['fullnameOverride=Foo_Bar', 'fullnameOverride'],
+    ['networkPolicy.dnsPorts=[]', 'dnsPorts'],
+    ['gateway.persistence.size=1Gi', 'requests that were answered would be lost'],
+    ['gateway.persistence.size=2300M', 'requests that were answered would be lost'],
+    ['dashboard.settings.oidc.issuer=https://login.example.com', 'needs dashboard.url'],
+    ['gateway.autoscaling.enabled=true gateway.autoscaling.minReplicas=11', 'minReplicas is more than maxReplicas'],
   ] as const)('are refused where they are wrong: %s', async ([value, named]) => {
-    expect(await refusal(value)).toContain(named);
+    expect(await refusal(...value.split(' '))).toContain(named);
   });
 
   it('are refused where one is missing, with what to do', async () => {
@@ -172,7 +181,10 @@ describe('values', () => {
   it('that are settings reach the process as they are written', async () => {
     const objects = objectsOf(
       await renderChart({
-        set: ['gateway.settings.spool.bytes=17179869184', 'egress.allow={10.0.0.0/8,fd00::/8}'],
+        set: [
+          ...['gateway.settings.spool.bytes=17179869184', 'gateway.persistence.size=17Gi'],
+          'egress.allow={10.0.0.0/8,fd00::/8}',
+        ],
       }),
     );
     const envOfComponent = (name: ChartComponentName) =>

@@ -17,6 +17,9 @@
 {{- end -}}
 {{- end -}}
 {{- else -}}
+{{- if eq $clickhouse.existingSecret (include "standin.componentName" (dict "root" . "component" "clickhouse")) -}}
+{{- fail (printf "clickhouse.existingSecret: %s is the name of the Secret that Helm makes for the embedded engine, and removes with it; choose another" $clickhouse.existingSecret) -}}
+{{- end -}}
 {{- $_ := required "clickhouse.url is required: the URL of ClickHouse's HTTP interface, such as http://clickhouse:8123; or clickhouse.embedded.enabled=true, to try Standin out" $clickhouse.url -}}
 {{- end -}}
 {{- end -}}

@@ -34,12 +34,7 @@ spec:
         {{- toYaml . | nindent 8 }}
       {{- end }}
       securityContext:
-        runAsNonRoot: true
-        runAsUser: 65532
-        runAsGroup: 65532
-        fsGroup: 65532
-        fsGroupChangePolicy: OnRootMismatch
-        seccompProfile: { type: RuntimeDefault }
+        {{- include "standin.podSecurityContext" . | nindent 8 }}
       containers:
         - name: drain
           image: {{ include "standin.image" . }}

@@ -58,6 +58,14 @@ labels:
 {{- include "standin.imageOf" (dict "root" . "image" .Values.image) -}}
 {{- end -}}
 
+{{/* Bytes of a Kubernetes quantity such as 5Gi. */}}
+{{- define "standin.quantity" -}}
+{{- $units := dict "" 1 "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "ki" 1024 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 -}}
+{{- $text := toString . -}}
+{{- $number := regexFind "^[0-9.]+" $text -}}
+{{- mulf (float64 $number) (get $units (trimPrefix $number $text)) -}}
+{{- end -}}
+
 {{/* Where pods of the cluster reach the gateways, without a slash at the end. */}}
 {{- define "standin.gatewayServiceUrl" -}}
 {{- $port := int .Values.gateway.service.port -}}

@@ -16,12 +16,7 @@ imagePullSecrets:
 priorityClassName: {{ . }}
 {{- end }}
 securityContext:
-  runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: 65532
-  fsGroup: 65532
-  fsGroupChangePolicy: OnRootMismatch
-  seccompProfile: { type: RuntimeDefault }
+  {{- include "standin.podSecurityContext" .root | nindent 2 }}
 {{- with $values.nodeSelector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
@@ -51,15 +46,24 @@ topologySpreadConstraints:
 {{- end }}
 {{- end -}}
 
+{{/* OpenShift gives each namespace ids of its own, and refuses others. */}}
+{{- define "standin.podSecurityContext" -}}
+runAsNonRoot: true
+{{- if not .Values.openshift.enabled }}
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+{{- end }}
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: { type: RuntimeDefault }
+{{- end -}}
+
 {{- define "standin.podMetadata" -}}
 {{- $values := .values | default (index .root.Values .component) -}}
 # Without the chart's version, which is no reason to replace a pod.
 labels:
   {{- include "standin.selectorLabels" . | nindent 2 }}
-  {{- with .root.Values.commonLabels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
-  {{- with $values.podLabels }}
+  {{- with merge (dict) ($values.podLabels | default dict) .root.Values.commonLabels }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- with $values.podAnnotations }}

@@ -8,6 +8,7 @@ import {
   clickHouseSecret,
   count,
   digest,
+  dnsLabel,
   enabled,
   group,
   httpRoute,
@@ -22,6 +23,10 @@ import {
   stringMap,
   url,
 } from './value-types.ts';
+
+const OCTET = '(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])';
+/** As `isCidr` has it, in what Helm knows of regular expressions; of IPv6 only the alphabet. The processes look again. */
+const CIDR_PATTERN = `^(${OCTET}([.]${OCTET}){3}/(3[0-2]|[12]?[0-9])|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/(12[0-8]|1[01][0-9]|[0-9]{1,2}))$`;
 
 const operator = group({
   replicas: z.int().min(1).max(10).default(2).describe('Operators; one leads, another takes over within 15 seconds.'),
@@ -48,13 +53,18 @@ const gateway = group({
     ),
     size: quantity
       .default('5Gi')
-      .describe('Size of a volume: more than `spool.bytes` and `spool.reserveBytes` together.'),
-    storageClass: z.string().default('').describe('Its StorageClass; empty: the cluster’s default.'),
+      .describe(
+        'Size of a volume: more than `spool.bytes` and `spool.reserveBytes` together. An upgrade cannot change it: docs/upgrade.md, Larger volumes.',
+      ),
+    storageClass: z
+      .string()
+      .default('')
+      .describe('Its StorageClass; empty: the cluster’s default. An upgrade cannot change it.'),
     whenScaled: z
       .enum(['Retain', 'Delete'])
       .default('Retain')
       .describe('What becomes of the volume of a gateway that is scaled away. Delete loses what was not delivered.'),
-    annotations: stringMap.default({}).describe('Annotations of the claims.'),
+    annotations: stringMap.default({}).describe('Annotations of the claims. An upgrade cannot change them.'),
   }),
   terminationGracePeriodSeconds: count
     .default(60)
@@ -85,7 +95,7 @@ const dashboard = group({
       .string()
       .default('')
       .describe(
-        'Secret with `session-key` (32 characters or more) and, while keys are changed, `previous-session-key`. Empty: the chart makes one and keeps it; set it where Argo CD or Flux render the chart.',
+        'Secret with `session-key` (32 characters or more) and, while keys are changed, `previous-session-key`. Empty: the chart makes one and keeps it; set it where Argo CD renders the chart.',
       ),
   }),
   oidc: group({
@@ -106,9 +116,13 @@ const networkPolicy = group({
   dashboardFrom: kubernetesList.default([]).describe('Peers that may open the dashboard; empty: everybody.'),
   metricsFrom: kubernetesList
     .default([{ namespaceSelector: {} }])
-    .describe('Peers that may read metrics; by default all pods of the cluster.'),
-  dnsPorts: z.array(port).default([53]).describe('Ports of the cluster’s DNS, as its pods have them; OpenShift: 5353.'),
-  apiServerPorts: z.array(port).default([443, 6443]).describe('Ports of the Kubernetes API server.'),
+    .describe('Peers that may read metrics, by default all pods of the cluster; empty: nobody.'),
+  dnsPorts: z
+    .array(port)
+    .min(1)
+    .default([53])
+    .describe('Ports of the cluster’s DNS, as its pods have them; OpenShift: 5353.'),
+  apiServerPorts: z.array(port).min(1).default([443, 6443]).describe('Ports of the Kubernetes API server.'),
   dashboardEgress: kubernetesList
     .default([])
     .describe('More rules for the dashboard, such as an OIDC provider or ClickHouse at another port.'),
@@ -137,9 +151,9 @@ export const chartValues = z.strictObject({
       imageRegistry: z.string().default('').describe('Registry before the image’s repository.'),
     })
     .prefault({}),
-  nameOverride: z.string().default('').describe('In place of the chart’s name.'),
-  fullnameOverride: z.string().default('').describe('In place of the beginning of all names.'),
-  commonLabels: stringMap.default({}).describe('Labels of every object.'),
+  nameOverride: dnsLabel.default('').describe('In place of the chart’s name.'),
+  fullnameOverride: dnsLabel.default('').describe('In place of the beginning of all names.'),
+  commonLabels: stringMap.default({}).describe('Labels of every object but the CRDs.'),
   image: group({
     repository: z.string().min(1).default('standin').describe('Image of all components.'),
     tag: z.string().default('').describe('Tag of all images; empty: the chart’s appVersion.'),
@@ -159,15 +173,26 @@ export const chartValues = z.strictObject({
     namespaces: z
       .array(z.string().min(1))
       .max(100)
+      .meta({ uniqueItems: true })
       .default([])
-      .describe('Namespaces of your teams: only Roles in these, no ClusterRole. Empty: all namespaces.'),
+      .describe(
+        'Namespaces of your teams, which have to be there: operator and dashboard get Roles in these, no ClusterRole. With `rbac.people.create` and `crds.enabled` false nothing here needs a right on the whole cluster. Empty: all namespaces.',
+      ),
   }),
+  openshift: group({
+    enabled: enabled(false, 'Leave user and group ids of pods to OpenShift’s SecurityContextConstraints.'),
+  }),
+  listenHost: z
+    .enum(['0.0.0.0', '::'])
+    .default('0.0.0.0')
+    .describe('Address on which all processes listen; `::` where pods have IPv6 addresses, with or without IPv4.'),
+  extraObjects: kubernetesList.default([]).describe('More objects of this release, as templates.'),
   clusterDomain: z.string().min(1).default('cluster.local').describe('DNS domain of the cluster.'),
   clickhouse,
   tls,
   egress: group({
     allow: z
-      .array(z.string().refine(isCidr).meta({ pattern: '^[0-9A-Fa-f.:]+/[0-9]{1,3}$' }))
+      .array(z.string().refine(isCidr).meta({ pattern: CIDR_PATTERN }))
       .default([])
       .describe('Private networks, as CIDRs, that Forward and replays may reach.'),
     allowPrivate: z

@@ -12,6 +12,8 @@ export const count = z.int().min(0);
 export const url = z.string().regex(/^(https?:\/\/.+)?$/);
 /** Of an image; empty: none is said. */
 export const digest = z.string().regex(/^(sha256:[0-9a-f]{64})?$/);
+/** Part of an object's name; empty: none is said. */
+export const dnsLabel = z.string().regex(/^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$/);
 export const port = z.int().min(1).max(65_535);
 
 /** A switch with its settings beside it. */

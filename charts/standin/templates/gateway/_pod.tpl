@@ -8,6 +8,16 @@
 {{- if lt (mul 1000 $grace) (add $drainMs $drainTimeoutMs $drainTimeoutMs) -}}
 {{- fail (printf "gateway.terminationGracePeriodSeconds is %d: too short for drainMs + 2 × drainTimeoutMs of gateway.settings, gateways would be killed while they drain" $grace) -}}
 {{- end -}}
+{{- $spool := $settings.spool | default dict -}}
+{{- $spoolBytes := addf (ternary $spool.bytes 2147483648 (hasKey $spool "bytes")) (ternary $spool.reserveBytes 268435456 (hasKey $spool "reserveBytes")) -}}
+{{- $persistence := .Values.gateway.persistence -}}
+{{- if lt (float64 (include "standin.quantity" $persistence.size)) $spoolBytes -}}
+{{- fail (printf "gateway.persistence.size is %v: less than spool.bytes and spool.reserveBytes of gateway.settings together (%.0f bytes), requests that were answered would be lost" $persistence.size $spoolBytes) -}}
+{{- end -}}
+{{- if not $persistence.enabled -}}
+{{- $requests := dict "resources" (dict "requests" (dict "ephemeral-storage" $persistence.size)) -}}
+{{- $_ := set $call "values" (mergeOverwrite $requests (deepCopy .Values.gateway)) -}}
+{{- end -}}
 metadata:
   {{- include "standin.podMetadata" $call | nindent 2 }}
 spec:
@@ -20,6 +30,10 @@ spec:
       command: [node, gateway/src/main.ts]
       env:
         {{- include "standin.podNameEnv" . | nindent 8 }}
+        - name: STANDIN_HOST
+          value: {{ .Values.listenHost | quote }}
+        - name: STANDIN_ADMIN_HOST
+          value: {{ .Values.listenHost | quote }}
         - name: STANDIN_DATA_DIR
           value: /var/lib/standin-gateway
         - name: STANDIN_OPERATOR_URLS
