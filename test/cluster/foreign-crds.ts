@@ -5,7 +5,11 @@ import { goVersion } from './go-program.ts';
 import { runCommand } from './run-command.ts';
 
 const MODULE = path.join(import.meta.dirname, 'crds');
-const CRDS: Readonly<Record<string, readonly string[]>> = {
+/** Whose objects the CRDs are of. */
+type CrdSet = 'chart' | 'gitops';
+
+/** By module, the files in it. */
+const CHART: Readonly<Record<string, readonly string[]>> = {
   'github.com/cert-manager/cert-manager': [
     'deploy/crds/cert-manager.io_certificates.yaml',
     'deploy/crds/cert-manager.io_issuers.yaml',
@@ -16,18 +20,28 @@ const CRDS: Readonly<Record<string, readonly string[]>> = {
   ],
   'sigs.k8s.io/gateway-api': ['config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
 };
+const GITOPS: Readonly<Record<string, readonly string[]>> = {
+  'github.com/argoproj/argo-cd/v3': [
+    'manifests/crds/application-crd.yaml',
+    'manifests/crds/applicationset-crd.yaml',
+    'manifests/crds/appproject-crd.yaml',
+  ],
+  'github.com/fluxcd/helm-controller': ['config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml'],
+  'github.com/fluxcd/kustomize-controller': ['config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml'],
+  'github.com/fluxcd/source-controller': ['config/crd/bases/source.toolkit.fluxcd.io_gitrepositories.yaml'],
+};
 const DOWNLOAD_TIMEOUT_MS = 5 * 60_000;
 
 const downloaded = z.object({ Dir: z.string() });
 
 /**
- * The CRDs of ServiceMonitor, PrometheusRule, HTTPRoute, Certificate and Issuer, as their projects publish them: files of Go modules, from the module
- * proxy, with the checksums of ./crds/go.sum. Throws MissingToolError without Go.
+ * The CRDs of ServiceMonitor, PrometheusRule, HTTPRoute, Certificate and Issuer, or those of Argo CD and Flux, as their projects publish them: files of
+ * Go modules, from the module proxy, with the checksums of ./crds/go.sum. Throws MissingToolError without Go.
  */
-export const readForeignCrds = async (): Promise<readonly string[]> => {
+export const readForeignCrds = async (set: CrdSet = 'chart'): Promise<readonly string[]> => {
   await goVersion();
   const files = await Promise.all(
-    Object.entries(CRDS).map(async ([module, names]) => {
+    Object.entries(set === 'chart' ? CHART : GITOPS).map(async ([module, names]) => {
       const options = { cwd: MODULE, timeoutMs: DOWNLOAD_TIMEOUT_MS };
       const { code, stdout, stderr } = await runCommand('go', ['mod', 'download', '-json', module], options);
       if (code !== 0) throw new Error(`go mod download ${module} ended with ${code}: ${stderr}${stdout}`);

@@ -246,16 +246,6 @@ describe('kubectl', () => {
     );
   });
 
-  it('applies the GitOps example as a kustomization', async () => {
-    const args = ['apply', '-k', example('gitops'), '--dry-run=server', '--validate=strict'];
-    const { stdout, stderr } = await cluster.kubectl(args);
-    expect(stdout).toContain('namespace/payments created');
-    // In a dry run the namespace does not come into being, so its objects are refused for that alone.
-    expect(
-      stderr.split('\n').filter((line) => line !== '' && !line.includes('namespaces "payments" not found')),
-    ).toEqual([]);
-  });
-
   it('selects by project', async () => {
     const own = await useNamespace(cluster);
     await cluster.kubectl(['apply', '-n', own, '-f', example('quickstart')]);

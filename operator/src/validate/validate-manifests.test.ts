@@ -163,7 +163,7 @@ it.each([
   ]);
 });
 
-it.each([['quickstart'], ['quickstart', 'forward'], ['own-key'], ['gitops'], ['acts']])(
+it.each([['quickstart'], ['quickstart', 'forward'], ['own-key'], ['acts']])(
   'the examples are fine: %s %s',
   (...folders) => {
     const files = folders.flatMap((folder) =>

@@ -1,0 +1,379 @@
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { validateManifests } from '@standin/operator';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { readForeignCrds } from '../cluster/foreign-crds.ts';
+import { startCluster, type OwnCluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import {
+  namesOf,
+  ofKind,
+  type ApplicationSpec,
+  type AppProjectSpec,
+  type GroupKind,
+  type KindSpecs,
+} from '../harness/gitops-objects.ts';
+import { asList, CHARTS, helm, objectsOf, type RenderedObject } from '../harness/helm.ts';
+import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+
+/**
+ * docs/gitops/repository against a real API server with the CRDs of Argo CD and Flux: what they would apply, in their order and
+ * with their rights. Their controllers do not run here.
+ */
+let cluster: OwnCluster;
+
+const CHECKOUT = path.join(import.meta.dirname, '../..');
+const REPOSITORY = path.join(CHECKOUT, 'docs/gitops/repository');
+const OWN_URL = 'https://git.example.com/platform/standin-gitops.git';
+const VALUES = 'platform/standin/values.yaml';
+const TEAMS = readdirSync(path.join(REPOSITORY, 'teams')).sort();
+const KUSTOMIZATIONS = globSync('**/kustomization.yaml', { cwd: REPOSITORY }).map((file) => path.dirname(file));
+/** What a tool applies, and in which order; flux/ and argocd/ drive it. */
+const STEPS = ['platform/namespaces', 'the chart', 'platform/accounts', ...TEAMS.map((team) => `teams/${team}`)];
+
+const textOf = (file: string): string => readFileSync(path.join(REPOSITORY, file), 'utf8');
+
+/** `kubectl kustomize` of a folder. */
+const build = async (folder: string): Promise<readonly RenderedObject[]> => {
+  const { code, stdout, stderr } = await cluster.kubectl(['kustomize', path.join(REPOSITORY, folder)]);
+  expect(code, `${folder}: ${stderr}`).toBe(0);
+  return objectsOf(stdout);
+};
+const buildAll = async (folders: readonly string[]) => (await Promise.all(folders.map(build))).flat();
+
+const CHART_ARGS = ['standin', path.join(CHARTS, 'standin'), '-n', SYSTEM_NAMESPACE];
+const withValues = [...CHART_ARGS, '--values', path.join(REPOSITORY, VALUES)];
+const render = async (): Promise<string> => {
+  const { code, stdout, stderr } = await helm(['template', ...withValues]);
+  expect(code, stderr).toBe(0);
+  return stdout;
+};
+
+const apply = (objects: readonly RenderedObject[], ...flags: readonly string[]) =>
+  cluster.kubectl(['apply', '--validate=strict', ...flags, '-f', '-'], { input: asList(objects) });
+const dryRun = (objects: readonly RenderedObject[]) => apply(objects, '--dry-run=server');
+const asDeployer = (team: string) => `--as=system:serviceaccount:flux-system:standin-team-${team}`;
+
+const argoObjects = async () => [...objectsOf(textOf('argocd/root.yaml')), ...(await build('argocd/apps'))];
+const fluxObjects = async () => [
+  ...objectsOf(textOf('flux/root.yaml')),
+  ...(await buildAll(['flux/cluster', 'flux/standin', 'flux/teams'])),
+];
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  // Too large for the annotation of `kubectl apply`.
+  const crds = (await readForeignCrds('gitops')).join('\n---\n');
+  const create = await cluster.kubectl(['create', '-f', '-'], { input: crds });
+  expect(create.code, create.stderr).toBe(0);
+  const namespaces = ['argocd', 'flux-system'];
+  await cluster.apply(asList(namespaces.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }))));
+  await established();
+});
+afterAll(() => cluster.stop());
+
+/** kubectl fails on a CRD that has no condition yet instead of waiting for it. */
+const established = () =>
+  eventually(
+    'the CRDs',
+    () => cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']),
+    { accept: ({ code }) => code === 0 },
+  );
+
+describe('every folder', () => {
+  it.for(KUSTOMIZATIONS)('%s builds, and leaves no file out', async (folder) => {
+    expect((await build(folder)).length).toBeGreaterThan(0);
+    const {
+      resources = [],
+      configMapGenerator = [],
+      configurations = [],
+    } = parse(textOf(path.join(folder, 'kustomization.yaml'))) as {
+      readonly resources?: readonly string[];
+      readonly configMapGenerator?: readonly { readonly files: readonly string[] }[];
+      readonly configurations?: readonly string[];
+    };
+    const used = [...resources, ...configurations, ...configMapGenerator.flatMap(({ files }) => files)];
+    const inside = used.filter((name) => !name.startsWith('../')).sort();
+    const files = globSync('**/*.yaml', { cwd: path.join(REPOSITORY, folder) });
+    expect(inside).toEqual(files.filter((name) => name !== 'kustomization.yaml').sort());
+  });
+
+  it('is driven by a kustomization, or is one of the two that are applied by hand', () => {
+    const roots = new Set(['argocd/root.yaml', 'flux/root.yaml']);
+    const folders = globSync('**/*.yaml', { cwd: REPOSITORY })
+      .filter((file) => !roots.has(file))
+      .map((file) => path.dirname(file));
+    expect([...new Set(folders)].filter((folder) => !KUSTOMIZATIONS.includes(folder))).toEqual(['argocd/apps/teams']);
+  });
+});
+
+describe('the values of the chart', () => {
+  it('render, twice the same, without a Secret: Argo CD asks no cluster which one is there', async () => {
+    const first = await render();
+    expect(namesOf(objectsOf(first), 'Secret')).toEqual([]);
+    expect(await render()).toBe(first);
+  });
+
+  it('name Secrets that docs/gitops.md says how to make', async () => {
+    const page = readFileSync(path.join(REPOSITORY, '../../gitops.md'), 'utf8');
+    const named = [...textOf(VALUES).matchAll(/(?:existingSecret|tlsSecret): (\S+)/g)].map(([, name]) => name);
+    const made = [...page.matchAll(/kubectl create secret \S+ (\S+)/g)].map(([, name]) => name);
+    expect(made.sort()).toEqual(named.sort());
+    const rendered = await render();
+    for (const name of named) expect(rendered).toMatch(new RegExp(`(secretName|name): ${String(name)}\\b`));
+  });
+});
+
+describe('in its order', { retry: 0 }, () => {
+  it('is not accepted before its turn', async () => {
+    const chart = await dryRun(objectsOf(await render()));
+    expect([chart.code, chart.stderr]).toEqual([
+      1,
+      expect.stringContaining('namespaces "payments" not found') as string,
+    ]);
+    for (const folder of STEPS.filter((step) => /^(teams|platform\/accounts)/.test(step))) {
+      const { code, stderr } = await dryRun(await build(folder));
+      expect([code, stderr], folder).toEqual([1, expect.stringContaining('no matches for kind') as string]);
+    }
+  });
+
+  it('is accepted strictly: namespaces, the chart, accounts, and each team with the rights that Flux gives it', async () => {
+    const accept = async (objects: readonly RenderedObject[], ...flags: readonly string[]): Promise<void> => {
+      const { code, stdout, stderr } = await apply(objects, ...flags);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout.trim().split('\n')).toHaveLength(objects.length);
+    };
+    await accept(await build('platform/namespaces'));
+    // As Argo CD applies it, then as Flux does.
+    await accept(objectsOf(await render()), '--dry-run=server');
+    const install = await helm(['install', ...withValues, '--kubeconfig', cluster.kubeconfigPath]);
+    expect(install.code, install.stderr).toBe(0);
+    await established();
+    await accept(await build('platform/accounts'));
+    await accept(await build('flux/teams'));
+    for (const team of TEAMS) await accept(await build(`teams/${team}`), '--server-side', asDeployer(team));
+
+    const { stdout } = await cluster.kubectl(['get', 'mac,mpr,mep', '-A', '-o', 'json']);
+    const { items } = JSON.parse(stdout) as { items: readonly RenderedObject[] };
+    const places = items.map(({ kind, metadata: { namespace, name } }) => `${kind} ${namespace ?? ''}/${name}`);
+    expect(places.sort()).toEqual([
+      'Account payments/payments',
+      'Account search/search',
+      'Endpoint payments/authorize',
+      'Endpoint payments/decline',
+      'Endpoint search/products',
+      'Project payments/psp',
+      'Project search/catalog',
+    ]);
+  });
+
+  it.for(['argocd', 'flux'])('%s/ is accepted strictly and without a warning', async (flavour) => {
+    const objects = await (flavour === 'argocd' ? argoObjects() : fluxObjects());
+    const { code, stdout, stderr } = await dryRun(objects);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.trim().split('\n')).toHaveLength(objects.length);
+    // So that the lines above can fail. kubectl names each kind once.
+    const theirs = objects.filter(({ apiVersion }) => /argoproj|toolkit/.test(apiVersion));
+    const misspelled = theirs.map((object) => ({ ...object, spec: { ...(object['spec'] as object), sorce: {} } }));
+    const refused = (await dryRun(misspelled)).stderr.match(/unknown field "sorce"/g);
+    expect(refused).toHaveLength(new Set(theirs.map(({ kind }) => kind)).size);
+  });
+
+  it('Flux lets a team change neither its account, nor its namespace, nor what is another team’s', async () => {
+    const [own, other] = TEAMS as [string, string];
+    const refusedTo = async (objects: readonly RenderedObject[]) =>
+      (await apply(objects, '--server-side', asDeployer(own))).stderr;
+    expect(await refusedTo(await build(`teams/${other}`))).toMatch(
+      /cannot (get|patch) resource "mockprojects".* in the namespace "search"/,
+    );
+    const accounts = (await build('platform/accounts')).filter(({ metadata }) => metadata.namespace === own);
+    expect(accounts).toHaveLength(1);
+    expect(await refusedTo(accounts)).toMatch(/cannot (get|patch) resource "mockaccounts"/);
+    expect(await refusedTo(await build('platform/namespaces'))).toMatch(/cannot (get|patch) resource "namespaces"/);
+    // It cleans up what the folder has no more.
+    for (const resource of ['mockprojects', 'mockendpoints']) {
+      const can = await cluster.kubectl([
+        'auth',
+        'can-i',
+        'delete',
+        `${resource}.standin.dev`,
+        '-n',
+        own,
+        asDeployer(own),
+      ]);
+      expect(can.stdout.trim()).toBe('yes');
+    }
+  });
+});
+
+describe('Argo CD', () => {
+  /** All Applications, with those that the ApplicationSet makes of the folders that are there. */
+  const applications = async () => {
+    const objects = await argoObjects();
+    const [set] = ofKind(objects, 'ApplicationSet');
+    if (set === undefined) throw new Error('there is an ApplicationSet');
+    const [{ git }] = set.spec.generators;
+    const folders = git.directories.flatMap(({ path: pattern }) => globSync(pattern, { cwd: REPOSITORY }));
+    const made = folders.map((folder) => {
+      const filled = JSON.stringify(set.spec.template)
+        .replaceAll('{{.path.basename}}', path.basename(folder))
+        .replaceAll('{{.path.path}}', folder);
+      const { metadata, spec } = JSON.parse(filled) as KindSpecs['ApplicationSet']['template'];
+      return { name: metadata.name, namespace: 'argocd', spec };
+    });
+    return [...ofKind(objects, 'Application'), ...made];
+  };
+  const sourcesOf = ({ source, sources = [] }: ApplicationSpec) => (source === undefined ? sources : [source]);
+  const projects = async () => ofKind(await argoObjects(), 'AppProject');
+  const contentOf = async (spec: ApplicationSpec): Promise<readonly RenderedObject[]> => {
+    const [source] = sourcesOf(spec);
+    if (source?.repoURL === OWN_URL) return build(source.path ?? '');
+    return objectsOf(await render());
+  };
+
+  it('finds each path, in this repository or in Standin’s, and drives each step once', async () => {
+    const all = await applications();
+    const paths = all
+      .flatMap(({ spec }) => sourcesOf(spec))
+      .flatMap(({ repoURL, path: folder, helm: chart }) => {
+        const root = repoURL === OWN_URL ? REPOSITORY : CHECKOUT;
+        if (folder !== undefined) expect(existsSync(path.join(root, folder)), folder).toBe(true);
+        for (const file of chart?.valueFiles ?? []) expect(file).toBe(`$values/${VALUES}`);
+        return folder === undefined ? [] : [repoURL === OWN_URL ? folder : 'the chart'];
+      });
+    expect(paths.sort()).toEqual(['argocd/apps', ...STEPS].sort());
+    expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
+  });
+
+  it('has a project for each application, which allows its repositories and all that is in it', async () => {
+    const known = new Map((await projects()).map(({ name, spec }) => [name, spec]));
+    const { stdout } = await cluster.kubectl(['api-resources', '--namespaced=false', '--no-headers']);
+    const clusterKinds = new Set(stdout.split('\n').map((line) => line.trim().split(/\s+/).at(-1)));
+    const isAllowed = (project: AppProjectSpec, namespace: string, { apiVersion, kind }: RenderedObject): boolean => {
+      const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : '';
+      const has = (list: readonly GroupKind[]): boolean =>
+        list.some((entry) => entry.group === group && entry.kind === kind);
+      if (clusterKinds.has(kind)) return has(project.clusterResourceWhitelist);
+      const isDestination = project.destinations.some((entry) => ['*', namespace].includes(entry.namespace));
+      return (
+        isDestination && (project.namespaceResourceWhitelist === undefined || has(project.namespaceResourceWhitelist))
+      );
+    };
+    const all = (await applications()).filter(({ name }) => name !== 'standin-root');
+    for (const { name, spec } of all) {
+      const project = known.get(spec.project);
+      if (project === undefined) throw new Error(`${name}: there is no project ${spec.project}`);
+      expect(project.sourceRepos).toEqual(expect.arrayContaining(sourcesOf(spec).map(({ repoURL }) => repoURL)));
+      for (const other of all) {
+        const isOwn = other.name === name;
+        const isTeam = spec.project !== 'standin-platform';
+        if (!isOwn && !isTeam) continue;
+        const content = await contentOf(other.spec);
+        const allowed = content.filter((object) =>
+          isAllowed(project, object.metadata.namespace ?? other.spec.destination.namespace ?? '', object),
+        );
+        expect(allowed, `${other.name} by the project of ${name}`).toHaveLength(isOwn ? content.length : 0);
+      }
+    }
+  });
+
+  it('retries what may come before its turn, and does not stop at a kind that is not there yet', async () => {
+    for (const { name, spec } of await applications()) {
+      const content = await contentOf(spec);
+      const isAfter = (kinds: RegExp): boolean => content.some(({ apiVersion }) => kinds.test(apiVersion));
+      const isLater = !['standin-root', 'standin-namespaces'].includes(name);
+      expect((spec.syncPolicy.retry?.limit ?? 0) > 0, name).toBe(isLater);
+      const skips = spec.syncPolicy.syncOptions?.includes('SkipDryRunOnMissingResource=true') ?? false;
+      expect(skips, name).toBe(isAfter(/^standin\.dev/));
+    }
+  });
+});
+
+describe('Flux', () => {
+  const at = (folder: string): string => path.posix.normalize(folder);
+
+  it('finds each path, source and account, and drives each step once', async () => {
+    const objects = await fluxObjects();
+    const kustomizations = ofKind(objects, 'Kustomization');
+    const sources = ofKind(objects, 'GitRepository').map(({ namespace, name }) => `${namespace ?? ''}/${name}`);
+    for (const { name, namespace, spec } of kustomizations) {
+      expect(KUSTOMIZATIONS, name).toContain(at(spec.path));
+      expect(sources, name).toContain(`${namespace ?? ''}/${spec.sourceRef.name}`);
+      const team = /^teams\/(.*)/.exec(at(spec.path))?.[1];
+      const own = team === undefined ? [undefined, undefined] : [`standin-team-${team}`, team];
+      expect([spec.serviceAccountName, spec.targetNamespace], name).toEqual(own);
+    }
+    expect(namesOf(objects, 'ServiceAccount').sort()).toEqual(TEAMS.map((team) => `standin-team-${team}`));
+    const driven = kustomizations.map(({ spec }) => at(spec.path)).sort();
+    const steps = STEPS.map((step) => (step === 'the chart' ? 'flux/standin' : step));
+    expect(driven).toEqual(['flux/cluster', 'flux/teams', ...steps].sort());
+  });
+
+  it('waits for each step before the next one', async () => {
+    const kustomizations = ofKind(await build('flux/cluster'), 'Kustomization');
+    const byName = new Map(kustomizations.map(({ name, spec }) => [name, spec]));
+    const chain = (name: string): string[] => {
+      const spec = byName.get(name);
+      if (spec === undefined) throw new Error(`there is no Kustomization ${name}`);
+      return [...(spec.dependsOn ?? []).flatMap((before) => chain(before.name)), at(spec.path)];
+    };
+    expect(chain('standin-teams')).toEqual(['platform/namespaces', 'flux/standin', 'platform/accounts', 'flux/teams']);
+    const awaited = kustomizations.filter(({ spec }) => spec.wait === true).map(({ spec }) => at(spec.path));
+    expect(awaited.sort()).toEqual(['flux/standin', 'platform/accounts', 'platform/namespaces']);
+  });
+
+  it('gives the release its values, by a name that follows them', async () => {
+    const objects = await build('flux/standin');
+    const [release] = ofKind(objects, 'HelmRelease');
+    const [values] = objects.filter(({ kind }) => kind === 'ConfigMap');
+    expect(values?.['data']).toEqual({ 'values.yaml': textOf(VALUES) });
+    expect(values?.metadata.name).toMatch(/^standin-values-[a-z0-9]{10}$/);
+    expect(values?.metadata.namespace).toBe(SYSTEM_NAMESPACE);
+    expect(release?.spec.valuesFrom).toEqual([{ kind: 'ConfigMap', name: values?.metadata.name }]);
+    expect([release?.namespace, release?.spec.releaseName]).toEqual([SYSTEM_NAMESPACE, 'standin']);
+    const chart = release?.spec.chart.spec;
+    expect(existsSync(path.join(CHECKOUT, chart?.chart ?? 'none', 'Chart.yaml'))).toBe(true);
+    expect(namesOf(objects, 'GitRepository')).toEqual([chart?.sourceRef.name]);
+  });
+});
+
+describe('a team', () => {
+  it.for(TEAMS)('%s has its namespace, account, watch, AppProject, Flux Kustomization and owners', async (team) => {
+    const { watch } = parse(textOf(VALUES)) as { watch: { namespaces: readonly string[] } };
+    expect(namesOf(await build('platform/namespaces'), 'Namespace')).toContain(team);
+    expect(watch.namespaces).toContain(team);
+    expect(watch.namespaces).toHaveLength(TEAMS.length);
+    expect(namesOf(await build('argocd/apps'), 'AppProject')).toContain(`standin-team-${team}`);
+    expect(namesOf(await build('flux/teams'), 'Kustomization')).toContain(`standin-team-${team}`);
+    expect(textOf('CODEOWNERS')).toMatch(new RegExp(`^/teams/${team} `, 'm'));
+
+    const objects = await build(`teams/${team}`);
+    const accounts = (await build('platform/accounts')).filter(({ metadata }) => metadata.namespace === team);
+    const projects = ofKind(objects, 'Project');
+    for (const { spec } of projects) {
+      expect(namesOf(accounts, 'Account')).toContain(spec.accountRef.name);
+      expect(spec.uri, 'pinned').toMatch(/-[a-z0-9]{16}$/);
+    }
+    for (const { spec } of ofKind(objects, 'Endpoint')) {
+      expect(namesOf(objects, 'Project')).toContain(spec.projectRef.name);
+    }
+    expect(new Set(objects.map(({ kind, metadata }) => `${kind} in ${metadata.namespace ?? ''}`))).toEqual(
+      new Set([`Project in ${team}`, `Endpoint in ${team}`]),
+    );
+  });
+
+  it('runs without a cluster, too: its files say their namespaces, and standin validate finds no error', () => {
+    const files = globSync('{platform/accounts,teams/*}/*.yaml', { cwd: REPOSITORY })
+      .filter((name) => path.basename(name) !== 'kustomization.yaml')
+      .map((name) => ({ name, text: textOf(name) }));
+    const settings = {
+      gatewayUrl: 'https://mocks.example.com',
+      checkUpstream: () => undefined,
+      quotaByPlan: { Free: 1, Pro: 2 },
+      clusterDomain: 'cluster.local',
+    };
+    expect(files.length).toBeGreaterThan(TEAMS.length);
+    expect(validateManifests(files, settings)).toEqual([]);
+  });
+});
