@@ -166,6 +166,8 @@ export class SegmentWriter {
 
   async #commit(whole: CommitBatch): Promise<void> {
     let batch: CommitBatch | undefined = whole;
+    /** Of any attempt: what it left behind is delivered as it stands, whatever becomes of the others. */
+    let mayRemain = false;
     for (let attempt = 0; batch !== undefined; attempt++) {
       try {
         await this.#write(batch.rows);
@@ -178,9 +180,9 @@ export class SegmentWriter {
       } catch (error) {
         this.failedCommits++;
         this.#options.onFailure(error);
-        const isUndone = await this.#abandonSegment();
+        if (!(await this.#abandonSegment())) mayRemain = true;
         // A new segment may do better at once.
-        if (attempt > 0) batch = await this.#refuseAndWait(batch, isUndone, attempt);
+        if (attempt > 0) batch = await this.#refuseAndWait(batch, mayRemain, attempt);
       }
     }
   }
@@ -189,11 +191,11 @@ export class SegmentWriter {
    * Nobody is told that a record is not kept while its bytes may still be in a file. What must be kept is tried again, until the
    * writer closes.
    */
-  async #refuseAndWait(batch: CommitBatch, isUndone: boolean, attempt: number): Promise<CommitBatch | undefined> {
+  async #refuseAndWait(batch: CommitBatch, mayRemain: boolean, attempt: number): Promise<CommitBatch | undefined> {
     this.isRefusing = true;
     for (const waiting of this.#queue.refuse()) this.#options.onWaiting(-waiting);
     const isOver = this.#isClosed || this.#closing.signal.aborted;
-    const left = isUndone ? batch.refuse(isOver) : batch;
+    const left = mayRemain ? batch : batch.refuse(isOver);
     this.#options.onWaiting((left?.rows.length ?? 0) - batch.rows.length);
     if (left === undefined || isOver) return undefined;
     const { signal } = this.#closing;
