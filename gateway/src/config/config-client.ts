@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { ConfigStore } from './config-store.ts';
 import type { DiskCopy } from './disk-copy.ts';
 import { OperatorConnection, type OperatorAddress } from './operator-connection.ts';
+import { Revocations } from './revocations.ts';
 import { NotLeaderError, StreamSession } from './stream-session.ts';
 
 export interface ConfigClientOptions {
@@ -62,6 +63,7 @@ const reasonOf = (error: unknown): string => {
  */
 export class ConfigClient {
   readonly #options: ConfigClientOptions;
+  readonly #revocations: Revocations;
   readonly #stopped = new AbortController();
   #connection: OperatorConnection | undefined;
   #running: Promise<void> | undefined;
@@ -74,6 +76,7 @@ export class ConfigClient {
 
   constructor(options: ConfigClientOptions) {
     this.#options = options;
+    this.#revocations = new Revocations(options.diskCopy);
   }
 
   /** Resolves when there is a configuration, or none could be had yet: then `ConfigStore` gets one later. */
@@ -166,6 +169,7 @@ export class ConfigClient {
       const session = new StreamSession(this.#connection, {
         store,
         diskCopy,
+        revocations: this.#revocations,
         logger,
         onRecall,
         onCommit: () => {

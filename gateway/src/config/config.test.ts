@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -25,6 +25,8 @@ import {
 import { exchange, headerOf } from '../raw-client.testing.ts';
 import { FakeOperator } from './fake-operator.testing.ts';
 import { makeStreamCertificates, type StreamCertificates } from './stream-certificates.testing.ts';
+
+const OWN_NEXT_KEY = 'sk_next_0123456789abcdef0123456789';
 
 let dir: string;
 let certificates: StreamCertificates;
@@ -94,9 +96,8 @@ describe('a transaction', () => {
 
   test('swaps a key: the old one is refused once it is acknowledged, the new one accepted', async () => {
     const gateway = await startWith();
-    const next = 'sk_next_0123456789abcdef0123456789';
-    await operator.publish([account('own', next)]);
-    expect([await statusOf(gateway), await statusOf(gateway, PATH, next)]).toEqual([401, 200]);
+    await operator.publish([account('own', OWN_NEXT_KEY)]);
+    expect([await statusOf(gateway), await statusOf(gateway, PATH, OWN_NEXT_KEY)]).toEqual([401, 200]);
     // The copy on disk does not know the old key any more either.
     expect(await readFile(join(dir, 'data', 'config.ndjson'), 'utf8')).not.toContain(account('own', KEY).keySha256);
   });
@@ -262,8 +263,47 @@ describe('the copy on disk', () => {
     await startWith();
     // Nothing can be written there any more.
     await mkdir(`${path}.${process.pid}.tmp`);
-    await operator.publish([account('own', 'sk_another-key-of-the-same-account')]);
+    await operator.publish([account('own', OWN_NEXT_KEY)]);
     await expect(stat(path)).rejects.toThrow('ENOENT');
+  });
+
+  test('that can neither be replaced nor removed holds back the acknowledgement', async () => {
+    const gateway = await startWith();
+    const path = join(dir, 'data', 'config.ndjson');
+    // As on a disk that is read-only, a file can take this place as little as it can leave it.
+    await rm(path, { force: true });
+    await mkdir(path);
+    const acked = operator.publish([account('own', OWN_NEXT_KEY)]);
+    await until(async () => (await statusOf(gateway)) === 401);
+    const { revision } = operator;
+    await delay(300);
+    expect(operator.acks.filter((ack) => ack.revision === revision)).toEqual([]);
+    await rmdir(path);
+    await acked;
+    expect(await readFile(path, 'utf8')).toContain(sha256(OWN_NEXT_KEY));
+  });
+
+  test('loses a key that was revoked by a stream which ended before it was acknowledged', async () => {
+    const gateway = await startWith();
+    const path = join(dir, 'data', 'config.ndjson');
+    await until(async () => (await readFile(path, 'utf8')).includes(sha256(KEY)));
+    operator.answersAcks = false;
+    await operator.publish([endpoint('/another')]);
+    const acked = operator.publish([account('own', OWN_NEXT_KEY)]);
+    await until(async () => (await statusOf(gateway)) === 401);
+    operator.answersAcks = true;
+    operator.cutStreams();
+    await acked;
+    expect(await readFile(path, 'utf8')).not.toContain(sha256(KEY));
+  });
+
+  test('of an earlier process is replaced before anything is acknowledged', async () => {
+    const path = join(dir, 'data', 'config.ndjson');
+    await mkdir(join(dir, 'data'));
+    await writeFile(path, JSON.stringify(account('own', KEY)));
+    await start();
+    await operator.acked(operator.revision);
+    expect(await readFile(path, 'utf8')).not.toContain(sha256(KEY));
   });
 
   test.each([
