@@ -109,16 +109,22 @@ export class ConfigClient {
     await this.#connection.drained(instance, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
   }
 
-  /** Says goodbye to the operator, and writes what is in force to disk. Bounded. */
+  /**
+   * Removes the copy on disk, then says goodbye to the operator: it does not wait for this gateway any more. Where the copy cannot be removed,
+   * it has to, as for one that was killed.
+   */
   async stop(): Promise<void> {
+    if (await this.#options.diskCopy.discard()) await this.#goodbye();
+    this.#stopped.abort();
+    clearTimeout(this.#election);
+    await this.#running;
+  }
+
+  async #goodbye(): Promise<void> {
     const signal = AbortSignal.timeout(GOODBYE_TIMEOUT_MS);
     await this.#connection?.goodbye(signal).catch((error: unknown) => {
       this.#options.logger.info({ reason: reasonOf(error) }, 'the operator does not hear this gateway’s goodbye');
     });
-    this.#stopped.abort();
-    clearTimeout(this.#election);
-    await this.#running;
-    if (this.#hasSnapshot) await this.#options.diskCopy.flush();
   }
 
   /** Takes the copy on disk, unless an operator was faster. */

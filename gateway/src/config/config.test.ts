@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { link, mkdir, mkdtemp, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -65,6 +66,16 @@ const readiness = async (gateway: Gateway): Promise<number> => (await fetch(`${g
 const until = async (isSo: () => Promise<boolean> | boolean): Promise<void> => {
   while (!(await isSo())) await delay(20);
 };
+const copyPath = (): string => join(dir, 'data', 'config.ndjson');
+const copyHasKey = async (): Promise<boolean> => (await readFile(copyPath(), 'utf8')).includes(sha256(KEY));
+/** Ends the gateway, and leaves the copy on disk as a killed one does. */
+const crash = async (gateway: Gateway): Promise<void> => {
+  await until(copyHasKey);
+  const kept = `${copyPath()}.kept`;
+  await link(copyPath(), kept);
+  await gateway.stop();
+  await rename(kept, copyPath());
+};
 const body = (text: string): Partial<EndpointConfig['action']> => ({ kind: 'JSON', body: text });
 
 describe('a transaction', () => {
@@ -99,7 +110,7 @@ describe('a transaction', () => {
     await operator.publish([account('own', OWN_NEXT_KEY)]);
     expect([await statusOf(gateway), await statusOf(gateway, PATH, OWN_NEXT_KEY)]).toEqual([401, 200]);
     // The copy on disk does not know the old key any more either.
-    expect(await readFile(join(dir, 'data', 'config.ndjson'), 'utf8')).not.toContain(account('own', KEY).keySha256);
+    expect(await readFile(copyPath(), 'utf8')).not.toContain(account('own', KEY).keySha256);
   });
 
   test('that is not committed has no effect', async () => {
@@ -226,11 +237,9 @@ describe('the operator', () => {
 });
 
 describe('the copy on disk', () => {
-  test('starts a gateway while no operator answers; nobody else may read it', async () => {
-    const first = await startWith();
-    await first.stop();
-    const path = join(dir, 'data', 'config.ndjson');
-    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  test('starts a gateway that was killed while no operator answers; nobody else may read it', async () => {
+    await crash(await startWith());
+    expect((await stat(copyPath())).mode & 0o777).toBe(0o600);
     await operator.close();
     const second = await start();
     await until(async () => (await readiness(second)) === 200);
@@ -243,8 +252,30 @@ describe('the copy on disk', () => {
     expect(await statusOf(second)).toBe(401);
   });
 
+  test('goes before an orderly stop says goodbye: whoever is forgotten cannot come back with a dead key', async () => {
+    const gateway = await startWith();
+    await until(copyHasKey);
+    let isThereAtGoodbye = true;
+    operator.onGoodbye = () => (isThereAtGoodbye = existsSync(copyPath()));
+    await gateway.stop();
+    expect([operator.goodbyes.length, isThereAtGoodbye, existsSync(copyPath())]).toEqual([1, false, false]);
+    await operator.close();
+    const second = await start();
+    await delay(300);
+    expect([await readiness(second), await statusOf(second)]).toEqual([503, 503]);
+    operator = await FakeOperator.listen(certificates, operator.port);
+  });
+
+  test('that cannot be removed keeps a gateway that stops from saying goodbye: it is waited for', async () => {
+    const gateway = await startWith();
+    await rm(copyPath(), { force: true });
+    await mkdir(copyPath());
+    await gateway.stop();
+    expect(operator.goodbyes).toEqual([]);
+  });
+
   test('is not taken while operators are about to agree on a leader: permits of a quota come from there', async () => {
-    await (await startWith()).stop();
+    await crash(await startWith());
     operator.leads = false;
     const { refusals } = operator;
     const second = await start();
@@ -257,10 +288,9 @@ describe('the copy on disk', () => {
   });
 
   test('that has a revoked key and cannot be replaced is removed before the revocation is acknowledged', async () => {
-    await (await startWith()).stop();
-    const path = join(dir, 'data', 'config.ndjson');
-    expect(await readFile(path, 'utf8')).toContain(sha256(KEY));
     await startWith();
+    await until(copyHasKey);
+    const path = copyPath();
     // Nothing can be written there any more.
     await mkdir(`${path}.${process.pid}.tmp`);
     await operator.publish([account('own', OWN_NEXT_KEY)]);
@@ -269,7 +299,7 @@ describe('the copy on disk', () => {
 
   test('that can neither be replaced nor removed holds back the acknowledgement', async () => {
     const gateway = await startWith();
-    const path = join(dir, 'data', 'config.ndjson');
+    const path = copyPath();
     // As on a disk that is read-only, a file can take this place as little as it can leave it.
     await rm(path, { force: true });
     await mkdir(path);
@@ -285,8 +315,7 @@ describe('the copy on disk', () => {
 
   test('loses a key that was revoked by a stream which ended before it was acknowledged', async () => {
     const gateway = await startWith();
-    const path = join(dir, 'data', 'config.ndjson');
-    await until(async () => (await readFile(path, 'utf8')).includes(sha256(KEY)));
+    await until(copyHasKey);
     operator.answersAcks = false;
     await operator.publish([endpoint('/another')]);
     const acked = operator.publish([account('own', OWN_NEXT_KEY)]);
@@ -294,11 +323,11 @@ describe('the copy on disk', () => {
     operator.answersAcks = true;
     operator.cutStreams();
     await acked;
-    expect(await readFile(path, 'utf8')).not.toContain(sha256(KEY));
+    expect(await readFile(copyPath(), 'utf8')).not.toContain(sha256(KEY));
   });
 
   test('of an earlier process is replaced before anything is acknowledged', async () => {
-    const path = join(dir, 'data', 'config.ndjson');
+    const path = copyPath();
     await mkdir(join(dir, 'data'));
     await writeFile(path, JSON.stringify(account('own', KEY)));
     await start();
@@ -311,9 +340,8 @@ describe('the copy on disk', () => {
     ['without its end', (text: string) => text.split('\n').slice(0, -2).join('\n')],
     ['empty', () => ''],
   ])('%s is not used', async (_name, spoil) => {
-    const first = await startWith();
-    await first.stop();
-    const path = join(dir, 'data', 'config.ndjson');
+    await crash(await startWith());
+    const path = copyPath();
     await writeFile(path, spoil(await readFile(path, 'utf8')));
     await operator.close();
     const second = await start();
@@ -355,8 +383,7 @@ describe('with maxStalenessMs', () => {
   });
 
   test('a copy on the disk is no word from the operator', async () => {
-    const first = await startWith();
-    await first.stop();
+    await crash(await startWith());
     await operator.close();
     const second = await start({ maxStalenessMs: STALE_MS });
     await until(async () => (await (await fetch(`${second.adminUrl}/metrics`)).text()).includes('source="disk"'));

@@ -51,6 +51,7 @@ export class DiskCopy {
   readonly #logger: Logger;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<boolean> = Promise.resolve(true);
+  #isDiscarded = false;
 
   constructor(dataDir: string, store: ConfigStore, logger: Logger) {
     this.#path = join(dataDir, FILE_NAME);
@@ -75,7 +76,7 @@ export class DiskCopy {
 
   /** The configuration has changed. */
   schedule(): void {
-    this.#timer ??= setTimeout(() => void this.flush(), DEBOUNCE_MS);
+    if (!this.#isDiscarded) this.#timer ??= setTimeout(() => void this.flush(), DEBOUNCE_MS);
   }
 
   /**
@@ -89,7 +90,17 @@ export class DiskCopy {
     return this.#writing;
   }
 
+  /**
+   * Removes the copy, and writes none any more. False: it may still be there. Nobody waits for a gateway that has stopped: started from its copy,
+   * it would accept keys that were revoked meanwhile.
+   */
+  discard(): Promise<boolean> {
+    this.#isDiscarded = true;
+    return this.flush({ isRequired: true });
+  }
+
   async #write(): Promise<boolean> {
+    if (this.#isDiscarded) return false;
     const revision = formatRevision(this.#store.revision);
     const objects = [...this.#store.objects()];
     const draft = `${this.#path}.${process.pid}.tmp`;
@@ -110,12 +121,15 @@ export class DiskCopy {
     try {
       await rm(this.#path, { force: true });
       await syncFolder(dirname(this.#path));
-      this.#logger.warn({ path: this.#path }, 'the copy of the configuration may have a revoked key and was removed');
+      this.#logger.info({ path: this.#path }, 'there is no copy of the configuration on disk any more');
       return true;
     } catch (error) {
       // Nor is its folder there.
       if (isAbsent(error)) return true;
-      this.#logger.error({ path: this.#path, err: error }, 'a copy of the configuration with a revoked key may stay');
+      this.#logger.error(
+        { path: this.#path, err: error },
+        'a copy of the configuration, maybe with a revoked key, stays',
+      );
       return false;
     }
   }
