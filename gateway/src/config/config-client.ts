@@ -21,6 +21,8 @@ export interface ConfigClientOptions {
   readonly diskCopy: DiskCopy;
   /** An account's permits are to go back. */
   readonly onRecall: (accountUid: string) => void;
+  /** Resolves when every request that has been handed to the recorder by now is accepted or refused. */
+  readonly decided: () => Promise<void>;
   /** A stream is open and its snapshot in force. */
   readonly onConnected: () => void;
   readonly logger: Logger;
@@ -76,7 +78,7 @@ export class ConfigClient {
 
   constructor(options: ConfigClientOptions) {
     this.#options = options;
-    this.#revocations = new Revocations(options.diskCopy);
+    this.#revocations = new Revocations(options);
   }
 
   /** Resolves when there is a configuration, or none could be had yet: then `ConfigStore` gets one later. */

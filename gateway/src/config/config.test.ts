@@ -24,6 +24,8 @@ import {
   writeCertificates,
 } from '../gateway.testing.ts';
 import { exchange, headerOf } from '../raw-client.testing.ts';
+import { nodeDisk, type SpoolDisk } from '../record/spool/spool-disk.ts';
+import { FaultyDisk } from '../record/spool/spool.testing.ts';
 import { FakeOperator } from './fake-operator.testing.ts';
 import { makeStreamCertificates, type StreamCertificates } from './stream-certificates.testing.ts';
 
@@ -46,9 +48,9 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-const start = async (more: Record<string, unknown> = {}): Promise<Gateway> => {
+const start = async (more: Record<string, unknown> = {}, spoolDisk: SpoolDisk = nodeDisk): Promise<Gateway> => {
   const settings = testSettings(dir, { name: 'gateway-0', operator: { urls: [operator.url] }, ...more });
-  const gateway = await runGateway({ settings, logger: quiet, logSink: new MemorySink() });
+  const gateway = await runGateway({ settings, logger: quiet, logSink: new MemorySink(), spoolDisk });
   cleanups.push(() => gateway.stop());
   return gateway;
 };
@@ -63,6 +65,7 @@ const ask = (gateway: Gateway, path = PATH, lines = [HOST, WITH_KEY]) =>
 const statusOf = async (gateway: Gateway, path = PATH, key = KEY): Promise<number> =>
   (await ask(gateway, path, [HOST, `x-api-key: ${key}`])).status;
 const readiness = async (gateway: Gateway): Promise<number> => (await fetch(`${gateway.adminUrl}/readyz`)).status;
+const metricsOf = async (gateway: Gateway): Promise<string> => (await fetch(`${gateway.adminUrl}/metrics`)).text();
 const until = async (isSo: () => Promise<boolean> | boolean): Promise<void> => {
   while (!(await isSo())) await delay(20);
 };
@@ -111,6 +114,29 @@ describe('a transaction', () => {
     expect([await statusOf(gateway), await statusOf(gateway, PATH, OWN_NEXT_KEY)]).toEqual([401, 200]);
     // The copy on disk does not know the old key any more either.
     expect(await readFile(copyPath(), 'utf8')).not.toContain(account('own', KEY).keySha256);
+  });
+
+  test('that revokes a key is acknowledged when all that the key was used for is recorded', async () => {
+    const disk = new FaultyDisk();
+    const gateway = await start({}, disk);
+    await operator.publish(BASIC_OBJECTS);
+    const [begun, writing] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    disk.onAppend = () => {
+      begun.resolve(undefined);
+      return writing.promise;
+    };
+    const first = statusOf(gateway);
+    await begun.promise;
+    const second = statusOf(gateway);
+    await until(async () => (await metricsOf(gateway)).includes('standin_receive_running_requests 2'));
+    const acked = operator.publish([account('own', OWN_NEXT_KEY)]);
+    await until(async () => (await statusOf(gateway)) === 401);
+    await delay(300);
+    const { revision } = operator;
+    expect(operator.acks.filter((ack) => ack.revision === revision)).toEqual([]);
+    writing.resolve(undefined);
+    expect([await first, await second]).toEqual([200, 200]);
+    await acked;
   });
 
   test('that is not committed has no effect', async () => {
@@ -244,9 +270,7 @@ describe('the copy on disk', () => {
     const second = await start();
     await until(async () => (await readiness(second)) === 200);
     expect(await statusOf(second)).toBe(200);
-    expect(await (await fetch(`${second.adminUrl}/metrics`)).text()).toMatch(
-      /standin_config_revision_info\{revision="1\.1",source="disk"\} 1/,
-    );
+    expect(await metricsOf(second)).toMatch(/standin_config_revision_info\{revision="1\.1",source="disk"\} 1/);
     operator = await FakeOperator.listen(certificates, operator.port);
     await operator.acked(operator.revision);
     expect(await statusOf(second)).toBe(401);
@@ -284,7 +308,7 @@ describe('the copy on disk', () => {
     expect(await readiness(second)).toBe(503);
     operator.leads = true;
     await until(async () => (await readiness(second)) === 200);
-    expect(await (await fetch(`${second.adminUrl}/metrics`)).text()).toContain('source="stream"');
+    expect(await metricsOf(second)).toContain('source="stream"');
   });
 
   test('that has a revoked key and cannot be replaced is removed before the revocation is acknowledged', async () => {
@@ -386,7 +410,7 @@ describe('with maxStalenessMs', () => {
     await crash(await startWith());
     await operator.close();
     const second = await start({ maxStalenessMs: STALE_MS });
-    await until(async () => (await (await fetch(`${second.adminUrl}/metrics`)).text()).includes('source="disk"'));
+    await until(async () => (await metricsOf(second)).includes('source="disk"'));
     expect([await readiness(second), await statusOf(second)]).toEqual([503, 503]);
     operator = await FakeOperator.listen(certificates, operator.port);
   });

@@ -178,10 +178,10 @@ export class StreamSession {
     this.#acking = undefined;
   }
 
-  /** A gateway that dies after an acknowledgement must not wake up with a key that it has revoked by then. */
+  /** After an acknowledgement no key that was revoked by then is accepted, be it by a gateway that wakes up with what is on its disk. */
   async #finishRevocations(): Promise<void> {
     const { signal } = this.#end;
-    while (!signal.aborted && !(await this.#parts.revocations.finish())) {
+    while (!signal.aborted && !(await this.#parts.revocations.finish(signal))) {
       await delay(REVOKE_RETRY_MS, undefined, { signal }).catch(() => undefined);
     }
   }

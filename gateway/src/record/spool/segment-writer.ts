@@ -64,6 +64,8 @@ export class SegmentWriter {
   #segmentNumber = 0;
   readonly #sealed: SealedSegment[] = [];
   #running: Promise<void> | undefined;
+  /** Of the last batch that was taken from the queue. */
+  #decided: Promise<unknown> = Promise.resolve();
   #sealWanted: PromiseWithResolvers<void> | undefined;
   #isClosed = false;
   readonly #closing = new AbortController();
@@ -104,6 +106,11 @@ export class SegmentWriter {
     const kept = this.#queue.add(frameBytes, put, mustBeKept);
     this.#start();
     return kept;
+  }
+
+  /** Resolves when all that waits now is in a segment, or refused; answers are not waited for. */
+  async decided(): Promise<void> {
+    await Promise.all([this.#decided, this.#queue.decided]);
   }
 
   /** Resolves when what is in the open segment is in a sealed one. */
@@ -166,6 +173,7 @@ export class SegmentWriter {
 
   async #commit(whole: CommitBatch): Promise<void> {
     let batch: CommitBatch | undefined = whole;
+    this.#decided = whole.decided;
     /** Of any attempt: what it left behind is delivered as it stands, whatever becomes of the others. */
     let mayRemain = false;
     for (let attempt = 0; batch !== undefined; attempt++) {
