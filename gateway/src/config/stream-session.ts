@@ -197,8 +197,8 @@ export class StreamSession {
     const ack = { revision: formatRevision(revision), rejected: [...rejected] };
     for (let attempt = 1; !signal.aborted; attempt++) {
       try {
-        const sentMs = performance.now();
-        if (await this.#connection.ack(ack, signal)) this.#parts.store.confirmed(sentMs);
+        const sent = { uptimeMs: performance.now(), atMs: Date.now() };
+        if (await this.#connection.ack(ack, signal)) this.#parts.store.confirmed(sent);
         else this.#end.abort();
         return;
       } catch (error) {
