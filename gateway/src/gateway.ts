@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as endOfTurn, setTimeout as delay } from 'node:timers/promises';
 import { createEgress, type Egress } from '@standin/egress';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
@@ -56,15 +56,22 @@ const openConfig = ({ settings, logger }: GatewayOptions, spool: Spool) => {
   const store = new ConfigStore({ logger, maxStalenessMs });
   const diskCopy = new DiskCopy(dataDir, store, logger);
   const { urls, tls } = operator;
+  const decided = async (): Promise<void> => {
+    // Whoever was admitted just before is handed to the recorder in the same turn of the event loop; who was refused gives back in another.
+    await endOfTurn();
+    await spool.decided();
+    await endOfTurn();
+  };
   const client = new ConfigClient({
     ...{ name, instance: spool.incarnation, urls, tlsDir: tls.dir, maxStalenessMs, store, diskCopy, logger },
     onRecall: (accountUid) => gate.recall(accountUid),
     onConnected: () => gate.connected(),
-    decided: () => spool.decided(),
+    decided,
   });
   const gate = new BlockQuotaGate({
     ask: (request) => client.askPermits(request),
     tell: (accounts) => client.tellUsage(accounts),
+    decided,
     logger: logger.child({ stage: 'admit' }),
   });
   return { store, client, gate };

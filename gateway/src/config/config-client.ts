@@ -21,7 +21,7 @@ export interface ConfigClientOptions {
   readonly diskCopy: DiskCopy;
   /** An account's permits are to go back. */
   readonly onRecall: (accountUid: string) => void;
-  /** Resolves when every request that has been handed to the recorder by now is accepted or refused. */
+  /** Resolves when every request that has been admitted by now is accepted or refused. */
   readonly decided: () => Promise<void>;
   /** A stream is open and its snapshot in force. */
   readonly onConnected: () => void;

@@ -1,9 +1,8 @@
-import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { DiskCopy } from './disk-copy.ts';
 
 export interface RevocationParts {
   readonly diskCopy: DiskCopy;
-  /** Resolves when every request that has been handed to the recorder by now is accepted or refused. */
+  /** Resolves when every request that has been admitted by now is accepted or refused. */
   readonly decided: () => Promise<void>;
 }
 
@@ -44,8 +43,7 @@ export class Revocations {
 
   async #settle(): Promise<boolean> {
     const { diskCopy, decided } = this.#parts;
-    // Whoever was admitted just before is handed to the recorder in the same turn of the event loop.
-    const [isOffDisk] = await Promise.all([diskCopy.flush({ isRequired: true }), endOfTurn().then(decided)]);
+    const [isOffDisk] = await Promise.all([diskCopy.flush({ isRequired: true }), decided()]);
     return isOffDisk;
   }
 }
