@@ -62,7 +62,7 @@ export const diskError = (code: 'ENOSPC' | 'EIO'): NodeJS.ErrnoException => Obje
 /** The real file system, with faults where the test says so. */
 export class FaultyDisk implements SpoolDisk {
   /** Asked before each write of records. */
-  onAppend: (bytes: Uint8Array) => WriteFault | undefined | Promise<undefined> = () => undefined;
+  onAppend: (bytes: Uint8Array) => WriteFault | undefined | Promise<WriteFault | undefined> = () => undefined;
   isTruncateBroken = false;
   /** So many of the next files cannot be created. */
   failingCreates = 0;
