@@ -8,6 +8,7 @@ import { FakeOperator } from './config/fake-operator.testing.ts';
 import { makeStreamCertificates, type StreamCertificates } from './config/stream-certificates.testing.ts';
 import { MemorySink } from './deliver/memory-sink.testing.ts';
 import { runGateway, type Gateway } from './gateway.ts';
+import { nodeDisk, type SpoolDisk } from './record/spool/spool-disk.ts';
 import { gatewaySettings, type GatewaySettings } from './settings.ts';
 
 export const KEY = 'sk_0123456789abcdef0123456789abcdef';
@@ -91,6 +92,7 @@ export interface TestGatewayOptions {
   readonly settings?: Record<string, unknown>;
   readonly objects?: readonly ConfigObject[];
   readonly sink?: MemorySink;
+  readonly spoolDisk?: SpoolDisk;
 }
 
 /** A folder with the files that `operator.tls.dir` names. */
@@ -127,7 +129,8 @@ export const startTestGateway = async (options: TestGatewayOptions = {}): Promis
   const operator = await FakeOperator.listen(certificates);
   const settings = testSettings(dir, { operator: { urls: [operator.url] }, ...options.settings });
   const sink = options.sink ?? new MemorySink();
-  const gateway = await runGateway({ settings, logger: quiet, logSink: sink });
+  const { spoolDisk = nodeDisk } = options;
+  const gateway = await runGateway({ settings, logger: quiet, logSink: sink, spoolDisk });
   await operator.acked(operator.revision);
   await operator.publish(options.objects ?? BASIC_OBJECTS);
   return {

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as endOfTurn, setTimeout as delay } from 'node:timers/promises';
 import { createEgress, type Egress } from '@standin/egress';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
@@ -15,6 +15,7 @@ import type { Tracing } from './observe/tracing.ts';
 import { Pipeline } from './pipeline.ts';
 import { ByteBudget } from './receive/byte-budget.ts';
 import { Receiver } from './receive/server.ts';
+import type { SpoolDisk } from './record/spool/spool-disk.ts';
 import { Spool } from './record/spool/spool.ts';
 import type { GatewaySettings } from './settings.ts';
 
@@ -23,6 +24,8 @@ export interface GatewayOptions {
   readonly logger: Logger;
   /** Where the log goes instead of the ClickHouse of the settings. Closed on `stop`. */
   readonly logSink?: LogSink;
+  /** What the spool writes to instead of the machine's file system; tests put faults there. */
+  readonly spoolDisk?: SpoolDisk;
 }
 
 export interface Gateway {
@@ -41,26 +44,34 @@ const urlOf = (host: string, port: number): string => {
 };
 
 /** Where accepted requests are kept. */
-const openSpool = ({ settings, logger }: GatewayOptions, budget: ByteBudget): Promise<Spool> => {
+const openSpool = ({ settings, logger, spoolDisk: disk }: GatewayOptions, budget: ByteBudget): Promise<Spool> => {
   const { dataDir, durability } = settings;
   const { dir = path.join(dataDir, 'spool'), bytes: bytesMax, ...limits } = settings.spool;
-  return Spool.open({ dir, durability, bytesMax, ...limits, budget, logger });
+  return Spool.open({ dir, durability, bytesMax, ...limits, budget, logger, ...(disk !== undefined && { disk }) });
 };
 
 /** The configuration in force, what keeps it up to date, and the permits that come from there. */
-const openConfig = ({ settings, logger }: GatewayOptions, instance: string) => {
+const openConfig = ({ settings, logger }: GatewayOptions, spool: Spool) => {
   const { name, operator, dataDir, maxStalenessMs } = settings;
   const store = new ConfigStore({ logger, maxStalenessMs });
   const diskCopy = new DiskCopy(dataDir, store, logger);
   const { urls, tls } = operator;
+  const decided = async (): Promise<void> => {
+    // Whoever was admitted just before is handed to the recorder in the same turn of the event loop; who was refused gives back in another.
+    await endOfTurn();
+    await spool.decided();
+    await endOfTurn();
+  };
   const client = new ConfigClient({
-    ...{ name, instance, urls, tlsDir: tls.dir, maxStalenessMs, store, diskCopy, logger },
+    ...{ name, instance: spool.incarnation, urls, tlsDir: tls.dir, maxStalenessMs, store, diskCopy, logger },
     onRecall: (accountUid) => gate.recall(accountUid),
     onConnected: () => gate.connected(),
+    decided,
   });
   const gate = new BlockQuotaGate({
     ask: (request) => client.askPermits(request),
     tell: (accounts) => client.tellUsage(accounts),
+    decided,
     logger: logger.child({ stage: 'admit' }),
   });
   return { store, client, gate };
@@ -101,7 +112,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const spool = await openSpool(options, budget);
   const egress = openEgress(settings);
 
-  const { store, client, gate } = openConfig(options, spool.incarnation);
+  const { store, client, gate } = openConfig(options, spool);
   const sink = options.logSink ?? openSink(options);
   const delivery = new Delivery({
     ...{ sink, spool, logger, migrate: settings.clickhouse.migrate, quietMs: settings.spool.quietMs },

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { account, KEY } from '../gateway.testing.ts';
 import { Refusal } from '../respond/refusal.ts';
-import { BlockQuotaGate } from './block-quota-gate.ts';
+import { BlockQuotaGate, type BlockQuotaGateOptions } from './block-quota-gate.ts';
 import { NO_QUOTA, type Permit } from './quota-gate.ts';
 
 type Asked = Omit<PermitRequest, 'gateway' | 'instance'> & { answer: (answer: PermitAnswer) => void; fail: () => void };
@@ -38,12 +38,8 @@ const admitNow = (quota = 10): Permit | Refusal => {
   return outcome;
 };
 
-beforeEach(() => {
-  now = Date.UTC(2026, 10, 21);
-  skewMs = 0;
-  asked = [];
-  told = [];
-  gate = new BlockQuotaGate({
+const newGate = (more: Partial<BlockQuotaGateOptions> = {}): BlockQuotaGate =>
+  new BlockQuotaGate({
     ask: (request) =>
       new Promise((resolve, reject) => {
         asked.push({ ...request, answer: resolve, fail: () => reject(new Error('away')) });
@@ -55,7 +51,15 @@ beforeEach(() => {
     logger: pino({ level: 'silent' }),
     clock: () => now + skewMs,
     uptime: () => now,
+    ...more,
   });
+
+beforeEach(() => {
+  now = Date.UTC(2026, 10, 21);
+  skewMs = 0;
+  asked = [];
+  told = [];
+  gate = newGate();
 });
 
 afterEach(() => {
@@ -215,6 +219,47 @@ describe('a block is closed', () => {
     expect(asked).toEqual([]);
     void gate.admit(limited(1e9));
     expect(question().want).toBeGreaterThan(0);
+  });
+
+  test('and how much was spent is said when all that was admitted is recorded, or given back', async () => {
+    const decided = Promise.withResolvers<undefined>();
+    gate = newGate({ decided: () => decided.promise });
+    await begin(5);
+    const refused = admitNow();
+    gate.recall('account-own');
+    await settled();
+    expect(asked).toEqual([]);
+    gate.giveBack(limited(10), refused as Permit);
+    decided.resolve(undefined);
+    await settled();
+    const { held, closed } = question();
+    expect({ held, closed }).toEqual({ held: [], closed: [{ block: 'b1', used: 1 }] });
+  });
+
+  test('but is held as long as its disk takes: another question is not kept waiting, and the next recall gets it', async () => {
+    const decided = Promise.withResolvers<undefined>();
+    gate = newGate({ decided: () => decided.promise });
+    const refused = await begin(5);
+    gate.recall('account-own');
+    const first = await vi.waitFor(question);
+    expect([first.want, first.held, first.closed]).toEqual([0, ['b1'], []]);
+    first.answer({ kind: 'noted' });
+    gate.giveBack(limited(10), refused as Permit);
+    decided.resolve(undefined);
+    await settled();
+    gate.recall('account-own');
+    expect(question().closed).toEqual([{ block: 'b1', used: 0 }]);
+  });
+
+  test('at the end, however long the disk takes', async () => {
+    gate = newGate({ decided: () => new Promise(() => undefined) });
+    await begin(5);
+    const closing = gate.close();
+    await settled();
+    const { closed, answer } = question();
+    expect(closed).toEqual([{ block: 'b1', used: 1 }]);
+    answer({ kind: 'noted' });
+    expect(await closing).toBe(true);
   });
 
   test('and said again until the operator has noted it', async () => {

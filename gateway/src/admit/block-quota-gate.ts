@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   LIMITS,
   periodEndMs,
@@ -8,7 +9,7 @@ import {
 } from '@standin/contract';
 import type { Logger } from 'pino';
 import { Refusal, retryLater } from '../respond/refusal.ts';
-import { PermitPool } from './permit-pool.ts';
+import { PermitPool, type Decided } from './permit-pool.ts';
 import { NO_QUOTA, type Permit, type QuotaGate } from './quota-gate.ts';
 
 /** What is asked of the leading operator. Rejects when there is none, or it does not answer in time. */
@@ -18,6 +19,8 @@ export interface BlockQuotaGateOptions {
   readonly ask: AskPermits;
   /** Tells the leading operator what was spent. Rejects as `ask` does. */
   readonly tell: (accounts: UsageReport['accounts']) => Promise<void>;
+  /** Before how much was spent of a block is told for good. */
+  readonly decided?: Decided;
   readonly logger: Logger;
   /** Milliseconds since the epoch: for the end of the month, which it decides nothing about. */
   readonly clock?: () => number;
@@ -44,6 +47,8 @@ interface State {
 /** After a failure, and while the operator's clock says that the month is not over yet. */
 const FAILURE_PAUSE_MS = 1_000;
 const ROLLOVER_PAUSE_MS = 10_000;
+/** Well below `LIMITS.quotaRecallWaitMs`: elsewhere requests wait for what goes back. */
+const DECIDED_WAIT_MS_MAX = 100;
 
 /**
  * Admits from blocks of permits that the operator grants, without I/O where one is at hand; asks for the next before the last one runs
@@ -100,8 +105,10 @@ export class BlockQuotaGate implements QuotaGate {
   /** The account's permits run out elsewhere: what is left here goes back. */
   recall(accountUid: string): void {
     const state = this.#states.get(accountUid);
-    if (state === undefined || (state.pool.left === 0 && !state.pool.hasClosed)) return;
-    state.pool.closeAll();
+    if (state === undefined) return;
+    const { pool } = state;
+    if (pool.left === 0 && !pool.hasClosed && !pool.isClosing) return;
+    pool.closeAll();
     this.#ask(state);
   }
 
@@ -125,7 +132,7 @@ export class BlockQuotaGate implements QuotaGate {
     for (const { pool } of this.#states.values()) pool.forgetTold();
   }
 
-  /** Gives everything back; nothing may be admitted any more. False: the operator does not take all of it now. */
+  /** Gives everything back; nothing may be admitted any more, and the recorder is closed. False: the operator does not take all of it now. */
   async close(): Promise<boolean> {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -137,6 +144,7 @@ export class BlockQuotaGate implements QuotaGate {
     // Its answer may be a block.
     await asking;
     pool.closeAll();
+    pool.finishAll();
     try {
       if (pool.hasClosed) await this.#options.ask({ account: uid, want: 0, ...pool.report(++this.#serial) });
       return true;
@@ -188,8 +196,8 @@ export class BlockQuotaGate implements QuotaGate {
       return known;
     }
     const state: State = {
-      ...{ uid, quota, pool: new PermitPool(this.#uptime), waiting: [], asking: undefined, askAfterMs: 0 },
-      ...{ exhausted: undefined, exhaustedUntilMs: 0 },
+      ...{ uid, quota, pool: new PermitPool(this.#uptime, this.#options.decided), waiting: [], asking: undefined },
+      ...{ askAfterMs: 0, exhausted: undefined, exhaustedUntilMs: 0 },
     };
     this.#states.set(uid, state);
     return state;
@@ -207,12 +215,11 @@ export class BlockQuotaGate implements QuotaGate {
 
   async #askOnce(state: State): Promise<void> {
     const { uid, pool, waiting } = state;
+    // What is closed is to go back with this question.
+    if (pool.isClosing) await this.#decided();
     const report = pool.report(++this.#serial);
     const isWanted =
-      waiting.length > 0 ||
-      (report.held.length > 0 && pool.needsMore()) ||
-      pool.isShort(this.#uptime) ||
-      pool.isOver(this.#now);
+      waiting.length > 0 || (pool.hasOpen && pool.needsMore()) || pool.isShort(this.#uptime) || pool.isOver(this.#now);
     const want = isWanted ? pool.want(waiting.length, this.#uptime) : 0;
     try {
       const answer = await this.#options.ask({ account: uid, want, ...report });
@@ -228,6 +235,14 @@ export class BlockQuotaGate implements QuotaGate {
       this.#serve(state);
       this.#refuse(state, retryLater('quota_unavailable'));
     }
+  }
+
+  /** A disk that takes longer is not waited for. */
+  async #decided(): Promise<void> {
+    const waited = new AbortController();
+    const pause = delay(DECIDED_WAIT_MS_MAX, undefined, { signal: waited.signal }).catch(() => undefined);
+    await Promise.race([this.#options.decided?.(), pause]);
+    waited.abort();
   }
 
   /** Once, until there was an answer again: every request may fail while no operator is there. */

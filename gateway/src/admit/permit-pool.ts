@@ -16,15 +16,22 @@ interface Block {
 /** What a request for permits says of this pool. */
 export type PoolReport = Pick<PermitRequest, 'serial' | 'held' | 'closed'>;
 
+/** Resolves when every permit that is spent by now is either for good or given back. */
+export type Decided = () => Promise<void>;
+
 const WANT_MIN = 10;
 const PREFETCH_SHARE = 0.5;
 /** One to spend from, one in reserve; two more around a change of the month. */
 const BLOCKS_MAX = 4;
+/** Far more than are closed while one write to the disk lasts. Beyond it, what is given back of the oldest one counts as used. */
+const CLOSING_MAX = 16;
 
 /** The permits of one account that this gateway holds, in blocks. Without I/O; `uptimeMs` is of a clock that is never set. */
 export class PermitPool {
   readonly #blocks: Block[] = [];
-  /** Blocks that nothing is spent from any more, until the operator has noted it. */
+  /** Blocks that nothing is spent from any more, while permits of them may still be given back. */
+  readonly #closing = new Map<string, Block>();
+  /** Blocks of which it is final how much was spent, until the operator has noted it. */
   readonly #closed = new Map<string, number>();
   #left = 0;
   #granted = 0;
@@ -32,7 +39,11 @@ export class PermitPool {
   readonly #taken: DemandWindow;
   #told: string | undefined;
 
-  constructor(uptimeMs: number) {
+  readonly #decided: Decided | undefined;
+
+  /** Without `decided`, what is given back of a block that is closed counts as used. */
+  constructor(uptimeMs: number, decided?: Decided) {
+    this.#decided = decided;
     this.#taken = new DemandWindow(uptimeMs);
   }
 
@@ -45,8 +56,17 @@ export class PermitPool {
     return this.#closed.size > 0;
   }
 
+  /** Of blocks that may be spent from; there may be nothing left in them. */
+  get hasOpen(): boolean {
+    return this.#blocks.length > 0;
+  }
+
+  get isClosing(): boolean {
+    return this.#closing.size > 0;
+  }
+
   get isEmpty(): boolean {
-    return this.#blocks.length + this.#closed.size === 0;
+    return this.#blocks.length + this.#closing.size + this.#closed.size === 0;
   }
 
   take(uptimeMs: number): Permit | undefined {
@@ -63,12 +83,13 @@ export class PermitPool {
     return undefined;
   }
 
-  /** A permit of a block that was closed meanwhile counts as used. */
+  /** A permit of a block whose end was told counts as used. */
   giveBack({ block: id }: Permit): void {
-    const block = this.#blocks.find((one) => one.id === id);
+    const open = this.#blocks.find((one) => one.id === id);
+    const block = open ?? this.#closing.get(id);
     if (block === undefined) return;
     block.spent--;
-    this.#left++;
+    if (open !== undefined) this.#left++;
   }
 
   add({
@@ -93,6 +114,11 @@ export class PermitPool {
 
   closeAll(): void {
     while (this.#blocks.length > 0) this.#closeFirst();
+  }
+
+  /** Nothing is given back any more of what is closed. */
+  finishAll(): void {
+    for (const block of this.#closing.values()) this.#finish(block);
   }
 
   /** Another block is needed before this one runs out. */
@@ -129,7 +155,7 @@ export class PermitPool {
 
   /** What is spent of blocks that the operator takes for open, where that has changed since it was told; else undefined. */
   untold(): PermitRequest['closed'] | undefined {
-    const open = this.#blocks.map(({ id, spent }) => ({ block: id, used: spent }));
+    const open = this.#held().map(({ id, spent }) => ({ block: id, used: spent }));
     const closed = Array.from(this.#closed, ([block, used]) => ({ block, used }));
     const blocks = [...open, ...closed].slice(0, LIMITS.quotaBlocksNamedMax);
     return blocks.length > 0 && this.#told !== textOf(blocks) ? blocks : undefined;
@@ -149,7 +175,7 @@ export class PermitPool {
     const closed = [...this.#closed].slice(0, LIMITS.quotaBlocksNamedMax);
     return {
       serial,
-      held: this.#blocks.map(({ id }) => id),
+      held: this.#held().map(({ id }) => id),
       closed: closed.map(([block, used]) => ({ block, used })),
     };
   }
@@ -168,7 +194,21 @@ export class PermitPool {
     const block = this.#blocks.shift();
     if (block === undefined) return;
     this.#left -= block.permits - block.spent;
-    this.#closed.set(block.id, block.spent);
+    this.#closing.set(block.id, block);
+    if (this.#decided === undefined) this.#finish(block);
+    else void this.#decided().then(() => this.#finish(block));
+    const [oldest] = this.#closing.values();
+    if (oldest !== undefined && this.#closing.size > CLOSING_MAX) this.#finish(oldest);
+  }
+
+  /** What is spent of it is final. */
+  #finish({ id, spent }: Block): void {
+    if (this.#closing.delete(id)) this.#closed.set(id, spent);
+  }
+
+  /** For the operator: what is not closed for good may still be spent. */
+  #held(): Block[] {
+    return [...this.#closing.values(), ...this.#blocks];
   }
 }
 

@@ -9,17 +9,22 @@ import {
   project,
   request,
   startTestGateway,
+  type TestGatewayOptions,
   URI,
   WITH_KEY,
 } from '../gateway.testing.ts';
 import { exchange, headerOf } from '../raw-client.testing.ts';
+import { diskError, FaultyDisk } from '../record/spool/spool.testing.ts';
 
 const WITHIN = { timeout: 15_000 };
 
 /** The whole gateway with an operator that grants, over the real stream. */
 
-const start = (quota: number) =>
-  startTestGateway({ objects: [{ ...account('own', KEY), quota }, project('shop', URI), endpoint('/v1/orders')] });
+const start = (quota: number, options: Pick<TestGatewayOptions, 'spoolDisk'> = {}) =>
+  startTestGateway({
+    objects: [{ ...account('own', KEY), quota }, project('shop', URI), endpoint('/v1/orders')],
+    ...options,
+  });
 
 /** Grants one block of so many permits, then nothing. */
 const grantOnce = (permits: number) => {
@@ -69,6 +74,30 @@ test('a recall and the end of the gateway give back what is left', async () => {
   expect((await ask()).status).toBe(200);
   await stand.gateway.stop();
   expect(operator.permitRequests.at(-1)).toMatchObject({ want: 0, closed: [{ block: 'b3', used: 1 }] });
+});
+
+test('a recall while a request waits for the disk, which then refuses it: its permit is given back, too', async () => {
+  const disk = new FaultyDisk();
+  await using stand = await start(100, { spoolDisk: disk });
+  const { operator } = stand;
+  operator.permits = ({ want }) =>
+    want === 0 ? { kind: 'noted' } : { kind: 'granted', block: 'b1', period: '2099-12', permits: 10 };
+  const isTold = Promise.withResolvers<undefined>();
+  disk.onAppend = async () => {
+    await isTold.promise;
+    disk.isFull = true;
+    return { error: diskError('ENOSPC'), bytesWritten: 0 };
+  };
+  const answer = exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
+  await vi.waitFor(() => expect(disk.appends).toBe(1), WITHIN);
+  operator.send({ type: 'recall', account: 'account-own' });
+  await vi.waitFor(() => expect(operator.permitRequests).toHaveLength(2), WITHIN);
+  expect(operator.permitRequests[1]).toMatchObject({ want: 0, held: ['b1'], closed: [] });
+  isTold.resolve(undefined);
+  expect((await answer).status).toBe(503);
+  operator.send({ type: 'recall', account: 'account-own' });
+  await vi.waitFor(() => expect(operator.permitRequests).toHaveLength(3), WITHIN);
+  expect(operator.permitRequests[2]).toMatchObject({ want: 0, held: [], closed: [{ block: 'b1', used: 0 }] });
 });
 
 test('an operator that has no answer is a 503, and nothing is stored', async () => {

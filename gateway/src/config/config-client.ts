@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { ConfigStore } from './config-store.ts';
 import type { DiskCopy } from './disk-copy.ts';
 import { OperatorConnection, type OperatorAddress } from './operator-connection.ts';
+import { Revocations } from './revocations.ts';
 import { NotLeaderError, StreamSession } from './stream-session.ts';
 
 export interface ConfigClientOptions {
@@ -20,6 +21,8 @@ export interface ConfigClientOptions {
   readonly diskCopy: DiskCopy;
   /** An account's permits are to go back. */
   readonly onRecall: (accountUid: string) => void;
+  /** Resolves when every request that has been admitted by now is accepted or refused. */
+  readonly decided: () => Promise<void>;
   /** A stream is open and its snapshot in force. */
   readonly onConnected: () => void;
   readonly logger: Logger;
@@ -62,6 +65,7 @@ const reasonOf = (error: unknown): string => {
  */
 export class ConfigClient {
   readonly #options: ConfigClientOptions;
+  readonly #revocations: Revocations;
   readonly #stopped = new AbortController();
   #connection: OperatorConnection | undefined;
   #running: Promise<void> | undefined;
@@ -74,6 +78,7 @@ export class ConfigClient {
 
   constructor(options: ConfigClientOptions) {
     this.#options = options;
+    this.#revocations = new Revocations(options);
   }
 
   /** Resolves when there is a configuration, or none could be had yet: then `ConfigStore` gets one later. */
@@ -106,16 +111,22 @@ export class ConfigClient {
     await this.#connection.drained(instance, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
   }
 
-  /** Says goodbye to the operator, and writes what is in force to disk. Bounded. */
+  /**
+   * Removes the copy on disk, then says goodbye to the operator: it does not wait for this gateway any more. Where the copy cannot be removed,
+   * it has to, as for one that was killed.
+   */
   async stop(): Promise<void> {
+    if (await this.#options.diskCopy.discard()) await this.#goodbye();
+    this.#stopped.abort();
+    clearTimeout(this.#election);
+    await this.#running;
+  }
+
+  async #goodbye(): Promise<void> {
     const signal = AbortSignal.timeout(GOODBYE_TIMEOUT_MS);
     await this.#connection?.goodbye(signal).catch((error: unknown) => {
       this.#options.logger.info({ reason: reasonOf(error) }, 'the operator does not hear this gateway’s goodbye');
     });
-    this.#stopped.abort();
-    clearTimeout(this.#election);
-    await this.#running;
-    if (this.#hasSnapshot) await this.#options.diskCopy.flush();
   }
 
   /** Takes the copy on disk, unless an operator was faster. */
@@ -166,6 +177,7 @@ export class ConfigClient {
       const session = new StreamSession(this.#connection, {
         store,
         diskCopy,
+        revocations: this.#revocations,
         logger,
         onRecall,
         onCommit: () => {

@@ -28,6 +28,22 @@ export class StreamProtocolError extends Error {
   override readonly name = 'StreamProtocolError';
 }
 
+/** By two clocks: the first stands still while a machine is suspended, the second can be set. */
+export interface Moment {
+  /** Of `performance.now()`. */
+  readonly uptimeMs: number;
+  /** Since the epoch. */
+  readonly atMs: number;
+}
+
+export interface ConfigStoreOptions {
+  readonly logger: Logger;
+  /** 0: the last configuration stays in force for ever. */
+  readonly maxStalenessMs: number;
+  /** Milliseconds since the epoch. */
+  readonly clock?: () => number;
+}
+
 type Begin = Pick<Extract<StreamMessage, { type: 'begin' }>, 'revision' | 'snapshot'>;
 
 interface Change {
@@ -58,6 +74,7 @@ const REJECTED_MAX = 1_000;
 export class ConfigStore {
   readonly #logger: Logger;
   readonly #maxStalenessMs: number;
+  readonly #clock: () => number;
   #table: RoutingTable | undefined;
   #revision: Revision = { epoch: 0, number: 0 };
   /** The configuration is the disk's: whatever an operator says is newer. */
@@ -65,13 +82,13 @@ export class ConfigStore {
   #rejected = new Map<ConfigKey, string>();
   #transaction: Transaction | undefined;
   #heardMs: number | undefined;
-  #confirmedMs = -Infinity;
+  #confirmed: Moment = { uptimeMs: -Infinity, atMs: -Infinity };
   #olderSinceMs: number | undefined;
 
-  /** Zero staleness: the last configuration stays in force for ever. */
-  constructor({ logger, maxStalenessMs }: { logger: Logger; maxStalenessMs: number }) {
+  constructor({ logger, maxStalenessMs, clock = Date.now }: ConfigStoreOptions) {
     this.#logger = logger;
     this.#maxStalenessMs = maxStalenessMs;
+    this.#clock = clock;
   }
 
   get revision(): Revision {
@@ -97,8 +114,13 @@ export class ConfigStore {
 
   /** What requests at `nowMs` (of `performance.now()`) are matched against; undefined: none may be answered. */
   tableAt(nowMs: number): RoutingTable | undefined {
-    if (this.#maxStalenessMs > 0 && nowMs - this.#confirmedMs > this.#maxStalenessMs) return undefined;
-    return this.#table;
+    return this.#maxStalenessMs > 0 && this.#isStaleAt(nowMs) ? undefined : this.#table;
+  }
+
+  /** By either clock: one that is set back leaves the other, one that is set forward refuses until the next acknowledgement. */
+  #isStaleAt(nowMs: number): boolean {
+    const { uptimeMs, atMs } = this.#confirmed;
+    return Math.max(nowMs - uptimeMs, this.#clock() - atMs) > this.#maxStalenessMs;
   }
 
   /** All objects in force, for the copy on disk. */
@@ -112,11 +134,11 @@ export class ConfigStore {
   }
 
   /**
-   * The operator has answered an acknowledgement that was sent at `sentMs`: it waits for this gateway until `maxStalenessMs` after
+   * The operator has answered an acknowledgement that was sent at `sent`: it waits for this gateway until `maxStalenessMs` after
    * that at the earliest. Counted from when it was sent, not from what is read: a process that was frozen finds old messages in its sockets.
    */
-  confirmed(sentMs: number): void {
-    this.#confirmedMs = sentMs;
+  confirmed(sent: Moment): void {
+    this.#confirmed = sent;
   }
 
   /**

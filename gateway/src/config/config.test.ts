@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { link, mkdir, mkdtemp, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,8 +24,12 @@ import {
   writeCertificates,
 } from '../gateway.testing.ts';
 import { exchange, headerOf } from '../raw-client.testing.ts';
+import { nodeDisk, type SpoolDisk } from '../record/spool/spool-disk.ts';
+import { FaultyDisk } from '../record/spool/spool.testing.ts';
 import { FakeOperator } from './fake-operator.testing.ts';
 import { makeStreamCertificates, type StreamCertificates } from './stream-certificates.testing.ts';
+
+const OWN_NEXT_KEY = 'sk_next_0123456789abcdef0123456789';
 
 let dir: string;
 let certificates: StreamCertificates;
@@ -43,9 +48,9 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-const start = async (more: Record<string, unknown> = {}): Promise<Gateway> => {
+const start = async (more: Record<string, unknown> = {}, spoolDisk: SpoolDisk = nodeDisk): Promise<Gateway> => {
   const settings = testSettings(dir, { name: 'gateway-0', operator: { urls: [operator.url] }, ...more });
-  const gateway = await runGateway({ settings, logger: quiet, logSink: new MemorySink() });
+  const gateway = await runGateway({ settings, logger: quiet, logSink: new MemorySink(), spoolDisk });
   cleanups.push(() => gateway.stop());
   return gateway;
 };
@@ -60,8 +65,19 @@ const ask = (gateway: Gateway, path = PATH, lines = [HOST, WITH_KEY]) =>
 const statusOf = async (gateway: Gateway, path = PATH, key = KEY): Promise<number> =>
   (await ask(gateway, path, [HOST, `x-api-key: ${key}`])).status;
 const readiness = async (gateway: Gateway): Promise<number> => (await fetch(`${gateway.adminUrl}/readyz`)).status;
+const metricsOf = async (gateway: Gateway): Promise<string> => (await fetch(`${gateway.adminUrl}/metrics`)).text();
 const until = async (isSo: () => Promise<boolean> | boolean): Promise<void> => {
   while (!(await isSo())) await delay(20);
+};
+const copyPath = (): string => join(dir, 'data', 'config.ndjson');
+const copyHasKey = async (): Promise<boolean> => (await readFile(copyPath(), 'utf8')).includes(sha256(KEY));
+/** Ends the gateway, and leaves the copy on disk as a killed one does. */
+const crash = async (gateway: Gateway): Promise<void> => {
+  await until(copyHasKey);
+  const kept = `${copyPath()}.kept`;
+  await link(copyPath(), kept);
+  await gateway.stop();
+  await rename(kept, copyPath());
 };
 const body = (text: string): Partial<EndpointConfig['action']> => ({ kind: 'JSON', body: text });
 
@@ -94,11 +110,33 @@ describe('a transaction', () => {
 
   test('swaps a key: the old one is refused once it is acknowledged, the new one accepted', async () => {
     const gateway = await startWith();
-    const next = 'sk_next_0123456789abcdef0123456789';
-    await operator.publish([account('own', next)]);
-    expect([await statusOf(gateway), await statusOf(gateway, PATH, next)]).toEqual([401, 200]);
+    await operator.publish([account('own', OWN_NEXT_KEY)]);
+    expect([await statusOf(gateway), await statusOf(gateway, PATH, OWN_NEXT_KEY)]).toEqual([401, 200]);
     // The copy on disk does not know the old key any more either.
-    expect(await readFile(join(dir, 'data', 'config.ndjson'), 'utf8')).not.toContain(account('own', KEY).keySha256);
+    expect(await readFile(copyPath(), 'utf8')).not.toContain(account('own', KEY).keySha256);
+  });
+
+  test('that revokes a key is acknowledged when all that the key was used for is recorded', async () => {
+    const disk = new FaultyDisk();
+    const gateway = await start({}, disk);
+    await operator.publish(BASIC_OBJECTS);
+    const [begun, writing] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    disk.onAppend = () => {
+      begun.resolve(undefined);
+      return writing.promise;
+    };
+    const first = statusOf(gateway);
+    await begun.promise;
+    const second = statusOf(gateway);
+    await until(async () => (await metricsOf(gateway)).includes('standin_receive_running_requests 2'));
+    const acked = operator.publish([account('own', OWN_NEXT_KEY)]);
+    await until(async () => (await statusOf(gateway)) === 401);
+    await delay(300);
+    const { revision } = operator;
+    expect(operator.acks.filter((ack) => ack.revision === revision)).toEqual([]);
+    writing.resolve(undefined);
+    expect([await first, await second]).toEqual([200, 200]);
+    await acked;
   });
 
   test('that is not committed has no effect', async () => {
@@ -225,25 +263,43 @@ describe('the operator', () => {
 });
 
 describe('the copy on disk', () => {
-  test('starts a gateway while no operator answers; nobody else may read it', async () => {
-    const first = await startWith();
-    await first.stop();
-    const path = join(dir, 'data', 'config.ndjson');
-    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  test('starts a gateway that was killed while no operator answers; nobody else may read it', async () => {
+    await crash(await startWith());
+    expect((await stat(copyPath())).mode & 0o777).toBe(0o600);
     await operator.close();
     const second = await start();
     await until(async () => (await readiness(second)) === 200);
     expect(await statusOf(second)).toBe(200);
-    expect(await (await fetch(`${second.adminUrl}/metrics`)).text()).toMatch(
-      /standin_config_revision_info\{revision="1\.1",source="disk"\} 1/,
-    );
+    expect(await metricsOf(second)).toMatch(/standin_config_revision_info\{revision="1\.1",source="disk"\} 1/);
     operator = await FakeOperator.listen(certificates, operator.port);
     await operator.acked(operator.revision);
     expect(await statusOf(second)).toBe(401);
   });
 
+  test('goes before an orderly stop says goodbye: whoever is forgotten cannot come back with a dead key', async () => {
+    const gateway = await startWith();
+    await until(copyHasKey);
+    let isThereAtGoodbye = true;
+    operator.onGoodbye = () => (isThereAtGoodbye = existsSync(copyPath()));
+    await gateway.stop();
+    expect([operator.goodbyes.length, isThereAtGoodbye, existsSync(copyPath())]).toEqual([1, false, false]);
+    await operator.close();
+    const second = await start();
+    await delay(300);
+    expect([await readiness(second), await statusOf(second)]).toEqual([503, 503]);
+    operator = await FakeOperator.listen(certificates, operator.port);
+  });
+
+  test('that cannot be removed keeps a gateway that stops from saying goodbye: it is waited for', async () => {
+    const gateway = await startWith();
+    await rm(copyPath(), { force: true });
+    await mkdir(copyPath());
+    await gateway.stop();
+    expect(operator.goodbyes).toEqual([]);
+  });
+
   test('is not taken while operators are about to agree on a leader: permits of a quota come from there', async () => {
-    await (await startWith()).stop();
+    await crash(await startWith());
     operator.leads = false;
     const { refusals } = operator;
     const second = await start();
@@ -252,18 +308,55 @@ describe('the copy on disk', () => {
     expect(await readiness(second)).toBe(503);
     operator.leads = true;
     await until(async () => (await readiness(second)) === 200);
-    expect(await (await fetch(`${second.adminUrl}/metrics`)).text()).toContain('source="stream"');
+    expect(await metricsOf(second)).toContain('source="stream"');
   });
 
   test('that has a revoked key and cannot be replaced is removed before the revocation is acknowledged', async () => {
-    await (await startWith()).stop();
-    const path = join(dir, 'data', 'config.ndjson');
-    expect(await readFile(path, 'utf8')).toContain(sha256(KEY));
     await startWith();
+    await until(copyHasKey);
+    const path = copyPath();
     // Nothing can be written there any more.
     await mkdir(`${path}.${process.pid}.tmp`);
-    await operator.publish([account('own', 'sk_another-key-of-the-same-account')]);
+    await operator.publish([account('own', OWN_NEXT_KEY)]);
     await expect(stat(path)).rejects.toThrow('ENOENT');
+  });
+
+  test('that can neither be replaced nor removed holds back the acknowledgement', async () => {
+    const gateway = await startWith();
+    const path = copyPath();
+    // As on a disk that is read-only, a file can take this place as little as it can leave it.
+    await rm(path, { force: true });
+    await mkdir(path);
+    const acked = operator.publish([account('own', OWN_NEXT_KEY)]);
+    await until(async () => (await statusOf(gateway)) === 401);
+    const { revision } = operator;
+    await delay(300);
+    expect(operator.acks.filter((ack) => ack.revision === revision)).toEqual([]);
+    await rmdir(path);
+    await acked;
+    expect(await readFile(path, 'utf8')).toContain(sha256(OWN_NEXT_KEY));
+  });
+
+  test('loses a key that was revoked by a stream which ended before it was acknowledged', async () => {
+    const gateway = await startWith();
+    await until(copyHasKey);
+    operator.answersAcks = false;
+    await operator.publish([endpoint('/another')]);
+    const acked = operator.publish([account('own', OWN_NEXT_KEY)]);
+    await until(async () => (await statusOf(gateway)) === 401);
+    operator.answersAcks = true;
+    operator.cutStreams();
+    await acked;
+    expect(await readFile(copyPath(), 'utf8')).not.toContain(sha256(KEY));
+  });
+
+  test('of an earlier process is replaced before anything is acknowledged', async () => {
+    const path = copyPath();
+    await mkdir(join(dir, 'data'));
+    await writeFile(path, JSON.stringify(account('own', KEY)));
+    await start();
+    await operator.acked(operator.revision);
+    expect(await readFile(path, 'utf8')).not.toContain(sha256(KEY));
   });
 
   test.each([
@@ -271,9 +364,8 @@ describe('the copy on disk', () => {
     ['without its end', (text: string) => text.split('\n').slice(0, -2).join('\n')],
     ['empty', () => ''],
   ])('%s is not used', async (_name, spoil) => {
-    const first = await startWith();
-    await first.stop();
-    const path = join(dir, 'data', 'config.ndjson');
+    await crash(await startWith());
+    const path = copyPath();
     await writeFile(path, spoil(await readFile(path, 'utf8')));
     await operator.close();
     const second = await start();
@@ -315,11 +407,10 @@ describe('with maxStalenessMs', () => {
   });
 
   test('a copy on the disk is no word from the operator', async () => {
-    const first = await startWith();
-    await first.stop();
+    await crash(await startWith());
     await operator.close();
     const second = await start({ maxStalenessMs: STALE_MS });
-    await until(async () => (await (await fetch(`${second.adminUrl}/metrics`)).text()).includes('source="disk"'));
+    await until(async () => (await metricsOf(second)).includes('source="disk"'));
     expect([await readiness(second), await statusOf(second)]).toEqual([503, 503]);
     operator = await FakeOperator.listen(certificates, operator.port);
   });

@@ -50,9 +50,8 @@ export class DiskCopy {
   readonly #store: ConfigStore;
   readonly #logger: Logger;
   #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
-  /** The copy on disk has a key that was revoked. */
-  #holdsRevokedKey = false;
+  #writing: Promise<boolean> = Promise.resolve(true);
+  #isDiscarded = false;
 
   constructor(dataDir: string, store: ConfigStore, logger: Logger) {
     this.#path = join(dataDir, FILE_NAME);
@@ -69,67 +68,98 @@ export class DiskCopy {
       this.#logger.info({ path: this.#path, revision: formatRevision(copy.revision) }, 'configuration read from disk');
       return true;
     } catch (error) {
-      const isAbsent = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-      if (!isAbsent) this.#logger.error({ path: this.#path, err: error }, 'the configuration on disk cannot be used');
+      if (!isAbsent(error))
+        this.#logger.error({ path: this.#path, err: error }, 'the configuration on disk cannot be used');
       return false;
     }
   }
 
   /** The configuration has changed. */
   schedule(): void {
-    this.#timer ??= setTimeout(() => void this.flush(), DEBOUNCE_MS);
+    if (!this.#isDiscarded) this.#timer ??= setTimeout(() => void this.flush(), DEBOUNCE_MS);
   }
 
   /**
-   * Resolves when the configuration of this moment, or a later one, is on disk, or could not be written. With `revokesKey` the copy of before
-   * is removed where it cannot be replaced: a gateway that starts without one waits for the operator, with one it accepts a dead key.
+   * True: nothing older than the configuration of this moment is on disk. With `isRequired`, as when a key was revoked, the copy of before is
+   * removed where it cannot be replaced: a gateway that starts without one waits for the operator, with one it accepts a dead key.
    */
-  flush({ revokesKey = false } = {}): Promise<void> {
-    this.#holdsRevokedKey ||= revokesKey;
+  flush({ isRequired = false } = {}): Promise<boolean> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#writing = this.#writing.then(() => this.#write());
+    this.#writing = this.#writing.then(async () => (await this.#write()) || (isRequired && (await this.#remove())));
     return this.#writing;
   }
 
-  async #write(): Promise<void> {
+  /**
+   * Removes the copy, and writes none any more. False: it may still be there. Nobody waits for a gateway that has stopped: started from its copy,
+   * it would accept keys that were revoked meanwhile.
+   */
+  discard(): Promise<boolean> {
+    this.#isDiscarded = true;
+    return this.flush({ isRequired: true });
+  }
+
+  async #write(): Promise<boolean> {
+    if (this.#isDiscarded) return false;
     const revision = formatRevision(this.#store.revision);
     const objects = [...this.#store.objects()];
-    // One that is revoked while this is written is in it.
-    const isWithoutRevoked = this.#holdsRevokedKey;
     const draft = `${this.#path}.${process.pid}.tmp`;
     try {
       await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
-      const file = await open(draft, 'w', 0o600);
-      try {
-        let block: string[] = [];
-        for (const line of lines(revision, objects)) {
-          block.push(line, '\n');
-          if (block.length < 2 * LINES_PER_WRITE) continue;
-          await file.write(block.join(''));
-          block = [];
-        }
-        await file.write(block.join(''));
-        await file.sync();
-      } finally {
-        await file.close();
-      }
+      await writeLines(draft, lines(revision, objects));
       await rename(draft, this.#path);
-      if (isWithoutRevoked) this.#holdsRevokedKey = false;
+      await syncFolder(dirname(this.#path));
+      return true;
     } catch (error) {
       await rm(draft, { force: true }).catch(() => undefined);
       this.#logger.error({ path: this.#path, err: error }, 'the configuration cannot be written to disk');
-      if (this.#holdsRevokedKey) await this.#remove();
+      return false;
     }
   }
 
-  async #remove(): Promise<void> {
+  async #remove(): Promise<boolean> {
     try {
       await rm(this.#path, { force: true });
-      this.#holdsRevokedKey = false;
-      this.#logger.warn({ path: this.#path }, 'the copy of the configuration had a revoked key and was removed');
+      await syncFolder(dirname(this.#path));
+      this.#logger.info({ path: this.#path }, 'there is no copy of the configuration on disk any more');
+      return true;
     } catch (error) {
-      this.#logger.error({ path: this.#path, err: error }, 'a copy of the configuration with a revoked key stays');
+      // Nor is its folder there.
+      if (isAbsent(error)) return true;
+      this.#logger.error(
+        { path: this.#path, err: error },
+        'a copy of the configuration, maybe with a revoked key, stays',
+      );
+      return false;
     }
   }
 }
+
+const isAbsent = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+const writeLines = async (path: string, all: Iterable<string>): Promise<void> => {
+  const file = await open(path, 'w', 0o600);
+  try {
+    let block: string[] = [];
+    for (const line of all) {
+      block.push(line, '\n');
+      if (block.length < 2 * LINES_PER_WRITE) continue;
+      await file.write(block.join(''));
+      block = [];
+    }
+    await file.write(block.join(''));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+};
+
+/** Without it a power cut may bring back what was replaced or removed. */
+const syncFolder = async (folder: string): Promise<void> => {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+};

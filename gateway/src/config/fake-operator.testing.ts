@@ -24,6 +24,8 @@ import type { StreamCertificates } from './stream-certificates.testing.ts';
 export class FakeOperator {
   readonly acks: Ack[] = [];
   readonly goodbyes: string[] = [];
+  /** At each goodbye, before it is answered. */
+  onGoodbye: () => void = () => undefined;
   readonly permitRequests: PermitRequest[] = [];
   readonly usageReports: UsageReport[] = [];
   /** Processes that are no more, as told. */
@@ -141,6 +143,7 @@ export class FakeOperator {
       if (this.answersAcks) response.writeHead(204).end();
       this.#events.emit('ack');
     } else {
+      this.onGoodbye();
       this.goodbyes.push(`${pathname} ${searchParams.get('instance') ?? ''}`);
       response.writeHead(204).end();
     }

@@ -14,11 +14,13 @@ import { StreamProtocolError, type Committed, type ConfigStore } from './config-
 import type { DiskCopy } from './disk-copy.ts';
 import { LineSplitter } from './line-splitter.ts';
 import { readAnswer, type OperatorConnection } from './operator-connection.ts';
+import type { Revocations } from './revocations.ts';
 
 /** A mock of `LIMITS.mockBodyBytesMax`, escaped, with its headers, is far below this. */
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const ACK_ATTEMPTS_MAX = 4;
 const ACK_RETRY_MS = 100;
+const REVOKE_RETRY_MS = 1_000;
 /** This operator does not lead; another may. */
 export class NotLeaderError extends Error {
   override readonly name = 'NotLeaderError';
@@ -33,6 +35,7 @@ export class NotLeaderError extends Error {
 export interface SessionParts {
   readonly store: ConfigStore;
   readonly diskCopy: DiskCopy;
+  readonly revocations: Revocations;
   readonly logger: Logger;
   /** A snapshot or delta has taken effect. */
   readonly onCommit: () => void;
@@ -151,10 +154,11 @@ export class StreamSession {
   }
 
   #committed(committed: Committed): void {
-    const { diskCopy, onCommit } = this.#parts;
+    const { diskCopy, revocations, onCommit } = this.#parts;
+    if (committed.revokesKey) revocations.add();
     onCommit();
     diskCopy.schedule();
-    this.#acknowledge({ ...committed, revokesKey: committed.revokesKey || this.#unacked?.revokesKey === true });
+    this.#acknowledge(committed);
   }
 
   /** After each commit; and again at each heartbeat, so that the operator knows that this gateway is alive. */
@@ -166,13 +170,20 @@ export class StreamSession {
   /** The newest revision speaks for all before it. */
   async #ackAll(): Promise<void> {
     for (let next = this.#nextAck(); next !== undefined; next = this.#nextAck()) {
-      // A gateway that dies after this acknowledgement must not wake up with the revoked key.
-      if (next.revokesKey) await this.#parts.diskCopy.flush({ revokesKey: true });
+      await this.#finishRevocations();
       await this.#ack(next);
-      this.#lastAcked = { ...next, revokesKey: false };
+      this.#lastAcked = next;
     }
     // In the same turn in which there was nothing left: a commit that comes now begins anew.
     this.#acking = undefined;
+  }
+
+  /** After an acknowledgement no key that was revoked by then is accepted, be it by a gateway that wakes up with what is on its disk. */
+  async #finishRevocations(): Promise<void> {
+    const { signal } = this.#end;
+    while (!signal.aborted && !(await this.#parts.revocations.finish(signal))) {
+      await delay(REVOKE_RETRY_MS, undefined, { signal }).catch(() => undefined);
+    }
   }
 
   #nextAck(): Committed | undefined {
@@ -186,8 +197,8 @@ export class StreamSession {
     const ack = { revision: formatRevision(revision), rejected: [...rejected] };
     for (let attempt = 1; !signal.aborted; attempt++) {
       try {
-        const sentMs = performance.now();
-        if (await this.#connection.ack(ack, signal)) this.#parts.store.confirmed(sentMs);
+        const sent = { uptimeMs: performance.now(), atMs: Date.now() };
+        if (await this.#connection.ack(ack, signal)) this.#parts.store.confirmed(sent);
         else this.#end.abort();
         return;
       } catch (error) {

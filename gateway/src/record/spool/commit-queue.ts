@@ -17,6 +17,11 @@ export class CommitBatch implements RowBatch {
     this.#must = waiting.must;
   }
 
+  /** When it is known of those who can be refused whether they are. */
+  get decided(): Promise<unknown> {
+    return this.#refusable.promise;
+  }
+
   settle(areKept: boolean): void {
     this.#refusable.resolve(areKept);
     this.#must.resolve(areKept);
@@ -61,6 +66,12 @@ export class CommitQueue {
 
   get isEmpty(): boolean {
     return this.#full.length === 0 && this.#gathering.rowCount === 0;
+  }
+
+  /** Of all that waits now. */
+  get decided(): Promise<unknown> {
+    const gathering = this.#gathering.rowCount > 0 ? [this.#waiting.refusable.promise] : [];
+    return Promise.all([...this.#full.map((batch) => batch.decided), ...gathering]);
   }
 
   /** Resolves as the record's batch is settled. `put` as in `RowBuffer.add`. */

@@ -64,6 +64,8 @@ export class SegmentWriter {
   #segmentNumber = 0;
   readonly #sealed: SealedSegment[] = [];
   #running: Promise<void> | undefined;
+  /** Of the last batch that was taken from the queue. */
+  #decided: Promise<unknown> = Promise.resolve();
   #sealWanted: PromiseWithResolvers<void> | undefined;
   #isClosed = false;
   readonly #closing = new AbortController();
@@ -104,6 +106,11 @@ export class SegmentWriter {
     const kept = this.#queue.add(frameBytes, put, mustBeKept);
     this.#start();
     return kept;
+  }
+
+  /** Resolves when all that waits now is in a segment, or refused; answers are not waited for. */
+  async decided(): Promise<void> {
+    await Promise.all([this.#decided, this.#queue.decided]);
   }
 
   /** Resolves when what is in the open segment is in a sealed one. */
@@ -166,6 +173,9 @@ export class SegmentWriter {
 
   async #commit(whole: CommitBatch): Promise<void> {
     let batch: CommitBatch | undefined = whole;
+    this.#decided = whole.decided;
+    /** Of any attempt: what it left behind is delivered as it stands, whatever becomes of the others. */
+    let mayRemain = false;
     for (let attempt = 0; batch !== undefined; attempt++) {
       try {
         await this.#write(batch.rows);
@@ -178,9 +188,9 @@ export class SegmentWriter {
       } catch (error) {
         this.failedCommits++;
         this.#options.onFailure(error);
-        const isUndone = await this.#abandonSegment();
+        if (!(await this.#abandonSegment())) mayRemain = true;
         // A new segment may do better at once.
-        if (attempt > 0) batch = await this.#refuseAndWait(batch, isUndone, attempt);
+        if (attempt > 0) batch = await this.#refuseAndWait(batch, mayRemain, attempt);
       }
     }
   }
@@ -189,11 +199,11 @@ export class SegmentWriter {
    * Nobody is told that a record is not kept while its bytes may still be in a file. What must be kept is tried again, until the
    * writer closes.
    */
-  async #refuseAndWait(batch: CommitBatch, isUndone: boolean, attempt: number): Promise<CommitBatch | undefined> {
+  async #refuseAndWait(batch: CommitBatch, mayRemain: boolean, attempt: number): Promise<CommitBatch | undefined> {
     this.isRefusing = true;
     for (const waiting of this.#queue.refuse()) this.#options.onWaiting(-waiting);
     const isOver = this.#isClosed || this.#closing.signal.aborted;
-    const left = isUndone ? batch.refuse(isOver) : batch;
+    const left = mayRemain ? batch : batch.refuse(isOver);
     this.#options.onWaiting((left?.rows.length ?? 0) - batch.rows.length);
     if (left === undefined || isOver) return undefined;
     const { signal } = this.#closing;

@@ -202,6 +202,22 @@ describe('a write that fails once', () => {
   });
 });
 
+test('a disk that turns read-only in the middle of a write: what its file may hold is not refused', async () => {
+  const { disk, spool, stored } = await openSpool();
+  const kept = testRow();
+  expect(await spool.exchange(kept)).toBe(true);
+  let failures = 1;
+  disk.onAppend = (bytes) => {
+    if (failures-- === 0) return undefined;
+    disk.isTruncateBroken = true;
+    disk.failingCreates = 3;
+    return { error: diskError('EIO'), bytesWritten: bytes.length };
+  };
+  const row = testRow();
+  const isKept = await spool.exchange(row);
+  expect([isKept, spool.failedCommits, new Set(await stored())]).toEqual([true, 4, new Set([kept.id, row.id])]);
+});
+
 test('whatever fails whenever: what was said to be kept is kept, what was refused is not there', async () => {
   const faults = fc.array(fc.constantFrom('none', 'none', 'none', 'EIO', 'ENOSPC', 'torn'), { maxLength: 12 });
   const moves = fc.array(fc.constantFrom('exchange', 'exchange', 'forward', 'seal', 'look', 'large'), {

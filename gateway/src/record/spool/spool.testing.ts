@@ -62,8 +62,10 @@ export const diskError = (code: 'ENOSPC' | 'EIO'): NodeJS.ErrnoException => Obje
 /** The real file system, with faults where the test says so. */
 export class FaultyDisk implements SpoolDisk {
   /** Asked before each write of records. */
-  onAppend: (bytes: Uint8Array) => WriteFault | undefined | Promise<undefined> = () => undefined;
+  onAppend: (bytes: Uint8Array) => WriteFault | undefined | Promise<WriteFault | undefined> = () => undefined;
   isTruncateBroken = false;
+  /** So many of the next files cannot be created. */
+  failingCreates = 0;
   isFull = false;
   free = Number.MAX_SAFE_INTEGER;
   appends = 0;
@@ -74,6 +76,10 @@ export class FaultyDisk implements SpoolDisk {
 
   async create(file: string): Promise<AppendFile> {
     if (this.isFull) throw diskError('ENOSPC');
+    if (this.failingCreates > 0) {
+      this.failingCreates--;
+      throw diskError('EIO');
+    }
     // The process is not killed here, and nobody pulls the plug.
     const real = await nodeDisk.create(file, { isDurable: false });
     let isHeader = true;

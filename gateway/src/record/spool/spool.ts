@@ -120,6 +120,11 @@ export class Spool implements Recorder {
     return this.#writer.append('exchange', row, rowBytes);
   }
 
+  /** Resolves when it is known of every request that has been handed over by now whether it is accepted. */
+  decided(): Promise<void> {
+    return this.#writer.decided();
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#writer.close();
