@@ -239,7 +239,7 @@ describe('what a lost process held', () => {
     now += 3_600_000;
     await keeper.drained('a');
     expect(committedNow()).toBe(3 + 10);
-    expect(asked).toEqual([{ accountUid: 'account-1', blocks, since: new Date(now - 2 * 3_600_000) }]);
+    expect(asked).toEqual([{ accountUid: 'account-1', blocks, since: new Date(now - 49 * 3_600_000) }]);
     await keeper.drained('a');
     expect([asked.length, committedNow()]).toEqual([1, 13]);
   });

@@ -58,8 +58,8 @@ interface Verdict {
 const WRITE_ATTEMPTS = 2;
 /** A project may keep its requests for a day: what is older than this may be missing in the log. */
 const COUNTABLE_MS = 20 * 3_600_000;
-/** Between a gateway's clock and this operator's. */
-const CLOCK_SKEW_MS_MAX = 3_600_000;
+/** Between ClickHouse's clock and this operator's at the grant. Wide, as what is missed would be granted again; it costs little. */
+const CLOCK_SKEW_MS_MAX = 48 * 3_600_000;
 
 /**
  * Answers gateways that want permits, for one leader's term. All that an answer promises is in the ledger before the answer goes
