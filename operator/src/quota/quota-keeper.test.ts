@@ -166,16 +166,16 @@ describe('the usage', () => {
     const keeper = newKeeper();
     expect(keeper.usage('account-1')).toBeUndefined();
     const first = blockOf(await keeper.ask(request('a', 1)));
-    const usage = { period: '2026-11', accepted: 0, quota: 100, isExhausted: false };
+    const usage = { period: '2026-11', accepted: 0, granted: 10, quota: 100, isExhausted: false };
     expect(keeper.usage('account-1')).toEqual(usage);
     report(keeper, first, 4);
     expect(keeper.usage('account-1')).toEqual({ ...usage, accepted: 4 });
     await keeper.ask(request('a', 2, { want: 0, closed: [{ block: first, used: 6 }] }));
     report(keeper, first, 5);
-    expect(keeper.usage('account-1')).toEqual({ ...usage, accepted: 6 });
+    expect(keeper.usage('account-1')).toEqual({ ...usage, accepted: 6, granted: 6 });
     expect(changed.length).toBeGreaterThan(2);
     now = Date.UTC(2026, 11, 1);
-    expect(keeper.usage('account-1')).toEqual({ ...usage, period: '2026-12' });
+    expect(keeper.usage('account-1')).toEqual({ ...usage, granted: 0, period: '2026-12' });
     limit = undefined;
     expect(keeper.usage('account-1')).toBeUndefined();
   });
@@ -185,6 +185,7 @@ describe('the usage', () => {
     const next = newKeeper();
     report(next, block, 7);
     await vi.waitFor(() => expect(next.usage('account-1')).toMatchObject({ accepted: 7 }), WITHIN);
+    expect(next.usage('account-1')?.isExhausted).toBeUndefined();
     expect(store.writes).toHaveLength(1);
   });
 

@@ -45,7 +45,7 @@ interface Account {
   recalledAt: number;
   /** What gateways said they have spent of their blocks. */
   readonly spent: Map<string, number>;
-  /** Quota and period under which a gateway got nothing, last. */
+  /** Quota and period under which a gateway got nothing, last; empty: one got some. */
   exhausted: string | undefined;
 }
 
@@ -131,8 +131,10 @@ export class QuotaKeeper {
     if (quota === undefined || account === undefined || ledger === undefined) return undefined;
     const now = periodOf(clock());
     const period = now > ledger.period ? now : ledger.period;
-    const isExhausted = account.exhausted === exhaustedMark(period, quota);
-    return { period, accepted: acceptedOf(ledger, account.spent, period), quota, isExhausted };
+    const { spent, exhausted } = account;
+    const isExhausted = exhausted === undefined ? undefined : exhausted === exhaustedMark(period, quota);
+    const granted = committed(inPeriod(ledger, period));
+    return { period, accepted: acceptedOf(ledger, spent, period), granted, quota, isExhausted };
   }
 
   /** The account is gone. */
@@ -265,7 +267,7 @@ export class QuotaKeeper {
   /** What people see of it. */
   #note(uid: string, account: Account, { after, verdicts }: { after: Ledger; verdicts: readonly Verdict[] }): void {
     for (const { answer } of verdicts) {
-      if (answer.kind === 'granted') account.exhausted = undefined;
+      if (answer.kind === 'granted') account.exhausted = '';
       else if (answer.kind === 'exhausted') account.exhausted = exhaustedMark(answer.period, answer.limit);
     }
     const open = new Set(after.blocks.map(({ id }) => id));
