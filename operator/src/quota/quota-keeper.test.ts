@@ -270,6 +270,7 @@ describe('what a lost process held', () => {
 
 describe('ledgers in files', () => {
   let dir: string;
+  const unreadable = vi.fn<(uid: string) => void>();
   beforeEach(async () => {
     dir = await mkdtemp(path.join(tmpdir(), 'standin-ledgers-'));
   });
@@ -277,10 +278,10 @@ describe('ledgers in files', () => {
 
   test('are swapped only if they are what was read', async () => {
     const files = ledgerFiles(path.join(dir, 'quota'));
-    expect([await files.read('u1'), await files.list()]).toEqual([undefined, []]);
+    expect([await files.read('u1'), await files.list(unreadable)]).toEqual([undefined, []]);
     const version = await files.write('u1', newLedger('2026-11'), undefined);
     expect(await files.read('u1')).toEqual({ ledger: newLedger('2026-11'), version });
-    expect(await files.list()).toEqual([['u1', newLedger('2026-11')]]);
+    expect(await files.list(unreadable)).toEqual([['u1', newLedger('2026-11')]]);
     const next = { ...newLedger('2026-11'), used: 3 };
     await expect(files.write('u1', next, undefined)).rejects.toThrow('changed');
     await files.write('u1', next, version);
@@ -293,5 +294,18 @@ describe('ledgers in files', () => {
   test('that are damaged are an error, and not a month that begins anew', async () => {
     await writeFile(path.join(dir, 'u1.json'), '{"period":"2026-11"');
     await expect(ledgerFiles(dir).read('u1')).rejects.toThrow();
+  });
+
+  test('that are damaged keep no other account from being settled', async () => {
+    const files = ledgerFiles(dir);
+    const keeper = newKeeper({ store: files, countPermits: () => Promise.resolve(new Map()) });
+    const gone = request('gone', 1);
+    await keeper.ask({ ...gone, account: 'u2' });
+    await writeFile(path.join(dir, 'u1.json'), '{"period":"2026-11"');
+    await writeFile(path.join(dir, 'u3.json'), '{}');
+    await keeper.drained('gone');
+    expect((await files.read('u2'))?.ledger).toEqual(newLedger('2026-11'));
+    await files.list(unreadable);
+    expect(unreadable.mock.calls.map(([uid]) => uid)).toEqual(['u1', 'u3']);
   });
 });

@@ -4,6 +4,7 @@ import type { PermitFilter } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { LedgerStore, StoredLedger } from './ledger-store.ts';
 import { committed, grant, inPeriod, newLedger, settle, type Ledger } from './ledger.ts';
+import { unreadableIsLogged } from './stray-ledgers.ts';
 import { acceptedOf, type QuotaUsage } from './usage.ts';
 
 export interface QuotaKeeperOptions {
@@ -94,9 +95,9 @@ export class QuotaKeeper {
    * goes back. Rejects when that cannot be counted or written now.
    */
   async drained(instance: string): Promise<void> {
-    const { store, countPermits, isConnected, clock = Date.now } = this.#options;
+    const { store, logger, countPermits, isConnected, clock = Date.now } = this.#options;
     if (countPermits === undefined) return;
-    for (const [accountUid, ledger] of await store.list()) {
+    for (const [accountUid, ledger] of await store.list(unreadableIsLogged(logger))) {
       const held = ledger.blocks.filter((block) => block.instance === instance);
       const blocks = held.filter(({ grantedAtMs }) => clock() - grantedAtMs < COUNTABLE_MS);
       const [oldest] = blocks;
@@ -107,7 +108,7 @@ export class QuotaKeeper {
       const counted = await countPermits({ accountUid, blocks: blocks.map(({ id }) => id), since });
       const closed = blocks.map(({ id }) => ({ block: id, used: counted.get(id) ?? 0 }));
       await this.ask({ gateway, instance, account: accountUid, serial: 0, want: 0, held: [], closed });
-      this.#options.logger.info({ accountUid, gateway, instance, closed }, 'what a lost gateway held is settled');
+      logger.info({ accountUid, gateway, instance, closed }, 'what a lost gateway held is settled');
     }
   }
 
