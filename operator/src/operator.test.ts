@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
@@ -398,4 +399,17 @@ describe('the end', () => {
     });
     await expect(second).rejects.toThrow('EADDRINUSE');
   });
+});
+
+test('a new leader removes ledgers of months that are over, of accounts that went while nobody led', async () => {
+  const [old, present] = ['2026-01', '9999-12'].map((period) => ({ period, used: 3, blocks: [] }));
+  assert(old && present);
+  const kept = source.object('Account', 'team').metadata.uid;
+  await ledgers.write(kept, old, undefined);
+  await ledgers.write('gone', old, undefined);
+  await ledgers.write('not watched now', present, undefined);
+  await start();
+  expect(ledgers.ledgers.size).toBe(3);
+  await hand.lead();
+  await vi.waitFor(() => expect([...ledgers.ledgers.keys()]).toEqual([kept, 'not watched now']));
 });

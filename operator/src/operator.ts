@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { LIMITS, type ResourceObject, type ResourceSource, type SourceProblem } from '@standin/contract';
+import { LIMITS, periodOf, type ResourceObject, type ResourceSource, type SourceProblem } from '@standin/contract';
 import type { LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -16,6 +16,7 @@ import type { Leadership, Term } from './publish/leadership.ts';
 import { StreamServer } from './publish/stream-server.ts';
 import { countedWrites, type LedgerStore } from './quota/ledger-store.ts';
 import type { QuotaKeeperOptions } from './quota/quota-keeper.ts';
+import { removeStrayLedgers } from './quota/stray-ledgers.ts';
 import { openReplayParts } from './replay/open-replay-parts.ts';
 import type { OperatorSettings } from './settings.ts';
 import type { StatusWritten } from './status/status-writer.ts';
@@ -113,6 +114,12 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
     });
     try {
       await leader.begin();
+      // Not awaited: a call that hangs must not outlast the term.
+      void removeStrayLedgers({
+        ...{ store: parts.ledgers, logger: logger.child({ stage: 'quota' }), signal: term.signal },
+        isAccount: (uid) => desired.objects.has(uid),
+        period: periodOf(Date.now()),
+      });
       await aborted(term.signal);
     } finally {
       const ending = leader.end();

@@ -1,15 +1,24 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { metricOf } from '../e2e/tenant.ts';
 import { eventually } from '../harness/eventually.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
 import { isLongRun } from './oracle.ts';
 import { QuotaStand, type Answer } from './quota-stand.ts';
 
 /** Tortures 18, 21, 23, 24 and 26: two operators and five gateways as processes, a real API server, the real ClickHouse engine. */
 let stand: QuotaStand;
+let folder: string;
+/** While this file is there, the leader stands still when it is about to write a ledger. */
+let trap: string;
 
 const QUOTA = 10_000;
+/** Of the plan Pro; the plan Free has none. */
+const PRO_QUOTA = QUOTA + 5;
 /** From the API server's acknowledgement of another quota until gateways go by it. */
 const EFFECT_MS_MAX = 2_000;
 /** How long a gateway stands still at least. */
@@ -21,12 +30,22 @@ const VOLLEY = 200;
 const VOLLEY_MS = AWAY_MS / 200;
 
 beforeAll(async () => {
+  folder = await createTempFolder('freeze');
+  trap = path.join(folder, 'trap');
   stand = await QuotaStand.start({
     ...{ operators: 2, gateways: 5 },
+    operatorEnv: {
+      NODE_OPTIONS: `--import=${path.join(import.meta.dirname, 'freeze-before-ledger-write.ts')}`,
+      TEST_FREEZE_TRAP: trap,
+      STANDIN_QUOTA_PRO: String(PRO_QUOTA),
+    },
     gatewayEnv: { STANDIN_SPOOL_QUIET_MS: '2000' },
   });
 });
-afterAll(() => stand[Symbol.asyncDispose]());
+afterAll(async () => {
+  await stand[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
 
 describe('the quota', () => {
   test('an account without one writes no ledger', async () => {
@@ -99,6 +118,30 @@ describe('the quota', () => {
     });
   }, 300_000);
 
+  test('another plan is another quota at once, where the account has none of its own', async () => {
+    const changedTo = async (spec: { plan: string; monthlyQuota: number | null }): Promise<number> => {
+      await stand.tenant.apply('Account', 'team', spec);
+      return performance.now();
+    };
+    const proAt = await changedTo({ plan: 'Pro', monthlyQuota: null });
+    await stand.untilAccepted(stand.gateway(3));
+    expect(performance.now() - proAt).toBeLessThan(EFFECT_MS_MAX);
+    await stand.untilUsedUp();
+    expect(stand.accepted).toBe(PRO_QUOTA);
+
+    const freeAt = await changedTo({ plan: 'Free', monthlyQuota: null });
+    await stand.untilAccepted(stand.gateway(4));
+    expect(performance.now() - freeAt).toBeLessThan(EFFECT_MS_MAX);
+    await changedTo({ plan: 'Pro', monthlyQuota: null });
+    await eventually('a refusal', () => stand.post(stand.gateway(4)), {
+      accept: ({ status, problem }) => status === 429 && problem['limit'] === PRO_QUOTA,
+      timeoutMs: EFFECT_MS_MAX,
+    });
+    await stand.untilUsedUp();
+    // What was accepted without a quota has no permit.
+    stand.accepted = PRO_QUOTA;
+  });
+
   test('a raised quota lets in as many more at once; a lowered one nobody', async () => {
     await stand.setQuota(QUOTA + 10);
     const raisedAt = performance.now();
@@ -126,13 +169,21 @@ describe('the quota', () => {
     const old = await stand.leader();
     const other = stand.deployment.operators.find((operator) => operator !== old);
     assert(other);
-    old.process.signal('SIGSTOP');
+    await writeFile(trap, '');
     const shooting = stand.volley(40);
+    await eventually('that the leader is about to write', () => Promise.resolve(existsSync(trap)), {
+      accept: (isSet) => !isSet,
+    });
     await eventually('that the other leads', () => metricOf(other.adminUrl, 'standin_publish_revision'), {
       accept: ({ size }) => size > 0,
       timeoutMs: 40_000,
     });
+    // It had no permit yet: this one is granted by the other.
+    await stand.untilAccepted(stand.gateway(4), 40_000);
     old.process.signal('SIGCONT');
+    await eventually('what becomes of its write', () => Promise.resolve(old.process.log().join('\n')), {
+      accept: (log) => log.includes('the frozen ledger write: 409'),
+    });
     await Promise.all([shooting, stand.volley(40)]);
     await stand.untilUsedUp();
     expect(stand.accepted).toBe(quota);

@@ -87,6 +87,7 @@ export const account = defineKind({
     { name: 'Quota', type: 'integer', jsonPath: '.status.usage.quota' },
     AGE_COLUMN,
     MESSAGE_COLUMN,
+    { name: 'Period', type: 'string', jsonPath: '.status.usage.period', priority: 1 },
     { name: 'Secret', type: 'string', jsonPath: '.status.apiKey.secretName', priority: 1 },
   ],
   selectableFields: [],

@@ -2,7 +2,7 @@ import type { Revision, ResourceObject } from '@standin/contract';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ClaimState } from '../drain/orphan-keeper.ts';
 import type { GatewayRegistry } from '../publish/gateway-registry.ts';
-import type { QuotaUsage } from '../quota/usage.ts';
+import { shownUsage, type QuotaUsage } from '../quota/usage.ts';
 
 /** What is counted where it happens. */
 export interface OperatorMetrics {
@@ -99,8 +99,9 @@ const usageGauges = (registers: Registry[], view: MetricsView): void => {
       collect() {
         this.reset();
         const leader = view.leading();
-        for (const { kind, metadata } of view.objects()) {
-          const usage = kind === 'Account' ? leader?.usage(metadata.uid) : undefined;
+        for (const { kind, metadata, status } of view.objects()) {
+          const known = kind === 'Account' ? leader?.usage(metadata.uid) : undefined;
+          const usage = known && shownUsage(known, status, known);
           if (usage !== undefined) this.set({ namespace: metadata.namespace, account: metadata.name }, value(usage));
         }
       },

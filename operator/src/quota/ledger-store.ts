@@ -11,6 +11,9 @@ export interface StoredLedger {
   readonly version: string;
 }
 
+export type ListedLedger = readonly [accountUid: string, ledger: Ledger];
+export type OnUnreadable = (accountUid: string, error: unknown) => void;
+
 /** Where the ledgers are, each by its account's uid. Reads go past all caches; what cannot be read is an error, not an empty ledger. */
 export interface LedgerStore {
   /** Undefined: the account has had no permit yet. */
@@ -20,8 +23,8 @@ export interface LedgerStore {
    * is one already), and in doubt.
    */
   write(accountUid: string, ledger: Ledger, version: string | undefined): Promise<string>;
-  /** All ledgers, with their accounts' uids. */
-  list(): Promise<readonly (readonly [accountUid: string, ledger: Ledger])[]>;
+  /** All ledgers, with their accounts' uids; without those that are none, each of which is told instead: one must not stand for all. */
+  list(onUnreadable: OnUnreadable): Promise<readonly ListedLedger[]>;
   /** The account is gone, and its uid never comes back. */
   remove(accountUid: string): Promise<void>;
 }
@@ -33,7 +36,7 @@ export const countedWrites = (store: LedgerStore, onWrite: () => void): LedgerSt
     onWrite();
     return store.write(accountUid, ledger, version);
   },
-  list: () => store.list(),
+  list: (onUnreadable) => store.list(onUnreadable),
   remove: (accountUid) => store.remove(accountUid),
 });
 
@@ -75,13 +78,14 @@ export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerS
           }));
       return written.metadata.resourceVersion ?? '';
     },
-    list: async () => {
+    list: async (onUnreadable) => {
       const { items } = await listAll<ConfigMap>(client, resourcePath(configMaps), {
         query: { labelSelector: LABEL_SELECTOR },
       });
-      return items
+      const texts = items
         .filter(({ metadata: { name } }) => name.startsWith(NAME_PREFIX))
-        .map(({ metadata: { name }, data }) => [name.slice(NAME_PREFIX.length), parseLedger(data?.[DATA_KEY] ?? '')]);
+        .map(({ metadata: { name }, data }) => [name.slice(NAME_PREFIX.length), data?.[DATA_KEY] ?? ''] as const);
+      return readable(texts, onUnreadable);
     },
     remove: async (accountUid) => {
       await client.remove(pathOf(accountUid)).catch(orUndefined);
@@ -92,8 +96,12 @@ export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerS
 /** A file for each account in a directory, for an operator without a cluster, which is alone with it. */
 export const ledgerFiles = (dir: string): LedgerStore => {
   const fileOf = (accountUid: string): string => path.join(dir, `${encodeURIComponent(accountUid)}${FILE_SUFFIX}`);
-  const read = async (accountUid: string): Promise<StoredLedger | undefined> => {
+  const textOf = async (accountUid: string): Promise<string | undefined> => {
     const [text] = await readFile(fileOf(accountUid), 'utf8').then((whole) => [whole], noneIfAbsent);
+    return text;
+  };
+  const read = async (accountUid: string): Promise<StoredLedger | undefined> => {
+    const text = await textOf(accountUid);
     return text === undefined ? undefined : { ledger: parseLedger(text), version: versionOf(text) };
   };
   return {
@@ -104,12 +112,15 @@ export const ledgerFiles = (dir: string): LedgerStore => {
       await writeFileAtomic(fileOf(accountUid), text, { mode: 0o600 });
       return versionOf(text);
     },
-    list: async () => {
+    list: async (onUnreadable) => {
       const uids = (await readdir(dir).catch(noneIfAbsent))
         .filter((name) => name.endsWith(FILE_SUFFIX))
         .map((name) => decodeURIComponent(name.slice(0, -FILE_SUFFIX.length)));
-      const stored = await Promise.all(uids.map(async (uid) => [uid, (await read(uid))?.ledger] as const));
-      return stored.flatMap(([uid, ledger]) => (ledger === undefined ? [] : [[uid, ledger] as const]));
+      const texts = await Promise.all(uids.map(async (uid) => [uid, await textOf(uid)] as const));
+      return readable(
+        texts.flatMap(([uid, text]) => (text === undefined ? [] : [[uid, text] as const])),
+        onUnreadable,
+      );
     },
     // The uid of a manifest that is taken away and put back is the same: so is what its account has used.
     remove: () => Promise.resolve(),
@@ -124,5 +135,15 @@ const noneIfAbsent = (error: unknown): never[] => {
 };
 
 const versionOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+const readable = (texts: readonly (readonly [string, string])[], onUnreadable: OnUnreadable): readonly ListedLedger[] =>
+  texts.flatMap(([uid, text]) => {
+    try {
+      return [[uid, parseLedger(text)] as const];
+    } catch (error) {
+      onUnreadable(uid, error);
+      return [];
+    }
+  });
 
 const parseLedger = (text: string): Ledger => ledgerSchema.parse(JSON.parse(text));

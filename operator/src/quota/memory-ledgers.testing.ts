@@ -1,4 +1,4 @@
-import type { LedgerStore, StoredLedger } from './ledger-store.ts';
+import type { LedgerStore, ListedLedger, StoredLedger } from './ledger-store.ts';
 import type { Ledger } from './ledger.ts';
 
 /** Ledgers in memory, with the compare-and-swap of the real ones. */
@@ -23,7 +23,7 @@ export class MemoryLedgers implements LedgerStore {
     return stored.version;
   }
 
-  list(): Promise<(readonly [string, Ledger])[]> {
+  list(): Promise<ListedLedger[]> {
     return Promise.resolve(Array.from(this.ledgers, ([uid, { ledger }]) => [uid, ledger] as const));
   }
 

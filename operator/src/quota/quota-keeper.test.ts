@@ -166,16 +166,16 @@ describe('the usage', () => {
     const keeper = newKeeper();
     expect(keeper.usage('account-1')).toBeUndefined();
     const first = blockOf(await keeper.ask(request('a', 1)));
-    const usage = { period: '2026-11', accepted: 0, quota: 100, isExhausted: false };
+    const usage = { period: '2026-11', accepted: 0, granted: 10, quota: 100, isExhausted: false };
     expect(keeper.usage('account-1')).toEqual(usage);
     report(keeper, first, 4);
     expect(keeper.usage('account-1')).toEqual({ ...usage, accepted: 4 });
     await keeper.ask(request('a', 2, { want: 0, closed: [{ block: first, used: 6 }] }));
     report(keeper, first, 5);
-    expect(keeper.usage('account-1')).toEqual({ ...usage, accepted: 6 });
+    expect(keeper.usage('account-1')).toEqual({ ...usage, accepted: 6, granted: 6 });
     expect(changed.length).toBeGreaterThan(2);
     now = Date.UTC(2026, 11, 1);
-    expect(keeper.usage('account-1')).toEqual({ ...usage, period: '2026-12' });
+    expect(keeper.usage('account-1')).toEqual({ ...usage, granted: 0, period: '2026-12' });
     limit = undefined;
     expect(keeper.usage('account-1')).toBeUndefined();
   });
@@ -185,6 +185,7 @@ describe('the usage', () => {
     const next = newKeeper();
     report(next, block, 7);
     await vi.waitFor(() => expect(next.usage('account-1')).toMatchObject({ accepted: 7 }), WITHIN);
+    expect(next.usage('account-1')?.isExhausted).toBeUndefined();
     expect(store.writes).toHaveLength(1);
   });
 
@@ -239,7 +240,7 @@ describe('what a lost process held', () => {
     now += 3_600_000;
     await keeper.drained('a');
     expect(committedNow()).toBe(3 + 10);
-    expect(asked).toEqual([{ accountUid: 'account-1', blocks, since: new Date(now - 2 * 3_600_000) }]);
+    expect(asked).toEqual([{ accountUid: 'account-1', blocks, since: new Date(now - 49 * 3_600_000) }]);
     await keeper.drained('a');
     expect([asked.length, committedNow()]).toEqual([1, 13]);
   });
@@ -269,6 +270,7 @@ describe('what a lost process held', () => {
 
 describe('ledgers in files', () => {
   let dir: string;
+  const unreadable = vi.fn<(uid: string) => void>();
   beforeEach(async () => {
     dir = await mkdtemp(path.join(tmpdir(), 'standin-ledgers-'));
   });
@@ -276,10 +278,10 @@ describe('ledgers in files', () => {
 
   test('are swapped only if they are what was read', async () => {
     const files = ledgerFiles(path.join(dir, 'quota'));
-    expect([await files.read('u1'), await files.list()]).toEqual([undefined, []]);
+    expect([await files.read('u1'), await files.list(unreadable)]).toEqual([undefined, []]);
     const version = await files.write('u1', newLedger('2026-11'), undefined);
     expect(await files.read('u1')).toEqual({ ledger: newLedger('2026-11'), version });
-    expect(await files.list()).toEqual([['u1', newLedger('2026-11')]]);
+    expect(await files.list(unreadable)).toEqual([['u1', newLedger('2026-11')]]);
     const next = { ...newLedger('2026-11'), used: 3 };
     await expect(files.write('u1', next, undefined)).rejects.toThrow('changed');
     await files.write('u1', next, version);
@@ -292,5 +294,18 @@ describe('ledgers in files', () => {
   test('that are damaged are an error, and not a month that begins anew', async () => {
     await writeFile(path.join(dir, 'u1.json'), '{"period":"2026-11"');
     await expect(ledgerFiles(dir).read('u1')).rejects.toThrow();
+  });
+
+  test('that are damaged keep no other account from being settled', async () => {
+    const files = ledgerFiles(dir);
+    const keeper = newKeeper({ store: files, countPermits: () => Promise.resolve(new Map()) });
+    const gone = request('gone', 1);
+    await keeper.ask({ ...gone, account: 'u2' });
+    await writeFile(path.join(dir, 'u1.json'), '{"period":"2026-11"');
+    await writeFile(path.join(dir, 'u3.json'), '{}');
+    await keeper.drained('gone');
+    expect((await files.read('u2'))?.ledger).toEqual(newLedger('2026-11'));
+    await files.list(unreadable);
+    expect(unreadable.mock.calls.map(([uid]) => uid)).toEqual(['u1', 'u3']);
   });
 });

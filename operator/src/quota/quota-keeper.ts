@@ -4,6 +4,7 @@ import type { PermitFilter } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { LedgerStore, StoredLedger } from './ledger-store.ts';
 import { committed, grant, inPeriod, newLedger, settle, type Ledger } from './ledger.ts';
+import { unreadableIsLogged } from './stray-ledgers.ts';
 import { acceptedOf, type QuotaUsage } from './usage.ts';
 
 export interface QuotaKeeperOptions {
@@ -45,7 +46,7 @@ interface Account {
   recalledAt: number;
   /** What gateways said they have spent of their blocks. */
   readonly spent: Map<string, number>;
-  /** Quota and period under which a gateway got nothing, last. */
+  /** Quota and period under which a gateway got nothing, last; empty: one got some. */
   exhausted: string | undefined;
 }
 
@@ -58,8 +59,8 @@ interface Verdict {
 const WRITE_ATTEMPTS = 2;
 /** A project may keep its requests for a day: what is older than this may be missing in the log. */
 const COUNTABLE_MS = 20 * 3_600_000;
-/** Between a gateway's clock and this operator's. */
-const CLOCK_SKEW_MS_MAX = 3_600_000;
+/** Between ClickHouse's clock and this operator's at the grant. Wide, as what is missed would be granted again; it costs little. */
+const CLOCK_SKEW_MS_MAX = 48 * 3_600_000;
 
 /**
  * Answers gateways that want permits, for one leader's term. All that an answer promises is in the ledger before the answer goes
@@ -94,9 +95,9 @@ export class QuotaKeeper {
    * goes back. Rejects when that cannot be counted or written now.
    */
   async drained(instance: string): Promise<void> {
-    const { store, countPermits, isConnected, clock = Date.now } = this.#options;
+    const { store, logger, countPermits, isConnected, clock = Date.now } = this.#options;
     if (countPermits === undefined) return;
-    for (const [accountUid, ledger] of await store.list()) {
+    for (const [accountUid, ledger] of await store.list(unreadableIsLogged(logger))) {
       const held = ledger.blocks.filter((block) => block.instance === instance);
       const blocks = held.filter(({ grantedAtMs }) => clock() - grantedAtMs < COUNTABLE_MS);
       const [oldest] = blocks;
@@ -107,7 +108,7 @@ export class QuotaKeeper {
       const counted = await countPermits({ accountUid, blocks: blocks.map(({ id }) => id), since });
       const closed = blocks.map(({ id }) => ({ block: id, used: counted.get(id) ?? 0 }));
       await this.ask({ gateway, instance, account: accountUid, serial: 0, want: 0, held: [], closed });
-      this.#options.logger.info({ accountUid, gateway, instance, closed }, 'what a lost gateway held is settled');
+      logger.info({ accountUid, gateway, instance, closed }, 'what a lost gateway held is settled');
     }
   }
 
@@ -131,8 +132,10 @@ export class QuotaKeeper {
     if (quota === undefined || account === undefined || ledger === undefined) return undefined;
     const now = periodOf(clock());
     const period = now > ledger.period ? now : ledger.period;
-    const isExhausted = account.exhausted === exhaustedMark(period, quota);
-    return { period, accepted: acceptedOf(ledger, account.spent, period), quota, isExhausted };
+    const { spent, exhausted } = account;
+    const isExhausted = exhausted === undefined ? undefined : exhausted === exhaustedMark(period, quota);
+    const granted = committed(inPeriod(ledger, period));
+    return { period, accepted: acceptedOf(ledger, spent, period), granted, quota, isExhausted };
   }
 
   /** The account is gone. */
@@ -265,7 +268,7 @@ export class QuotaKeeper {
   /** What people see of it. */
   #note(uid: string, account: Account, { after, verdicts }: { after: Ledger; verdicts: readonly Verdict[] }): void {
     for (const { answer } of verdicts) {
-      if (answer.kind === 'granted') account.exhausted = undefined;
+      if (answer.kind === 'granted') account.exhausted = '';
       else if (answer.kind === 'exhausted') account.exhausted = exhaustedMark(answer.period, answer.limit);
     }
     const open = new Set(after.blocks.map(({ id }) => id));

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { acceptedOf, quotaFinding } from './usage.ts';
+import { describe, expect, test } from 'vitest';
+import { acceptedOf, quotaFinding, shownUsage, type QuotaUsage } from './usage.ts';
 
 test('what is accepted: closed blocks, and what open ones are said to have spent, never more than they have', () => {
   const block = { gateway: 'a', instance: 'a', serial: 1, permits: 10, grantedAtMs: 0 };
@@ -23,4 +23,40 @@ test.each([
   [0, 0, false, false, 'QuotaUsedUp'],
 ] as const)('%i of %i, a gateway got none: %s', (...[accepted, quota, isExhausted, ok, reason]) => {
   expect(quotaFinding({ period: '2026-11', accepted, quota, isExhausted })).toMatchObject({ ok, reason });
+});
+
+describe('what is shown', () => {
+  const NOVEMBER = { quota: 10_000, period: '2026-11' };
+  const said = (reason: string, usage: object = {}) => ({
+    usage: { period: '2026-11', accepted: 8_500, quota: 10_000, ...usage },
+    conditions: [{ type: 'QuotaAvailable', reason }],
+  });
+  const reported = (accepted: number, more: object = {}) => ({
+    ...{ period: '2026-11', accepted, granted: 9_000, quota: 10_000, isExhausted: undefined },
+    ...more,
+  });
+  const shown = (usage: QuotaUsage | undefined, status: unknown) => {
+    const found = shownUsage(usage, status, NOVEMBER);
+    return found && [found.period, found.accepted, quotaFinding(found).reason];
+  };
+
+  test.each([
+    ['gateways report to a new leader', reported(4_500), said('QuotaNearlyUsedUp'), 8_500, 'QuotaNearlyUsedUp'],
+    ['they report more', reported(8_700), said('QuotaNearlyUsedUp'), 8_700, 'QuotaNearlyUsedUp'],
+    ['no gateway has been refused again yet', reported(4_500), said('QuotaUsedUp'), 8_500, 'QuotaUsedUp'],
+    ['one got some', reported(4_500, { isExhausted: false }), said('QuotaUsedUp'), 8_500, 'QuotaNearlyUsedUp'],
+    ['the quota is another', reported(4_500, { quota: 20_000 }), said('QuotaUsedUp'), 8_500, 'QuotaAvailable'],
+    ['the ledger was removed', reported(0, { granted: 3 }), said('QuotaNearlyUsedUp'), 3, 'QuotaAvailable'],
+    ['the status is of another month', reported(7), said('QuotaUsedUp', { period: '2026-10' }), 7, 'QuotaAvailable'],
+    ['the status is none of ours', reported(7), 'text', 7, 'QuotaAvailable'],
+  ] as const)('while %s', (...[, usage, status, accepted, reason]) => {
+    expect(shown(usage, status)).toEqual(['2026-11', accepted, reason]);
+  });
+
+  test('of an account that nobody asked about stands until its month is over', () => {
+    expect(shown(undefined, said('QuotaUsedUp'))).toBeUndefined();
+    expect(shown(undefined, said('QuotaUsedUp', { period: '2026-12' }))).toBeUndefined();
+    expect(shown(undefined, {})).toBeUndefined();
+    expect(shown(undefined, said('QuotaUsedUp', { period: '2026-10' }))).toEqual(['2026-11', 0, 'QuotaAvailable']);
+  });
 });

@@ -61,7 +61,7 @@ test('a Project counts its endpoints, an Endpoint has nothing to add', () => {
 });
 
 test('an Account with a quota shows what was accepted of it, in one month never less than before', () => {
-  const usage = { period: '2026-11', accepted: 7, quota: 100, isExhausted: false };
+  const usage = { period: '2026-11', accepted: 7, granted: 10, quota: 100, isExhausted: false };
   const shown = (before: Record<string, unknown>) =>
     fieldsOf('Account', undefined, { usage: before }, { quota: 100, usage })['usage'];
   expect(shown({})).toEqual({ period: '2026-11', accepted: 7, quota: 100 });

@@ -1,7 +1,7 @@
-import { keyFingerprint } from '@standin/contract';
+import { keyFingerprint, periodOf } from '@standin/contract';
 import { z } from 'zod';
 import type { KnownKey } from '../keys/account-keys.ts';
-import type { QuotaUsage } from '../quota/usage.ts';
+import { shownUsage, type QuotaUsage } from '../quota/usage.ts';
 import type { Translator, Verdict } from '../translate/index.ts';
 import type { EndpointCounts } from './endpoint-counts.ts';
 
@@ -42,7 +42,7 @@ export const statusFields =
       case 'Account':
         return {
           apiKey: apiKeyField(key(uid), before, now),
-          usage: { ...usageBefore.parse(status).usage, ...usageField(quota, usage(uid), before) },
+          usage: { ...usageBefore.parse(status).usage, ...usageField(quota, usage(uid), before, now) },
         };
       case 'Project': {
         const endpoints = [...translator.endpointsOf(uid)];
@@ -54,12 +54,12 @@ export const statusFields =
     }
   };
 
-/** Gateways report anew to a new leader: what was accepted is never less than it was. */
-const usageField = (quota: number | undefined, usage: QuotaUsage | undefined, before: Fields): Fields => {
+const usageField = (
+  ...[quota, usage, before, now]: [number | undefined, QuotaUsage | undefined, Fields, string]
+): Fields => {
   if (quota === undefined) return { period: undefined, accepted: undefined };
-  if (usage === undefined) return {};
-  const { period, accepted = 0 } = usageBefore.parse(before).usage ?? {};
-  return { period: usage.period, accepted: Math.max(usage.accepted, period === usage.period ? accepted : 0) };
+  const shown = shownUsage(usage, before, { quota, period: periodOf(Date.parse(now)) });
+  return shown === undefined ? {} : { period: shown.period, accepted: shown.accepted };
 };
 
 /** The fingerprint, never the digest: from a weak own key's digest the key could be guessed. */

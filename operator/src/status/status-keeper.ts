@@ -1,5 +1,5 @@
 import type { ConfigKey, ResourceObject, ResourceSource } from '@standin/contract';
-import { configKey } from '@standin/contract';
+import { configKey, periodEndMs, periodOf } from '@standin/contract';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -24,6 +24,7 @@ export interface StatusKeeperOptions {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly onStatus: ((written: StatusWritten) => void) | undefined;
+  readonly clock?: () => Date;
 }
 
 /** Gateways usually acknowledge sooner, and then one write says all. */
@@ -36,6 +37,8 @@ const COUNT_DELAY_MS = 500;
 const MEND_DELAY_MS = 1_000;
 /** How much was accepted changes all the time; what follows from it, such as a quota that is used up, is said at once. */
 const USAGE_DELAY_MS = 10_000;
+/** An account without traffic is looked at when the month ends; this much sooner or later when the clock was set meanwhile. */
+const MONTH_CHECK_MS_MAX = 3_600_000;
 const WORKERS = 16;
 /** The client has its own quick retries; what still fails waits for a right to be granted, or the API server. */
 const BACKOFF = { baseMs: 100, capMs: 30_000 };
@@ -60,11 +63,10 @@ export class StatusKeeper {
 
   constructor(options: StatusKeeperOptions) {
     this.#options = options;
-    const { source, objects, translator, key, usage, programmed, registry } = options;
+    const { source, objects, translator, key, usage, programmed, registry, clock = () => new Date() } = options;
     const logger = options.logger.child({ stage: 'status' });
     this.#writer = new StatusWriter({
-      source,
-      logger,
+      ...{ source, logger, clock },
       inputs: {
         object: (uid) => objects.get(uid),
         verdict: (uid) => translator.verdict(uid),
@@ -80,8 +82,11 @@ export class StatusKeeper {
       registry,
       logger,
       reconcile: async (uid) => {
-        await this.#write(uid);
-        return undefined;
+        // Before the write: if the month ends within it, it is looked at again.
+        const requeueAfterMs = untilMonthCheckMs(clock().getTime());
+        const written = await this.#write(uid);
+        const hasQuota = written?.conditions.some(({ type }) => type === 'QuotaAvailable') ?? false;
+        return hasQuota ? { requeueAfterMs } : undefined;
       },
     });
   }
@@ -172,10 +177,10 @@ export class StatusKeeper {
     for (const project of projects) this.#queue.addAfter(project, COUNT_DELAY_MS);
   }
 
-  async #write(uid: string): Promise<void> {
+  async #write(uid: string): Promise<StatusWritten | undefined> {
     const { translator, metrics, onStatus, logger } = this.#options;
     const written = await this.#writer.write(uid);
-    if (written === undefined) return;
+    if (written === undefined) return undefined;
     if (written.wrote) metrics.statusWrites.inc();
     if (written.ref.kind === 'Endpoint' && this.#options.objects.has(uid)) {
       this.#recount(this.#counts.set(uid, { project: translator.projectOf(uid), ready: written.ready }));
@@ -185,7 +190,11 @@ export class StatusKeeper {
     } catch (error) {
       logger.error({ err: error }, 'a listener of statuses threw');
     }
+    return written;
   }
 }
+
+const untilMonthCheckMs = (now: number): number =>
+  Math.min(MONTH_CHECK_MS_MAX, Math.max(1, periodEndMs(periodOf(now)) - now));
 
 const uidOf = (key: ConfigKey): string => key.slice(key.indexOf('/') + 1);

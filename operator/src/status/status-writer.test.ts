@@ -183,7 +183,7 @@ test.each([[undefined], ['text'], [{ conditions: 'none' }], [{ conditions: [{ ty
 test('a quota has a condition; that it is nearly or quite used up is an Event each, also over a change of the leader', async () => {
   quota = 10;
   const accept = async (accepted: number): Promise<string | undefined> => {
-    usage = { period: '2026-11', accepted, quota: 10, isExhausted: false };
+    usage = { period: '2026-11', accepted, granted: 10, quota: 10, isExhausted: false };
     await writer.write('uid-1');
     look();
     return conditionsIn(seen?.status).find(({ type }) => type === 'QuotaAvailable')?.reason;
@@ -201,4 +201,16 @@ test('a quota has a condition; that it is nearly or quite used up is an Event ea
   await writer.write('uid-1');
   look();
   expect(conditionsIn(seen?.status).map(({ type }) => type)).not.toContain('QuotaAvailable');
+});
+
+test('gateways that report one after the other to a new leader change no condition, and nobody is told again', async () => {
+  quota = 10_000;
+  for (const accepted of [8_500, 4_500, 6_700, 7_700, 8_200, 8_600]) {
+    usage = { period: '2026-11', accepted, granted: 9_500, quota, isExhausted: undefined };
+    fields = { usage: { period: '2026-11', accepted: Math.max(8_500, accepted), quota } };
+    await writer.write('uid-1');
+    look();
+    expect(conditionsIn(seen?.status)).toContainEqual(expect.objectContaining({ reason: 'QuotaNearlyUsedUp' }));
+  }
+  expect(source.events.map(({ reason }) => reason)).toEqual(['QuotaNearlyUsedUp']);
 });

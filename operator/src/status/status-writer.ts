@@ -5,11 +5,12 @@ import {
   type ResourceObject,
   type ResourceSource,
   SourceError,
+  periodOf,
 } from '@standin/contract';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ProgrammedState } from '../publish/gateway-registry.ts';
-import { quotaFinding, type QuotaUsage } from '../quota/usage.ts';
+import { quotaFinding, shownUsage, type QuotaUsage } from '../quota/usage.ts';
 import { isOlder } from '../resource-version.ts';
 import type { Verdict } from '../translate/index.ts';
 import { conditionOf, conditionsOf, programmedFinding } from './conditions.ts';
@@ -135,14 +136,16 @@ export class StatusWriter {
       : undefined;
     const state = verdict.configKey === undefined ? undefined : inputs.programmed(verdict.configKey);
     const programmed = programmedFinding(state, standing);
-    const quota = this.#quotaCondition(verdict, conditionsBefore, now);
+    const quota = this.#quotaCondition(verdict, before, now);
     return { conditions: [...conditionsOf(verdict, programmed, conditionsBefore, now), ...quota], fields };
   }
 
   /** While nothing is known in this term, what was said before stands. */
-  #quotaCondition({ uid, quota, generation }: Verdict, before: readonly Condition[], now: string): Condition[] {
+  #quotaCondition({ uid, quota, generation }: Verdict, status: StatusFields, now: string): Condition[] {
     if (quota === undefined) return [];
-    const usage = this.#options.inputs.usage(uid);
+    const before = conditionsIn(status);
+    const period = periodOf(Date.parse(now));
+    const usage = shownUsage(this.#options.inputs.usage(uid), status, { quota, period });
     if (usage === undefined) return before.filter(({ type }) => type === 'QuotaAvailable');
     return [conditionOf('QuotaAvailable', quotaFinding(usage), { generation, before, now })];
   }

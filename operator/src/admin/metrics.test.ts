@@ -1,0 +1,18 @@
+import { Registry } from 'prom-client';
+import { expect, test } from 'vitest';
+import { MemorySource } from '../memory-source.testing.ts';
+import { operatorMetrics } from './metrics.ts';
+
+test('what is accepted of a quota is no less than the status says of this month, while gateways report to a new leader', async () => {
+  const accepted = async (period: string): Promise<string | undefined> => {
+    const status = { usage: { period, accepted: 85, quota: 100 } };
+    const account = new MemorySource().put('Account', 'team', {}, status);
+    const usage = () => ({ period: '2026-11', accepted: 45, granted: 90, quota: 100, isExhausted: undefined });
+    const leader = { revision: { epoch: 1, number: 1 }, gateways: [], spoolVolumes: undefined, usage };
+    const registry = new Registry();
+    operatorMetrics(registry, { objects: () => [account], leading: () => leader });
+    return /^standin_quota_accepted\{.*\} (\d+)$/m.exec(await registry.metrics())?.[1];
+  };
+  expect(await accepted('2026-11')).toBe('85');
+  expect(await accepted('2026-10')).toBe('45');
+});

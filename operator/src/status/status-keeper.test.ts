@@ -1,0 +1,55 @@
+import { periodEndMs, type ResourceObject } from '@standin/contract';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterEach, expect, test, vi } from 'vitest';
+import { operatorMetrics } from '../admin/metrics.ts';
+import { MemorySource } from '../memory-source.testing.ts';
+import { Translator } from '../translate/index.ts';
+import { StatusKeeper } from './status-keeper.ts';
+import { conditionsIn } from './status-writer.ts';
+
+const WITHIN = { timeout: 15_000 };
+let keeper: StatusKeeper | undefined;
+afterEach(() => keeper?.stop());
+
+test('an account without traffic begins the new month with nothing used, and without the condition of the old one', async () => {
+  const source = new MemorySource();
+  source.put('Account', 'a', { plan: 'Free', monthlyQuota: 100 });
+  const objects = new Map<string, ResourceObject>();
+  const translator = new Translator({
+    ...{ gatewayUrl: 'http://gateway', clusterDomain: 'cluster.local', checkUpstream: () => undefined },
+    quotaByPlan: { Free: undefined, Pro: undefined },
+  });
+  const look = (): ResourceObject => {
+    const account = source.object('Account', 'a');
+    objects.set(account.metadata.uid, account);
+    return account;
+  };
+  translator.put(look());
+  translator.flush();
+  const startedAt = performance.now();
+  const beginning = periodEndMs('2026-11') - 500;
+  let usage: { period: string; accepted: number } | undefined = { period: '2026-11', accepted: 100 };
+  const registry = new Registry();
+  keeper = new StatusKeeper({
+    ...{ source, objects, translator, registry, logger: pino({ level: 'silent' }) },
+    metrics: operatorMetrics(registry, { objects: () => [], leading: () => undefined }),
+    key: () => undefined,
+    usage: () => usage && { ...usage, granted: 100, quota: 100, isExhausted: false },
+    programmed: () => undefined,
+    onStatus: undefined,
+    clock: () => new Date(beginning + performance.now() - startedAt),
+  });
+  const shown = () => {
+    const { status } = look();
+    const condition = conditionsIn(status).find(({ type }) => type === 'QuotaAvailable');
+    return [(status as { usage?: unknown } | undefined)?.usage, condition?.reason];
+  };
+  keeper.begin();
+  const usedUp = [{ period: '2026-11', accepted: 100, quota: 100 }, 'QuotaUsedUp'];
+  await vi.waitFor(() => expect(shown()).toEqual(usedUp), WITHIN);
+  // As after a change of the leader: nobody asks, nobody reports.
+  usage = undefined;
+  const begun = [{ period: '2026-12', accepted: 0, quota: 100 }, 'QuotaAvailable'];
+  await vi.waitFor(() => expect(shown()).toEqual(begun), WITHIN);
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { encodeRow, openLogStore, startEmbeddedEngine, type EmbeddedEngine, type LogStore } from '@standin/logstore';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { MemoryLedgers } from '../../operator/src/quota/memory-ledgers.testing.ts';
+import { QuotaKeeper } from '../../operator/src/quota/quota-keeper.ts';
+import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+
+/** What a lost gateway spent, counted in the real ClickHouse engine, when clocks are wrong. */
+let dataDir: string;
+let engine: EmbeddedEngine;
+let store: LogStore;
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(path.join(tmpdir(), 'standin-settled-'));
+  engine = await startEmbeddedEngine({ dataDir });
+  store = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
+  await store.migrate();
+});
+
+afterAll(async () => {
+  await store.close();
+  await engine.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const SPENT = 7;
+
+test.each([
+  ['are right', 0, 0],
+  ['are set back by an hour on a gateway that was late by 90 s', -61.5 * MINUTE_MS, 0],
+  ['are a month behind on a gateway', -30 * DAY_MS, 0],
+  ['are a day ahead on a gateway', DAY_MS, 0],
+  ['are a day ahead on the operator', 0, DAY_MS],
+  ['are a day behind on the operator', 0, -DAY_MS],
+])(
+  'permits of a lost gateway that were spent are not granted again when clocks %s',
+  async (...[, ofGateway, ofOperator]) => {
+    const ledgers = new MemoryLedgers();
+    const uid = `account ${ofGateway} ${ofOperator}`;
+    const keeper = new QuotaKeeper({
+      ...{ store: ledgers, logger: pino({ level: 'silent' }), limit: () => 100, gatewayCount: () => 1 },
+      ...{ isConnected: () => false, recall: () => undefined, onUsage: () => undefined },
+      clock: () => Date.now() + ofOperator,
+      countPermits: (filter) => store.permits(filter),
+    });
+    const request = { gateway: 'a', instance: 'a', account: uid, serial: 1, want: 50, held: [], closed: [] };
+    const answer = await keeper.ask(request);
+    assert(answer.kind === 'granted');
+    const rows = Array.from({ length: SPENT }, (_, quotaPermit) =>
+      encodeRow(
+        newLogRow({
+          ...{ accountUid: uid, quotaPeriod: answer.period, quotaBlock: answer.block, quotaPermit },
+          receivedAtUs: (Date.now() + ofGateway) * 1_000,
+        }),
+      ),
+    );
+    await store.insert({ rows: Buffer.concat(rows), rowCount: SPENT, token: uid });
+    await keeper.drained('a');
+    expect(await ledgers.read(uid)).toMatchObject({ ledger: { used: SPENT, blocks: [] } });
+    await keeper.stop();
+  },
+);
