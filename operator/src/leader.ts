@@ -13,6 +13,7 @@ import type { GatewayMemory } from './publish/gateway-memory.ts';
 import { GatewayRegistry, type KnownGateway, type ProgrammedState } from './publish/gateway-registry.ts';
 import { LostGateways, type IsGatewayGone } from './publish/lost-gateways.ts';
 import type { Term } from './publish/leadership.ts';
+import { RememberedGateways } from './publish/remembered-gateways.ts';
 import type { StreamServer } from './publish/stream-server.ts';
 import type { LedgerStore } from './quota/ledger-store.ts';
 import { QuotaKeeper, type QuotaKeeperOptions } from './quota/quota-keeper.ts';
@@ -50,12 +51,9 @@ export interface LeaderParts {
 const READERS = 16;
 /** What cannot be read now is read again soon, however often it failed: callers wait for their key. */
 const KEY_BACKOFF = { baseMs: 100, capMs: 10_000 };
-const MEMORY_BACKOFF = { baseMs: 100, capMs: 30_000 };
 
 /** What is left of the lease when it could not be renewed in time. */
 const END_MS_MAX = LIMITS.leaseDurationMs - LIMITS.leaseRenewDeadlineMs;
-
-const REMEMBERING = 'known';
 
 /** One term of leadership: makes and reads keys, publishes the configuration to the gateways and writes every status. */
 export class Leader {
@@ -72,8 +70,7 @@ export class Leader {
   readonly #shares: ShareKeeper;
   readonly #replays: ReplayKeeper;
   readonly #orphans: OrphanKeeper | undefined;
-  /** Writes down who the known gateways are; a queue, for its retries. */
-  readonly #remembering: WorkQueue;
+  readonly #remembered: RememberedGateways;
   #known: readonly KnownGateway[] = [];
   /** Before that, what changes is not published: the beginning will. */
   #hasBegun = false;
@@ -90,7 +87,7 @@ export class Leader {
       onKnown: (gateways) => {
         this.#known = gateways;
         this.#lost.found(gateways);
-        this.#remembering.add(REMEMBERING);
+        this.#remembered.changed();
       },
       onLost: (name) => this.#lost.add(name),
       onProgress: (keys) => {
@@ -101,7 +98,7 @@ export class Leader {
     this.#lost = new LostGateways({
       isGone: parts.isGatewayGone,
       onGone: () => {
-        this.#remembering.add(REMEMBERING);
+        this.#remembered.changed();
         this.#regenerations.progress();
       },
       logger,
@@ -146,23 +143,21 @@ export class Leader {
       owner: (uid) => this.#keyOwner(uid),
       readSoon: (uid) => this.#keyQueue.add(uid),
       programmed: (uid, sha256) => this.#keyProgrammed(uid, sha256),
-      gatewayCount: () => this.gateways.length + this.#lost.count,
+      gatewayCount: () => this.#gateways.answeringCount + this.#lost.count,
     });
-    this.#remembering = new WorkQueue({
-      ...{ name: 'gateways', backoff: MEMORY_BACKOFF, registry, logger },
-      reconcile: async () => {
-        // Those that are lost, too: the next leader must not complete what waits for them.
-        await parts.gatewayMemory.write([...this.#known, ...this.#lost.known]);
-        return undefined;
-      },
+    this.#remembered = new RememberedGateways({
+      ...{ memory: parts.gatewayMemory, registry, logger },
+      // Those that are lost, too: the next leader must not complete what waits for them.
+      gateways: () => [...this.#known, ...this.#lost.known],
     });
   }
 
   /** Reads the known gateways, and Accounts and Secrets past all caches, then serves. Rejects when one of them cannot be read. */
   async begin(): Promise<void> {
-    const { desired, translator, server, logger, gatewayMemory } = this.#parts;
+    const { desired, translator, server, logger } = this.#parts;
     const { signal } = this.#term;
-    this.#gateways.expect(await gatewayMemory.read());
+    this.#known = await this.#remembered.read();
+    this.#gateways.expect(this.#known);
     await this.#refreshAccounts();
     desired.flush();
     await inParallel(this.#accounts(), signal, async (uid) => {
@@ -182,7 +177,8 @@ export class Leader {
     this.#replays.begin();
     this.#regenerations.begin();
     this.#orphans?.begin();
-    server.lead({ log: this.#log, gateways: this.#gateways, quota: this.#quota });
+    const remembered = (name: string): Promise<void> => this.#remembered.has(name);
+    server.lead({ log: this.#log, gateways: this.#gateways, quota: this.#quota, remembered });
     logger.info({ objects: this.#log.size }, 'leading');
   }
 
@@ -248,6 +244,8 @@ export class Leader {
   async end(): Promise<void> {
     this.#hasBegun = false;
     this.#parts.server.follow();
+    // First, since the others are empty from then on.
+    const written = this.#remembered.stop();
     this.#gateways.close();
     this.#lost.close();
     const stopped = Promise.all([
@@ -258,7 +256,7 @@ export class Leader {
       this.#regenerations.stop(),
       this.#orphans?.stop(),
       this.#keyQueue.stop(),
-      this.#remembering.stop(),
+      written,
     ]);
     await Promise.race([stopped, delay(END_MS_MAX, undefined, { ref: false })]);
   }
@@ -281,7 +279,7 @@ export class Leader {
     const key = configKey({ kind: 'Account', uid: accountUid });
     const since = this.#log.since(key);
     if (since === undefined) return undefined;
-    return this.#lost.waitsFor(this.#gateways.programmed(key, since), this.gateways.length);
+    return this.#lost.waitsFor(this.#gateways.revoked(key, since), this.#gateways.answeringCount);
   }
 
   /** Spread, so that the Secrets are not read in one gulp; at once when the Account came, or changed, while we began. */
