@@ -1,5 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { configKey, LIMITS, type ResourceObject, type ResourceSource, type Revision } from '@standin/contract';
+import {
+  configKey,
+  LIMITS,
+  type ConfigKey,
+  type ResourceObject,
+  type ResourceSource,
+  type Revision,
+} from '@standin/contract';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -7,6 +14,7 @@ import type { OperatorMetrics } from './admin/metrics.ts';
 import type { DesiredState } from './desired-state.ts';
 import { AccountKeys, type KeyOwner } from './keys/account-keys.ts';
 import { KeyRegenerations } from './keys/key-regenerations.ts';
+import { RevokedKeys } from './keys/revoked-keys.ts';
 import { OrphanKeeper, type ClaimState, type SpoolVolumes } from './drain/orphan-keeper.ts';
 import { ConfigLog } from './publish/config-log.ts';
 import type { GatewayMemory } from './publish/gateway-memory.ts';
@@ -65,6 +73,7 @@ export class Leader {
   readonly #keys: AccountKeys;
   readonly #keyQueue: WorkQueue;
   readonly #regenerations: KeyRegenerations;
+  readonly #revoked = new RevokedKeys((key) => this.#revokedState(key));
   readonly #statuses: StatusKeeper;
   readonly #quota: QuotaKeeper;
   readonly #shares: ShareKeeper;
@@ -90,16 +99,13 @@ export class Leader {
         this.#remembered.changed();
       },
       onLost: (name) => this.#lost.add(name),
-      onProgress: (keys) => {
-        this.#statuses.progress(this.#gateways.floor, keys);
-        this.#regenerations.progress();
-      },
+      onProgress: (keys) => this.#progress(keys),
     });
     this.#lost = new LostGateways({
       isGone: parts.isGatewayGone,
       onGone: () => {
         this.#remembered.changed();
-        this.#regenerations.progress();
+        this.#progress([]);
       },
       logger,
     });
@@ -115,7 +121,7 @@ export class Leader {
       usage: (uid) => this.#quota.usage(uid),
       programmed: (key) => {
         const since = this.#log.since(key);
-        return since === undefined ? undefined : this.#gateways.programmed(key, since);
+        return since === undefined ? undefined : (this.#revoked.state(key) ?? this.#gateways.programmed(key, since));
       },
     });
     this.#quota = new QuotaKeeper({
@@ -171,6 +177,7 @@ export class Leader {
     for (const uid of this.#accounts()) this.#keyQueue.addAfter(uid, this.#nextReadMs(uid));
     const objects = [...translator.objects()];
     const number = this.#log.append({ put: objects, remove: [] });
+    this.#revoked.begin(objects, desired.objects);
     this.#statuses.changed({ put: objects, verdicts: [] }, number);
     this.#statuses.begin();
     this.#shares.begin();
@@ -187,7 +194,9 @@ export class Leader {
     if (!this.#hasBegun) return;
     for (const { uid, keySecret } of changes.verdicts) if (keySecret !== undefined) this.#keyQueue.add(uid);
     const isPublished = changes.put.length + changes.remove.length > 0;
-    this.#statuses.changed(changes, isPublished ? this.#log.append(changes) : undefined);
+    const number = isPublished ? this.#log.append(changes) : undefined;
+    this.#revoked.published(changes.put);
+    this.#statuses.changed(changes, number);
   }
 
   /** The source shows an object, changed or not. */
@@ -202,7 +211,10 @@ export class Leader {
   forget(object: ResourceObject): void {
     this.#keys.forget(object.metadata.uid);
     this.#statuses.forget(object);
-    if (object.kind === 'Account') this.#quota.forget(object.metadata.uid);
+    if (object.kind === 'Account') {
+      this.#quota.forget(object.metadata.uid);
+      this.#revoked.forget(object.metadata.uid);
+    }
     this.#shares.forget(object);
     this.#replays.forget(object);
     this.#regenerations.forget(object);
@@ -261,6 +273,12 @@ export class Leader {
     await Promise.race([stopped, delay(END_MS_MAX, undefined, { ref: false })]);
   }
 
+  /** Gateways acknowledged or are forgotten, with the keys of objects that are newly rejected or not any more; or a lost one is gone. */
+  #progress(keys: readonly ConfigKey[]): void {
+    this.#statuses.progress(this.#gateways.floor, [...keys, ...this.#revoked.progress()]);
+    this.#regenerations.progress();
+  }
+
   #accounts(): string[] {
     return [...this.#parts.desired.objects].filter(([, { kind }]) => kind === 'Account').map(([uid]) => uid);
   }
@@ -276,7 +294,10 @@ export class Leader {
   #keyProgrammed(accountUid: string, sha256: string): ProgrammedState | undefined {
     const known = this.#keys.known(accountUid)?.key;
     if (known?.kind !== 'key' || known.sha256 !== sha256 || this.#parts.desired.hasPending) return undefined;
-    const key = configKey({ kind: 'Account', uid: accountUid });
+    return this.#revokedState(configKey({ kind: 'Account', uid: accountUid }));
+  }
+
+  #revokedState(key: ConfigKey): ProgrammedState | undefined {
     const since = this.#log.since(key);
     if (since === undefined) return undefined;
     return this.#lost.waitsFor(this.#gateways.revoked(key, since), this.#gateways.answeringCount);
