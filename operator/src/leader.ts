@@ -1,5 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { configKey, LIMITS, type ResourceObject, type ResourceSource, type Revision } from '@standin/contract';
+import {
+  configKey,
+  LIMITS,
+  type ConfigKey,
+  type ResourceObject,
+  type ResourceSource,
+  type Revision,
+} from '@standin/contract';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -7,12 +14,14 @@ import type { OperatorMetrics } from './admin/metrics.ts';
 import type { DesiredState } from './desired-state.ts';
 import { AccountKeys, type KeyOwner } from './keys/account-keys.ts';
 import { KeyRegenerations } from './keys/key-regenerations.ts';
+import { RevokedKeys } from './keys/revoked-keys.ts';
 import { OrphanKeeper, type ClaimState, type SpoolVolumes } from './drain/orphan-keeper.ts';
 import { ConfigLog } from './publish/config-log.ts';
 import type { GatewayMemory } from './publish/gateway-memory.ts';
 import { GatewayRegistry, type KnownGateway, type ProgrammedState } from './publish/gateway-registry.ts';
 import { LostGateways, type IsGatewayGone } from './publish/lost-gateways.ts';
 import type { Term } from './publish/leadership.ts';
+import { RememberedGateways } from './publish/remembered-gateways.ts';
 import type { StreamServer } from './publish/stream-server.ts';
 import type { LedgerStore } from './quota/ledger-store.ts';
 import { QuotaKeeper, type QuotaKeeperOptions } from './quota/quota-keeper.ts';
@@ -50,12 +59,9 @@ export interface LeaderParts {
 const READERS = 16;
 /** What cannot be read now is read again soon, however often it failed: callers wait for their key. */
 const KEY_BACKOFF = { baseMs: 100, capMs: 10_000 };
-const MEMORY_BACKOFF = { baseMs: 100, capMs: 30_000 };
 
 /** What is left of the lease when it could not be renewed in time. */
 const END_MS_MAX = LIMITS.leaseDurationMs - LIMITS.leaseRenewDeadlineMs;
-
-const REMEMBERING = 'known';
 
 /** One term of leadership: makes and reads keys, publishes the configuration to the gateways and writes every status. */
 export class Leader {
@@ -67,13 +73,13 @@ export class Leader {
   readonly #keys: AccountKeys;
   readonly #keyQueue: WorkQueue;
   readonly #regenerations: KeyRegenerations;
+  readonly #revoked = new RevokedKeys((key) => this.#revokedState(key));
   readonly #statuses: StatusKeeper;
   readonly #quota: QuotaKeeper;
   readonly #shares: ShareKeeper;
   readonly #replays: ReplayKeeper;
   readonly #orphans: OrphanKeeper | undefined;
-  /** Writes down who the known gateways are; a queue, for its retries. */
-  readonly #remembering: WorkQueue;
+  readonly #remembered: RememberedGateways;
   #known: readonly KnownGateway[] = [];
   /** Before that, what changes is not published: the beginning will. */
   #hasBegun = false;
@@ -90,19 +96,16 @@ export class Leader {
       onKnown: (gateways) => {
         this.#known = gateways;
         this.#lost.found(gateways);
-        this.#remembering.add(REMEMBERING);
+        this.#remembered.changed();
       },
       onLost: (name) => this.#lost.add(name),
-      onProgress: (keys) => {
-        this.#statuses.progress(this.#gateways.floor, keys);
-        this.#regenerations.progress();
-      },
+      onProgress: (keys) => this.#progress(keys),
     });
     this.#lost = new LostGateways({
       isGone: parts.isGatewayGone,
       onGone: () => {
-        this.#remembering.add(REMEMBERING);
-        this.#regenerations.progress();
+        this.#remembered.changed();
+        this.#progress([]);
       },
       logger,
     });
@@ -118,7 +121,7 @@ export class Leader {
       usage: (uid) => this.#quota.usage(uid),
       programmed: (key) => {
         const since = this.#log.since(key);
-        return since === undefined ? undefined : this.#gateways.programmed(key, since);
+        return since === undefined ? undefined : (this.#revoked.state(key) ?? this.#gateways.programmed(key, since));
       },
     });
     this.#quota = new QuotaKeeper({
@@ -146,23 +149,21 @@ export class Leader {
       owner: (uid) => this.#keyOwner(uid),
       readSoon: (uid) => this.#keyQueue.add(uid),
       programmed: (uid, sha256) => this.#keyProgrammed(uid, sha256),
-      gatewayCount: () => this.gateways.length + this.#lost.count,
+      gatewayCount: () => this.#gateways.answeringCount + this.#lost.count,
     });
-    this.#remembering = new WorkQueue({
-      ...{ name: 'gateways', backoff: MEMORY_BACKOFF, registry, logger },
-      reconcile: async () => {
-        // Those that are lost, too: the next leader must not complete what waits for them.
-        await parts.gatewayMemory.write([...this.#known, ...this.#lost.known]);
-        return undefined;
-      },
+    this.#remembered = new RememberedGateways({
+      ...{ memory: parts.gatewayMemory, registry, logger },
+      // Those that are lost, too: the next leader must not complete what waits for them.
+      gateways: () => [...this.#known, ...this.#lost.known],
     });
   }
 
   /** Reads the known gateways, and Accounts and Secrets past all caches, then serves. Rejects when one of them cannot be read. */
   async begin(): Promise<void> {
-    const { desired, translator, server, logger, gatewayMemory } = this.#parts;
+    const { desired, translator, server, logger } = this.#parts;
     const { signal } = this.#term;
-    this.#gateways.expect(await gatewayMemory.read());
+    this.#known = await this.#remembered.read();
+    this.#gateways.expect(this.#known);
     await this.#refreshAccounts();
     desired.flush();
     await inParallel(this.#accounts(), signal, async (uid) => {
@@ -176,13 +177,15 @@ export class Leader {
     for (const uid of this.#accounts()) this.#keyQueue.addAfter(uid, this.#nextReadMs(uid));
     const objects = [...translator.objects()];
     const number = this.#log.append({ put: objects, remove: [] });
+    this.#revoked.begin(objects, desired.objects);
     this.#statuses.changed({ put: objects, verdicts: [] }, number);
     this.#statuses.begin();
     this.#shares.begin();
     this.#replays.begin();
     this.#regenerations.begin();
     this.#orphans?.begin();
-    server.lead({ log: this.#log, gateways: this.#gateways, quota: this.#quota });
+    const remembered = (name: string): Promise<void> => this.#remembered.has(name);
+    server.lead({ log: this.#log, gateways: this.#gateways, quota: this.#quota, remembered });
     logger.info({ objects: this.#log.size }, 'leading');
   }
 
@@ -191,7 +194,9 @@ export class Leader {
     if (!this.#hasBegun) return;
     for (const { uid, keySecret } of changes.verdicts) if (keySecret !== undefined) this.#keyQueue.add(uid);
     const isPublished = changes.put.length + changes.remove.length > 0;
-    this.#statuses.changed(changes, isPublished ? this.#log.append(changes) : undefined);
+    const number = isPublished ? this.#log.append(changes) : undefined;
+    this.#revoked.published(changes.put);
+    this.#statuses.changed(changes, number);
   }
 
   /** The source shows an object, changed or not. */
@@ -206,7 +211,10 @@ export class Leader {
   forget(object: ResourceObject): void {
     this.#keys.forget(object.metadata.uid);
     this.#statuses.forget(object);
-    if (object.kind === 'Account') this.#quota.forget(object.metadata.uid);
+    if (object.kind === 'Account') {
+      this.#quota.forget(object.metadata.uid);
+      this.#revoked.forget(object.metadata.uid);
+    }
     this.#shares.forget(object);
     this.#replays.forget(object);
     this.#regenerations.forget(object);
@@ -248,6 +256,8 @@ export class Leader {
   async end(): Promise<void> {
     this.#hasBegun = false;
     this.#parts.server.follow();
+    // First, since the others are empty from then on.
+    const written = this.#remembered.stop();
     this.#gateways.close();
     this.#lost.close();
     const stopped = Promise.all([
@@ -258,9 +268,15 @@ export class Leader {
       this.#regenerations.stop(),
       this.#orphans?.stop(),
       this.#keyQueue.stop(),
-      this.#remembering.stop(),
+      written,
     ]);
     await Promise.race([stopped, delay(END_MS_MAX, undefined, { ref: false })]);
+  }
+
+  /** Gateways acknowledged or are forgotten, with the keys of objects that are newly rejected or not any more; or a lost one is gone. */
+  #progress(keys: readonly ConfigKey[]): void {
+    this.#statuses.progress(this.#gateways.floor, [...keys, ...this.#revoked.progress()]);
+    this.#regenerations.progress();
   }
 
   #accounts(): string[] {
@@ -278,10 +294,13 @@ export class Leader {
   #keyProgrammed(accountUid: string, sha256: string): ProgrammedState | undefined {
     const known = this.#keys.known(accountUid)?.key;
     if (known?.kind !== 'key' || known.sha256 !== sha256 || this.#parts.desired.hasPending) return undefined;
-    const key = configKey({ kind: 'Account', uid: accountUid });
+    return this.#revokedState(configKey({ kind: 'Account', uid: accountUid }));
+  }
+
+  #revokedState(key: ConfigKey): ProgrammedState | undefined {
     const since = this.#log.since(key);
     if (since === undefined) return undefined;
-    return this.#lost.waitsFor(this.#gateways.programmed(key, since), this.gateways.length);
+    return this.#lost.waitsFor(this.#gateways.revoked(key, since), this.#gateways.answeringCount);
   }
 
   /** Spread, so that the Secrets are not read in one gulp; at once when the Account came, or changed, while we began. */

@@ -235,6 +235,64 @@ describe('a leader', () => {
   });
 });
 
+describe('a key that is replaced while a gateway is cut off', () => {
+  const [OLD, NEW] = ['old-own-key-of-at-least-32-characters', 'new-own-key-of-at-least-32-characters'];
+  let isGone: boolean;
+  const settings = operatorSettings.parse({
+    stream: { host: '127.0.0.1', port: 0, gatewayForgetMs: 1_000 },
+    admin: { host: '127.0.0.1', port: 0 },
+    secretPollMs: 500,
+  });
+  const messageOf = () =>
+    conditionsIn(source.object('Account', 'own').status).find(({ type }) => type === 'Ready')?.message;
+  const untilForgotten = async (count: number): Promise<void> => {
+    await vi.waitFor(async () => expect((await metricLines('gateway_revision')).length).toBe(count), 5_000);
+  };
+  const metricLines = async (name: string): Promise<string[]> =>
+    (await registry.metrics()).split('\n').filter((line) => line.startsWith(`standin_publish_${name}{`));
+  const says = (condition: string): Promise<void> =>
+    vi.waitFor(() => expect(conditionOf('Account', 'own')).toBe(condition), { timeout: 5_000 });
+
+  beforeEach(async () => {
+    isGone = false;
+    source.put('Account', 'own', { plan: 'Free', apiKey: { secretName: 'own-key' } });
+    source.secrets.set('default/own-key', { 'api-key': OLD });
+    await start({ settings, isGatewayGone: () => Promise.resolve(isGone) });
+    await hand.lead();
+    await connectGateway('a');
+  });
+
+  test.each(['acknowledged', 'read'])('the Account names it until it is gone; it had %s the old one', async (what) => {
+    const cutOff = await connectGateway('b');
+    if (what === 'read') {
+      cutOff.acks = false;
+      await vi.waitFor(() => expect(cutOff.held.size).toBeGreaterThan(0));
+    } else await untilForgotten(2);
+    await says('True Ready');
+    cutOff.response.destroy();
+    await untilForgotten(1);
+    source.secrets.set('default/own-key', { 'api-key': NEW });
+    await says('False PartiallyProgrammed');
+    expect(messageOf()).toBe('Waiting for b.');
+    // Other changes, and other Accounts, do not wait for it.
+    source.put('Account', 'team', { plan: 'Pro' });
+    await vi.waitFor(() => {
+      const { metadata, status } = source.object('Account', 'team');
+      const ready = conditionsIn(status).find(({ type }) => type === 'Ready');
+      expect(ready).toMatchObject({ status: 'True', observedGeneration: metadata.generation });
+    });
+    // Nor does this Account forget it with the next write of its status.
+    source.put('Account', 'own', { plan: 'Pro', apiKey: { secretName: 'own-key' } });
+    await vi.waitFor(() => {
+      const { metadata, status } = source.object('Account', 'own');
+      expect((status as { observedGeneration?: number }).observedGeneration).toBe(metadata.generation);
+    });
+    expect(conditionOf('Account', 'own')).toBe('False PartiallyProgrammed');
+    isGone = true;
+    await says('True Ready');
+  });
+});
+
 describe('what changes while a leader begins', () => {
   test('is part of what it publishes first', async () => {
     await start();

@@ -76,6 +76,15 @@ const createPods = async (indexes: readonly number[]): Promise<void> => {
   }));
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 };
+const CLAIM = 'data-gateway-0';
+/** As the StatefulSet made it. Without the finalizer of a controller that does not run here. */
+const createClaim = async (): Promise<void> => {
+  const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+  const metadata = { name: CLAIM, namespace: SYSTEM_NAMESPACE };
+  await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec }));
+  const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/persistentvolumeclaims/${CLAIM}`;
+  await tenant.client.mergePatch(path, { metadata: { finalizers: null } });
+};
 const keyOf = (account = 'team'): Promise<string> => tenant.readSecret(`${account}-api-key`);
 let serial = 0;
 /** Returns its name, which nothing else has: a test may run twice. */
@@ -179,14 +188,19 @@ describe('27: a key is regenerated under load', () => {
     expect(await ask()).toBe(401);
   });
 
-  test('one that died is waited for until its pod is gone', async () => {
+  test('one that died is waited for until its pod is gone, and its claim', async () => {
     const { process, adminUrl } = gateway(0);
+    await createClaim();
     await process.kill('SIGKILL');
     const name = await regenerate();
     await untilWaitingFor(name, 0);
     await eventually('the gateway to be forgotten', known, { accept: ({ size }) => size === GATEWAYS - 1 });
     expect((await untilWaitingFor(name, 0)).status).toMatchObject({ phase: 'Running' });
     await cluster.kubectl(['delete', 'pod', 'gateway-0', '-n', SYSTEM_NAMESPACE, '--grace-period=0', '--force']);
+    // Looked at again, and again.
+    await delay(5_000);
+    expect((await untilWaitingFor(name, 0)).status).toMatchObject({ phase: 'Running' });
+    await cluster.kubectl(['delete', 'pvc', CLAIM, '-n', SYSTEM_NAMESPACE]);
     await untilPhase(name, 'Completed');
     await createPods([0]);
     await process.restart();

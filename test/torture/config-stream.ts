@@ -37,7 +37,7 @@ export const startConfigStream = async (logger: Logger): Promise<ConfigStream> =
     report: () => undefined,
     drained: () => Promise.resolve(),
   };
-  server.lead({ log, gateways, quota });
+  server.lead({ log, gateways, quota, remembered: () => Promise.resolve() });
   const publish = (put: readonly ConfigObject[], remove: readonly ConfigKey[] = []) => log.append({ put, remove });
   return {
     url: `https://127.0.0.1:${server.port}`,

@@ -7,12 +7,14 @@ const FORGET_MS = 20_000;
 let progress: { floor: number | undefined; keys: readonly string[] }[];
 let known: (readonly string[])[];
 let knownGateways: readonly KnownGateway[];
+let lost: string[];
 let registry: GatewayRegistry;
 
 beforeEach(() => {
   vi.useFakeTimers();
   progress = [];
   known = [];
+  lost = [];
   registry = new GatewayRegistry({
     epoch: 3,
     forgetMs: FORGET_MS,
@@ -20,6 +22,7 @@ beforeEach(() => {
       knownGateways = gateways;
       known.push(gateways.map(({ name }) => name));
     },
+    onLost: (name) => lost.push(name),
     onProgress: (keys) => progress.push({ floor: registry.floor, keys }),
   });
 });
@@ -60,6 +63,49 @@ test('a gateway that connects is not waited for before its first acknowledgement
   expect(registry.programmed('Endpoint/e', 2)).toEqual({ kind: 'programmed' });
   disconnected();
   expect(registry.gateways.map(({ name }) => name)).toEqual(['a']);
+});
+
+describe('what is revoked', () => {
+  const revoked = () => registry.revoked('Account/t', 2);
+  test('waits for a gateway from when it connects: it may answer with the snapshot before its acknowledgement arrives', () => {
+    join('a', 2);
+    const disconnected = connect('b');
+    expect(known).toEqual([['a'], ['a', 'b']]);
+    expect([revoked(), registry.answeringCount]).toEqual([waiting(['b'], 2, true), 2]);
+    disconnected();
+    vi.advanceTimersByTime(FORGET_MS - 1);
+    expect([revoked(), lost]).toEqual([waiting(['b'], 2, true), []]);
+    vi.advanceTimersByTime(1);
+    expect([revoked(), lost, known.at(-1)]).toEqual([{ kind: 'programmed' }, ['b'], ['a']]);
+  });
+
+  test('does not wait for one that says goodbye before it acknowledged anything', () => {
+    connect('a');
+    registry.goodbye('a', 'a-1');
+    expect([revoked(), known, progress]).toEqual([
+      { kind: 'no-gateway' },
+      [['a'], []],
+      [{ floor: undefined, keys: [] }],
+    ]);
+  });
+
+  test('does not wait for one with a maxStalenessMs: it answers nobody before its acknowledgement was heard', () => {
+    const disconnected = connect('a', 'a-1', undefined, 5_000);
+    expect([revoked(), registry.answeringCount]).toEqual([{ kind: 'no-gateway' }, 0]);
+    // The next leader is told all the same: nothing is between this acknowledgement and its answer.
+    expect(known).toEqual([['a']]);
+    disconnected();
+    expect([lost, known.at(-1)]).toEqual([[], []]);
+  });
+
+  test('does not wait for a lost process whose successor speaks for it', () => {
+    join('a', 1)();
+    connect('a', 'a-2');
+    vi.advanceTimersByTime(FORGET_MS);
+    expect([revoked(), lost]).toEqual([waiting(['a'], 1, true), []]);
+    registry.ack({ gateway: 'a', instance: 'a-2', revision: '3.2', rejected: [] });
+    expect([revoked(), lost]).toEqual([{ kind: 'programmed' }, []]);
+  });
 });
 
 test('acknowledgements of another term, older ones, and those without a stream change nothing', () => {
@@ -202,7 +248,7 @@ describe('a gateway that refuses requests after its maxStalenessMs', () => {
     expect(registry.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
     vi.advanceTimersByTime(1);
     expect(registry.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
-    expect([progress.at(-1), known.at(-1)]).toEqual([{ floor: undefined, keys: [] }, []]);
+    expect([progress.at(-1), registry.answeringCount]).toEqual([{ floor: undefined, keys: [] }, 0]);
     // Its stream was only stuck: it answers again once its acknowledgement is answered, and counts again.
     expect(ack('a', 1)).toBe(true);
     expect(registry.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));

@@ -13,7 +13,7 @@ interface Gateway {
   readonly name: string;
   /** Undefined: known by its name only, until a process of that name is heard. */
   readonly instance: string | undefined;
-  /** Undefined: it has acknowledged nothing in this term. */
+  /** Undefined: it has acknowledged nothing in this term; it may answer callers all the same. */
   acked: Revision | undefined;
   rejected: ReadonlyMap<ConfigKey, string>;
   /** Its open streams, each as a way to end it. More than one, for a moment, when it comes back before the old one is gone. */
@@ -49,7 +49,7 @@ export type ProgrammedState =
 export interface GatewayRegistryOptions {
   readonly epoch: number;
   readonly forgetMs: number;
-  /** Called with all known gateways when one joins or is forgotten. */
+  /** Called with all gateways that may answer, or are about to, when one connects or is forgotten. */
   readonly onKnown: (gateways: readonly KnownGateway[]) => void;
   /** Called with the name of a gateway that is forgotten and may still answer: it has no `maxStalenessMs`, and said no goodbye. */
   readonly onLost?: (name: string) => void;
@@ -63,8 +63,9 @@ const SNAPSHOT_MS_MAX = 60_000;
 const EXPIRY_MARGIN_MS = 500;
 
 /**
- * Which gateway holds which revision, for one leader's term. A gateway is known from its first acknowledgement (before that it is
- * not ready and serves nobody, so it un-programs nothing) until it says goodbye or its stream is gone for `forgetMs`.
+ * Which gateway holds which revision, for one leader's term. A gateway is known from its first acknowledgement until it says goodbye
+ * or its stream is gone for `forgetMs`. Before that it un-programs nothing, but may answer callers: with the copy on its disk, then
+ * with a snapshot whose acknowledgement is under way or was lost. What is revoked waits for it from when it connects.
  *
  * A gateway acknowledges every heartbeat. One that is silent is cut off, so that a lost node or a frozen process, whose
  * connection looks open for a quarter of an hour, is forgotten like any other. One that refuses requests after its `maxStalenessMs`
@@ -74,6 +75,8 @@ export class GatewayRegistry {
   readonly #options: GatewayRegistryOptions;
   /** By name and instance. */
   readonly #gateways = new Map<string, Gateway>();
+  /** What `onKnown` was called with last. */
+  #told = '[]';
 
   constructor(options: GatewayRegistryOptions) {
     this.#options = options;
@@ -91,6 +94,7 @@ export class GatewayRegistry {
       this.#heard(gateway);
       this.#forgetLater(gateway);
     }
+    this.#told = JSON.stringify(this.#all());
   }
 
   /** Those that are known. */
@@ -113,7 +117,7 @@ export class GatewayRegistry {
   }
 
   /**
-   * A stream was opened; `cut` ends it. Returns what is to be called when it has ended. A new instance of a name counts from its first
+   * A stream was opened; `cut` ends it. Returns what is to be called when it has ended. A new instance of a name is known from its first
    * acknowledgement, and then takes the place of predecessors that have no stream any more: until then it may answer from the copy
    * on their disk.
    */
@@ -122,10 +126,11 @@ export class GatewayRegistry {
     const gateway = this.#gateways.get(key) ?? this.#add(name, instance, maxStalenessMs);
     gateway.streams.add(cut);
     this.#cutLater(gateway, SNAPSHOT_MS_MAX);
+    this.#tellKnown();
     return () => {
       gateway.streams.delete(cut);
       if (gateway.streams.size > 0 || this.#gateways.get(key) !== gateway) return;
-      if (isKnown(gateway)) this.#forgetLater(gateway);
+      if (mayAnswer(gateway)) this.#forgetLater(gateway);
       else this.#forget(gateway);
     };
   }
@@ -156,20 +161,17 @@ export class GatewayRegistry {
 
   /** What the gateways say about an object that revision `since` put. */
   programmed(key: ConfigKey, since: number): ProgrammedState {
-    const known = this.#known();
-    if (known.length === 0) return { kind: 'no-gateway' };
-    for (const { name, rejected } of known) {
-      const message = rejected.get(key);
-      if (message !== undefined) return { kind: 'rejected', gateway: name, message };
-    }
-    const waiting = known.filter((gateway) => numberOf(gateway) < since);
-    if (waiting.length === 0) return { kind: 'programmed' };
-    return {
-      kind: 'waiting',
-      gateways: namesOf(waiting),
-      known: known.length,
-      unheard: waiting.every(({ acked }) => acked === undefined),
-    };
+    return stateOf(this.#known(), key, since);
+  }
+
+  /** The same, for one whose state of before nobody must answer with any more: of all gateways that may. */
+  revoked(key: ConfigKey, since: number): ProgrammedState {
+    return stateOf(this.#answering(), key, since);
+  }
+
+  /** How many gateways may answer callers. */
+  get answeringCount(): number {
+    return this.#answering().length;
   }
 
   close(): void {
@@ -179,6 +181,10 @@ export class GatewayRegistry {
 
   #known(): readonly Gateway[] {
     return [...this.#gateways.values()].filter(isKnown);
+  }
+
+  #answering(): readonly Gateway[] {
+    return [...this.#gateways.values()].filter(mayAnswer);
   }
 
   #add(name: string, instance: string | undefined, maxStalenessMs: number): Gateway {
@@ -195,8 +201,7 @@ export class GatewayRegistry {
     );
     for (const other of others) this.#drop(other);
     const rejected = others.flatMap((other) => [...other.rejected.keys()]);
-    const isSame = others.some((other) => isKnown(other) && other.maxStalenessMs === gateway.maxStalenessMs);
-    if (!isSame) this.#tellKnown();
+    this.#tellKnown();
     if (rejected.length > 0) this.#options.onProgress(rejected);
   }
 
@@ -215,7 +220,6 @@ export class GatewayRegistry {
     const rejected = [...gateway.rejected.keys()];
     gateway.acked = undefined;
     gateway.rejected = new Map();
-    this.#tellKnown();
     this.#options.onProgress(rejected);
   }
 
@@ -230,14 +234,17 @@ export class GatewayRegistry {
     clearTimeout(gateway.timer);
     if (gateway.maxStalenessMs > 0) return;
     gateway.timer = setTimeout(() => {
-      this.#options.onLost?.(gateway.name);
+      // Another process of that name speaks for it: pods of one name never run at once.
+      const isSucceeded = [...this.#gateways.values()].some(
+        (other) => other !== gateway && other.name === gateway.name,
+      );
+      if (!isSucceeded) this.#options.onLost?.(gateway.name);
       this.#forget(gateway);
     }, this.#options.forgetMs).unref();
   }
 
   #forget(gateway: Gateway): void {
     this.#drop(gateway);
-    if (!isKnown(gateway)) return;
     this.#tellKnown();
     this.#options.onProgress([...gateway.rejected.keys()]);
   }
@@ -249,15 +256,40 @@ export class GatewayRegistry {
   }
 
   #tellKnown(): void {
-    const known = new Map<string, KnownGateway>();
-    for (const { name, maxStalenessMs } of this.#known()) {
+    const all = this.#all();
+    const told = JSON.stringify(all);
+    if (told === this.#told) return;
+    this.#told = told;
+    this.#options.onKnown(all);
+  }
+
+  /** Also one that answers nobody before it is told that its acknowledgement was heard: that must not be told before it is here. */
+  #all(): readonly KnownGateway[] {
+    const all = new Map<string, KnownGateway>();
+    for (const { name, maxStalenessMs } of this.#gateways.values()) {
       // Of two processes of one name, the one that answers longer.
-      const other = known.get(name)?.maxStalenessMs;
-      known.set(name, { name, maxStalenessMs: other === undefined ? maxStalenessMs : longer(other, maxStalenessMs) });
+      const other = all.get(name)?.maxStalenessMs;
+      all.set(name, { name, maxStalenessMs: other === undefined ? maxStalenessMs : longer(other, maxStalenessMs) });
     }
-    this.#options.onKnown([...known.values()].sort((a, b) => (a.name < b.name ? -1 : 1)));
+    return [...all.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 }
+
+const stateOf = (gateways: readonly Gateway[], key: ConfigKey, since: number): ProgrammedState => {
+  if (gateways.length === 0) return { kind: 'no-gateway' };
+  for (const { name, rejected } of gateways) {
+    const message = rejected.get(key);
+    if (message !== undefined) return { kind: 'rejected', gateway: name, message };
+  }
+  const waiting = gateways.filter((gateway) => numberOf(gateway) < since);
+  if (waiting.length === 0) return { kind: 'programmed' };
+  return {
+    kind: 'waiting',
+    gateways: namesOf(waiting),
+    known: gateways.length,
+    unheard: waiting.every(({ acked }) => acked === undefined),
+  };
+};
 
 const keyOf = (name: string, instance: string | undefined): string => `${name} ${instance ?? ''}`;
 
@@ -265,6 +297,9 @@ const keyOf = (name: string, instance: string | undefined): string => `${name} $
 const longer = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : Math.max(a, b));
 
 const isKnown = ({ acked, instance }: Gateway): boolean => acked !== undefined || instance === undefined;
+
+/** With a `maxStalenessMs` it answers nobody before its first acknowledgement was answered, whatever it has on its disk. */
+const mayAnswer = (gateway: Gateway): boolean => isKnown(gateway) || gateway.maxStalenessMs === 0;
 
 const numberOf = ({ acked }: Gateway): number => acked?.number ?? 0;
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { KnownGateway, ProgrammedState } from './gateway-registry.ts';
 
-/** Whether the machine that runs a gateway of this name says that it runs no more. Rejects when it cannot be asked. */
+/** Whether the machine that ran a gateway of this name says that it is gone, with all that it had. Rejects when it cannot be asked. */
 export type IsGatewayGone = (name: string) => Promise<boolean>;
 
 export interface LostGatewaysOptions {
@@ -21,6 +21,8 @@ const LOOK_MS = 2_000;
 export class LostGateways {
   readonly #options: LostGatewaysOptions;
   readonly #timers = new Map<string, NodeJS.Timeout | undefined>();
+  /** Those of which nobody could tell, and it was said. */
+  readonly #unclear = new Set<string>();
   #isClosed = false;
 
   constructor(options: LostGatewaysOptions) {
@@ -66,12 +68,15 @@ export class LostGateways {
   #drop(name: string): void {
     clearTimeout(this.#timers.get(name));
     this.#timers.delete(name);
+    this.#unclear.delete(name);
   }
 
   async #look(name: string): Promise<void> {
     const { isGone, onGone, logger } = this.#options;
     const gone = await isGone(name).catch((error: unknown) => {
-      logger.warn({ gateway: name, err: error }, 'cannot tell whether a gateway that is not heard any more is gone');
+      const level = this.#unclear.has(name) ? 'debug' : 'warn';
+      logger[level]({ gateway: name, err: error }, 'cannot tell whether a gateway that is not heard any more is gone');
+      if (this.#timers.has(name)) this.#unclear.add(name);
       return false;
     });
     if (!this.#timers.has(name)) return;

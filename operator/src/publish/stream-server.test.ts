@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { request, type RequestOptions } from 'node:https';
 import { createInterface } from 'node:readline';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { STREAM_SERVER_NAME, type ConfigObject, type UsageReport } from '@standin/contract';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -16,6 +17,7 @@ let certificates: Certificates;
 let server: StreamServer;
 let publication: Publication;
 let reports: UsageReport[];
+let remembered: Promise<void>;
 const open = new Set<{ destroy(): void }>();
 
 const logger = pino({ level: 'silent' });
@@ -38,6 +40,7 @@ beforeEach(async () => {
     logger,
   });
   reports = [];
+  remembered = Promise.resolve();
   publication = {
     log: new ConfigLog(1),
     gateways: new GatewayRegistry({ epoch: 1, forgetMs: 1_000, onKnown: () => undefined, onProgress: () => undefined }),
@@ -47,6 +50,7 @@ beforeEach(async () => {
       ask: (wanted) =>
         Promise.resolve({ kind: 'granted', block: `${wanted.gateway}-1`, period: '2026-11', permits: wanted.want }),
     },
+    remembered: () => remembered,
   };
 });
 afterEach(async () => {
@@ -95,6 +99,33 @@ test('a gateway gets the snapshot, then deltas as they come', async () => {
     { type: 'remove', key: 'Account/a' },
     { type: 'commit', revision: '1.2' },
   ]);
+});
+
+test('a gateway gets nothing before the next leader would know of it', async () => {
+  const written = Promise.withResolvers<undefined>();
+  remembered = written.promise.then(() => undefined);
+  server.lead(publication);
+  let isAnswered = false;
+  const streaming = follow('gateway-0', 'i').then((stream) => {
+    isAnswered = true;
+    return stream;
+  });
+  await expect.poll(() => publication.gateways.isConnected('gateway-0', 'i')).toBe(true);
+  await delay(100);
+  expect(isAnswered).toBe(false);
+  written.resolve(undefined);
+  const { next } = await streaming;
+  expect(await next()).toMatchObject({ type: 'begin', snapshot: true });
+});
+
+test('one that goes before that is not connected any more', async () => {
+  remembered = new Promise(() => undefined);
+  server.lead(publication);
+  const client = call('GET', '/v1/config?gateway=gateway-0&instance=i');
+  client.catch(() => undefined);
+  await expect.poll(() => publication.gateways.isConnected('gateway-0', 'i')).toBe(true);
+  for (const socket of open) socket.destroy();
+  await expect.poll(() => publication.gateways.isConnected('gateway-0', 'i')).toBe(false);
 });
 
 test('a quiet stream has heartbeats', { timeout: 10_000 }, async () => {

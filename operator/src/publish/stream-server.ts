@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -28,6 +29,8 @@ export interface Publication {
   readonly gateways: GatewayRegistry;
   /** Grants permits of quotas. */
   readonly quota: Pick<QuotaKeeper, 'ask' | 'report' | 'drained'>;
+  /** Resolves when the next leader will know of this gateway, whatever happens; rejects when this one stops before. */
+  readonly remembered: (gateway: string) => Promise<void>;
 }
 
 export interface StreamServerOptions {
@@ -184,7 +187,7 @@ export class StreamServer {
 
   /** One gateway's stream, from the snapshot to the end of the connection. */
   async #stream(
-    { log, gateways }: Publication,
+    { log, gateways, remembered }: Publication,
     { gateway, instance, maxStalenessMs }: z.infer<typeof streamQuery>,
     response: ServerResponse,
   ): Promise<void> {
@@ -196,9 +199,13 @@ export class StreamServer {
     this.#streams.add(response);
     const disconnected = gateways.connected({ name: gateway, maxStalenessMs }, instance, () => cut('it is silent'));
     logger.info({ revision: formatRevision(log.revision), objects: log.size }, 'gateway connected');
+    const settled = new AbortController();
     try {
-      await sendConfig(log, response, () => cut('it reads too slowly'));
+      // It may answer callers from its snapshot on: a leader that dies now must not be the only one that knew of it.
+      await Promise.race([remembered(gateway), once(response, 'close', { signal: settled.signal })]);
+      if (!response.destroyed) await sendConfig(log, response, () => cut('it reads too slowly'));
     } finally {
+      settled.abort();
       this.#streams.delete(response);
       disconnected();
       logger.info('gateway disconnected');

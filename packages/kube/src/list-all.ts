@@ -19,7 +19,7 @@ export interface Listed<T> {
 }
 
 const listPages = async <T extends KubeObject>(
-  client: KubeClient,
+  client: Pick<KubeClient, 'get'>,
   path: string,
   options: ListOptions,
   limit: number | undefined,
@@ -43,7 +43,7 @@ const listPages = async <T extends KubeObject>(
  * minutes) is answered by one list without pages, as client-go does. Rejects with `ApiError`.
  */
 export const listAll = async <T extends KubeObject>(
-  client: KubeClient,
+  client: Pick<KubeClient, 'get'>,
   path: string,
   options: ListOptions = {},
 ): Promise<Listed<T>> => {

@@ -1,0 +1,55 @@
+import { ApiError } from '@standin/kube';
+import { beforeEach, expect, test } from 'vitest';
+import { gatewayPods } from './gateway-pods.ts';
+import type { IsGatewayGone } from './lost-gateways.ts';
+
+const NAMESPACE = '/api/v1/namespaces/system';
+
+/** Phases, by the pods' names. */
+let pods: Map<string, string>;
+/** Names; undefined: they may not be listed. */
+let claims: string[] | undefined;
+let isGone: IsGatewayGone;
+
+const refusal = (status: number, reason: string): ApiError => new ApiError(reason, { status, reason, request: 'GET' });
+const answer = (path: string): unknown => {
+  if (path === `${NAMESPACE}/persistentvolumeclaims`) {
+    if (claims === undefined) throw refusal(403, 'Forbidden');
+    return { metadata: { resourceVersion: '1' }, items: claims.map((name) => ({ metadata: { name } })) };
+  }
+  const phase = pods.get(path.replace(`${NAMESPACE}/pods/`, ''));
+  if (phase === undefined) throw refusal(404, 'NotFound');
+  return { metadata: {}, status: { phase } };
+};
+
+beforeEach(() => {
+  pods = new Map();
+  claims = [];
+  isGone = gatewayPods({ get: async <T>(path: string) => (await Promise.resolve(path).then(answer)) as T }, 'system');
+});
+
+test.each([
+  ['Running', false],
+  ['Unknown', false],
+  ['Succeeded', true],
+  ['Failed', true],
+])('a pod that is %s: gone is %s', async (phase, gone) => {
+  pods.set('standin-gateway-1', phase);
+  expect(await isGone('standin-gateway-1')).toBe(gone);
+});
+
+test('a pod of a StatefulSet is gone with its claim only: the next of its name has the same volume', async () => {
+  claims = ['data-standin-gateway-1', 'data-standin-gateway-12'];
+  expect(await isGone('standin-gateway-1')).toBe(false);
+  pods.set('standin-gateway-1', 'Failed');
+  expect(await isGone('standin-gateway-1')).toBe(false);
+  claims = ['data-standin-gateway-12', 'data-standin-gateway-11'];
+  expect(await isGone('standin-gateway-1')).toBe(true);
+});
+
+test('where claims cannot be seen nobody can tell; a Deployment’s pods have none, and never come back', async () => {
+  claims = undefined;
+  await expect(isGone('standin-gateway-1')).rejects.toThrow('Forbidden');
+  expect(await isGone('standin-gateway-5d4f7c9b68-x2x4z')).toBe(true);
+  expect(await isGone('standin-gateway-5d4f7c9b68-22449')).toBe(true);
+});
