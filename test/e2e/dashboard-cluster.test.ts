@@ -344,6 +344,32 @@ describe('the API key', () => {
     await refused.getByText('cannot get resource "secrets"').waitFor();
     await leave(refused);
   });
+
+  it('is replaced with the right to create a KeyRegeneration, and no other right on them', async () => {
+    const rotator = await createPerson(cluster, namespace, { name: 'rotator' });
+    const group = 'rbac.authorization.k8s.io';
+    const rules = [
+      { apiGroups: ['standin.dev'], resources: ['mockprojects', 'mockaccounts'], verbs: ['get', 'list', 'watch'] },
+      { apiGroups: ['standin.dev'], resources: ['mockkeyregenerations'], verbs: ['create'] },
+    ];
+    const metadata = { name: 'rotator', namespace };
+    const subjects = [{ kind: 'ServiceAccount', ...metadata }];
+    const roleRef = { apiGroup: group, kind: 'Role', name: 'rotator' };
+    const items = [
+      { apiVersion: `${group}/v1`, kind: 'Role', metadata, rules },
+      { apiVersion: `${group}/v1`, kind: 'RoleBinding', metadata, roleRef, subjects },
+    ];
+    await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    const page = await open(rotator, `/p/${namespace}/shop/settings/api-key`);
+    await page.getByText('6 of 6 left this hour').waitFor();
+    await page.getByRole('button', { name: 'Regenerate key …' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Regenerate key' }).click();
+    const made = ['get', 'mkr', '-n', namespace, '-o', 'jsonpath={.items[*].spec.accountRef.name}'];
+    await eventually('the regeneration', async () => (await cluster.kubectl(made)).stdout, {
+      accept: (accounts) => accounts === 'team',
+    });
+    await leave(page);
+  });
 });
 
 describe('logs', () => {

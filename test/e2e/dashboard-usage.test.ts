@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
 import { goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
+import { enginePid } from './dashboard-traffic-stand.ts';
 import { call, readLog, standin } from './dev-stand.ts';
 import { expectAccessible } from './expect-accessible.ts';
 
@@ -78,4 +79,30 @@ test('the usage of the month: against the quota, by day, by endpoint', async () 
   expect(complaints).toEqual([]);
   await context.close();
   await expectAccessible(browser, `${dev.dashboard}${USAGE}`);
+});
+
+test('what is used is shown while ClickHouse is away, by the page and by the command', async () => {
+  const { page, context, complaints } = await watched(browser);
+  const engine = await enginePid(dev.process.pid);
+  process.kill(engine, 'SIGSTOP');
+  try {
+    const [{ code, stdout }] = await Promise.all([
+      standin(['usage', '--data', dev.data]),
+      // A log that is silent is waited for somewhat longer than a query of it may take.
+      page.goto(`${dev.dashboard}${USAGE}`, { timeout: 30_000 }),
+    ]);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(
+        /: 5 of 5 requests \(100\.0 %\)\n.*\nrequests by endpoint are not known: ClickHouse cannot be read now/,
+      ) as string,
+    });
+    await page.getByRole('alert').getByText('Days and endpoints are missing').waitFor();
+    expect((await page.getByRole('main').innerText()).replace(/\s+/g, ' ')).toContain('5 of 5 accepted requests');
+    expect(await page.getByRole('heading', { name: 'By day' }).count()).toBe(0);
+    expect(complaints).toEqual([]);
+  } finally {
+    process.kill(engine, 'SIGCONT');
+  }
+  await context.close();
 });

@@ -131,7 +131,8 @@ describe.for([
 
   /**
    * A directory has nowhere to keep an identity that a checkout does not bring back, so its uids derive from kind, namespace and
-   * name: an object that returns has the same log. Everything else is that of a new object.
+   * name: an object that returns has the same log. Everything else is that of a new object, but for what
+   * counts regenerations of a key.
    */
   it(`gives an object that is made again ${sameUid ? 'the same uid, but' : 'a new uid, and'} no status`, async () => {
     await driver.write([account('a', 1)]);

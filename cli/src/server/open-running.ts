@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { findRunning } from '../dev/run-file.ts';
+import { findRunning, readRunFile } from '../dev/run-file.ts';
 import { PlainError } from '../plain-error.ts';
 import { openServer, type ApiClient } from './api-client.ts';
 
@@ -11,13 +11,24 @@ export interface RunningApi {
   readonly clickhouse: string;
 }
 
+const ANSWER_MS_MAX = 5_000;
+
+const answers = (dashboard: string): Promise<boolean> =>
+  fetch(new URL('/healthz', dashboard), { signal: AbortSignal.timeout(ANSWER_MS_MAX) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
 /**
  * The JSON API of the `standin dev` that runs on a data folder. Rejects with a `PlainError` where none does, or it runs without its dashboard.
  *
  * @param role what the dashboard does for the command, as in `shows links`
  */
 export const openRunning = async (data: string, role: string): Promise<RunningApi> => {
-  const running = await findRunning(path.resolve(data));
+  const run = await readRunFile(path.resolve(data));
+  // Not by its ClickHouse where that can be helped: it may be away, and much is known without it.
+  const isThere = run?.dashboard !== undefined && (await answers(run.dashboard));
+  const running = isThere ? run : await findRunning(path.resolve(data));
   if (running === undefined)
     throw new PlainError(`no standin dev runs on ${data}: start it first, or name its folder with --data`);
   const { dashboard, clickhouse } = running;

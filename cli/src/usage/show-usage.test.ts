@@ -36,6 +36,15 @@ test('how much is used, when it begins anew, when it is used up, and by what', (
   ]);
 });
 
+test('what is used is said without the log, too', () => {
+  const text = formatUsage(ACCOUNT, { ...usage, used: 7, quota: 10, logFailure: 'ClickHouse is away.' });
+  expect(text.split('\n')).toEqual([
+    'team-a/default, 2026-11: 7 of 10 requests (70.0 %)',
+    'begins anew on 2026-12-01; beyond the quota requests are refused with 429',
+    'requests by endpoint are not known: ClickHouse is away.',
+  ]);
+});
+
 test('a quota of nothing has no share', () => {
   expect(formatUsage(ACCOUNT, { ...usage, quota: 0 })).toContain('0 of 0 requests\n');
 });

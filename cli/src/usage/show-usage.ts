@@ -6,13 +6,14 @@ import { accountPath, chooseAccount, type AccountChoice, type AccountRef } from 
 const number = new Intl.NumberFormat('en');
 
 export const formatUsage = ({ namespace, name }: AccountRef, usage: ApiUsage): string => {
-  const { month, used, quota, resetsOn, usedUpOn, endpoints, otherRequests } = usage;
+  const { month, used, quota, resetsOn, usedUpOn, endpoints, otherRequests, logFailure } = usage;
   const share = quota === undefined || quota === 0 ? '' : ` (${((used / quota) * 100).toFixed(1)} %)`;
   const of = quota === undefined ? 'requests, no quota' : `of ${number.format(quota)} requests${share}`;
   const lines = [
     `${namespace}/${name}, ${month}: ${number.format(used)} ${of}`,
     ...(quota === undefined ? [] : [`begins anew on ${resetsOn}; beyond the quota requests are refused with 429`]),
     ...(usedUpOn === undefined ? [] : [`at the pace of this month so far it is used up on ${usedUpOn}`]),
+    ...(logFailure === undefined ? [] : [`requests by endpoint are not known: ${logFailure}`]),
   ];
   const counts = [
     ...endpoints.map((one) => [`${one.namespace}/${one.project}`, one.endpoint, number.format(one.requests)] as const),

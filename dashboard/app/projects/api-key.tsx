@@ -17,7 +17,7 @@ export interface ApiKeyProps {
   readonly fingerprint: string | undefined;
   readonly issuedAt: string | undefined;
   readonly isOwnSecret: boolean;
-  /** Undefined where there is nothing to regenerate, or the person may not see it. */
+  /** Undefined where there is nothing to regenerate. */
   readonly regenerations: KeyRegenerationView | undefined;
   readonly plan: string | undefined;
   readonly quota: number | undefined;

@@ -1,7 +1,7 @@
-import { GROUP_VERSION, LIMITS, type ResourceObject } from '@standin/contract';
+import { GROUP_VERSION, LIMITS, SourceError, type ResourceObject } from '@standin/contract';
 import { DEFINITIONS, parseObject, regenerationWindow } from '@standin/crds';
 import type { Backend } from '../../src/backend.ts';
-import { refusalOf } from '../lib/failures.server.ts';
+import { orFail, refusalOf } from '../lib/failures.server.ts';
 import type { KeyRegenerationView } from './regenerate-key.tsx';
 
 /** Ended ones are told of for this long. */
@@ -14,15 +14,24 @@ const ofAccount = (account: ResourceObject, object: ResourceObject): boolean => 
   );
 };
 
-/** What there is to say of an account's regenerations; `undefined` where the person may not see them. */
+const unlessForbidden = (error: unknown): undefined => {
+  if (!(error instanceof SourceError && error.kind === 'Forbidden')) throw error;
+};
+
+/** What there is to say of an account's regenerations. Who may make one need not be allowed to see them: the Account says what it can. */
 export const readRegenerations = async (
   { resources }: Backend,
   account: ResourceObject,
-): Promise<KeyRegenerationView | undefined> => {
-  const all = await resources.list('KeyRegeneration', account.metadata.namespace).catch(() => undefined);
-  if (all === undefined) return undefined;
+): Promise<KeyRegenerationView> => {
   const now = Date.now();
-  const { left, resetsAt } = regenerationWindow(account, now);
+  const { left, resetsAt, current } = regenerationWindow(account, now);
+  const listing = resources.list('KeyRegeneration', account.metadata.namespace);
+  const all = await orFail(listing.catch(unlessForbidden));
+  if (all === undefined) {
+    const message = 'It takes the right to list mockkeyregenerations to see how far that is.';
+    const newest = current && { name: current.name, phase: 'Running' as const, acknowledged: undefined, message };
+    return { left, max: LIMITS.keyRegenerationsMax, resetsAt, newest };
+  }
   const newest = all
     .filter((object) => ofAccount(account, object))
     .toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? 1 : -1))

@@ -8,8 +8,7 @@ import { Notice } from '../ui/notice.tsx';
 import { formatDay, formatMonth } from '../usage/format-day.ts';
 import { loadUsage } from '../usage/load-usage.server.ts';
 import { QuotaBar } from '../usage/quota-bar.tsx';
-import { UsageByDay } from '../usage/usage-by-day.tsx';
-import { UsageByEndpoint } from '../usage/usage-by-endpoint.tsx';
+import { Forgotten, UsageInLog } from '../usage/usage-in-log.tsx';
 import { formatCount } from '../traffic/traffic-row.ts';
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
@@ -39,15 +38,7 @@ const Usage = () => {
           {quota !== undefined && ` The quota is ${formatCount(quota)} a month.`}
         </Notice>
       )}
-      {forgetful.length > 0 && (
-        <Notice look="info">
-          Counted from the log, so what it has forgotten is missing:{' '}
-          {forgetful
-            .map(({ project, retentionDays }) => `${project} keeps requests for ${retentionDays} days`)
-            .join(', ')}
-          .
-        </Notice>
-      )}
+      {usage?.isExact === false && <Forgotten forgetful={forgetful} what="Counted" />}
       {usage !== undefined && (
         <>
           <QuotaBar {...usage} />
@@ -57,8 +48,7 @@ const Usage = () => {
               ? 'There is no quota: as many are accepted as come.'
               : `Beyond ${formatCount(quota)}, requests are refused with 429 until ${formatDay(usage.resetsOn)}.`}
           </p>
-          <UsageByDay days={usage.days} />
-          {usage.total > 0 && <UsageByEndpoint {...usage} />}
+          <UsageInLog usage={usage} forgetful={forgetful} />
         </>
       )}
     </div>

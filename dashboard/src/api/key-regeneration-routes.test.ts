@@ -1,4 +1,5 @@
 import { SourceError, type DesiredObject, type Kind, type ResourceObject } from '@standin/contract';
+import { LogStoreError } from '@standin/logstore';
 import { describe, expect, it } from 'vitest';
 import type { Resources } from '../backend.ts';
 import { backendWith, startApiServer, type ApiServer } from './api-server.testing.ts';
@@ -71,6 +72,23 @@ describe('an account', () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({ month, used: 7, quota: 10, total: 5, endpoints: [endpoint], otherRequests: 1 });
     expect(JSON.stringify(body)).not.toContain('secret');
+  });
+
+  it('has used so much while the log is away, too, if the operator has counted it', async () => {
+    const usage = { period: new Date().toISOString().slice(0, 7), accepted: 7, quota: 10 };
+    let shown = object('Account', 'team', { spec: { plan: 'Free' }, status: { usage } });
+    const backend = backendWith({}, { get: () => Promise.resolve(shown) });
+    const away = new LogStoreError('secret', { kind: 'retryable', code: 'ECONNREFUSED', cause: undefined });
+    const logs = { ...backend.logs, usage: () => Promise.reject(away) };
+    await using api = await startApiServer(() => Promise.resolve({ ...backend, logs }));
+    const { status, body } = await get(`${account(api)}/usage`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      ...{ used: 7, quota: 10, days: [], endpoints: [] },
+      logFailure: 'ClickHouse cannot be read now (ECONNREFUSED).',
+    });
+    shown = object('Account', 'team', { spec: { plan: 'Free' }, status: { usage: { quota: 10 } } });
+    expect(await get(`${account(api)}/usage`)).toMatchObject({ status: 503, body: { code: 'log_unavailable' } });
   });
 
   it('shows its key to whoever may read the Secret, and to nobody else', async () => {

@@ -221,6 +221,10 @@ export const usageSchema = named(
       .array(z.object({ namespace: z.string(), project: z.string(), endpoint: z.string(), requests: whole() }))
       .describe('The busiest first, at most 100; of projects whose log you may read.'),
     otherRequests: whole().describe('Requests of endpoints that are not listed.'),
+    logFailure: z
+      .string()
+      .optional()
+      .describe('Why the log could not be read: then there are no days and endpoints. Absent: it was.'),
   }),
 );
 export type ApiUsage = z.output<typeof usageSchema>;

@@ -43,7 +43,15 @@ describe('the view of a month', () => {
     [undefined, 100, '2026-11-26'],
   ])('counts against the quota what the operator has counted this month (%s)', (period, used, usedUpOn) => {
     const view = toUsageView(usage, { period, accepted: 50, quota: 125 }, NOW);
-    expect(view).toMatchObject({ total: 100, used, usedUpOn, resetsOn: '2026-12-01' });
+    expect(view).toMatchObject({ total: 100, used, usedUpOn, resetsOn: '2026-12-01', isExact: used === 50 });
+  });
+
+  it('without the log has what the operator has counted, and says why there is no more', () => {
+    const logFailure = 'ClickHouse cannot be read now (ECONNREFUSED).';
+    expect(toUsageView({ logFailure }, { period: '2026-11', accepted: 100, quota: 125 }, NOW)).toEqual({
+      ...{ month: '2026-11', used: 100, isExact: true, quota: 125, resetsOn: '2026-12-01', usedUpOn: '2026-11-26' },
+      ...{ total: 0, days: [], endpoints: [], otherRequests: 0, logFailure },
+    });
   });
 
   it('is never used up by nothing', () => {

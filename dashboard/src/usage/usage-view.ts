@@ -4,12 +4,14 @@ import type { DayUsage, EndpointUsage, Usage } from '@standin/logstore';
 export interface UsageView {
   /** `2026-11` */
   readonly month: string;
-  /** Every day of the month; those to come have none. */
+  /** Every day of the month; those to come have none. Empty while the log is away. */
   readonly days: readonly DayUsage[];
   /** Requests of the month in the log. */
   readonly total: number;
   /** Requests that count against the quota: what the operator has counted, else those in the log. */
   readonly used: number;
+  /** `used` is what the operator has counted: nothing of it is forgotten. */
+  readonly isExact: boolean;
   /** Accepted requests per month; `undefined`: as many as come. */
   readonly quota: number | undefined;
   /** The first day of the next month. */
@@ -19,6 +21,13 @@ export interface UsageView {
   readonly endpoints: readonly EndpointUsage[];
   /** Requests of endpoints that are not listed. */
   readonly otherRequests: number;
+  /** Why the log could not be read; `undefined`: it was. */
+  readonly logFailure: string | undefined;
+}
+
+/** What there is instead of counts from the log. */
+export interface LogFailure {
+  readonly logFailure: string;
 }
 
 const DAY_MS = 24 * 3_600_000;
@@ -49,22 +58,35 @@ export interface CountedUsage {
   readonly quota?: number | undefined;
 }
 
-export const toUsageView = (usage: Usage, { period, accepted, quota }: CountedUsage, now: Date): UsageView => {
+const monthName = (now: Date): string => dayOf(now).slice(0, 'yyyy-mm'.length);
+
+/** What the operator has counted in this month; `undefined`: nothing is known. */
+export const countedIn = (now: Date, { period, accepted }: CountedUsage): number | undefined =>
+  period === monthName(now) ? accepted : undefined;
+
+const everyDay = (usage: Usage, now: Date): DayUsage[] => {
   const { from, to } = monthOf(now);
-  const month = dayOf(from).slice(0, 'yyyy-mm'.length);
   const byDay = new Map(usage.days.map(({ day, requests }) => [day, requests]));
   const days: DayUsage[] = [];
   for (let time = from.getTime(); time < to.getTime(); time += DAY_MS) {
     const day = dayOf(new Date(time));
     days.push({ day, requests: byDay.get(day) ?? 0 });
   }
+  return days;
+};
+
+export const toUsageView = (found: Usage | LogFailure, counted: CountedUsage, now: Date): UsageView => {
+  const { quota } = counted;
+  const logFailure = 'logFailure' in found ? found.logFailure : undefined;
+  const days = 'logFailure' in found ? [] : everyDay(found, now);
+  const endpoints = 'logFailure' in found ? [] : found.endpoints;
   const total = sum(days);
-  const used = (period === month ? accepted : undefined) ?? total;
+  const exact = countedIn(now, counted);
+  const used = exact ?? total;
   return {
-    ...{ month, days, total, used, quota },
-    resetsOn: dayOf(to),
+    ...{ month: monthName(now), days, total, used, isExact: exact !== undefined, quota },
+    resetsOn: dayOf(monthOf(now).to),
     usedUpOn: usedUpOn(used, quota, now),
-    endpoints: usage.endpoints,
-    otherRequests: Math.max(0, total - sum(usage.endpoints)),
+    ...{ endpoints, otherRequests: Math.max(0, total - sum(endpoints)), logFailure },
   };
 };

@@ -271,6 +271,33 @@ describe('a directory of manifests', () => {
     await hasSlug('a', '/newer');
   });
 
+  it('counts on how often an Account’s key was replaced when it is moved away and back, also after a restart', async () => {
+    const status = { apiKey: { regenerations: ['2026-11-21T12:00:00Z'] } };
+    const account = { kind: 'Account', namespace: 'default', name: 'team' } as const;
+    const text = JSON.stringify({ apiVersion: GROUP_VERSION, kind: 'Account', metadata: { name: 'team' }, spec: {} });
+    await write('team.json', text);
+    await write('a.yaml', endpoint('a'));
+    const source = await start();
+    await source.writeStatus(account, { ...status, usage: { accepted: 1 } });
+    await source.writeStatus(ref('a'), { url: 'http://x' });
+    const move = async (restarts: boolean): Promise<void> => {
+      await rename(dir, `${dir}-away`);
+      await mkdir(dir);
+      await until('the removal', () => objects.size === 0);
+      if (restarts) await restart();
+      await write('team.json', text);
+      await write('a.yaml', endpoint('a'));
+      await until('both', () => objects.size === 2);
+      await rm(`${dir}-away`, { recursive: true });
+    };
+    await move(false);
+    expect(objects.get('team')).toMatchObject({ status, metadata: { generation: 2 } });
+    expect(objects.get('team')?.status).toEqual(status);
+    expect(objects.get('a')?.status).toBeUndefined();
+    await move(true);
+    expect(objects.get('team')).toMatchObject({ status, metadata: { generation: 3 } });
+  });
+
   it('follows links to files, as in the volume of a ConfigMap', async () => {
     await mkdir(file('..v1'));
     await mkdir(file('..v2'));

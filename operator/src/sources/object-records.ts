@@ -15,6 +15,12 @@ const recordSchema = z.strictObject({
   resourceVersion: z.number().int().positive(),
   status: z.unknown().optional(),
 });
+/** What of a status outlives its object: an Account that comes back has its key again, so this counts on how often that was replaced. */
+const lastingStatus = z.object({ apiKey: z.object({ regenerations: z.array(z.string()) }) });
+const goneSchema = z.union([
+  z.number().int().positive(),
+  z.strictObject({ generation: z.number().int().positive(), status: lastingStatus }),
+]);
 const fileSchema = z.strictObject({
   version: z.literal(1),
   /** Last resourceVersion given out. */
@@ -22,7 +28,7 @@ const fileSchema = z.strictObject({
   lastFirstSeen: z.iso.datetime(),
   objects: z.record(z.string(), recordSchema),
   /** Generations of objects that are gone: should one come back, its generation must not begin again with another spec. */
-  gone: z.record(z.string(), z.number().int().positive()),
+  gone: z.record(z.string(), goneSchema),
 });
 
 export type ObjectRecord = Readonly<z.infer<typeof recordSchema>>;
@@ -50,7 +56,7 @@ export class ObjectRecords {
   readonly #path: string;
   readonly #onWriteError: (error: unknown) => void;
   readonly #records = new Map<string, ObjectRecord>();
-  readonly #gone = new Map<string, number>();
+  readonly #gone = new Map<string, z.infer<typeof goneSchema>>();
   #resourceVersion = 0;
   #lastFirstSeen = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -76,7 +82,7 @@ export class ObjectRecords {
     this.#resourceVersion = file.resourceVersion;
     this.#lastFirstSeen = Date.parse(file.lastFirstSeen);
     for (const [key, record] of Object.entries(file.objects)) this.#records.set(key, record);
-    for (const [key, generation] of Object.entries(file.gone)) this.#gone.set(key, generation);
+    for (const [key, gone] of Object.entries(file.gone)) this.#gone.set(key, gone);
   }
 
   get(key: string): ObjectRecord | undefined {
@@ -91,13 +97,14 @@ export class ObjectRecords {
   see(object: ManifestObject): boolean {
     const { key, metadata, spec, unknownFields } = object;
     const before = this.#records.get(key);
+    const gone = this.#gone.get(key) ?? 0;
     const objectSha256 = sha256([metadata, spec, unknownFields]);
     if (before?.objectSha256 === objectSha256) return false;
     const specSha256 = sha256(spec);
-    const generation = before?.generation ?? this.#gone.get(key) ?? 0;
+    const generation = before?.generation ?? (typeof gone === 'number' ? gone : gone.generation);
     this.#gone.delete(key);
     this.#set(key, {
-      ...before,
+      ...(typeof gone === 'number' ? before : { status: gone.status }),
       firstSeen: before?.firstSeen ?? this.#nextFirstSeen(),
       generation: before?.specSha256 === specSha256 ? generation : generation + 1,
       specSha256,
@@ -116,7 +123,9 @@ export class ObjectRecords {
     if (record === undefined) return;
     this.#records.delete(key);
     this.#gone.delete(key);
-    this.#gone.set(key, record.generation);
+    const { generation } = record;
+    const status = lastingStatus.safeParse(record.status).data;
+    this.#gone.set(key, status === undefined ? generation : { generation, status });
     const oldest = this.#gone.keys().next();
     if (this.#gone.size > GONE_MAX && oldest.done !== true) this.#gone.delete(oldest.value);
     this.#changed();

@@ -1,0 +1,37 @@
+import { Notice } from '../ui/notice.tsx';
+import type { LoadedUsage } from './load-usage.server.ts';
+import { UsageByDay } from './usage-by-day.tsx';
+import { UsageByEndpoint } from './usage-by-endpoint.tsx';
+import type { UsageView } from '../../src/usage/usage-view.ts';
+
+type Forgetful = Pick<LoadedUsage, 'forgetful'>;
+
+/** Days and endpoints: what only the log knows. */
+export const UsageInLog = ({ usage, forgetful }: Forgetful & { readonly usage: UsageView }) => {
+  if (usage.logFailure !== undefined) {
+    return (
+      <Notice look="bad" alert>
+        Days and endpoints are missing: {usage.logFailure} What is used is known all the same: the operator counts it.
+        Load the page again in a moment.
+      </Notice>
+    );
+  }
+  return (
+    <>
+      {usage.isExact && <Forgotten forgetful={forgetful} what="Days and endpoints are counted" />}
+      <UsageByDay days={usage.days} />
+      {usage.total > 0 && <UsageByEndpoint {...usage} />}
+    </>
+  );
+};
+
+/** Which projects keep requests for less than the month. */
+export const Forgotten = ({ forgetful, what }: Forgetful & { readonly what: string }) => {
+  if (forgetful.length === 0) return null;
+  const projects = forgetful.map(({ project, retentionDays }) => `${project} keeps requests for ${retentionDays} days`);
+  return (
+    <Notice look="info">
+      {what} from the log, so what it has forgotten is missing: {projects.join(', ')}.
+    </Notice>
+  );
+};
