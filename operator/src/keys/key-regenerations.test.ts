@@ -16,6 +16,8 @@ class DeletingSource extends MemorySource {
 
 const SPEC = { accountRef: { name: 'team' } };
 const NOW = Date.UTC(2026, 10, 21, 12);
+/** When `MemorySource` says that objects were created, give or take a minute. */
+const CREATED = Date.UTC(2026, 0, 1);
 const OLD = 'standin_the-old-key-that-everybody-knows-by-now';
 
 let source: DeletingSource;
@@ -129,7 +131,33 @@ describe('a KeyRegeneration', () => {
     expect(apiKey().regenerations).toBeUndefined();
   });
 
+  it('of an account whose Secret somebody else made is refused, and not counted', async () => {
+    source.put('KeyRegeneration', 'one', SPEC);
+    await expectPhase('one', 'Completed');
+    const before = key();
+    const counted = apiKey().regenerations;
+    source.disturb = (call) => {
+      if (call === 'replaceSecret') throw new SourceError('Invalid', 'the operator did not make it');
+    };
+    source.put('KeyRegeneration', 'two', SPEC);
+    await expectPhase('two', 'Refused');
+    expect(conditionsIn(statusOf('two'))[0]).toMatchObject({ status: 'False', reason: 'ManagedElsewhere' });
+    expect(key()).toBe(before);
+    expect(apiKey()).toMatchObject({ regenerations: counted, windowResetsAt: '2026-11-21T13:00:00.000Z' });
+    expect(apiKey().regenerating).toBeUndefined();
+  });
+
+  it('without an account is removed after a day', async () => {
+    now = CREATED;
+    source.put('KeyRegeneration', 'one', { accountRef: { name: 'nobody' } });
+    await expectPhase('one', 'Pending');
+    now += LIMITS.keyRegenerationKeptMs + 60_000;
+    regenerations?.seen(source.object('KeyRegeneration', 'one'));
+    await expect.poll(() => source.has('KeyRegeneration', 'one')).toBe(false);
+  });
+
   it('waits for an account that is not there yet', async () => {
+    now = CREATED;
     source.put('KeyRegeneration', 'one', { accountRef: { name: 'later' } });
     await expectPhase('one', 'Pending');
     expect(conditionsIn(statusOf('one'))[0]).toMatchObject({ reason: 'AccountNotFound' });

@@ -132,10 +132,13 @@ export class KeyRegenerations {
     // Past all caches: its status counts.
     const account = await source.get({ kind: 'Account', namespace: act.metadata.namespace, name });
     if (account === undefined)
-      return this.#say(act, pending('AccountNotFound', `There is no Account ${name} in this namespace.`));
+      return this.#awaitAccount(act, pending('AccountNotFound', `There is no Account ${name} in this namespace.`));
     const secret = owner(account.metadata.uid);
     if (secret === undefined)
-      return this.#say(act, pending('AccountNotReady', `Account ${name} is not valid: see its own conditions.`));
+      return this.#awaitAccount(
+        act,
+        pending('AccountNotReady', `Account ${name} is not valid: see its own conditions.`),
+      );
     if (!secret.generated) return this.#say(act, managedElsewhere(`its own Secret ${secret.secretName}`, name));
     const begun = await this.#begin(act, account);
     if (begun !== true) return begun;
@@ -179,6 +182,7 @@ export class KeyRegenerations {
       await source.replaceSecret(account, secretName, { [API_KEY_DATA_KEY]: generateApiKey() }, act.metadata.uid);
     } catch (error) {
       if (!(error instanceof SourceError) || error.kind !== 'Invalid') throw error;
+      await this.#takeBack(act, account);
       return this.#say(
         act,
         managedElsewhere(`the Secret ${secretName}, which the operator did not make`, account.metadata.name),
@@ -209,6 +213,29 @@ export class KeyRegenerations {
     return `${new Date(this.#now).toISOString().slice(0, 19)}Z`;
   }
 
+  /** Does not count it: nothing was changed. Others have waited for it, so its time is the last. */
+  async #takeBack(act: ResourceObject, { metadata: { namespace, name } }: ResourceObject): Promise<void> {
+    const { source } = this.#options;
+    const account = await source.get({ kind: 'Account', namespace, name });
+    if (account === undefined) return;
+    const { recent, current } = regenerationWindow(account, this.#now);
+    if (current?.uid !== act.metadata.uid) return;
+    const regenerations = recent.slice(0, -1);
+    const [first] = regenerations;
+    const windowResetsAt =
+      first === undefined ? null : new Date(Date.parse(first) + LIMITS.keyRegenerationWindowMs).toISOString();
+    const apiKey = { regenerations, windowResetsAt, regenerating: null };
+    await source.writeStatus(refOf(account), { apiKey }, account.metadata.resourceVersion);
+  }
+
+  /** For a day at most: then it is removed, as if it were over. */
+  async #awaitAccount(act: ResourceObject, facts: RegenerationFacts): Promise<ReconcileResult | undefined> {
+    const leftMs = removableAt(act) - this.#now;
+    if (leftMs <= 0) return this.#remove(act);
+    await this.#say(act, facts);
+    return { requeueAfterMs: leftMs };
+  }
+
   /** Lets go of the Account; a day later, removes the object. */
   async #cleanUp(act: ResourceObject): Promise<ReconcileResult | undefined> {
     const { source } = this.#options;
@@ -222,8 +249,12 @@ export class KeyRegenerations {
       }
     }
     const leftMs = removableAt(act) - this.#now;
-    if (leftMs > 0) return { requeueAfterMs: leftMs };
-    if ((await source.get(refOf(act)))?.metadata.uid === uid) await source.delete(refOf(act));
+    return leftMs > 0 ? { requeueAfterMs: leftMs } : this.#remove(act);
+  }
+
+  async #remove(act: ResourceObject): Promise<undefined> {
+    const { source } = this.#options;
+    if ((await source.get(refOf(act)))?.metadata.uid === act.metadata.uid) await source.delete(refOf(act));
     return undefined;
   }
 }
