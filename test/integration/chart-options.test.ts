@@ -280,3 +280,13 @@ it('the operator may not read Secrets of its own namespace where cert-manager ma
   const role = named(await render('tls.certManager.enabled=true', 'watch.namespaces={a}'), 'Role', 'standin-operator');
   expect(JSON.stringify(role['rules'])).not.toContain('secrets');
 });
+
+it('the operator may list claims where gateways have volumes, whoever drains them, and nothing else of them', async () => {
+  const claims = async (...set: string[]) => {
+    const role = named(await render(...set), 'Role', 'standin-operator');
+    const rules = role['rules'] as readonly { readonly resources: readonly string[]; readonly verbs: unknown }[];
+    return rules.filter(({ resources }) => resources.includes('persistentvolumeclaims')).map(({ verbs }) => verbs);
+  };
+  expect(await claims('drain.orphans.enabled=false')).toEqual([['list']]);
+  expect(await claims('drain.orphans.enabled=false', 'gateway.persistence.enabled=false')).toEqual([]);
+});
