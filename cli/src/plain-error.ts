@@ -19,9 +19,14 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'SourceError',
 ]);
 
+/** It was free when it was chosen. */
+const isPortTaken = (error: unknown): error is Error & { readonly port: number } =>
+  error instanceof Error && 'code' in error && error.code === 'EADDRINUSE' && 'port' in error;
+
 /** Undefined for what nobody foresaw: its stack is worth showing. */
 export const plainErrorOf = (error: unknown): PlainError | undefined => {
   if (error instanceof PlainError) return error;
+  if (isPortTaken(error)) return new PlainError(`port ${error.port} is in use: stop what uses it, or choose another`);
   return error instanceof Error && FOR_PEOPLE.has(error.name)
     ? new PlainError(error.message, { cause: error })
     : undefined;

@@ -22,6 +22,14 @@ export interface ProgramOptions {
 
 /** Runs what the command line says, to its end. */
 export const runProgram = async ({ name, colour, addMore }: ProgramOptions): Promise<void> => {
+  // `standin logs | head`, a full disk: nobody reads on, or nobody can.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // `standin dev` has an end of its own.
+    if (process.stdout.listenerCount('error') > 1) return;
+    if (error.code === 'EPIPE') process.exit(0);
+    process.stderr.write(`standin: the output cannot be written (${error.code ?? error.message})\n`);
+    process.exit(1);
+  });
   const program = new Command(name)
     .description('HTTP endpoints that stand in for the real thing: mock or forward, and remember every request.')
     .version(packageJson.version)

@@ -11,6 +11,7 @@ export {
   actFiles,
   directorySource,
   kubernetesSource,
+  ManifestFolder,
   type ActFiles,
   type LocatingSource,
   type SeenAct,

@@ -1,4 +1,5 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdir, open, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createTempFolder } from '../harness/temp-folder.ts';
@@ -71,6 +72,30 @@ describe('standin validate', () => {
     );
     expect(cluster.code).toBe(1);
     expect((await standin([...args, '--allow-private-upstreams'])).code).toBe(0);
+  });
+
+  test('of a folder it reads what standin dev reads: no libraries, hidden files, links to nowhere or to folders, no pipes', async () => {
+    const all = file('all');
+    for (const name of ['node_modules/a', '.hidden', 'folder.yaml'])
+      await mkdir(path.join(all, name), { recursive: true });
+    await writeFile(
+      path.join(all, 'account.yaml'),
+      'apiVersion: standin.dev/v1alpha1\nkind: Account\nmetadata: {name: a}\nspec: {}\n',
+    );
+    for (const name of ['node_modules/a/package.json', '.hidden/h.yaml', '.x.yaml'])
+      await writeFile(path.join(all, name), '[');
+    await symlink('nowhere', path.join(all, 'link.yaml'));
+    await symlink('..', path.join(all, 'parent'));
+    execFileSync('mkfifo', [path.join(all, 'pipe.yaml')]);
+    expect(await standin(['validate', all])).toMatchObject({ code: 0, stdout: '1 file: 0 errors, 0 warnings\n' });
+  });
+
+  test('into a full disk it says so in one line', async () => {
+    const full = await open('/dev/full', 'w');
+    const command = ['cli/bin/standin.js', 'validate', 'crds/examples/quickstart'];
+    const { status, stderr } = spawnSync(process.execPath, command, { stdio: ['ignore', full.fd, 'pipe'] });
+    await full.close();
+    expect([status, stderr.toString()]).toEqual([1, 'standin: the output cannot be written (ENOSPC)\n']);
   });
 
   test('-o json has one finding a line', async () => {

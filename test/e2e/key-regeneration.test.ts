@@ -95,9 +95,16 @@ describe('kubectl create of a KeyRegeneration', () => {
 
   test('the leader is killed under way: the other operator finishes it, and counts it once', async () => {
     const old = await tenant.readSecret(SECRET);
+    // Holds it up, so that it is under way for certain.
+    const [, frozen] = deployment.gateways;
+    frozen?.process.signal('SIGSTOP');
     await regenerate('third');
+    await eventually('that the frozen gateway is waited for', () => tenant.get('KeyRegeneration', 'third'), {
+      accept: ({ status }) => JSON.stringify(status?.['waitingFor'] ?? []).includes('gateway-1'),
+    });
     // Whichever leads; the other one has nothing to do with it.
     await Promise.all(deployment.operators.map(({ process }) => process.restart()));
+    frozen?.process.signal('SIGCONT');
     await untilPhase('third', 'Completed');
     expect(await statuses(old)).toEqual(ALL_REFUSE);
     expect(await statuses(await tenant.readSecret(SECRET))).toEqual(ALL_ANSWER);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { access, constants, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { PlainError } from '../plain-error.ts';
@@ -18,6 +19,17 @@ export const checkReadable = async (from: ResourcesFrom): Promise<void> => {
   }
 };
 
+/** A recursive mkdir says ENOENT where the parent cannot be written: the parent itself says why. */
+const causeOf = async (error: unknown, folder: string): Promise<unknown> => {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return error;
+  let parent = path.dirname(folder);
+  while (!existsSync(parent)) parent = path.dirname(parent);
+  return access(parent, constants.W_OK).then(
+    () => error,
+    (reason: unknown) => reason,
+  );
+};
+
 /** Creates the folder for the log, keys and state; returns its whole path. Rejects with a `PlainError` when it cannot be written. */
 export const prepareDataDir = async (name: string): Promise<string> => {
   const dataDir = path.resolve(name);
@@ -25,7 +37,9 @@ export const prepareDataDir = async (name: string): Promise<string> => {
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new PlainError(`the data folder ${name} ${refusal(error)}: choose another with --data`);
+    throw new PlainError(
+      `the data folder ${name} ${refusal(await causeOf(error, dataDir))}: choose another with --data`,
+    );
   }
   return dataDir;
 };

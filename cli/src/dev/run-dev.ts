@@ -55,17 +55,18 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
   const logger = devLogger({ output, verbose: options.verbose, warningsOf });
   await checkReadable(options.from);
   const dataDir = await prepareDataDir(options.data);
-  const running = await findRunning(dataDir);
-  if (running !== undefined) {
-    throw new PlainError(
-      `standin dev runs on ${options.data} already, at ${running.gateway}: stop it (process ${running.pid}), or choose another folder with --data`,
-    );
-  }
+  await refuseWhereOneRuns(dataDir, options.data);
   const gatewayPort = await choosePort(options.gatewayPort);
   const dashboardPort = options.dashboard ? await chooseDashboardPort(options.dashboardPort) : undefined;
 
   output.starting();
-  const engine = await openEngine({ dataDir: path.join(dataDir, 'clickhouse'), logger, signal });
+  const engine = await openEngine({ dataDir: path.join(dataDir, 'clickhouse'), logger, signal }).catch(
+    async (error: unknown) => {
+      // Two that were started at the same moment: the other one has it now.
+      await refuseWhereOneRuns(dataDir, options.data);
+      throw error;
+    },
+  );
   const store = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
   try {
     await store.migrate();
@@ -80,7 +81,12 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
       const ready = await standin.ready(signal);
       if (dashboardPort !== undefined) {
         dashboard = await startDashboard({
-          ...{ port: dashboardPort, backend: standin.backend, shares: standin.shares },
+          ...{
+            port: dashboardPort,
+            isPortWanted: options.dashboardPort !== undefined,
+            backend: standin.backend,
+            shares: standin.shares,
+          },
           logger,
           output,
         });
@@ -101,6 +107,15 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
     await store.close();
     await engine.stop();
   }
+};
+
+/** `data` as it was typed. */
+const refuseWhereOneRuns = async (dataDir: string, data: string): Promise<void> => {
+  const running = await findRunning(dataDir);
+  if (running === undefined) return;
+  throw new PlainError(
+    `standin dev runs on ${data} already, at ${running.gateway}: stop it (process ${running.pid}), or choose another folder with --data`,
+  );
 };
 
 /** Until all is delivered and shown. While ClickHouse is away (it is started again) the requests wait in the gateway. */

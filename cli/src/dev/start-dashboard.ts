@@ -32,23 +32,34 @@ export const chooseDashboardPort = async (wanted: number | undefined): Promise<n
 
 export interface DashboardParts {
   readonly port: number;
+  /** Somebody asked for that one. */
+  readonly isPortWanted: boolean;
   readonly backend: Backend;
   readonly shares: PublicShares;
   readonly logger: Logger;
   readonly output: DevOutput;
 }
 
+const isPortTaken = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+
 /** Builds the dashboard where that is still to do, and serves it. Where it cannot be built, all else works without it. */
 export const startDashboard = async (parts: DashboardParts): Promise<Dashboard | undefined> => {
-  const { port, backend, shares, logger, output } = parts;
+  const { port, isPortWanted, backend, shares, logger, output } = parts;
   try {
     const buildDir = await ensureDashboardBuild(() => output.building('the dashboard'));
-    return await runDashboard({
-      settings: dashboardSettings.parse({ port }),
-      access: localAccess(backend),
-      shares,
-      buildDir,
-      logger: logger.child({ process: 'dashboard' }),
+    const serve = (chosen: number): Promise<Dashboard> =>
+      runDashboard({
+        settings: dashboardSettings.parse({ port: chosen }),
+        access: localAccess(backend),
+        shares,
+        buildDir,
+        logger: logger.child({ process: 'dashboard' }),
+      });
+    // Somebody may have taken it since it was chosen.
+    return await serve(port).catch((error: unknown) => {
+      if (isPortWanted || !isPortTaken(error)) throw error;
+      return serve(0);
     });
   } catch (error) {
     if (!(error instanceof DashboardBuildError)) throw error;

@@ -94,7 +94,8 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   const { leadership, ledgers, where } = opened;
   const { source, observed } = observeSource(opened.source);
   const origin = displayPath(from.kind === 'directory' ? from.dir : from.kubeconfig);
-  const inOrigin = (place: string): string => (place === '' ? '' : path.join(origin, place));
+  const inOrigin = (place: string): string =>
+    place === '' ? '' : path.isAbsolute(place) ? displayPath(place) : path.join(origin, place);
   const operator = await runOperator({
     settings: operatorConfig,
     translateSettings: translateSettings(operatorConfig),

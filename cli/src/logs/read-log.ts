@@ -61,13 +61,15 @@ const openReader = (options: ReadLogOptions): Promise<LogReader> => {
 const withReader = async (options: ReadLogOptions, read: (reading: Reading) => Promise<void>): Promise<void> => {
   const { output, colour } = options;
   const stop = awaitStop();
-  // `standin logs | head`: the reader has seen enough.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
-  const reader = await openReader(options);
   try {
-    await read({ reader, output, colour, signal: stop.signal });
+    const reader = await openReader(options);
+    try {
+      await read({ reader, output, colour, signal: stop.signal });
+    } finally {
+      await reader.close();
+    }
   } finally {
-    await reader.close();
+    // Its handlers would keep the process alive.
     stop.done();
   }
 };

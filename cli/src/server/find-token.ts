@@ -8,6 +8,6 @@ export const findToken = async (): Promise<string> => {
   });
   if (token !== undefined) return token;
   throw new PlainError(
-    'no token for the server: the current kubeconfig signs in without one. Give one with --token or STANDIN_TOKEN, as from kubectl create token',
+    'no token for the server: there is no kubeconfig, or its current user signs in without one. Give one with --token or STANDIN_TOKEN, as from kubectl create token',
   );
 };

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import process from 'node:process';
@@ -6,9 +6,7 @@ import type { ManifestFile } from '@standin/operator';
 import { PlainError } from '../plain-error.ts';
 import { refusal } from '../refusal.ts';
 
-const isManifest = (name: string): boolean => /\.(ya?ml|json)$/i.test(name) && !path.basename(name).startsWith('.');
-
-/** The files that the paths name; of a directory, all manifests below it in order of name. `-` is standard input. */
+/** The files that the paths name; of a directory, what `standin dev` reads of it, in order of name. `-` is standard input. */
 export const readManifests = async (paths: readonly string[]): Promise<ManifestFile[]> => {
   const files: ManifestFile[] = [];
   for (const name of paths) files.push(...(await readPath(name)));
@@ -19,16 +17,21 @@ const readPath = async (name: string): Promise<ManifestFile[]> => {
   if (name === '-') return [{ name: 'standard input', text: await text(process.stdin) }];
   try {
     if (!(await stat(name)).isDirectory()) return [{ name, text: await readFile(name, 'utf8') }];
-    const entries = await readdir(name, { recursive: true });
-    const manifests = entries
-      .filter(isManifest)
-      .sort()
-      .map((entry) => path.join(name, entry));
-    if (manifests.length === 0)
-      throw new PlainError(`${name} has no manifests: files that end in .yaml, .yml or .json`, { exitCode: 2 });
-    return await Promise.all(manifests.map(async (file) => ({ name: file, text: await readFile(file, 'utf8') })));
+    return await readFolder(name);
   } catch (error) {
     if (error instanceof PlainError) throw error;
-    throw new PlainError(`${name} ${refusal(error)}`, { cause: error, exitCode: 2 });
+    const reason = error instanceof Error && error.cause !== undefined ? error.cause : error;
+    throw new PlainError(`${name} ${refusal(reason)}`, { cause: error, exitCode: 2 });
   }
+};
+
+const readFolder = async (name: string): Promise<ManifestFile[]> => {
+  // Only here: it costs every command its start.
+  const { ManifestFolder } = await import('@standin/operator');
+  const folder = new ManifestFolder(name, undefined);
+  const { files, tooMany } = await folder.scan();
+  if (tooMany) throw new PlainError(`${name} has more manifests than standin dev reads`, { exitCode: 2 });
+  if (files.length === 0)
+    throw new PlainError(`${name} has no manifests: files that end in .yaml, .yml or .json`, { exitCode: 2 });
+  return Promise.all(files.map(async ({ file }) => ({ name: path.join(name, file), text: await folder.read(file) })));
 };

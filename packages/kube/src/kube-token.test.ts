@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -46,6 +46,12 @@ it('comes from a credential plugin', async () => {
     interactiveMode: 'Never',
   };
   expect(await readKubeToken({ kubeconfigPath: await kubeconfig({ exec }) })).toBe('made');
+});
+
+it('is not there for a server that it would go to without encryption, as where there is no kubeconfig', async () => {
+  const file = await kubeconfig({ token: 'abc' });
+  await writeFile(file, (await readFile(file, 'utf8')).replace('https:', 'http:'));
+  expect(await readKubeToken({ kubeconfigPath: file })).toBeUndefined();
 });
 
 it('is not there for a user who signs in otherwise', async () => {

@@ -37,6 +37,14 @@ export class DiskGuard {
     return this.storedBytes + bytes <= bytesMax && this.#freeBytes - bytes >= reserveBytes;
   }
 
+  /** Why there is no room, for people. */
+  get shortage(): string {
+    const { bytesMax, reserveBytes, folder } = this.#options;
+    return this.storedBytes > bytesMax
+      ? `the spool has reached its ${mib(bytesMax)}; ClickHouse has to take what waits there`
+      : `${mib(this.#freeBytes)} of the disk of ${folder} are free, and ${mib(reserveBytes)} are kept free`;
+  }
+
   wrote(bytes: number): void {
     this.#ownBytes += bytes;
     this.#freeBytes -= bytes;
@@ -57,3 +65,5 @@ export class DiskGuard {
     }
   }
 }
+
+const mib = (bytes: number): string => `${Math.floor(Math.max(bytes, 0) / (1024 * 1024))} MiB`;

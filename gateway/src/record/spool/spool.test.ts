@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
+import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
 import { quiet } from '../../gateway.testing.ts';
 import { ByteBudget } from '../../receive/byte-budget.ts';
@@ -131,6 +132,22 @@ describe('a full disk', () => {
     await spool.look();
     expect([spool.isFull, await spool.exchange(testRow())]).toEqual([false, true]);
     expect(await stored()).toHaveLength(2);
+  });
+
+  test('is told once, with what is free and what has to be, and when it is over', async () => {
+    const lines: string[] = [];
+    const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+    const { disk, spool } = await openSpool({ logger, reserveBytes: 256 * 1024 * 1024 });
+    disk.free = 100 * 1024 * 1024;
+    for (let n = 0; n < 3; n++) await spool.look();
+    disk.free = 1e9;
+    await spool.look();
+    expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
+      expect.stringMatching(
+        /^requests are refused with 503: 100 MiB of the disk of .+ are free, and 256 MiB are kept free$/,
+      ),
+      'there is room for requests again',
+    ]);
   });
 
   test('without a request on the way is probed, and used again', async () => {

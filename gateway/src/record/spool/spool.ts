@@ -45,6 +45,7 @@ export class Spool implements Recorder {
   readonly #begun = new Set<string>();
   readonly #timer: NodeJS.Timeout;
   #wasFailing = false;
+  #hadRoom = true;
   #onBegun: () => void = () => undefined;
 
   private constructor(
@@ -83,6 +84,7 @@ export class Spool implements Recorder {
     }
     const spool = new Spool(folder, options);
     await spool.guard.look();
+    spool.#tellRoom();
     return spool;
   }
 
@@ -158,8 +160,18 @@ export class Spool implements Recorder {
   /** Looks whether the disk has room, and takes writes, again. */
   async look(): Promise<void> {
     await this.guard.look().catch((error: unknown) => this.#failed(error));
+    this.#tellRoom();
     if (!this.#writer.isRefusing) this.#wasFailing = false;
     else await this.#writer.probe();
+  }
+
+  /** Once, when requests begin to be refused for want of room, and when that is over. */
+  #tellRoom(): void {
+    const hasRoom = this.guard.hasRoomFor(0);
+    if (hasRoom === this.#hadRoom) return;
+    this.#hadRoom = hasRoom;
+    if (hasRoom) this.#logger.info({ folder: this.folder }, 'there is room for requests again');
+    else this.#logger.warn({ folder: this.folder }, `requests are refused with 503: ${this.guard.shortage}`);
   }
 
   #hasRoomFor(rowBytes: number, row: LogRow): boolean {
