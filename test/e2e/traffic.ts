@@ -6,7 +6,7 @@ const PAUSE_MS = 5;
 
 /** Callers who never pause for long: one for each URL, each request with a body of its own. */
 export interface Traffic {
-  /** Bodies of all requests that were answered with 200, so far. */
+  /** Bodies, up to their first line's end, of all requests that were answered with 200, so far. */
   readonly answered: readonly string[];
   /** What else happened: other statuses, broken connections. */
   readonly failures: readonly string[];
@@ -14,7 +14,18 @@ export interface Traffic {
   stop(): Promise<void>;
 }
 
-export const startTraffic = (gateways: readonly Pick<DeployedGateway, 'url'>[], path: string, key: string): Traffic => {
+export interface TrafficOptions {
+  /** What each body has besides its own line. */
+  readonly paddingBytes?: number;
+}
+
+export const startTraffic = (
+  gateways: readonly Pick<DeployedGateway, 'url'>[],
+  path: string,
+  key: string,
+  { paddingBytes = 0 }: TrafficOptions = {},
+): Traffic => {
+  const padding = paddingBytes > 0 ? `\n${'x'.repeat(paddingBytes)}` : '';
   const answered: string[] = [];
   const failures: string[] = [];
   let isStopped = false;
@@ -23,7 +34,12 @@ export const startTraffic = (gateways: readonly Pick<DeployedGateway, 'url'>[], 
     for (let count = 0; !isStopped; count += 1) {
       const body = `${index} ${count}`;
       try {
-        const response = await pool.request({ method: 'POST', path, headers: { 'x-api-key': key }, body });
+        const response = await pool.request({
+          method: 'POST',
+          path,
+          headers: { 'x-api-key': key },
+          body: body + padding,
+        });
         await response.body.dump();
         if (response.statusCode === 200) answered.push(body);
         else failures.push(`${body}: ${response.statusCode} ${String(response.headers['standin-rejected'] ?? '')}`);

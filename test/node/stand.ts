@@ -109,9 +109,11 @@ export class NodeStand {
     return stdout;
   }
 
-  /** What was stored of the requests with this query string, each id once, as readers see it. */
+  /** What was stored of the requests with this query string, each id once, as readers see it; of bodies their first line. */
   async rows(query: string): Promise<readonly StoredRow[]> {
-    const rows = await this.#select(`toString(id), toString(request_body) FROM ${READ} WHERE query = '${query}'`);
+    const rows = await this.#select(
+      `toString(id), substringIndex(toString(request_body), '\\n', 1) FROM ${READ} WHERE query = '${query}'`,
+    );
     return rows.map(([id = '', body = '']) => ({ id, body }));
   }
 
