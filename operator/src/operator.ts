@@ -16,6 +16,7 @@ import type { Leadership, Term } from './publish/leadership.ts';
 import { StreamServer } from './publish/stream-server.ts';
 import { countedWrites, type LedgerStore } from './quota/ledger-store.ts';
 import type { QuotaKeeperOptions } from './quota/quota-keeper.ts';
+import { QuotaAudit } from './quota/quota-audit.ts';
 import { removeStrayLedgers } from './quota/stray-ledgers.ts';
 import { openReplayParts } from './replay/open-replay-parts.ts';
 import type { OperatorSettings } from './settings.ts';
@@ -65,6 +66,18 @@ export interface Operator {
   stop(): Promise<void>;
 }
 
+const openAudit = (
+  { logStore, ledgers, logger, registry }: OperatorParts,
+  objects: ReadonlyMap<string, ResourceObject>,
+): QuotaAudit | undefined => {
+  if (logStore === undefined) return undefined;
+  const nameOf = (uid: string): string | undefined => {
+    const found = objects.get(uid)?.metadata;
+    return found && `${found.namespace}/${found.name}`;
+  };
+  return new QuotaAudit({ store: ledgers, logStore, nameOf, registry, logger: logger.child({ stage: 'quota' }) });
+};
+
 /** Of several replicas one may lag behind: what it has not got yet would be granted again. */
 const openCountPermits = ({ logStore, settings }: OperatorParts): QuotaKeeperOptions['countPermits'] =>
   logStore === undefined || settings.clickhouse.cluster !== undefined
@@ -91,6 +104,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   let leader: Leader | undefined;
   const { desired, translator } = translateSources(parts, () => leader);
   const replays = openReplayParts(settings, parts.logStore, registry);
+  const audit = openAudit(parts, desired.objects);
   const metrics = operatorMetrics(registry, { objects: () => desired.objects.values(), leading: () => leader });
   const synced = source.start(desired, signal).then(() => {
     desired.flush();
@@ -120,6 +134,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
         isAccount: (uid) => desired.objects.has(uid),
         period: periodOf(Date.now()),
       });
+      void audit?.run(term.signal);
       await aborted(term.signal);
     } finally {
       const ending = leader.end();

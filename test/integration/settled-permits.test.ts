@@ -61,6 +61,7 @@ test.each([
       ),
     );
     await store.insert({ rows: Buffer.concat(rows), rowCount: SPENT, token: uid });
+    expect(await store.spentPermits(uid, answer.period)).toEqual({ requests: SPENT, permits: SPENT });
     await keeper.drained('a');
     expect(await ledgers.read(uid)).toMatchObject({ ledger: { used: SPENT, blocks: [] } });
     await keeper.stop();

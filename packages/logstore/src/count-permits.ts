@@ -25,3 +25,28 @@ export const countPermits = async (
   const answer = await clickhouse.run('count spent permits', { sql, params, settings: { max_execution_time: 10 } });
   return new Map(decodeAll(answer, (reader) => [reader.text(), reader.int64()] as const));
 };
+
+/** Accepted requests of an account in a month of its quota, and the permits that they spent: as many, or something is wrong. */
+export interface SpentPermits {
+  readonly requests: number;
+  readonly permits: number;
+}
+
+/** Rows come late at a month's end, and a gateway's clock plays no part in which month they count for. */
+const EARLY_MS = 48 * 3_600_000;
+
+/** See `LogStore.spentPermits`. */
+export const countSpentPermits = async (
+  clickhouse: ClickHouse,
+  accountUid: string,
+  period: string,
+): Promise<SpentPermits> => {
+  const sql = `SELECT uniqExact(id), uniqExact((quota_block, quota_permit)) FROM log
+    WHERE account_uid = {accountUid:String} AND quota_period = {period:String} AND quota_block != ''
+      AND inserted_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+    FORMAT RowBinary`;
+  const params = { accountUid, period, since: Date.parse(`${period}-01T00:00:00Z`) - EARLY_MS };
+  const answer = await clickhouse.run('compare quotas', { sql, params, settings: { max_execution_time: 10 } });
+  const [counts] = decodeAll(answer, (reader) => ({ requests: reader.int64(), permits: reader.int64() }));
+  return counts ?? { requests: 0, permits: 0 };
+};

@@ -5,7 +5,7 @@ export { checkSchema, type CheckSchemaOptions } from './check-schema.ts';
 export type { HourlyCounts } from './count-requests.ts';
 export { HISTOGRAM_BUCKETS_MAX, STATUS_CLASSES } from './count-log.ts';
 export type { HistogramBucket, HistogramRange, StatusClass } from './count-log.ts';
-export type { PermitFilter } from './count-permits.ts';
+export type { PermitFilter, SpentPermits } from './count-permits.ts';
 export { USAGE_ENDPOINTS_MAX } from './count-usage.ts';
 export type { DayUsage, EndpointUsage, Usage, UsageRange } from './count-usage.ts';
 export { decodeRow } from './decode-row.ts';

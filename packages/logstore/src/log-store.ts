@@ -5,7 +5,7 @@ import type { ClickHouse, ClickHouseAddress } from './clickhouse.ts';
 import { countByHour, type HourlyCounts } from './count-requests.ts';
 import { countLog, readHistogram } from './count-log.ts';
 import type { HistogramBucket, HistogramRange } from './count-log.ts';
-import { countPermits, type PermitFilter } from './count-permits.ts';
+import { countPermits, countSpentPermits, type PermitFilter, type SpentPermits } from './count-permits.ts';
 import { countUsage, type Usage, type UsageRange } from './count-usage.ts';
 import { distinctValues } from './distinct-values.ts';
 import type { DistinctField, DistinctOptions } from './distinct-values.ts';
@@ -80,6 +80,8 @@ export interface LogStore {
   usage(accountUid: string, range: UsageRange): Promise<Usage>;
   /** How many requests were accepted with permits of each block; blocks without any are missing. Time limit as `count`. */
   permits(filter: PermitFilter): Promise<ReadonlyMap<string, number>>;
+  /** How many requests of an account were accepted with permits of a month (`2026-11`), and how many permits they have. Time limit as `count`. */
+  spentPermits(accountUid: string, period: string): Promise<SpentPermits>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -181,6 +183,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     },
     usage: (accountUid, range) => countUsage(clickhouse, accountUid, range),
     permits: (filter) => countPermits(clickhouse, filter),
+    spentPermits: (accountUid, period) => countSpentPermits(clickhouse, accountUid, period),
     ping: () => clickhouse.ping(),
     close: () => clickhouse.close(),
   };

@@ -1,0 +1,63 @@
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { expect, test } from 'vitest';
+import { MemoryLedgers } from './memory-ledgers.testing.ts';
+import { QuotaAudit } from './quota-audit.ts';
+
+const PERIOD = '2026-11';
+const block = { id: 'b', gateway: 'a', instance: 'a', serial: 1, permits: 10, grantedAtMs: 0 };
+
+const granted15 = async (): Promise<MemoryLedgers> => {
+  const store = new MemoryLedgers();
+  await store.write('uid', { period: PERIOD, used: 5, blocks: [block] }, undefined);
+  return store;
+};
+
+interface Options {
+  readonly store: MemoryLedgers;
+  /** While the log is read. */
+  readonly onRead: () => Promise<unknown>;
+}
+
+const auditOf = async (spent: { requests: number; permits: number }, options?: Options) => {
+  const store = options?.store ?? (await granted15());
+  const registry = new Registry();
+  const lines: string[] = [];
+  const audit = new QuotaAudit({
+    ...{ store, registry, nameOf: () => 'team-a/own' },
+    logStore: {
+      spentPermits: async () => {
+        await options?.onRead();
+        return spent;
+      },
+    },
+    logger: pino({ level: 'error' }, { write: (line: string) => void lines.push(line) }),
+  });
+  await audit.look(new AbortController().signal);
+  const [metric] = await registry.getMetricsAsJSON();
+  return { lines, mismatches: metric?.values[0]?.value };
+};
+
+test.each([
+  ['what was granted', { requests: 15, permits: 15 }, 0],
+  ['less, as when some are on their way', { requests: 3, permits: 3 }, 0],
+  ['more than was granted', { requests: 16, permits: 16 }, 1],
+  ['two requests with one permit', { requests: 8, permits: 7 }, 1],
+])('a log with %s', async (_name, spent, wanted) => {
+  const { lines, mismatches } = await auditOf(spent);
+  expect([mismatches, lines.length]).toEqual([wanted, wanted]);
+  for (const line of lines) expect(JSON.parse(line)).toMatchObject({ account: 'team-a/own', granted: 15, ...spent });
+});
+
+test('a month that begins meanwhile is no mismatch', async () => {
+  const store = new MemoryLedgers();
+  const version = await store.write('uid', { period: PERIOD, used: 5, blocks: [] }, undefined);
+  const { lines, mismatches } = await auditOf(
+    { requests: 9, permits: 9 },
+    {
+      store,
+      onRead: () => store.write('uid', { period: '2026-12', used: 0, blocks: [] }, version),
+    },
+  );
+  expect([mismatches, lines]).toEqual([0, []]);
+});
