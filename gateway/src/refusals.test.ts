@@ -170,3 +170,22 @@ describe('what is refused, with what, and never logged', () => {
     expect(problem(await send('POST', `/${URI}/V1/orders/`))['detail']).toContain('at /v1/orders,');
   });
 });
+
+test.each([
+  ['a method in lowercase', request('post', PATH, [HOST, WITH_KEY]), 'methods are case-sensitive'],
+  ['an unknown method', request('FOO', PATH, [HOST, WITH_KEY]), 'Its method is none that Node.js knows'],
+  [
+    'a byte that targets do not have',
+    request('POST', `${PATH}?x=\u00fc`, [HOST, WITH_KEY]),
+    'has to be percent-encoded',
+  ],
+  [
+    'a header’s name with a space',
+    request('POST', PATH, [HOST, 'a b: c', WITH_KEY]),
+    'has a character that headers may not',
+  ],
+  ['HTTP/1.2', `POST ${PATH} HTTP/1.2\r\n${HOST}\r\n\r\n`, 'see RFC 9112'],
+])('%s is said', async (_name, bytes, detail) => {
+  const answer = await exchange(stand.gateway.url, bytes);
+  expect([answer.status, problem(answer)['detail']]).toEqual([400, expect.stringContaining(detail)]);
+});

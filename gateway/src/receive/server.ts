@@ -32,12 +32,24 @@ const refusalOf = (error: Error, requestLineBytes: number, targetBytesMax: numbe
   return 'bad_request';
 };
 
+/** What Node's parser stumbled over, for people, where that is more than «not HTTP». */
+const DETAILS: Readonly<Record<string, string>> = {
+  HPE_INVALID_METHOD: 'Its method is none that Node.js knows; methods are case-sensitive (GET, not get).',
+  HPE_INVALID_URL:
+    'Its target has a character that has to be percent-encoded, such as %C3%BC for ü or %20 for a space.',
+  HPE_INVALID_HEADER_TOKEN: 'One of its headers has a character that headers may not have.',
+  HPE_INVALID_CONTENT_LENGTH: 'Its Content-Length is not a number.',
+};
+
+const detailOf = (error: Error): string | undefined =>
+  'code' in error && typeof error.code === 'string' ? DETAILS[error.code] : undefined;
+
 const LOST = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED']);
 const isLost = (error: Error): boolean => 'code' in error && typeof error.code === 'string' && LOST.has(error.code);
 
 /** A refusal for which node:http has no response object. */
-const farewell = (code: RejectionCode): Buffer => {
-  const { status, headers, body } = rejectionProblem(new Refusal(code));
+const farewell = (code: RejectionCode, detail?: string): Buffer => {
+  const { status, headers, body } = rejectionProblem(new Refusal(code, detail === undefined ? {} : { detail }));
   const lines: HeaderPair[] = [...headers, ['date', httpDate(Date.now())], ['connection', 'close']];
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   return Buffer.concat([
@@ -129,7 +141,7 @@ export class Receiver {
     server.on('checkContinue', pass).on('checkExpectation', pass);
     server.on('connect', (_request, socket) => {
       this.#options.onRefused('target_invalid');
-      if (socket instanceof Socket) this.#sayFarewell(socket, 'target_invalid');
+      if (socket instanceof Socket) this.#sayFarewell(socket, farewell('target_invalid'));
     });
   }
 
@@ -170,13 +182,14 @@ export class Receiver {
     }
     this.#options.onRefused(code);
     const owed = connection.latest?.response;
-    if (owed === undefined || owed.writableFinished) this.#sayFarewell(socket, code);
-    else owed.once('finish', () => this.#sayFarewell(socket, code));
+    const say = (): void => this.#sayFarewell(socket, farewell(code, detailOf(error)));
+    if (owed === undefined || owed.writableFinished) say();
+    else owed.once('finish', say);
   }
 
-  #sayFarewell(socket: Socket, code: RejectionCode): void {
+  #sayFarewell(socket: Socket, answer: Buffer): void {
     if (!socket.writable) return;
-    socket.end(farewell(code));
+    socket.end(answer);
     socket.resume();
     setTimeout(() => socket.destroy(), FAREWELL_MS).unref();
   }
