@@ -70,6 +70,7 @@ describe('standin validate', () => {
     expect(cluster.stdout).toMatch(
       /local\.yaml:1: error: Endpoint default\/local: spec\.forward\.url: localhost is a /,
     );
+    expect(cluster.stdout).toContain('--allow-private-upstreams');
     expect(cluster.code).toBe(1);
     expect((await standin([...args, '--allow-private-upstreams'])).code).toBe(0);
   });

@@ -38,7 +38,11 @@ export const addKeyCommand = (program: Command): void => {
     )
     .argument('[ACCOUNT]', 'needed where you see more than one')
     .option('-n, --namespace <name>', 'namespace of the account')
-    .option('--timeout <duration>', 'wait at most so long: 30s, 5m; it goes on after that', parseTimeout, 60_000)
+    .addOption(
+      new Option('--timeout <duration>', 'wait at most so long: 30s, 5m; it goes on after that')
+        .argParser(parseTimeout)
+        .default(60_000, '1m'),
+    )
     .option('-y, --yes', 'regenerate without asking')
     .addOption(
       new Option('-o, --output <format>', 'text: the key alone; or json').choices(['text', 'json']).default('text'),

@@ -56,7 +56,11 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
       'send captured requests again: one by its id, or all that a filter finds; exit 1 when one is not answered',
     )
     .argument('[ID]', 'of the request, as standin logs -o json shows it')
-    .option('--to <target>', 'endpoint (through the gateway), upstream, or a URL', parseTarget, { kind: 'Endpoint' })
+    .addOption(
+      new Option('--to <target>', 'endpoint (through the gateway), upstream, or a URL')
+        .argParser(parseTarget)
+        .default({ kind: 'Endpoint' }, 'endpoint'),
+    )
     .addOption(new Option('--method <method>', 'with ID: in place of the captured one').choices(METHODS))
     .option('--path <path>', 'with ID: path and query in place of the captured ones, with the project URI')
     .option('--header <header>', "with ID: 'name: value', repeatable; these in place of all captured ones", addHeader)

@@ -9,11 +9,19 @@ export const formatFindings = (findings: readonly ManifestFinding[], files: numb
     findings.filter((finding) => finding.severity === severity).length;
   const plural = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
   const summary = `${plural(files, 'file')}: ${plural(count('error'), 'error')}, ${plural(count('warning'), 'warning')}`;
-  const hint = findings.some(isMissingReference)
-    ? ['If what is missing is in the cluster already: --partial makes that a warning.']
-    : [];
-  return [...lines, summary, ...hint, ''].join('\n');
+  const hints = [
+    ...(findings.some(isMissingReference)
+      ? ['If what is missing is in the cluster already: --partial makes that a warning.']
+      : []),
+    ...(findings.some(isPrivateUpstream)
+      ? ['standin dev accepts private upstreams, as --allow-private-upstreams does here.']
+      : []),
+  ];
+  return [...lines, summary, ...hints, ''].join('\n');
 };
 
 const isMissingReference = ({ severity, path, message }: ManifestFinding): boolean =>
   severity === 'error' && /^spec\.(project|account)Ref\.name$/.test(path) && message.startsWith('There is no');
+
+const isPrivateUpstream = ({ severity, path, message }: ManifestFinding): boolean =>
+  severity === 'error' && path === 'spec.forward.url' && message.includes('not allowed by the administrator');
