@@ -123,7 +123,7 @@ describe('on the Node of the machine', () => {
     await ended;
     await nothingRuns(data);
     const printed = await output;
-    expect(printed).toMatch(/^\n> \S+ start\n> node cli\/bin\/start\.js [^\n]+\n\nStarting ClickHouse/);
+    expect(printed).toMatch(/^\n> \S+ start\n> exec node cli\/bin\/start\.js [^\n]+\n\nStarting ClickHouse/);
     expect(printed).not.toMatch(/warn|deprecat|npm error/i);
     expect(existsSync(path.join(data, 'running.json'))).toBe(false);
   });
