@@ -128,6 +128,19 @@ export const operatorSettings = z.object({
         .describe('Accepted requests a month of an account on the plan Pro without monthlyQuota; 0: as many as come.'),
     })
     .prefault({}),
+  retention: z
+    .object({
+      daysMax: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(LIMITS.retentionDaysMax)
+        .default(LIMITS.retentionDaysMax)
+        .describe(
+          'Most days that log entries are kept, whatever a project asks for; entries keep what they came with.',
+        ),
+    })
+    .prefault({}),
   drain: z
     .object({
       jobTemplate: z
@@ -182,4 +195,5 @@ export const translateSettings = (settings: OperatorSettings): TranslateSettings
   clusterDomain: settings.clusterDomain,
   checkUpstream: (url) => checkUpstreamUrl(url, settings.egress),
   quotaByPlan: { Free: settings.quota.free || undefined, Pro: settings.quota.pro || undefined },
+  retentionDaysMax: settings.retention.daysMax,
 });

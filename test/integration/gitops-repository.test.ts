@@ -372,6 +372,7 @@ describe('a team', () => {
       checkUpstream: () => undefined,
       quotaByPlan: { Free: 1, Pro: 2 },
       clusterDomain: 'cluster.local',
+      retentionDaysMax: 365,
     };
     expect(files.length).toBeGreaterThan(TEAMS.length);
     expect(validateManifests(files, settings)).toEqual([]);

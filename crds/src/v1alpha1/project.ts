@@ -23,7 +23,7 @@ const spec = z
       ),
     retentionDays: integer(1, LIMITS.retentionDaysMax)
       .default(LIMITS.retentionDaysDefault)
-      .describe('How long log entries are kept.'),
+      .describe('How long log entries are kept. The installation may allow less: see status.retentionDays.'),
   })
   .describe('A set of endpoints that share an account and a log.');
 
@@ -32,6 +32,7 @@ const status = z
     ...commonStatus,
     uri: text({ max: LIMITS.projectUriLengthMax }).optional().describe('The URI in force.'),
     url: text({ max: LIMITS.forwardUrlLengthMax }).optional().describe('What the URLs of its endpoints begin with.'),
+    retentionDays: integer(1, LIMITS.retentionDaysMax).optional().describe('How long log entries are kept, in force.'),
     endpoints: z
       .strictObject({
         total: integer(0, Number.MAX_SAFE_INTEGER).optional(),
@@ -73,7 +74,7 @@ export const project = defineKind({
     MESSAGE_COLUMN,
     { name: 'Endpoints', type: 'integer', jsonPath: '.status.endpoints.total', priority: 1 },
     { name: 'Serving', type: 'integer', jsonPath: '.status.endpoints.ready', priority: 1 },
-    { name: 'Retention', type: 'integer', jsonPath: '.spec.retentionDays', priority: 1 },
+    { name: 'Retention', type: 'integer', jsonPath: '.status.retentionDays', priority: 1 },
   ],
   selectableFields: ['.spec.accountRef.name'],
 });

@@ -19,6 +19,10 @@ export const projectStatus = ({ status }: ResourceObject) => DEFINITIONS.Project
 export const endpointStatus = ({ status }: ResourceObject) => DEFINITIONS.Endpoint.status.safeParse(status).data ?? {};
 export const accountStatus = ({ status }: ResourceObject) => DEFINITIONS.Account.status.safeParse(status).data ?? {};
 
+/** In force; what is asked for, as long as the operator has not looked at it. */
+export const retentionDaysOf = (project: ResourceObject): number | undefined =>
+  projectStatus(project).retentionDays ?? projectSpec(project).retentionDays;
+
 /** Throws the page that says so where there is none. */
 export const getProject = async (
   { resources }: Backend,

@@ -2,7 +2,7 @@ import type { ResourceObject } from '@standin/contract';
 import type { HourlyCounts } from '@standin/logstore';
 import type { Backend } from '../../src/backend.ts';
 import { ownerOf, type Owner } from '../lib/ownership.ts';
-import { accountSpec, accountStatus, projectSpec, projectStatus } from '../lib/resources.server.ts';
+import { accountSpec, accountStatus, projectSpec, projectStatus, retentionDaysOf } from '../lib/resources.server.ts';
 import { readinessOf, type Readiness } from '../lib/resource-view.ts';
 
 /** A project as pages show it. */
@@ -32,7 +32,7 @@ export const toProjectView = (
   requests: HourlyCounts | undefined,
 ): ProjectView => {
   const { namespace, name } = object.metadata;
-  const { displayName = name, accountRef, retentionDays } = projectSpec(object);
+  const { displayName = name, accountRef } = projectSpec(object);
   const { uri, url, endpoints } = projectStatus(object);
   const account = accounts.find(
     ({ metadata }) => metadata.namespace === namespace && metadata.name === accountRef?.name,
@@ -48,7 +48,7 @@ export const toProjectView = (
     account: accountRef?.name ?? '',
     plan: account && accountSpec(account).plan,
     quota: account && (accountStatus(account).usage?.quota ?? accountSpec(account).monthlyQuota),
-    retentionDays,
+    retentionDays: retentionDaysOf(object),
     owner: ownerOf(object),
     requests,
   };

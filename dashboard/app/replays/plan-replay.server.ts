@@ -5,7 +5,7 @@ import type { Backend } from '../../src/backend.ts';
 import { errorsOf, NO_ERRORS, type FormErrors } from '../lib/form-errors.ts';
 import { refusalOf } from '../lib/failures.server.ts';
 import type { ProjectParams } from '../lib/paths.ts';
-import { getProject, projectSpec } from '../lib/resources.server.ts';
+import { getProject, retentionDaysOf } from '../lib/resources.server.ts';
 import { isAway, openLog, orAway } from '../traffic/read-traffic.server.ts';
 import { readTimeRange, resolveRange } from '../traffic/time-range.ts';
 import { newReplayName } from './read-replays.server.ts';
@@ -47,7 +47,7 @@ export const fixedRange = async (
 ): Promise<Pick<BulkValues, 'from' | 'to'>> => {
   const now = new Date();
   const { since, until } = resolveRange(readTimeRange(from, to), now);
-  const { retentionDays = LIMITS.retentionDaysDefault } = projectSpec(await getProject(backend, params));
+  const retentionDays = retentionDaysOf(await getProject(backend, params)) ?? LIMITS.retentionDaysDefault;
   const oldest = new Date(now.getTime() - retentionDays * DAY_MS);
   return { from: (since ?? oldest).toISOString(), to: (until ?? now).toISOString() };
 };

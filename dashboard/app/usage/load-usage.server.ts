@@ -4,7 +4,7 @@ import type { Backend } from '../../src/backend.ts';
 import { accountUsage } from '../../src/usage/account-usage.ts';
 import { monthOf, type UsageView } from '../../src/usage/usage-view.ts';
 import { orFail } from '../lib/failures.server.ts';
-import { accountSpec, accountStatus, projectSpec } from '../lib/resources.server.ts';
+import { accountSpec, accountStatus, projectSpec, retentionDaysOf } from '../lib/resources.server.ts';
 
 export interface LoadedUsage {
   /** `undefined`: it cannot be counted now, and `refusal` says why. */
@@ -42,7 +42,8 @@ const forgetfulProjects = async (
   const daysSoFar = Math.ceil((now.getTime() - monthOf(now).from.getTime()) / DAY_MS);
   const projects = await orFail(resources.list('Project', metadata.namespace));
   return projects.flatMap((project) => {
-    const { accountRef, retentionDays } = projectSpec(project);
+    const { accountRef } = projectSpec(project);
+    const retentionDays = retentionDaysOf(project);
     const isShort = retentionDays !== undefined && retentionDays < daysSoFar;
     return isShort && accountRef?.name === metadata.name ? [{ project: project.metadata.name, retentionDays }] : [];
   });

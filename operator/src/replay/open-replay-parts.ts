@@ -16,7 +16,7 @@ export const openReplayParts = (
   store: LogStore | undefined,
   registry: Registry,
 ): OpenReplayParts => {
-  const { egress, gatewayUrl, replay, clickhouse, clusterDomain } = settings;
+  const { egress, gatewayUrl, replay, clickhouse, clusterDomain, retention } = settings;
   const ca = egress.ca === undefined ? {} : { ca: egress.ca };
   // The gateways' address is the administrator's word; everything else is somebody's request.
   const gateway = createEgress({ policy: { allowPrivate: true, allow: [] }, ...ca });
@@ -35,6 +35,7 @@ export const openReplayParts = (
     egress: { gateway, upstream },
     gatewayUrl: replay.gatewayUrl ?? gatewayUrl,
     clusterDomain,
+    retentionDaysMax: retention.daysMax,
     metrics: replayMetrics(registry),
     clock: systemClock,
     close: async () => {

@@ -32,6 +32,9 @@ const entriesOf = (projectUid: string) => Array.from({ length: COUNT }, (_, n) =
 const untilAborted = (signal: AbortSignal | undefined): Promise<never> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
 
+/** Less than the project asks for. */
+const RETENTION_DAYS_MAX = 7;
+
 /** One term of leadership over a source, a log and a target in memory. */
 const setUp = ({ withStore = true } = {}) => {
   const source = new MemorySource();
@@ -81,6 +84,7 @@ const setUp = ({ withStore = true } = {}) => {
       egress: { gateway: egress, upstream: egress },
       gatewayUrl: 'http://gateway',
       clusterDomain: 'cluster.local',
+      retentionDaysMax: RETENTION_DAYS_MAX,
     });
     const listener: SourceListener = {
       put: (object) => {
@@ -154,6 +158,8 @@ test('a log store that goes away is waited for, and nothing is lost or doubled',
   await ended();
   expect(sent).toEqual(ALL);
   expect(new Set(log.results.map(({ requestId }) => requestId)).size).toBe(COUNT);
+  const keptForS = log.results.map(({ sentAtUs, expiresAtS }) => expiresAtS - Math.floor(sentAtUs / 1e6));
+  expect(new Set(keptForS)).toEqual(new Set([RETENTION_DAYS_MAX * 86_400]));
   expect(status()).toMatchObject({ phase: 'Succeeded', sent: COUNT });
   expect(clock.slept.some((ms) => ms >= 200)).toBe(true);
 });

@@ -1,7 +1,7 @@
 import type { Kind, ResourceObject } from '@standin/contract';
 import { parseObject, type ReplaySpec, type Specs } from '@standin/crds';
 import { parseFilter, type Filter } from '@standin/logstore/search';
-import type { Finding } from '../translate/index.ts';
+import { retentionInForce, type Finding, type TranslateSettings } from '../translate/index.ts';
 
 /** Everything that a Replay refers to, found. */
 export interface ReplayPlan {
@@ -45,7 +45,11 @@ const findByName = (
 };
 
 /** Reads a Replay and finds its project in the Replay's own namespace. Never throws. */
-export const resolveReplay = (replay: ResourceObject, objects: Iterable<ResourceObject>): Resolution => {
+export const resolveReplay = (
+  replay: ResourceObject,
+  objects: Iterable<ResourceObject>,
+  settings: Pick<TranslateSettings, 'retentionDaysMax'>,
+): Resolution => {
   const parsed = parseObject(replay);
   if (!parsed.ok) return invalid(parsed.problems.map(({ path, message }) => `${path}: ${message}`).join('; '));
   if (parsed.value.kind !== 'Replay') return invalid('It is not a Replay.');
@@ -68,7 +72,7 @@ export const resolveReplay = (replay: ResourceObject, objects: Iterable<Resource
     plan: {
       spec,
       project: { uid: project.metadata.uid, namespace, name },
-      retentionDays: projectSpec.retentionDays,
+      retentionDays: retentionInForce(projectSpec, settings),
       accountUid: account?.metadata.uid ?? '',
       search: search?.filter,
     },

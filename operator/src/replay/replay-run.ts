@@ -22,6 +22,7 @@ export interface ReplayParts extends SenderParts {
   readonly store: LogStore | undefined;
   /** Resolves when the store's tables are there. */
   readonly prepareStore: () => Promise<void>;
+  readonly retentionDaysMax: number;
   readonly metrics: ReplayMetrics;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -83,7 +84,7 @@ export class ReplayRun {
 
   async #run(): Promise<RunEnd> {
     const { store, objects } = this.#parts;
-    const resolution = resolveReplay(this.#object, objects.values());
+    const resolution = resolveReplay(this.#object, objects.values(), this.#parts);
     if (resolution.kind === 'invalid') return this.#refuse(resolution.finding);
     if (this.#control.state === 'Cancelled' && this.#before.startedAt === undefined) return this.#end('Cancelled');
     if (resolution.kind === 'waiting') return this.#wait(resolution.finding);

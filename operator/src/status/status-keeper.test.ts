@@ -19,6 +19,7 @@ test('an account without traffic begins the new month with nothing used, and wit
   const translator = new Translator({
     ...{ gatewayUrl: 'http://gateway', clusterDomain: 'cluster.local', checkUpstream: () => undefined },
     quotaByPlan: { Free: undefined, Pro: undefined },
+    retentionDaysMax: 365,
   });
   const look = (): ResourceObject => {
     const account = source.object('Account', 'a');

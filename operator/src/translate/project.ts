@@ -10,6 +10,8 @@ const DERIVED_URI_LENGTH = 20;
 /** Crockford's base32 in lower case: no i, l, o, u. */
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
 
+const NOTHING_DERIVED = { uri: undefined, url: undefined, retentionDays: undefined };
+
 /** The pinned URI, or one that follows from the uid: stable, and another one when the object is deleted and made again. */
 export const projectUri = (uid: string, { uri }: ProjectSpec): string => uri ?? derivedUri(uid);
 
@@ -17,6 +19,12 @@ const derivedUri = (uid: string): string =>
   [...createHash('sha256').update(`standin project ${uid}`).digest().subarray(0, DERIVED_URI_LENGTH)]
     .map((byte) => BASE32.charAt(byte % BASE32.length))
     .join('');
+
+/** How long log entries are kept: as the project asks for, and no longer than the installation allows. */
+export const retentionInForce = (
+  { retentionDays }: ProjectSpec,
+  { retentionDaysMax }: Pick<TranslateSettings, 'retentionDaysMax'>,
+): number => Math.min(retentionDays, retentionDaysMax);
 
 /** @param holder who has the project's URI */
 export const evaluateProject = (
@@ -28,15 +36,22 @@ export const evaluateProject = (
   const { ref, uid, generation, parsed, problems } = entry;
   const base = { ref, uid, generation };
   if (parsed?.kind !== 'Project' || problems.length > 0) {
-    const status = { uri: undefined, url: undefined };
     return {
-      verdict: { ...base, accepted: invalid(problems), resolvedRefs: NOT_LOOKED_AT, configKey: undefined, status },
+      verdict: {
+        ...base,
+        accepted: invalid(problems),
+        resolvedRefs: NOT_LOOKED_AT,
+        configKey: undefined,
+        status: NOTHING_DERIVED,
+      },
       config: undefined,
     };
   }
   const { spec } = parsed;
   const uri = projectUri(uid, spec);
-  const accepted = holder === undefined || holder === entry ? ACCEPTED : uriConflict(uri, holder);
+  const retentionDays = retentionInForce(spec, settings);
+  const accepted =
+    holder === undefined || holder === entry ? acceptedWith(spec, retentionDays) : uriConflict(uri, holder);
   const config: ProjectConfig | undefined =
     accepted.ok && account?.evaluation?.config !== undefined
       ? {
@@ -46,7 +61,7 @@ export const evaluateProject = (
           name: ref.name,
           accountUid: account.uid,
           uri,
-          retentionDays: spec.retentionDays,
+          retentionDays,
         }
       : undefined;
   const verdict = {
@@ -55,10 +70,18 @@ export const evaluateProject = (
     resolvedRefs: accountFinding(spec.accountRef.name, account),
     configKey: config && configKey(config),
     // Somebody else's URL is not shown as this project's.
-    status: accepted.ok ? { uri, url: `${settings.gatewayUrl}/${uri}` } : { uri: undefined, url: undefined },
+    status: accepted.ok ? { uri, url: `${settings.gatewayUrl}/${uri}`, retentionDays } : NOTHING_DERIVED,
   };
   return { verdict, config };
 };
+
+const acceptedWith = (spec: ProjectSpec, retentionDays: number): Finding =>
+  spec.retentionDays === retentionDays
+    ? ACCEPTED
+    : holds(
+        'Accepted',
+        `The object is valid; log entries are kept for ${retentionDays === 1 ? 'one day' : `${retentionDays} days`}, the most that this installation allows.`,
+      );
 
 const uriConflict = (uri: string, { ref }: Entry): Finding =>
   fails(

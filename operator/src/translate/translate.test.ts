@@ -15,6 +15,7 @@ const SETTINGS: TranslateSettings = {
   checkUpstream: (url) => (url.hostname === '10.0.0.1' ? 'the address 10.0.0.1 is private' : undefined),
   quotaByPlan: { Free: 1_000, Pro: 100_000 },
   clusterDomain: 'cluster.local',
+  retentionDaysMax: 90,
 };
 
 interface Input {

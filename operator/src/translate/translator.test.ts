@@ -10,6 +10,7 @@ const SETTINGS: TranslateSettings = {
   checkUpstream: (url) => (url.hostname === '10.0.0.1' ? 'the address is private' : undefined),
   quotaByPlan: { Free: 1, Pro: 2 },
   clusterDomain: 'cluster.local',
+  retentionDaysMax: 365,
 };
 
 const KEY: KeyState = { kind: 'key', sha256: 'a'.repeat(64) };

@@ -28,6 +28,8 @@ export interface TranslateSettings {
   readonly quotaByPlan: Readonly<Record<Plan, number | undefined>>;
   /** What the DNS names of Services end with: `cluster.local`. */
   readonly clusterDomain: string;
+  /** Most days that a project's log entries are kept. */
+  readonly retentionDaysMax: number;
 }
 
 /** A condition in the making. */

@@ -11,6 +11,7 @@ const SETTINGS: TranslateSettings = {
   checkUpstream: (url) => (url.hostname === '10.0.0.1' ? 'the address 10.0.0.1 is private' : undefined),
   quotaByPlan: { Free: 1, Pro: 2 },
   clusterDomain: 'cluster.local',
+  retentionDaysMax: 365,
 };
 
 const HEAD = 'apiVersion: standin.dev/v1alpha1\n';
