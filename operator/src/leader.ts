@@ -30,7 +30,7 @@ import { ReplayKeeper } from './replay/replay-keeper.ts';
 import type { ReplayParts } from './replay/replay-run.ts';
 import { isOlder } from './resource-version.ts';
 import { ShareKeeper } from './share/share-keeper.ts';
-import { StatusKeeper } from './status/status-keeper.ts';
+import { StatusKeeper, type StatusKeeperOptions } from './status/status-keeper.ts';
 import type { StatusWritten } from './status/status-writer.ts';
 import type { Changes, Translator } from './translate/index.ts';
 
@@ -49,6 +49,7 @@ export interface LeaderParts {
   /** Undefined: volumes of gateways that were scaled away are nobody's business here. */
   readonly spoolVolumes: SpoolVolumes | undefined;
   readonly countPermits: QuotaKeeperOptions['countPermits'];
+  readonly audited: StatusKeeperOptions['audited'];
   /** How often each Secret is read again: watching them would need `watch` on all Secrets. */
   readonly secretPollMs: number;
   readonly onStatus: ((written: StatusWritten) => void) | undefined;
@@ -119,6 +120,7 @@ export class Leader {
       ...{ source, translator, metrics, logger, registry, objects: desired.objects, onStatus: parts.onStatus },
       key: (uid) => this.#keys.known(uid),
       usage: (uid) => this.#quota.usage(uid),
+      audited: parts.audited,
       programmed: (key) => {
         const since = this.#log.since(key);
         return since === undefined ? undefined : (this.#revoked.state(key) ?? this.#gateways.programmed(key, since));
@@ -206,6 +208,11 @@ export class Leader {
     this.#shares.seen(object);
     this.#replays.seen(object);
     this.#regenerations.seen(object);
+  }
+
+  /** What the audit says of an account's quota has changed. */
+  audited(accountUid: string): void {
+    if (this.#hasBegun) this.#statuses.audited(accountUid);
   }
 
   forget(object: ResourceObject): void {

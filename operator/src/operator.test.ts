@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { createInterface } from 'node:readline';
 import { SourceError, STREAM_SERVER_NAME, type ConfigObject, type StreamMessage } from '@standin/contract';
+import type { LogStore } from '@standin/logstore';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -470,4 +471,17 @@ test('a new leader removes ledgers of months that are over, of accounts that wen
   expect(ledgers.ledgers.size).toBe(3);
   await hand.lead();
   await vi.waitFor(() => expect([...ledgers.ledgers.keys()]).toEqual([kept, 'not watched now']));
+});
+
+test('a log that has more requests than the ledger granted is a condition of the Account', async () => {
+  const { uid } = source.object('Account', 'team').metadata;
+  await ledgers.write(uid, { period: '9999-12', used: 3, blocks: [] }, undefined);
+  const logStore = { spentPermits: () => Promise.resolve({ requests: 4, permits: 4 }) } as unknown as LogStore;
+  await start({ logStore });
+  await hand.lead();
+  await vi.waitFor(() => {
+    const found = conditionsIn(source.object('Account', 'team').status).find(({ type }) => type === 'QuotaMismatch');
+    expect(found?.status).toBe('True');
+    expect(found?.message).toContain('4 requests of 9999-12');
+  }, 5_000);
 });

@@ -69,13 +69,17 @@ export interface Operator {
 const openAudit = (
   { logStore, ledgers, logger, registry }: OperatorParts,
   objects: ReadonlyMap<string, ResourceObject>,
+  onChange: (accountUid: string) => void,
 ): QuotaAudit | undefined => {
   if (logStore === undefined) return undefined;
   const nameOf = (uid: string): string | undefined => {
     const found = objects.get(uid)?.metadata;
     return found && `${found.namespace}/${found.name}`;
   };
-  return new QuotaAudit({ store: ledgers, logStore, nameOf, registry, logger: logger.child({ stage: 'quota' }) });
+  return new QuotaAudit({
+    ...{ store: ledgers, logStore, nameOf, onChange, registry },
+    logger: logger.child({ stage: 'quota' }),
+  });
 };
 
 /** Of several replicas one may lag behind: what it has not got yet would be granted again. */
@@ -104,7 +108,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   let leader: Leader | undefined;
   const { desired, translator } = translateSources(parts, () => leader);
   const replays = openReplayParts(settings, parts.logStore, registry);
-  const audit = openAudit(parts, desired.objects);
+  const audit = openAudit(parts, desired.objects, (uid) => leader?.audited(uid));
   const metrics = operatorMetrics(registry, { objects: () => desired.objects.values(), leading: () => leader });
   const synced = source.start(desired, signal).then(() => {
     desired.flush();
@@ -122,6 +126,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
       ledgers: countedWrites(parts.ledgers, () => metrics.ledgerWrites.inc()),
       spoolVolumes: parts.spoolVolumes,
       countPermits: openCountPermits(parts),
+      audited: (uid) => (audit === undefined ? {} : audit.audited(uid)),
       secretPollMs: settings.secretPollMs,
       onStatus: parts.onStatus,
       replays,

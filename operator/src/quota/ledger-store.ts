@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isNotFound, listAll, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
+import type { Logger } from 'pino';
 import { writeFileAtomic } from '../sources/atomic-write.ts';
 import { ledgerSchema, type Ledger } from './ledger.ts';
 
@@ -13,6 +14,12 @@ export interface StoredLedger {
 
 export type ListedLedger = readonly [accountUid: string, ledger: Ledger];
 export type OnUnreadable = (accountUid: string, error: unknown) => void;
+
+/** Nobody can tell what is granted of it: its account gets no permits, and what lost gateways held of it counts as used. */
+export const unreadableIsLogged =
+  (logger: Logger): OnUnreadable =>
+  (accountUid, error) =>
+    logger.error({ accountUid, err: error }, 'this is no ledger of a quota');
 
 /** Where the ledgers are, each by its account's uid. Reads go past all caches; what cannot be read is an error, not an empty ledger. */
 export interface LedgerStore {

@@ -23,8 +23,9 @@ const auditOf = async (spent: { requests: number; permits: number }, options?: O
   const store = options?.store ?? (await granted15());
   const registry = new Registry();
   const lines: string[] = [];
+  const changed: string[] = [];
   const audit = new QuotaAudit({
-    ...{ store, registry, nameOf: () => 'team-a/own' },
+    ...{ store, registry, nameOf: () => 'team-a/own', onChange: (uid: string) => void changed.push(uid) },
     logStore: {
       spentPermits: async () => {
         await options?.onRead();
@@ -35,7 +36,7 @@ const auditOf = async (spent: { requests: number; permits: number }, options?: O
   });
   await audit.look(new AbortController().signal);
   const [metric] = await registry.getMetricsAsJSON();
-  return { lines, mismatches: metric?.values[0]?.value };
+  return { lines, mismatches: metric?.values[0]?.value, changed, audit };
 };
 
 test.each([
@@ -44,8 +45,17 @@ test.each([
   ['more than was granted', { requests: 16, permits: 16 }, 1],
   ['two requests with one permit', { requests: 8, permits: 7 }, 1],
 ])('a log with %s', async (_name, spent, wanted) => {
-  const { lines, mismatches } = await auditOf(spent);
+  const { lines, mismatches, audit, changed } = await auditOf(spent);
   expect([mismatches, lines.length]).toEqual([wanted, wanted]);
+  expect(changed).toEqual(['uid']);
+  const { mismatch } = audit.audited('uid') ?? {};
+  expect(mismatch?.message).toEqual(
+    wanted === 0
+      ? undefined
+      : expect.stringContaining(
+          `The log has ${spent.requests} requests of ${PERIOD} with ${spent.permits} permits, and 15 permits were granted`,
+        ),
+  );
   for (const line of lines) expect(JSON.parse(line)).toMatchObject({ account: 'team-a/own', granted: 15, ...spent });
 });
 

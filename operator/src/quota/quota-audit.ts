@@ -1,16 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LogStore } from '@standin/logstore';
+import type { LogStore, SpentPermits } from '@standin/logstore';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
+import { holds } from '../translate/findings.ts';
+import type { Finding } from '../translate/index.ts';
 import { committed } from './ledger.ts';
-import type { LedgerStore } from './ledger-store.ts';
-import { unreadableIsLogged } from './stray-ledgers.ts';
+import { unreadableIsLogged, type LedgerStore } from './ledger-store.ts';
+
+/** What the last look said of an account; without a finding: all is well. */
+export interface Audited {
+  /** The condition `QuotaMismatch`. */
+  readonly mismatch?: Finding;
+}
 
 export interface QuotaAuditOptions {
   readonly store: LedgerStore;
   readonly logStore: Pick<LogStore, 'spentPermits'>;
   /** Of an account, for people; undefined: it is not there. */
   readonly nameOf: (accountUid: string) => string | undefined;
+  /** What is said of an account has changed. */
+  readonly onChange: (accountUid: string) => void;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly intervalMs?: number;
@@ -24,11 +33,11 @@ const HOUR_MS = 3_600_000;
  */
 export class QuotaAudit {
   readonly #options: QuotaAuditOptions;
-  #mismatches = 0;
+  #audited: ReadonlyMap<string, Audited> = new Map();
 
   constructor(options: QuotaAuditOptions) {
     this.#options = options;
-    const mismatches = (): number => this.#mismatches;
+    const mismatches = (): number => [...this.#audited.values()].filter(({ mismatch }) => mismatch).length;
     new Gauge({
       name: 'standin_quota_mismatches',
       help: 'Accounts of which the log has more requests than their quota’s ledger granted, or two with one permit.',
@@ -48,32 +57,50 @@ export class QuotaAudit {
       });
       await delay(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
-    this.#mismatches = 0;
+    this.#audited = new Map();
+  }
+
+  /** Undefined: nobody has looked in this term. */
+  audited(accountUid: string): Audited | undefined {
+    return this.#audited.get(accountUid);
   }
 
   /** Once. Rejects when ledgers or the log cannot be read. */
   async look(signal: AbortSignal): Promise<void> {
-    const { store, logger } = this.#options;
-    let mismatches = 0;
+    const { store, logger, onChange } = this.#options;
+    const audited = new Map<string, Audited>();
     for (const [accountUid, { period }] of await store.list(unreadableIsLogged(logger))) {
+      const mismatch = await this.#mismatch(accountUid, period);
       if (signal.aborted) return;
-      if (await this.#isMismatch(accountUid, period)) mismatches++;
+      audited.set(accountUid, mismatch === undefined ? {} : { mismatch });
     }
-    this.#mismatches = mismatches;
+    const before = this.#audited;
+    this.#audited = audited;
+    const said = (uid: string, looks: ReadonlyMap<string, Audited>) => looks.get(uid)?.mismatch?.message;
+    for (const uid of audited.keys()) if (!before.has(uid) || said(uid, before) !== said(uid, audited)) onChange(uid);
   }
 
-  async #isMismatch(accountUid: string, period: string): Promise<boolean> {
+  async #mismatch(accountUid: string, period: string): Promise<Finding | undefined> {
     const { store, logStore, nameOf, logger } = this.#options;
     const { requests, permits } = await logStore.spentPermits(accountUid, period);
     // Read after the log: what is committed is never less than what was spent before.
     const ledger = (await store.read(accountUid))?.ledger;
-    if (ledger?.period !== period) return false;
+    if (ledger?.period !== period) return undefined;
     const granted = committed(ledger);
-    if (requests <= granted && permits === requests) return false;
+    if (requests <= granted && permits === requests) return undefined;
     logger.error(
       { account: nameOf(accountUid), accountUid, period, requests, permits, granted },
       'QuotaMismatch: the log has more requests than permits were granted, or two with one permit',
     );
-    return true;
+    return mismatchFinding({ requests, permits }, { period, granted });
   }
 }
+
+const mismatchFinding = (
+  { requests, permits }: SpentPermits,
+  { period, granted }: { readonly period: string; readonly granted: number },
+): Finding =>
+  holds(
+    'QuotaMismatch',
+    `The log has ${requests} requests of ${period} with ${permits} permits, and ${granted} permits were granted: somebody changed the quota's ledger, or Standin has a defect.`,
+  );

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { LIMITS, periodOf, type PermitAnswer, type PermitRequest, type UsageReport } from '@standin/contract';
 import type { PermitFilter } from '@standin/logstore';
 import type { Logger } from 'pino';
-import type { LedgerStore, StoredLedger } from './ledger-store.ts';
+import { unreadableIsLogged, type LedgerStore, type StoredLedger } from './ledger-store.ts';
 import { committed, grant, inPeriod, newLedger, settle, type Ledger } from './ledger.ts';
-import { unreadableIsLogged } from './stray-ledgers.ts';
 import { acceptedOf, type QuotaUsage } from './usage.ts';
 
 export interface QuotaKeeperOptions {

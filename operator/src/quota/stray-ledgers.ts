@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { LedgerStore, OnUnreadable } from './ledger-store.ts';
+import { unreadableIsLogged, type LedgerStore } from './ledger-store.ts';
 
 export interface StrayLedgersOptions {
   readonly store: LedgerStore;
@@ -26,9 +26,3 @@ export const removeStrayLedgers = async (options: StrayLedgersOptions): Promise<
     logger.warn({ err: error }, 'ledgers of accounts that are gone cannot be removed');
   }
 };
-
-/** Nobody can tell what is granted of it: its account gets no permits, and what lost gateways held of it counts as used. */
-export const unreadableIsLogged =
-  (logger: Logger): OnUnreadable =>
-  (accountUid, error) =>
-    logger.error({ accountUid, err: error }, 'this is no ledger of a quota');

@@ -39,11 +39,13 @@ export const statusFields =
   ({ translator, counts, key, usage }: StatusFieldsOptions) =>
   ({ ref: { kind }, uid, quota, status }: Verdict, before: Fields, now: string): Fields => {
     switch (kind) {
-      case 'Account':
+      case 'Account': {
+        const present = quota === undefined ? undefined : { quota, period: periodOf(Date.parse(now)) };
         return {
           apiKey: apiKeyField(key(uid), before, now),
-          usage: { ...usageBefore.parse(status).usage, ...usageField(quota, usage(uid), before, now) },
+          usage: { ...usageBefore.parse(status).usage, ...usageField(usage(uid), before, present) },
         };
+      }
       case 'Project': {
         const endpoints = [...translator.endpointsOf(uid)];
         const ready = endpoints.filter((endpoint) => counts.isReady(endpoint)).length;
@@ -55,10 +57,12 @@ export const statusFields =
   };
 
 const usageField = (
-  ...[quota, usage, before, now]: [number | undefined, QuotaUsage | undefined, Fields, string]
+  usage: QuotaUsage | undefined,
+  before: Fields,
+  present: Pick<QuotaUsage, 'quota' | 'period'> | undefined,
 ): Fields => {
-  if (quota === undefined) return { period: undefined, accepted: undefined };
-  const shown = shownUsage(usage, before, { quota, period: periodOf(Date.parse(now)) });
+  if (present === undefined) return { period: undefined, accepted: undefined };
+  const shown = shownUsage(usage, before, present);
   return shown === undefined ? {} : { period: shown.period, accepted: shown.accepted };
 };
 

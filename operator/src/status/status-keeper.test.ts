@@ -36,6 +36,7 @@ test('an account without traffic begins the new month with nothing used, and wit
     ...{ source, objects, translator, registry, logger: pino({ level: 'silent' }) },
     metrics: operatorMetrics(registry, { objects: () => [], leading: () => undefined }),
     key: () => undefined,
+    audited: () => undefined,
     usage: () => usage && { ...usage, granted: 100, quota: 100, isExhausted: false },
     programmed: () => undefined,
     onStatus: undefined,

@@ -6,6 +6,7 @@ import type { Registry } from 'prom-client';
 import type { OperatorMetrics } from '../admin/metrics.ts';
 import type { KnownKey } from '../keys/account-keys.ts';
 import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import type { Audited } from '../quota/quota-audit.ts';
 import { quotaFinding, type QuotaUsage } from '../quota/usage.ts';
 import type { Changes, Translator } from '../translate/index.ts';
 import { EndpointCounts } from './endpoint-counts.ts';
@@ -18,6 +19,8 @@ export interface StatusKeeperOptions {
   readonly translator: Translator;
   readonly key: (accountUid: string) => KnownKey | undefined;
   readonly usage: (accountUid: string) => QuotaUsage | undefined;
+  /** What the audit of quotas says; undefined: nobody has looked in this term. */
+  readonly audited: (accountUid: string) => Audited | undefined;
   /** Undefined when nothing of the object is sent to gateways. */
   readonly programmed: (key: ConfigKey) => ProgrammedState | undefined;
   readonly metrics: OperatorMetrics;
@@ -63,7 +66,17 @@ export class StatusKeeper {
 
   constructor(options: StatusKeeperOptions) {
     this.#options = options;
-    const { source, objects, translator, key, usage, programmed, registry, clock = () => new Date() } = options;
+    const {
+      source,
+      objects,
+      translator,
+      key,
+      usage,
+      audited,
+      programmed,
+      registry,
+      clock = () => new Date(),
+    } = options;
     const logger = options.logger.child({ stage: 'status' });
     this.#writer = new StatusWriter({
       ...{ source, logger, clock },
@@ -73,6 +86,7 @@ export class StatusKeeper {
         programmed,
         fields: statusFields({ translator, counts: this.#counts, key, usage }),
         usage,
+        audited,
       },
     });
     this.#queue = new WorkQueue({
@@ -142,6 +156,11 @@ export class StatusKeeper {
     if (this.#quotas.get(uid) === said) this.#queue.addAfter(uid, USAGE_DELAY_MS);
     else this.#queue.add(uid);
     this.#quotas.set(uid, said);
+  }
+
+  /** What the audit says of an account's quota has changed. */
+  audited(uid: string): void {
+    this.#queue.add(uid);
   }
 
   /** The source shows an object, changed or not. */

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
 import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import type { Audited } from '../quota/quota-audit.ts';
 import type { QuotaUsage } from '../quota/usage.ts';
 import type { Finding, Verdict } from '../translate/index.ts';
 import type { StatusFields } from './status-difference.ts';
@@ -18,6 +19,7 @@ let accepted: Finding;
 let state: ProgrammedState;
 let fields: StatusFields;
 let usage: QuotaUsage | undefined;
+let audited: Audited | undefined;
 let quota: number | undefined;
 let now: Date;
 let writer: StatusWriter;
@@ -48,7 +50,7 @@ beforeEach(() => {
   accepted = ACCEPTED;
   state = { kind: 'programmed' };
   fields = {};
-  usage = quota = undefined;
+  usage = audited = quota = undefined;
   now = new Date('2026-11-21T10:00:00.123Z');
   writer = new StatusWriter({
     source,
@@ -60,6 +62,7 @@ beforeEach(() => {
       programmed: () => state,
       fields: () => fields,
       usage: () => usage,
+      audited: () => audited,
     },
   });
 });
@@ -213,4 +216,23 @@ test('gateways that report one after the other to a new leader change no conditi
     expect(conditionsIn(seen?.status)).toContainEqual(expect.objectContaining({ reason: 'QuotaNearlyUsedUp' }));
   }
   expect(source.events.map(({ reason }) => reason)).toEqual(['QuotaNearlyUsedUp']);
+});
+
+test('a quota that does not match the log is a condition and an Event, until an audit finds that it does', async () => {
+  quota = 100;
+  const written = async (): Promise<readonly string[]> => {
+    await writer.write('uid-1');
+    look();
+    return conditionsIn(seen?.status).map(({ type, reason }) => `${type} ${reason}`);
+  };
+  const mismatch = 'QuotaMismatch QuotaMismatch';
+  expect(await written()).not.toContain(mismatch);
+  audited = { mismatch: { ok: true, reason: 'QuotaMismatch', message: 'The log has more.' } };
+  expect(await written()).toContain(mismatch);
+  // A new leader has not looked yet.
+  audited = undefined;
+  expect(await written()).toContain(mismatch);
+  audited = {};
+  expect(await written()).not.toContain(mismatch);
+  expect(source.events).toMatchObject([{ type: 'Warning', reason: 'QuotaMismatch', message: 'The log has more.' }]);
 });

@@ -1,5 +1,6 @@
 import {
   type Condition,
+  type ConditionType,
   type ConfigKey,
   type ObjectRef,
   type ResourceObject,
@@ -10,9 +11,10 @@ import {
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import type { Audited } from '../quota/quota-audit.ts';
 import { quotaFinding, shownUsage, type QuotaUsage } from '../quota/usage.ts';
 import { isOlder } from '../resource-version.ts';
-import type { Verdict } from '../translate/index.ts';
+import type { Finding, Verdict } from '../translate/index.ts';
 import { conditionOf, conditionsOf, programmedFinding } from './conditions.ts';
 import { statusDifference, type StatusFields } from './status-difference.ts';
 import { isSameKey } from './status-fields.ts';
@@ -27,6 +29,8 @@ export interface StatusInputs {
   fields(verdict: Verdict, before: StatusFields, now: string): StatusFields;
   /** How an Account stands to its quota; undefined where nothing is known. */
   usage(uid: string): QuotaUsage | undefined;
+  /** What the audit of quotas says of an Account; undefined where nobody has looked yet. */
+  audited(uid: string): Audited | undefined;
 }
 
 /** What became of an object's status. */
@@ -136,18 +140,26 @@ export class StatusWriter {
       : undefined;
     const state = verdict.configKey === undefined ? undefined : inputs.programmed(verdict.configKey);
     const programmed = programmedFinding(state, standing);
-    const quota = this.#quotaCondition(verdict, before, now);
+    const quota = this.#quotaConditions(verdict, before, now);
     return { conditions: [...conditionsOf(verdict, programmed, conditionsBefore, now), ...quota], fields };
   }
 
   /** While nothing is known in this term, what was said before stands. */
-  #quotaCondition({ uid, quota, generation }: Verdict, status: StatusFields, now: string): Condition[] {
+  #quotaConditions({ uid, quota, generation }: Verdict, status: StatusFields, now: string): Condition[] {
     if (quota === undefined) return [];
     const before = conditionsIn(status);
     const period = periodOf(Date.parse(now));
-    const usage = shownUsage(this.#options.inputs.usage(uid), status, { quota, period });
-    if (usage === undefined) return before.filter(({ type }) => type === 'QuotaAvailable');
-    return [conditionOf('QuotaAvailable', quotaFinding(usage), { generation, before, now })];
+    const { inputs } = this.#options;
+    const usage = shownUsage(inputs.usage(uid), status, { quota, period });
+    const audited = inputs.audited(uid);
+    const said = (type: ConditionType, finding: Finding): Condition =>
+      conditionOf(type, finding, { generation, before, now });
+    const standing = (wanted: ConditionType): Condition[] => before.filter(({ type }) => type === wanted);
+    return [
+      ...(usage === undefined ? standing('QuotaAvailable') : [said('QuotaAvailable', quotaFinding(usage))]),
+      ...(audited === undefined ? standing('QuotaMismatch') : []),
+      ...(audited?.mismatch === undefined ? [] : [said('QuotaMismatch', audited.mismatch)]),
+    ];
   }
 
   #newest(uid: string, seen: ResourceObject): Seen {
@@ -159,10 +171,11 @@ export class StatusWriter {
 
   /** What people should hear of before their callers do. */
   async #tellQuota(object: ResourceObject, before: readonly Condition[], after: readonly Condition[]): Promise<void> {
-    const isQuota = ({ type }: Condition): boolean => type === 'QuotaAvailable';
-    const now = after.find(isQuota);
-    if (now === undefined || now.reason === 'QuotaAvailable' || now.reason === before.find(isQuota)?.reason) return;
-    await this.#options.source.recordEvent(object, { type: 'Warning', reason: now.reason, message: now.message });
+    for (const { type, reason, message } of after) {
+      if (!TELLING.has(reason) || before.some((earlier) => earlier.type === type && earlier.reason === reason))
+        continue;
+      await this.#options.source.recordEvent(object, { type: 'Warning', reason, message });
+    }
   }
 
   /** One Warning for each (object, generation, reason); nothing in the steady state. */
@@ -175,6 +188,9 @@ export class StatusWriter {
     await this.#options.source.recordEvent(object, { type: 'Warning', reason: ready.reason, message: ready.message });
   }
 }
+
+/** Reasons of conditions about quotas. */
+const TELLING: ReadonlySet<string> = new Set(['QuotaNearlyUsedUp', 'QuotaUsedUp', 'QuotaMismatch']);
 
 /** Reasons that pass by themselves while gateways catch up. */
 const TRANSIENT: ReadonlySet<string> = new Set(['NotProgrammed', 'PartiallyProgrammed', 'Pending', 'NoGateway']);

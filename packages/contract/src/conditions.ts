@@ -12,8 +12,8 @@ export interface Condition {
 /**
  * `Accepted`: the object is valid. `ResolvedRefs`: everything it refers to exists. `Programmed`: all known gateways have
  * acknowledged it. `Ready`: all three, at this generation. `Complete`: an act has ended. `QuotaAvailable`: the account's
- * requests are not refused for its quota. `Stalled` is present only while True
- * (kstatus, abnormal-true).
+ * requests are not refused for its quota. Present only while True: `QuotaMismatch`, the log has more requests than its ledger
+ * granted; `Stalled` (kstatus, abnormal-true).
  */
 export const CONDITION_TYPES = [
   'Accepted',
@@ -22,6 +22,7 @@ export const CONDITION_TYPES = [
   'Ready',
   'Complete',
   'QuotaAvailable',
+  'QuotaMismatch',
   'Stalled',
 ] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
@@ -69,5 +70,7 @@ export const CONDITION_REASONS = [
   'QuotaAvailable',
   'QuotaNearlyUsedUp',
   'QuotaUsedUp',
+  // QuotaMismatch
+  'QuotaMismatch',
 ] as const;
 export type ConditionReason = (typeof CONDITION_REASONS)[number];
