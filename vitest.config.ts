@@ -3,10 +3,20 @@ import { defineConfig } from 'vitest/config';
 /** Processes, sockets and timers on a busy machine: once may be chance. `npm test` names what needed it. */
 const RETRY = 1;
 
+const INTEGRATION = {
+  setupFiles: ['test/harness/setup.ts'],
+  fileParallelism: false,
+  retry: RETRY,
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+  // One second, vitest's default, is short on a machine that runs a cluster and a browser.
+  expect: { poll: { timeout: 15_000 } },
+};
+
 /**
- * Three projects by what they need: `unit` nothing, `integration` the ClickHouse engine, real sockets and a real
- * Kubernetes API server (test/harness starts them), `torture` the same under faults; the last two file after file, because
- * they measure time and memory of whole processes.
+ * Projects by what they need: `unit` nothing, `integration` the ClickHouse engine, real sockets and a real Kubernetes API server
+ * (test/harness starts them), `clickhouse-cluster` reads and writes of the log once more, as a cluster of ClickHouse has it; `torture` the same under
+ * faults. All but `unit` file after file, because they measure time and memory of whole processes.
  */
 export default defineConfig({
   test: {
@@ -25,13 +35,15 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/{integration,e2e,node}/**/*.test.ts'],
-          setupFiles: ['test/harness/setup.ts'],
-          fileParallelism: false,
-          retry: RETRY,
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
-          // One second, vitest's default, is short on a machine that runs a cluster and a browser.
-          expect: { poll: { timeout: 15_000 } },
+          ...INTEGRATION,
+        },
+      },
+      {
+        test: {
+          name: 'clickhouse-cluster',
+          include: ['test/integration/{logstore,search,replay-results,usage,settled-permits}.test.ts'],
+          env: { STANDIN_TEST_CLICKHOUSE_CLUSTER: '1' },
+          ...INTEGRATION,
         },
       },
       {

@@ -15,7 +15,6 @@ import type { IsGatewayGone } from './publish/lost-gateways.ts';
 import type { Leadership, Term } from './publish/leadership.ts';
 import { StreamServer } from './publish/stream-server.ts';
 import { countedWrites, type LedgerStore } from './quota/ledger-store.ts';
-import type { QuotaKeeperOptions } from './quota/quota-keeper.ts';
 import { QuotaAudit } from './quota/quota-audit.ts';
 import { removeStrayLedgers } from './quota/stray-ledgers.ts';
 import { openReplayParts } from './replay/open-replay-parts.ts';
@@ -82,18 +81,12 @@ const openAudit = (
   });
 };
 
-/** Of several replicas one may lag behind: what it has not got yet would be granted again. */
-const openCountPermits = ({ logStore, settings }: OperatorParts): QuotaKeeperOptions['countPermits'] =>
-  logStore === undefined || settings.clickhouse.cluster !== undefined
-    ? undefined
-    : (filter) => logStore.permits(filter);
-
 /**
  * The operator: sources → translate → publish → status (design §2). Every replica reads and translates; the leader makes keys,
  * publishes, and writes status. Rejects when it cannot listen.
  */
 export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
-  const { settings, source, logger, registry } = parts;
+  const { settings, source, logger, registry, logStore } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
 
@@ -107,7 +100,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   // sources → translate
   let leader: Leader | undefined;
   const { desired, translator } = translateSources(parts, () => leader);
-  const replays = openReplayParts(settings, parts.logStore, registry);
+  const replays = openReplayParts(settings, logStore, registry);
   const audit = openAudit(parts, desired.objects, (uid) => leader?.audited(uid));
   const metrics = operatorMetrics(registry, { objects: () => desired.objects.values(), leading: () => leader });
   const synced = source.start(desired, signal).then(() => {
@@ -125,7 +118,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
       isGatewayGone: parts.isGatewayGone,
       ledgers: countedWrites(parts.ledgers, () => metrics.ledgerWrites.inc()),
       spoolVolumes: parts.spoolVolumes,
-      countPermits: openCountPermits(parts),
+      countPermits: logStore && ((filter) => logStore.permits(filter)),
       audited: (uid) => (audit === undefined ? {} : audit.audited(uid)),
       secretPollMs: settings.secretPollMs,
       onStatus: parts.onStatus,

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { startEmbeddedEngine } from '@standin/logstore';
+import { startClickHouseCluster } from './clickhouse-cluster.ts';
 import { CONTAINERS_VARIABLE } from './cluster-broker.ts';
 import { createTempFolder } from './temp-folder.ts';
 
@@ -9,6 +10,8 @@ export interface TestClickHouse {
   readonly username: string;
   readonly password: string;
   readonly database: string;
+  /** Of ClickHouse; undefined: one server. */
+  readonly cluster?: string;
   /** What a gateway process needs to reach it. */
   readonly env: Readonly<Record<string, string>>;
   /** Of the embedded engine's process, for tests that kill it; undefined in a container, or while it is away. */
@@ -19,9 +22,14 @@ export interface TestClickHouse {
 const SERVER_IMAGE = 'clickhouse/clickhouse-server:26.3';
 const DATABASE = 'standin';
 
+/** Set for tests that run a second time, on a cluster (vitest.config.ts). */
+const CLUSTER_VARIABLE = 'STANDIN_TEST_CLICKHOUSE_CLUSTER';
+
 /** The embedded engine behind its HTTP front; with `npm test -- --containers`, the server's own image. */
-export const startClickHouse = (): Promise<TestClickHouse> =>
-  process.env[CONTAINERS_VARIABLE] === '1' ? startInContainer() : startEmbedded();
+export const startClickHouse = (): Promise<TestClickHouse> => {
+  if (process.env[CLUSTER_VARIABLE] === '1') return startClickHouseCluster();
+  return process.env[CONTAINERS_VARIABLE] === '1' ? startInContainer() : startEmbedded();
+};
 
 const startEmbedded = async (): Promise<TestClickHouse> => {
   const dataDir = await createTempFolder('clickhouse');
@@ -55,7 +63,12 @@ const startInContainer = async (): Promise<TestClickHouse> => {
   return { ...address, env: settingsOf(address), pid: undefined, stop };
 };
 
-const settingsOf = ({ url, username, password, database }: Omit<TestClickHouse, 'env' | 'pid' | 'stop'>) => ({
+const settingsOf = ({
+  url,
+  username,
+  password,
+  database,
+}: Omit<TestClickHouse, 'env' | 'pid' | 'stop' | 'cluster'>) => ({
   STANDIN_CLICKHOUSE_URL: url,
   STANDIN_CLICKHOUSE_USERNAME: username,
   STANDIN_CLICKHOUSE_PASSWORD: password,

@@ -31,6 +31,9 @@ afterAll(async () => {
   await clickHouse.stop();
 });
 
+/** Has the rows; in a cluster `log` is in front of it. */
+const tableOf = ({ cluster }: TestClickHouse): string => (cluster === undefined ? 'log' : 'log_local');
+
 let batches = 0;
 const insert = (rows: readonly LogRow[], token = `batch-${batches++}`): Promise<void> =>
   store.insert({ rows: Buffer.concat(rows.map(encodeRow)), rowCount: rows.length, token });
@@ -154,7 +157,7 @@ describe('exactly once', () => {
       return entries.flat().map(({ id }) => id);
     };
     expect(await read()).toEqual(ids);
-    await query('OPTIMIZE TABLE log FINAL');
+    await query(`OPTIMIZE TABLE ${tableOf(clickHouse)} FINAL`);
     expect(await read()).toEqual(ids);
     expect(await query(`SELECT count() FROM log WHERE id IN ('${ids.join("','")}')`)).toBe('2');
   });
@@ -322,7 +325,7 @@ describe('migrations', () => {
     await Promise.all(stores.map((other) => other.migrate()));
     await Promise.all(stores.map((other) => other.migrate()));
     expect(await query('SELECT count() FROM fresh.log')).toBe('0');
-    const numbers = (await loadMigrations({ database: 'fresh' })).map(({ number }) => number);
+    const numbers = (await loadMigrations({ ...clickHouse, database: 'fresh' })).map(({ number }) => number);
     expect(numbers.length).toBeGreaterThan(1);
     expect(await query('SELECT DISTINCT number FROM fresh.migrations ORDER BY number')).toBe(numbers.join('\n'));
     await Promise.all(stores.map((other) => other.close()));
@@ -345,7 +348,7 @@ describe('migrations', () => {
 
   test('the table relies on no default of the server', async () => {
     const engine = await query(
-      "SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = 'log'",
+      `SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = '${tableOf(clickHouse)}'`,
     );
     expect(engine).toContain('ReplacingMergeTree(version) PARTITION BY toDate(received_at)');
     expect(engine).toContain('ORDER BY (project_uid, received_at, id) TTL expires_at');

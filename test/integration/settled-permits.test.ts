@@ -1,30 +1,25 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { encodeRow, openLogStore, startEmbeddedEngine, type EmbeddedEngine, type LogStore } from '@standin/logstore';
+import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MemoryLedgers } from '../../operator/src/quota/memory-ledgers.testing.ts';
 import { QuotaKeeper } from '../../operator/src/quota/quota-keeper.ts';
 import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 
 /** What a lost gateway spent, counted in the real ClickHouse engine, when clocks are wrong. */
-let dataDir: string;
-let engine: EmbeddedEngine;
+let clickHouse: TestClickHouse;
 let store: LogStore;
 
 beforeAll(async () => {
-  dataDir = await mkdtemp(path.join(tmpdir(), 'standin-settled-'));
-  engine = await startEmbeddedEngine({ dataDir });
-  store = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
+  clickHouse = await startClickHouse();
+  store = openLogStore(clickHouse);
   await store.migrate();
 });
 
 afterAll(async () => {
   await store.close();
-  await engine.stop();
-  await rm(dataDir, { recursive: true, force: true });
+  await clickHouse.stop();
 });
 
 const MINUTE_MS = 60_000;

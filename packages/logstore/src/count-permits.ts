@@ -9,20 +9,24 @@ export interface PermitFilter {
   readonly since: Date;
 }
 
+/** The log as every replica of every shard has it, rows as often as there are replicas; fails while one of them is away. */
+const ALL_REPLICAS = 'clusterAllReplicas({cluster:String}, currentDatabase(), log_local)';
+
 /**
- * See `LogStore.permits`. Also what has expired counts, for as long as it is there. `received_at` is no limit: it is by the clock of a
+ * See `LogStore.permits`. In a cluster one replica may lag behind, but a row is on most of them before its insert is acknowledged. Also what has expired counts, for as long as it is there. `received_at` is no limit: it is by the clock of a
  * gateway, which may be wrong by any amount.
  */
 export const countPermits = async (
-  clickhouse: ClickHouse,
+  { clickhouse, cluster }: { readonly clickhouse: ClickHouse; readonly cluster: string | undefined },
   { accountUid, blocks, since }: PermitFilter,
 ): Promise<ReadonlyMap<string, number>> => {
-  const sql = `SELECT quota_block, uniqExact(id) FROM log
+  const sql = `SELECT quota_block, uniqExact(id) FROM ${cluster === undefined ? 'log' : ALL_REPLICAS}
     WHERE account_uid = {accountUid:String} AND quota_block IN {blocks:Array(String)}
       AND inserted_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     GROUP BY quota_block FORMAT RowBinary`;
-  const params = { accountUid, blocks: [...blocks], since: since.getTime() };
-  const answer = await clickhouse.run('count spent permits', { sql, params, settings: { max_execution_time: 10 } });
+  const params = { accountUid, blocks: [...blocks], since: since.getTime(), ...(cluster !== undefined && { cluster }) };
+  const settings = { max_execution_time: 10, ...(cluster !== undefined && { skip_unavailable_shards: 0 as const }) };
+  const answer = await clickhouse.run('count spent permits', { sql, params, settings });
   return new Map(decodeAll(answer, (reader) => [reader.text(), reader.int64()] as const));
 };
 

@@ -78,7 +78,10 @@ export interface LogStore {
   readonly replays: ReplayStore;
   /** Requests of an account by day and by endpoint, of those that the log still has. Time limit as `count`. */
   usage(accountUid: string, range: UsageRange): Promise<Usage>;
-  /** How many requests were accepted with permits of each block; blocks without any are missing. Time limit as `count`. */
+  /**
+   * How many requests were accepted with permits of each block; blocks without any are missing. Time limit as `count`. Rejects in a cluster of which
+   * a replica is away: it may have what the others lack.
+   */
   permits(filter: PermitFilter): Promise<ReadonlyMap<string, number>>;
   /** How many requests of an account were accepted with permits of a month (`2026-11`), and how many permits they have. Time limit as `count`. */
   spentPermits(accountUid: string, period: string): Promise<SpentPermits>;
@@ -182,7 +185,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
       ids: (key) => readReplayedIds(clickhouse, key),
     },
     usage: (accountUid, range) => countUsage(clickhouse, accountUid, range),
-    permits: (filter) => countPermits(clickhouse, filter),
+    permits: (filter) => countPermits({ clickhouse, cluster }, filter),
     spentPermits: (accountUid, period) => countSpentPermits(clickhouse, accountUid, period),
     ping: () => clickhouse.ping(),
     close: () => clickhouse.close(),

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { Session } from 'chdb';
+import { Session, type SessionOptions } from 'chdb';
 import { EngineStartError } from './engine-process.ts';
 import { createGate } from './gate.ts';
 import { engineText } from './statement.ts';
@@ -56,9 +56,9 @@ const holderOf = async (directory: string): Promise<string | undefined> => {
   return /^PID: (\d+)/m.exec(status)?.[1];
 };
 
-const openSession = async (directory: string): Promise<Session> => {
+const openSession = async (directory: string, options: SessionOptions): Promise<Session> => {
   try {
-    return new Session(directory);
+    return new Session(directory, options);
   } catch (error) {
     // The engine's own words (code 76, when the folder is locked) go to stderr only.
     const holder = await holderOf(directory);
@@ -81,7 +81,7 @@ const isAlive = (pid: number): boolean => {
 };
 
 /** Opens ClickHouse over a folder. One process at a time can: the engine locks it. */
-export const openEngine = async (dataDir: string): Promise<Engine> => {
+export const openEngine = async (dataDir: string, configFile?: string): Promise<Engine> => {
   const root = path.resolve(dataDir);
   if (/[*?{}[\]]/.test(root)) {
     throw new EngineStartError(`the data folder's path must not contain any of * ? { } [ ], which ${root} does`);
@@ -93,8 +93,9 @@ export const openEngine = async (dataDir: string): Promise<Engine> => {
   } catch (error) {
     throw new EngineStartError(`cannot create the data folder ${directory}: ${String(error)}`, { cause: error });
   }
+  const options = configFile === undefined ? {} : { connectionArgs: [`--config-file=${path.resolve(configFile)}`] };
   // Holds the lock, and keeps the engine running between statements.
-  const keeper = await openSession(directory);
+  const keeper = await openSession(directory, options);
   await rm(temporaryDirectory, { recursive: true, force: true });
   await mkdir(temporaryDirectory);
 
@@ -105,7 +106,7 @@ export const openEngine = async (dataDir: string): Promise<Engine> => {
 
   const runNow = async (text: string, format: string): Promise<EngineResult> => {
     // A connection takes 0.3 ms, and nothing that one statement sets is seen by another.
-    const session = new Session(directory);
+    const session = new Session(directory, options);
     try {
       const result = await session.queryAsync(text, { format });
       return {

@@ -16,10 +16,11 @@ import type { FrontAccess } from './http-front.ts';
 const LOOPBACK = '127.0.0.1';
 const SHUTDOWN_MS_MAX = 5_000;
 
-const usage = `Usage: npm run clickhouse -- [--host ${LOOPBACK}] [--port 8123] [--data .standin/clickhouse]
+const usage = `Usage: npm run clickhouse -- [--host ${LOOPBACK}] [--port 8123] [--data .standin/clickhouse] [--config FILE]
 
 Runs the embedded ClickHouse engine with its HTTP interface, until Ctrl+C. Port 0 takes any free one. With another --host than a
-loopback address (0.0.0.0: all of this machine's) it answers programs of other machines, too. STANDIN_ENGINE_USER and
+loopback address (0.0.0.0: all of this machine's) it answers programs of other machines, too. --config names a configuration file of
+ClickHouse's own, such as one with clusters. STANDIN_ENGINE_USER and
 STANDIN_ENGINE_PASSWORD in the environment name the one user that it knows; without a password it answers whoever reaches the port.
 `;
 
@@ -27,6 +28,7 @@ interface Arguments {
   readonly host: string;
   readonly port: number;
   readonly data: string;
+  readonly config: string | undefined;
 }
 
 const readArguments = (): Arguments => {
@@ -36,6 +38,7 @@ const readArguments = (): Arguments => {
         host: { type: 'string', default: LOOPBACK },
         port: { type: 'string', default: '8123' },
         data: { type: 'string', default: '.standin/clickhouse' },
+        config: { type: 'string' },
         help: { type: 'boolean', default: false },
       },
     });
@@ -45,7 +48,7 @@ const readArguments = (): Arguments => {
     }
     const port = Number(values.port);
     if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error(`--port ${values.port} is not a port`);
-    return { host: values.host, port, data: values.data };
+    return { host: values.host, port, data: values.data, config: values.config };
   } catch (error) {
     throw new EngineStartError(error instanceof Error ? error.message : String(error), { cause: error });
   }
@@ -95,8 +98,8 @@ const report = (message: EngineMessage): void => {
 const endAtOnce = (): void => void process.kill(process.pid, 'SIGKILL');
 
 const main = async (): Promise<void> => {
-  const { host, port, data } = readArguments();
-  const engine = await openEngine(data);
+  const { host, port, data, config } = readArguments();
+  const engine = await openEngine(data, config);
   const server = createHttpFront(engine, accessOf(host));
   const url = await listen(server, { host, port });
 

@@ -13,6 +13,8 @@ export interface EmbeddedEngineOptions {
   readonly dataDir: string;
   /** 0, the default, takes any free one. */
   readonly port?: number | undefined;
+  /** Of ClickHouse's own, such as one with `remote_servers`. */
+  readonly configFile?: string | undefined;
   readonly logger?: Logger | undefined;
 }
 
@@ -65,12 +67,14 @@ const firstWord = async (child: ChildProcess): Promise<string> => {
 };
 
 /** Starts the process and waits for its word. */
-const launch = async (
-  dataDir: string,
-  port: number,
-  logger: Logger | undefined,
-): Promise<{ child: ChildProcess; url: string }> => {
-  const child = fork(main, ['--data', dataDir, '--port', String(port)], {
+const launch = async ({
+  dataDir,
+  port = 0,
+  configFile,
+  logger,
+}: EmbeddedEngineOptions): Promise<{ child: ChildProcess; url: string }> => {
+  const config = configFile === undefined ? [] : ['--config', configFile];
+  const child = fork(main, ['--data', dataDir, '--port', String(port), ...config], {
     // Not those of the parent: a test runner's loaders or --inspect are not the engine's.
     execArgv: [],
     env: { ...process.env, UV_THREADPOOL_SIZE: String(THREADPOOL_SIZE) },
@@ -101,9 +105,9 @@ const terminate = async (child: ChildProcess): Promise<void> => {
  * `EngineStartError` when the folder or the port is in use.
  */
 export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promise<EmbeddedEngine> => {
-  const { dataDir, logger } = options;
+  const { logger } = options;
   const stopping = new AbortController();
-  const first = await launch(dataDir, options.port ?? 0, logger);
+  const first = await launch(options);
   const { url } = first;
   const port = Number(new URL(url).port);
   let { child } = first;
@@ -118,7 +122,7 @@ export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promi
       await delay(restartDelayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (isStopping()) return;
       try {
-        ({ child } = await launch(dataDir, port, logger));
+        ({ child } = await launch({ ...options, port }));
         restartDelayMs = RESTART_DELAY_MS;
       } catch (error) {
         logger?.error({ err: error }, 'clickhouse engine cannot be started');

@@ -1,0 +1,81 @@
+import { once } from 'node:events';
+import { rm, writeFile } from 'node:fs/promises';
+import { createServer, request, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { buffer } from 'node:stream/consumers';
+import { startEmbeddedEngine } from '@standin/logstore';
+import type { TestClickHouse } from './clickhouse.ts';
+import { createTempFolder } from './temp-folder.ts';
+
+/** Two replicas of one shard, which are the same engine twice: everything is there on both. */
+export const CLUSTER = 'main';
+/** The same, with a third replica that nobody can reach. */
+export const LAME_CLUSTER = 'lame';
+
+const REPLICAS = ['127.0.0.1', 'localhost'];
+/** Loopback, but no address of the engine's own: it would have to connect. */
+const UNREACHABLE = '127.0.0.2';
+
+const clusterXml = (name: string, hosts: readonly string[]): string => {
+  const replicas = hosts.map((host) => `<replica><host>${host}</host><port>9000</port></replica>`);
+  return `<${name}><shard><internal_replication>true</internal_replication>${replicas.join('')}</shard></${name}>`;
+};
+
+/** An address of this machine with its own port is the engine itself, which listens nowhere. */
+const CONFIG = `<clickhouse><tcp_port>9000</tcp_port><remote_servers>
+${clusterXml(CLUSTER, REPLICAS)}
+${clusterXml(LAME_CLUSTER, [...REPLICAS, UNREACHABLE])}
+</remote_servers></clickhouse>
+`;
+
+/**
+ * What the engine lacks: it cannot run statements on other servers, nor replicate tables. Both are taken out of the statements that make
+ * tables; Distributed tables and reads of all replicas stay as they are.
+ */
+const withoutReplication = (sql: string): string =>
+  sql.replace(/ ON CLUSTER \w+/, '').replace(/Replicated(ReplacingMergeTree)\('[^']*', '[^']*', /, '$1(');
+
+const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding']);
+const endToEnd = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name)));
+
+const forward = async (engineUrl: string, incoming: IncomingMessage, answer: ServerResponse): Promise<void> => {
+  const body = await buffer(incoming);
+  const isChange = /^\s*(CREATE|ALTER)\s/.test(body.subarray(0, 100).toString('latin1'));
+  const sent = isChange ? Buffer.from(withoutReplication(body.toString('utf8'))) : body;
+  const outgoing = request(new URL(incoming.url ?? '/', engineUrl), {
+    method: incoming.method ?? 'POST',
+    headers: { ...endToEnd(incoming.headers), 'content-length': sent.byteLength },
+  });
+  outgoing.end(sent);
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  answer.writeHead(response.statusCode ?? 500, response.headers);
+  await pipeline(response, answer);
+};
+
+/** The embedded engine as the cluster `CLUSTER`, as far as it can be one. */
+export const startClickHouseCluster = async (): Promise<TestClickHouse> => {
+  const dataDir = await createTempFolder('clickhouse-cluster');
+  const configFile = path.join(dataDir, 'config.xml');
+  await writeFile(configFile, CONFIG);
+  const engine = await startEmbeddedEngine({ dataDir, configFile });
+  const front = createServer((incoming, answer) => {
+    forward(engine.url, incoming, answer).catch((error: unknown) => answer.destroy(error as Error));
+  });
+  front.listen(0, '127.0.0.1');
+  await once(front, 'listening');
+  return {
+    url: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
+    ...{ username: 'default', password: '', database: 'standin', cluster: CLUSTER, env: {} },
+    get pid() {
+      return engine.pid;
+    },
+    stop: async () => {
+      front.close();
+      await engine.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+};
