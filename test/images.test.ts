@@ -57,6 +57,12 @@ describe('a workflow', () => {
     expect(files.filter(([, file]) => !existsSync(path.join(ROOT, file ?? ''))).map(([, file]) => file)).toEqual([]);
   });
 
+  // Prevents: a tag of somebody else's that is moved.
+  test.for(workflows)('$file names the commit of each action', ({ text }) => {
+    const actions = [...text.matchAll(/uses: ([^\n]+)/g)].map(([, action]) => action);
+    expect(actions.filter((action) => !/^(\.\/|\S+@[\da-f]{40} # v\d+\.\d+\.\d+$)/.test(action ?? ''))).toEqual([]);
+  });
+
   // Prevents: a fork that pushes to somebody else's registry.
   test.for(workflows)('$file names no registry, only the variables of its repository', ({ text }) => {
     expect(text).not.toMatch(/\b(ghcr|docker|quay|gcr|pkg|ecr|azurecr)\.(io|dev)\b/);
