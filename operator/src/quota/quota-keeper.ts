@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { LIMITS, periodOf, type PermitAnswer, type PermitRequest, type UsageReport } from '@standin/contract';
-import type { PermitFilter } from '@standin/logstore';
 import type { Logger } from 'pino';
-import { unreadableIsLogged, type LedgerStore, type StoredLedger } from './ledger-store.ts';
+import type { LedgerStore, StoredLedger } from './ledger-store.ts';
 import { committed, grant, inPeriod, newLedger, settle, type Ledger } from './ledger.ts';
+import { settleLost, type CountPermits } from './settle-lost.ts';
 import { acceptedOf, type QuotaUsage } from './usage.ts';
 
 export interface QuotaKeeperOptions {
@@ -17,8 +17,8 @@ export interface QuotaKeeperOptions {
   readonly isConnected: (gateway: string, instance: string) => boolean;
   /** Tells all gateways to give back what they have left of an account's permits. */
   readonly recall: (accountUid: string) => void;
-  /** How many requests the log has of each block of permits; undefined: there is no log, or one of which this cannot be said for sure. */
-  readonly countPermits: ((filter: PermitFilter) => Promise<ReadonlyMap<string, number>>) | undefined;
+  /** Undefined: there is no log. */
+  readonly countPermits: CountPermits | undefined;
   /** `usage` of an account has changed. */
   readonly onUsage: (accountUid: string) => void;
   /** Milliseconds since the epoch. */
@@ -56,11 +56,6 @@ interface Verdict {
 
 /** The ledger changed since it was read, or the API server hiccuped: what is there now decides. */
 const WRITE_ATTEMPTS = 2;
-/** A project may keep its requests for a day: what is older than this may be missing in the log. */
-const COUNTABLE_MS = 20 * 3_600_000;
-/** Between ClickHouse's clock and this operator's at the grant. Wide, as what is missed would be granted again; it costs little. */
-const CLOCK_SKEW_MS_MAX = 48 * 3_600_000;
-
 /**
  * Answers gateways that want permits, for one leader's term. All that an answer promises is in the ledger before the answer goes
  * out; each write is a compare-and-swap, so that nothing depends on this operator still leading. Requests about one account that come
@@ -89,26 +84,11 @@ export class QuotaKeeper {
     return promise;
   }
 
-  /**
-   * A process can accept nothing any more, and its every record is in the log: that says how much it spent of what it held, the rest
-   * goes back. Rejects when that cannot be counted or written now.
-   */
+  /** What a process of a gateway held that is no more, its every record in the log: see `settleLost`. */
   async drained(instance: string): Promise<void> {
-    const { store, logger, countPermits, isConnected, clock = Date.now } = this.#options;
+    const { countPermits, clock = Date.now, ...parts } = this.#options;
     if (countPermits === undefined) return;
-    for (const [accountUid, ledger] of await store.list(unreadableIsLogged(logger))) {
-      const held = ledger.blocks.filter((block) => block.instance === instance);
-      const blocks = held.filter(({ grantedAtMs }) => clock() - grantedAtMs < COUNTABLE_MS);
-      const [oldest] = blocks;
-      if (oldest === undefined) continue;
-      const { gateway, grantedAtMs } = oldest;
-      if (isConnected(gateway, instance)) throw new Error('this process of the gateway still has a stream');
-      const since = new Date(grantedAtMs - CLOCK_SKEW_MS_MAX);
-      const counted = await countPermits({ accountUid, blocks: blocks.map(({ id }) => id), since });
-      const closed = blocks.map(({ id }) => ({ block: id, used: counted.get(id) ?? 0 }));
-      await this.ask({ gateway, instance, account: accountUid, serial: 0, want: 0, held: [], closed });
-      logger.info({ accountUid, gateway, instance, closed }, 'what a lost gateway held is settled');
-    }
+    await settleLost(instance, { ...parts, countPermits, clock, ask: (request) => this.ask(request) });
   }
 
   /** What gateways have spent. What it is added to is read where it is not known yet. */
