@@ -81,12 +81,10 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
       const ready = await standin.ready(signal);
       if (dashboardPort !== undefined) {
         dashboard = await startDashboard({
-          ...{
-            port: dashboardPort,
-            isPortWanted: options.dashboardPort !== undefined,
-            backend: standin.backend,
-            shares: standin.shares,
-          },
+          port: dashboardPort,
+          isPortWanted: options.dashboardPort !== undefined,
+          backend: standin.backend,
+          shares: standin.shares,
           logger,
           output,
         });
