@@ -76,7 +76,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
     let showing: Promise<void> | undefined;
     let dashboard: Dashboard | undefined;
     try {
-      const run = { pid: process.pid, clickhouse: engine.url, gateway: standin.url };
+      const run = { pid: process.pid, clickhouse: engine.url, gateway: standin.url, from: options.from.kind };
       await writeRunFile(dataDir, run);
       const ready = await standin.ready(signal);
       if (dashboardPort !== undefined) {
