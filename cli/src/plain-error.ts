@@ -19,8 +19,8 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'SourceError',
 ]);
 
-/** It was free when it was chosen. */
-const isPortTaken = (error: unknown): error is Error & { readonly port: number } =>
+/** It may have been free when it was chosen. */
+export const isPortTaken = (error: unknown): error is Error & { readonly port: number } =>
   error instanceof Error && 'code' in error && error.code === 'EADDRINUSE' && 'port' in error;
 
 /** Undefined for what nobody foresaw: its stack is worth showing. */

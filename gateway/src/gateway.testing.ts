@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { FakeOperator } from './config/fake-operator.testing.ts';
 import { makeStreamCertificates, type StreamCertificates } from './config/stream-certificates.testing.ts';
 import { MemorySink } from './deliver/memory-sink.testing.ts';
-import { runGateway, type Gateway } from './gateway.ts';
+import { runGateway, type Gateway, type GatewayOptions } from './gateway.ts';
 import { nodeDisk, type SpoolDisk } from './record/spool/spool-disk.ts';
 import { gatewaySettings, type GatewaySettings } from './settings.ts';
 
@@ -93,6 +93,7 @@ export interface TestGatewayOptions {
   readonly objects?: readonly ConfigObject[];
   readonly sink?: MemorySink;
   readonly spoolDisk?: SpoolDisk;
+  readonly onRejected?: GatewayOptions['onRejected'];
 }
 
 /** A folder with the files that `operator.tls.dir` names. */
@@ -129,8 +130,8 @@ export const startTestGateway = async (options: TestGatewayOptions = {}): Promis
   const operator = await FakeOperator.listen(certificates);
   const settings = testSettings(dir, { operator: { urls: [operator.url] }, ...options.settings });
   const sink = options.sink ?? new MemorySink();
-  const { spoolDisk = nodeDisk } = options;
-  const gateway = await runGateway({ settings, logger: quiet, logSink: sink, spoolDisk });
+  const { spoolDisk = nodeDisk, onRejected } = options;
+  const gateway = await runGateway({ settings, logger: quiet, logSink: sink, spoolDisk, onRejected });
   await operator.acked(operator.revision);
   await operator.publish(options.objects ?? BASIC_OBJECTS);
   return {

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { setImmediate as endOfTurn, setTimeout as delay } from 'node:timers/promises';
+import { REJECTIONS } from '@standin/contract';
 import { createEgress, type Egress } from '@standin/egress';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
@@ -15,6 +16,7 @@ import type { Tracing } from './observe/tracing.ts';
 import { Pipeline } from './pipeline.ts';
 import { ByteBudget } from './receive/byte-budget.ts';
 import { Receiver } from './receive/server.ts';
+import type { RejectedRequest } from './respond/refusal.ts';
 import type { SpoolDisk } from './record/spool/spool-disk.ts';
 import { Spool } from './record/spool/spool.ts';
 import type { GatewaySettings } from './settings.ts';
@@ -26,6 +28,8 @@ export interface GatewayOptions {
   readonly logSink?: LogSink;
   /** What the spool writes to instead of the machine's file system; tests put faults there. */
   readonly spoolDisk?: SpoolDisk;
+  /** Told of each request that is refused, for whoever shows them; must not throw. They are in the metrics without it. */
+  readonly onRejected?: ((rejected: RejectedRequest) => void) | undefined;
 }
 
 export interface Gateway {
@@ -105,7 +109,7 @@ const openTracing = async ({ settings, logger }: GatewayOptions): Promise<Tracin
 
 /** Resolves when the gateway listens. Whether it has a configuration by then, `/readyz` says. */
 export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
-  const { settings, logger } = options;
+  const { settings, logger, onRejected } = options;
   const budget = new ByteBudget(settings.limits.inFlightBytes);
   const metrics = new Metrics();
   const tracing = await openTracing(options);
@@ -128,11 +132,15 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     metrics,
     tracing,
     logger,
+    onRejected,
   });
   const receiver = await Receiver.listen({
     settings,
     onExchange: (exchange, target) => pipeline.handle(exchange, target),
-    onRefused: (code) => metrics.rejected(code),
+    onRefused: (code) => {
+      metrics.rejected(code);
+      onRejected?.({ code, status: REJECTIONS[code].status, method: '', path: '' });
+    },
   });
 
   const notReadyBecause = (): string[] => [

@@ -16,7 +16,7 @@ import type { Accepted } from './record/build-row.ts';
 import type { Recorder } from './record/recorder.ts';
 import { rowId } from './record/row-id.ts';
 import { rejectionProblem } from './respond/problem.ts';
-import { Refusal, retryLater } from './respond/refusal.ts';
+import { Refusal, retryLater, type RejectedRequest } from './respond/refusal.ts';
 import { respond } from './respond/respond.ts';
 import type { GatewaySettings } from './settings.ts';
 
@@ -31,6 +31,8 @@ export interface PipelineParts {
   /** Undefined: nobody wants spans. */
   readonly tracing?: Tracing | undefined;
   readonly logger: Logger;
+  /** See `GatewayOptions`. */
+  readonly onRejected?: ((rejected: RejectedRequest) => void) | undefined;
 }
 
 const NO_TRAILERS: readonly HeaderPair[] = [];
@@ -73,7 +75,7 @@ export class Pipeline {
       const accepted = await this.#accept(exchange, target);
       exchange.decide(this.isDraining || (accepted instanceof Refusal && accepted.closes));
       if (accepted === GONE) return;
-      if (accepted instanceof Refusal) this.#refuse(exchange, accepted);
+      if (accepted instanceof Refusal) this.#refuse(exchange, target, accepted);
       else await this.#serve(accepted);
     } catch (error) {
       this.#parts.logger.error({ err: error }, 'request failed');
@@ -86,7 +88,7 @@ export class Pipeline {
 
   async #serve(accepted: Accepted): Promise<void> {
     const { metrics, budget, gate, tracing } = this.#parts;
-    const { exchange, route, body } = accepted;
+    const { exchange, head, route, body } = accepted;
     const span = tracing?.start(accepted);
     try {
       const refusal = await this.#answer(accepted, span);
@@ -94,7 +96,7 @@ export class Pipeline {
         metrics.answered(route.endpoint.kind, exchange.response.statusCode, performance.now() - exchange.startedMs);
       } else {
         gate.giveBack(route.account, accepted.permit);
-        this.#refuse(exchange, refusal);
+        this.#refuse(exchange, head.target, refusal);
       }
     } finally {
       budget.freeBody(body.length);
@@ -171,11 +173,14 @@ export class Pipeline {
       : forward(accepted, endpoint, { recorder, egress, budget, span, captureBytesMax: this.#captureBytesMax });
   }
 
-  #refuse(exchange: Exchange, refusal: Refusal): void {
+  #refuse(exchange: Exchange, target: string, refusal: Refusal): void {
     // Whoever was too slow is not waited for any longer.
     if (refusal.code === 'request_timeout') exchange.hasUnreadBody = false;
     const { status, headers, body } = rejectionProblem(refusal);
-    this.#parts.metrics.rejected(refusal.code);
+    const { metrics, onRejected } = this.#parts;
+    metrics.rejected(refusal.code);
     exchange.answer(status, [...headers, ['date', exchange.date()]], body);
+    const { method = '' } = exchange.request;
+    onRejected?.({ code: refusal.code, status, method, path: target.replace(/[?#].*$/s, '') });
   }
 }

@@ -13,6 +13,7 @@ import {
   WITH_KEY,
   type TestGateway,
 } from './gateway.testing.ts';
+import type { RejectedRequest } from './respond/refusal.ts';
 import { exchange, headerOf, type RawAnswer } from './raw-client.testing.ts';
 
 const BODY_MAX = 64 * 1024;
@@ -20,9 +21,12 @@ const BODY_MAX = 64 * 1024;
 const objects = [...BASIC_OBJECTS, endpoint('/v1/orders', {}, { method: 'GET' })];
 
 let stand: TestGateway;
+/** What whoever runs the gateway is told. */
+const told: RejectedRequest[] = [];
 beforeAll(async () => {
   stand = await startTestGateway({
     objects,
+    onRejected: (rejected) => told.push(rejected),
     settings: { limits: { requestBodyBytes: BODY_MAX, requestHeadTimeoutMs: 400, requestTimeoutMs: 900 } },
   });
 });
@@ -32,6 +36,24 @@ afterAll(async () => {
 
 const send = (method: string, target: string, lines: readonly string[] = [], body = '') =>
   exchange(stand.gateway.url, request(method, target, [HOST, WITH_KEY, ...lines], body));
+
+test('whoever wants to is told of each, without what a query may hold', async () => {
+  const bytes = [
+    request('PUT', `${PATH}/told?token=secret`, [HOST, 'x-api-key: sk_wrong']),
+    request('POST', `${PATH}#secret?x`, [HOST, WITH_KEY]),
+    'hello\r\n\r\n',
+    request('CONNECT', 'gateway:443', [HOST, WITH_KEY]),
+  ];
+  const before = told.length;
+  for (const one of bytes) await exchange(stand.gateway.url, one);
+  await send('POST', `/${URI}/v1/orders?accepted`);
+  expect(told.slice(before)).toEqual([
+    { code: 'api_key_invalid', status: 401, method: 'PUT', path: `${PATH}/told` },
+    { code: 'target_invalid', status: 400, method: 'POST', path: PATH },
+    { code: 'bad_request', status: 400, method: '', path: '' },
+    { code: 'target_invalid', status: 400, method: '', path: '' },
+  ]);
+});
 
 const problem = ({ body }: RawAnswer): Record<string, unknown> =>
   JSON.parse(body.toString()) as Record<string, unknown>;

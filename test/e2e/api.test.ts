@@ -264,11 +264,28 @@ describe('the command line with --server', () => {
   });
 
   test.each([
-    [['-p', 'shops'], /: There is no project shops|shows you no project shops/],
+    [['-p', 'shops'], /shows you no project shops; there are: other, shop\n/],
     [[], /which project\? -n default -p other, -n default -p shop/],
     [['-p', 'shop', '--clickhouse-url', 'http://localhost:1'], /cannot be used with/],
   ])('%j is refused in a line', async (args, line) => {
     const { code, stderr } = await standin(['logs', '--server', dev.dashboard, ...args]);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(line) as string });
   });
+
+  test.each([['logs'], ['tail'], ['replay', '--since', '1h']])(
+    '%s names the projects that there are',
+    async (...args) => {
+      const { code, stdout, stderr } = await standin([
+        ...args,
+        '--server',
+        dev.dashboard,
+        '-n',
+        'default',
+        '-p',
+        'nope',
+      ]);
+      const message = `${new URL(dev.dashboard).host}: There is no project nope in the namespace default; there are: other, shop`;
+      expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `standin: ${message}\n` });
+    },
+  );
 });

@@ -138,6 +138,27 @@ describe('standin logs and standin tail', () => {
     },
   );
 
+  test('a project that nobody has is said, and not one that has a log only', async () => {
+    const { code, stdout, stderr } = await standin(['logs', '--data', dev.data, '-p', 'nope', '-o', 'json']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toBe('standin: there is no project "nope"; there are: other, shop\n');
+    const tail = await standin(['tail', '--data', dev.data, '-p', 'shop', '-n', 'nowhere']);
+    expect(tail).toMatchObject({ code: 1, stdout: '' });
+    expect(tail.stderr).toContain('no project "shop" in the namespace nowhere; there are: default/other, default/shop');
+
+    await rm(path.join(dev.manifests, 'elsewhere.json'));
+    await rm(path.join(dev.manifests, 'other.json'));
+    const last = await eventually('one project', () => standin(['logs', '--data', dev.data, '-p', 'nope']), {
+      accept: (result) => !result.stderr.includes('other'),
+    });
+    expect(last).toMatchObject({ code: 1, stderr: 'standin: there is no project "nope"; there is: shop\n' });
+    const gone = ['--data', dev.data, '-p', 'other'];
+    expect(await standin(['logs', ...gone, '-m', 'PUT'])).toEqual({ code: 0, stdout: '', stderr: '' });
+    const tailing = start('tail', '-p', 'other', '--since', '1h');
+    await tailing.waitForLine('its request', (line) => line.includes('default/elsewhere'));
+    expect(await tailing.kill('SIGINT')).toEqual({ code: 0, signal: null });
+  });
+
   test('tail shows what comes, of what was chosen, and ends with standin dev', async () => {
     const tail = start('tail', '-m', 'GET', '--since', '1h');
     await tail.waitForLine('the earlier one', (line) => line.includes('list-orders'));
@@ -154,6 +175,8 @@ describe('standin logs and standin tail', () => {
 
   test('without standin dev, logs reads the folder, and tail says that nothing will come', async () => {
     expect(await listed('--limit', '1')).toEqual(['GET 200 list-orders']);
+    const { stderr } = await standin(['logs', '--data', dev.data, '-p', 'nope']);
+    expect(stderr).toBe('standin: there is no project "nope"; there is: shop\n');
     expect(await standin(['tail', '--data', dev.data])).toEqual({
       code: 1,
       stdout: '',

@@ -119,6 +119,11 @@ describe('standin replay ID', () => {
     ['a target that is none', ['x', '--to', 'ftp://x'], 'must be endpoint, upstream, or a URL'],
     ['a broken search', ['-p', 'shop', '--since', '1d', '--filter', 'staus:500'], 'Did you mean status?'],
     ['nobody to ask', BULK, 'add --yes to send them'],
+    [
+      'a project that is not there',
+      ['-p', 'nope', '--since', '1d'],
+      'there is no project "nope" in the namespace default; there is: shop',
+    ],
   ])('%s is refused', async (_, args, message) => {
     const { code, stderr } = await replay(...args);
     expect(code).toBe(1);

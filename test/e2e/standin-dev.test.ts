@@ -5,6 +5,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommand } from '../cluster/run-command.ts';
 import { eventually } from '../harness/eventually.ts';
@@ -154,10 +155,16 @@ describe('standin dev', () => {
     expect(JSON.stringify(entry)).not.toContain(dev.apiKey);
   });
 
-  test('a request that is rejected is neither an event nor in the log', async () => {
+  test('a request that is rejected is an event of its own kind, and not in the log', async () => {
     const marker = `/v1/never-${process.pid}`;
-    expect(await call(dev, marker)).toMatchObject({ status: 404, rejected: 'endpoint_not_found' });
+    expect(await call(dev, `${marker}?token=secret`)).toMatchObject({ status: 404, rejected: 'endpoint_not_found' });
     expect(await call({ ...dev, apiKey: 'wrong' }, '/v1/orders')).toMatchObject({ status: 401 });
+    const { pathname } = new URL(dev.url);
+    const events = [
+      { event: 'rejected', method: 'POST', path: `${pathname}${marker}`, status: 404, code: 'endpoint_not_found' },
+      { event: 'rejected', method: 'POST', path: `${pathname}/v1/orders`, status: 401, code: 'api_key_invalid' },
+    ];
+    for (const one of events) await dev.process.waitForEvent('it', (event) => isDeepStrictEqual(event, one));
     await call(dev, '/v1/orders', { body: 'accepted' });
     const entries = await eventually('the accepted one', () => readLog(dev.data), {
       accept: (all) => all.some(({ request }) => request.body === 'accepted'),
@@ -285,15 +292,21 @@ describe('standin dev for a person', () => {
       /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}POST {4}201 {2}\/v1\/orders +[\d.]+ ms {2}default\/create-order$/,
     );
     expect((await standin(['logs', '--data', data])).stdout).toBe(`${line}\n`);
+    await runCommand('bash', ['-c', curl.replace(/x-api-key: \w+/, 'x-api-key: mistyped')]);
+    const refused = await dev.waitForLine('what was refused', (candidate) => candidate.includes('api_key_invalid'));
+    expect(refused).toMatch(
+      /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}POST {4}401 {2}\/\w+\/v1\/orders +refused: api_key_invalid$/,
+    );
 
     expect(await dev.kill('SIGTERM')).toEqual({ code: 0, signal: null });
     const banner = dev
       .log()
+      .filter((said) => !said.startsWith('Building the dashboard'))
       .join('\n')
       .replaceAll(/localhost:\d+\/\w+/g, 'URL')
       .replaceAll(/standin_\w+/g, 'KEY');
     const anonymous = banner.replace(/localhost:\d+/, 'GATEWAY').replace(/localhost:\d+/, 'DASHBOARD');
-    expect(anonymous.replace(line, 'LINE')).toBe(
+    expect(anonymous.replace(line, 'LINE').replace(refused, 'REFUSED')).toBe(
       [
         'Starting ClickHouse, operator and gateway …',
         '',
@@ -312,6 +325,7 @@ describe('standin dev for a person', () => {
         `Change a manifest and it is live. Requests appear below; npx standin logs --data ${data} lists them. Ctrl-C stops.`,
         '',
         'LINE',
+        'REFUSED',
         'Stopping …',
       ].join('\n'),
     );

@@ -14,6 +14,7 @@ const recording = (): { readonly said: string[]; readonly output: DevOutput } =>
     ready: () => said.push('ready'),
     notice: ({ object, state }) => said.push(`${object} ${state}`),
     problems: (problems) => said.push(`${problems.length} problems`),
+    rejected: ({ code }) => said.push(code),
   };
   return { said, output: output as DevOutput };
 };
@@ -27,11 +28,13 @@ describe('until standin dev is ready', () => {
     held.notice(notice('c', 'not ready', 'x'));
     held.notice(notice('c', 'live'));
     held.problems([{ where: 'a.yaml:1', message: 'x' }]);
+    held.rejected({ code: 'not_ready', status: 503, method: 'GET', path: '/' });
     expect(said).toEqual([]);
     held.ready(READY);
     held.notice(notice('b', 'live'));
     held.problems([]);
-    expect(said).toEqual(['ready', '1 problems', 'b not ready', 'b live', '0 problems']);
+    held.rejected({ code: 'api_key_missing', status: 401, method: 'GET', path: '/' });
+    expect(said).toEqual(['ready', '1 problems', 'b not ready', 'b live', '0 problems', 'api_key_missing']);
   });
 });
 

@@ -1,6 +1,7 @@
 import process from 'node:process';
 import type { Writable } from 'node:stream';
 import type { SourceProblem } from '@standin/contract';
+import type { RejectedRequest } from '@standin/gateway';
 import type { LogSummary } from '@standin/logstore';
 
 export interface Ready {
@@ -48,12 +49,19 @@ export interface DevOutput {
   /** All problems of the manifests as a whole, each time they change. */
   problems(problems: readonly SourceProblem[]): void;
   request(entry: LogSummary): void;
+  /** A request that the gateway did not accept: it is not in the log. */
+  rejected(rejected: RejectedRequest): void;
+  /** So many were rejected besides those that were told. */
+  moreRejected(count: number): void;
   /** Something went wrong inside. */
   warning(message: string): void;
   stopping(): void;
 }
 
-/** `ready` comes first. What is wrong with the manifests by then follows; what is well is part of it. */
+/**
+ * `ready` comes first. What is wrong with the manifests by then follows; what is well is part of it. Until
+ * then every request is rejected, which is no news.
+ */
 export const holdUntilReady = (output: DevOutput): DevOutput => {
   let isReady = false;
   let problems: readonly SourceProblem[] = [];
@@ -74,6 +82,9 @@ export const holdUntilReady = (output: DevOutput): DevOutput => {
     problems: (all) => {
       if (isReady) output.problems(all);
       else problems = all;
+    },
+    rejected: (rejected) => {
+      if (isReady) output.rejected(rejected);
     },
   };
 };
@@ -111,6 +122,8 @@ export const jsonOutput = (out: Writable): DevOutput => {
     }),
     request: ({ id, method, path, status, durationMs, namespace, project, endpoint }) =>
       write({ event: 'request', id, method, path, status, durationMs, namespace, project, endpoint }),
+    rejected: ({ method, path, status, code }) => write({ event: 'rejected', method, path, status, code }),
+    moreRejected: (count) => write({ event: 'more-rejected', count }),
     // Before `ready`, too: then it is no event, and goes where errors go.
     warning: (message) => void process.stderr.write(`standin: ${message}\n`),
     stopping: () => undefined,

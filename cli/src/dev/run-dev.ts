@@ -7,6 +7,7 @@ import { openEngine } from '../open-engine.ts';
 import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
 import { checkReadable, prepareDataDir } from './check-input.ts';
+import { boundRejected } from './bound-rejected.ts';
 import { choosePort } from './choose-port.ts';
 import { devLogger } from './dev-logger.ts';
 import { holdUntilReady, jsonOutput, type DevOutput } from './dev-output.ts';
@@ -36,9 +37,9 @@ export const runDev = async (options: DevOptions): Promise<void> => {
   const { stdout } = process;
   // `standin dev | head`: nobody reads on.
   stdout.on('error', () => stop.request());
-  const output = holdUntilReady(
-    options.output === 'json' ? jsonOutput(stdout) : textOutput(stdout, { colour: options.colour, data: options.data }),
-  );
+  const { colour, data } = options;
+  const plain = options.output === 'json' ? jsonOutput(stdout) : textOutput(stdout, { colour, data });
+  const output = holdUntilReady(boundRejected(plain));
   try {
     await run(options, output, stop.signal);
   } catch (error) {
@@ -76,17 +77,15 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
     let showing: Promise<void> | undefined;
     let dashboard: Dashboard | undefined;
     try {
-      const run = { pid: process.pid, clickhouse: engine.url, gateway: standin.url };
+      const run = { pid: process.pid, clickhouse: engine.url, gateway: standin.url, from: options.from.kind };
       await writeRunFile(dataDir, run);
       const ready = await standin.ready(signal);
       if (dashboardPort !== undefined) {
         dashboard = await startDashboard({
-          ...{
-            port: dashboardPort,
-            isPortWanted: options.dashboardPort !== undefined,
-            backend: standin.backend,
-            shares: standin.shares,
-          },
+          port: dashboardPort,
+          isPortWanted: options.dashboardPort !== undefined,
+          backend: standin.backend,
+          shares: standin.shares,
           logger,
           output,
         });

@@ -8,6 +8,8 @@ const runSchema = z.object({
   clickhouse: z.url(),
   gateway: z.url(),
   dashboard: z.url().optional(),
+  /** Where its resources come from. */
+  from: z.enum(['directory', 'cluster']).optional(),
 });
 
 /** Where a running `standin dev` answers, so that other commands find it by its data folder. */

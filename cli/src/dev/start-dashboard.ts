@@ -7,7 +7,7 @@ import {
 } from '@standin/dashboard';
 import type { Backend, Dashboard, PublicShares } from '@standin/dashboard';
 import type { Logger } from 'pino';
-import { PlainError } from '../plain-error.ts';
+import { isPortTaken, PlainError } from '../plain-error.ts';
 import { choosePort } from './choose-port.ts';
 import type { DevOutput } from './dev-output.ts';
 
@@ -39,9 +39,6 @@ export interface DashboardParts {
   readonly logger: Logger;
   readonly output: DevOutput;
 }
-
-const isPortTaken = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
 
 /** Builds the dashboard where that is still to do, and serves it. Where it cannot be built, all else works without it. */
 export const startDashboard = async (parts: DashboardParts): Promise<Dashboard | undefined> => {

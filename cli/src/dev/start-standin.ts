@@ -128,6 +128,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
       logLevel: 'info',
     }),
     logger: logger.child({ process: 'gateway' }),
+    onRejected: (rejected) => output.rejected(rejected),
   });
 
   return {

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { Writable } from 'node:stream';
-import { formatSummaryLine } from '../logs/format-entry.ts';
+import { formatRejectedLine, formatSummaryLine } from '../logs/format-entry.ts';
 import { onlyChanges, type DevOutput, type Ready, type ServedEndpoint } from './dev-output.ts';
 
 export interface TextOutputOptions {
@@ -37,6 +37,8 @@ export const textOutput = (out: Writable, { colour, data }: TextOutputOptions): 
       for (const file of solved) well(`${file}: no problem any more`);
     }),
     request: (entry) => line(formatSummaryLine(entry, { colour })),
+    rejected: (rejected) => line(formatRejectedLine({ ...rejected, receivedAt: new Date().toISOString() }, { colour })),
+    moreRejected: (count) => line(style('dim', `… and ${count} more refused`)),
     warning: warn,
     stopping: () => line('Stopping …'),
   };

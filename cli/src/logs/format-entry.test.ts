@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { formatDuration, formatSummaryLine, wantsColour, type LineEntry } from './format-entry.ts';
+import { formatDuration, formatRejectedLine, formatSummaryLine, wantsColour, type LineEntry } from './format-entry.ts';
 
 const entry: LineEntry = {
   // Without a zone: the reader's own, wherever the test runs.
@@ -16,6 +16,32 @@ const entry: LineEntry = {
 };
 const line = (changes: Partial<LineEntry>, colour = false): string =>
   formatSummaryLine({ ...entry, ...changes }, { colour });
+
+describe('formatRejectedLine', () => {
+  const rejected = {
+    receivedAt: entry.receivedAt,
+    method: 'GET',
+    path: '/k3v9/v1/x',
+    status: 404,
+    code: 'endpoint_not_found',
+  };
+
+  test('aligns with the lines of accepted requests, and says why', () => {
+    expect(formatRejectedLine(rejected, { colour: false })).toBe(
+      '11-21 07:35:12.123  GET     404  /k3v9/v1/x                        refused: endpoint_not_found',
+    );
+    expect(
+      formatRejectedLine({ ...rejected, method: '', path: '', status: 400, code: 'bad_request' }, { colour: false }),
+    ).toMatch(/123 {2}--- {5}400 {2}--- +refused: bad_request$/);
+  });
+
+  test('is dim as a whole, and lets no path act on the terminal', () => {
+    const coloured = formatRejectedLine({ ...rejected, path: '/a\x1b[31m' }, { colour: true });
+    expect(coloured.startsWith('\x1b[2m11-21 ')).toBe(true);
+    expect(coloured.endsWith('endpoint_not_found\x1b[22m')).toBe(true);
+    expect(stripVTControlCharacters(coloured)).toContain(String.raw`  /a\x1b[31m `);
+  });
+});
 
 describe('formatSummaryLine', () => {
   test('aligns time, method, status, path, duration and endpoint', () => {

@@ -43,7 +43,7 @@ export const formatDuration = (ms: number): string =>
 export const printable = (text: string): string =>
   text.replace(/\p{Cc}/gu, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
-const formatTarget = ({ path, query }: LineEntry): string => {
+const formatTarget = ({ path, query }: Pick<LineEntry, 'path' | 'query'>): string => {
   const target = printable(query === '' ? path : `${path}?${query}`);
   return target.length > TARGET_LENGTH_MAX ? `${target.slice(0, TARGET_LENGTH_MAX - 1)}…` : target;
 };
@@ -73,4 +73,27 @@ export const formatSummaryLine = (entry: LineEntry, { colour }: LineOptions): st
     style('dim', `${entry.namespace}/${entry.endpoint}`),
     ...(note === undefined ? [] : [style('yellow', note)]),
   ].join('  ');
+};
+
+/** A request that is in no log. */
+export interface RejectedLine extends Pick<LineEntry, 'receivedAt' | 'path' | 'status'> {
+  /** Any. Empty, as is the path, for bytes that are no request. */
+  readonly method: string;
+  /** Why: one of docs/errors.md. */
+  readonly code: string;
+}
+
+/** The same columns, as far as it has them: `11-21 07:35:12.123  POST    401  /k3v9…/v1/orders                   refused: api_key_invalid` */
+export const formatRejectedLine = (
+  { receivedAt, method, status, path, code }: RejectedLine,
+  { colour }: LineOptions,
+): string => {
+  const text = [
+    formatClock(receivedAt),
+    (method === '' ? '---' : method).padEnd(METHOD_WIDTH),
+    String(status),
+    (path === '' ? '---' : formatTarget({ path, query: '' })).padEnd(PATH_WIDTH),
+    `refused: ${code}`,
+  ].join('  ');
+  return colour ? styleText('dim', text, { validateStream: false }) : text;
 };

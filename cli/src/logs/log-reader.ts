@@ -17,6 +17,8 @@ export interface LogReader {
   /** What was received from a time on and what comes, each once, until `signal` aborts. */
   followLines(since: Date, signal: AbortSignal): AsyncIterable<Listed>;
   followEntries(since: Date, signal: AbortSignal): AsyncIterable<LogEntry>;
+  /** Rejects with a `PlainError` where it is known that there is no such project, nor a request of one that was. */
+  checkProject(): Promise<void>;
   close(): Promise<void>;
 }
 

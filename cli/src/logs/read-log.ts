@@ -31,6 +31,7 @@ export const listLog = (options: ReadLogOptions): Promise<void> =>
     const limit = options.follow ? Math.max(options.limit, KNOWN_MAX) : options.limit;
     const newest = await reading.reader.newest(limit);
     const { listed } = newest;
+    if (listed.length === 0) await reading.reader.checkProject();
     if (options.output === 'text') {
       for (const entry of listed.slice(0, options.limit).toReversed()) printLine(entry, options.colour);
     } else for await (const entry of newest.entries(options.limit)) printEntry(entry, options.output);
@@ -44,7 +45,11 @@ export const listLog = (options: ReadLogOptions): Promise<void> =>
 
 /** New entries, or those from a time on, until a signal comes. */
 export const tailNewest = (options: ReadLogOptions): Promise<void> =>
-  withReader(options, (reading) => follow(reading, options.since ?? new Date()));
+  withReader(options, async (reading) => {
+    const since = options.since ?? new Date();
+    await reading.reader.checkProject();
+    await follow(reading, since);
+  });
 
 interface Reading extends Pick<ReadLogOptions, 'output' | 'colour'> {
   readonly reader: LogReader;

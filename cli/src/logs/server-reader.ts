@@ -4,6 +4,7 @@ import { rememberIds, type LogEntry } from '@standin/logstore';
 import { z } from 'zod';
 import { ServerError, type ApiClient } from '../server/api-client.ts';
 import { chooseProject } from '../server/choose-project.ts';
+import { withProjectNames } from '../server/list-projects.ts';
 import { serverEvents } from '../server/server-events.ts';
 import { searchOf, type LogChoice } from './log-choice.ts';
 import { outageNotice, type Listed, type LogReader } from './log-reader.ts';
@@ -49,12 +50,8 @@ export const openServerReader = async (client: ApiClient, choice: LogChoice): Pr
     while (!signal.aborted) {
       try {
         const headers = { ...(position !== undefined && { 'last-event-id': position }) };
-        const { lines } = await client.lines({
-          path: `${path}:stream`,
-          query: { q: filter.q, ...query },
-          headers,
-          signal,
-        });
+        const asked = client.lines({ path: `${path}:stream`, query: { q: filter.q, ...query }, headers, signal });
+        const { lines } = await withProjectNames(client, choice.namespace, asked);
         for await (const { type, data, id } of serverEvents(lines)) {
           if (id !== undefined) position = id;
           if (type === 'problem') notice(new Error(problemSchema.parse(JSON.parse(data)).detail));
@@ -74,11 +71,14 @@ export const openServerReader = async (client: ApiClient, choice: LogChoice): Pr
 
   return {
     newest: async (limit) => {
-      const { items: listed } = await client.ask({ path, query: { ...filter, limit, view: 'summary' } }, listSchema);
+      const asked = client.ask({ path, query: { ...filter, limit, view: 'summary' } }, listSchema);
+      const { items: listed } = await withProjectNames(client, choice.namespace, asked);
       return { listed, entries: (count) => readEntries(listed.slice(0, count)) };
     },
     followLines: (since, signal) => follow(summarySchema, { view: 'summary', from: since.toISOString() }, signal),
     followEntries: (since, signal) => follow(requestSchema, { view: 'entry', from: since.toISOString() }, signal),
+    // Every answer says so.
+    checkProject: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };
 };

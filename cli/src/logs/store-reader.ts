@@ -1,4 +1,5 @@
 import { tailLog, tailSummaries, type TailFilter, type TailOptions } from '@standin/logstore';
+import { checkProject } from '../known-projects.ts';
 import type { LogChoice } from './log-choice.ts';
 import { outageNotice, type LogReader } from './log-reader.ts';
 import { openLogSource, type LogSourceOptions } from './log-source.ts';
@@ -28,6 +29,13 @@ export const openStoreReader = async (options: LogSourceOptions, choice: LogChoi
     followEntries: async function* (since, signal) {
       await source.checkGrowing();
       yield* tailLog(store, { ...filter, since }, signal, tailOptions);
+    },
+    checkProject: async () => {
+      const { namespace, project } = choice;
+      // A server of its own has the log alone.
+      if (project === undefined || options.clickhouseUrl !== undefined) return;
+      const hasRows = async () => (await store.summaries({ namespace, project, limit: 1 })).length > 0;
+      await checkProject(options.data, { namespace, project }, hasRows);
     },
     close: () => source.close(),
   };

@@ -4,6 +4,7 @@ import { DEFINITIONS, type ReplaySpec } from '@standin/crds';
 import { openLogStore } from '@standin/logstore';
 import { actFiles } from '@standin/operator';
 import { findRunning } from '../dev/run-file.ts';
+import { checkProject } from '../known-projects.ts';
 import { PlainError } from '../plain-error.ts';
 import type { ReplayClient, ReplayRef } from './replay-client.ts';
 
@@ -34,7 +35,11 @@ export const openLocalReplays = async (data: string): Promise<ReplayClient> => {
     request: (id) => store.get(id),
     plan: async (project, { search, from, to }) => {
       const projectUid = await uidOf(project);
-      if (projectUid === undefined) return { count: 0, first: [] };
+      if (projectUid === undefined) {
+        const { namespace, name } = project;
+        await checkProject(data, { namespace, project: name }, () => Promise.resolve(false));
+        return { count: 0, first: [] };
+      }
       const filter = { projectUid, search, since: from, until: to };
       const first = await store.summaries({ ...filter, order: 'oldest-first', limit: FIRST });
       return { count: await store.count(filter), first };

@@ -11,6 +11,7 @@ import { formatFilter } from '@standin/logstore/search';
 import { z } from 'zod';
 import { ServerError, type ApiClient } from '../server/api-client.ts';
 import { projectPath } from '../server/choose-project.ts';
+import { withProjectNames } from '../server/list-projects.ts';
 import type { ReplayClient, ReplayRef } from './replay-client.ts';
 
 const FIRST = 5;
@@ -54,7 +55,8 @@ export const openServerReplays = (client: ApiClient): ReplayClient => {
       const path = `${projectPath(project.namespace, project.name)}/requests`;
       const q = search && formatFilter(search);
       const filter = { q, from: from.toISOString(), to: to.toISOString() };
-      const { count } = await client.ask({ path: `${path}:count`, query: filter }, countSchema);
+      const counting = client.ask({ path: `${path}:count`, query: filter }, countSchema);
+      const { count } = await withProjectNames(client, project.namespace, counting);
       const query = { ...filter, order: 'oldest-first', limit: FIRST, view: 'summary' };
       return { count, first: (await client.ask({ path, query }, summaryListSchema)).items };
     },

@@ -1,25 +1,25 @@
-import { z } from 'zod';
 import { PlainError } from '../plain-error.ts';
 import type { ApiClient } from './api-client.ts';
+import { listProjects, whatThereIs } from './list-projects.ts';
 
 export interface ProjectChoice {
   readonly namespace?: string | undefined;
   readonly project?: string | undefined;
 }
 
-const listSchema = z.object({ items: z.array(z.object({ namespace: z.string(), name: z.string() })) });
 const SHOWN_MAX = 10;
 
 /** Path of the project that was meant, in the API: the one that was named, or the only one that can be seen. */
 export const chooseProject = async (client: ApiClient, { namespace, project }: ProjectChoice): Promise<string> => {
   if (namespace !== undefined && project !== undefined) return projectPath(namespace, project);
-  const { items } = await client.ask({ path: '/projects', query: { namespace } }, listSchema);
+  const items = await listProjects(client, namespace);
   const fitting = items.filter(({ name }) => project === undefined || name === project);
   const [only] = fitting;
   if (only !== undefined && fitting.length === 1) return projectPath(only.namespace, only.name);
   if (only === undefined) {
     const which = [project, namespace && `in the namespace ${namespace}`].filter(Boolean).join(' ');
-    throw new PlainError(`${client.server} shows you no project ${which}`.trimEnd());
+    const others = items.length === 0 ? '' : `; ${whatThereIs(items, namespace)}`;
+    throw new PlainError(`${`${client.server} shows you no project ${which}`.trimEnd()}${others}`);
   }
   const names = fitting.map(({ namespace: of, name }) => `-n ${of} -p ${name}`);
   const more = names.length > SHOWN_MAX ? ', …' : '';

@@ -11,6 +11,16 @@ export interface RefusalOptions {
   readonly closes?: boolean;
 }
 
+/** What may be shown of a request that was refused. */
+export interface RejectedRequest {
+  readonly code: RejectionCode;
+  readonly status: number;
+  /** Empty, as is the path, for bytes that are no request. */
+  readonly method: string;
+  /** As received, with the project URI; without the query, which may hold credentials. */
+  readonly path: string;
+}
+
 /** A decision of a stage that the request is not accepted. Stages return it; nothing is thrown on the way of a request. */
 export class Refusal {
   readonly code: RejectionCode;

@@ -16,6 +16,7 @@ import {
 import type { Logger } from 'pino';
 import { FolderSource, type LocatingSource } from './folder-source.ts';
 import { ManifestFolder } from './manifest-folder.ts';
+import { objectsFile } from './object-records.ts';
 
 export interface DirectorySourceOptions {
   /** Manifests: .yaml, .yml, .json, at any depth. */
@@ -40,7 +41,7 @@ class DirectorySource implements LocatingSource {
     this.#manifests = new FolderSource({
       folder: new ManifestFolder(dir, dataDir),
       kinds: CONFIG_KINDS,
-      records: join(dataDir, 'state', 'objects.json'),
+      records: objectsFile(dataDir),
       ...{ dataDir, logger },
     });
     this.#acts = new FolderSource({

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { writeFileAtomic, writeFileAtomicSync } from './atomic-write.ts';
 import { canonicalJson } from './merge-patch.ts';
@@ -32,6 +33,9 @@ const fileSchema = z.strictObject({
 });
 
 export type ObjectRecord = Readonly<z.infer<typeof recordSchema>>;
+
+/** In the data folder, for the objects of the directory. */
+export const objectsFile = (dataDir: string): string => join(dataDir, 'state', 'objects.json');
 
 /** Changes are written together after this time; a crash loses that much of the statuses, which are derived. */
 const WRITE_DELAY_MS = 100;

@@ -53,7 +53,7 @@ export const REJECTIONS = {
     status: 401,
     title: "The x-api-key header's name is not lowercase",
     detail:
-      'Send the name in lowercase: x-api-key. If a client or proxy on the way capitalises header names, ask the administrator for the setting apiKeyHeader.name: any-case.',
+      'Send the name in lowercase: x-api-key. If a client or proxy on the way capitalises header names, ask the administrator for the setting apiKeyHeader.name: any-case (standin dev: --api-key-header any-case).',
     retryable: false,
   },
   api_key_whitespace: {
@@ -65,7 +65,8 @@ export const REJECTIONS = {
   api_key_invalid: {
     status: 401,
     title: 'This is not a valid API key',
-    detail: "Use the current key of the account: kubectl get secret ACCOUNT-api-key, or the dashboard's settings.",
+    detail:
+      "Use the current key of the account: it is in the dashboard's settings, in what standin dev prints, and on a cluster in the Secret ACCOUNT-api-key.",
     retryable: false,
   },
   api_key_other_account: {
@@ -77,13 +78,15 @@ export const REJECTIONS = {
   project_not_found: {
     status: 404,
     title: 'No project has this URI',
-    detail: "The first path segment must be a project's URI: kubectl get mockprojects shows it.",
+    detail:
+      "The first path segment must be a project's URI: it is in the URLs that the dashboard and standin dev show; on a cluster kubectl get mockprojects shows it.",
     retryable: false,
   },
   endpoint_not_found: {
     status: 404,
     title: 'No endpoint of this project has this path',
-    detail: 'kubectl get mockendpoints shows the paths; they are compared byte by byte.',
+    detail:
+      "Paths are compared byte by byte; the dashboard shows them, on a cluster also kubectl get mockendpoints. If this one is right, see the Endpoint's conditions.",
     retryable: false,
   },
   method_not_allowed: {
