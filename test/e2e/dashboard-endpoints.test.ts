@@ -181,7 +181,11 @@ describe('a form', () => {
       await page.getByRole('alert').getByText('Somebody else changed this endpoint').waitFor();
       expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Mine');
       await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('Somebody else changed it meanwhile').waitFor();
+      await page.getByRole('alert').getByText('Nothing was saved.').waitFor();
+      expect(await page.getByRole('alert').allInnerTexts()).toEqual([
+        'Nothing was saved. Somebody else changed this endpoint (generation 2) while you edited it. Take their version',
+      ]);
+      expect(await page.evaluate('document.activeElement?.textContent')).toMatch(/^Nothing was saved/);
       expect(await manifest('cancel-order.yaml')).toBe(theirs);
       await page.getByRole('button', { name: 'Take their version' }).click();
       await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Theirs');
