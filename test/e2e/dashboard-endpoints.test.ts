@@ -59,12 +59,15 @@ describe('an endpoint', () => {
       await expect
         .poll(() => page.getByRole('textbox', { name: 'Manifest' }).innerText())
         .toContain('slug: /v1/shipments');
+      const shown = await page.getByRole('textbox', { name: 'Manifest' }).locator('.cm-line').allTextContents();
       await tabTo(page, 'Create endpoint');
       await page.keyboard.press('Enter');
       await page.waitForURL(at(`${SHOP}/endpoints/ship-order`));
       await expect.poll(() => steps(page)).toEqual(DONE);
       expect((await call('PUT', '/v1/shipments')).text).toContain('Hello from Standin');
-      expect(await manifest('endpoint-ship-order.yaml')).toContain('slug: /v1/shipments');
+      const written = await manifest('endpoint-ship-order.yaml');
+      expect(written).toMatch(/\nmetadata:\n {2}name: ship-order\nspec:\n/);
+      expect(written.split('\n')).toEqual(shown);
 
       await tabTo(page, 'Edit');
       await page.keyboard.press('Enter');

@@ -24,7 +24,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   return {
     ...{ params: names, projectUrl: url, generation: object.metadata.generation },
     values: valuesOf(names.endpoint, object.spec),
-    yaml: manifestYaml(desiredOf(object)),
+    yaml: manifestYaml(desiredOf(object), backend.mode),
   };
 };
 
@@ -43,7 +43,10 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const { object, errors, isConflict } = await applyDraft(backend, draft, before, false);
   if (object !== undefined) return redirect(paths.endpoint(names));
   const { values, expected: generation } = draft;
-  return data({ values, errors, isConflict, generation, yaml: manifestYaml(draft.object) }, { status: 422 });
+  return data(
+    { values, errors, isConflict, generation, yaml: manifestYaml(draft.object, backend.mode) },
+    { status: 422 },
+  );
 };
 
 const EditEndpoint = () => {
