@@ -23,7 +23,7 @@ export const text = ({ min = 0, max }: { min?: number; max: number }) =>
       // As in the API server, rules are not checked on a value that has no right size.
       const refuse = (message: string): void => context.addIssue({ code: 'custom', message, continue: false });
       if (length > max) refuse(`Too long: may not be more than ${max} characters`);
-      if (length < min) refuse(`should be at least ${min} chars long`);
+      if (length < min) refuse(min === 1 ? 'must not be empty' : `should be at least ${min} characters long`);
     })
     .meta({ maxLength: max, ...(min > 0 && { minLength: min }) });
 

@@ -9,7 +9,7 @@ import type { ProjectSpec } from './v1alpha1/project.ts';
 import type { ReplaySpec } from './v1alpha1/replay.ts';
 import type { ShareSpec } from './v1alpha1/share.ts';
 
-/** Something wrong with an object; `message` says what to change, in the API server's words where it would refuse the object. */
+/** Something wrong with an object; `message` says what to change, in the API server's words where it would refuse the object and they are plain. */
 export interface Problem {
   /** `spec.json.headers[0].name` */
   readonly path: string;
@@ -123,7 +123,7 @@ const RFC_1123 =
 type Issue = z.core.$ZodIssue;
 type RawIssue = z.core.$ZodRawIssue;
 
-/** The API server's words, so that a message means the same wherever it is read. */
+/** The API server's words, so that a message means the same wherever it is read. `text` has plainer ones for what is too short. */
 const messageOf = (issue: RawIssue): string | undefined => {
   switch (issue.code) {
     case 'invalid_type':

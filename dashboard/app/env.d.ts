@@ -1,8 +1,8 @@
 import type { DashboardContext } from '../src/dashboard-context.ts';
 
 declare module '@remix-run/node' {
-  // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- merged into Remix's own interface
-  interface AppLoadContext extends DashboardContext {}
+  /** What routes get besides the request; Remix has any name in it. */
+  interface AppLoadContext extends DashboardContext, Record<string, unknown> {}
   interface Future {
     v3_singleFetch: true;
   }

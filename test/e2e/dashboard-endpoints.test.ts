@@ -59,12 +59,15 @@ describe('an endpoint', () => {
       await expect
         .poll(() => page.getByRole('textbox', { name: 'Manifest' }).innerText())
         .toContain('slug: /v1/shipments');
+      const shown = await page.getByRole('textbox', { name: 'Manifest' }).locator('.cm-line').allTextContents();
       await tabTo(page, 'Create endpoint');
       await page.keyboard.press('Enter');
       await page.waitForURL(at(`${SHOP}/endpoints/ship-order`));
       await expect.poll(() => steps(page)).toEqual(DONE);
       expect((await call('PUT', '/v1/shipments')).text).toContain('Hello from Standin');
-      expect(await manifest('endpoint-ship-order.yaml')).toContain('slug: /v1/shipments');
+      const written = await manifest('endpoint-ship-order.yaml');
+      expect(written).toMatch(/\nmetadata:\n {2}name: ship-order\nspec:\n/);
+      expect(written.split('\n')).toEqual(shown);
 
       await tabTo(page, 'Edit');
       await page.keyboard.press('Enter');
@@ -181,7 +184,11 @@ describe('a form', () => {
       await page.getByRole('alert').getByText('Somebody else changed this endpoint').waitFor();
       expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Mine');
       await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('Somebody else changed it meanwhile').waitFor();
+      await page.getByRole('alert').getByText('Nothing was saved.').waitFor();
+      expect(await page.getByRole('alert').allInnerTexts()).toEqual([
+        'Nothing was saved. Somebody else changed this endpoint (generation 2) while you edited it. Take their version',
+      ]);
+      expect(await page.evaluate('document.activeElement?.textContent')).toMatch(/^Nothing was saved/);
       expect(await manifest('cancel-order.yaml')).toBe(theirs);
       await page.getByRole('button', { name: 'Take their version' }).click();
       await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Theirs');

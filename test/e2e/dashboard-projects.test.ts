@@ -105,7 +105,7 @@ describe('a project', () => {
       expect(await page.getByLabel('Retention').getAttribute('aria-invalid')).toBe('true');
       const text = await page.getByRole('main').innerText();
       expect(text).toContain('Must be of type integer: "string"');
-      expect(text).toContain('Should be at least 16 chars long');
+      expect(text).toContain('Should be at least 16 characters long');
     });
     expect(await readdir(run.manifests)).not.toContain('project-payments.yaml');
   });

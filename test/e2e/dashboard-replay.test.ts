@@ -196,9 +196,16 @@ describe('many requests', () => {
     `${SHOP}/replays/new?${new URLSearchParams({ q: 'query:batch=', from: '1h', target: 'Upstream', ...more }).toString()}`;
 
   test('are never all requests because nobody said which', async () => {
-    await onPage(`${SHOP}/replays/new`, async (page) => {
+    await onPage(`${SHOP}/traffic`, async (page) => {
+      await page.getByRole('link', { name: 'Replay these' }).click();
       await page.getByRole('heading', { name: 'Which requests?' }).waitFor();
       expect(await page.getByRole('button', { name: /^Send/ }).count()).toBe(0);
+      // A time is a choice, which stands still from then on.
+      await page.getByRole('link', { name: 'Those of the last hour' }).click();
+      await page.getByRole('heading', { name: /^\d+ requests to its endpoint$/ }).waitFor();
+      const times = ['Received from', 'Until'].map((name) => page.getByLabel(name).inputValue());
+      const [from = Number.NaN, to = Number.NaN] = (await Promise.all(times)).map(Date.parse);
+      expect(to - from).toBe(3_600_000);
     });
   });
 

@@ -46,12 +46,18 @@ const refusalOf = async (body: Manifest): Promise<Refusal | undefined> => {
   }
 };
 
+/** How the API server says what is too short. */
+const inItsWords = (message: string): string =>
+  message.replace('must not be empty', 'should be at least 1 chars long').replace('characters long', 'chars long');
+
 /** An object where there should be none is told by the field in it that nobody knows. */
 const says = ({ message, details }: Refusal, problem: Problem): boolean => {
   if (problem.message.startsWith('unknown field')) return message.includes(problem.message);
   if (problem.message.endsWith(': "object"') && message.includes(`unknown field "${problem.path}.`)) return true;
   const causes = details?.causes ?? [];
-  return causes.some(({ field, message: text }) => field === problem.path && text.includes(problem.message));
+  return causes.some(
+    ({ field, message: text }) => field === problem.path && text.includes(inItsWords(problem.message)),
+  );
 };
 
 /** Every message of a CEL rule in the committed CRDs. */

@@ -103,7 +103,7 @@ it('every problem of a bad form has a field to stand at', () => {
 it('the YAML that is shown says what the form says, also of odd strings', () => {
   const body = '# not a comment\n\ttab\n"quotes": yes\n  trailing  \n\n';
   const object = toEndpoint({ ...EMPTY_ENDPOINT, 'spec.displayName': 'on', 'spec.json.body': body }, identity);
-  const { documents, problems } = parseManifest(manifestYaml(object));
+  const { documents, problems } = parseManifest(manifestYaml(object, 'cluster'));
   expect(problems).toEqual([]);
   expect(documents.map(({ value }) => value)).toEqual([object]);
 });

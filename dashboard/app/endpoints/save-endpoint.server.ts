@@ -1,4 +1,4 @@
-import type { DesiredObject, ResourceObject } from '@standin/contract';
+import { SourceError, type DesiredObject, type ResourceObject } from '@standin/contract';
 import { parseObject } from '@standin/crds';
 import type { Backend, ExpectedGeneration } from '../../src/backend.ts';
 import { refusalOf } from '../lib/failures.server.ts';
@@ -31,6 +31,8 @@ export const draftOf = (form: FormData, params: ProjectParams, before: ResourceO
 export interface CheckedDraft {
   readonly errors: FormErrors;
   readonly object: ResourceObject | undefined;
+  /** Somebody else changed the endpoint since it was read. */
+  readonly isConflict: boolean;
 }
 
 /** Writes the draft, or only asks what would be said of it. */
@@ -40,7 +42,7 @@ export const applyDraft = async (
   before: ResourceObject | undefined,
   dryRun: boolean,
 ): Promise<CheckedDraft> => {
-  const refused = (errors: FormErrors): CheckedDraft => ({ errors, object: undefined });
+  const refused = (errors: FormErrors): CheckedDraft => ({ errors, object: undefined, isConflict: false });
   const owner = before && ownerOf(before);
   if (owner !== undefined) return refused({ fields: {}, form: [ownershipReason(owner)] });
   // Without a name there is nothing to ask about; where people's name for it is missing as well, that is the one to ask for.
@@ -56,9 +58,10 @@ export const applyDraft = async (
       ? { ok: false as const, problems: await resources.check(object, expected) }
       : await resources.apply(object, expected);
     return result.ok
-      ? { errors: NO_ERRORS, object: result.object }
+      ? { errors: NO_ERRORS, object: result.object, isConflict: false }
       : refused(errorsOf(result.problems, endpointFields(values)));
   } catch (error) {
-    return refused({ fields: {}, form: [refusalOf(error)] });
+    const isConflict = error instanceof SourceError && error.kind === 'Conflict';
+    return { ...refused({ fields: {}, form: [refusalOf(error)] }), isConflict };
   }
 };

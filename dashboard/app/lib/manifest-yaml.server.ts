@@ -1,5 +1,6 @@
-import type { DesiredObject, ResourceObject } from '@standin/contract';
+import { DEFAULT_NAMESPACE, type DesiredObject, type ResourceObject } from '@standin/contract';
 import { stringify } from 'yaml';
+import type { DashboardMode } from '../../src/backend.ts';
 
 /** Copies that kubectl keeps for itself; whoever applies the text again makes a new one. */
 const HIDDEN_ANNOTATIONS = new Set(['kubectl.kubernetes.io/last-applied-configuration']);
@@ -22,14 +23,23 @@ const visible = (annotations: Readonly<Record<string, string>> = {}): Readonly<R
   return shown.length === 0 ? undefined : Object.fromEntries(shown);
 };
 
-/** YAML that `kubectl apply -f -` takes. Long strings are not folded: a body reads as it is sent. */
-export const manifestYaml = ({ metadata: { annotations, ...metadata }, ...object }: DesiredObject): string => {
+/**
+ * YAML that `kubectl apply -f -` takes. Long strings are not folded: a body reads as it is sent. A directory's own namespace goes
+ * without saying there, as in the files that are written into it.
+ */
+export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: DashboardMode): string => {
   const { apiVersion, kind, spec } = object;
+  const { name, namespace, labels, annotations } = metadata;
   const shown = visible(annotations);
   const manifest = {
     apiVersion,
     kind,
-    metadata: { ...metadata, ...(shown !== undefined && { annotations: shown }) },
+    metadata: {
+      name,
+      ...((mode === 'cluster' || namespace !== DEFAULT_NAMESPACE) && { namespace }),
+      ...(labels !== undefined && { labels }),
+      ...(shown !== undefined && { annotations: shown }),
+    },
     spec,
   };
   return stringify(manifest, { lineWidth: 0, version: '1.1', blockQuote: 'literal' });

@@ -49,8 +49,8 @@ const draftOf = async (
   const { mock, dropped, decoded } = made;
   const old = desiredOf(before);
   const object = { ...old, spec: { ...(old.spec as object), action: 'JSON', json: mock } };
-  const yaml = manifestYaml(object);
-  const { lines, total } = diffLines(manifestYaml(old), yaml);
+  const yaml = manifestYaml(object, backend.mode);
+  const { lines, total } = diffLines(manifestYaml(old, backend.mode), yaml);
   if (total === 0) return { reason: 'The endpoint answers with exactly this already.' };
   const { generation } = before.metadata;
   return { object, generation, lines, yaml, dropped, decoded, obstacle: await obstacleOf(backend, before, object) };

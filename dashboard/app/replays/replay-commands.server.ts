@@ -96,6 +96,7 @@ export const replayCommands = (object: DesiredObject): ReplayCommands => {
   // What is wanted of it now is not part of what it does.
   const spec = Object.fromEntries(Object.entries(written).filter(([field]) => field !== 'state'));
   const named = { ...object, metadata: { name: metadata.name, namespace: metadata.namespace }, spec };
-  const yaml = manifestYaml(named).replace(/^ {2}name: .*$/m, '  generateName: replay-');
+  // It is for a cluster, wherever it is shown.
+  const yaml = manifestYaml(named, 'cluster').replace(/^ {2}name: .*$/m, '  generateName: replay-');
   return { yaml, kubectl: kubectlCommand(yaml), standin: standinCommand(metadata.namespace, written) };
 };

@@ -3,6 +3,7 @@ import { Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { useState } from 'react';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
 import { valuesOf } from '../endpoints/endpoint-values.ts';
+import { OutdatedNotice } from '../endpoints/outdated-notice.tsx';
 import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
 import { orFail } from '../lib/failures.server.ts';
 import { noticeCookie } from '../lib/flash.ts';
@@ -13,7 +14,6 @@ import { paths } from '../lib/paths.ts';
 import { getEndpoint, getProject, projectStatus } from '../lib/resources.server.ts';
 import { useAnswer } from '../lib/use-answer.ts';
 import { buttonClass } from '../ui/button.tsx';
-import { Notice } from '../ui/notice.tsx';
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = endpointParams(params);
@@ -24,7 +24,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   return {
     ...{ params: names, projectUrl: url, generation: object.metadata.generation },
     values: valuesOf(names.endpoint, object.spec),
-    yaml: manifestYaml(desiredOf(object)),
+    yaml: manifestYaml(desiredOf(object), backend.mode),
   };
 };
 
@@ -40,10 +40,13 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
     });
   }
   const draft = draftOf(form, names, before);
-  const { object, errors } = await applyDraft(backend, draft, before, false);
+  const { object, errors, isConflict } = await applyDraft(backend, draft, before, false);
   if (object !== undefined) return redirect(paths.endpoint(names));
   const { values, expected: generation } = draft;
-  return data({ values, errors, generation, yaml: manifestYaml(draft.object) }, { status: 422 });
+  return data(
+    { values, errors, isConflict, generation, yaml: manifestYaml(draft.object, backend.mode) },
+    { status: 422 },
+  );
 };
 
 const EditEndpoint = () => {
@@ -55,23 +58,18 @@ const EditEndpoint = () => {
   // What was refused of a version that is no longer edited is of no interest.
   const refused = sent?.generation === opened.generation ? sent : undefined;
   const isOutdated = loaded.generation !== opened.generation;
+  // The notice says it already, with what to do about it.
+  const conflict = isOutdated && refused?.isConflict === true ? refused : undefined;
   const { params } = loaded;
   return (
     <>
       {isOutdated && (
-        <div className="mb-4">
-          <Notice look="bad" alert>
-            Somebody else changed this endpoint (generation {loaded.generation}) while you edited it.{' '}
-            <button type="button" className="underline" onClick={() => setOpened(loaded)}>
-              Take their version
-            </button>
-          </Notice>
-        </div>
+        <OutdatedNotice generation={loaded.generation} refusal={conflict} onTakeTheirs={() => setOpened(loaded)} />
       )}
       <EndpointForm
         key={opened.generation}
         values={refused?.values ?? opened.values}
-        errors={refused?.errors}
+        errors={conflict === undefined ? refused?.errors : undefined}
         yaml={refused?.yaml ?? opened.yaml}
         previewUrl={paths.previewEndpoint(params)}
         projectUrl={loaded.projectUrl}

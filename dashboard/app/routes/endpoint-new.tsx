@@ -20,7 +20,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   const { url } = projectStatus(await getProject(backend, names));
   const isFirst = (await listEndpoints(backend, names)).length === 0;
   const values = isFirst ? HELLO : EMPTY_ENDPOINT;
-  return { params: names, projectUrl: url, values, yaml: manifestYaml(toEndpoint(values, names)) };
+  return { params: names, projectUrl: url, values, yaml: manifestYaml(toEndpoint(values, names), backend.mode) };
 };
 
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
@@ -29,7 +29,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const draft = draftOf(await request.formData(), names, undefined);
   const { object, errors } = await applyDraft(backend, draft, undefined, false);
   if (object !== undefined) return redirect(paths.endpoint({ ...names, endpoint: object.metadata.name }));
-  return data({ values: draft.values, errors, yaml: manifestYaml(draft.object) }, { status: 422 });
+  return data({ values: draft.values, errors, yaml: manifestYaml(draft.object, backend.mode) }, { status: 422 });
 };
 
 const NewEndpoint = () => {

@@ -14,6 +14,6 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
     typeof endpoint === 'string' && endpoint !== '' ? await getEndpoint(backend, { ...names, endpoint }) : undefined;
   const draft = draftOf(form, names, before);
   const { errors } = await applyDraft(backend, draft, before, true);
-  const preview: EndpointPreview = { yaml: manifestYaml(draft.object), errors };
+  const preview: EndpointPreview = { yaml: manifestYaml(draft.object, backend.mode), errors };
   return Response.json(preview);
 };

@@ -7,7 +7,7 @@ import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
-  const yaml = manifestYaml(desiredOf(await getEndpoint(backend, endpointParams(params))));
+  const yaml = manifestYaml(desiredOf(await getEndpoint(backend, endpointParams(params))), backend.mode);
   return { yaml, command: applyCommand(yaml) };
 };
 

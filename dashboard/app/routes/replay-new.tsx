@@ -70,13 +70,18 @@ const NewReplay = () => {
         <EmptyState
           title="Which requests?"
           action={
-            <Link to={paths.traffic(params)} className={buttonClass('primary')}>
-              Choose requests in Traffic
-            </Link>
+            <>
+              <Link to={paths.newReplay(params, { from: '1h' })} className={buttonClass('primary')}>
+                Those of the last hour
+              </Link>
+              <Link to={paths.traffic(params)} className={buttonClass()}>
+                Choose in Traffic
+              </Link>
+            </>
           }
         >
-          Filter Traffic until it shows what is to be sent again, then choose “Replay these”. No filter never means
-          everything.
+          Neither a search nor a time was chosen, and that never stands for all requests. Set one in Traffic, then
+          choose “Replay these”; or begin with those of the last hour, and change search and time beside the plan.
         </EmptyState>
       ) : (
         <div className="grid grid-cols-1 gap-8 lg:grid-cols-2">

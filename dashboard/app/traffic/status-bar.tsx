@@ -97,6 +97,7 @@ const Counts = ({ histogram }: Pick<StatusBarProps, 'histogram'>) => {
 /** Whether the list follows, how much there is of it, and what can be done with all of it. */
 export const StatusBar = (props: StatusBarProps) => {
   const { params, q, range } = props.data;
+  const isAnyChosen = q !== '' || range.from !== undefined || range.to !== undefined;
   return (
     <div className="flex min-h-10 items-center gap-x-3 border-b border-line px-3 py-1">
       <Tail {...props} />
@@ -106,7 +107,7 @@ export const StatusBar = (props: StatusBarProps) => {
         <Link
           to={paths.newReplay(params, { q, from: range.from, to: range.to })}
           className={buttonClass('ghost')}
-          title="Send all of these again"
+          title={isAnyChosen ? 'Send all of these again' : 'Send requests again: choose which, by a search or a time'}
         >
           <RotateCw aria-hidden />
           <span className="max-sm:sr-only">Replay these</span>

@@ -343,7 +343,7 @@ describe('a directory of manifests', () => {
       await source.apply(desired('b', '/b'));
       expect((await readdir(dir)).sort()).toEqual(['endpoint-a.yaml', 'endpoint-b.yaml', 'endpoint-default-a.yaml']);
       expect(await readFile(file('endpoint-b.yaml'), 'utf8')).toBe(
-        'apiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata:\n  name: b\n  namespace: default\nspec:\n  slug: /b\n',
+        'apiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata:\n  name: b\nspec:\n  slug: /b\n',
       );
     });
 

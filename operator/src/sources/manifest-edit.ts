@@ -1,6 +1,5 @@
-import { GROUP_VERSION, type DesiredObject, type ObjectRef } from '@standin/contract';
+import { DEFAULT_NAMESPACE, GROUP_VERSION, type DesiredObject, type ObjectRef } from '@standin/contract';
 import { isMap, isScalar, isSeq, parseAllDocuments, type Document, type Node, type YAMLMap } from 'yaml';
-import { DEFAULT_NAMESPACE } from './manifest-objects.ts';
 
 /** As parseManifest reads: with 1.1, a text like `on` is quoted when it is written. */
 const PARSE_OPTIONS = { version: '1.1', prettyErrors: false, logLevel: 'error' } as const;
@@ -92,7 +91,7 @@ const unlessEmpty = <T extends object>(map: T | undefined): T | undefined =>
 
 const isJson = (text: string): boolean => /^\s*[{[]/.test(text);
 
-/** A file of its own for an object. */
+/** A file of its own for an object. It names no namespace but where it has to, so that a repository's tools may choose. */
 export const newManifest = ({ apiVersion, kind, metadata, spec }: DesiredObject, json: boolean): string => {
   const { name, namespace, labels = {}, annotations = {} } = metadata;
   const whole = {
@@ -100,7 +99,7 @@ export const newManifest = ({ apiVersion, kind, metadata, spec }: DesiredObject,
     kind,
     metadata: {
       name,
-      namespace,
+      ...(namespace === DEFAULT_NAMESPACE ? {} : { namespace }),
       ...(Object.keys(labels).length === 0 ? {} : { labels }),
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     },

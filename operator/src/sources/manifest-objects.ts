@@ -1,6 +1,7 @@
 import {
   API_GROUP,
   CONFIG_KINDS,
+  DEFAULT_NAMESPACE,
   GROUP_VERSION,
   KINDS,
   isConfigKind,
@@ -9,9 +10,6 @@ import {
   type SourceProblem,
 } from '@standin/contract';
 import { parseManifest, type ManifestDocument } from '@standin/crds';
-
-/** Used where a manifest names none, as kubectl does. */
-export const DEFAULT_NAMESPACE = 'default';
 
 /** An object as a file has it: what the source itself keeps (uid, generation, …) is not yet there. */
 export interface ManifestObject {

@@ -3,6 +3,9 @@ export const API_GROUP = 'standin.dev';
 export const API_VERSION = 'v1alpha1';
 export const GROUP_VERSION = `${API_GROUP}/${API_VERSION}`;
 
+/** Of an object in a directory whose manifest names none, as kubectl has it. */
+export const DEFAULT_NAMESPACE = 'default';
+
 /** kubectl get standin */
 export const CATEGORY = 'standin';
 

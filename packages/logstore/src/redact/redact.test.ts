@@ -143,6 +143,15 @@ describe('what cannot be looked through', () => {
     expect([redacted.request.withheld, redacted.entry.request.body]).toEqual([reason, '']);
   });
 
+  it('is text with a control character that text does not have', () => {
+    const withheld = Array.from({ length: 0x1_00 }, (_, code) => code).filter(
+      (code) => redact(testEntry({ body: `a${String.fromCharCode(code)}` }), NONE).request.withheld === 'binary',
+    );
+    // Not tab to carriage return, not ESC, and not DEL and C1, where other character sets have letters.
+    const expected = '00 01 02 03 04 05 06 07 08 0e 0f 10 11 12 13 14 15 16 17 18 19 1a 1c 1d 1e 1f';
+    expect(withheld.map((code) => code.toString(16).padStart(2, '0')).join(' ')).toBe(expected);
+  });
+
   it('is the rest of a body that is too long; what its end cuts is hidden', () => {
     const body = `["${'a'.repeat(REDACTED_BODY_CHARS_MAX - 30)}", {"token": "0123456789abcdef"}]`;
     const { entry, request } = redact(testEntry({ body, headers: JSON_TYPE }), NONE);

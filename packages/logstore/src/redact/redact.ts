@@ -27,8 +27,6 @@ export interface RedactedBody {
 /** Characters of a body that are looked through and shown: enough to read, and a bound for what one view costs. */
 export const REDACTED_BODY_CHARS_MAX = 256 * 1024;
 
-// eslint-disable-next-line no-control-regex -- these are what makes text binary
-const CONTROL_CHARACTERS = /[\u0000-\u0008\u000E-\u001A\u001C-\u001F]/;
 const CHARSETS = /^(?:utf-?8|us-ascii|ascii|iso-8859-1|latin1|windows-1252)$/i;
 
 interface Part {
@@ -37,10 +35,21 @@ interface Part {
   readonly bodyEncoding: BodyEncoding;
 }
 
+/** Of the control characters below U+0020, those that text has: whitespace, and what the colours of terminals begin with. */
+const TEXT_CONTROLS = '\t\n\v\f\r\u001B';
+
+const hasBinaryCharacters = (text: string): boolean => {
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charAt(at);
+    if (char < ' ' && !TEXT_CONTROLS.includes(char)) return true;
+  }
+  return false;
+};
+
 const redactBody = (redactor: Redactor, part: Part, isTruncated: boolean): { text: string; state: RedactedBody } => {
   const { headers, body, bodyEncoding } = part;
   if (body === '') return { text: '', state: { isCut: false } };
-  if (bodyEncoding === 'base64' || CONTROL_CHARACTERS.test(body))
+  if (bodyEncoding === 'base64' || hasBinaryCharacters(body))
     return { text: '', state: { isCut: false, withheld: 'binary' } };
   const isCut = body.length > REDACTED_BODY_CHARS_MAX;
   const start = isCut ? body.slice(0, REDACTED_BODY_CHARS_MAX).replace(/[\uD800-\uDBFF]$/, '') : body;

@@ -1,0 +1,29 @@
+import { useEffect, useRef } from 'react';
+import { Notice } from '../ui/notice.tsx';
+
+export interface OutdatedNoticeProps {
+  /** Of the version that is saved. */
+  readonly generation: number;
+  /** The last answer that refused to save over it: each takes the focus here, so that it is noticed. */
+  readonly refusal: object | undefined;
+  readonly onTakeTheirs: () => void;
+}
+
+/** Above a form whose endpoint somebody else has changed since it was opened. */
+export const OutdatedNotice = ({ generation, refusal, onTakeTheirs }: OutdatedNoticeProps) => {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (refusal !== undefined) box.current?.focus();
+  }, [refusal]);
+  return (
+    <div ref={box} tabIndex={-1} className="mb-4 outline-none">
+      <Notice look="bad" alert>
+        {refusal !== undefined && 'Nothing was saved. '}
+        Somebody else changed this endpoint (generation {generation}) while you edited it.{' '}
+        <button type="button" className="underline" onClick={onTakeTheirs}>
+          Take their version
+        </button>
+      </Notice>
+    </div>
+  );
+};
