@@ -35,6 +35,7 @@ export const formatOnePlan = (entry: LogEntry, spec: ReplaySpec, colour: boolean
 /** Count, target, rate, how long that takes, and the first requests. */
 export const formatFilterPlan = (plan: FilterPlan, spec: ReplaySpec, colour: boolean): string[] => {
   const count = Math.min(plan.count, spec.filter?.limit ?? plan.count);
+  if (count === 0) return ['No captured request matches: there is nothing to send.'];
   const ms = (count / spec.ratePerSecond) * 1_000;
   const order = spec.order === 'Original' ? ', one after the other' : '';
   const more = count - plan.first.length;
