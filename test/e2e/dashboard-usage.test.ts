@@ -6,7 +6,7 @@ import { startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
 import { goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
 import { enginePid } from './dashboard-traffic-stand.ts';
-import { call, readLog, standin } from './dev-stand.ts';
+import { call, endpoint, mock, readLog, standin } from './dev-stand.ts';
 import { expectAccessible } from './expect-accessible.ts';
 
 let dev: DashboardRun;
@@ -20,13 +20,26 @@ afterAll(async () => {
   await Promise.all([browser.close(), dev.process.kill()]);
 });
 
+/**
+ * Resolves when the gateway has it. The page is no sign of that: it knows a quota from the manifest. An endpoint that is written with it
+ * tells, as the gateway takes changes in their order.
+ */
 const setQuota = async (monthlyQuota: number): Promise<void> => {
   const metadata = { name: 'default' };
   const account = { apiVersion: 'standin.dev/v1alpha1', kind: 'Account', metadata, spec: { monthlyQuota } };
-  await writeFile(path.join(dev.manifests, 'account.yaml'), JSON.stringify(account));
+  const marker = `quota-${monthlyQuota}`;
+  const documents = [JSON.stringify(account), endpoint(marker, mock('{}'))];
+  await writeFile(path.join(dev.manifests, 'account.yaml'), documents.join('\n---\n'));
+  await dev.process.waitForEvent(
+    `the quota ${monthlyQuota}`,
+    ({ object, state }) => object === `Endpoint default/${marker}` && state === 'live',
+  );
 };
 
-test('the usage of the month: against the quota, by day, by endpoint', async () => {
+/** More than all that the test waits for may take on a busy machine. */
+const WAITS_MS = 150_000;
+
+test('the usage of the month: against the quota, by day, by endpoint', { timeout: WAITS_MS }, async () => {
   const { page, context, complaints } = await watched(browser);
   /** Until the page says so: the operator has it from the gateway within seconds. */
   const shown = (text: string): Promise<unknown> =>
