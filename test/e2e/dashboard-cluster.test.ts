@@ -271,7 +271,14 @@ describe('resources', () => {
       '{"spec":{"retentionDays":3}}',
     ]);
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Somebody else changed it meanwhile').waitFor();
+    await page.getByText('Nothing was saved. Somebody else changed this project').waitFor();
+    expect(await page.getByLabel('Retention').inputValue()).toBe('9');
+    // Again is no way around it.
+    const answered = page.waitForResponse((response) => response.request().method() === 'POST');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await answered;
+    const kept = await cluster.kubectl(['get', 'mpr', 'shop', '-n', namespace, '-o', 'jsonpath={.spec.retentionDays}']);
+    expect(kept.stdout).toBe('3');
     await leave(page);
   });
 

@@ -1,4 +1,4 @@
-import { readFile, readdir } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
@@ -133,6 +133,35 @@ describe('a project', () => {
     await expect.poll(() => manifest('project.yaml')).toContain('displayName: Corner shop');
     expect(await manifest('project.yaml')).toMatch(/^# A project groups endpoints/);
     await page.getByRole('link', { name: 'Corner shop' }).waitFor();
+    await context.close();
+  });
+});
+
+describe('settings that somebody else saves meanwhile', () => {
+  test('say so, keep what was typed, and are not written over', async () => {
+    const { page, context } = await watched(browser);
+    await goto(page, at(`${SHOP}/settings`));
+    await page.getByLabel('Name', { exact: true }).fill('Mine');
+    const theirs = (await manifest('project.yaml')).replace(/displayName: .*/, 'displayName: Theirs');
+    await writeFile(path.join(run.manifests, 'project.yaml'), theirs);
+    await page.getByRole('alert').getByText('Somebody else changed this project').waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Mine');
+    for (let attempt = 0; attempt < 2; attempt++) {
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('alert').getByText('Nothing was saved.').waitFor();
+      expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Mine');
+      expect(await manifest('project.yaml')).toBe(theirs);
+    }
+    await page.getByRole('button', { name: 'Take their version' }).click();
+    await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Theirs');
+    // Twice in a row: what was saved here is nobody else's change.
+    for (const name of ['Ours', 'Corner shop']) {
+      await page.getByLabel('Name', { exact: true }).fill(name);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await expect.poll(() => manifest('project.yaml')).toContain(`displayName: ${name}`);
+      await page.getByText('Saved.').waitFor();
+      expect(await page.getByText('Somebody else').count()).toBe(0);
+    }
     await context.close();
   });
 });

@@ -1,4 +1,4 @@
-import type { ResourceObject } from '@standin/contract';
+import { SourceError, type ResourceObject } from '@standin/contract';
 import type { Backend } from '../../src/backend.ts';
 import { refusalOf } from '../lib/failures.server.ts';
 import { errorsOf, type FormErrors } from '../lib/form-errors.ts';
@@ -8,7 +8,13 @@ import { PROJECT_FIELDS, readProjectValues, toProject, type ProjectValues } from
 
 export type SaveResult =
   | { readonly ok: true; readonly object: ResourceObject }
-  | { readonly ok: false; readonly values: ProjectValues; readonly errors: FormErrors };
+  | {
+      readonly ok: false;
+      readonly values: ProjectValues;
+      readonly errors: FormErrors;
+      /** Somebody else changed the project since it was read. */
+      readonly isConflict: boolean;
+    };
 
 /** Generation that the form was filled from; whatever else it says is no generation of ours. */
 export const expectedGeneration = (form: FormData): number => {
@@ -23,7 +29,7 @@ export const saveProject = async (
   before: ResourceObject | undefined,
 ): Promise<SaveResult> => {
   const values = readProjectValues(form);
-  const refused = (errors: FormErrors): SaveResult => ({ ok: false, values, errors });
+  const refused = (errors: FormErrors): SaveResult => ({ ok: false, values, errors, isConflict: false });
   const owner = before && ownerOf(before);
   if (owner !== undefined) return refused({ fields: {}, form: [ownershipReason(owner)] });
   const object = toProject(values, before && desiredOf(before).metadata);
@@ -35,6 +41,7 @@ export const saveProject = async (
     const result = await resources.apply(object, expected);
     return result.ok ? result : refused(errorsOf(result.problems, PROJECT_FIELDS));
   } catch (error) {
-    return refused({ fields: {}, form: [refusalOf(error)] });
+    const isConflict = error instanceof SourceError && error.kind === 'Conflict';
+    return { ok: false, values, errors: { fields: {}, form: [refusalOf(error)] }, isConflict };
   }
 };

@@ -3,7 +3,6 @@ import { Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { useState } from 'react';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
 import { valuesOf } from '../endpoints/endpoint-values.ts';
-import { OutdatedNotice } from '../endpoints/outdated-notice.tsx';
 import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
 import { orFail } from '../lib/failures.server.ts';
 import { noticeCookie } from '../lib/flash.ts';
@@ -14,6 +13,7 @@ import { paths } from '../lib/paths.ts';
 import { getEndpoint, getProject, projectStatus } from '../lib/resources.server.ts';
 import { useAnswer } from '../lib/use-answer.ts';
 import { buttonClass } from '../ui/button.tsx';
+import { OutdatedNotice } from '../ui/outdated-notice.tsx';
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = endpointParams(params);
@@ -64,7 +64,12 @@ const EditEndpoint = () => {
   return (
     <>
       {isOutdated && (
-        <OutdatedNotice generation={loaded.generation} refusal={conflict} onTakeTheirs={() => setOpened(loaded)} />
+        <OutdatedNotice
+          what="endpoint"
+          generation={loaded.generation}
+          refusal={conflict}
+          onTakeTheirs={() => setOpened(loaded)}
+        />
       )}
       <EndpointForm
         key={opened.generation}

@@ -1,7 +1,9 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
-import { useLoaderData, useNavigation } from '@remix-run/react';
+import { useLoaderData, useLocation, useNavigation } from '@remix-run/react';
+import { useState } from 'react';
 import { orFail } from '../lib/failures.server.ts';
 import { noticeCookie } from '../lib/flash.ts';
+import { useLiveResources } from '../lib/live.ts';
 import { ownerOf, ownershipReason } from '../lib/ownership.ts';
 import { projectParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
@@ -11,11 +13,12 @@ import { DeleteProject } from '../projects/delete-project.tsx';
 import { deleteProject } from '../projects/delete-project.server.ts';
 import { ProjectForm } from '../projects/project-form.tsx';
 import { projectValuesOf } from '../projects/project-values.ts';
-import { saveProject } from '../projects/save-project.server.ts';
+import { expectedGeneration, saveProject } from '../projects/save-project.server.ts';
 import { usePreferences } from '../lib/use-preferences.ts';
 import { useAnswer } from '../lib/use-answer.ts';
 import { ConditionList } from '../ui/condition-list.tsx';
 import { Notice } from '../ui/notice.tsx';
+import { OutdatedNotice } from '../ui/outdated-notice.tsx';
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = projectParams(params);
@@ -43,26 +46,61 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
     });
   }
   const result = await orFail(saveProject(backend, form, before));
-  if (!result.ok) return data(result, { status: 422 });
+  if (!result.ok) return data({ ...result, generation: expectedGeneration(form) }, { status: 422 });
   return redirect(paths.settings(names), { headers: { 'set-cookie': noticeCookie('Saved.') } });
 };
 
-const GeneralSettings = () => {
-  const { owner, values, generation, conditions, endpointCount, project } = useLoaderData<typeof loader>();
-  const refused = useAnswer<typeof action>();
+interface EditProjectProps {
+  readonly loaded: Pick<ReturnType<typeof useLoaderData<typeof loader>>, 'generation' | 'values'>;
+  readonly refused: Extract<ReturnType<typeof useAnswer<typeof action>>, { values: unknown }> | undefined;
+}
+
+const EditProject = ({ loaded, refused: sent }: EditProjectProps) => {
   const isSaving = useNavigation().state !== 'idle';
+  // What is being edited stays as it is, whatever comes in: saving an older generation is refused, with this said here.
+  const [opened, setOpened] = useState(sent ?? loaded);
+  // What was refused of a version that is no longer edited is of no interest.
+  const refused = sent?.generation === opened.generation ? sent : undefined;
+  const isOutdated = loaded.generation !== opened.generation;
+  // The notice says it already, with what to do about it.
+  const conflict = isOutdated && refused?.isConflict === true ? refused : undefined;
+  return (
+    <div>
+      {isOutdated && (
+        <OutdatedNotice
+          what="project"
+          generation={loaded.generation}
+          refusal={conflict}
+          onTakeTheirs={() => setOpened(loaded)}
+        />
+      )}
+      <ProjectForm
+        key={opened.generation}
+        values={opened.values}
+        errors={conflict === undefined ? refused?.errors : undefined}
+        accounts={[]}
+        existing={{ generation: opened.generation, hasPinnedUri: loaded.values['spec.uri'] !== '' }}
+        isSaving={isSaving}
+      />
+    </div>
+  );
+};
+
+const GeneralSettings = () => {
+  const loaded = useLoaderData<typeof loader>();
+  const { owner, namespace, generation, conditions, endpointCount, project } = loaded;
+  useLiveResources(namespace);
+  const refused = useAnswer<typeof action>();
+  const { key } = useLocation();
   const { time } = usePreferences();
-  const form = refused !== undefined && 'values' in refused ? refused : undefined;
   return (
     <div className="flex flex-col gap-8">
       {owner === undefined ? (
-        <ProjectForm
-          key={generation}
-          values={form?.values ?? values}
-          errors={form?.errors}
-          accounts={[]}
-          existing={{ generation, hasPinnedUri: values['spec.uri'] !== '' }}
-          isSaving={isSaving}
+        // Saved: what is edited is what was saved.
+        <EditProject
+          key={key}
+          loaded={loaded}
+          refused={refused !== undefined && 'values' in refused ? refused : undefined}
         />
       ) : (
         <Notice look="locked">{ownershipReason(owner)}</Notice>

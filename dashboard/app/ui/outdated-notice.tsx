@@ -1,7 +1,8 @@
 import { useEffect, useRef } from 'react';
-import { Notice } from '../ui/notice.tsx';
+import { Notice } from './notice.tsx';
 
 export interface OutdatedNoticeProps {
+  readonly what: 'endpoint' | 'project';
   /** Of the version that is saved. */
   readonly generation: number;
   /** The last answer that refused to save over it: each takes the focus here, so that it is noticed. */
@@ -9,8 +10,8 @@ export interface OutdatedNoticeProps {
   readonly onTakeTheirs: () => void;
 }
 
-/** Above a form whose endpoint somebody else has changed since it was opened. */
-export const OutdatedNotice = ({ generation, refusal, onTakeTheirs }: OutdatedNoticeProps) => {
+/** Above a form whose object somebody else has changed since it was opened. */
+export const OutdatedNotice = ({ what, generation, refusal, onTakeTheirs }: OutdatedNoticeProps) => {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (refusal !== undefined) box.current?.focus();
@@ -19,7 +20,7 @@ export const OutdatedNotice = ({ generation, refusal, onTakeTheirs }: OutdatedNo
     <div ref={box} tabIndex={-1} className="mb-4 outline-none">
       <Notice look="bad" alert>
         {refusal !== undefined && 'Nothing was saved. '}
-        Somebody else changed this endpoint (generation {generation}) while you edited it.{' '}
+        Somebody else changed this {what} (generation {generation}) while you edited it.{' '}
         <button type="button" className="underline" onClick={onTakeTheirs}>
           Take their version
         </button>
