@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startBrowser, type WatchedPage } from '../harness/browser.ts';
+import { eventually } from '../harness/eventually.ts';
 import { goto, SHOP, startDashboard, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
 import { expectAccessible } from './expect-accessible.ts';
 
@@ -193,6 +194,23 @@ describe('a form', () => {
       await page.getByRole('button', { name: 'Take their version' }).click();
       await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Theirs');
     });
+  });
+
+  test('keeps what was typed over what somebody else saved, also without scripts', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(at(`${SHOP}/endpoints/cancel-order/edit`));
+    await page.getByLabel('Name', { exact: true }).fill('Mine');
+    const theirs = (await manifest('cancel-order.yaml')).replace(/displayName: .*/, 'displayName: Theirs again');
+    await writeFile(path.join(run.manifests, 'cancel-order.yaml'), theirs);
+    await eventually('the dashboard has seen it', async () =>
+      (await (await fetch(at(`${SHOP}/endpoints`))).text()).includes('Theirs again'),
+    );
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('Nothing was saved.').waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Mine');
+    expect(await manifest('cancel-order.yaml')).toBe(theirs);
+    await context.close();
   });
 });
 

@@ -1,6 +1,5 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
 import { Link, useLoaderData, useNavigation } from '@remix-run/react';
-import { useState } from 'react';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
 import { valuesOf } from '../endpoints/endpoint-values.ts';
 import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
@@ -11,7 +10,9 @@ import { ownerOf } from '../lib/ownership.ts';
 import { endpointParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
 import { getEndpoint, getProject, projectStatus } from '../lib/resources.server.ts';
+import { expectedGeneration } from '../projects/save-project.server.ts';
 import { useAnswer } from '../lib/use-answer.ts';
+import { useOpened } from '../lib/use-opened.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { OutdatedNotice } from '../ui/outdated-notice.tsx';
 
@@ -42,34 +43,20 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const draft = draftOf(form, names, before);
   const { object, errors, isConflict } = await applyDraft(backend, draft, before, false);
   if (object !== undefined) return redirect(paths.endpoint(names));
-  const { values, expected: generation } = draft;
-  return data(
-    { values, errors, isConflict, generation, yaml: manifestYaml(draft.object, backend.mode) },
-    { status: 422 },
-  );
+  const version = { generation: expectedGeneration(form), values: draft.values };
+  return data({ ...version, errors, isConflict, yaml: manifestYaml(draft.object, backend.mode) }, { status: 422 });
 };
 
 const EditEndpoint = () => {
   const loaded = useLoaderData<typeof loader>();
   const isSaving = useNavigation().state !== 'idle';
-  // What is being edited stays as it is, whatever comes in: saving an older generation is refused, with this said here.
-  const [opened, setOpened] = useState(loaded);
-  const sent = useAnswer<typeof action>();
-  // What was refused of a version that is no longer edited is of no interest.
-  const refused = sent?.generation === opened.generation ? sent : undefined;
-  const isOutdated = loaded.generation !== opened.generation;
-  // The notice says it already, with what to do about it.
-  const conflict = isOutdated && refused?.isConflict === true ? refused : undefined;
-  const { params } = loaded;
+  const { params, generation, values, yaml } = loaded;
+  const version = { generation, values, yaml };
+  const { opened, refused, isOutdated, conflict, takeTheirs } = useOpened(version, useAnswer<typeof action>());
   return (
     <>
       {isOutdated && (
-        <OutdatedNotice
-          what="endpoint"
-          generation={loaded.generation}
-          refusal={conflict}
-          onTakeTheirs={() => setOpened(loaded)}
-        />
+        <OutdatedNotice what="endpoint" generation={generation} refusal={conflict} onTakeTheirs={takeTheirs} />
       )}
       <EndpointForm
         key={opened.generation}

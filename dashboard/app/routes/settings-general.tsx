@@ -1,6 +1,5 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData, useLocation, useNavigation } from '@remix-run/react';
-import { useState } from 'react';
 import { orFail } from '../lib/failures.server.ts';
 import { noticeCookie } from '../lib/flash.ts';
 import { useLiveResources } from '../lib/live.ts';
@@ -16,6 +15,7 @@ import { projectValuesOf } from '../projects/project-values.ts';
 import { expectedGeneration, saveProject } from '../projects/save-project.server.ts';
 import { usePreferences } from '../lib/use-preferences.ts';
 import { useAnswer } from '../lib/use-answer.ts';
+import { useOpened } from '../lib/use-opened.ts';
 import { ConditionList } from '../ui/condition-list.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { OutdatedNotice } from '../ui/outdated-notice.tsx';
@@ -57,22 +57,11 @@ interface EditProjectProps {
 
 const EditProject = ({ loaded, refused: sent }: EditProjectProps) => {
   const isSaving = useNavigation().state !== 'idle';
-  // What is being edited stays as it is, whatever comes in: saving an older generation is refused, with this said here.
-  const [opened, setOpened] = useState(sent ?? loaded);
-  // What was refused of a version that is no longer edited is of no interest.
-  const refused = sent?.generation === opened.generation ? sent : undefined;
-  const isOutdated = loaded.generation !== opened.generation;
-  // The notice says it already, with what to do about it.
-  const conflict = isOutdated && refused?.isConflict === true ? refused : undefined;
+  const { opened, refused, isOutdated, conflict, takeTheirs } = useOpened(loaded, sent);
   return (
     <div>
       {isOutdated && (
-        <OutdatedNotice
-          what="project"
-          generation={loaded.generation}
-          refusal={conflict}
-          onTakeTheirs={() => setOpened(loaded)}
-        />
+        <OutdatedNotice what="project" generation={loaded.generation} refusal={conflict} onTakeTheirs={takeTheirs} />
       )}
       <ProjectForm
         key={opened.generation}
