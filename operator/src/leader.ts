@@ -211,8 +211,8 @@ export class Leader {
   }
 
   /** What the audit says of an account's quota has changed. */
-  audited(accountUid: string): void {
-    if (this.#hasBegun) this.#statuses.audited(accountUid);
+  auditChanged(accountUid: string): void {
+    if (this.#hasBegun) this.#statuses.auditChanged(accountUid);
   }
 
   forget(object: ResourceObject): void {

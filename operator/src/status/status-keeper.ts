@@ -159,7 +159,7 @@ export class StatusKeeper {
   }
 
   /** What the audit says of an account's quota has changed. */
-  audited(uid: string): void {
+  auditChanged(uid: string): void {
     this.#queue.add(uid);
   }
 
