@@ -91,13 +91,14 @@ const runEverything = async (choice: Choice, needs: Needs, withoutBrowser: reado
     console.log('The tests that need none of these programs run while they are built.');
     const stopped = new AbortController();
     for (const signal of STOP_SIGNALS) process.once(signal, () => stopped.abort());
-    tests = await runVitest({ args: [...flags, ...filters, ...exclude([...waiting, ...filesOf(withoutBrowser)])] });
+    tests = await runVitest({ args: [...filters, ...flags, ...exclude([...waiting, ...filesOf(withoutBrowser)])] });
     if (stopped.signal.aborted) return { checks, tests, notRun: withoutBrowser };
     console.log('Waiting for the programs that the other tests need …');
   }
   const { notRun: unprepared, engine } = await preparing;
   const notRun = [...withoutBrowser, ...unprepared];
-  const args = [...flags, ...(meanwhile ? waiting : filters), ...exclude(filesOf(notRun))];
+  // Filters first: a flag with an optional value, such as -u, would take the first of them.
+  const args = [...(meanwhile ? waiting : filters), ...flags, ...exclude(filesOf(notRun))];
   tests = addCounts(tests, await runVitest({ args }).finally(() => engine?.stop()));
   return { checks, tests, notRun };
 };
