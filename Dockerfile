@@ -48,7 +48,11 @@ COPY test/package.json test/
 FROM manifests AS production
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --workspace=cli \
  && rm -rf node_modules/chdb node_modules/.package-lock.json \
- && find node_modules -type f '(' -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.md' ')' -delete \
+ && find node_modules -type f '(' -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' ')' -delete \
+ # Documentation goes, licences stay: those in files of their own, and those that only a README has.
+ && find node_modules -type f -name '*.md' ! -iname '*licen[cs]e*' ! -iname '*copying*' ! -iname '*notice*' -print0 \
+    | xargs -0 grep --files-without-match --null --ignore-case -E 'copyright \(c\)|permission is hereby granted|redistribution and use' \
+    | xargs -0 rm \
  && mkdir -p /modules/standin \
  && mv node_modules /modules/standin/ \
  # Whatever the umask was.

@@ -1,4 +1,5 @@
 import js from '@eslint/js';
+import reactHooks from 'eslint-plugin-react-hooks';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
@@ -28,6 +29,15 @@ export default tseslint.config(
     // A test file's describe() block is one function.
     files: ['**/*.test.ts', 'test/**/*.ts'],
     rules: { 'max-lines-per-function': 'off' },
+  },
+  {
+    files: ['dashboard/app/**/*.{ts,tsx}'],
+    extends: [reactHooks.configs.flat['recommended-latest']],
+    rules: {
+      'react-hooks/exhaustive-deps': 'error',
+      // Names libraries that the React Compiler does not memoize, such as TanStack Virtual. The build does not run that compiler.
+      'react-hooks/incompatible-library': 'off',
+    },
   },
   {
     files: ['dashboard/app/**', 'dashboard/src/signed-in-backend.ts'],

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { vitePlugin as remix } from '@remix-run/dev';
 import tailwindcss from '@tailwindcss/vite';
 import { defineConfig, type Plugin } from 'vite';
+import { thirdPartyLicences } from './src/third-party-licences.ts';
 
 /** Set by `ensureDashboardBuild`, which builds beside what other processes run from, and moves it into place when it is whole. */
 const buildDirectory = process.env['STANDIN_DASHBOARD_BUILD_DIR'] ?? path.join(import.meta.dirname, 'build/manual');
@@ -16,9 +17,20 @@ const leaveOursToNode: Plugin = {
   resolveId: (id, _, { ssr }) => (ssr === true && id.startsWith('@standin/') ? { id, external: true } : undefined),
 };
 
+/** Beside what browsers load, for those who get it. Packages of style sheets and fonts are no modules; Tailwind watches their files. */
+const withLicences: Plugin = {
+  name: 'with-licences',
+  applyToEnvironment: ({ name }) => name === 'client',
+  async generateBundle() {
+    const source = await thirdPartyLicences([...this.getModuleIds(), ...this.getWatchFiles()]);
+    this.emitFile({ type: 'asset', fileName: 'third-party-licences.txt', source });
+  },
+};
+
 export default defineConfig({
   plugins: [
     leaveOursToNode,
+    withLicences,
     tailwindcss(),
     remix({
       buildDirectory,

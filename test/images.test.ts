@@ -40,6 +40,18 @@ test('the chart names the version of the workspace', () => {
   expect(chart.appVersion).toBe(workspace.version);
 });
 
+// Prevents: a new Go module, or a whole kind of dependency, that stays at the version it was added with.
+test('Dependabot watches packages, Go modules, the base image and actions', () => {
+  const { updates } = parse(read('.github/dependabot.yml')) as {
+    updates: { 'package-ecosystem': string; directory?: string; directories?: string[] }[];
+  };
+  const watched = updates.flatMap(({ directory, directories = [directory ?? ''], ...update }) =>
+    directories.map((folder) => `${update['package-ecosystem']} ${folder}`),
+  );
+  const modules = globSync('test/cluster/*/go.mod', { cwd: ROOT }).map((file) => `gomod /${path.dirname(file)}`);
+  expect(watched.sort()).toEqual([...modules, 'docker /', 'github-actions /', 'npm /'].sort());
+});
+
 describe('a workflow', () => {
   const workflows = globSync('.github/workflows/*.yaml', { cwd: ROOT }).map((file) => ({ file, text: read(file) }));
   const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);

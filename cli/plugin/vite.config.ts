@@ -1,6 +1,6 @@
 import path from 'node:path';
+import { thirdPartyLicences } from '@standin/dashboard/third-party-licences';
 import { defineConfig, type Plugin } from 'vite';
-import { thirdPartyLicences } from '../src/plugin/third-party-licences.ts';
 
 /** What some packages load when they need it is a `require` in the bundle's modules, too, which have none. */
 const banner = `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);`;

@@ -58,7 +58,7 @@ export interface ProjectIdentity {
   readonly uid: string;
 }
 
-export type AccountIdentity = ProjectIdentity;
+type AccountIdentity = ProjectIdentity;
 
 /** Reads of one project's log, and of no other. */
 export type ProjectLog = Pick<
@@ -69,7 +69,7 @@ export type ProjectLog = Pick<
 };
 
 /** What replays of the project's requests got back; see `ReplayStore`. */
-export interface ProjectReplays {
+interface ProjectReplays {
   answer(replayUid: string, requestId: string): Promise<ReplayAnswer | undefined>;
   results(replayUid: string, options: Pick<ReplayResultsFilter, 'status' | 'limit'>): Promise<ReplaySummary[]>;
   ofRequest(requestId: string, limit: number): Promise<ReplaySummary[]>;

@@ -20,6 +20,7 @@ const INPUTS = [
   'src/dashboard-build.ts',
   'src/access/return-path.ts',
   'src/send-onward.ts',
+  'src/third-party-licences.ts',
   '../packages/contract/src/**/*.ts',
 ];
 const LOCKFILE = '../package-lock.json';

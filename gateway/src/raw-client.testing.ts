@@ -15,7 +15,7 @@ export const headerOf = ({ headers }: RawAnswer, name: string): string | undefin
   headers.find(([known]) => known.toLowerCase() === name)?.[1];
 
 /** Takes answers apart that have a content-length or no body at all. */
-export const parseAnswers = (bytes: Buffer): RawAnswer[] => {
+const parseAnswers = (bytes: Buffer): RawAnswer[] => {
   const answers: RawAnswer[] = [];
   let rest = bytes;
   for (let end = rest.indexOf('\r\n\r\n'); end !== -1; end = rest.indexOf('\r\n\r\n')) {

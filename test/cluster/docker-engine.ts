@@ -20,7 +20,7 @@ export interface DockerEngine {
   stop(): Promise<void>;
 }
 
-export const DOCKER_REMEDY =
+const DOCKER_REMEDY =
   'Install Docker (https://docs.docker.com/engine/install/) and let this user use it; as root on Debian it is installed and started here.';
 
 const READY_TIMEOUT_MS = 60_000;

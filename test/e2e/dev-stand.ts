@@ -1,4 +1,4 @@
-import { cp, mkdir } from 'node:fs/promises';
+import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { API_GROUP } from '@standin/contract';
 import type { LogEntry } from '@standin/logstore';
@@ -18,7 +18,7 @@ const readySchema = z.strictObject({
   accounts: z.array(z.strictObject({ namespace: z.string(), name: z.string(), apiKey: z.string() })),
   projects: z.array(z.strictObject({ namespace: z.string(), name: z.string(), url: z.url() })),
 });
-export type ReadyEvent = z.infer<typeof readySchema>;
+type ReadyEvent = z.infer<typeof readySchema>;
 
 export interface DevFolders {
   /** A copy of the quickstart, to be edited. */
@@ -88,7 +88,7 @@ export const startDev = async ({
   };
 };
 
-export const waitForReady = async (process: RunningProcess): Promise<ReadyEvent> =>
+const waitForReady = async (process: RunningProcess): Promise<ReadyEvent> =>
   readySchema.parse(await process.waitForEvent('ready', ({ event }) => event === 'ready', 30_000));
 
 /** Runs `standin` with arguments to its end. */
@@ -145,9 +145,3 @@ export const endpoint = (name: string, spec: Readonly<Record<string, unknown>>):
 
 export const mock = (body: string): Readonly<Record<string, unknown>> => ({ action: 'JSON', json: { body } });
 export const forward = (url: string): Readonly<Record<string, unknown>> => ({ action: 'Forward', forward: { url } });
-
-export const makeFolder = async (...parts: string[]): Promise<string> => {
-  const folder = path.join(...parts);
-  await mkdir(folder, { recursive: true });
-  return folder;
-};

@@ -14,7 +14,7 @@ export interface Captured {
   readonly url: string;
 }
 
-export interface SentBody {
+interface SentBody {
   readonly body?: string | Uint8Array;
   /** Pairs, in the case and order in which they are sent. */
   readonly headers?: readonly (readonly [name: string, value: string])[];

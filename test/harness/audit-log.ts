@@ -3,7 +3,7 @@ import path from 'node:path';
 import { createTempFolder } from './temp-folder.ts';
 
 /** What the API server decided about a request of a ServiceAccount. */
-export interface AuditedRequest {
+interface AuditedRequest {
   /** `namespace:name` */
   readonly serviceAccount: string;
   readonly isAllowed: boolean;

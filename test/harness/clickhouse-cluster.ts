@@ -10,7 +10,7 @@ import type { TestClickHouse } from './clickhouse.ts';
 import { createTempFolder } from './temp-folder.ts';
 
 /** Two replicas of one shard, which are the same engine twice: everything is there on both. */
-export const CLUSTER = 'main';
+const CLUSTER = 'main';
 /** The same, with a third replica that nobody can reach. */
 export const LAME_CLUSTER = 'lame';
 

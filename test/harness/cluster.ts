@@ -7,7 +7,7 @@ import { findKubectl } from '../cluster/kubectl.ts';
 import { runCommand, type CommandResult } from '../cluster/run-command.ts';
 import { createTempFolder } from './temp-folder.ts';
 
-export interface KubectlOptions {
+interface KubectlOptions {
   /** Written to kubectl's stdin: for `-f -`. */
   readonly input?: string;
   /** Another kubeconfig than the administrator's: what `tokenKubeconfig` returned. */

@@ -13,7 +13,7 @@ export interface AppProjectSpec {
   readonly namespaceResourceWhitelist?: readonly GroupKind[];
 }
 
-export interface ApplicationSource {
+interface ApplicationSource {
   readonly repoURL: string;
   readonly path?: string;
   readonly helm?: { readonly valueFiles: readonly string[] };
@@ -27,14 +27,14 @@ export interface ApplicationSpec {
   readonly syncPolicy: { readonly syncOptions?: readonly string[]; readonly retry?: { readonly limit: number } };
 }
 
-export interface ApplicationSetSpec {
+interface ApplicationSetSpec {
   readonly generators: readonly [
     { readonly git: { readonly repoURL: string; readonly directories: readonly { readonly path: string }[] } },
   ];
   readonly template: { readonly metadata: { readonly name: string }; readonly spec: ApplicationSpec };
 }
 
-export interface FluxKustomizationSpec {
+interface FluxKustomizationSpec {
   readonly path: string;
   readonly dependsOn?: readonly { readonly name: string }[];
   readonly sourceRef: { readonly kind: string; readonly name: string };
@@ -43,7 +43,7 @@ export interface FluxKustomizationSpec {
   readonly wait?: boolean;
 }
 
-export interface HelmReleaseSpec {
+interface HelmReleaseSpec {
   readonly releaseName: string;
   readonly chart: { readonly spec: { readonly chart: string; readonly sourceRef: { readonly name: string } } };
   readonly valuesFrom: readonly { readonly name: string }[];

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
@@ -28,8 +28,9 @@ import { createTempFolder } from '../harness/temp-folder.ts';
  * The images alone, without a node: every process in a container that has no more rights than a pod of the chart, against a real API
  * server. The tests build on each other, in order.
  */
-const QUICKSTART = path.join(import.meta.dirname, '../../crds/examples/quickstart');
-const GOLDEN = path.join(import.meta.dirname, '../../charts/standin/golden');
+const ROOT = path.join(import.meta.dirname, '../..');
+const QUICKSTART = path.join(ROOT, 'crds/examples/quickstart');
+const GOLDEN = path.join(ROOT, 'charts/standin/golden');
 /** Bytes, unpacked. Four fifths of them are Node itself. */
 const STANDIN_BYTES_MAX = 260e6;
 /** The chart's terminationGracePeriodSeconds of operator and dashboard. */
@@ -116,6 +117,24 @@ const inspect = async (image: string, script: string): Promise<unknown> =>
 const filesOf = async (image: string): Promise<readonly string[]> =>
   (await inspect(image, `require('node:fs').readdirSync('.', { recursive: true })`)) as string[];
 
+/** A link to a workspace. */
+const OUR_PACKAGE = /^node_modules\/(@standin\/[^/]+|standin)\//;
+const PACKAGE = /(^|\/)node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/;
+
+/** Files with the licences of a package, as this checkout has it installed: in every folder of its own, else its README. */
+const licencesOf = (folder: string): readonly string[] => {
+  const installed = path.join(ROOT, folder);
+  const own = (readdirSync(installed, { recursive: true }) as string[]).filter(
+    (file) => !file.includes('node_modules'),
+  );
+  const licences = own.filter(
+    (file) => /(licen[cs]e|copying|notice)[^/]*$/i.test(file) && !/\.([cm]?[jt]s|map)$/.test(file),
+  );
+  if (licences.length > 0) return licences;
+  const text = /permission is hereby granted|redistribution and use/i;
+  return own.filter((file) => /^readme/i.test(file) && text.test(readFileSync(path.join(installed, file), 'utf8')));
+};
+
 const RIGHTS = `(() => {
   const { readFileSync, writeFileSync, existsSync } = require('node:fs');
   const attempt = (work) => { try { work(); return 'done'; } catch (error) { return error.code; } };
@@ -156,6 +175,17 @@ describe('the image standin', () => {
     expect([...development, 'chdb', '@chdb'].filter((name) => files.includes(`node_modules/${name}`))).toEqual([]);
     const size = Number(await dockerOrThrow(['image', 'inspect', '--format', '{{.Size}}', images.standin]));
     expect(size).toBeLessThan(STANDIN_BYTES_MAX);
+  });
+
+  test('has the licence of every package in it', async () => {
+    const files = new Set(await filesOf(images.standin));
+    const packages = [...files]
+      .filter((file) => PACKAGE.test(file) && !OUR_PACKAGE.test(file))
+      .map((file) => path.dirname(file));
+    expect(packages.length).toBeGreaterThan(300);
+    const licences = packages.flatMap((folder) => licencesOf(folder).map((file) => `${folder}/${file}`));
+    expect(licences.filter((file) => file.endsWith('.md')).length).toBeGreaterThan(20);
+    expect(licences.filter((file) => !files.has(file))).toEqual([]);
   });
 
   test('is the CLI where no command is given', async () => {
@@ -248,6 +278,11 @@ test('all processes, each in a container of its own, capture a call', async () =
   expect(page).toContain('Kubernetes token');
   const [, script = ''] = /import\("(\/assets\/[^"]+)"\)/.exec(page) ?? [];
   expect((await fetch(`${url(dashboardPort)}${script}`)).headers.get('content-type')).toContain('javascript');
+  const licences = await fetch(`${url(dashboardPort)}/third-party-licences.txt`);
+  expect([licences.status, await licences.text()]).toEqual([
+    200,
+    expect.stringMatching(/^react \d[^\n]*\n\nMIT License/m),
+  ]);
   const stranger = await fetch(`${url(clickHousePort)}/?query=SELECT+1&user=standin&password=guessed`);
   expect([stranger.status, await stranger.text()]).toEqual([403, expect.stringContaining('AUTHENTICATION_FAILED')]);
 }, 180_000);

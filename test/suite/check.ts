@@ -1,4 +1,4 @@
-/** `npm run check`: generated files, types, lint, format, unit tests; a line each. Minutes less than `npm test`, no servers. */
+/** `npm run check`: generated files, types, lint, format, unused code, unit tests; a line each. Minutes less than `npm test`, no servers. */
 import { checkLine, runStaticCheck, STATIC_CHECKS } from './static-checks.ts';
 import { runVitest } from './vitest-run.ts';
 

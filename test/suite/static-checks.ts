@@ -24,6 +24,11 @@ export const STATIC_CHECKS: readonly StaticCheck[] = [
   { name: 'types', command: ['node_modules/typescript/bin/tsc', '-p', '.'] },
   { name: 'types of the dashboard', command: ['node_modules/typescript/bin/tsc', '-p', 'dashboard'] },
   { name: 'lint', command: ['node_modules/eslint/bin/eslint.js', '.', '--max-warnings=0'] },
+  { name: 'unused code and dependencies', command: ['node_modules/knip/bin/knip.js', '--no-progress'] },
+  {
+    name: 'dependencies of production',
+    command: ['node_modules/knip/bin/knip.js', '--no-progress', '--production', '--dependencies'],
+  },
   { name: 'format', command: ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.'] },
 ];
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** What Kubernetes itself checks: passed on as it is. */
-export const kubernetesMap = z.record(z.string(), z.any());
+const kubernetesMap = z.record(z.string(), z.any());
 export const kubernetesList = z.array(kubernetesMap);
 export const stringMap = z.record(z.string(), z.string());
 

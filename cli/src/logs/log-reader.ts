@@ -4,7 +4,7 @@ import type { LineEntry } from './format-entry.ts';
 /** What is needed of a captured request to list it. */
 export type Listed = LineEntry & LogCursor;
 
-export interface Listing {
+interface Listing {
   /** The newest first. */
   readonly listed: readonly Listed[];
   /** The first `count` of them as whole entries, the oldest first; those that expired meanwhile are left out. */

@@ -6,7 +6,7 @@ import type { FilterPlan } from './replay-client.ts';
 
 const INDENT = '  ';
 
-export const targetText = ({ kind, url }: ReplaySpec['target']): string =>
+const targetText = ({ kind, url }: ReplaySpec['target']): string =>
   kind === 'URL' ? (url ?? '') : kind === 'Endpoint' ? 'its endpoint, through the gateway' : 'its upstream';
 
 const headersOf = (entry: LogEntry, spec: ReplaySpec): ReplayHeaders =>
@@ -46,7 +46,7 @@ export const formatFilterPlan = (plan: FilterPlan, spec: ReplaySpec, colour: boo
   ];
 };
 
-export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** `Running: 40 of 120 sent, 2 without an answer` */
 export const formatProgress = ({

@@ -15,7 +15,7 @@ export interface FilterPlan {
   readonly first: readonly LineEntry[];
 }
 
-export interface FoundFilter {
+interface FoundFilter {
   readonly search: Filter | undefined;
   readonly from: Date;
   readonly to: Date;

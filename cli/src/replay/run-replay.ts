@@ -11,7 +11,7 @@ import { formatAnswer, formatFilterPlan, formatOnePlan, formatProgress, formatRe
 import type { ReplayClient, ReplayRef, SeenReplay } from './replay-client.ts';
 import { checkSpec, newReplayName } from './replay-spec.ts';
 
-export interface RunReplayOptions {
+interface RunReplayOptions {
   readonly to: ReplaySpec['target'];
   readonly rate: number;
   readonly ordered: boolean;

@@ -5,7 +5,7 @@ import { PlainError } from '../plain-error.ts';
 import { findToken } from './find-token.ts';
 import type { ServerOptions } from './server-options.ts';
 
-export type ApiQuery = Readonly<Record<string, string | number | undefined>>;
+type ApiQuery = Readonly<Record<string, string | number | undefined>>;
 
 export interface ApiRequest {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';

@@ -1,11 +1,11 @@
 /** What `standin share` asks for. */
-export interface WantedShare {
+interface WantedShare {
   readonly id: string;
   /** `24h`; at most 30d. */
   readonly expiresIn: string;
 }
 
-export interface MadeShare {
+interface MadeShare {
   /** Of the Share: deleting it revokes the link. */
   readonly name: string;
   readonly url: string;

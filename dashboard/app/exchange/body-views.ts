@@ -4,8 +4,7 @@ import { isJson } from './format-json.ts';
 import { boundaryOf } from './parse-multipart.ts';
 
 /** Ways to look at a body, as they are called in the URL. */
-export const BODY_VIEWS = ['pretty', 'form', 'parts', 'image', 'raw', 'hex'] as const;
-export type BodyViewName = (typeof BODY_VIEWS)[number];
+export type BodyViewName = 'pretty' | 'form' | 'parts' | 'image' | 'raw' | 'hex';
 
 /** Shown as an image: nothing that can hold scripts or refer to other things (SVG). */
 export const IMAGE_TYPES: ReadonlySet<string> = new Set([

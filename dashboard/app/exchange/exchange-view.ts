@@ -21,14 +21,14 @@ export interface BodyView extends EncodedBody {
   readonly bytesShown: number;
 }
 
-export interface MessageView {
+interface MessageView {
   /** latin1, as `LogEntry` has them. */
   readonly headers: readonly HeaderPair[];
   readonly trailers: readonly HeaderPair[];
   readonly body: BodyView;
 }
 
-export interface RequestView extends MessageView {
+interface RequestView extends MessageView {
   /** latin1, as received. */
   readonly target: string;
   readonly httpVersion: string;

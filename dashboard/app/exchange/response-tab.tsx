@@ -23,7 +23,7 @@ export const ResponseTab = ({ view, exchange }: ExchangeTabProps) => (
 );
 
 /** The code of docs/errors.md that the gateway answered with where an upstream failed. */
-export const failureCode = ({ outcome, response: { body } }: ExchangeView): string | undefined => {
+const failureCode = ({ outcome, response: { body } }: ExchangeView): string | undefined => {
   if (outcome !== 'upstream_failed' && outcome !== 'upstream_timeout') return undefined;
   if (mediaType(body.contentType) !== 'application/problem+json') return undefined;
   return Object.keys(UPSTREAM_FAILURES).find((code) => body.body.includes(`"code":"${code}"`));

@@ -10,10 +10,6 @@ export interface SectionHeadingProps {
 }
 
 export const SectionHeading = ({ id, children, className = 'font-medium' }: SectionHeadingProps) => {
-  const Heading = useContext(SectionLevel);
-  return (
-    <Heading id={id} className={className}>
-      {children}
-    </Heading>
-  );
+  const props = { id, className, children };
+  return useContext(SectionLevel) === 'h2' ? <h2 {...props} /> : <h3 {...props} />;
 };

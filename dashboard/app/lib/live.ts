@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { paths } from './paths.ts';
 import { useNavigation, useRevalidator } from './remix.ts';
 
@@ -17,14 +17,15 @@ export const useLiveResources = (namespace?: string): LiveState => {
   const { revalidate, state: reloading } = useRevalidator();
   const { state: navigating } = useNavigation();
   const [state, setState] = useState<LiveState>('live');
-  const [isStale, setStale] = useState(false);
+  const [changes, setChanges] = useState(0);
+  const shownChanges = useRef(0);
   // A load that runs is let finish: changes that keep coming would abort each before it shows anything.
   const isIdle = navigating === 'idle' && reloading === 'idle';
   useEffect(() => {
-    if (!isStale || !isIdle) return;
-    setStale(false);
+    if (shownChanges.current === changes || !isIdle) return;
+    shownChanges.current = changes;
     revalidate();
-  }, [isStale, isIdle, revalidate]);
+  }, [changes, isIdle, revalidate]);
   useEffect(() => {
     let source: EventSource | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -32,7 +33,7 @@ export const useLiveResources = (namespace?: string): LiveState => {
     const refresh = (): void => {
       timer ??= setTimeout(() => {
         timer = undefined;
-        setStale(true);
+        setChanges((count) => count + 1);
       }, TOGETHER_MS);
     };
     const open = (): void => {

@@ -20,7 +20,7 @@ const segments = (...parts: readonly string[]): string => `/${parts.map(encodeUR
 /** What is undefined or empty is left out. */
 type Query = Readonly<Record<string, string | undefined>>;
 
-export const withQuery = (path: string, query: Query): string => {
+const withQuery = (path: string, query: Query): string => {
   const set = Object.entries(query).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
   );

@@ -17,6 +17,5 @@ export {
   useRouteLoaderData,
   useSearchParams,
   useSubmit,
-  type FetcherWithComponents,
   type ShouldRevalidateFunction,
 } from '@remix-run/react';

@@ -38,7 +38,9 @@ export const useRegisteredShortcuts = (): readonly Shortcut[] =>
 /** Registers keys for as long as the component is there. `run` may change from render to render, keys and labels may not. */
 export const useShortcuts = (list: readonly Shortcut[]): void => {
   const latest = useRef(list);
-  latest.current = list;
+  useEffect(() => {
+    latest.current = list;
+  });
   const identity = list.map(({ keys, label }) => `${keys} ${label}`).join('\n');
   useEffect(() => {
     const entry = {

@@ -1,4 +1,4 @@
-import { useRef } from 'react';
+import { useState } from 'react';
 import { useActionData, useLocation } from './remix.ts';
 
 /**
@@ -9,7 +9,8 @@ export const useAnswer = <Action>(): ReturnType<typeof useActionData<Action>> =>
   const answer = useActionData<Action>();
   // Each submission and each navigation has its own.
   const { key } = useLocation();
-  const last = useRef({ key, answer });
-  if (answer !== undefined || last.current.key !== key) last.current = { key, answer };
-  return last.current.answer;
+  const [last, setLast] = useState({ key, answer });
+  const isNext = last.key !== key || (answer !== undefined && answer !== last.answer);
+  if (isNext) setLast({ key, answer });
+  return isNext ? answer : last.answer;
 };

@@ -12,7 +12,7 @@ import { readExchange } from '../exchange/read-exchange.server.ts';
 import { mockOfAnswer } from './mock-of-answer.server.ts';
 
 /** What an endpoint would become if it answered with a captured answer from now on. */
-export interface MockDraft {
+interface MockDraft {
   readonly object: DesiredObject;
   readonly generation: number;
   /** Of the manifest, before and after. */

@@ -4,7 +4,7 @@ import { bodyBytesOf, type LogEntry } from '@standin/logstore';
 import { contentCodings, decodeContent } from '../diff/decode-content.server.ts';
 
 /** The block `spec.json` of an Endpoint. */
-export interface MockSpec {
+interface MockSpec {
   readonly status: number;
   readonly headers?: readonly { readonly name: string; readonly value: string }[];
   readonly body?: string;

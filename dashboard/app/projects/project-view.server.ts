@@ -24,7 +24,7 @@ export interface ProjectView {
   readonly requests: HourlyCounts | undefined;
 }
 
-export const HOURS_SHOWN = 24;
+const HOURS_SHOWN = 24;
 
 export const toProjectView = (
   object: ResourceObject,

@@ -42,7 +42,7 @@ export const TONE_OF_PHASE: Readonly<Record<ReplayPhase, Tone>> = {
   Cancelled: 'none',
 };
 
-export const TARGET_WORDS: Readonly<Record<string, string>> = {
+const TARGET_WORDS: Readonly<Record<string, string>> = {
   Endpoint: 'its endpoint',
   Upstream: 'its upstream',
 };

@@ -17,9 +17,9 @@ export const RULE_FIELDS = {
   query: 'spec.redact.query',
   jsonPaths: 'spec.redact.jsonPaths',
 } as const;
-export type RuleField = keyof typeof RULE_FIELDS;
+type RuleField = keyof typeof RULE_FIELDS;
 
-export type RuleTexts = Readonly<Record<RuleField, string>>;
+type RuleTexts = Readonly<Record<RuleField, string>>;
 export type FieldProblems = Readonly<Record<string, readonly string[]>>;
 
 /** What the dialog needs to open. */

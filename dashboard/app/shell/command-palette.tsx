@@ -23,10 +23,9 @@ export const CommandPalette = ({ open, onOpenChange, current }: CommandPalettePr
   const navigate = useNavigate();
   const actions = useRegisteredShortcuts().filter(({ hidden = false }) => !hidden);
   const { targets, load } = useNavigationTargets(current);
-  // Loaded by opening, not by a change of what it would load.
   useEffect(() => {
     if (open) load();
-  }, [open]);
+  }, [open, load]);
   const choose = (run: () => void) => () => {
     onOpenChange(false);
     run();

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useCallback, useState } from 'react';
 import { paths } from '../lib/paths.ts';
 
 /** Where the palette and the project switcher can go: what `routes/navigation.ts` answers. */
@@ -12,10 +12,11 @@ const NOTHING: NavigationTargets = { projects: [], endpoints: [] };
 /** Loaded when it is first needed, and again each time: objects come and go. */
 export const useNavigationTargets = (current: { namespace: string; project: string } | undefined) => {
   const [targets, setTargets] = useState(NOTHING);
-  const load = (): void => {
-    fetch(paths.navigation(current))
+  const { namespace, project } = current ?? {};
+  const load = useCallback((): void => {
+    fetch(paths.navigation(namespace === undefined || project === undefined ? undefined : { namespace, project }))
       .then(async (response) => setTargets(response.ok ? ((await response.json()) as NavigationTargets) : NOTHING))
       .catch(() => setTargets(NOTHING));
-  };
+  }, [namespace, project]);
   return { targets, load };
 };

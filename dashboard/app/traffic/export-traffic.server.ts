@@ -4,7 +4,7 @@ import type { ProjectLog } from '../../src/backend.ts';
 import { csvHeader, csvLine, csvNote } from './csv.ts';
 
 /** More is no file that anybody opens; a narrower search or `standin logs` gets the rest. */
-export const EXPORT_ROWS_MAX = 100_000;
+const EXPORT_ROWS_MAX = 100_000;
 const PAGE_ROWS = 500;
 
 export type ExportedLog = Pick<ProjectLog, 'summaries' | 'entries'>;

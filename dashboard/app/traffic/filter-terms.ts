@@ -32,7 +32,7 @@ export const termsOf = (q: string): readonly string[] => {
 };
 
 /** The search with one more condition; the opposite of it, if it was there, goes. One that cannot be read is replaced. */
-export const withCondition = (q: string, condition: Condition): string => {
+const withCondition = (q: string, condition: Condition): string => {
   const parsed = parseFilter(q);
   const parts = parsed.kind === 'invalid' ? [] : partsOf(parsed.filter);
   const opposite = negated(condition);
@@ -48,7 +48,7 @@ export const withoutTerm = (q: string, index: number): string => {
 };
 
 /** What a cell of the list would be searched by; times are what the range is for. */
-export const termOfCell = (row: TrafficRow, field: CellField): Term | undefined => {
+const termOfCell = (row: TrafficRow, field: CellField): Term | undefined => {
   switch (field) {
     case 'method':
       return { kind: 'method', method: row.method };

@@ -23,7 +23,7 @@ export interface StreamOptions {
 }
 
 /** Newest first; what is too much is counted, with the time of the oldest that was left out. */
-export const toBatch = (summaries: readonly LogSummary[], max = BATCH_ROWS_MAX): RowBatch => {
+const toBatch = (summaries: readonly LogSummary[], max = BATCH_ROWS_MAX): RowBatch => {
   const rows = summaries.map(toTrafficRow).sort(compareRows);
   const oldest = rows.at(-1);
   if (rows.length <= max || oldest === undefined) return { rows };

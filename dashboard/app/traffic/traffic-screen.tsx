@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { paths } from '../lib/paths.ts';
 import { useNavigate, useNavigation, useRevalidator } from '../lib/remix.ts';
 import { useShortcuts } from '../lib/shortcuts.ts';
@@ -27,9 +27,11 @@ const RETRY_MS = 3_000;
 
 /** The rows of this list; another list is another feed. */
 const useFeed = (data: TrafficData, isStopped: boolean, isOpen: boolean) => {
-  const started = useRef(isStopped);
-  started.current = isStopped;
-  const feed = useMemo(() => new TrafficFeed(data.page, started.current), [data]);
+  const start = () => ({ data, feed: new TrafficFeed(data.page, isStopped) });
+  const [current, setCurrent] = useState(start);
+  // React renders again at once, before anything shows the feed of the list before.
+  if (current.data !== data) setCurrent(start());
+  const { feed } = current;
   const state = useSyncExternalStore(feed.subscribe, feed.state, feed.state);
   useEffect(() => {
     if (isOpen) feed.pause('reading');

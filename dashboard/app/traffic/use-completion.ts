@@ -21,7 +21,7 @@ const MEANINGS: Readonly<Record<string, string>> = Object.fromEntries([
 ]);
 
 /** A value as the search language reads it: whole, letter by letter. */
-export const quoteValue = (value: string): string => {
+const quoteValue = (value: string): string => {
   const escaped = Array.from(value, (char) =>
     '"\\*'.includes(char)
       ? `\\${char}`

@@ -16,20 +16,22 @@ export type HistogramState =
   | { readonly kind: 'shown'; readonly view: HistogramView }
   | { readonly kind: 'failed'; readonly message: string };
 
+const LOADING: HistogramState = { kind: 'loading' };
+
 /** The chart above the list, read again while requests come in and the list follows them. */
 export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: boolean): HistogramState => {
   const { params, q, range, problem } = data;
   const { namespace, project } = params;
   const { from, to } = range;
-  const [state, setState] = useState<HistogramState>({ kind: 'loading' });
+  const [read, setRead] = useState<{ readonly feed: TrafficFeed; readonly state: HistogramState }>();
   const isAsked = problem === undefined;
   const readFor = useRef<TrafficFeed>(undefined);
-  useEffect(() => setState({ kind: 'loading' }), [feed]);
   useEffect(() => {
     if (!isAsked) return;
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let shownNewest: string | undefined;
+    const setState = (state: HistogramState): void => setRead({ feed, state });
     // The chart of a list that is paused stays as it was.
     const isWanted = (): boolean => isFollowing || readFor.current !== feed;
     const ask = async (exact?: '1'): Promise<HistogramAnswer | undefined> => {
@@ -45,7 +47,7 @@ export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: 
       }
       return response.ok ? answer : undefined;
     };
-    const read = async (): Promise<void> => {
+    const readChart = async (): Promise<void> => {
       const startedAt = performance.now();
       shownNewest = feed.newest();
       try {
@@ -63,17 +65,17 @@ export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: 
       timer = setTimeout(
         () => {
           const isStale = feed.newest() !== shownNewest && !document.hidden;
-          if (isStale) void read();
+          if (isStale) void readChart();
           else again(REFRESH_MS_MIN);
         },
         Math.max(REFRESH_MS_MIN, waitMs),
       );
     };
-    if (isWanted()) void read();
+    if (isWanted()) void readChart();
     return () => {
       abort.abort();
       clearTimeout(timer);
     };
   }, [feed, namespace, project, q, from, to, isAsked, isFollowing]);
-  return state;
+  return read?.feed === feed ? read.state : LOADING;
 };

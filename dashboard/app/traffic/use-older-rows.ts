@@ -11,16 +11,17 @@ const PAGE_MAX = 5_000;
 
 /** Loads the next page; pages grow with what was read already: who scrolls far does not want to wait often. */
 export const useOlderRows = (feed: TrafficFeed, { params, q, since, until }: TrafficData) => {
-  const [state, setState] = useState<OlderState>('idle');
+  const [last, setLast] = useState<{ readonly feed: TrafficFeed; readonly state: OlderState }>();
   const loading = useRef<AbortController>(undefined);
   const { namespace, project } = params;
-  useEffect(() => {
-    setState('idle');
-    return () => {
+  useEffect(
+    () => () => {
       loading.current?.abort();
       loading.current = undefined;
-    };
-  }, [feed]);
+    },
+    [feed],
+  );
+  const setState = (state: OlderState): void => setLast({ feed, state });
   const load = (): void => {
     const { items, hasOlder } = feed.state();
     const end = endOf(items);
@@ -48,5 +49,5 @@ export const useOlderRows = (feed: TrafficFeed, { params, q, since, until }: Tra
       },
     );
   };
-  return { state, load };
+  return { state: last?.feed === feed ? last.state : 'idle', load };
 };

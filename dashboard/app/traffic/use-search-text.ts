@@ -15,7 +15,11 @@ export const useSearchText = ({ params, q, range, inputRef, onSearch }: SearchBo
   const [isChecked, setIsChecked] = useState(true);
   const options = useCompletion(params, range, { text, cursor, isOpen });
   // A search that came from elsewhere; what is being typed only differs in its spaces.
-  useEffect(() => setText((before) => (before.trim() === q ? before : q)), [q]);
+  const [searched, setSearched] = useState(q);
+  if (searched !== q) {
+    setSearched(q);
+    if (text.trim() !== q) setText(q);
+  }
   useEffect(() => {
     const timer = setTimeout(() => setIsChecked(true), PAUSE_MS);
     return () => clearTimeout(timer);

@@ -1,4 +1,4 @@
-import { useEffect, useState, type KeyboardEvent } from 'react';
+import { useState, type KeyboardEvent } from 'react';
 import { useShortcuts } from '../lib/shortcuts.ts';
 import type { FeedItem } from './feed-items.ts';
 import { CELL_FIELDS, type CellField } from './filter-terms.ts';
@@ -43,9 +43,11 @@ export const useTableKeys = (options: Options) => {
   const { items } = state;
   const [activeId, setActiveId] = useState(openId);
   const [field, setField] = useState<CellField>();
-  useEffect(() => {
+  const [lastOpenId, setLastOpenId] = useState(openId);
+  if (lastOpenId !== openId) {
+    setLastOpenId(openId);
     if (openId !== undefined) setActiveId(openId);
-  }, [openId]);
+  }
 
   const active = (): TrafficRow | undefined => {
     const item = items[indexOfRow(items, activeId)];

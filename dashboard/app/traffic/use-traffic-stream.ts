@@ -93,23 +93,26 @@ const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() =
   };
 };
 
+const CONNECTING: Connection = { kind: 'connecting' };
+const OFF: Connection = { kind: 'off' };
+
 /** Fills the feed with what happens. */
 export const useTrafficStream = (feed: TrafficFeed, options: StreamOptions): Connection => {
   const { params, q, since, isLive } = options;
   const { namespace, project } = params;
-  const [connection, setConnection] = useState<Connection>({ kind: 'connecting' });
+  const [connection, setConnection] = useState<Connection>(CONNECTING);
   useEffect(() => {
-    if (!isLive) {
-      setConnection({ kind: 'off' });
-      return;
-    }
+    if (!isLive) return;
     const keep = (next: Connection) => (before: Connection) => (before.kind === next.kind ? before : next);
-    setConnection({ kind: 'connecting' });
-    return followTail({
+    const stop = followTail({
       open: (isFirst) => paths.trafficStream({ namespace, project }, { q, since: resumeAt(feed, isFirst, since) }),
       onBatch: (batch) => feed.receive(batch),
       onConnection: (next) => setConnection(keep(next)),
     });
+    return () => {
+      stop();
+      setConnection(CONNECTING);
+    };
   }, [feed, namespace, project, q, since, isLive]);
-  return connection;
+  return isLive ? connection : OFF;
 };

@@ -51,7 +51,7 @@ export const StatusBadge = ({ status }: { readonly status: number }) => (
   </Badge>
 );
 
-export const toneOfStatus = (status: number): Tone => {
+const toneOfStatus = (status: number): Tone => {
   const tone = `${Math.floor(status / 100)}xx`;
   return tone in TONES ? (tone as Tone) : 'none';
 };

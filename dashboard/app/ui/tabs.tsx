@@ -1,7 +1,7 @@
 import { NavLink } from '../lib/remix.ts';
 import { classNames } from '../lib/class-names.ts';
 
-export interface TabLink {
+interface TabLink {
   readonly to: string;
   readonly label: string;
   /** Only this very URL is current, not those below it. */

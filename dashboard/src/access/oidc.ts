@@ -36,7 +36,7 @@ export interface Oidc extends ProviderSignIn {
   refresh(refreshToken: string): Promise<Tokens | undefined>;
 }
 
-export const CALLBACK_PATH = '/login/oidc/callback';
+const CALLBACK_PATH = '/login/oidc/callback';
 /** For a person to type a password and find the telephone. */
 const FLOW_S_MAX = 600;
 

@@ -1,6 +1,5 @@
 /** Why signing in with the provider failed, for the login page; the log has the rest. */
-export type SignInFailure = 'provider' | 'refused' | 'stale' | 'large' | 'cluster';
-export const SIGN_IN_FAILURES: readonly SignInFailure[] = ['provider', 'refused', 'stale', 'large', 'cluster'];
+type SignInFailure = 'provider' | 'refused' | 'stale' | 'large' | 'cluster';
 
 /** `cookies`: Set-Cookie values of the answer. */
 export type SignInResult =

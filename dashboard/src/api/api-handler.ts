@@ -21,7 +21,7 @@ export interface ApiOptions {
 
 export type ApiHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-export const API_PATH = '/api/v1';
+const API_PATH = '/api/v1';
 const DOCUMENT_PATH = '/openapi.json';
 
 const HEADERS: Readonly<Record<string, string>> = {

@@ -29,7 +29,7 @@ export const accountParams = z.object({
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `10s`, `24h`; undefined where it is no duration. */
-export const durationMs = (text: string): number | undefined => {
+const durationMs = (text: string): number | undefined => {
   const match = /^(\d{1,6})(ms|s|m|h|d)$/.exec(text);
   return match === null ? undefined : Number(match[1]) * (UNIT_MS[match[2] ?? ''] ?? 0);
 };

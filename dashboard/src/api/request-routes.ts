@@ -26,10 +26,10 @@ const requestParams = projectParams.extend({ id: z.string().min(1).max(64).descr
 const READS_LOG = ['project_not_found', 'log_unavailable'] as const;
 const SEARCHES = [...READS_LOG, 'search_invalid', 'search_too_slow'] as const;
 
-export const NDJSON = 'application/x-ndjson';
-export const EVENT_STREAM = 'text/event-stream';
+const NDJSON = 'application/x-ndjson';
+const EVENT_STREAM = 'text/event-stream';
 /** The cursor of the next page, where the answer itself has no place for it. */
-export const NEXT_CURSOR_HEADER = 'standin-next-cursor';
+const NEXT_CURSOR_HEADER = 'standin-next-cursor';
 
 interface FilterQuery {
   readonly q?: string | undefined;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Backend } from '../backend.ts';
 import { ApiProblem, type ApiProblemCode, type PlacedError } from './problems.ts';
 
-export const API_METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
+const API_METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 export type ApiMethod = (typeof API_METHODS)[number];
 
 /** What a handler answers. */
@@ -32,7 +32,7 @@ export interface ApiCall<P, Q, B> {
   readonly signal: AbortSignal;
 }
 
-export interface RawCall {
+interface RawCall {
   readonly backend: Backend;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;

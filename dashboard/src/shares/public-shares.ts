@@ -27,13 +27,13 @@ export interface ShareSource {
   find(tokenSha256: string): Promise<FoundShare | undefined>;
 }
 
-export interface FoundShare {
+interface FoundShare {
   readonly share: ResourceObject;
   readonly projectUid: string;
 }
 
 /** Rules of a Share; `undefined`: its spec has none, and the default for its entry is in force. */
-export const rulesOf = ({ redact }: Pick<ShareSpec, 'redact'>): RedactionRules | undefined =>
+const rulesOf = ({ redact }: Pick<ShareSpec, 'redact'>): RedactionRules | undefined =>
   redact && { headers: redact.headers ?? [], query: redact.query ?? [], jsonPaths: redact.jsonPaths ?? [] };
 
 /** The operator has said yes to this very object. */

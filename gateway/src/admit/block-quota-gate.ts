@@ -13,7 +13,7 @@ import { PermitPool, type Decided } from './permit-pool.ts';
 import { NO_QUOTA, type Permit, type QuotaGate } from './quota-gate.ts';
 
 /** What is asked of the leading operator. Rejects when there is none, or it does not answer in time. */
-export type AskPermits = (request: Omit<PermitRequest, 'gateway' | 'instance'>) => Promise<PermitAnswer>;
+type AskPermits = (request: Omit<PermitRequest, 'gateway' | 'instance'>) => Promise<PermitAnswer>;
 
 export interface BlockQuotaGateOptions {
   readonly ask: AskPermits;

@@ -51,7 +51,7 @@ export const parseJobTemplate = (text: string): JobTemplate => {
 const NAME_PREFIX_LENGTH_MAX = 40;
 
 /** The same for the same claim and use: whoever makes it a second time is told that there is one. */
-export const drainJobName = (statefulSet: string, claim: Claim, use: Use): string => {
+const drainJobName = (statefulSet: string, claim: Claim, use: Use): string => {
   const digest = createHash('sha256')
     .update(JSON.stringify([claim.metadata.uid, use]))
     .digest('hex');

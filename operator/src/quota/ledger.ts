@@ -16,7 +16,7 @@ const blockSchema = z.strictObject({
   /** When it was granted, milliseconds since the epoch; 0: not known. */
   grantedAtMs: z.number().int().min(0).default(0),
 });
-export type Block = Readonly<z.infer<typeof blockSchema>>;
+type Block = Readonly<z.infer<typeof blockSchema>>;
 
 export const ledgerSchema = z.strictObject({
   /** Month, UTC. Never goes back, so that no month's quota is granted twice. */

@@ -53,7 +53,7 @@ const sum = (counts: readonly StatusCount[]): number => counts.reduce((total, { 
 export const secondsOf = (date: Date): string => date.toISOString().replace(/\.\d{3}Z$/, 'Z');
 
 /** The fields of a status for these facts. */
-export const statusOf = (
+const statusOf = (
   facts: ReplayFacts,
   { generation, before, now }: { generation: number; before: readonly Condition[]; now: string },
 ): Record<string, unknown> => {

@@ -18,7 +18,7 @@ import { FolderSource, type LocatingSource } from './folder-source.ts';
 import { ManifestFolder } from './manifest-folder.ts';
 import { objectsFile } from './object-records.ts';
 
-export interface DirectorySourceOptions {
+interface DirectorySourceOptions {
   /** Manifests: .yaml, .yml, .json, at any depth. */
   readonly dir: string;
   /** Status, order of first sight, generated Secrets, and acts. May lie inside `dir`; is never read as manifests. */

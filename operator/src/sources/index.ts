@@ -1,5 +1,5 @@
 export { actFiles, type ActFiles, type SeenAct } from './act-files.ts';
-export { directorySource, type DirectorySourceOptions } from './directory-source.ts';
+export { directorySource } from './directory-source.ts';
 export type { LocatingSource } from './folder-source.ts';
-export { kubernetesSource, type KubernetesSourceOptions } from './kubernetes-source.ts';
+export { kubernetesSource } from './kubernetes-source.ts';
 export { ManifestFolder } from './manifest-folder.ts';

@@ -32,7 +32,7 @@ import { reflectorLogger } from '../reflector-logger.ts';
 import { KubernetesEvents } from './kubernetes-events.ts';
 import { foreignSecret } from './secret-files.ts';
 
-export interface KubernetesSourceOptions {
+interface KubernetesSourceOptions {
   readonly client: KubeClient;
   /** Empty: all namespaces, which needs a ClusterRole; otherwise one watch per kind and namespace. */
   readonly namespaces: readonly string[];

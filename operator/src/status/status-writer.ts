@@ -20,7 +20,7 @@ import { statusDifference, type StatusFields } from './status-difference.ts';
 import { isSameKey } from './status-fields.ts';
 
 /** What the writer asks of the rest of the operator; all of it is in memory. */
-export interface StatusInputs {
+interface StatusInputs {
   object(uid: string): ResourceObject | undefined;
   verdict(uid: string): Verdict | undefined;
   /** Undefined when nothing of the object is sent to gateways. */

@@ -8,7 +8,7 @@ import { loadConfig, type Lane, type LoadOptions, type SharedConnectionConfig } 
 import { clientMetrics } from './metrics.ts';
 import { TokenBucket, type RateLimit } from './token-bucket.ts';
 
-export type QueryValue = string | number | boolean | undefined;
+type QueryValue = string | number | boolean | undefined;
 export type Query = Readonly<Record<string, QueryValue>>;
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

@@ -12,7 +12,7 @@ export interface ClickHouseAddress {
   readonly timeoutMs?: number | undefined;
 }
 
-export interface Statement {
+interface Statement {
   readonly sql: string;
   readonly params?: Readonly<Record<string, unknown>>;
   readonly settings?: ClickHouseSettings;

@@ -43,4 +43,3 @@ export const LOG_COLUMNS = [
   'quota_block',
   'quota_permit',
 ] as const;
-export type LogColumn = (typeof LOG_COLUMNS)[number];

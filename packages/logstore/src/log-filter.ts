@@ -44,7 +44,7 @@ export type CountFilter = Omit<LogFilter, 'insertedSince' | 'order' | 'after' | 
 export const LIST_LIMIT_MAX = 10_000;
 
 /** Columns of a `LogSummary`, in the order in which `LogStore` decodes them, and the row's version. */
-export const SUMMARY_COLUMNS = [
+const SUMMARY_COLUMNS = [
   'id',
   'received_at',
   'namespace',

@@ -15,9 +15,9 @@ import {
 } from './layout.ts';
 
 export const CONTAINERD_CONFIG = inFolder('containerd.toml');
-export const KUBELET_CONFIG = inFolder('kubelet.yaml');
-export const PROXY_CONFIG = inFolder('kube-proxy.yaml');
-export const COREFILE = inFolder('Corefile');
+const KUBELET_CONFIG = inFolder('kubelet.yaml');
+const PROXY_CONFIG = inFolder('kube-proxy.yaml');
+const COREFILE = inFolder('Corefile');
 
 /** Trusted by the kubelet, held by the API server. */
 export const CLIENT_CERTIFICATE = inFolder('kubelet-client.crt');

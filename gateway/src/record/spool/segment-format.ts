@@ -18,7 +18,7 @@ export interface SegmentHeader {
   readonly seed: number;
 }
 
-export const RECORD_TYPES = {
+const RECORD_TYPES = {
   /** A request that is about to be forwarded, without its answer. */
   request: 1,
   /** A whole exchange. */

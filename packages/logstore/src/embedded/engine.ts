@@ -35,7 +35,7 @@ export interface Engine {
 }
 
 /** Inserts and everything else queue apart, so that slow reads never hold up delivery. */
-export type Lane = 'insert' | 'other';
+type Lane = 'insert' | 'other';
 
 /** Together with room for the front's own files: less than THREADPOOL_SIZE. */
 const INSERTS_RUNNING_MAX = 4;

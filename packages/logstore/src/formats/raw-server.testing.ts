@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
 /** A request as it was on the wire. */
-export interface RawRequest {
+interface RawRequest {
   /** latin1. */
   readonly requestLine: string;
   /** latin1, without the space behind the colon. */

@@ -7,7 +7,7 @@ export type JsonNode =
   /** A string or number that the end of the text cuts: what it is cannot be known. */
   | { readonly kind: 'cut'; readonly start: number; readonly end: number };
 
-export interface JsonMember {
+interface JsonMember {
   readonly key: string;
   readonly keyStart: number;
   readonly keyEnd: number;

@@ -27,7 +27,7 @@ export interface FieldMatcher {
 }
 
 /** Linear in both: no name and no rule can make it slow. */
-export const globMatches = (glob: string, name: string): boolean => {
+const globMatches = (glob: string, name: string): boolean => {
   let g = 0;
   let n = 0;
   let star = -1;

@@ -213,7 +213,7 @@ const applyEdits = (text: string, edits: readonly Edit[]): string => {
 };
 
 /** What a pair of a URL or form means; bytes that are no UTF-8 stay as they are. */
-export const decodeForm = (text: string): string => {
+const decodeForm = (text: string): string => {
   const spaced = text.replaceAll('+', ' ');
   try {
     return decodeURIComponent(spaced);

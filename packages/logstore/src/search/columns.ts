@@ -35,7 +35,7 @@ const headerLines = (column: string): string =>
   `arrayStringConcat(arrayMap(h -> concat(h.1, ': ', h.2), ${column}), '\\n')`;
 
 /** Path, query and both heads, as a person sees them. */
-export const HEAD_TEXT = `lower(concat(path, '?', query, '\\n', ${headerLines('request_headers')}, '\\n', ${headerLines('response_headers')}))`;
+const HEAD_TEXT = `lower(concat(path, '?', query, '\\n', ${headerLines('request_headers')}, '\\n', ${headerLines('response_headers')}))`;
 
 /** Cheap ones first: ClickHouse looks at the next only where these do not match. */
 export const TEXT_COLUMNS: readonly Column[] = [

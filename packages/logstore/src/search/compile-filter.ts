@@ -4,7 +4,7 @@ import type { Condition, Filter, Pattern, Term } from './filter.ts';
 import { latin1Bytes, lowerAscii, utf8Bytes } from './text-bytes.ts';
 
 /** One condition of a WHERE. */
-export interface CompiledCondition {
+interface CompiledCondition {
   readonly sql: string;
   /** See `Column`. */
   readonly frozen: boolean;

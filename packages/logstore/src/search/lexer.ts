@@ -1,7 +1,7 @@
 import { escapedByte } from './text-bytes.ts';
 import { FilterSyntaxError } from './problem.ts';
 
-export interface Span {
+interface Span {
   readonly from: number;
   readonly to: number;
 }

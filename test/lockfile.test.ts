@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ROOT } from './suite/source-files.ts';
+
+type Versions = Readonly<Record<string, string>>;
+
+/** What these tests read of an entry of package-lock.json. */
+interface LockEntry {
+  readonly link?: true;
+  readonly inBundle?: true;
+  /** Of a link: the folder of the workspace. */
+  readonly resolved?: string;
+  readonly integrity?: string;
+  readonly dependencies?: Versions;
+  readonly optionalDependencies?: Versions;
+  readonly devDependencies?: Versions;
+  readonly peerDependencies?: Versions;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
+}
+
+/** Folder from the checkout's root → what is there. */
+const lock = new Map(
+  Object.entries(
+    (JSON.parse(readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8')) as { packages: Record<string, LockEntry> })
+      .packages,
+  ),
+);
+
+/** The folder of a package as Node finds it from another folder: in the nearest node_modules. */
+const folderOf = (name: string, from: string): string | undefined => {
+  const folder = path.posix.join(from, 'node_modules', name);
+  const entry = lock.get(folder);
+  if (entry !== undefined) return entry.link === true ? entry.resolved : folder;
+  return from === '' || from === '.' ? undefined : folderOf(name, path.posix.dirname(from));
+};
+
+const fromRegistry = [...lock].filter(([folder, { link }]) => folder.includes('node_modules/') && link !== true);
+const workspaces = [...lock].filter(([folder]) => !folder.includes('node_modules/'));
+
+describe('package-lock.json', () => {
+  // Prevents: an entry that was typed in, for which npm installs whatever the registry sends.
+  test('has the hash of every package', () => {
+    expect(fromRegistry.length).toBeGreaterThan(1_000);
+    // The hash of an archive covers the packages that are bundled in it.
+    const own = fromRegistry.filter(([, { inBundle }]) => inBundle !== true);
+    expect(own.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-')).map(([folder]) => folder)).toEqual(
+      [],
+    );
+  });
+
+  // Prevents: a lockfile that sends every checkout to the mirror of the machine that wrote it.
+  test('has no download address', () => {
+    expect(fromRegistry.filter(([, { resolved }]) => resolved !== undefined).map(([folder]) => folder)).toEqual([]);
+  });
+
+  // Prevents: an installation that lacks a native build on every platform but the one that wrote the lockfile.
+  test('has every package that another one names, also those for other platforms', () => {
+    const missing = [...lock].flatMap(([folder, { dependencies, optionalDependencies }]) =>
+      Object.keys({ ...dependencies, ...optionalDependencies })
+        .filter((name) => folderOf(name, folder) === undefined)
+        .map((name) => `${folder} names ${name}`),
+    );
+    // The registry that resolved the lockfile has chdb's library for this platform only. `standin dev` and the image of the engine
+    // need it, and do not run on the other platforms until these are added.
+    expect(missing).toEqual(
+      ['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu'].map((name) => `node_modules/chdb names @chdb/lib-${name}`),
+    );
+  });
+});
+
+/** All that an installation without dev dependencies has for a workspace. */
+const productionPackages = (folder: string, found = new Set<string>()): ReadonlySet<string> => {
+  found.add(folder);
+  const { dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta } = lock.get(folder) ?? {};
+  const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta?.[name]?.optional !== true);
+  for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers]) {
+    const next = folderOf(name, folder);
+    if (next !== undefined && !found.has(next)) productionPackages(next, found);
+  }
+  return found;
+};
+
+// Prevents: a test server or a bundler in what runs beside a tenant's keys, because something small was declared in the wrong place.
+describe.for(['cli', 'operator', 'gateway', 'dashboard', 'packages/logstore'])(
+  'the packages of %s in production',
+  (folder) => {
+    const names = [...productionPackages(folder)].map((found) => found.replace(/^.*node_modules\//, ''));
+
+    test('are those that it declares, and none that only tests and builds need', () => {
+      const declared = Object.keys(lock.get(folder)?.dependencies ?? {}).filter((name) => !/^@standin\//.test(name));
+      expect(names).toEqual(expect.arrayContaining(declared));
+      const production = new Set(workspaces.flatMap(([, { dependencies }]) => Object.keys(dependencies ?? {})));
+      const development = workspaces
+        .flatMap(([, { devDependencies }]) => Object.keys(devDependencies ?? {}))
+        // Types have no code; the Kubernetes client declares them as its dependencies.
+        .filter((name) => !production.has(name) && !name.startsWith('@types/'));
+      expect(development).toEqual(
+        expect.arrayContaining(['vitest', 'vite', 'eslint', 'testcontainers', 'oidc-provider']),
+      );
+      expect(names.filter((name) => development.includes(name))).toEqual([]);
+    });
+  },
+);
