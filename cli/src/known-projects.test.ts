@@ -57,7 +57,12 @@ describe('the projects of a data folder', () => {
     onTestFinished(() => rm(folder, { recursive: true }));
     return folder;
   };
-  const run = { pid: 1, clickhouse: 'http://localhost:1', gateway: 'http://localhost:1', from: 'cluster' } as const;
+  const run = {
+    pid: 1,
+    clickhouse: { url: 'http://localhost:1', username: 'default', password: '' },
+    gateway: 'http://localhost:1',
+    from: 'cluster',
+  } as const;
 
   it('are not known where it was used with no directory, or its file cannot be read', async () => {
     const folder = await newFolder();

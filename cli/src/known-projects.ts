@@ -17,7 +17,7 @@ const projectsOf = async (data: string): Promise<readonly ProjectName[] | undefi
   const dataDir = path.resolve(data);
   const run = await readRunFile(dataDir);
   // What the folder says then is of a directory that it was used with before.
-  const api = run?.from === 'cluster' ? openServer({ server: run.dashboard }) : undefined;
+  const api = run?.from === 'cluster' ? openServer({ server: run.dashboard, token: run.dashboardToken }) : undefined;
   if (run?.from === 'cluster') return api && listProjects(api, undefined);
   return recordedProjects(dataDir);
 };

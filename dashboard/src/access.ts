@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import type { RequestHandler } from 'express';
+import { localToken } from './access/local-token.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Backend, DashboardMode } from './backend.ts';
 
@@ -23,12 +25,25 @@ export interface Access {
   backendOf(request: IncomingMessage): Promise<Backend | undefined>;
   /** `undefined` in local mode, where there is nothing to sign in to. */
   readonly signIn: SignIn | undefined;
+  /** Local mode with a token: takes it out of the URL that a person opened. */
+  readonly exchangeToken?: RequestHandler;
 }
 
-/** Without a login: whoever reaches the dashboard of `standin dev` is the person who started it. */
-export const localAccess = (backend: Backend): Access => ({
-  mode: 'local',
-  sessionOf: () => Promise.resolve({ user: undefined, backend, cookies: [] }),
-  backendOf: () => Promise.resolve(backend),
-  signIn: undefined,
-});
+/**
+ * The dashboard of `standin dev`. Without a token every local user has the rights of the one who started it (docs/adr/012-local-users.md).
+ *
+ * @param token what programs send as bearer, and what the printed URL exchanges for a cookie
+ */
+export const localAccess = (backend: Backend, token?: string): Access => {
+  const known = token === undefined ? undefined : localToken(token);
+  const session: Session = { user: undefined, backend, cookies: [] };
+  const sessionOf = (request: IncomingMessage) =>
+    Promise.resolve(known === undefined || known.isSentBy(request) ? session : undefined);
+  return {
+    mode: 'local',
+    sessionOf,
+    backendOf: async (request) => (await sessionOf(request))?.backend,
+    signIn: undefined,
+    ...(known !== undefined && { exchangeToken: known.exchange }),
+  };
+};

@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
 import type { Access, Session } from './access.ts';
+import { refuseWithoutToken } from './access/local-token.ts';
 import { returnPath } from './access/return-path.ts';
 import { apiHandler, type ApiOptions } from './api/api-handler.ts';
 import type { DashboardMode } from './backend.ts';
@@ -63,6 +64,7 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
   app.use(await staticAssets(path.join(buildDir, 'client')));
   const render = remix(options, build, stopping.signal);
   app.use(serveShares({ shares, logger, render }));
+  if (access.exchangeToken !== undefined) app.use(access.exchangeToken);
   app.use(identify(access));
   app.use(render);
   app.use(answerFailure(logger));
@@ -121,6 +123,7 @@ const identify =
       response.locals['session'] = session;
       for (const cookie of session?.cookies ?? []) response.append('set-cookie', cookie);
       if (session === undefined && comesFromAnotherSite(request)) sendOnward(response, request.originalUrl);
+      else if (session === undefined && access.mode === 'local') refuseWithoutToken(response, 401);
       else next();
     } catch (error) {
       next(error);

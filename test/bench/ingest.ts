@@ -49,10 +49,10 @@ export const benchIngest = async ({ rows }: BenchOptions): Promise<boolean> => {
       return row;
     });
     const engine = await startEmbeddedEngine({ dataDir: path.join(directory, 'clickhouse') });
-    const sink = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
+    const sink = openLogStore({ ...engine, database: 'standin' });
     try {
       await sink.migrate();
-      const query = queryOf(engine.url);
+      const query = queryOf(engine);
       const pid = engine.pid ?? 0;
       const [ranBefore, ownBefore] = [await cpuSeconds(pid), process.cpuUsage()];
       const delivered = await deliverBacklog(dir, sink);

@@ -53,7 +53,7 @@ const drainBacklog = async (directory: string) => {
   const content = await readSegment(first);
   const readUs = ((performance.now() - reading) * 1_000) / (content?.exchanges.ends.length ?? 0);
   const engine = await startEmbeddedEngine({ dataDir: path.join(directory, 'clickhouse') });
-  const sink = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
+  const sink = openLogStore({ ...engine, database: 'standin' });
   await sink.migrate();
   const { rows, seconds } = await deliverBacklog(dir, sink);
   await sink.close();

@@ -15,6 +15,7 @@ const readySchema = z.strictObject({
   event: z.literal('ready'),
   gateway: z.url(),
   dashboard: z.url().optional(),
+  dashboardToken: z.string().optional(),
   accounts: z.array(z.strictObject({ namespace: z.string(), name: z.string(), apiKey: z.string() })),
   projects: z.array(z.strictObject({ namespace: z.string(), name: z.string(), url: z.url() })),
 });

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
 import type { CDPSession, Page } from 'playwright-core';
+import { readRunFile } from '../../cli/src/dev/run-file.ts';
 import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
 import { eventually } from '../harness/eventually.ts';
 import { SHOP } from './dashboard-stand.ts';
@@ -15,8 +14,9 @@ const STATUSES = [200, 201, 204, 301, 404, 500];
 
 /** The log of a `standin dev` that runs on this data directory. */
 export const openDevLog = async (data: string): Promise<LogStore> => {
-  const running = JSON.parse(await readFile(path.join(data, 'running.json'), 'utf8')) as { clickhouse: string };
-  return openLogStore({ url: running.clickhouse, username: 'default', password: '', database: 'standin' });
+  const { clickhouse } = (await readRunFile(data)) ?? {};
+  if (clickhouse === undefined) throw new Error(`no standin dev runs on ${data}`);
+  return openLogStore({ ...clickhouse, database: 'standin' });
 };
 
 export interface InsertedTraffic {

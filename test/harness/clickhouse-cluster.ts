@@ -68,7 +68,7 @@ export const startClickHouseCluster = async (): Promise<TestClickHouse> => {
   await once(front, 'listening');
   return {
     url: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
-    ...{ username: 'default', password: '', database: 'standin', cluster: CLUSTER, env: {} },
+    ...{ username: engine.username, password: engine.password, database: 'standin', cluster: CLUSTER, env: {} },
     get pid() {
       return engine.pid;
     },

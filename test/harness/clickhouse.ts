@@ -34,7 +34,8 @@ export const startClickHouse = (): Promise<TestClickHouse> => {
 const startEmbedded = async (): Promise<TestClickHouse> => {
   const dataDir = await createTempFolder('clickhouse');
   const engine = await startEmbeddedEngine({ dataDir });
-  const address = { url: engine.url, username: 'default', password: '', database: DATABASE };
+  const { url, username, password } = engine;
+  const address = { url, username, password, database: DATABASE };
   return {
     ...address,
     env: settingsOf(address),

@@ -14,13 +14,16 @@ interface PodSpec {
     {
       readonly image: string;
       readonly command: readonly string[];
-      readonly env: readonly EnvVariable[];
+      readonly env?: readonly EnvVariable[];
       readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
     },
   ];
   readonly volumes: readonly {
     readonly name: string;
-    readonly secret?: { readonly secretName: string; readonly items?: unknown };
+    readonly secret?: {
+      readonly secretName: string;
+      readonly items?: readonly { readonly key: string; readonly path: string }[];
+    };
   }[];
 }
 
@@ -41,8 +44,18 @@ const named = (objects: readonly RenderedObject[], kind: string, name: string): 
 };
 const podOf = ({ spec }: RenderedObject): PodSpec => (spec as { template: { spec: PodSpec } }).template.spec;
 const envOf = (object: RenderedObject): ReadonlyMap<string, EnvVariable> =>
-  new Map(podOf(object).containers[0].env.map((variable) => [variable.name, variable]));
+  new Map((podOf(object).containers[0].env ?? []).map((variable) => [variable.name, variable]));
 const secretOf = (object: RenderedObject, name: string) => envOf(object).get(name)?.valueFrom?.secretKeyRef;
+/** What the engine reads from files; its arguments and environment have none of it. */
+const loginOf = (engine: RenderedObject) => {
+  const { containers, volumes } = podOf(engine);
+  const [{ command, volumeMounts, env }] = containers;
+  expect(JSON.stringify([command, env ?? []])).not.toMatch(/secret|password/i);
+  const { secret } = volumes.find(({ name }) => name === 'login') ?? {};
+  expect(volumeMounts.find(({ name }) => name === 'login')?.mountPath).toBe(command.at(command.indexOf('--login') + 1));
+  const keyOf = (file: string) => secret?.items?.find(({ path }) => path === file)?.key;
+  return { secretName: secret?.secretName, username: keyOf('username'), password: keyOf('password') };
+};
 
 const WORKLOADS = [
   ['Deployment', 'standin-operator'],
@@ -57,13 +70,11 @@ describe('the embedded ClickHouse', () => {
     expect(Buffer.from(data['password'] ?? '', 'base64').toString()).toMatch(/^[A-Za-z0-9]{32}$/);
     const engine = named(objects, 'StatefulSet', 'standin-clickhouse');
     const wanted = { name: 'standin-clickhouse', key: 'password' };
-    expect(secretOf(engine, 'STANDIN_ENGINE_PASSWORD')).toEqual(wanted);
+    expect(loginOf(engine)).toEqual({ secretName: wanted.name, username: 'username', password: wanted.key });
     for (const [kind, name] of WORKLOADS) {
       const workload = named(objects, kind, name);
       expect(secretOf(workload, 'STANDIN_CLICKHOUSE_PASSWORD'), name).toEqual(wanted);
-      expect(secretOf(workload, 'STANDIN_CLICKHOUSE_USERNAME')?.key, name).toBe(
-        secretOf(engine, 'STANDIN_ENGINE_USER')?.key,
-      );
+      expect(secretOf(workload, 'STANDIN_CLICKHOUSE_USERNAME')?.key, name).toBe('username');
       expect(envOf(workload).get('STANDIN_CLICKHOUSE_URL')?.value, name).toBe(
         'http://standin-clickhouse.standin-system.svc.cluster.local:8123',
       );
@@ -91,9 +102,10 @@ describe('the embedded ClickHouse', () => {
 
   it('goes with a Secret that somebody else makes', async () => {
     const objects = await render(...EMBEDDED, 'clickhouse.existingSecret=mine', 'clickhouse.passwordKey=word');
-    expect(secretOf(named(objects, 'StatefulSet', 'standin-clickhouse'), 'STANDIN_ENGINE_PASSWORD')).toEqual({
-      name: 'mine',
-      key: 'word',
+    expect(loginOf(named(objects, 'StatefulSet', 'standin-clickhouse'))).toEqual({
+      secretName: 'mine',
+      username: 'username',
+      password: 'word',
     });
     expect(objects.some(({ kind }) => kind === 'Secret')).toBe(false);
   });

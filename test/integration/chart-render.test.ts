@@ -32,7 +32,7 @@ interface Probe {
 interface Container {
   readonly name: string;
   readonly command: readonly string[];
-  readonly env: readonly EnvVariable[];
+  readonly env?: readonly EnvVariable[];
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
   readonly startupProbe?: Probe;
   readonly readinessProbe?: Probe;
@@ -55,7 +55,7 @@ const isComponent = (name: string): name is ChartComponentName => Object.hasOwn(
 const ANY_SECRET = 'x'.repeat(44);
 const envOf = ({ env }: Container): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    env.map(({ name, value, valueFrom }) => [name, valueFrom === undefined ? (value ?? '') : ANY_SECRET]),
+    (env ?? []).map(({ name, value, valueFrom }) => [name, valueFrom === undefined ? (value ?? '') : ANY_SECRET]),
   );
 
 describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
@@ -81,7 +81,7 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
     expect(pods.length).toBeGreaterThan(1);
     for (const { containers } of pods) {
       const [container] = containers;
-      const names = container.env.map(({ name }) => name);
+      const names = container.env?.map(({ name }) => name) ?? [];
       expect(
         names.filter((name, index) => names.indexOf(name) !== index),
         container.name,

@@ -27,7 +27,9 @@ test('permits are counted on every replica, each of them once', async () => {
   );
   await store.insert({ rows: Buffer.concat(rows), rowCount: rows.length, token: 'once' });
   const sql = `SELECT count() FROM clusterAllReplicas('${clickHouse.cluster}', standin, log_local)`;
-  const everywhere = await fetch(clickHouse.url, { method: 'POST', body: sql });
+  const { url, username, password } = clickHouse;
+  const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password };
+  const everywhere = await fetch(url, { method: 'POST', headers, body: sql });
   expect(await everywhere.text()).toBe('6\n');
   expect(await store.permits(BLOCKS)).toEqual(new Map([['block', 3]]));
 });

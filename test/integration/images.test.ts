@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { globSync, readdirSync, readFileSync } from 'node:fs';
-import { chmod, copyFile, mkdir, readdir, rm } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { text as readText } from 'node:stream/consumers';
@@ -39,6 +39,7 @@ const START_TIMEOUT_MS = 60_000;
 const BUILD_TIMEOUT_MS = 20 * 60_000;
 /** What a process cannot do without, and what nobody else may know. */
 const PASSWORD = randomBytes(16).toString('hex');
+const USERNAME = 'standin';
 
 let docker: DockerEngine;
 let images: Images;
@@ -95,15 +96,21 @@ const withKubeconfig = async (container: RestrictedContainer, serviceAccount: st
   return container.withBindMounts([{ source: file, target: '/etc/standin/kubeconfig', mode: 'ro' }]);
 };
 
-/** As the image's own, on another port: the network is the host's. */
-const engineArguments = (port: string): string[] => [
-  '--host',
-  '0.0.0.0',
-  '--port',
-  port,
-  '--data',
-  '/var/lib/standin-engine',
-];
+/** With the image's own arguments, on another port (the network is the host's), and a login as the chart mounts it. */
+const engineContainer = async (port: string): Promise<RestrictedContainer> => {
+  const login = path.join(folder, 'login');
+  await mkdir(login, { recursive: true });
+  for (const [name, text] of [
+    ['username', USERNAME],
+    ['password', PASSWORD],
+  ] as const) {
+    await writeFile(path.join(login, name), text);
+  }
+  const args = ['--host', '0.0.0.0', '--port', port, '--data', '/var/lib/standin-engine', '--login', '/etc/login'];
+  return new RestrictedContainer(images.engine)
+    .withCommand(args)
+    .withBindMounts([{ source: login, target: '/etc/login', mode: 'ro' }]);
+};
 
 /** What a script finds out inside the image. */
 const inspect = async (image: string, script: string): Promise<unknown> =>
@@ -210,7 +217,7 @@ test('all processes, each in a container of its own, capture a call', async () =
     response.end('{}');
   }).listen(Number(collectorPort), '127.0.0.1');
   onTestFinished(() => void collector.close());
-  const login = { username: 'standin', password: PASSWORD, database: 'standin' };
+  const login = { username: USERNAME, password: PASSWORD, database: 'standin' };
   const clickHouse = {
     STANDIN_CLICKHOUSE_URL: url(clickHousePort),
     STANDIN_CLICKHOUSE_USERNAME: login.username,
@@ -219,9 +226,7 @@ test('all processes, each in a container of its own, capture a call', async () =
   const log = openLogStore({ ...login, url: url(clickHousePort) });
   store = log;
 
-  const engine = new RestrictedContainer(images.engine)
-    .withCommand(engineArguments(clickHousePort ?? ''))
-    .withEnvironment({ STANDIN_ENGINE_USER: login.username, STANDIN_ENGINE_PASSWORD: PASSWORD });
+  const engine = await engineContainer(clickHousePort ?? '');
   const operator = await withKubeconfig(new RestrictedContainer(images.standin), OPERATOR_SERVICE_ACCOUNT);
   operator.withEntrypoint(['node', 'operator/src/main.ts']).withEnvironment({
     ...clickHouse,
@@ -289,14 +294,17 @@ test('all processes, each in a container of its own, capture a call', async () =
 
 test('the engine ends although a statement runs', async () => {
   const [port = ''] = (await freePorts(1)).map(String);
-  const engine = new RestrictedContainer(images.engine).withCommand(engineArguments(port));
-  const container = await engine.start();
+  const container = await (await engineContainer(port)).start();
+  const headers = { 'x-clickhouse-user': USERNAME, 'x-clickhouse-key': PASSWORD };
   const statement = 'SELECT count() FROM numbers(1e15) WHERE NOT ignore(sipHash64(number)) SETTINGS max_threads = 1';
   await untilAnswers(`http://127.0.0.1:${port}/ping`);
-  const answer = fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: statement }).catch(() => 'cut off');
+  const answer = fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body: statement }).catch(
+    () => 'cut off',
+  );
   await eventually(
     'the statement',
-    async () => (await fetch(`http://127.0.0.1:${port}/?query=SELECT+count()+FROM+system.processes`)).text(),
+    async () =>
+      (await fetch(`http://127.0.0.1:${port}/?query=SELECT+count()+FROM+system.processes`, { headers })).text(),
     { accept: (text) => text.trim() === '2' },
   );
   const started = performance.now();

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -14,9 +15,10 @@ import {
   type EmbeddedEngine,
   type LogStore,
 } from '@standin/logstore';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
 import { eventually } from '../harness/eventually.ts';
+import { startProcess } from '../harness/processes.ts';
 
 const KILLS = 3;
 
@@ -33,11 +35,15 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-const openStore = (): LogStore =>
-  openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
+const openStore = (): LogStore => openLogStore({ ...engine, database: 'standin' });
 
-const ask = async (search: string, body?: string | Buffer, headers: Record<string, string> = {}): Promise<Response> =>
-  fetch(`${engine.url}/${search}`, body === undefined ? { headers } : { method: 'POST', body, headers });
+const login = () => ({ 'X-ClickHouse-User': engine.username, 'X-ClickHouse-Key': engine.password });
+
+const ask = async (search: string, body?: string | Buffer): Promise<Response> =>
+  fetch(
+    `${engine.url}/${search}`,
+    body === undefined ? { headers: login() } : { method: 'POST', body, headers: login() },
+  );
 
 const isRunning = (pid: number): boolean => {
   try {
@@ -56,7 +62,7 @@ describe('the folder', () => {
     const row = newLogRow();
     for (const round of ['first', 'again', 'after kill -9']) {
       const mine = await startEmbeddedEngine({ dataDir: folder });
-      const store = openLogStore({ url: mine.url, username: 'default', password: '', database: 'standin' });
+      const store = openLogStore({ ...mine, database: 'standin' });
       await store.migrate();
       if (round === 'first') await store.insert({ rows: encodeRow(row), rowCount: 1, token: 't' });
       expect((await store.get(row.id))?.id, round).toBe(row.id);
@@ -139,6 +145,8 @@ describe('the HTTP front', () => {
   test('speaks the interface that @clickhouse/client uses', async () => {
     const client = createClient({
       url: engine.url,
+      username: engine.username,
+      password: engine.password,
       compression: { response: true, request: true },
       log: { level: ClickHouseLogLevel.OFF },
     });
@@ -208,7 +216,10 @@ describe('the HTTP front', () => {
 
   test('an insert whose client breaks off leaves no row and no file', async () => {
     await ask('', 'CREATE TABLE broken (n UInt64) ENGINE = MergeTree ORDER BY n');
-    const client = httpRequest(`${engine.url}/?query=INSERT%20INTO%20broken%20FORMAT%20CSV`, { method: 'POST' });
+    const client = httpRequest(`${engine.url}/?query=INSERT%20INTO%20broken%20FORMAT%20CSV`, {
+      method: 'POST',
+      headers: login(),
+    });
     client.on('error', () => undefined);
     client.write('1\n');
     await eventually('the body’s file', async () => (await readdir(path.join(dataDir, 'tmp'))).length === 1);
@@ -222,7 +233,7 @@ describe('the HTTP front', () => {
     ['an image on a web page', { 'sec-fetch-site': 'cross-site' }],
     ['a rebound name', { host: 'example.com' }],
   ])('refuses %s', async (_what, headers) => {
-    const client = httpRequest(`${engine.url}/?query=SELECT%201`, { headers }).end();
+    const client = httpRequest(`${engine.url}/?query=SELECT%201`, { headers: { ...login(), ...headers } }).end();
     const [response] = (await once(client, 'response')) as [{ statusCode: number; resume: () => void }];
     response.resume();
     expect(response.statusCode).toBe(403);
@@ -237,10 +248,47 @@ describe('the HTTP front', () => {
   });
 });
 
+describe('npm run clickhouse', () => {
+  const start = async (...args: readonly string[]) => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'standin-engine-'));
+    const data = path.join(folder, 'data');
+    const main = 'packages/logstore/src/embedded/main.ts';
+    const started = startProcess({ name: 'clickhouse', main, args: ['--port', '0', '--data', data, ...args] });
+    const line = await started.waitForLine('its address', (text) => text.startsWith('ClickHouse listens on '));
+    onTestFinished(async () => {
+      await started.kill();
+      await rm(folder, { recursive: true });
+    });
+    const url = line.slice('ClickHouse listens on '.length);
+    const select = async (headers: Record<string, string>) =>
+      (await fetch(`${url}/?query=SELECT+1`, { headers })).status;
+    return { started, select, curlFile: path.join(data, 'curl.conf') };
+  };
+
+  test('makes a password, in a file for curl that goes when it ends', async () => {
+    const { started, select, curlFile } = await start();
+    const [, login = ''] = /^user = "(.+)"\n$/.exec(await readFile(curlFile, 'utf8')) ?? [];
+    expect(await select({})).toBe(403);
+    expect(await select({ authorization: `Basic ${Buffer.from(login).toString('base64')}` })).toBe(200);
+    expect(await started.kill()).toEqual({ code: 0, signal: null });
+    expect(existsSync(curlFile)).toBe(false);
+  });
+
+  test('takes the login of a folder, as the chart mounts it', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'standin-login-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await Promise.all(['username', 'password'].map((name) => writeFile(path.join(folder, name), `my-${name}`)));
+    const { select, curlFile } = await start('--login', folder);
+    expect(await select({ 'x-clickhouse-user': 'my-username', 'x-clickhouse-key': 'my-password' })).toBe(200);
+    expect(await select({ 'x-clickhouse-user': 'my-username' })).toBe(403);
+    expect(existsSync(curlFile)).toBe(false);
+  });
+});
+
 test('a store is told in its own words that the engine is away', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'standin-engine-'));
   const mine = await startEmbeddedEngine({ dataDir: folder });
-  const store = openLogStore({ url: mine.url, username: 'default', password: '', database: 'standin' });
+  const store = openLogStore({ ...mine, database: 'standin' });
   await store.migrate();
   await mine.stop();
   const failed = store.insert({ rows: encodeRow(newLogRow()), rowCount: 1, token: 't' });

@@ -210,7 +210,8 @@ test('4: what a gateway left that does not come back is delivered by standin dra
     startProcess({
       name: 'standin drain',
       main: 'cli/src/main.ts',
-      args: ['drain', '--clickhouse-url', stand.clickhouseUrl, '--expect-empty', ...args],
+      args: ['drain', '--clickhouse-url', stand.clickhouse.url, '--expect-empty', ...args],
+      env: { STANDIN_CLICKHOUSE_PASSWORD: stand.clickhouse.password },
     });
   const early = drain(spoolDir());
   expect((await early.ended()).code).toBe(1);

@@ -87,7 +87,7 @@ describe('in a cluster', () => {
       .filter(({ family, internal }) => family === 'IPv4' && !internal)
       .map(({ address }) => `http://${address}:${stand.port}/`);
     for (const url of [
-      stand.clickhouseUrl,
+      stand.clickhouse.url,
       `http://127.0.0.1:${stand.port}/`,
       `http://127.0.0.1:${stand.adminPort}/metrics`,
     ]) {

@@ -2,12 +2,13 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { LogRow } from '@standin/contract';
-import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
+import { encodeRow, type LogStore } from '@standin/logstore';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
 import { startDashboard, type DashboardRun } from '../e2e/dashboard-stand.ts';
+import { openDevLog } from '../e2e/traffic-page.ts';
 import { eventually } from '../harness/eventually.ts';
 
 /** 40: shared links that are guessed, expired, revoked or refused, whose source is gone, and secrets in all that a request has. */
@@ -32,10 +33,7 @@ beforeAll(async () => {
   const account = path.join(run.manifests, 'account.yaml');
   await writeFile(account, (await readFile(account, 'utf8')).replace('plan: Free', 'plan: Pro'));
   await writeFile(path.join(run.manifests, 'free.yaml'), FREE);
-  const { clickhouse } = z
-    .object({ clickhouse: z.string() })
-    .parse(JSON.parse(await readFile(path.join(run.data, 'running.json'), 'utf8')));
-  store = openLogStore({ url: clickhouse, username: 'default', password: '', database: 'standin' });
+  store = await openDevLog(run.data);
   const { items } = await eventually('both projects', readProjects, {
     accept: (list) => list.items.length === 2,
   });

@@ -16,6 +16,7 @@ import {
   openLogStore,
   startEmbeddedEngine,
   type EmbeddedEngine,
+  type EngineAddress,
   type LogEntry,
   type LogStore,
 } from '@standin/logstore';
@@ -77,7 +78,7 @@ export class Stand implements AsyncDisposable {
   readonly adminPort: number;
   /** Of everything that the stand keeps on disk; `gateway/spool` is the spool. Removed at the end. */
   readonly directory: string;
-  readonly clickhouseUrl: string;
+  readonly clickhouse: EngineAddress;
   readonly enginePid: number;
   readonly gateway: RunningProcess;
   readonly store: LogStore;
@@ -100,7 +101,7 @@ export class Stand implements AsyncDisposable {
   }) {
     [this.port, this.adminPort] = parts.ports;
     this.directory = parts.directory;
-    this.clickhouseUrl = parts.engine.url;
+    this.clickhouse = parts.engine;
     this.enginePid = parts.engine.pid ?? 0;
     this.gateway = parts.gateway;
     this.store = parts.store;
@@ -116,7 +117,7 @@ export class Stand implements AsyncDisposable {
     try {
       const engine = await startEmbeddedEngine({ dataDir: path.join(directory, 'clickhouse') });
       cleanups.push(() => engine.stop());
-      const store = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
+      const store = openLogStore({ ...engine, database: 'standin' });
       cleanups.push(() => store.close());
       await store.migrate();
       const stream = await startConfigStream(pino({ level: 'silent' }));
@@ -139,6 +140,8 @@ export class Stand implements AsyncDisposable {
           STANDIN_OPERATOR_URLS: stream.url,
           STANDIN_OPERATOR_TLS_DIR: tlsDir,
           STANDIN_CLICKHOUSE_URL: (await options.clickhouse?.(engine.url)) ?? engine.url,
+          STANDIN_CLICKHOUSE_USERNAME: engine.username,
+          STANDIN_CLICKHOUSE_PASSWORD: engine.password,
           STANDIN_CLICKHOUSE_DATABASE: 'standin',
           STANDIN_DRAIN_MS: '0',
           STANDIN_LOG_LEVEL: 'warn',
@@ -240,9 +243,10 @@ export class Stand implements AsyncDisposable {
 
   /** Asks the engine itself. */
   async query(sql: string): Promise<string> {
-    const url = new URL(this.clickhouseUrl);
-    url.searchParams.set('database', 'standin');
-    const response = await fetch(url, { method: 'POST', body: sql });
+    const { url: base, username, password } = this.clickhouse;
+    const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password };
+    const url = new URL('?database=standin', base);
+    const response = await fetch(url, { method: 'POST', headers, body: sql });
     assert(response.ok, await response.clone().text());
     return response.text();
   }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { access, constants, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { ignoreInGit } from '@standin/logstore';
 import { PlainError } from '../plain-error.ts';
 import { refusal } from '../refusal.ts';
 import type { ResourcesFrom } from './start-standin.ts';
@@ -30,12 +31,16 @@ const causeOf = async (error: unknown, folder: string): Promise<unknown> => {
   );
 };
 
+/** What a data folder holds. */
+const ENTRIES = ['acts', 'clickhouse', 'gateway', 'operator', 'running.json', 'secrets', 'state', 'tls'];
+
 /** Creates the folder for the log, keys and state; returns its whole path. Rejects with a `PlainError` when it cannot be written. */
 export const prepareDataDir = async (name: string): Promise<string> => {
   const dataDir = path.resolve(name);
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+    await ignoreInGit(dataDir, ENTRIES);
   } catch (error) {
     throw new PlainError(
       `the data folder ${name} ${refusal(await causeOf(error, dataDir))}: choose another with --data`,

@@ -27,6 +27,7 @@ const optionsSchema = z.object({
   output: z.enum(['text', 'json']),
   apiKeyHeader: z.enum(['exact', 'any-case']),
   denyPrivateUpstreams: z.boolean().default(false),
+  requireToken: z.boolean().default(false),
   verbose: z.boolean().default(false),
 });
 
@@ -39,6 +40,10 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
     .option('--gateway-port <port>', 'port on which endpoints are served', portArgument, 8080)
     .option('--dashboard-port <port>', 'port of the dashboard (default: 3000, or a free one)', portArgument)
     .option('--no-dashboard', 'run without the dashboard')
+    .option(
+      '--require-token',
+      'for a machine with other users: ask for a token, which the printed URL of the dashboard has',
+    )
     .option('--data <dir>', 'folder for the log, keys and state', '.standin')
     .option('-o, --output <format>', 'text, or json: one event a line', outputArgument, 'text')
     .option('--deny-private-upstreams', 'refuse to forward to loopback and private addresses, as a cluster does')

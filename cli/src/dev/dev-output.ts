@@ -9,6 +9,8 @@ export interface Ready {
   readonly gateway: string;
   /** URL of the dashboard, if there is one. */
   readonly dashboard?: string | undefined;
+  /** What it asks for, if it does. */
+  readonly dashboardToken?: string | undefined;
   readonly accounts: readonly { readonly namespace: string; readonly name: string; readonly apiKey: string }[];
   readonly projects: readonly { readonly namespace: string; readonly name: string; readonly url: string }[];
   /** Those that are served. */
@@ -113,8 +115,8 @@ export const jsonOutput = (out: Writable): DevOutput => {
   return {
     starting: () => undefined,
     building: () => undefined,
-    ready: ({ gateway, dashboard, accounts, projects }) =>
-      write({ event: 'ready', gateway, dashboard, accounts, projects }),
+    ready: ({ gateway, dashboard, dashboardToken, accounts, projects }) =>
+      write({ event: 'ready', gateway, dashboard, dashboardToken, accounts, projects }),
     notice: (notice) => write({ event: 'object', ...notice }),
     problems: onlyChanges((added, solved) => {
       for (const problem of added) write({ event: 'problem', ...problem });

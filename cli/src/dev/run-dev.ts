@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import path from 'node:path';
 import process from 'node:process';
@@ -26,10 +27,15 @@ export interface DevOptions {
   readonly data: string;
   readonly output: 'text' | 'json';
   readonly denyPrivateUpstreams: boolean;
+  /** Of pages and API of the dashboard. */
+  readonly requireToken: boolean;
   readonly apiKeyHeader: 'exact' | 'any-case';
   readonly verbose: boolean;
   readonly colour: boolean;
 }
+
+/** Not to be guessed. */
+const TOKEN_BYTES = 32;
 
 /** `standin dev`: everything on this machine, until a signal comes. Rejects with a `PlainError` when it cannot start. */
 export const runDev = async (options: DevOptions): Promise<void> => {
@@ -68,16 +74,20 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
       throw error;
     },
   );
-  const store = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
+  const { url, username, password } = engine;
+  const clickhouse = { url, username, password };
+  const store = openLogStore({ ...clickhouse, database: 'standin' });
   try {
     await store.migrate();
-    const address = { gatewayPort, dataDir, clickhouseUrl: engine.url };
+    const address = { gatewayPort, dataDir, clickhouse };
     const standin = await startStandin({ ...options, ...address, store, logger, output });
     const delivered = new AbortController();
     let showing: Promise<void> | undefined;
     let dashboard: Dashboard | undefined;
+    const hasToken = options.requireToken && options.dashboard;
+    const dashboardToken = hasToken ? randomBytes(TOKEN_BYTES).toString('base64url') : undefined;
     try {
-      const run = { pid: process.pid, clickhouse: engine.url, gateway: standin.url, from: options.from.kind };
+      const run = { pid: process.pid, clickhouse, gateway: standin.url, from: options.from.kind };
       await writeRunFile(dataDir, run);
       const ready = await standin.ready(signal);
       if (dashboardPort !== undefined) {
@@ -85,13 +95,14 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
           port: dashboardPort,
           isPortWanted: options.dashboardPort !== undefined,
           backend: standin.backend,
+          token: dashboardToken,
           shares: standin.shares,
           logger,
           output,
         });
       }
-      if (dashboard !== undefined) await writeRunFile(dataDir, { ...run, dashboard: dashboard.url });
-      output.ready({ ...ready, dashboard: dashboard?.url });
+      if (dashboard !== undefined) await writeRunFile(dataDir, { ...run, dashboard: dashboard.url, dashboardToken });
+      output.ready({ ...ready, dashboard: dashboard?.url, dashboardToken });
       showing = showRequests(store, output, startedAt, delivered.signal);
       await Promise.race([aborted(signal), standin.ended]);
     } finally {

@@ -35,6 +35,8 @@ export interface DashboardParts {
   /** Somebody asked for that one. */
   readonly isPortWanted: boolean;
   readonly backend: Backend;
+  /** What it asks for; undefined: nothing. */
+  readonly token: string | undefined;
   readonly shares: PublicShares;
   readonly logger: Logger;
   readonly output: DevOutput;
@@ -42,13 +44,13 @@ export interface DashboardParts {
 
 /** Builds the dashboard where that is still to do, and serves it. Where it cannot be built, all else works without it. */
 export const startDashboard = async (parts: DashboardParts): Promise<Dashboard | undefined> => {
-  const { port, isPortWanted, backend, shares, logger, output } = parts;
+  const { port, isPortWanted, backend, token, shares, logger, output } = parts;
   try {
     const buildDir = await ensureDashboardBuild(() => output.building('the dashboard'));
     const serve = (chosen: number): Promise<Dashboard> =>
       runDashboard({
         settings: dashboardSettings.parse({ port: chosen }),
-        access: localAccess(backend),
+        access: localAccess(backend, token),
         shares,
         buildDir,
         logger: logger.child({ process: 'dashboard' }),

@@ -22,7 +22,7 @@ import {
   type LedgerStore,
   type OperatorSettings,
 } from '@standin/operator';
-import type { LogStore } from '@standin/logstore';
+import type { EngineAddress, LogStore } from '@standin/logstore';
 import { LeaderElector, loadKubeClient, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
@@ -44,7 +44,7 @@ export interface StandinOptions {
   readonly gatewayPort: number;
   readonly denyPrivateUpstreams: boolean;
   readonly apiKeyHeader: 'exact' | 'any-case';
-  readonly clickhouseUrl: string;
+  readonly clickhouse: EngineAddress;
   readonly store: LogStore;
   readonly logger: Logger;
   readonly output: DevOutput;
@@ -86,7 +86,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     secretPollMs: 1_000,
     // A person's own machine counts nothing that its manifests do not say.
     quota: { free: 0, pro: 0 },
-    clickhouse: { url: options.clickhouseUrl, migrate: false },
+    clickhouse: { ...options.clickhouse, migrate: false },
   });
   const registry = new Registry();
   const operatorLogger = logger.child({ process: 'operator' });
@@ -120,7 +120,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
       admin: listenAnywhere,
       dataDir: inData('gateway'),
       operator: { urls: [operator.streamUrl], tls: { dir: inData('tls', 'gateway') } },
-      clickhouse: { url: options.clickhouseUrl, migrate: false },
+      clickhouse: { ...options.clickhouse, migrate: false },
       apiKeyHeader: { name: options.apiKeyHeader },
       egress,
       drainMs: 0,

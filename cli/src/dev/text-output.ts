@@ -45,13 +45,13 @@ export const textOutput = (out: Writable, { colour, data }: TextOutputOptions): 
 };
 
 const readyLines = (ready: Ready, data: string, style: Style): string[] => {
-  const { gateway, dashboard, endpoints, example, origin, privateUpstreams } = ready;
+  const { gateway, dashboard, dashboardToken, endpoints, example, origin, privateUpstreams } = ready;
   const count = `${endpoints.length} endpoint${endpoints.length === 1 ? '' : 's'}`;
   const logs = data === DATA_DEFAULT ? 'npx standin logs' : `npx standin logs --data ${data}`;
   return [
     '',
     `${style('green', 'Ready.')} ${count} of ${origin}, at ${gateway}`,
-    ...(dashboard === undefined ? [] : [`Dashboard: ${style('cyan', dashboard)}`]),
+    ...(dashboard === undefined ? [] : [`Dashboard: ${style('cyan', urlOf(dashboard, dashboardToken))}`]),
     ...contentLines(ready),
     '',
     ...(example === undefined
@@ -67,6 +67,10 @@ const readyLines = (ready: Ready, data: string, style: Style): string[] => {
     '',
   ];
 };
+
+/** Opens the dashboard: its token becomes a cookie. */
+const urlOf = (dashboard: string, token: string | undefined): string =>
+  token === undefined ? dashboard : `${dashboard}/?token=${token}`;
 
 /** Accounts with their keys, projects with their URLs, and what is served below those. */
 const contentLines = ({ accounts, projects, endpoints }: Ready): string[] => {

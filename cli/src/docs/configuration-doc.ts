@@ -66,5 +66,6 @@ ${settingsTable(clusterDashboardSettings)}
 
 Flags: \`standin dev --help\`. It runs operator and gateway in one process with the settings above at their defaults, except that
 upstreams with loopback and private addresses are allowed (\`--deny-private-upstreams\` gives the cluster's policy), everything listens
-on loopback, and all data is kept in \`--data\` (default \`.standin\`).
+on loopback, and all data is kept in \`--data\` (default \`.standin\`, which git ignores). \`--require-token\` makes the dashboard and
+its API ask for a token ([dashboard.md](dashboard.md#security-in-standin-dev)); ClickHouse always has a password of its own.
 `;

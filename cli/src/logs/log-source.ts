@@ -37,11 +37,12 @@ export const openLogSource = async (options: LogSourceOptions): Promise<LogSourc
   const dataDir = path.resolve(data);
   const running = await findRunning(dataDir);
   if (running !== undefined) {
-    const store = openLogStore({ url: running.clickhouse, username, password: '', database });
+    const store = openLogStore({ ...running.clickhouse, database });
     const checkGrowing = async (): Promise<void> => {
       // One that crashed leaves its file, but its ClickHouse is not started again.
       const now = await readRunFile(dataDir);
-      if (now?.clickhouse !== running.clickhouse || !isAlive(now.pid)) throw new PlainError('standin dev has ended');
+      if (now?.clickhouse.url !== running.clickhouse.url || !isAlive(now.pid))
+        throw new PlainError('standin dev has ended');
     };
     return { store, checkGrowing, close: () => store.close() };
   }
@@ -53,7 +54,7 @@ export const openLogSource = async (options: LogSourceOptions): Promise<LogSourc
     );
   });
   const engine = await openEngine({ dataDir: folder });
-  const store = openLogStore({ url: engine.url, username, password: '', database });
+  const store = openLogStore({ ...engine, database });
   return {
     store,
     checkGrowing: () =>

@@ -23,7 +23,7 @@ export const openLocalReplays = async (data: string): Promise<ReplayClient> => {
   const running = await findRunning(dataDir);
   if (running === undefined)
     throw new PlainError(`no standin dev runs on ${data}: start it first, or name its folder with --data`);
-  const store = openLogStore({ url: running.clickhouse, username: 'default', password: '', database: 'standin' });
+  const store = openLogStore({ ...running.clickhouse, database: 'standin' });
   const acts = actFiles(dataDir);
   const created = new Map<string, { readonly file: string; readonly spec: ReplaySpec }>();
   /** The log knows the uids of projects; an entry of the project tells it. */

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { EngineAddress } from '@standin/logstore';
 import { findRunning, readRunFile } from '../dev/run-file.ts';
 import { PlainError } from '../plain-error.ts';
 import { openServer, type ApiClient } from './api-client.ts';
@@ -7,8 +8,8 @@ export interface RunningApi {
   readonly api: ApiClient;
   /** Address of its dashboard. */
   readonly dashboard: string;
-  /** URL of its log store. */
-  readonly clickhouse: string;
+  /** For `openLogStore`. */
+  readonly clickhouse: EngineAddress;
 }
 
 const ANSWER_MS_MAX = 5_000;
@@ -32,7 +33,7 @@ export const openRunning = async (data: string, role: string): Promise<RunningAp
   if (running === undefined)
     throw new PlainError(`no standin dev runs on ${data}: start it first, or name its folder with --data`);
   const { dashboard, clickhouse } = running;
-  const api = openServer({ server: dashboard });
+  const api = openServer({ server: dashboard, token: running.dashboardToken });
   if (dashboard === undefined || api === undefined)
     throw new PlainError(`this standin dev runs without its dashboard, and the dashboard is what ${role}`);
   return { api, dashboard, clickhouse };

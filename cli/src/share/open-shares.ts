@@ -1,4 +1,4 @@
-import { openLogStore } from '@standin/logstore';
+import { openLogStore, type EngineAddress } from '@standin/logstore';
 import { createdShareSchema } from '@standin/dashboard/api-schemas';
 import { PlainError } from '../plain-error.ts';
 import { openServer, type ApiClient } from '../server/api-client.ts';
@@ -37,8 +37,8 @@ export const openShares = async (options: OpenSharesOptions): Promise<ShareClien
 };
 
 /** The log knows whose request it is, whatever project it belongs to. */
-const findLocally = async (clickhouse: string, requestId: string): Promise<string> => {
-  const store = openLogStore({ url: clickhouse, username: 'default', password: '', database: 'standin' });
+const findLocally = async (clickhouse: EngineAddress, requestId: string): Promise<string> => {
+  const store = openLogStore({ ...clickhouse, database: 'standin' });
   try {
     const entry = await store.get(requestId);
     if (entry === undefined) throw new PlainError(`the log has no request ${requestId}`);

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { Access, Session } from '../access.ts';
 import type { ClusterBackends } from '../cluster/cluster-backend.ts';
+import { bearerOf } from './bearer.ts';
 import { establishSession } from './establish-session.ts';
 import { oidc, type OidcOptions } from './oidc.ts';
 import { renewSessions } from './renew-sessions.ts';
@@ -21,7 +22,6 @@ export interface ClusterAccessOptions {
 
 /** A token is replaced this long before it ends: the clocks of others may be ahead. */
 const RENEW_BEFORE_MS = 30_000;
-const BEARER = /^Bearer ([A-Za-z0-9\-._~+/]+=*)$/i;
 
 /**
  * Who asks: the bearer token of a program, or the sealed cookie of a browser. Nothing else is believed, no header that a proxy might have set
@@ -55,10 +55,10 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
     if (next !== undefined) return present(next, cookie.write(next, header) ?? []);
     return data.tokenExpiresAt > now ? present(data, []) : undefined;
   };
-  const sessionOf = oncePerRequest(async ({ headers }) => {
-    const token = BEARER.exec(headers.authorization ?? '')?.[1];
+  const sessionOf = oncePerRequest(async (request) => {
+    const token = bearerOf(request);
     return token === undefined
-      ? fromCookie(headers.cookie)
+      ? fromCookie(request.headers.cookie)
       : { user: undefined, backend: backends.as(token), cookies: [] };
   });
   return {

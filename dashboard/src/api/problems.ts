@@ -27,7 +27,7 @@ export const API_PROBLEMS = {
   unauthorized: {
     status: 401,
     title: 'A valid token is needed',
-    hint: 'Send `Authorization: Bearer TOKEN` with a token of the cluster, as from `kubectl create token`. Cookies do not count here.',
+    hint: 'Send `Authorization: Bearer TOKEN` with a token of the cluster, as from `kubectl create token`, or that of `standin dev --require-token`. Cookies do not count here.',
   },
   forbidden: {
     status: 403,

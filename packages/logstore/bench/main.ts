@@ -71,7 +71,7 @@ const main = async (): Promise<void> => {
   const start = performance.now();
   const engine = await startEmbeddedEngine({ dataDir });
   show('start of the engine over an empty folder', performance.now() - start, 'ms');
-  const store = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
+  const store = openLogStore({ ...engine, database: 'standin' });
   try {
     await store.migrate();
     show("engine's memory, started", memoryMb(engine.pid), 'MB');

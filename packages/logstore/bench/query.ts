@@ -1,10 +1,13 @@
+import type { EngineAddress } from '../src/index.ts';
+
 /** Resolves with what ClickHouse answers to a statement, trimmed; rejects with its words. */
 export type Query = (sql: string) => Promise<string>;
 
 export const queryOf =
-  (url: string): Query =>
+  ({ url, username, password }: EngineAddress): Query =>
   async (sql) => {
-    const response = await fetch(`${url}/?database=standin`, { method: 'POST', body: sql });
+    const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password };
+    const response = await fetch(`${url}/?database=standin`, { method: 'POST', headers, body: sql });
     const text = await response.text();
     if (!response.ok) throw new Error(text);
     return text.trim();

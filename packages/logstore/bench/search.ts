@@ -119,10 +119,10 @@ const benchInserts = async (query: Query): Promise<void> => {
 const main = async (): Promise<void> => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'standin-bench-'));
   const engine = await startEmbeddedEngine({ dataDir });
-  const store = openLogStore({ url: engine.url, username: 'default', password: '', database: 'standin' });
+  const store = openLogStore({ ...engine, database: 'standin' });
   try {
     await store.migrate();
-    const query = queryOf(engine.url);
+    const query = queryOf(engine);
     for (let from = 0; from < ROWS; from += INSERT_ROWS) {
       await insertRows(query, { from, count: Math.min(INSERT_ROWS, ROWS - from) });
     }

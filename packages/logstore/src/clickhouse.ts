@@ -73,7 +73,8 @@ export const connectClickHouse = (address: ClickHouseAddress): ClickHouse => {
       }
     },
     async ping() {
-      const result = await client.ping();
+      // With the login: `/ping` answers anyone, also for another engine on the same port.
+      const result = await client.ping({ select: true });
       if (!result.success) throw toLogStoreError('reach ClickHouse', result.error);
     },
     async close() {

@@ -1,5 +1,6 @@
 export { startEmbeddedEngine } from './embedded/start-embedded-engine.ts';
-export type { EmbeddedEngine, EmbeddedEngineOptions } from './embedded/start-embedded-engine.ts';
+export type { EmbeddedEngine, EmbeddedEngineOptions, EngineAddress } from './embedded/start-embedded-engine.ts';
+export { ignoreInGit } from './embedded/ignore-in-git.ts';
 export { EngineStartError } from './embedded/engine-process.ts';
 export { checkSchema, type CheckSchemaOptions } from './check-schema.ts';
 export type { HourlyCounts } from './count-requests.ts';

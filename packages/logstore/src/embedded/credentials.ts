@@ -1,15 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { DEFAULT_USER, type Credentials } from './engine-process.ts';
 import type { EngineException } from './engine.ts';
 import { exception } from './exceptions.ts';
-
-export interface Credentials {
-  readonly user: string;
-  readonly password: string;
-}
-
-/** ClickHouse's own, for whoever names nobody. */
-export const DEFAULT_USER = 'default';
 
 /**
  * Who asks, by the ways of ClickHouse's HTTP interface (https://clickhouse.com/docs/interfaces/http): X-ClickHouse-User and -Key, Basic

@@ -1,5 +1,14 @@
 /** What the engine's process and the one that starts it share. Loads nothing of the engine. */
 
+/** A parent sends them over IPC, once: arguments and environment of a process can be read by others. */
+export interface Credentials {
+  readonly user: string;
+  readonly password: string;
+}
+
+/** ClickHouse's own, for clients that name none. */
+export const DEFAULT_USER = 'default';
+
 /** Sent to the parent over IPC, once. */
 export type EngineMessage = { readonly url: string } | { readonly error: string; readonly inUse?: boolean };
 

@@ -1,8 +1,11 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Session, type SessionOptions } from 'chdb';
+import type { StatementRules } from './check-statement.ts';
+import { writeEngineConfig } from './engine-config.ts';
 import { EngineStartError } from './engine-process.ts';
 import { createGate } from './gate.ts';
+import { ignoreInGit } from './ignore-in-git.ts';
 import { engineText } from './statement.ts';
 import type { EngineStatement } from './statement.ts';
 
@@ -27,6 +30,8 @@ export interface EngineResult {
 
 export interface Engine {
   readonly version: string;
+  /** What `checkStatement` goes by. */
+  readonly rules: StatementRules;
   /** Where bodies of inserts wait for the engine to read them. Emptied at start. */
   readonly temporaryDirectory: string;
   /** `format` is that of a query that names none. Rejects with an `EngineException`. */
@@ -80,6 +85,9 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
+const readTableFunctions = (session: Session): ReadonlySet<string> =>
+  new Set(session.query('SELECT lower(name) FROM system.table_functions', 'TSVRaw').trim().split('\n'));
+
 /** Opens ClickHouse over a folder. One process at a time can: the engine locks it. */
 export const openEngine = async (dataDir: string, configFile?: string): Promise<Engine> => {
   const root = path.resolve(dataDir);
@@ -89,15 +97,17 @@ export const openEngine = async (dataDir: string, configFile?: string): Promise<
   const directory = path.join(root, 'engine');
   const temporaryDirectory = path.join(root, 'tmp');
   try {
-    await mkdir(directory, { recursive: true });
+    await mkdir(directory, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new EngineStartError(`cannot create the data folder ${directory}: ${String(error)}`, { cause: error });
   }
-  const options = configFile === undefined ? {} : { connectionArgs: [`--config-file=${path.resolve(configFile)}`] };
+  await ignoreInGit(root, ['config', 'curl.conf', 'engine', 'tmp']);
+  const config = await writeEngineConfig(path.join(root, 'config'), configFile);
+  const options = { connectionArgs: [`--config-file=${config}`] };
   // Holds the lock, and keeps the engine running between statements.
   const keeper = await openSession(directory, options);
   await rm(temporaryDirectory, { recursive: true, force: true });
-  await mkdir(temporaryDirectory);
+  await mkdir(temporaryDirectory, { mode: 0o700 });
 
   const lanes = {
     insert: createGate(INSERTS_RUNNING_MAX, WAITING_MAX),
@@ -124,6 +134,7 @@ export const openEngine = async (dataDir: string, configFile?: string): Promise<
 
   return {
     version: keeper.query('SELECT version()', 'TSVRaw').trim(),
+    rules: { tableFunctions: readTableFunctions(keeper), hasClusters: configFile !== undefined },
     temporaryDirectory,
     run: (lane, statement, format) => lanes[lane].run(() => runNow(engineText(statement), format)),
     close: () => keeper.close(),

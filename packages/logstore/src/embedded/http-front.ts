@@ -8,20 +8,21 @@ import path from 'node:path';
 import { PassThrough, Transform } from 'node:stream';
 import type { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { pipeline } from 'node:stream/promises';
+import { finished, pipeline } from 'node:stream/promises';
 import { createGunzip, gzipSync } from 'node:zlib';
 import { credentialsOf, refuseOthers } from './credentials.ts';
-import type { Credentials } from './credentials.ts';
+import type { Credentials } from './engine-process.ts';
 import type { Engine, EngineResult } from './engine.ts';
 import { answerException, exception } from './exceptions.ts';
-import { expectsData, formatOf, insertFromFile } from './statement.ts';
+import { checkStatement, type InsertHead } from './check-statement.ts';
+import { dataIn, formatOf, insertFromFile } from './statement.ts';
 import type { EngineStatement } from './statement.ts';
 
 /**
  * The subset of ClickHouse's HTTP interface (https://clickhouse.com/docs/interfaces/http) that `@clickhouse/client` and curl
  * use: `/ping`; `POST /` with the query in the body or in `?query=`, then with an insert's data in the body; `param_…`, settings
  * and `database` in the URL; gzip both ways; one user's name and password; exceptions with their code, text and status. Not: sessions,
- * multipart parameters, progress headers, several users.
+ * multipart parameters, progress headers, several users; and nothing that leaves the engine (`check-statement.ts`).
  */
 
 /** Bodies of inserts; a delivered batch is at most some 20 MiB. */
@@ -44,8 +45,8 @@ const NO_SETTINGS: ReadonlySet<string> = new Set([
 export interface FrontAccess {
   /** Also programs of other machines, under any name of this one; else those of this machine only. */
   readonly fromElsewhere: boolean;
-  /** The one user that there is; undefined: any name and password will do. */
-  readonly credentials?: Credentials | undefined;
+  /** The only user. */
+  readonly credentials: Credentials;
 }
 
 /** A page in a browser may not ask: it marks its requests with Origin or Sec-Fetch-Site, and a rebound name stands in Host. */
@@ -104,17 +105,28 @@ const statementOf = (request: IncomingMessage, search: URLSearchParams, query: s
   };
 };
 
-/** Inserts whose data follows in the body: by way of a file, which the engine reads. */
+/** What an insert writes: text that stands behind its format, then the body where that was not read yet. */
+interface InsertData {
+  readonly query: string;
+  readonly head: InsertHead;
+  readonly hasBody: boolean;
+}
+
+/** By way of a file, which the engine reads: data is never part of the SQL. */
 const insert = async (
   engine: Engine,
   request: IncomingMessage,
   search: URLSearchParams,
-  query: string,
+  { query, head, hasBody }: InsertData,
 ): Promise<EngineResult> => {
   const file = path.join(engine.temporaryDirectory, `${randomUUID()}.insert`);
   try {
-    await receiveBody(request, INSERT_BYTES_MAX, createWriteStream(file));
-    return await engine.run('insert', statementOf(request, search, insertFromFile(query, file)), 'TabSeparated');
+    const target = createWriteStream(file, { mode: 0o600 });
+    target.write(dataIn(query, head));
+    if (hasBody) await receiveBody(request, INSERT_BYTES_MAX, target);
+    else await finished(target.end());
+    const sql = insertFromFile(query, head, file);
+    return await engine.run('insert', statementOf(request, search, sql), 'TabSeparated');
   } finally {
     await rm(file, { force: true });
   }
@@ -147,18 +159,28 @@ const answerQuery = async (
   search: URLSearchParams,
 ) => {
   const inUrl = search.get('query') ?? '';
-  if (expectsData(inUrl) && request.method === 'POST') {
-    answerResult(response, await insert(engine, request, search, inUrl), { format: 'TabSeparated', gzip: false });
+  const isPost = request.method === 'POST';
+  const first = inUrl === '' ? undefined : checkStatement(inUrl, engine.rules);
+  if (first?.insert !== undefined && isPost) {
+    const data = { query: inUrl, head: first.insert, hasBody: true };
+    answerResult(response, await insert(engine, request, search, data), { format: 'TabSeparated', gzip: false });
     return;
   }
   if (request.headers['content-type']?.startsWith('multipart/') === true) {
     throw exception(48, 'NOT_IMPLEMENTED', 'multipart parameters are not supported by the embedded engine');
   }
-  const inBody = request.method === 'POST' ? await readQuery(request) : '';
+  const inBody = isPost ? await readQuery(request) : '';
   const query = inUrl === '' ? inBody : `${inUrl}\n${inBody}`;
-  if (query.trim() === '') throw exception(62, 'SYNTAX_ERROR', 'Empty query');
+  const checked = checkStatement(query, engine.rules);
+  if (!checked.isRead && !isPost) {
+    throw exception(164, 'READONLY', 'Cannot execute query in readonly mode: send what changes something with POST');
+  }
   const defaultFormat = search.get('default_format') ?? 'TabSeparated';
-  const result = await engine.run('other', statementOf(request, search, query), defaultFormat);
+  const head = checked.insert;
+  const result =
+    head === undefined
+      ? await engine.run('other', statementOf(request, search, query), defaultFormat)
+      : await insert(engine, request, search, { query, head, hasBody: false });
   const gzip =
     search.get('enable_http_compression') === '1' && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
   answerResult(response, result, { format: formatOf(query) ?? defaultFormat, gzip });
@@ -188,8 +210,7 @@ const answer = async (
   response.setHeader('X-ClickHouse-Timezone', 'UTC');
   response.setHeader('X-ClickHouse-Server-Display-Name', 'standin-embedded');
   try {
-    const { credentials } = access;
-    const stranger = credentials && refuseOthers(credentialsOf(request, searchParams), credentials);
+    const stranger = refuseOthers(credentialsOf(request, searchParams), access.credentials);
     if (stranger !== undefined) throw stranger;
     await answerQuery(engine, request, response, searchParams);
   } catch (error) {
@@ -198,7 +219,7 @@ const answer = async (
 };
 
 /** The server, not listening yet. */
-export const createHttpFront = (engine: Engine, access: FrontAccess = { fromElsewhere: false }): Server =>
+export const createHttpFront = (engine: Engine, access: FrontAccess): Server =>
   createServer({ maxHeaderSize: HEAD_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     // A client that went away is no reason to stop.
     response.on('error', () => response.destroy());

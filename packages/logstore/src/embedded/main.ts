@@ -1,12 +1,12 @@
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
-import { DEFAULT_USER } from './credentials.ts';
 import { openEngine } from './engine.ts';
 import { EngineStartError, THREADPOOL_SIZE } from './engine-process.ts';
-import type { EngineMessage } from './engine-process.ts';
+import type { Credentials, EngineMessage } from './engine-process.ts';
 import { createHttpFront } from './http-front.ts';
-import type { FrontAccess } from './http-front.ts';
+import { newLogin, readLogin, writeCurlLogin } from './login.ts';
 
 /**
  * The embedded ClickHouse engine as a process of its own. By hand: `npm run clickhouse -- --port 8123 --data DIR`. As the child of
@@ -16,18 +16,19 @@ import type { FrontAccess } from './http-front.ts';
 const LOOPBACK = '127.0.0.1';
 const SHUTDOWN_MS_MAX = 5_000;
 
-const usage = `Usage: npm run clickhouse -- [--host ${LOOPBACK}] [--port 8123] [--data .standin/clickhouse] [--config FILE]
+const usage = `Usage: npm run clickhouse -- [--host ${LOOPBACK}] [--port 8123] [--data .standin/clickhouse] [--login DIR] [--config FILE]
 
 Runs the embedded ClickHouse engine with its HTTP interface, until Ctrl+C. Port 0 takes any free one. With another --host than a
 loopback address (0.0.0.0: all of this machine's) it answers programs of other machines, too. --config names a configuration file of
-ClickHouse's own, such as one with clusters. STANDIN_ENGINE_USER and
-STANDIN_ENGINE_PASSWORD in the environment name the one user that it knows; without a password it answers whoever reaches the port.
+ClickHouse's own, such as one with clusters. --login names a folder with the files username and password, such as a mounted Secret;
+without it the password is a new one at each start, in a file that is printed.
 `;
 
 interface Arguments {
   readonly host: string;
   readonly port: number;
   readonly data: string;
+  readonly login: string | undefined;
   readonly config: string | undefined;
 }
 
@@ -38,6 +39,7 @@ const readArguments = (): Arguments => {
         host: { type: 'string', default: LOOPBACK },
         port: { type: 'string', default: '8123' },
         data: { type: 'string', default: '.standin/clickhouse' },
+        login: { type: 'string' },
         config: { type: 'string' },
         help: { type: 'boolean', default: false },
       },
@@ -48,19 +50,17 @@ const readArguments = (): Arguments => {
     }
     const port = Number(values.port);
     if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error(`--port ${values.port} is not a port`);
-    return { host: values.host, port, data: values.data, config: values.config };
+    return { host: values.host, port, data: values.data, login: values.login, config: values.config };
   } catch (error) {
     throw new EngineStartError(error instanceof Error ? error.message : String(error), { cause: error });
   }
 };
 
-/** A parent's environment is not meant for its engine. */
-const accessOf = (host: string): FrontAccess => {
-  const { STANDIN_ENGINE_USER: user = '', STANDIN_ENGINE_PASSWORD: password = '' } = process.send ? {} : process.env;
-  return {
-    fromElsewhere: !/^(localhost|127\..*|::1)$/.test(host),
-    credentials: password === '' ? undefined : { user: user === '' ? DEFAULT_USER : user, password },
-  };
+/** Of a parent over the IPC channel, or of a folder; undefined: neither. */
+const givenLogin = async ({ login }: Arguments): Promise<Credentials | undefined> => {
+  if (!process.send) return login === undefined ? undefined : readLogin(login);
+  const [credentials] = (await once(process, 'message')) as [Credentials];
+  return credentials;
 };
 
 const listen = async (
@@ -82,14 +82,15 @@ const listen = async (
   return `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
 };
 
-const report = (message: EngineMessage): void => {
+const report = (message: EngineMessage, curlFile?: string): void => {
   if (process.send) {
     process.send(message);
   } else if ('error' in message) {
     process.stderr.write(`clickhouse: ${message.error}\n`);
   } else {
+    const curl = curlFile === undefined ? 'curl' : `curl -K ${curlFile}`;
     process.stdout.write(
-      `ClickHouse listens on ${message.url}\n\n  curl '${message.url}/' --data-binary 'SELECT version()'\n  curl '${message.url}/?database=standin' --data-binary 'SELECT received_at, method, path, status FROM log ORDER BY received_at DESC LIMIT 10 FORMAT PrettyCompact'\n\nCtrl+C stops it.\n`,
+      `ClickHouse listens on ${message.url}\n\n  ${curl} '${message.url}/' --data-binary 'SELECT version()'\n  ${curl} '${message.url}/?database=standin' --data-binary 'SELECT received_at, method, path, status FROM log ORDER BY received_at DESC LIMIT 10 FORMAT PrettyCompact'\n\nCtrl+C stops it.\n`,
     );
   }
 };
@@ -98,9 +99,14 @@ const report = (message: EngineMessage): void => {
 const endAtOnce = (): void => void process.kill(process.pid, 'SIGKILL');
 
 const main = async (): Promise<void> => {
-  const { host, port, data, config } = readArguments();
+  const given = readArguments();
+  const { host, port, data, config } = given;
+  const login = await givenLogin(given);
   const engine = await openEngine(data, config);
-  const server = createHttpFront(engine, accessOf(host));
+  const credentials = login ?? newLogin();
+  const curlFile = login === undefined ? await writeCurlLogin(data, credentials) : undefined;
+  const fromElsewhere = !/^(localhost|127\..*|::1)$/.test(host);
+  const server = createHttpFront(engine, { fromElsewhere, credentials });
   const url = await listen(server, { host, port });
 
   let stopping = false;
@@ -110,6 +116,7 @@ const main = async (): Promise<void> => {
     // Statements that run are finished, connections that idle are cut.
     server.close(() => {
       engine.close();
+      if (curlFile !== undefined) rmSync(curlFile, { force: true });
       process.exit(0);
     });
     setInterval(() => server.closeIdleConnections(), 50).unref();
@@ -124,7 +131,7 @@ const main = async (): Promise<void> => {
   } else {
     process.on('SIGINT', onSignal);
   }
-  report({ url });
+  report({ url }, curlFile);
 };
 
 // Before anything uses the pool; a parent has set it already.

@@ -6,7 +6,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { EngineStartError, THREADPOOL_SIZE } from './engine-process.ts';
-import type { EngineMessage } from './engine-process.ts';
+import type { Credentials, EngineMessage } from './engine-process.ts';
+import { newLogin } from './login.ts';
+
+/** For `openLogStore`. The password is a new one at each start. */
+export interface EngineAddress {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+}
 
 export interface EmbeddedEngineOptions {
   /** Created if missing; one engine at a time can use it. */
@@ -18,9 +26,7 @@ export interface EmbeddedEngineOptions {
   readonly logger?: Logger | undefined;
 }
 
-export interface EmbeddedEngine {
-  /** For `openLogStore`; any username and password will do. */
-  readonly url: string;
+export interface EmbeddedEngine extends EngineAddress {
   /** Of the process that runs now: it changes when the engine crashed and was started again. */
   readonly pid: number | undefined;
   /** Finishes what runs, then ends the process. */
@@ -67,12 +73,10 @@ const firstWord = async (child: ChildProcess): Promise<string> => {
 };
 
 /** Starts the process and waits for its word. */
-const launch = async ({
-  dataDir,
-  port = 0,
-  configFile,
-  logger,
-}: EmbeddedEngineOptions): Promise<{ child: ChildProcess; url: string }> => {
+const launch = async (
+  { dataDir, port = 0, configFile, logger }: EmbeddedEngineOptions,
+  login: Credentials,
+): Promise<{ child: ChildProcess; url: string }> => {
   const config = configFile === undefined ? [] : ['--config', configFile];
   const child = fork(main, ['--data', dataDir, '--port', String(port), ...config], {
     // Not those of the parent: a test runner's loaders or --inspect are not the engine's.
@@ -82,6 +86,8 @@ const launch = async ({
   });
   child.on('error', (error) => logger?.error({ err: error }, 'clickhouse engine process'));
   const ready = firstWord(child);
+  // A child that ended already says so itself.
+  child.send(login, () => undefined);
   logLines(child, ready, logger);
   try {
     return { child, url: await ready };
@@ -107,7 +113,8 @@ const terminate = async (child: ChildProcess): Promise<void> => {
 export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promise<EmbeddedEngine> => {
   const { logger } = options;
   const stopping = new AbortController();
-  const first = await launch(options);
+  const login = newLogin();
+  const first = await launch(options, login);
   const { url } = first;
   const port = Number(new URL(url).port);
   let { child } = first;
@@ -122,7 +129,7 @@ export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promi
       await delay(restartDelayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (isStopping()) return;
       try {
-        ({ child } = await launch({ ...options, port }));
+        ({ child } = await launch({ ...options, port }, login));
         restartDelayMs = RESTART_DELAY_MS;
       } catch (error) {
         logger?.error({ err: error }, 'clickhouse engine cannot be started');
@@ -133,7 +140,7 @@ export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promi
   const running = keepRunning();
 
   return {
-    url,
+    ...{ url, username: login.user, password: login.password },
     get pid() {
       return exited(child) ? undefined : child.pid;
     },

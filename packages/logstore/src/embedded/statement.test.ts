@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { engineText, expectsData, formatOf, insertFromFile, StatementError } from './statement.ts';
+import { dataIn, engineText, formatOf, insertFromFile, StatementError } from './statement.ts';
 
 const plain = { query: 'SELECT 1', database: undefined, settings: [], params: [], readOnly: false };
 
@@ -19,25 +19,24 @@ describe('engineText', () => {
   });
 });
 
-describe('inserts with data', () => {
-  test.each([
-    ['INSERT INTO log (a, b) FORMAT RowBinary', true],
-    ['insert into log format JSONEachRow ;', true],
-    ['INSERT INTO log (a) SETTINGS async_insert = 0 FORMAT CSV', true],
-    ['INSERT INTO log VALUES (1)', false],
-    ['SELECT 1 FORMAT CSV', false],
-    ['INSERT INTO log FORMAT CSV\n1,2', false],
-  ])('%s: %s', (query, wanted) => {
-    expect(expectsData(query)).toBe(wanted);
+describe('an insert with data', () => {
+  test('reads its file in place of the body', () => {
+    const head = { fileAt: 'INSERT INTO log '.length, end: 'INSERT INTO log SETTINGS x = 1 FORMAT CSV'.length };
+    expect(insertFromFile('INSERT INTO log SETTINGS x = 1 FORMAT CSV', head, "/tmp/it's")).toBe(
+      "INSERT INTO log FROM INFILE '/tmp/it\\'s' COMPRESSION 'none' SETTINGS x = 1 FORMAT CSV",
+    );
   });
 
-  test('read their file in place of the body', () => {
-    expect(insertFromFile('INSERT INTO log (a) FORMAT RowBinary', "/tmp/it's")).toBe(
-      "INSERT INTO log (a) FROM INFILE '/tmp/it\\'s' COMPRESSION 'none' FORMAT RowBinary",
-    );
-    expect(insertFromFile('INSERT INTO log SETTINGS x = 1 FORMAT CSV', '/f')).toBe(
-      "INSERT INTO log FROM INFILE '/f' COMPRESSION 'none' SETTINGS x = 1 FORMAT CSV",
-    );
+  test.each([
+    ['', ''],
+    [' ;\n', ''],
+    ['\n1,2', '1,2'],
+    [' \r\n 1,2', ' 1,2'],
+    [' 1,2', '1,2'],
+    ['\n\n1', '\n1'],
+  ])('has behind its format %j the data %j', (rest, data) => {
+    const sql = 'INSERT INTO log FORMAT CSV';
+    expect(dataIn(`${sql}${rest}`, { fileAt: 0, end: sql.length })).toBe(data);
   });
 });
 

@@ -1,3 +1,5 @@
+import type { InsertHead } from './check-statement.ts';
+
 /** The text that goes to the engine: what ClickHouse's HTTP interface takes from the URL becomes SQL in front of the query. */
 export interface EngineStatement {
   readonly query: string;
@@ -41,18 +43,15 @@ export const engineText = (statement: EngineStatement): string => {
   ].join('');
 };
 
-/** `INSERT INTO t (…) [SETTINGS …] FORMAT X`, with the data to follow; the groups are the three parts. */
-const insertWithData = /^(\s*INSERT\s+INTO\s.+?)(\s+SETTINGS\s.+?)?(\s+FORMAT\s+[A-Za-z0-9_]+)[\s;]*$/is;
-
-export const expectsData = (query: string): boolean => insertWithData.test(query);
-
 /** The same insert, reading its data from a file: the only way into chdb that keeps binary data as it is. */
-export const insertFromFile = (query: string, path: string): string =>
-  query.replace(
-    insertWithData,
-    (_whole, insert: string, settings: string | undefined, format: string) =>
-      `${insert} FROM INFILE ${quote(path)} COMPRESSION 'none'${settings ?? ''}${format}`,
-  );
+export const insertFromFile = (query: string, { fileAt, end }: InsertHead, path: string): string =>
+  `${query.slice(0, fileAt)}FROM INFILE ${quote(path)} COMPRESSION 'none' ${query.slice(fileAt, end)}`;
+
+/** What stands behind an insert's format: its data begins on the next line, or behind the space. */
+export const dataIn = (query: string, { end }: InsertHead): string => {
+  const rest = query.slice(end);
+  return /^[\s;]*$/.test(rest) ? '' : rest.replace(/^[ \t\f\v]*(\r?\n)?/, '');
+};
 
 /** What the query says, else `undefined`. */
 export const formatOf = (query: string): string | undefined =>

@@ -1,0 +1,72 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { RequestHandler } from 'express';
+import { bearerOf } from './bearer.ts';
+import { readCookies, setCookie } from './cookies.ts';
+import { returnPath } from './return-path.ts';
+
+/** The token of a `standin dev --require-token`: a new one for each run. */
+export interface LocalToken {
+  /** As bearer, or by the cookie that it was exchanged for. */
+  isSentBy(request: Pick<IncomingMessage, 'headers'>): boolean;
+  /** Answers `GET …?token=TOKEN` with the cookie and the way to the same page without it. Other requests pass. */
+  readonly exchange: RequestHandler;
+}
+
+/** The token ends with its run. */
+const COOKIE_MAX_AGE_S = 30 * 86_400;
+const PARAMETER = 'token';
+
+/** In a time that does not depend on what is the same. */
+const isSame = (given: string, wanted: string): boolean => {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(wanted));
+};
+
+/** Browsers send a cookie to every port of a host, and each dashboard has a token of its own. */
+const cookieName = ({ headers }: Pick<IncomingMessage, 'headers'>): string =>
+  `standin-dev-${/:(\d+)$/.exec(headers.host ?? '')?.[1] ?? '80'}`;
+
+export const localToken = (token: string): LocalToken => {
+  // Not the token itself: another program on this host that is sent the cookie cannot use the API with it.
+  const cookie = createHmac('sha256', token).update('standin-dev-cookie').digest('base64url');
+  return {
+    isSentBy: (request) => {
+      const bearer = bearerOf(request);
+      if (bearer !== undefined) return isSame(bearer, token);
+      return isSame(readCookies(request.headers.cookie).get(cookieName(request)) ?? '', cookie);
+    },
+    exchange: (request, response, next) => {
+      const url = new URL(`http://localhost${request.originalUrl}`);
+      const given = url.searchParams.get(PARAMETER);
+      if (request.method !== 'GET' || given === null) {
+        next();
+        return;
+      }
+      if (!isSame(given, token)) {
+        refuseWithoutToken(
+          response,
+          403,
+          'This token is not valid: it ends with the run of standin dev that printed it.',
+        );
+        return;
+      }
+      url.searchParams.delete(PARAMETER);
+      response.append(
+        'set-cookie',
+        setCookie(cookieName(request), cookie, { maxAgeS: COOKIE_MAX_AGE_S, sameSite: 'Strict', isSecure: false }),
+      );
+      response.redirect(303, returnPath(`${url.pathname}${url.search}`));
+    },
+  };
+};
+
+/** The page of a person who did not open the printed URL. */
+export const refuseWithoutToken = (
+  response: Parameters<RequestHandler>[1],
+  status: 401 | 403,
+  reason = 'This dashboard needs a token.',
+): void => {
+  const advice = 'Open the URL that standin dev printed when it started: it has the token in it.';
+  response.status(status).type('text').send(`${reason}\n${advice}\n`);
+};

@@ -1,0 +1,195 @@
+import { exception } from './exceptions.ts';
+import { tokensOf, type Token } from './tokens.ts';
+
+/** What decides which statements the engine takes. */
+export interface StatementRules {
+  /** Every table function that the engine has, in lower case. */
+  readonly tableFunctions: ReadonlySet<string>;
+  /** Whether a configuration file names servers: then cluster functions and Distributed tables are allowed. */
+  readonly hasClusters: boolean;
+}
+
+/** A statement that passed the check. */
+export interface CheckedStatement {
+  /** It changes nothing: GET may send it. */
+  readonly isRead: boolean;
+  /** Of an insert that ends with its format: what follows is data, and no SQL. */
+  readonly insert?: InsertHead;
+}
+
+export interface InsertHead {
+  /** Where `FROM INFILE` belongs: in front of SETTINGS and FORMAT. */
+  readonly fileAt: number;
+  /** Behind the format's name. */
+  readonly end: number;
+}
+
+const READS = ['SELECT', 'WITH', 'SHOW', 'DESCRIBE', 'DESC', 'EXISTS', 'EXPLAIN'];
+/** Statements that write, by the words behind them; none: any. */
+const WRITES: Readonly<Record<string, readonly string[]>> = {
+  INSERT: [],
+  CREATE: ['DATABASE', 'TABLE', 'VIEW'],
+  DROP: ['DATABASE', 'TABLE', 'VIEW'],
+  ALTER: ['TABLE'],
+  RENAME: ['TABLE'],
+  TRUNCATE: [],
+  OPTIMIZE: [],
+  DELETE: [],
+  UPDATE: [],
+};
+/** Other statements of ClickHouse. What is in no list is a typing mistake. */
+const REFUSED = [
+  ...['ATTACH', 'BACKUP', 'CHECK', 'COPY', 'DETACH', 'EXCHANGE', 'EXECUTE', 'FROM', 'GRANT', 'KILL', 'MOVE', 'RESTORE'],
+  ...['REVOKE', 'SET', 'SYSTEM', 'UNDROP', 'USE', 'WATCH'],
+];
+const CREATE_MODIFIERS = ['OR', 'REPLACE', 'TEMPORARY', 'MATERIALIZED'];
+const EXPLAIN_WORDS = ['AST', 'SYNTAX', 'QUERY', 'TREE', 'PLAN', 'PIPELINE', 'ESTIMATE'];
+/** Enough for the words and settings in front of a statement. */
+const HEAD_TOKENS_MAX = 100;
+
+/** Table functions that compute, or read tables of this engine. */
+const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
+  ...['numbers', 'numbers_mt', 'zeros', 'zeros_mt', 'primes', 'generaterandom', 'generateseries', 'generate_series'],
+  ...['values', 'null', 'format', 'view', 'merge', 'mergetreeindex'],
+]);
+const CLUSTER_FUNCTIONS: ReadonlySet<string> = new Set(['cluster', 'clusterallreplicas']);
+/** Functions that read files, run models or ask other servers, wherever their names stand: `arrayMap(file, …)`, `* APPLY(file)`. */
+const FUNCTIONS_REFUSED: ReadonlySet<string> = new Set([
+  ...['file', 'catboostevaluate', 'aiclassify', 'aiembed', 'aiextract', 'aigenerate', 'aitranslate'],
+]);
+const ENGINES =
+  /^((Aggregating|Coalescing|Collapsing|Graphite|Replacing|Summing|VersionedCollapsing)?MergeTree|Memory|Log|TinyLog|StripeLog|Null|Set|Join|Merge|Buffer|Atomic)$/;
+const CLUSTER_ENGINES = /^(Distributed|Replicated[A-Za-z]*MergeTree)$/;
+
+const isWord = (token: Token | undefined, ...words: readonly string[]): boolean =>
+  token?.kind === 'word' && words.includes(token.text.toUpperCase());
+const isSign = (token: Token | undefined, sign: string): boolean => token?.kind === 'sign' && token.text === sign;
+const isName = (token: Token | undefined): token is Token => token?.kind === 'word' || token?.kind === 'name';
+
+const denied = (message: string): Error => exception(497, 'ACCESS_DENIED', message);
+const malformed = (message: string): Error => exception(62, 'SYNTAX_ERROR', message);
+
+/**
+ * Whether a statement stays inside the engine: no file, URL, other server or program. Goes by lists of what is allowed where ClickHouse has many:
+ * statements, table functions, engines. Throws an `EngineException`, worded for the person who wrote the statement.
+ */
+export const checkStatement = (sql: string, rules: StatementRules): CheckedStatement => {
+  const head: Token[] = [];
+  const checks = [checkWord(rules), checkEngine(rules), checkMain()];
+  const insert = findInsert();
+  let depth = 0;
+  let previous: Token | undefined;
+  for (const token of tokensOf(sql)) {
+    if (isSign(previous, ';')) throw malformed('Send one statement at a time');
+    if (head.length < HEAD_TOKENS_MAX) head.push(token);
+    for (const check of checks) check(token, previous, depth);
+    if (isSign(token, '(')) depth += 1;
+    if (isSign(token, ')')) depth -= 1;
+    const found = isWord(head[0], 'INSERT') && depth === 0 ? insert(token, previous) : undefined;
+    if (found !== undefined) return { isRead: false, insert: found };
+    previous = token;
+  }
+  return { isRead: checkKind(head) };
+};
+
+type TokenCheck = (token: Token, previous: Token | undefined, depth: number) => void;
+
+const checkWord =
+  ({ tableFunctions, hasClusters }: StatementRules): TokenCheck =>
+  (token, previous) => {
+    if (isWord(token, 'OUTFILE', 'INFILE')) {
+      const advice = 'read the response, or send the data as the body';
+      throw denied(`${token.text} is refused: the embedded engine gives no access to files; ${advice}`);
+    }
+    if (isWord(token, 'WITH') && isWord(previous, 'PARALLEL')) throw malformed('Send one statement at a time');
+    if (isName(token) && FUNCTIONS_REFUSED.has(token.text.toLowerCase())) {
+      const reason = 'the embedded engine gives no access to files and models';
+      throw denied(`${token.text} is refused: ${reason}; a column cannot have this name here`);
+    }
+    if (!isSign(token, '(') || !isName(previous)) return;
+    const name = previous.text.toLowerCase();
+    // A disk that a statement describes may be any folder.
+    const isReaching = name === 'disk' || (tableFunctions.has(name) && !TABLE_FUNCTIONS.has(name));
+    if (!isReaching || (hasClusters && CLUSTER_FUNCTIONS.has(name))) return;
+    const reason = 'the embedded engine gives no access to files, URLs, other servers and programs';
+    throw denied(`${previous.text}() is refused: ${reason}; send the data with INSERT`);
+  };
+
+/** `ENGINE = Name` of a table, a view or a database. */
+const checkEngine = ({ hasClusters }: StatementRules): TokenCheck => {
+  let isWrite: boolean | undefined;
+  let isNext = false;
+  return (token, _previous, depth) => {
+    isWrite ??= isWord(token, ...Object.keys(WRITES));
+    if (isNext && !isSign(token, '=')) {
+      isNext = false;
+      if (!ENGINES.test(token.text) && !(hasClusters && CLUSTER_ENGINES.test(token.text))) {
+        const advice = 'the embedded engine keeps tables itself: use MergeTree, Memory or Log';
+        throw denied(`ENGINE = ${token.text} is refused: ${advice}`);
+      }
+    }
+    if (isWrite && depth === 0 && isWord(token, 'ENGINE')) isNext = true;
+  };
+};
+
+/** `WITH … INSERT` begins as a read does, and its data would follow the text. */
+const checkMain = (): TokenCheck => {
+  let isWith: boolean | undefined;
+  let hasMain = false;
+  return (token, _previous, depth) => {
+    isWith ??= isWord(token, 'WITH', 'EXPLAIN');
+    if (!isWith || hasMain || depth > 0 || !isWord(token, 'SELECT', 'INSERT')) return;
+    if (isWord(token, 'INSERT'))
+      throw denied('WITH and EXPLAIN in front of INSERT are refused: write INSERT INTO … WITH … SELECT');
+    hasMain = true;
+  };
+};
+
+/** Finds the end of an insert's SQL, where its data comes in a format. */
+const findInsert = (): ((token: Token, previous: Token | undefined) => InsertHead | undefined) => {
+  let settings: Token | undefined;
+  let hasSource = false;
+  let hasFormat = false;
+  return (token, previous) => {
+    if (hasFormat && !isSign(token, ';')) throw malformed('Nothing may follow FORMAT in an INSERT … SELECT');
+    if (isSign(previous, '.')) return undefined;
+    if (isWord(token, 'SELECT', 'WITH', 'VALUES')) hasSource = true;
+    if (isWord(token, 'SETTINGS')) settings = token;
+    if (previous === undefined || !isWord(previous, 'FORMAT')) return undefined;
+    if (isSign(token, '{')) throw malformed('The format of an INSERT cannot be a parameter');
+    if (!isName(token)) return undefined;
+    if (token.text.toLowerCase() === 'values') throw malformed('Write VALUES, in place of FORMAT Values');
+    hasFormat = true;
+    return hasSource ? undefined : { fileAt: (settings ?? previous).start, end: token.end };
+  };
+};
+
+/** Whether the statement only reads. */
+const checkKind = (head: readonly Token[]): boolean => {
+  const start = head.findIndex((token) => !isSign(token, '('));
+  const first = head[start];
+  if (first === undefined) throw malformed('Empty query');
+  if (isWord(first, ...(start === 0 ? READS : ['SELECT', 'WITH']))) {
+    if (isWord(first, 'EXPLAIN')) checkExplained(head.slice(1));
+    return true;
+  }
+  const kind = first.kind === 'word' ? first.text.toUpperCase() : '';
+  const objects = start === 0 && Object.hasOwn(WRITES, kind) ? WRITES[kind] : undefined;
+  if (objects === undefined) {
+    const message = `${first.text} is refused: the embedded engine takes ${[...READS, ...Object.keys(WRITES)].join(', ')}`;
+    throw isWord(first, ...REFUSED) ? denied(message) : malformed(message);
+  }
+  const object = head.slice(1).find((token) => !isWord(token, ...CREATE_MODIFIERS));
+  if (objects.length > 0 && !isWord(object, ...objects)) {
+    throw denied(`${kind} ${object?.text ?? ''} is refused: the embedded engine takes ${kind} ${objects.join(', ')}`);
+  }
+  return false;
+};
+
+const checkExplained = (tokens: readonly Token[]): void => {
+  let at = 0;
+  while (isWord(tokens[at], ...EXPLAIN_WORDS)) at += 1;
+  while (isSign(tokens[at + 1], '=')) at += isSign(tokens[at + 3], ',') ? 4 : 3;
+  while (isSign(tokens[at], '(')) at += 1;
+  if (!isWord(tokens[at], 'SELECT', 'WITH')) throw denied('EXPLAIN is taken in front of SELECT and WITH');
+};

@@ -1,0 +1,78 @@
+import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+/**
+ * Settings that name a file or an address, hold SQL as text, or change how statements are parsed: with them a statement reaches what its text
+ * does not show. They keep their defaults. `test/integration/engine-limits.test.ts` compares the list with the engine's own settings.
+ */
+export const FIXED_SETTINGS: readonly string[] = [
+  ...['additional_result_filter', 'additional_table_filters', 'ai_function_embedding_default_credentials'],
+  ...['ai_function_text_default_credentials', 'cluster_for_parallel_replicas', 'default_view_definer', 'dialect'],
+  ...['distributed_cache_file_cache_name', 'filesystem_cache_name', 'format_avro_schema_registry_url'],
+  ...['format_schema', 'format_schema_source', 'format_template_resultset', 'format_template_resultset_format'],
+  ...['format_template_row', 'format_template_row_format', 'implicit_table_at_top_level'],
+  ...['input_format_record_errors_file_path', 'output_format_schema', 'parallel_replicas_custom_key'],
+  ...['polyglot_dialect', 'promql_database', 'promql_table', 'rename_files_after_processing'],
+  ...['s3queue_default_zookeeper_path', 'stream_like_engine_insert_queue', 'url_base'],
+];
+
+/** What the engine's only user may do. Not: READ and WRITE ON its sources (files, URLs, servers), BACKUP, SYSTEM, functions, dictionaries, users. */
+const GRANTS = [
+  'GRANT SELECT, INSERT, TRUNCATE, OPTIMIZE, SHOW, DROP, CREATE DATABASE, CREATE TABLE, CREATE TEMPORARY TABLE, CREATE VIEW ON *.*',
+  'GRANT ALTER UPDATE, ALTER DELETE, ALTER COLUMN, ALTER INDEX, ALTER PROJECTION, ALTER STATISTICS, ALTER CONSTRAINT, ALTER ORDER BY, ALTER TTL, ALTER MATERIALIZE TTL, ALTER SETTINGS, ALTER MODIFY COMMENT, ALTER MOVE PARTITION, ALTER VIEW ON *.*',
+];
+/** For servers that a configuration file names. */
+const CLUSTER_GRANTS = ['GRANT READ, WRITE ON REMOTE'];
+
+const escapeXml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+const usersXml = (grants: readonly string[]): string => `<clickhouse>
+  <profiles><default><constraints>
+${FIXED_SETTINGS.map((name) => `    <${name}><const/></${name}>`).join('\n')}
+  </constraints></default></profiles>
+  <users><default>
+    <password></password>
+    <networks><ip>::1</ip><ip>127.0.0.1</ip></networks>
+    <profile>default</profile>
+    <quota>default</quota>
+    <grants>
+${grants.map((grant) => `      <query>${grant}</query>`).join('\n')}
+    </grants>
+  </default></users>
+  <quotas><default/></quotas>
+</clickhouse>
+`;
+
+/** No host is allowed: `remote_url_allow_hosts` without entries refuses every URL. */
+const configXml = (usersFile: string): string => `<clickhouse>
+  <users_config>${escapeXml(usersFile)}</users_config>
+  <remote_url_allow_hosts></remote_url_allow_hosts>
+</clickhouse>
+`;
+
+/**
+ * Writes the engine's configuration into `directory` and returns its main file. The engine itself refuses what `check-statement.ts` refuses, as
+ * far as it can: that check reads text, this one is made where tables and sources are opened.
+ *
+ * @param ownFile a configuration file of the person who starts the engine, such as one with `remote_servers`
+ */
+export const writeEngineConfig = async (directory: string, ownFile: string | undefined): Promise<string> => {
+  // The engine merges what is in this folder.
+  const own = path.join(directory, 'config.d', 'own.xml');
+  await mkdir(path.dirname(own), { recursive: true, mode: 0o700 });
+  if (ownFile === undefined) await rm(own, { force: true });
+  else await copyFile(ownFile, own);
+  const users = path.join(directory, 'users.xml');
+  await replaceFile(users, usersXml(ownFile === undefined ? GRANTS : [...GRANTS, ...CLUSTER_GRANTS]));
+  const file = path.join(directory, 'config.xml');
+  await replaceFile(file, configXml(users));
+  return file;
+};
+
+/** Whole at every moment: another engine may run on the folder, and reads the file for each statement. */
+const replaceFile = async (file: string, text: string): Promise<void> => {
+  const unfinished = `${file}.${process.pid}.tmp`;
+  await writeFile(unfinished, text, { mode: 0o600 });
+  await rename(unfinished, file);
+};

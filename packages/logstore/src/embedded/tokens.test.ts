@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { tokensOf } from './tokens.ts';
+
+const kindsOf = (sql: string): string[] => [...tokensOf(sql)].map(({ kind, text }) => `${kind} ${text}`);
+
+describe('tokensOf', () => {
+  test.for([
+    ['words and signs', 'SELECT a.b', ['word SELECT', 'word a', 'sign .', 'word b']],
+    ['comments as white space', 'a/**/b -- c\nd /* "x */', ['word a', 'word b', 'word d']],
+    ['a comment at the end', 'a --', ['word a']],
+    ['a string', "'it''s \\' -- /* ' x", ["string it''s \\' -- /* ", 'word x']],
+    ['names in both quotes', '"a""b" `c``d`', ['name a"b', 'name c`d']],
+    ['a bit string', "x'4a' b'01' xx'4'", ["string x'4a'", "string b'01'", 'word xx', 'string 4']],
+    ['numbers', '1e-5 .5 0x1p-3 1-1', ['number 1e-5', 'number .5', 'number 0x1p-3', 'number 1', 'sign -', 'number 1']],
+    ['a comment right behind a number', '1--x\n2', ['number 1', 'number 2']],
+    ['an arrow', 'x->y', ['word x', 'sign -', 'sign >', 'word y']],
+  ] as const)('reads %s', ([, sql, tokens]) => {
+    expect(kindsOf(sql)).toEqual(tokens);
+  });
+
+  test('says where each token stands', () => {
+    expect([...tokensOf(" 'a''b' c")].map(({ start, end }) => [start, end])).toEqual([
+      [1, 7],
+      [8, 9],
+    ]);
+  });
+
+  test.for([
+    ['a heredoc', 'SELECT $$x$$'],
+    ['a comment of two slashes', 'SELECT 1 // x'],
+    ['a comment behind #', 'SELECT 1 # x'],
+    ['a nested comment', '/* a /* b */ c */ SELECT 1'],
+    ['typographic quotes', 'SELECT ‘x’'],
+    ['a backslash in a name', 'SELECT `fi\\x6ce`(1)'],
+    ['a backslash elsewhere', 'SELECT 1\\G'],
+    ['a hexadecimal string with more in it', "SELECT x'41\\' INTO OUTFILE '"],
+    ['a number with half an exponent', "SELECT 1e--file('x')"],
+    ['an open string', "SELECT 'x"],
+    ['a string that ends in an escape', "SELECT 'x\\"],
+    ['an open name', 'SELECT `x'],
+    ['an open comment', 'SELECT 1 /* x'],
+    ['NUL', "SELECT 'a\0b'"],
+  ])('refuses %s', ([, sql]) => {
+    expect(() => [...tokensOf(sql ?? '')]).toThrow(/^Code: 62\. .*\(position \d+\) \(SYNTAX_ERROR\)$/);
+  });
+
+  test('takes time in proportion to the length', () => {
+    const cpuOf = (sql: string): number => {
+      const before = process.cpuUsage();
+      for (const _token of tokensOf(sql));
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    for (const piece of ["'a''b' ", '/* x */ ', '-- x\n', 'a.b(1e-5) ', "'\\\\' "]) {
+      cpuOf(piece.repeat(5_000));
+      const [once, eightfold] = [cpuOf(piece.repeat(5_000)), cpuOf(piece.repeat(40_000))];
+      expect(eightfold, piece).toBeLessThan(once * 40 + 50_000);
+    }
+  });
+});

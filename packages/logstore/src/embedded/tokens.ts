@@ -1,0 +1,105 @@
+import { exception } from './exceptions.ts';
+
+/** A piece of SQL that means something. `text` of a quoted name or a string is what stands between the quotes. */
+export interface Token {
+  readonly kind: 'word' | 'name' | 'string' | 'number' | 'sign';
+  readonly text: string;
+  readonly start: number;
+  /** Behind its last character. */
+  readonly end: number;
+}
+
+const BLANK = /[ \t\n\r\f\v]*/y;
+const WORD = /[A-Za-z_][A-Za-z0-9_]*/y;
+/** Also `1e-5` and `0x1p-3`; a sign belongs to a number only where a digit follows. */
+const NUMBER = /(?:\d|\.\d)(?:[eEpP][+-](?=\d)|[A-Za-z0-9_.])*/y;
+const BIT_STRING = /[xXbB]'[0-9A-Fa-f]*'/y;
+const STRING_STOP = /['\\]/g;
+const NAME_STOP = /["\\]/g;
+const BACKTICK_STOP = /[`\\]/g;
+const SIGN = /[(){}[\],;.:=<>!+\-*/%?|@^&~]/y;
+
+const syntaxError = (at: number, message: string): Error =>
+  exception(62, 'SYNTAX_ERROR', `${message} (position ${at + 1})`);
+
+/** Behind the quote that ends what began at `start`: doubled or behind a backslash, a quote is part of the text. */
+const endOfQuoted = (sql: string, start: number): number => {
+  const quote = sql.charAt(start);
+  const stop = quote === "'" ? STRING_STOP : quote === '"' ? NAME_STOP : BACKTICK_STOP;
+  for (let at = start + 1; ; at += 2) {
+    stop.lastIndex = at;
+    const found = stop.exec(sql);
+    if (found === null) throw syntaxError(start, `The quote ${quote} is not closed`);
+    at = found.index;
+    if (found[0] === quote && sql.charAt(at + 1) !== quote) return at + 1;
+  }
+};
+
+/** Behind white space and comments. */
+const skipBlank = (sql: string, from: number): number => {
+  let at = from;
+  for (;;) {
+    BLANK.lastIndex = at;
+    at += BLANK.exec(sql)?.[0].length ?? 0;
+    if (sql.startsWith('--', at)) {
+      const line = sql.indexOf('\n', at);
+      at = line < 0 ? sql.length : line;
+    } else if (sql.startsWith('/*', at)) {
+      const end = sql.indexOf('*/', at + 2);
+      const inner = sql.indexOf('/*', at + 2);
+      if (end < 0) throw syntaxError(at, 'The comment is not closed');
+      if (inner >= 0 && inner < end) throw syntaxError(inner, 'A comment stands inside another: remove it');
+      at = end + 2;
+    } else return at;
+  }
+};
+
+/**
+ * Splits SQL as ClickHouse's lexer does (src/Parsers/Lexer.cpp), or throws an `EngineException`. What is easily read in two ways is refused:
+ * heredocs, `//` and `#` comments, nested comments, typographic quotes, backslashes in names. Lazy, as data may follow an INSERT.
+ */
+export function* tokensOf(sql: string): Generator<Token, undefined> {
+  const nul = sql.indexOf('\0');
+  if (nul >= 0) throw syntaxError(nul, 'A statement cannot hold a NUL character');
+  for (let at = skipBlank(sql, 0); at < sql.length; at = skipBlank(sql, at)) {
+    const token = readToken(sql, at);
+    yield token;
+    at = token.end;
+  }
+}
+
+const readToken = (sql: string, start: number): Token => {
+  const char = sql.charAt(start);
+  const match = (pattern: RegExp): string | undefined => {
+    pattern.lastIndex = start;
+    return pattern.exec(sql)?.[0];
+  };
+  const token = (kind: Token['kind'], text: string, length = text.length): Token => ({
+    ...{ kind, text, start, end: start + length },
+  });
+  if (char === "'" || char === '"' || char === '`') {
+    const end = endOfQuoted(sql, start);
+    const text = sql.slice(start + 1, end - 1);
+    if (char === "'") return token('string', text, end - start);
+    if (text.includes('\\')) throw syntaxError(start, 'A quoted name cannot hold a backslash here');
+    return token('name', text.replaceAll(char + char, char), end - start);
+  }
+  const bits = match(BIT_STRING);
+  if (bits !== undefined) return token('string', bits);
+  const word = match(WORD);
+  if (word !== undefined) {
+    const next = sql.charAt(start + word.length);
+    if (/^[xb]$/i.test(word) && next === "'") throw syntaxError(start, 'The string holds more than its digits');
+    return token('word', word);
+  }
+  const number = match(NUMBER);
+  if (number !== undefined) {
+    // ClickHouse takes the sign into the number, and what follows is no comment then.
+    if (/[eEpP]$/.test(number) && /[+-]/.test(sql.charAt(start + number.length)))
+      throw syntaxError(start, 'The number has no exponent');
+    return token('number', number);
+  }
+  const sign = match(SIGN);
+  if (sign !== undefined && !sql.startsWith('//', start)) return token('sign', sign);
+  throw syntaxError(start, `${JSON.stringify(char)} can only stand in quotes here`);
+};

@@ -1,0 +1,76 @@
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readRunFile } from '../../cli/src/dev/run-file.ts';
+import { startDashboard, type DashboardRun } from './dashboard-stand.ts';
+import { standin } from './dev-stand.ts';
+
+/** `standin dev --require-token`, on a machine with other users. */
+
+let run: DashboardRun;
+let token: string;
+
+beforeAll(async () => {
+  run = await startDashboard({ args: ['--require-token'] });
+  token = run.ready.dashboardToken ?? '';
+});
+afterAll(async () => {
+  await run.process.kill();
+});
+
+const ask = async (url: string, headers: Record<string, string> = {}) => {
+  const { statusCode, headers: answered, body } = await request(new URL(url, run.dashboard), { headers });
+  return { status: statusCode, headers: answered, text: await body.text() };
+};
+
+const signedIn = async (): Promise<Record<string, string>> => {
+  const { headers } = await ask(`/?token=${token}`);
+  return { cookie: String(headers['set-cookie']).split(';')[0] ?? '' };
+};
+
+describe('without the token', () => {
+  test.for(['/', '/projects', '/p/default/shop', '/p/default/shop/traffic', '/projects.data', '/login', '/nowhere'])(
+    'the page %s tells where the token is',
+    async (page) => {
+      const { status, text } = await ask(page);
+      expect(status).toBe(401);
+      expect(text).toContain('Open the URL that standin dev printed');
+      expect(text).not.toMatch(/shop|standin_/);
+    },
+  );
+
+  test('the API refuses, also with the cookie', async () => {
+    for (const headers of [{}, { authorization: 'Bearer guessed' }, await signedIn()]) {
+      const { status, text } = await ask('/api/v1/projects', headers);
+      expect([status, (JSON.parse(text) as { code: string }).code]).toEqual([401, 'unauthorized']);
+    }
+  });
+
+  test('probes, files of the dashboard and public links need none', async () => {
+    expect(await ask('/healthz')).toMatchObject({ status: 200, text: 'ok\n' });
+    expect(await ask('/favicon.svg')).toMatchObject({ status: 200 });
+    expect((await ask(`/s/${'a'.repeat(43)}`)).status).toBe(404);
+  });
+
+  test('a wrong one is named', async () => {
+    const { status, text } = await ask('/?token=guessed');
+    expect([status, text]).toEqual([403, expect.stringContaining('This token is not valid')]);
+  });
+});
+
+describe('with the token', () => {
+  test('the printed URL opens the dashboard, and forgets the token', async () => {
+    const { status, headers } = await ask(`/projects?token=${token}`);
+    expect([status, headers['location']]).toEqual([303, '/projects']);
+    expect(String(headers['set-cookie'])).toMatch(/SameSite=Strict; HttpOnly$/);
+    expect(await ask('/projects', await signedIn())).toMatchObject({ status: 200 });
+  });
+
+  test('programs use the API, and commands find it in the data folder, which only its owner reads', async () => {
+    expect(await ask('/api/v1/projects', { authorization: `Bearer ${token}` })).toMatchObject({ status: 200 });
+    expect((await readRunFile(run.data))?.dashboardToken).toBe(token);
+    expect((await stat(path.join(run.data, 'running.json'))).mode & 0o777).toBe(0o600);
+    expect(await standin(['usage', '--data', run.data])).toMatchObject({ code: 0 });
+  });
+});
