@@ -18,6 +18,8 @@ export interface DashboardContext {
   /** Of this answer's Content-Security-Policy. */
   readonly nonce: string;
   readonly logger: Logger;
+  /** The page's own scripts ask for its data, not a browser for the page. */
+  readonly isDataRequest: boolean;
   /** Aborts when the dashboard stops: streams end. */
   readonly stopping: AbortSignal;
   readonly [name: string]: unknown;
