@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,6 +13,7 @@ import { apiHandler, type ApiOptions } from './api/api-handler.ts';
 import type { DashboardMode } from './backend.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 import { formBody } from './pages/form-body.ts';
+import { pageStreams } from './pages/page-streams.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { bodyReader, discardRest } from './request-bodies.ts';
 import { checkRequest } from './request-guards.ts';
@@ -161,6 +162,7 @@ const sessionOf = ({ locals }: Response): Session | undefined => locals['session
 
 const contextOf = ({ access, logger }: DashboardOptions, stopping: AbortSignal) => {
   const { mode, signIn } = access;
+  const streamsOf = pageStreams();
   return (request: Request, response: Response): DashboardContext => {
     const session = sessionOf(response);
     return {
@@ -171,9 +173,16 @@ const contextOf = ({ access, logger }: DashboardOptions, stopping: AbortSignal) 
       share: response.locals['share'] as OpenedShare | undefined,
       nonce: String(response.locals['nonce']),
       isDataRequest: request.path.endsWith('.data'),
+      openStream: streamsOf(session?.user ?? tokenDigest(request)),
     };
   };
 };
+
+/** Tells programs apart, which have a token and no name. */
+const tokenDigest = ({ headers }: Request): string =>
+  createHash('sha256')
+    .update(headers.authorization ?? '')
+    .digest('base64');
 
 /** What no page could say: the answer is plain text, the log has the rest. Express knows it by its four parameters. */
 const answerFailure =
