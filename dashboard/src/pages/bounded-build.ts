@@ -14,7 +14,7 @@ export interface RemixBuild {
   readonly routes: Readonly<Record<string, { readonly module: RouteModule }>>;
 }
 
-/** turbo-stream calls itself for each level: from about 600 levels on it runs out of stack, and the page fails half sent. */
+/** turbo-stream calls itself for each level: before 1,000 levels it can run out of stack, and the page breaks off half sent. */
 export const DEPTH_MAX = 100;
 /** About 2 µs each while a page is encoded. The largest page lists 10,000 endpoints. */
 export const VALUES_MAX = 500_000;

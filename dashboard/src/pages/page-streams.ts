@@ -1,5 +1,10 @@
+interface PageStreamLimits {
+  readonly perReaderMax: number;
+  readonly totalMax: number;
+}
+
 /** Streams of pages that are open at a time: each tail asks ClickHouse several times a second. A page has at most two. */
-export const PAGE_STREAM_LIMITS = { perReaderMax: 20, totalMax: 200 } as const;
+export const PAGE_STREAM_LIMITS: PageStreamLimits = { perReaderMax: 20, totalMax: 200 };
 
 /** Takes a place for a stream until `release` is called, or says why there is none. */
 export type OpenStream = () => { readonly release: () => void } | { readonly refusal: string };

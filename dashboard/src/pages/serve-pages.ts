@@ -21,7 +21,8 @@ export const servePages = ({ build, contextOf, bodyOf }: ServePagesParts): Reque
   const answer = remixHandler(boundedBuild(build));
   return (request, response, next) => {
     const url = `http://${request.headers.host ?? ''}${request.originalUrl}`;
-    if (!URL.canParse(url)) {
+    // Neither `*` nor a whole URL, which only a proxy is asked for.
+    if (!request.originalUrl.startsWith('/') || !URL.canParse(url)) {
       response.status(400).type('text').send('The address cannot be read.\n');
       return;
     }
