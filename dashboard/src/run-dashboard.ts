@@ -46,7 +46,7 @@ export interface Dashboard {
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 const STOP_MS_MAX = 2_000;
 const NONCE_BYTES = 16;
-/** Timeouts are noticed this much later. */
+/** A request that takes too long is cut off at most this much later. */
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 
 /** Serves the dashboard: guards → headers → assets → shared links → who asks → Remix. Rejects when it cannot listen. */

@@ -54,6 +54,10 @@ const send = async (response: ExpressResponse, { status, headers, body }: Respon
     response.end();
     return;
   }
+  if (response.destroyed) {
+    await body.cancel();
+    return;
+  }
   response.flushHeaders();
   try {
     await pipeline(Readable.fromWeb(body as ReadableStream), response);
