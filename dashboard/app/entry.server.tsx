@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { createReadableStreamFromReadable, type AppLoadContext, type EntryContext } from '@remix-run/node';
-import { RemixServer } from '@remix-run/react';
+import { isRouteErrorResponse, RemixServer } from '@remix-run/react';
 import { isbot } from 'isbot';
 import { renderToPipeableStream } from 'react-dom/server';
 import { NonceProvider } from './lib/nonce-context.ts';
@@ -47,5 +47,7 @@ export const handleError = (
   { request, context }: { readonly request: Request; readonly context: AppLoadContext },
 ): void => {
   if (request.signal.aborted) return;
+  // A request that Remix refuses itself (405): anyone can send any number of these.
+  if (isRouteErrorResponse(error) && error.status < 500) return;
   context.logger.error({ err: error, method: request.method, path: new URL(request.url).pathname }, 'page failed');
 };

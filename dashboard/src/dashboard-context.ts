@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { SignIn } from './access/sign-in.ts';
 import type { Backend, DashboardMode } from './backend.ts';
+import type { OpenStream } from './pages/page-streams.ts';
 import type { OpenedShare } from './shares/public-shares.ts';
 
 /** What routes get besides the request: Remix's load context. */
@@ -18,6 +19,9 @@ export interface DashboardContext {
   /** Of this answer's Content-Security-Policy. */
   readonly nonce: string;
   readonly logger: Logger;
+  /** The page's own scripts ask for its data, not a browser for the page. */
+  readonly isDataRequest: boolean;
+  readonly openStream: OpenStream;
   /** Aborts when the dashboard stops: streams end. */
   readonly stopping: AbortSignal;
   readonly [name: string]: unknown;

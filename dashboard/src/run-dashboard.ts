@@ -1,9 +1,10 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { LIMITS } from '@standin/contract';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
 import type { Access, Session } from './access.ts';
@@ -11,7 +12,11 @@ import { refuseWithoutToken } from './access/local-token.ts';
 import { returnPath } from './access/return-path.ts';
 import { apiHandler, type ApiOptions } from './api/api-handler.ts';
 import type { DashboardMode } from './backend.ts';
-import { remixHandler } from './remix-handler.js';
+import type { DashboardContext } from './dashboard-context.ts';
+import { formBody } from './pages/form-body.ts';
+import { pageStreams } from './pages/page-streams.ts';
+import { servePages } from './pages/serve-pages.ts';
+import { bodyReader, discardRest } from './request-bodies.ts';
 import { checkRequest } from './request-guards.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sendOnward } from './send-onward.ts';
@@ -42,6 +47,8 @@ export interface Dashboard {
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 const STOP_MS_MAX = 2_000;
 const NONCE_BYTES = 16;
+/** A request that takes too long is cut off at most this much later. */
+const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 
 /** Serves the dashboard: guards → headers → assets → shared links → who asks → Remix. Rejects when it cannot listen. */
 export const runDashboard = async (options: DashboardOptions): Promise<Dashboard> => {
@@ -54,22 +61,29 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
   const build: unknown = await import(pathToFileURL(path.join(buildDir, 'server/index.js')).href);
   const stopping = new AbortController();
 
+  const readBody = bodyReader();
+
   const app = express();
   app.disable('x-powered-by').set('etag', false);
   // Before the guards of pages: programs have no Origin, and cookies do not count.
-  app.use('/api', serveApi({ access, logger, stopping: stopping.signal }));
+  app.use('/api', serveApi({ access, logger, readBody, stopping: stopping.signal }));
   app.use(guard(mode));
   app.use(setSecurityHeaders);
   app.get('/healthz', (_, response) => void response.type('text').send('ok\n'));
   app.use(await staticAssets(path.join(buildDir, 'client')));
-  const render = remix(options, build, stopping.signal);
+  const render = servePages({
+    build,
+    contextOf: contextOf(options, stopping.signal),
+    bodyOf: (request, response) =>
+      formBody(request, response, { readBody, isSignedIn: sessionOf(response) !== undefined }),
+  });
   app.use(serveShares({ shares, logger, render }));
   if (access.exchangeToken !== undefined) app.use(access.exchangeToken);
   app.use(identify(access));
   app.use(render);
   app.use(answerFailure(logger));
 
-  const server = createServer(app).listen({ host: settings.host, port: settings.port });
+  const server = listenTo(app, settings);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
@@ -79,6 +93,15 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
       return closeServer(server);
     },
   };
+};
+
+const listenTo = (app: RequestListener, { host, port }: DashboardSettings): Server => {
+  const timeouts = {
+    headersTimeout: LIMITS.requestHeadTimeoutMs,
+    requestTimeout: LIMITS.requestTimeoutMs,
+    connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+  };
+  return createServer(timeouts, app).on('request', discardRest).listen({ host, port });
 };
 
 const serveApi = (options: ApiOptions): RequestHandler => {
@@ -138,26 +161,31 @@ const comesFromAnotherSite = ({ method, headers, originalUrl }: Request): boolea
   // A page of ours, not `//another.site`; and not the login, which needs no session.
   returnPath(originalUrl) === originalUrl;
 
-const remix = ({ access, logger }: DashboardOptions, build: unknown, stopping: AbortSignal): RequestHandler => {
+const sessionOf = ({ locals }: Response): Session | undefined => locals['session'] as Session | undefined;
+
+const contextOf = ({ access, logger }: DashboardOptions, stopping: AbortSignal) => {
   const { mode, signIn } = access;
-  const handle = remixHandler({
-    build,
-    getLoadContext: (request, response) => {
-      const session = response.locals['session'] as Session | undefined;
-      return {
-        get backend() {
-          return signedInBackend(session?.backend, request);
-        },
-        ...{ mode, signIn, user: session?.user, isSignedIn: session !== undefined, logger, stopping },
-        share: response.locals['share'] as OpenedShare | undefined,
-        nonce: String(response.locals['nonce']),
-      };
-    },
-  });
-  return (request, response, next) => {
-    handle(request, response, next).catch(next);
+  const streamsOf = pageStreams();
+  return (request: Request, response: Response): DashboardContext => {
+    const session = sessionOf(response);
+    return {
+      get backend() {
+        return signedInBackend(session?.backend, request);
+      },
+      ...{ mode, signIn, user: session?.user, isSignedIn: session !== undefined, logger, stopping },
+      share: response.locals['share'] as OpenedShare | undefined,
+      nonce: String(response.locals['nonce']),
+      isDataRequest: request.path.endsWith('.data'),
+      openStream: streamsOf(session?.user ?? tokenDigest(request)),
+    };
   };
 };
+
+/** Tells programs apart, which have a token and no name. */
+const tokenDigest = ({ headers }: Request): string =>
+  createHash('sha256')
+    .update(headers.authorization ?? '')
+    .digest('base64');
 
 /** What no page could say: the answer is plain text, the log has the rest. Express knows it by its four parameters. */
 const answerFailure =

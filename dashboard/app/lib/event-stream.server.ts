@@ -1,9 +1,11 @@
+import type { LoaderFunctionArgs } from '@remix-run/node';
+
 /** Proxies close what is silent. */
 const HEARTBEAT_MS = 15_000;
 /** So soon a browser comes back after an interruption. */
 const RETRY_MS = 1_000;
-/** A reader that does not read is cut off; it comes back and starts anew. */
-const QUEUED_MAX = 1_000;
+/** A reader that does not read is cut off; it comes back and starts again. Twice the largest batch of the traffic. */
+const QUEUED_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface EventSink {
   /** `data` is JSON; `id` comes back as `Last-Event-ID`. */
@@ -11,12 +13,23 @@ export interface EventSink {
   end(): void;
 }
 
-/** Server-sent events until the reader leaves or `signal` aborts. `start` gets a signal that aborts at the end, whatever ends it. */
+const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
+
+const eventText = (event: string, data: unknown, id?: string): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/**
+ * Server-sent events until the reader leaves or the dashboard stops. `start` gets a signal that aborts at the end, whatever ends it.
+ * Without a place for another stream it is one event, `refused`, with the reason: a browser shows no page why it got no stream.
+ */
 export const eventStream = (
-  signals: readonly AbortSignal[],
+  { request, context: { stopping, openStream } }: Pick<LoaderFunctionArgs, 'request' | 'context'>,
   start: (sink: EventSink, signal: AbortSignal) => void,
 ): Response => {
+  const place = openStream();
+  if ('refusal' in place) return new Response(eventText('refused', { message: place.refusal }), { headers: HEADERS });
   const ended = new AbortController();
+  ended.signal.addEventListener('abort', place.release);
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>(
     {
@@ -24,7 +37,7 @@ export const eventStream = (
         const write = (text: string): void => {
           if (ended.signal.aborted) return;
           controller.enqueue(encoder.encode(text));
-          if ((controller.desiredSize ?? 0) < -QUEUED_MAX) end();
+          if ((controller.desiredSize ?? 0) < -QUEUED_BYTES_MAX) end();
         };
         const heartbeat = setInterval(() => write(':\n\n'), HEARTBEAT_MS);
         const end = (): void => ended.abort();
@@ -36,20 +49,17 @@ export const eventStream = (
             // The reader left first.
           }
         });
-        for (const signal of signals) {
+        for (const signal of [request.signal, stopping]) {
           if (signal.aborted) end();
           signal.addEventListener('abort', end, { signal: ended.signal });
         }
         write(`retry: ${RETRY_MS}\n\n`);
-        const send: EventSink['send'] = (event, data, id) =>
-          write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+        const send: EventSink['send'] = (event, data, id) => write(eventText(event, data, id));
         start({ send, end }, ended.signal);
       },
       cancel: () => ended.abort(),
     },
-    { highWaterMark: 0 },
+    { highWaterMark: 0, size: (chunk) => chunk.byteLength },
   );
-  return new Response(body, {
-    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
-  });
+  return new Response(body, { headers: HEADERS });
 };

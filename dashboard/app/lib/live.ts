@@ -1,9 +1,12 @@
 import { useEffect, useRef, useState } from 'react';
+import { toast } from '../ui/toast.tsx';
 import { paths } from './paths.ts';
 import { useNavigation, useRevalidator } from './remix.ts';
 
 /** A stream that was refused, not interrupted, is asked for again this much later; browsers do not do that by themselves. */
 const REOPEN_MS = 3_000;
+/** Where there was no place for another stream, the page asks for one, and loads again, this often. */
+const REFUSED_MS = 15_000;
 /** Changes that come together are shown together. */
 const TOGETHER_MS = 100;
 
@@ -30,6 +33,7 @@ export const useLiveResources = (namespace?: string): LiveState => {
     let source: EventSource | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let reopening: ReturnType<typeof setTimeout> | undefined;
+    let wasRefused = false;
     const refresh = (): void => {
       timer ??= setTimeout(() => {
         timer = undefined;
@@ -46,8 +50,19 @@ export const useLiveResources = (namespace?: string): LiveState => {
         refresh();
         reopening = setTimeout(open, REOPEN_MS);
       });
+      source.addEventListener('refused', ({ data }: MessageEvent<string>) => {
+        if (!wasRefused) toast((JSON.parse(data) as { message: string }).message, 'bad');
+        wasRefused = true;
+        setState('reconnecting');
+        source?.close();
+        refresh();
+        reopening = setTimeout(open, REFUSED_MS);
+      });
       // `ready` comes first, also after an interruption: what changed meanwhile is seen.
-      source.addEventListener('ready', refresh);
+      source.addEventListener('ready', () => {
+        wasRefused = false;
+        refresh();
+      });
       source.addEventListener('change', refresh);
     };
     const close = (): void => {

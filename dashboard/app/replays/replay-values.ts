@@ -42,11 +42,15 @@ const lineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');
 export const headerText = (headers: readonly HeaderPair[]): string =>
   headers.map(([name, value]) => `${name}: ${value}`).join('\n');
 
+/** More than a captured head has, where a header takes four bytes, and than a replay may have. */
+const HEADERS_READ_MAX = LIMITS.requestHeadBytesMax / 4 + 1;
+
 /** A line without a colon has an empty name, which no header may have. */
 export const parseHeaderText = (text: string): HeaderPair[] =>
   lineFeeds(text)
     .split('\n')
     .filter((line) => line.trim() !== '')
+    .slice(0, HEADERS_READ_MAX)
     .map((line) => {
       const colon = line.indexOf(':');
       return colon === -1

@@ -3,9 +3,9 @@ import { eventStream } from '../lib/event-stream.server.ts';
 
 /** `ready`, then `change` with the kind, namespace and name of whatever changes: pages load their data again. */
 export const loader = ({ request, context }: LoaderFunctionArgs) => {
-  const { backend, logger, stopping } = context;
+  const { backend, logger } = context;
   const namespace = new URL(request.url).searchParams.get('namespace') ?? undefined;
-  return eventStream([request.signal, stopping], (sink, signal) => {
+  return eventStream({ request, context }, (sink, signal) => {
     backend.resources
       .watch(namespace, (ref) => sink.send('change', ref ?? {}), signal)
       .catch((error: unknown) => logger.warn({ err: error }, 'watch ended'))

@@ -5,13 +5,14 @@ import { openLog, trafficFilterOrFail } from '../traffic/read-traffic.server.ts'
 import { streamTraffic } from '../traffic/stream-traffic.server.ts';
 
 /** The tail: `rows` with new requests, `away` while the log does not answer. `since` says from when on it is to be complete. */
-export const loader = async ({ request, params, context: { backend, logger, stopping } }: LoaderFunctionArgs) => {
+export const loader = async ({ request, params, context }: LoaderFunctionArgs) => {
+  const { backend, logger } = context;
   const { searchParams } = new URL(request.url);
   const filter = trafficFilterOrFail(searchParams, new Date());
   const log = await openLog(backend, projectParams(params));
   const asked = new Date(searchParams.get('since') ?? Number.NaN);
   const since = Number.isNaN(asked.getTime()) ? filter.since : asked;
-  return eventStream([request.signal, stopping], (sink, signal) => {
+  return eventStream({ request, context }, (sink, signal) => {
     streamTraffic({ log, filter: { ...filter, since }, sink, signal })
       .catch((error: unknown) => logger.warn({ err: error }, 'tail ended'))
       // The browser comes back.

@@ -44,6 +44,8 @@ const describe = ({ data, state, connection }: StatusBarProps): string => {
       return 'Reconnecting …';
     case 'away':
       return 'The log is away';
+    case 'refused':
+      return 'Too many live pages';
     case 'live':
       return state.pausedBy.size > 0 ? 'Paused' : 'Live';
   }

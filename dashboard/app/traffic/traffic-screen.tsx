@@ -125,7 +125,7 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
     const fixed = { ...query, isPaused: false, range: fixedRange(range, new Date()) };
     return new URL(paths.traffic(params, trafficParams(fixed)), location.href).href;
   };
-  const away = data.away ?? (connection.kind === 'away' ? connection.message : undefined);
+  const away = data.away ?? ('message' in connection ? connection.message : undefined);
   const hasItems = state.items.length > 0;
 
   return (

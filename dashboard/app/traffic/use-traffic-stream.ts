@@ -3,10 +3,10 @@ import { paths, type ProjectParams } from '../lib/paths.ts';
 import type { RowBatch, TrafficFeed } from './feed.ts';
 import { endOf } from './feed-items.ts';
 
-/** `away`: the stream is there, but the log does not answer; `message` says so. */
+/** `away`: the stream is there, but the log does not answer; `refused`: there is no place for another stream. `message` says so. */
 export type Connection =
   | { readonly kind: 'connecting' | 'live' | 'reconnecting' | 'off' }
-  | { readonly kind: 'away'; readonly message: string };
+  | { readonly kind: 'away' | 'refused'; readonly message: string };
 
 export interface StreamOptions {
   readonly params: ProjectParams;
@@ -18,6 +18,8 @@ export interface StreamOptions {
 }
 
 const RETRY_MS = 1_000;
+/** Somebody has to close a page first. */
+const REFUSED_RETRY_MS = 15_000;
 /** The server says something every five seconds. */
 const SILENCE_MS_MAX = 12_000;
 /** Rows come late, and gateways' clocks differ: so far a new connection looks back. What is sent twice is shown once. */
@@ -74,6 +76,12 @@ const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() =
       heard();
       const { away } = JSON.parse(data) as { away: string };
       onConnection({ kind: 'away', message: away });
+    });
+    source.addEventListener('refused', ({ data }: MessageEvent<string>) => {
+      const { message } = JSON.parse(data) as { message: string };
+      close();
+      onConnection({ kind: 'refused', message });
+      timer = setTimeout(open, REFUSED_RETRY_MS);
     });
     source.addEventListener('error', again);
   };

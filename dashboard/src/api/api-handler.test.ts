@@ -1,3 +1,4 @@
+import { ReadableStream } from 'node:stream/web';
 import { SourceError, type SourceErrorKind } from '@standin/contract';
 import { LogStoreError } from '@standin/logstore';
 import { describe, expect, it, test } from 'vitest';
@@ -91,6 +92,18 @@ describe('what fails', () => {
 it('answers with an empty list where nothing was captured', async () => {
   await using api = await startApiServer(() => Promise.resolve(backendWith({})));
   expect(await (await fetch(`${api.shop}/requests`)).json()).toEqual({ items: [] });
+});
+
+describe('a body', () => {
+  it('over 1 MiB is refused with its length and in chunks, and the client gets to read why', async () => {
+    await using api = await startApiServer(() => Promise.resolve(backendWith({})));
+    const json = Buffer.from(JSON.stringify({ note: 'a'.repeat(API_LIMITS.bodyBytesMax) }));
+    for (const body of [json, ReadableStream.from([json])]) {
+      const init = { method: 'POST', body, duplex: 'half', headers: { 'content-type': 'application/json' } };
+      const problem = await problemOf(`${api.shop}/replays`, init as RequestInit);
+      expect(problem.body).toMatchObject({ status: 413, code: 'body_too_large' });
+    }
+  });
 });
 
 describe('waits and streams', () => {

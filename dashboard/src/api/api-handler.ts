@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Access } from '../access.ts';
+import type { ReadBody } from '../request-bodies.ts';
 import { checkApiRequest } from '../request-guards.ts';
 import { routeMatcher } from './match-route.ts';
 import { openApiDocument } from './openapi-document.ts';
@@ -15,6 +16,7 @@ import { toProblem } from './to-problem.ts';
 export interface ApiOptions {
   readonly access: Pick<Access, 'mode' | 'backendOf'>;
   readonly logger: Logger;
+  readonly readBody: ReadBody;
   /** Aborts when the dashboard stops. */
   readonly stopping: AbortSignal;
 }
@@ -34,7 +36,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Serves `/api/v1/…`: guard → match → authenticate → parse → handle → answer. Takes every request that it is given. */
-export const apiHandler = ({ access, logger, stopping }: ApiOptions): ApiHandler => {
+export const apiHandler = ({ access, logger, readBody, stopping }: ApiOptions): ApiHandler => {
   const match = routeMatcher(API_ROUTES);
   const document = openApiDocument(API_ROUTES);
   const inTurn = limitReaders();
@@ -55,7 +57,7 @@ export const apiHandler = ({ access, logger, stopping }: ApiOptions): ApiHandler
     const backend = await access.backendOf(request);
     if (backend === undefined) throw new ApiProblem('unauthorized');
     const { route, params } = found;
-    const body = route.body === undefined ? undefined : await readJsonBody(request);
+    const body = route.body === undefined ? undefined : await readJsonBody(readBody, request, response);
     const left = new AbortController();
     response.once('close', () => left.abort());
     const signal = AbortSignal.any([left.signal, stopping]);

@@ -6,6 +6,7 @@ import type { LogSummary } from '@standin/logstore';
 import { pino } from 'pino';
 import type { Access } from '../access.ts';
 import type { Backend, ProjectLog } from '../backend.ts';
+import { bodyReader } from '../request-bodies.ts';
 import { apiHandler } from './api-handler.ts';
 
 /** Says that a test did not expect this call. */
@@ -94,7 +95,10 @@ export const startApiServer = async (backendOf: Access['backendOf']): Promise<Ap
   let failures = 0;
   const logger = pino({ level: 'error' }, { write: () => (failures += 1) });
   const stopping = new AbortController();
-  const handle = apiHandler({ access: { mode: 'cluster', backendOf }, logger, stopping: stopping.signal });
+  const handle = apiHandler({
+    access: { mode: 'cluster', backendOf },
+    ...{ logger, readBody: bodyReader(), stopping: stopping.signal },
+  });
   const server = createServer(handle).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://localhost:${(server.address() as AddressInfo).port}/api/v1`;

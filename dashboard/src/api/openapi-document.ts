@@ -12,7 +12,12 @@ const EVERYWHERE: readonly ApiProblemCode[] = [
   'resources_unavailable',
   'internal',
 ];
-const WITH_BODY: readonly ApiProblemCode[] = ['body_invalid', 'body_too_large', 'media_type_unsupported'];
+const WITH_BODY: readonly ApiProblemCode[] = [
+  'body_invalid',
+  'body_too_large',
+  'media_type_unsupported',
+  'too_many_bodies',
+];
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 const REFERENCE = '#/components/schemas/';

@@ -120,6 +120,12 @@ export const API_PROBLEMS = {
     hint: 'Close some, or try again later.',
     retryAfterS: 5,
   },
+  too_many_bodies: {
+    status: 503,
+    title: 'Too many request bodies are being read',
+    hint: 'Try again in a few seconds.',
+    retryAfterS: 2,
+  },
   internal: { status: 500, title: 'The dashboard failed on this request', hint: 'Its log says why.' },
   log_unavailable: {
     status: 503,

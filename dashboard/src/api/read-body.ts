@@ -1,29 +1,36 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BodyRefusal, type ReadBody } from '../request-bodies.ts';
 import { API_LIMITS } from './parameters.ts';
 import { ApiProblem } from './problems.ts';
-
-const tooLarge = (): ApiProblem => new ApiProblem('body_too_large');
 
 /**
  * The JSON of a request's body. Its media type is asked for: a page of another origin cannot send it without leave, which nobody
  * gives here.
  */
-export const readJsonBody = async (request: IncomingMessage): Promise<unknown> => {
+export const readJsonBody = async (
+  read: ReadBody,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<unknown> => {
   const [mediaType] = (request.headers['content-type'] ?? '').split(';');
   if (mediaType?.trim().toLowerCase() !== 'application/json') throw new ApiProblem('media_type_unsupported');
-  if (Number(request.headers['content-length'] ?? 0) > API_LIMITS.bodyBytesMax) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > API_LIMITS.bodyBytesMax) throw tooLarge();
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString('utf8');
+  const text = await readText(read(request, response, API_LIMITS.bodyBytesMax));
   if (text === '') return undefined;
   try {
     return JSON.parse(text);
   } catch (error) {
     throw new ApiProblem('body_invalid', `This is not JSON: ${(error as Error).message}`);
+  }
+};
+
+const readText = async (chunks: AsyncIterable<Uint8Array>): Promise<string> => {
+  try {
+    const read: Uint8Array[] = [];
+    for await (const chunk of chunks) read.push(chunk);
+    return Buffer.concat(read).toString('utf8');
+  } catch (error) {
+    if (error instanceof BodyRefusal)
+      throw new ApiProblem(error.kind === 'busy' ? 'too_many_bodies' : 'body_too_large');
+    throw error;
   }
 };

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { createRequestHandler } from '@remix-run/node';
+import { DEPTH_MAX, VALUES_MAX, isBounded } from './bounded-build.ts';
+import { buildOf, startPages } from './pages-server.testing.ts';
+
+const nested = (depth: number): unknown => {
+  let value: unknown = 'x';
+  for (let level = 0; level < depth; level += 1) value = level % 2 === 0 ? { a: value } : [value];
+  return value;
+};
+const wide = (count: number): unknown => Array.from({ length: count }, (_, index) => index);
+
+describe('the data of a route', () => {
+  it.each([
+    ['as deep as is allowed', nested(DEPTH_MAX), true],
+    ['one level deeper', nested(DEPTH_MAX + 1), false],
+    ['of 100,000 levels', nested(100_000), false],
+    ['with as many values as are allowed', wide(VALUES_MAX), true],
+    ['with one value more', wide(VALUES_MAX + 1), false],
+    ['with a promise', { later: Promise.resolve(nested(100_000)) }, false],
+    ['that is a string', 'x'.repeat(1_000_000), true],
+    ['that is missing', undefined, true],
+  ])('%s is within bounds: %s', (_, value, expected) => {
+    expect(isBounded(value)).toBe(expected);
+  });
+
+  it('that contains itself is not within bounds', () => {
+    const self: unknown[] = [];
+    self.push(self);
+    expect(isBounded(self)).toBe(false);
+  });
+});
+
+/** Data as a caller of the API, or an upstream, would send it to be shown again. */
+const reflect = async ({ request }: { request: Request }): Promise<unknown> =>
+  JSON.parse((await request.formData()).get('json') as string) as unknown;
+const formOf = (json: string): URLSearchParams => new URLSearchParams({ json });
+const nestedJson = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+describe('what a form makes a page show again (CVE-2026-34077)', () => {
+  // The advisory's input, and why this module exists: when Remix encodes it without failing, it can go.
+  it('fails in the middle of a response of Remix when it is nested 5,000 times', async () => {
+    const answer = createRequestHandler(buildOf({ echo: { action: reflect } } as never) as never, 'production');
+    const request = new Request('http://x/echo.data', { method: 'POST', body: formOf(nestedJson(5_000)) });
+    const response = await answer(request);
+    expect(response.status).toBe(200);
+    await expect(response.arrayBuffer()).rejects.toThrow('Maximum call stack size exceeded');
+  });
+
+  it.each([
+    ['nested 1,000 times', nested(1_000)],
+    ['with more values than a page may have', wide(VALUES_MAX + 1)],
+  ])('is refused %s, and the log names the route', async (_, value) => {
+    await using pages = await startPages({ echo: { action: () => value } });
+    const response = await fetch(`${pages.url}/echo.data`, { method: 'POST', body: formOf('{}') });
+    expect(await response.text()).toContain('This page is too large to show');
+    expect(response.status).toBe(500);
+    expect(pages.errors).toEqual([{ route: 'echo' }]);
+  });
+
+  it('is encoded whole where it is within bounds', async () => {
+    await using pages = await startPages({ echo: { action: reflect as never } });
+    const response = await fetch(`${pages.url}/echo.data`, { method: 'POST', body: formOf(nestedJson(DEPTH_MAX)) });
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain('"data"');
+  });
+});

@@ -1,0 +1,77 @@
+import type { DashboardContext } from '../dashboard-context.ts';
+
+interface RouteCall {
+  readonly context: DashboardContext;
+}
+type RouteFunction = (call: RouteCall) => unknown;
+interface RouteModule {
+  readonly loader?: RouteFunction;
+  readonly action?: RouteFunction;
+}
+
+/** What is used here of the module `server/index.js` of a build. */
+export interface RemixBuild {
+  readonly routes: Readonly<Record<string, { readonly module: RouteModule }>>;
+}
+
+/** turbo-stream calls itself for each level: before 1,000 levels it can run out of stack, and the page breaks off half sent. */
+export const DEPTH_MAX = 100;
+/** About 2 µs each while a page is encoded. The largest page lists 10,000 endpoints. */
+export const VALUES_MAX = 500_000;
+
+/** Whether turbo-stream 2 encodes a value within bounds (CVE-2026-34077): docs/adr/004-remix-2.md. */
+export const isBounded = (value: unknown): boolean => {
+  const waiting: [value: unknown, depth: number][] = [[value, 0]];
+  let values = 0;
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const [current, depth] = next;
+    // What is encoded later cannot be checked now.
+    if (current instanceof Promise) return false;
+    if (typeof current !== 'object' || current === null) continue;
+    const inside: readonly unknown[] = Array.isArray(current) ? current : Object.values(current);
+    values += inside.length;
+    if (values > VALUES_MAX || (inside.length > 0 && depth === DEPTH_MAX)) return false;
+    for (const child of inside) waiting.push([child, depth + 1]);
+  }
+  return true;
+};
+
+const TOO_MUCH = {
+  kind: 'Refused',
+  title: 'This page is too large to show',
+  message: 'See the dashboard log for details.',
+};
+
+/** Remix reads a response to a data request (`.data`) to its end before it sends anything: an export, or a stream without an end. */
+const isReadWhole = ({ body, headers }: Response): boolean =>
+  body !== null && headers.get('content-type')?.startsWith('application/json') !== true;
+
+const bounded =
+  (id: string, handle: RouteFunction): RouteFunction =>
+  async (call) => {
+    const { isDataRequest, logger } = call.context;
+    const result = await handle(call);
+    if (result instanceof Response) {
+      if (!isDataRequest || !isReadWhole(result)) return result;
+      await result.body?.cancel();
+      throw new Response(null, { status: 406 });
+    }
+    if (isBounded(result)) return result;
+    logger.error({ route: id }, 'the data of a page is too large or nested too deep');
+    throw Response.json(TOO_MUCH, { status: 500 });
+  };
+
+/** The same build, whose routes hand Remix nothing that it encodes or reads without a bound. */
+export const boundedBuild = (build: unknown): RemixBuild => {
+  const { routes, ...rest } = build as RemixBuild;
+  const entries = Object.entries(routes).map(([id, route]) => {
+    const { loader, action } = route.module;
+    const module = {
+      ...route.module,
+      ...(loader !== undefined && { loader: bounded(id, loader) }),
+      ...(action !== undefined && { action: bounded(id, action) }),
+    };
+    return [id, { ...route, module }] as const;
+  });
+  return { ...rest, routes: Object.fromEntries(entries) };
+};

@@ -1,0 +1,91 @@
+import { ReadableStream } from 'node:stream/web';
+import type { Request, Response as ExpressResponse } from 'express';
+import { BodyRefusal, type ReadBody } from '../request-bodies.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+export const FORM_LIMITS = {
+  /**
+   * Without a session, and where a form never has more than a token and a path: a token travels in a head of 16 KiB afterwards, and a path
+   * of 2,000 characters takes 6,000 bytes.
+   */
+  smallBytesMax: 32 * KIB,
+  bytesMax: MIB,
+  /** Forms that hold a body or headers. etcd takes objects of 1.5 MiB, and a form's encoding writes a byte as `%XX`. */
+  objectBytesMax: 4.5 * MIB,
+  /** Seven times what the largest form has: 64 headers with a name and a value. Each is parsed, checked and shown again. */
+  fieldsMax: 1_000,
+} as const;
+
+const SMALL = /^\/(login|logout|preferences)(\.data)?\/?$/i;
+const OBJECT =
+  /^\/p\/[^/]+\/[^/]+\/(preview|endpoints\/new|endpoints\/[^/]+\/edit|traffic\/[^/]+\/replay)(\.data)?\/?$/i;
+
+export const formBytesMax = (path: string, isSignedIn: boolean): number => {
+  if (!isSignedIn || SMALL.test(path)) return FORM_LIMITS.smallBytesMax;
+  return OBJECT.test(path) ? FORM_LIMITS.objectBytesMax : FORM_LIMITS.bytesMax;
+};
+
+const sizeText = (bytes: number): string => (bytes < MIB ? `${bytes / KIB} KiB` : `${bytes / MIB} MiB`);
+
+/** As `app/lib/failure.ts` has it: the page shows title and message. */
+const refusal = (status: 413 | 415 | 503, title: string, message: string): Response =>
+  Response.json(
+    { kind: 'Refused', title, message },
+    { status, ...(status === 503 && { headers: { 'retry-after': '2' } }) },
+  );
+
+const isForm = (type: string | undefined): boolean =>
+  type?.split(';')[0]?.trim().toLowerCase() === 'application/x-www-form-urlencoded';
+
+const AMPERSAND = 0x26;
+const fieldsIn = (chunk: Uint8Array): number => {
+  let count = 0;
+  for (const byte of chunk) if (byte === AMPERSAND) count += 1;
+  return count;
+};
+
+export interface FormBodyOptions {
+  readonly readBody: ReadBody;
+  readonly isSignedIn: boolean;
+}
+
+/**
+ * The body of a page's request as Remix reads it: nothing is read before an action asks for it. What is too large fails there with the
+ * response that says so; Remix shows it as the page's error.
+ */
+export const formBody = (
+  request: Request,
+  response: ExpressResponse,
+  { readBody, isSignedIn }: FormBodyOptions,
+): ReadableStream<Uint8Array> => {
+  const bytesMax = formBytesMax(request.path, isSignedIn);
+  const chunks = async function* (): AsyncGenerator<Uint8Array, void> {
+    if (!isForm(request.headers['content-type']))
+      throw refusal(415, 'This form cannot be read', 'Send it as application/x-www-form-urlencoded.');
+    let fields = 1;
+    try {
+      for await (const chunk of readBody(request, response, bytesMax)) {
+        fields += fieldsIn(chunk);
+        if (fields > FORM_LIMITS.fieldsMax)
+          throw refusal(
+            413,
+            'The form is too large',
+            'It has more than 1,000 fields. Remove some, and submit it again.',
+          );
+        yield chunk;
+      }
+    } catch (error) {
+      if (!(error instanceof BodyRefusal)) throw error;
+      throw error.kind === 'busy'
+        ? refusal(503, 'The dashboard is busy', 'Too many forms are being submitted. Try again in a few seconds.')
+        : refusal(
+            413,
+            'The form is too large',
+            `It has more than ${sizeText(bytesMax)}. Shorten it, and submit it again.`,
+          );
+    }
+  };
+  return ReadableStream.from(chunks());
+};

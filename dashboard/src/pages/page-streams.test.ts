@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { pageStreams } from './page-streams.ts';
+
+const LIMITS = { perReaderMax: 2, totalMax: 3 };
+const take = (open: ReturnType<ReturnType<typeof pageStreams>>): (() => void) => {
+  const place = open();
+  if ('refusal' in place) throw new Error(place.refusal);
+  return place.release;
+};
+
+it('one reader has so many streams, and the refusal says how many', () => {
+  const of = pageStreams(LIMITS);
+  take(of('ann'));
+  take(of('ann'));
+  expect(of('ann')()).toEqual({
+    refusal: 'Live updates are paused: you have 2 live pages open. Close some of them.',
+  });
+  take(of('bob'));
+});
+
+it('all readers together have so many', () => {
+  const of = pageStreams(LIMITS);
+  for (const reader of ['ann', 'bob', 'cid']) take(of(reader));
+  expect(of('dan')()).toHaveProperty('refusal', expect.stringContaining('3 live pages already'));
+});
+
+it('a stream that ends gives its place back, once', () => {
+  const of = pageStreams(LIMITS);
+  const releases = ['ann', 'ann', 'bob'].map((reader) => take(of(reader)));
+  releases[0]?.();
+  releases[0]?.();
+  take(of('ann'));
+  expect(of('ann')()).toHaveProperty('refusal');
+  expect(of('bob')()).toHaveProperty('refusal');
+});

@@ -1,0 +1,38 @@
+interface PageStreamLimits {
+  readonly perReaderMax: number;
+  readonly totalMax: number;
+}
+
+/** Streams of pages that are open at a time: each tail asks ClickHouse several times a second. A page has at most two. */
+export const PAGE_STREAM_LIMITS: PageStreamLimits = { perReaderMax: 20, totalMax: 200 };
+
+/** Takes a place for a stream until `release` is called, or says why there is none. */
+export type OpenStream = () => { readonly release: () => void } | { readonly refusal: string };
+
+/** Places for all pages of a process, by whoever reads them. */
+export const pageStreams = ({ perReaderMax, totalMax } = PAGE_STREAM_LIMITS): ((reader: string) => OpenStream) => {
+  const open = new Map<string, number>();
+  let total = 0;
+  const add = (reader: string, change: 1 | -1): void => {
+    total += change;
+    const count = (open.get(reader) ?? 0) + change;
+    if (count === 0) open.delete(reader);
+    else open.set(reader, count);
+  };
+  return (reader) => () => {
+    if ((open.get(reader) ?? 0) >= perReaderMax)
+      return { refusal: `Live updates are paused: you have ${perReaderMax} live pages open. Close some of them.` };
+    if (total >= totalMax)
+      return {
+        refusal: `Live updates are paused: this dashboard serves ${totalMax} live pages already. Try again later.`,
+      };
+    add(reader, 1);
+    let isOpen = true;
+    return {
+      release: () => {
+        if (isOpen) add(reader, -1);
+        isOpen = false;
+      },
+    };
+  };
+};

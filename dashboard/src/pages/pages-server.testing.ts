@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { preferProductionReact } from '../settings.ts';
+import express from 'express';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { bodyReader } from '../request-bodies.ts';
+import type { RemixBuild } from './bounded-build.ts';
+import { formBody } from './form-body.ts';
+import { servePages } from './serve-pages.ts';
+
+type Module = RemixBuild['routes'][string]['module'];
+
+/** A build of Remix as Vite makes one: pages are JSON of their state here, and everything else is Remix's own. */
+export const buildOf = (modules: Readonly<Record<string, Module>>): unknown => ({
+  entry: {
+    module: {
+      default: async (
+        _: Request,
+        status: number,
+        headers: Headers,
+        { serverHandoffStream }: { serverHandoffStream: ReadableStream },
+      ) => Promise.resolve(new Response(serverHandoffStream, { status, headers })),
+      handleError: () => undefined,
+    },
+  },
+  routes: Object.fromEntries(Object.entries(modules).map(([path, module]) => [path, { id: path, path, module }])),
+  assets: { version: '1', url: '/manifest.js', entry: { module: '/entry.js', imports: [] }, routes: {} },
+  future: { v3_singleFetch: true },
+  isSpaMode: false,
+});
+
+export interface PagesServer extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** What was logged as an error. */
+  readonly errors: readonly unknown[];
+}
+
+/** The pages of a build on a socket of their own. */
+export const startPages = async (modules: Readonly<Record<string, Module>>): Promise<PagesServer> => {
+  preferProductionReact();
+  const errors: unknown[] = [];
+  const readBody = bodyReader();
+  const pages = servePages({
+    build: buildOf(modules),
+    contextOf: (request) =>
+      ({
+        isDataRequest: request.path.endsWith('.data'),
+        logger: { error: (fields: unknown) => errors.push(fields) },
+      }) as unknown as DashboardContext,
+    bodyOf: (request, response) => formBody(request, response, { readBody, isSignedIn: true }),
+  });
+  const server = express().use(pages).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    ...{ port, errors, url: `http://127.0.0.1:${port}` },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};

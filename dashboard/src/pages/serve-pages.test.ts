@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { FORM_LIMITS } from './form-body.ts';
+import { startPages } from './pages-server.testing.ts';
+
+const form = async ({ request }: { request: Request }): Promise<Response> =>
+  Response.json([...(await request.formData())].length);
+const text = async ({ request }: { request: Request }): Promise<Response> =>
+  Response.json((await request.text()).length);
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+const post = (url: string, body: string, headers: Record<string, string> = FORM): Promise<Response> =>
+  fetch(url, { method: 'POST', body, headers });
+
+describe('a form', () => {
+  it.each([
+    ['/login', FORM_LIMITS.smallBytesMax, '32 KiB'],
+    ['/projects', FORM_LIMITS.bytesMax, '1 MiB'],
+    ['/p/a/b/preview', FORM_LIMITS.objectBytesMax, '4.5 MiB'],
+  ])('for %s may have %d bytes, and the page names the limit', async (path, bytesMax, limit) => {
+    for (const read of [form, text]) {
+      await using pages = await startPages({ [path.slice(1)]: { action: read as never } });
+      expect((await post(`${pages.url}${path}`, 'a'.repeat(bytesMax))).status).toBe(200);
+      const refused = await post(`${pages.url}${path}`, 'a'.repeat(bytesMax + 1));
+      expect(refused.status).toBe(413);
+      const message = `It has more than ${limit}. Shorten it, and submit it again.`;
+      expect(await refused.json()).toEqual({ kind: 'Refused', title: 'The form is too large', message });
+    }
+  });
+
+  it('has at most 1,000 fields', async () => {
+    await using pages = await startPages({ projects: { action: form as never } });
+    const fields = (count: number): string => Array.from({ length: count }, () => 'a=1').join('&');
+    expect(await (await post(`${pages.url}/projects`, fields(1_000))).json()).toBe(1_000);
+    expect((await post(`${pages.url}/projects`, fields(1_001))).status).toBe(413);
+  });
+
+  it.each([
+    ['multipart/form-data; boundary=b', '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n--b--\r\n'],
+    ['text/plain', 'a=1'],
+    ['application/json', '{}'],
+  ])('of the type %s is refused, in a data request, too', async (type, body) => {
+    await using pages = await startPages({ projects: { action: form as never } });
+    for (const path of ['/projects', '/projects.data']) {
+      const response = await post(`${pages.url}${path}`, body, { 'content-type': type });
+      expect(response.status).toBe(415);
+      expect(await response.text()).toContain('Send it as application/x-www-form-urlencoded.');
+    }
+  });
+
+  it.each(['PUT', 'PATCH', 'DELETE'])('is bounded in a %s, too', async (method) => {
+    await using pages = await startPages({ projects: { action: form as never } });
+    const body = 'a'.repeat(FORM_LIMITS.bytesMax + 1);
+    expect((await fetch(`${pages.url}/projects`, { method, body, headers: FORM })).status).toBe(413);
+  });
+});
+
+/** A response without an end, that counts what is taken of it. */
+const endless = () => {
+  const state = { pulled: 0, isCancelled: false };
+  const CHUNK = new Uint8Array(64 * 1024);
+  const loader = (): Response =>
+    new Response(
+      new ReadableStream({
+        pull: (controller) => {
+          state.pulled += CHUNK.length;
+          controller.enqueue(CHUNK);
+        },
+        cancel: () => void (state.isCancelled = true),
+      }),
+    );
+  return { state, loader };
+};
+
+describe('a response', () => {
+  it('is produced as fast as it is read, and ends when its reader leaves', async () => {
+    const { state, loader } = endless();
+    await using pages = await startPages({ export: { loader } });
+    const socket = connect(pages.port, '127.0.0.1').pause();
+    socket.write('GET /export HTTP/1.1\r\nhost: x\r\n\r\n');
+    await expect.poll(() => state.pulled, { timeout: 5_000 }).toBeGreaterThan(0);
+    // What the kernel's buffers and Node's hold. Without backpressure the loop never stands still.
+    let before = -1;
+    await expect
+      .poll(() => state.pulled === before || ((before = state.pulled), false), { interval: 200, timeout: 10_000 })
+      .toBe(true);
+    expect(state.pulled).toBeLessThan(32 * 1024 * 1024);
+    socket.destroy();
+    await expect.poll(() => state.isCancelled).toBe(true);
+    expect(pages.errors).toEqual([]);
+  });
+
+  it('that is no JSON is not read to its end for a data request', async () => {
+    const { state, loader } = endless();
+    await using pages = await startPages({ export: { loader } });
+    const response = await fetch(`${pages.url}/export.data`);
+    expect(response.status).toBe(406);
+    await response.text();
+    expect(state.isCancelled).toBe(true);
+  });
+
+  it('to HEAD ends what the route has started', async () => {
+    const aborted = Promise.withResolvers<unknown>();
+    const loader = ({ request }: { request: Request }): Response => {
+      request.signal.addEventListener('abort', aborted.resolve);
+      return new Response(new ReadableStream());
+    };
+    await using pages = await startPages({ events: { loader: loader as never } });
+    const socket = connect(pages.port, '127.0.0.1');
+    socket.write('HEAD /events HTTP/1.1\r\nhost: x\r\n\r\n');
+    const [head] = (await once(socket, 'data')) as [Buffer];
+    expect(head.toString()).toMatch(/^HTTP\/1\.1 200/);
+    await aborted.promise;
+    socket.destroy();
+  });
+
+  it.each(['http://y/', '*'])('to the target "%s" is 400', async (target) => {
+    await using pages = await startPages({ projects: {} });
+    const socket = connect(pages.port, '127.0.0.1');
+    socket.write(`OPTIONS ${target} HTTP/1.1\r\nhost: x\r\n\r\n`);
+    const [head] = (await once(socket, 'data')) as [Buffer];
+    expect(head.toString()).toMatch(/^HTTP\/1\.1 400/);
+    socket.destroy();
+  });
+});

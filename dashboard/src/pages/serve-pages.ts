@@ -1,0 +1,68 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
+import type { Request as ExpressRequest, RequestHandler, Response as ExpressResponse } from 'express';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { boundedBuild } from './bounded-build.ts';
+import { remixHandler } from './remix-handler.js';
+
+export interface ServePagesParts {
+  /** The module `server/index.js` of a build. */
+  readonly build: unknown;
+  readonly contextOf: (request: ExpressRequest, response: ExpressResponse) => DashboardContext;
+  readonly bodyOf: (request: ExpressRequest, response: ExpressResponse) => ReadableStream<Uint8Array>;
+}
+
+/**
+ * Serves the routes of a build. In place of `@remix-run/express`, whose response ignores how fast its reader is and is not
+ * cancelled when the reader leaves, and whose request has a body without a limit.
+ */
+export const servePages = ({ build, contextOf, bodyOf }: ServePagesParts): RequestHandler => {
+  const answer = remixHandler(boundedBuild(build));
+  return (request, response, next) => {
+    const url = `http://${request.headers.host ?? ''}${request.originalUrl}`;
+    // Neither `*` nor a whole URL, which only a proxy is asked for.
+    if (!request.originalUrl.startsWith('/') || !URL.canParse(url)) {
+      response.status(400).type('text').send('The address cannot be read.\n');
+      return;
+    }
+    // Also after a response without a body (HEAD): what a route has started for it ends then.
+    const closed = new AbortController();
+    response.once('close', () => closed.abort());
+    const body = ['GET', 'HEAD'].includes(request.method) ? undefined : bodyOf(request, response);
+    const init = { method: request.method, headers: headersOf(request), signal: closed.signal };
+    answer(
+      new Request(url, { ...init, ...(body !== undefined && { body: body as BodyInit, duplex: 'half' }) }),
+      contextOf(request, response),
+    )
+      .then((answered) => send(response, answered))
+      .catch(next);
+  };
+};
+
+const headersOf = ({ headers }: ExpressRequest): Headers => {
+  const result = new Headers();
+  for (const [name, values = []] of Object.entries(headers))
+    for (const value of [values].flat()) result.append(name, value);
+  return result;
+};
+
+const send = async (response: ExpressResponse, { status, headers, body }: Response): Promise<void> => {
+  response.status(status);
+  for (const [name, value] of headers) response.append(name, value);
+  if (body === null) {
+    response.end();
+    return;
+  }
+  if (response.destroyed) {
+    await body.cancel();
+    return;
+  }
+  response.flushHeaders();
+  try {
+    await pipeline(Readable.fromWeb(body as ReadableStream), response);
+  } catch (error) {
+    // The reader left; nothing failed.
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+  }
+};

@@ -1,6 +1,0 @@
-// JavaScript with types of its own beside it: Remix's declare NODE_ENV to be set in every process, which then counts for all code that
-// imports this package.
-import { createRequestHandler } from '@remix-run/express';
-
-export const remixHandler = ({ build, getLoadContext }) =>
-  createRequestHandler({ build, mode: 'production', getLoadContext });

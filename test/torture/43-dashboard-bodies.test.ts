@@ -1,0 +1,379 @@
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { LIMITS } from '@standin/contract';
+import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
+import type { Browser } from 'playwright-core';
+import { request } from 'undici';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import {
+  createPerson,
+  signIn,
+  startClusterDashboard,
+  type ClusterDashboard,
+  type Person,
+} from '../e2e/cluster-dashboard.ts';
+import { openPage, startBrowser } from '../harness/browser.ts';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import type { Cluster } from '../harness/cluster.ts';
+import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
+import { sharedCluster } from '../harness/shared-cluster.ts';
+
+/** Torture 43: what anyone can make a dashboard keep in memory or work at: bodies, streams, and what pages encode. */
+let cluster: Cluster;
+let clickHouse: TestClickHouse;
+let store: LogStore;
+let dashboard: ClusterDashboard;
+let browser: Browser;
+let namespace: string;
+let editor: Person;
+let viewer: Person;
+
+const FLOOD_BYTES = 200_000_000;
+const MIB = 1024 * 1024;
+/** The chart gives the process 512 MiB; a flood of a gigabyte and more must not take a tenth of it. */
+const GROWTH_MIB_MAX = 50;
+const HEALTH_MS_MAX = 2_000;
+
+beforeAll(async () => {
+  [cluster, clickHouse, browser] = await Promise.all([sharedCluster(), startClickHouse(), startBrowser()]);
+  store = openLogStore(clickHouse);
+  await store.migrate();
+  namespace = await createNamespace(cluster);
+  const object = (kind: string, name: string, spec: object): object => ({
+    ...{ apiVersion: 'standin.dev/v1alpha1', kind, metadata: { name, namespace }, spec },
+  });
+  const items = [
+    object('Account', 'team', { plan: 'Free' }),
+    object('Project', 'shop', { displayName: 'Shop', accountRef: { name: 'team' } }),
+  ];
+  await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  [dashboard, editor, viewer] = await Promise.all([
+    startClusterDashboard({ cluster, clickHouse }),
+    createPerson(cluster, namespace, { name: 'editor', role: 'standin-edit' }),
+    createPerson(cluster, namespace, { name: 'viewer', role: 'standin-view' }),
+  ]);
+  // What a process takes for its first pages is not what is measured.
+  for (const path of ['/login', '/projects', '/no/such/page'])
+    await ask(path, { headers: { accept: 'text/html', ...as(viewer) } });
+});
+afterAll(async () => {
+  await browser.close();
+  await dashboard.process.kill();
+  await store.close();
+  await clickHouse.stop();
+  await deleteNamespace(cluster, namespace);
+});
+
+const as = ({ token }: Person): Record<string, string> => ({ authorization: `Bearer ${token}` });
+
+interface AskOptions {
+  readonly method?: 'GET' | 'POST' | 'HEAD';
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+const ask = async (path: string, { method = 'GET', headers = {}, body }: AskOptions = {}) => {
+  const own = { origin: dashboard.url, 'content-type': 'application/x-www-form-urlencoded', ...headers };
+  const answer = await request(`${dashboard.url}${path}`, {
+    method,
+    headers: own,
+    ...(body !== undefined && { body }),
+  });
+  return { status: answer.statusCode, headers: answer.headers, body: await answer.body.text() };
+};
+
+const memoryMib = (): number =>
+  Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${dashboard.process.pid}/status`, 'utf8'))?.[1]) / 1_024;
+/** From now on the peak is that of what follows (proc(5)). */
+const forgetPeak = (): void => writeFileSync(`/proc/${dashboard.process.pid}/clear_refs`, '5');
+
+const TICK_MS = 10;
+const cpuMs = (): number => {
+  const [, fields = ''] = readFileSync(`/proc/${dashboard.process.pid}/stat`, 'utf8').split(') ');
+  const [user, system] = fields.split(' ').slice(11, 13);
+  return (Number(user) + Number(system)) * TICK_MS;
+};
+
+/** Asks for /healthz until `work` is done; resolves with the longest time that it took. */
+const healthWhile = async (work: Promise<unknown>): Promise<number> => {
+  let longest = 0;
+  let isDone = false;
+  const done = work.finally(() => (isDone = true));
+  while (!isDone) {
+    const startedAt = performance.now();
+    expect((await ask('/healthz')).status).toBe(200);
+    longest = Math.max(longest, performance.now() - startedAt);
+  }
+  await done;
+  return longest;
+};
+
+interface Flood {
+  readonly method?: string;
+  readonly path: string;
+  readonly isChunked: boolean;
+  readonly headers?: Record<string, string>;
+}
+
+const open = ({ method = 'POST', path, isChunked, headers = {} }: Flood, bytes: number): Socket => {
+  const socket = connect(Number(new URL(dashboard.url).port), '127.0.0.1');
+  const all = {
+    host: new URL(dashboard.url).host,
+    origin: dashboard.url,
+    'content-type': 'application/x-www-form-urlencoded',
+    ...(isChunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(bytes) }),
+    ...headers,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  return socket;
+};
+
+/** Unlike `once`, does not reject: a connection may be cut. */
+const next = (socket: Socket, event: 'close' | 'data' | 'drain'): Promise<void> =>
+  new Promise((resolve) => void socket.once(event, () => resolve()));
+
+const PART = Buffer.alloc(64 * 1024, 'a');
+const CHUNK = Buffer.concat([Buffer.from(`${PART.length.toString(16)}\r\n`), PART, Buffer.from('\r\n')]);
+
+/** Sends a body of 200 MB as fast as it is taken, until its end or until it is cut off. Resolves with the answer's status. */
+const flood = async (options: Flood): Promise<number> => {
+  const socket = open(options, FLOOD_BYTES);
+  let received = '';
+  socket.on('data', (data) => (received += data.toString('latin1'))).on('error', () => undefined);
+  const closed = next(socket, 'close');
+  const part = options.isChunked ? CHUNK : PART;
+  for (let sent = 0; sent < FLOOD_BYTES && !socket.destroyed; sent += PART.length)
+    if (!socket.write(part)) await Promise.race([next(socket, 'drain'), closed]);
+  if (options.isChunked && !socket.destroyed) socket.write('0\r\n\r\n');
+  while (!received.startsWith('HTTP/1.1') && !socket.destroyed) await Promise.race([next(socket, 'data'), closed]);
+  socket.destroy();
+  return Number(received.slice(9, 12));
+};
+
+beforeEach(forgetPeak);
+
+describe('a body of 200 MB without a session', { timeout: 120_000 }, () => {
+  test.each([
+    ['with its length', false],
+    ['in chunks', true],
+  ])('%s takes no memory on several connections at once, and the rest is served', async (_, isChunked) => {
+    const before = memoryMib();
+    const paths = ['/login', '/preferences', '/login.data', '/preferences.data', '/LOGIN/', '/login?index'];
+    const floods = Promise.all(paths.map((path) => flood({ path, isChunked })));
+    expect(await healthWhile(floods)).toBeLessThan(HEALTH_MS_MAX);
+    expect(await floods).toEqual(paths.map(() => 413));
+    expect(memoryMib() - before).toBeLessThan(GROWTH_MIB_MAX);
+  });
+
+  test.each<[string, string, number]>([
+    ['GET', '/login', 200],
+    ['GET', '/healthz', 200],
+    ['POST', '/healthz', 405],
+    ['POST', '/logout', 302],
+    ['POST', '/login/oidc', 405],
+    ['POST', '/no/such/page', 405],
+    ['POST', '/p/a/b/endpoints/new', 401],
+    ['PUT', '/login', 413],
+    ['DELETE', '/preferences', 413],
+    ['PATCH', '/projects/new', 401],
+    ['POST', '/s/abc', 405],
+    ['POST', '/events', 405],
+    ['POST', '/api/v1/projects', 405],
+  ])('takes no memory in %s %s either', async (method, path, status) => {
+    const before = memoryMib();
+    for (const isChunked of [false, true]) expect(await flood({ method, path, isChunked })).toBe(status);
+    expect(memoryMib() - before).toBeLessThan(GROWTH_MIB_MAX);
+  });
+
+  test('is refused at once where its length is given', async () => {
+    const socket = open({ path: '/login', isChunked: false }, FLOOD_BYTES);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /);
+    socket.destroy();
+  });
+});
+
+describe('a form of a person', { timeout: 120_000 }, () => {
+  const post = (path: string, form: Record<string, string>) =>
+    ask(path, {
+      method: 'POST',
+      headers: { accept: 'text/html', ...as(editor) },
+      body: new URLSearchParams(form).toString(),
+    });
+
+  test('that is too large gets a page that names the limit', async () => {
+    const { status, body } = await post('/projects/new', { 'spec.displayName': 'a'.repeat(MIB) });
+    expect(status).toBe(413);
+    expect(body).toContain('The form is too large');
+    expect(body).toContain('It has more than 1 MiB. Shorten it, and submit it again.');
+  });
+
+  test('shows that on the page where it was typed', async () => {
+    const { page, context } = await openPage(browser);
+    await signIn(page, `${dashboard.url}/projects/new`, editor);
+    await page.getByLabel('Name', { exact: true }).fill('a'.repeat(MIB));
+    await page.getByLabel('Name', { exact: true }).press('Enter');
+    await page.getByText('It has more than 1 MiB. Shorten it, and submit it again.').waitFor();
+    await context.close();
+  });
+
+  test('holds the largest endpoint that is legal', async () => {
+    // Every byte of it is three in the form.
+    const body = `"${'€'.repeat((LIMITS.mockBodyBytesMax - 2) / 3)}"`;
+    const headers = Array.from({ length: LIMITS.mockHeadersMax }, (_, index) => [
+      [`spec.json.headers[${index}].name`, `x-${index}`],
+      [`spec.json.headers[${index}].value`, '%'.repeat(LIMITS.headerValueLengthMax)],
+    ]).flat();
+    const form = {
+      ...{ 'spec.displayName': 'Large', 'spec.slug': '/large', 'spec.method': 'GET', 'spec.action': 'JSON' },
+      'spec.json.body': body,
+      ...(Object.fromEntries(headers) as Record<string, string>),
+    };
+    const { status } = await post(`/p/${namespace}/shop/endpoints/new`, form);
+    expect(status).toBe(302);
+    const { stdout } = await cluster.kubectl([
+      'get',
+      'mep',
+      'large',
+      '-n',
+      namespace,
+      '-o',
+      'jsonpath={.spec.json.body}',
+    ]);
+    expect(stdout).toBe(body);
+  });
+});
+
+describe('bodies that do not end', { timeout: 120_000 }, () => {
+  test('are held up to a sum, and those above it are told to come again', async () => {
+    const before = memoryMib();
+    const path = '/projects/new';
+    let answers = '';
+    const sockets = Array.from({ length: 40 }, () => open({ path, isChunked: false, headers: as(editor) }, MIB));
+    for (const socket of sockets) {
+      socket.on('error', () => undefined).on('data', (data) => (answers += data.toString()));
+      socket.write(Buffer.alloc(MIB - 1, 'a'));
+    }
+    await expect.poll(() => answers, { timeout: 25_000 }).toContain('Too many forms are being submitted');
+    expect(answers).toMatch(/^HTTP\/1\.1 503 /);
+    expect(memoryMib() - before).toBeLessThan(3 * GROWTH_MIB_MAX);
+    for (const socket of sockets) socket.destroy();
+    const submit = () => ask(path, { method: 'POST', headers: as(editor), body: 'a'.repeat(MIB) });
+    await expect.poll(async () => (await submit()).status, { timeout: 20_000 }).toBe(422);
+  });
+
+  test('are ended after 30 seconds, wherever they go', async () => {
+    const paths = ['/login', '/preferences', '/no/such/page', '/healthz', '/api/v1/projects', '/projects/new'];
+    const startedAt = performance.now();
+    const ended = paths.flatMap((path) =>
+      [false, true].map(async (isChunked) => {
+        const socket = open({ path, isChunked, headers: as(editor) }, MIB);
+        socket.on('error', () => undefined).resume();
+        const drip = setInterval(() => socket.write(isChunked ? '1\r\na\r\n' : 'a'), 500);
+        await next(socket, 'close');
+        clearInterval(drip);
+      }),
+    );
+    expect(await healthWhile(Promise.all(ended))).toBeLessThan(HEALTH_MS_MAX);
+    expect(performance.now() - startedAt).toBeLessThan(LIMITS.requestTimeoutMs + 15_000);
+  });
+});
+
+describe('streams of pages', { timeout: 120_000 }, () => {
+  const COUNT = 20;
+  const REFUSAL = `Live updates are paused: you have ${COUNT} live pages open. Close some of them.`;
+  /** The first thing that a new stream says. */
+  const firstOf = async (headers: Record<string, string>, signal?: AbortSignal): Promise<string> => {
+    const leave = new AbortController();
+    const url = `${dashboard.url}/events?namespace=${namespace}`;
+    const { body } = await fetch(url, { headers, signal: signal ?? leave.signal });
+    const { value } = (await body?.getReader().read()) ?? {};
+    leave.abort();
+    return Buffer.from(value ?? []).toString();
+  };
+  /** Opens streams until one is refused, and returns how many there are. */
+  const takeAll = async (headers: Record<string, string>, signal: AbortSignal): Promise<number> => {
+    for (let count = 0; ; count += 1) {
+      const first = await firstOf(headers, signal);
+      if (!first.startsWith('retry:')) {
+        expect(first).toBe(`event: refused\ndata: ${JSON.stringify({ message: REFUSAL })}\n\n`);
+        return count;
+      }
+    }
+  };
+
+  test('are so many for one person; the others have theirs, and a place is free when its reader leaves', async () => {
+    const leave = new AbortController();
+    expect(await takeAll(as(viewer), leave.signal)).toBe(COUNT);
+    expect(await firstOf(as(editor))).toMatch(/^retry:/);
+    leave.abort();
+    await expect.poll(() => firstOf(as(viewer)), { timeout: 20_000 }).toMatch(/^retry:/);
+  });
+
+  test('that are refused are named on the page', async () => {
+    const { page, context } = await openPage(browser);
+    await signIn(page, `${dashboard.url}/projects`, viewer);
+    const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
+    const leave = new AbortController();
+    await takeAll({ cookie }, leave.signal);
+    await page.goto(`${dashboard.url}/p/${namespace}/shop/traffic`);
+    await takeAll({ cookie }, leave.signal);
+    await page.reload();
+    await page.getByText(REFUSAL).first().waitFor();
+    leave.abort();
+    await context.close();
+  });
+
+  test('are not opened by HEAD, nor by a request for the data of one', async () => {
+    for (let count = 0; count <= COUNT; count += 1)
+      expect((await ask('/events', { method: 'HEAD', headers: as(viewer) })).status).toBe(200);
+    for (let count = 0; count <= COUNT; count += 1)
+      expect((await ask('/events.data', { headers: as(viewer) })).status).toBe(406);
+    await expect.poll(() => firstOf(as(viewer)), { timeout: 20_000 }).toMatch(/^retry:/);
+  });
+});
+
+describe('what Remix works at', { timeout: 120_000 }, () => {
+  /** Of the process, for one request; the machine may have other work. */
+  const CPU_MS_MAX = 1_500;
+
+  test('is no list of routes for every part of a path (CVE-2026-55685)', async () => {
+    const { body: login } = await ask('/login', { headers: { accept: 'text/html' } });
+    const version = /version\W+([0-9a-f]{8})/.exec(login)?.[1] ?? '';
+    const before = cpuMs();
+    const { status } = await ask(`/__manifest?version=${version}&p=${'/a'.repeat(3_700)}`);
+    expect(status).toBe(404);
+    expect(cpuMs() - before).toBeLessThan(CPU_MS_MAX);
+  });
+
+  test('is no captured body, however it is nested (CVE-2026-34077)', async () => {
+    const { stdout: projectUid } = await cluster.kubectl([
+      'get',
+      'mpr',
+      'shop',
+      '-n',
+      namespace,
+      '-o',
+      'jsonpath={.metadata.uid}',
+    ]);
+    const nested = Buffer.from(`${'{"a":['.repeat(40_000)}${']}'.repeat(40_000)}`);
+    const head = Array.from({ length: 13_000 }, () => ['a', 'b'] as const);
+    const json = [['content-type', 'application/json']] as const;
+    const row = newLogRow({
+      ...{ namespace, project: 'shop', projectUid, endpoint: 'large' },
+      ...{ requestHeaders: json, requestBody: nested, responseHeaders: [...json, ...head], responseBody: nested },
+    });
+    await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
+    const page = `/p/${namespace}/shop/traffic/${row.id}`;
+    for (const path of [page, `${page}.data`, `${page}/replay.data`, `${page}/mock.data`]) {
+      const before = cpuMs();
+      const { status } = await ask(path, { headers: { accept: 'text/html', ...as(viewer) } });
+      expect(status, path).toBe(200);
+      expect(cpuMs() - before, path).toBeLessThan(CPU_MS_MAX);
+    }
+  });
+});
