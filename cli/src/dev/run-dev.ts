@@ -6,6 +6,7 @@ import { openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
 import { openEngine } from '../open-engine.ts';
 import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
+import { stdout } from '../terminal.ts';
 import { checkReadable, prepareDataDir } from './check-input.ts';
 import { boundRejected } from './bound-rejected.ts';
 import { choosePort } from './choose-port.ts';
@@ -34,9 +35,8 @@ export interface DevOptions {
 /** `standin dev`: everything on this machine, until a signal comes. Rejects with a `PlainError` when it cannot start. */
 export const runDev = async (options: DevOptions): Promise<void> => {
   const stop = awaitStop();
-  const { stdout } = process;
   // `standin dev | head`: nobody reads on.
-  stdout.on('error', () => stop.request());
+  stdout.onError(() => stop.request());
   const { colour, data } = options;
   const plain = options.output === 'json' ? jsonOutput(stdout) : textOutput(stdout, { colour, data });
   const output = holdUntilReady(boundRejected(plain));
