@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import process from 'node:process';
 import type { Dashboard } from '@standin/dashboard';
-import { openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
+import { EVERY_PROJECT, openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
 import { openEngine } from '../open-engine.ts';
 import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
@@ -120,7 +120,8 @@ const refuseWhereOneRuns = async (dataDir: string, data: string): Promise<void> 
 /** Until all is delivered and shown. While ClickHouse is away (it is started again) the requests wait in the gateway. */
 const showRequests = async (store: LogStore, output: DevOutput, since: Date, delivered: AbortSignal): Promise<void> => {
   const options = { onFailure: () => undefined, lookOnceMore: true };
-  for await (const entry of tailSummaries(store, { since }, delivered, options)) output.request(entry);
+  for await (const entry of tailSummaries(store, { projectUid: EVERY_PROJECT, since }, delivered, options))
+    output.request(entry);
 };
 
 const aborted = async (signal: AbortSignal): Promise<void> => {
