@@ -236,6 +236,20 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
+  // Prevents: a new command that prints what a manifest, a caller or a server wrote, and a terminal that obeys it.
+  it('of the CLI prints through terminal.ts only', () => {
+    const printers = ['cli/src/terminal.ts', 'cli/src/stderr-logger.ts'];
+    const violations = code
+      .filter(({ path: file }) => file.startsWith('cli/src/') && !isTestCode(file) && !printers.includes(file))
+      .flatMap((file) =>
+        linesMatching(
+          file,
+          /\bconsole\.|\bprocess\.std(out|err)\b|\{.*\bstd(out|err)\b.*\} = process|\bpino\.destination\b/,
+        ),
+      );
+    expect(violations).toEqual([]);
+  });
+
   // Prevents: a setting that docs/configuration.md does not know and whose typing mistakes nobody reports. Handing the whole
   // environment on to a child process reads nothing.
   it('reads the environment in main.ts and settings.ts only', () => {

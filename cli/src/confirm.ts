@@ -1,18 +1,13 @@
-import process from 'node:process';
-import { createInterface } from 'node:readline/promises';
 import { PlainError } from './plain-error.ts';
+import { ask } from './terminal.ts';
 
 /**
- * Asks at the terminal; true for yes. Rejects with a `PlainError` where nobody can be asked.
+ * Asks at the terminal; true for yes. Rejects with a `PlainError` where there is none.
  *
- * @param toDo what `--yes` does without asking, as in `send them`
+ * @param otherwise what to do without a terminal: the message of that error
  */
-export const isConfirmed = async (question: string, toDo: string): Promise<boolean> => {
-  if (!process.stdin.isTTY) throw new PlainError(`nobody can be asked here: add --yes to ${toDo}`);
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
-  } finally {
-    terminal.close();
-  }
+export const isConfirmed = async (question: string, otherwise: string): Promise<boolean> => {
+  const answer = await ask(`${question} [y/N]`);
+  if (answer === undefined) throw new PlainError(otherwise);
+  return /^y(es)?$/i.test(answer);
 };

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { recordedProjects } from '@standin/operator/recorded-projects';
 import { readRunFile } from './dev/run-file.ts';
 import { PlainError } from './plain-error.ts';
-import { openServer } from './server/api-client.ts';
+import { openLocal } from './server/api-client.ts';
 import { listProjects, whatThereIs, type ProjectName } from './server/list-projects.ts';
 
 /** The project that somebody named. */
@@ -17,8 +17,10 @@ const projectsOf = async (data: string): Promise<readonly ProjectName[] | undefi
   const dataDir = path.resolve(data);
   const run = await readRunFile(dataDir);
   // What the folder says then is of a directory that it was used with before.
-  const api = run?.from === 'cluster' ? openServer({ server: run.dashboard, token: run.dashboardToken }) : undefined;
-  if (run?.from === 'cluster') return api && listProjects(api, undefined);
+  if (run?.from === 'cluster')
+    return run.dashboard === undefined
+      ? undefined
+      : listProjects(openLocal(run.dashboard, run.dashboardToken), undefined);
   return recordedProjects(dataDir);
 };
 

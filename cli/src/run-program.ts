@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { inspect } from 'node:util';
 import { Command } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { addKeyCommand } from './keys/key-command.ts';
@@ -8,6 +9,7 @@ import { plainErrorOf } from './plain-error.ts';
 import { addReplayCommand } from './replay/replay-command.ts';
 import { addShareCommand } from './share/share-command.ts';
 import { addSpoolCommands } from './spool/spool-commands.ts';
+import { stderr, stdout } from './terminal.ts';
 import { addUsageCommand } from './usage/usage-command.ts';
 import { addValidateCommand } from './validate/validate-command.ts';
 
@@ -23,16 +25,20 @@ export interface ProgramOptions {
 /** Runs what the command line says, to its end. */
 export const runProgram = async ({ name, colour, addMore }: ProgramOptions): Promise<void> => {
   // `standin logs | head`, a full disk: nobody reads on, or nobody can.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // `standin dev` has an end of its own.
-    if (process.stdout.listenerCount('error') > 1) return;
+  stdout.onError((error) => {
     if (error.code === 'EPIPE') process.exit(0);
-    process.stderr.write(`standin: the output cannot be written (${error.code ?? error.message})\n`);
+    stderr.line(`standin: the output cannot be written (${error.code ?? error.message})`);
+    process.exit(1);
+  });
+  // As Node does, but printable: the message of an error may quote a stranger.
+  process.on('uncaughtException', (error) => {
+    stderr.lines(inspect(error));
     process.exit(1);
   });
   const program = new Command(name)
     .description('HTTP endpoints that stand in for the real thing: mock or forward, and remember every request.')
     .version(packageJson.version)
+    .configureOutput({ writeOut: stdout.lines, writeErr: stderr.lines })
     .showHelpAfterError(`(${name} --help lists the commands)`)
     .enablePositionalOptions();
   addMore?.(program, colour);
@@ -49,7 +55,7 @@ export const runProgram = async ({ name, colour, addMore }: ProgramOptions): Pro
   } catch (error) {
     const plain = plainErrorOf(error);
     if (plain === undefined) throw error;
-    console.error(`standin: ${plain.message}`);
+    stderr.line(`standin: ${plain.message}`);
     process.exitCode = plain.exitCode;
   }
 };

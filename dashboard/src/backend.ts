@@ -1,7 +1,12 @@
 import type { DesiredObject, Kind, ObjectRef, ResourceObject } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import type {
+  CountFilter,
+  DistinctField,
+  DistinctOptions,
+  HistogramRange,
   HourlyCounts,
+  LogFilter,
   LogStore,
   ReplayAnswer,
   ReplayResultsFilter,
@@ -61,12 +66,22 @@ export interface ProjectIdentity {
 type AccountIdentity = ProjectIdentity;
 
 /** Reads of one project's log, and of no other. */
-export type ProjectLog = Pick<
-  LogStore,
-  'summaries' | 'entries' | 'get' | 'preview' | 'count' | 'histogram' | 'distinct'
-> & {
+export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'preview'> {
+  /** For functions that take any log. */
+  readonly projectUid: string;
   readonly replays: ProjectReplays;
-};
+  summaries(filter: OfProject<LogFilter>): ReturnType<LogStore['summaries']>;
+  count(filter: OfProject<CountFilter>): ReturnType<LogStore['count']>;
+  histogram(filter: OfProject<CountFilter>, range: HistogramRange): ReturnType<LogStore['histogram']>;
+  distinct(
+    field: DistinctField,
+    filter: OfProject<CountFilter>,
+    options: DistinctOptions,
+  ): ReturnType<LogStore['distinct']>;
+}
+
+/** A filter within a project that is known already. */
+export type OfProject<F extends Pick<LogFilter, 'projectUid'>> = Omit<F, 'projectUid'>;
 
 /** What replays of the project's requests got back; see `ReplayStore`. */
 interface ProjectReplays {

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { parseSettings, SettingsError } from '@standin/contract';
+import { parseSettings, printableJson, SettingsError } from '@standin/contract';
 import { loadKubeClient } from '@standin/kube';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import { pino } from 'pino';
@@ -25,7 +25,7 @@ const readSettings = (): ClusterDashboardSettings => {
 };
 
 const settings = readSettings();
-const logger = pino({ name: 'dashboard', level: settings.logLevel });
+const logger = pino({ name: 'dashboard', level: settings.logLevel, hooks: { streamWrite: printableJson } });
 const { session, oidc, url } = settings;
 const stopping = new AbortController();
 
@@ -59,7 +59,7 @@ const shares = publicShares({
   store,
 });
 const buildDir = await ensureDashboardBuild(() => logger.info('building the dashboard'));
-const dashboard = await runDashboard({ settings, access, shares, buildDir, logger });
+const dashboard = await runDashboard({ settings, service: settings.service, access, shares, buildDir, logger });
 void checkSchema(store, { process: 'dashboard', migrates: false, logger, signal: stopping.signal });
 logger.info({ address: dashboard.url, server: own.server }, 'dashboard listens');
 

@@ -2,7 +2,11 @@ import type { LogStore } from '@standin/logstore';
 import type { ProjectIdentity, ProjectLog } from './backend.ts';
 
 /** The part of the log that belongs to one project: whatever is asked for, no other project's entries come out. */
-export const projectLog = (store: Pick<LogStore, keyof ProjectLog>, project: ProjectIdentity): ProjectLog => ({
+export const projectLog = (
+  store: Pick<LogStore, Exclude<keyof ProjectLog, 'projectUid'>>,
+  project: ProjectIdentity,
+): ProjectLog => ({
+  projectUid: project.uid,
   summaries: (filter) => store.summaries({ ...filter, projectUid: project.uid }),
   entries: (summaries) => store.entries(summaries.filter(({ projectUid }) => projectUid === project.uid)),
   get: async (id) => {

@@ -12,6 +12,10 @@ type Head = Pick<IncomingMessage, 'method' | 'headers'>;
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 const READING: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
+/** The caller is on this machine, or at the near end of a port-forward. */
+export const isAskedAsLoopback = ({ headers }: Head): boolean =>
+  LOOPBACK_NAMES.has(hostOf(headers.host)?.hostname ?? '');
+
 const hostOf = (text: string | undefined): URL | undefined =>
   text !== undefined && URL.canParse(`http://${text}`) ? new URL(`http://${text}`) : undefined;
 

@@ -28,6 +28,8 @@ import { staticAssets } from './static-assets.ts';
 
 export interface DashboardOptions {
   readonly settings: DashboardSettings;
+  /** `NAMESPACE/NAME` of its Service. */
+  readonly service?: string | undefined;
   /** Decides what each request may see and do. */
   readonly access: Access;
   /** Links that anybody may open. */
@@ -52,7 +54,7 @@ const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 
 /** Serves the dashboard: guards → headers → assets → shared links → who asks → Remix. Rejects when it cannot listen. */
 export const runDashboard = async (options: DashboardOptions): Promise<Dashboard> => {
-  const { settings, access, shares, buildDir, logger } = options;
+  const { settings, service, access, shares, buildDir, logger } = options;
   const { mode } = access;
   if (mode === 'local' && !LOOPBACK.has(settings.host)) {
     throw new Error(`without a login the dashboard listens on loopback only, not on ${settings.host}`);
@@ -66,7 +68,7 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
   const app = express();
   app.disable('x-powered-by').set('etag', false);
   // Before the guards of pages: programs have no Origin, and cookies do not count.
-  app.use('/api', serveApi({ access, logger, readBody, stopping: stopping.signal }));
+  app.use('/api', serveApi({ access, service, logger, readBody, stopping: stopping.signal }));
   app.use(guard(mode));
   app.use(setSecurityHeaders);
   app.get('/healthz', (_, response) => void response.type('text').send('ok\n'));

@@ -27,6 +27,13 @@ export const clusterDashboardSettings = z
       .url({ protocol: /^https?$/ })
       .optional()
       .describe('URL under which browsers reach the dashboard: https://standin.example.com. OIDC needs it.'),
+    service: z
+      .string()
+      .regex(/^[a-z0-9-]{1,63}\/[a-z0-9-]{1,63}$/, 'must be NAMESPACE/NAME')
+      .optional()
+      .describe(
+        'Service of this dashboard, NAMESPACE/NAME: standin recognises the dashboard by it behind kubectl port-forward.',
+      ),
     kubeconfig: z
       .string()
       .optional()

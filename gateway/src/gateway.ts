@@ -81,8 +81,8 @@ const openConfig = ({ settings, logger }: GatewayOptions, spool: Spool) => {
   return { store, client, gate };
 };
 
-const openEgress = ({ egress: { ca, ...policy } }: GatewaySettings): Egress =>
-  createEgress({ policy, ...(ca !== undefined && { ca }) });
+const openEgress = ({ egress: { ca, ...policy } }: GatewaySettings, logger: Logger): Egress =>
+  createEgress({ policy, logger, ...(ca !== undefined && { ca }) });
 
 /** The ClickHouse of the settings. */
 const openSink = ({ settings: { clickhouse }, logger }: GatewayOptions): LogSink => {
@@ -114,7 +114,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const metrics = new Metrics();
   const tracing = await openTracing(options);
   const spool = await openSpool(options, budget);
-  const egress = openEgress(settings);
+  const egress = openEgress(settings, logger.child({ stage: 'forward' }));
 
   const { store, client, gate } = openConfig(options, spool);
   const sink = options.logSink ?? openSink(options);

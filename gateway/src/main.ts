@@ -1,4 +1,4 @@
-import { parseSettings, SettingsError } from '@standin/contract';
+import { parseSettings, printableJson, SettingsError } from '@standin/contract';
 import { pino } from 'pino';
 import { runGateway } from './gateway.ts';
 import { gatewaySettings, type GatewaySettings } from './settings.ts';
@@ -15,7 +15,7 @@ const readSettings = (): GatewaySettings => {
 };
 
 const settings = readSettings();
-const logger = pino({ name: 'gateway', level: settings.logLevel });
+const logger = pino({ name: 'gateway', level: settings.logLevel, hooks: { streamWrite: printableJson } });
 const gateway = await runGateway({ settings, logger });
 
 const stop = (signal: NodeJS.Signals): void => {

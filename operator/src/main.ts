@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { parseSettings, SettingsError } from '@standin/contract';
+import { parseSettings, printableJson, SettingsError } from '@standin/contract';
 import { LeaderElector, loadKubeClient } from '@standin/kube';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import { pino } from 'pino';
@@ -31,7 +31,11 @@ const GATEWAYS_CONFIG_MAP = 'standin-gateways';
 const STOP_TIMEOUT_MS = 10_000;
 
 const settings = readSettings();
-const logger = pino({ level: settings.logLevel, base: { process: 'operator', name: settings.name } });
+const logger = pino({
+  level: settings.logLevel,
+  base: { process: 'operator', name: settings.name },
+  hooks: { streamWrite: printableJson },
+});
 
 const end = (error: unknown, what: string): never => {
   logger.fatal({ err: error }, what);

@@ -100,7 +100,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   // sources → translate
   let leader: Leader | undefined;
   const { desired, translator } = translateSources(parts, () => leader);
-  const replays = openReplayParts(settings, logStore, registry);
+  const replays = openReplayParts(settings, logStore, registry, logger);
   const audit = openAudit(parts, desired.objects, (uid) => leader?.auditChanged(uid));
   const metrics = operatorMetrics(registry, { objects: () => desired.objects.values(), leading: () => leader });
   const synced = source.start(desired, signal).then(() => {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LogStore } from '@standin/logstore';
+import { EVERY_PROJECT, type LogStore } from '@standin/logstore';
 import type { Browser, Page } from 'playwright-core';
 import { Pool } from 'undici';
 import { goto, startDashboard, watched, type DashboardRun } from '../e2e/dashboard-stand.ts';
@@ -257,9 +257,13 @@ export const benchDashboard = async (): Promise<boolean> => {
   const store = await openDevLog(run.data);
   try {
     await send(run, 0, 100, 100);
-    const [first] = await eventually('the first requests in the log', () => store.summaries({ limit: 100 }), {
-      accept: (found) => found.length === 100,
-    });
+    const [first] = await eventually(
+      'the first requests in the log',
+      () => store.summaries({ projectUid: EVERY_PROJECT, limit: 100 }),
+      {
+        accept: (found) => found.length === 100,
+      },
+    );
     const stand: Stand = { run, browser, store, projectUid: first?.projectUid ?? '' };
     const measurements: Measurement[] = [];
     for (const bench of [benchLoad, benchVisible, benchLargeBody, benchCut, benchBurst, benchScroll]) {

@@ -6,6 +6,7 @@ import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import type { Cluster } from '../harness/cluster.ts';
 import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
 import { ask, type ApiAnswer } from './api-stand.ts';
 import { createPerson, startClusterDashboard, type ClusterDashboard, type Person } from './cluster-dashboard.ts';
 import { standin } from './dev-stand.ts';
@@ -120,8 +121,12 @@ describe('keys', () => {
 
 describe('standin logs --server', () => {
   test('signs in with the current kubeconfig', async () => {
-    const env = { ...process.env, KUBECONFIG: await cluster.tokenKubeconfig(namespace, 'viewer') };
-    const { code, stdout, stderr } = await standin(['logs', '--server', dashboard.url, '-o', 'json'], { env });
+    const home = {
+      KUBECONFIG: await cluster.tokenKubeconfig(namespace, 'viewer'),
+      XDG_STATE_HOME: await createTempFolder('state'),
+    };
+    const args = ['logs', '--server', dashboard.url, '--trust-server', '-o', 'json'];
+    const { code, stdout, stderr } = await standin(args, { env: { ...process.env, ...home } });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(stdout)).toMatchObject({ id: row.id, namespace, project: 'shop' });
   });

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { ensureDashboardBuild } from '@standin/dashboard';
-import type { LogStore } from '@standin/logstore';
+import { EVERY_PROJECT, type LogStore } from '@standin/logstore';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startBrowser } from '../harness/browser.ts';
@@ -33,9 +33,13 @@ beforeAll(async () => {
   [run, browser] = await Promise.all([startDashboard(), startBrowser()]);
   store = await openDevLog(run.data);
   await call(run, '/v1/orders');
-  const [first] = await eventually('the first request in the log', () => store.summaries({ limit: 1 }), {
-    accept: (found) => found.length === 1,
-  });
+  const [first] = await eventually(
+    'the first request in the log',
+    () => store.summaries({ projectUid: EVERY_PROJECT, limit: 1 }),
+    {
+      accept: (found) => found.length === 1,
+    },
+  );
   projectUid = first?.projectUid ?? '';
 });
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { STREAM_SERVER_NAME } from '@standin/contract';
 import { resourcePath } from '@standin/kube';
-import { bodyBytesOf, openLogStore, type LogStore } from '@standin/logstore';
+import { EVERY_PROJECT, bodyBytesOf, openLogStore, type LogStore } from '@standin/logstore';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
@@ -190,7 +190,7 @@ describe('operators', () => {
     expect(traffic.answered.length).toBeGreaterThan(300);
     const summaries = await eventually(
       'every row',
-      () => store.list({ namespace: tenant.namespace, endpoint: 'steady', limit: 10_000 }),
+      () => store.list({ projectUid: EVERY_PROJECT, namespace: tenant.namespace, endpoint: 'steady', limit: 10_000 }),
       { accept: (entries) => entries.length >= traffic.answered.length },
     );
     const logged = summaries.map(({ request }) => bodyBytesOf(request).toString());

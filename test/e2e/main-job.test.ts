@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { bodyBytesOf, openLogStore, type LogEntry, type LogStore } from '@standin/logstore';
+import { EVERY_PROJECT, bodyBytesOf, openLogStore, type LogEntry, type LogStore } from '@standin/logstore';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
@@ -97,7 +97,7 @@ const fromAll = async (path: string): Promise<string[]> =>
 
 /** The entries of one endpoint whose request body is this. */
 const entriesWith = async (body: Buffer | string): Promise<LogEntry[]> => {
-  const entries = await store.list({ namespace: NAMESPACE, limit: 1_000 });
+  const entries = await store.list({ projectUid: EVERY_PROJECT, namespace: NAMESPACE, limit: 1_000 });
   return entries.filter((entry) => bodyBytesOf(entry.request).equals(Buffer.from(body)));
 };
 

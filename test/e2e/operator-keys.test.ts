@@ -8,6 +8,7 @@ import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { deploy, type DeployedGateway, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
 import { installStandin, OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
 import { createPerson, startClusterDashboard, type ClusterDashboard } from './cluster-dashboard.ts';
 import { standin } from './dev-stand.ts';
 import { post, Tenant } from './tenant.ts';
@@ -131,7 +132,8 @@ describe('a generated key', () => {
 describe('the CLI, over the cluster’s dashboard', () => {
   let dashboard: ClusterDashboard;
   let env: NodeJS.ProcessEnv;
-  const run = (...args: string[]) => standin([...args, '-n', 'keys', '--server', dashboard.url], { env });
+  const run = (...args: string[]) =>
+    standin([...args, '-n', 'keys', '--server', dashboard.url, '--trust-server'], { env });
   beforeAll(async () => {
     dashboard = await startClusterDashboard({ cluster, clickHouse });
     await createPerson(cluster, 'keys', { name: 'admin', role: 'standin-admin' });
@@ -140,7 +142,11 @@ describe('the CLI, over the cluster’s dashboard', () => {
     await cluster.kubectl(['create', 'role', 'see-key', ...role, '-n', 'keys']);
     const binding = ['--role=see-key', '--serviceaccount=keys:admin'];
     await cluster.kubectl(['create', 'rolebinding', 'see-key', ...binding, '-n', 'keys']);
-    env = { ...process.env, KUBECONFIG: await cluster.tokenKubeconfig('keys', 'admin') };
+    const home = {
+      KUBECONFIG: await cluster.tokenKubeconfig('keys', 'admin'),
+      XDG_STATE_HOME: await createTempFolder('state'),
+    };
+    env = { ...process.env, ...home };
   });
   afterAll(() => dashboard.process.kill());
 

@@ -4,7 +4,7 @@ import { chmod, copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { text as readText } from 'node:stream/consumers';
-import { openLogStore, type LogStore } from '@standin/logstore';
+import { EVERY_PROJECT, openLogStore, type LogStore } from '@standin/logstore';
 import type { StartedTestContainer } from 'testcontainers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { dockerOrThrow } from '../cluster/docker.ts';
@@ -276,7 +276,9 @@ test('all processes, each in a container of its own, capture a call', async () =
     body: 'from a container',
   });
   expect([called.status, await called.text()]).toEqual([200, '"hello"']);
-  await eventually('the row', () => log.summaries({ limit: 10 }), { accept: (rows) => rows.length === 1 });
+  await eventually('the row', () => log.summaries({ projectUid: EVERY_PROJECT, limit: 10 }), {
+    accept: (rows) => rows.length === 1,
+  });
   await eventually('the span', () => spans.join(), { accept: (text) => text.includes('POST /hello') });
 
   const page = await (await fetch(`${url(dashboardPort)}/login`)).text();

@@ -134,8 +134,9 @@ describe('kubectl standin', () => {
       contexts: [{ name: 'here', context: { cluster: 'c', user: 'me' } }],
     };
     await writeFile(files.kubeconfig, JSON.stringify(kubeconfig));
-    env = { ...env, NODE_EXTRA_CA_CERTS: files.ca, KUBECONFIG: files.kubeconfig };
-    const { code, stderr } = await kubectlStandin('logs', '--server', dashboard.url);
+    env = { ...env, NODE_EXTRA_CA_CERTS: files.ca, KUBECONFIG: files.kubeconfig, XDG_STATE_HOME: folder };
+    expect((await kubectlStandin('logs', '--server', dashboard.url)).stderr).toContain('Add --trust-server');
+    const { code, stderr } = await kubectlStandin('logs', '--server', dashboard.url, '--trust-server');
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringContaining('as far as it has to come') as unknown,

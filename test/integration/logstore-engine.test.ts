@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import {
+  EVERY_PROJECT,
   encodeRow,
   EngineStartError,
   LogStoreError,
@@ -54,7 +55,7 @@ const isRunning = (pid: number): boolean => {
 };
 
 const idsOf = async (store: LogStore): Promise<string[]> =>
-  (await store.summaries({ limit: 10_000 })).map(({ id }) => id).sort();
+  (await store.summaries({ projectUid: EVERY_PROJECT, limit: 10_000 })).map(({ id }) => id).sort();
 
 describe('the folder', () => {
   test('keeps its rows over a restart, and over kill -9', async () => {

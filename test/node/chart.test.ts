@@ -114,8 +114,13 @@ test(
     ]);
 
     const server = await stand.forward('standin-dashboard', 80);
-    const logs = ['logs', '--server', server, '-n', 'default', '-p', 'shop'];
-    await eventually('the row', () => stand.kubectlStandin(...logs), { accept: (text) => text.includes('/v1/orders') });
+    const logs = (url: string, ...args: string[]): Promise<string> =>
+      stand.kubectlStandin('logs', '--server', url, '-n', 'default', '-p', 'shop', ...args);
+    await eventually('the row', () => logs(server, '--trust-server'), {
+      accept: (text) => text.includes('/v1/orders'),
+    });
+    // Known by its Service: the local port is another one.
+    expect(await logs(await stand.forward('standin-dashboard', 80))).toContain('/v1/orders');
 
     const person = await createPerson(stand.cluster, 'default', { name: 'me', role: 'standin-edit' });
     const headers = { authorization: `Bearer ${person.token}` };

@@ -103,6 +103,7 @@ export class NodeStand {
       ...process.env,
       PATH: `${this.folder}:${process.env['PATH']}`,
       KUBECONFIG: this.cluster.kubeconfigPath,
+      XDG_STATE_HOME: this.folder,
     };
     const { code, stdout, stderr } = await runCommand(kubectl, ['standin', ...args], { env });
     if (code !== 0) throw new Error(`kubectl standin ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { bodyBytesOf, openLogStore, type LogStore } from '@standin/logstore';
+import { EVERY_PROJECT, bodyBytesOf, openLogStore, type LogStore } from '@standin/logstore';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Tenant } from '../e2e/tenant.ts';
@@ -117,7 +117,7 @@ test('20: three gateways are replaced one by one under load: no request fails, n
   expect(answered.length).toBeGreaterThan(5 * RATE_PER_SECOND);
   const logged = await eventually(
     'every row',
-    () => store.list({ namespace: tenant.namespace, endpoint: 'orders', limit: 10_000 }),
+    () => store.list({ projectUid: EVERY_PROJECT, namespace: tenant.namespace, endpoint: 'orders', limit: 10_000 }),
     { accept: ({ length }) => length >= answered.length, timeoutMs: 30_000 },
   );
   expect(logged.map(({ request: sent }) => bodyBytesOf(sent).toString()).sort()).toEqual(answered.sort());

@@ -60,7 +60,11 @@ const expectBlocked = async (name: string) => {
   const { status, body, marker } = await askName(name);
   expect(status).toBe(502);
   expect(JSON.parse(body)).toMatchObject({ code: 'upstream_blocked' });
-  expect((await stand.row(marker)).upstreamError).toContain(name);
+  const { upstreamError } = await stand.row(marker);
+  expect(upstreamError).toContain(`${name} resolves to `);
+  expect(JSON.parse(body)).toMatchObject({ detail: upstreamError });
+  // Neither the caller nor the project's owner learns which one; the gateway's log says it.
+  for (const address of DNS[name]?.flat() ?? []) expect(upstreamError).not.toContain(address);
   expect(upstream.connections()).toBe(before);
 };
 

@@ -13,6 +13,7 @@ import {
   type Method,
 } from '@standin/contract';
 import {
+  EVERY_PROJECT,
   openLogStore,
   startEmbeddedEngine,
   type EmbeddedEngine,
@@ -229,11 +230,11 @@ export class Stand implements AsyncDisposable {
       timeoutMs: DELIVERED_WITHIN_MS,
     });
     assert.deepEqual([...seen].sort(), expected);
-    return this.store.list({ limit: 1_000, order: 'oldest-first' });
+    return this.store.list({ projectUid: EVERY_PROJECT, limit: 1_000, order: 'oldest-first' });
   }
 
   async #markers(): Promise<string[]> {
-    return (await this.store.summaries({ limit: 10_000 })).map(({ query }) => query);
+    return (await this.store.summaries({ projectUid: EVERY_PROJECT, limit: 10_000 })).map(({ query }) => query);
   }
 
   /** Rows in the log, each id once. */
@@ -280,7 +281,9 @@ export class Stand implements AsyncDisposable {
 
   /** The newest entries; whoever asks while an answer is on its way shares it. */
   #list(): Promise<LogEntry[]> {
-    this.#listing ??= this.store.list({ limit: 1_000 }).finally(() => (this.#listing = undefined));
+    this.#listing ??= this.store
+      .list({ projectUid: EVERY_PROJECT, limit: 1_000 })
+      .finally(() => (this.#listing = undefined));
     return this.#listing;
   }
 

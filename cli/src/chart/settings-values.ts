@@ -38,7 +38,7 @@ export const CHART_COMPONENTS = {
   dashboard: {
     schema: clusterDashboardSettings,
     byTemplate: [
-      ...['host', 'port', 'url', 'kubeconfig', 'watch.', 'session.key', 'session.previousKey'],
+      ...['host', 'port', 'url', 'service', 'kubeconfig', 'watch.', 'session.key', 'session.previousKey'],
       ...['oidc.clientSecret', 'clickhouse.'],
     ],
   },

@@ -1,6 +1,6 @@
-import process from 'node:process';
 import { pino, type Logger } from 'pino';
 import { z } from 'zod';
+import { stderrLogger } from '../stderr-logger.ts';
 import type { DevOutput } from './dev-output.ts';
 
 const recordSchema = z.looseObject({
@@ -26,7 +26,7 @@ export interface DevLoggerOptions {
 
 /** The log of operator, gateway and engine: whole when a person asked for it, else what went wrong, a line of plain text each. */
 export const devLogger = ({ output, verbose, warningsOf }: DevLoggerOptions): Logger => {
-  if (verbose) return pino({ level: 'info' }, pino.destination({ dest: process.stderr.fd, sync: true }));
+  if (verbose) return stderrLogger();
   const saidAt = new Map<string, number>();
   const write = (line: string): void => {
     const record = recordSchema.parse(JSON.parse(line));

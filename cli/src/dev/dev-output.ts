@@ -1,8 +1,7 @@
-import process from 'node:process';
-import type { Writable } from 'node:stream';
 import type { SourceProblem } from '@standin/contract';
 import type { RejectedRequest } from '@standin/gateway';
 import type { LogSummary } from '@standin/logstore';
+import { stderr, type Output } from '../terminal.ts';
 
 export interface Ready {
   /** Base URL of the gateway. */
@@ -110,8 +109,8 @@ export const onlyChanges = (
 const fileOf = ({ where }: SourceProblem): string => where.replace(/:\d+$/, '');
 
 /** NDJSON; the first event is `ready`. */
-export const jsonOutput = (out: Writable): DevOutput => {
-  const write = (event: object): void => void out.write(`${JSON.stringify(event)}\n`);
+export const jsonOutput = (out: Output): DevOutput => {
+  const write = (event: object): void => out.json(event);
   return {
     starting: () => undefined,
     building: () => undefined,
@@ -127,7 +126,7 @@ export const jsonOutput = (out: Writable): DevOutput => {
     rejected: ({ method, path, status, code }) => write({ event: 'rejected', method, path, status, code }),
     moreRejected: (count) => write({ event: 'more-rejected', count }),
     // Before `ready`, too: then it is no event, and goes where errors go.
-    warning: (message) => void process.stderr.write(`standin: ${message}\n`),
+    warning: (message) => stderr.line(`standin: ${message}`),
     stopping: () => undefined,
   };
 };

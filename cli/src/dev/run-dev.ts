@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import path from 'node:path';
 import process from 'node:process';
 import type { Dashboard } from '@standin/dashboard';
-import { openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
+import { EVERY_PROJECT, openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
 import { openEngine } from '../open-engine.ts';
 import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
+import { stdout } from '../terminal.ts';
 import { checkReadable, prepareDataDir } from './check-input.ts';
 import { boundRejected } from './bound-rejected.ts';
 import { choosePort } from './choose-port.ts';
@@ -40,9 +41,8 @@ const TOKEN_BYTES = 32;
 /** `standin dev`: everything on this machine, until a signal comes. Rejects with a `PlainError` when it cannot start. */
 export const runDev = async (options: DevOptions): Promise<void> => {
   const stop = awaitStop();
-  const { stdout } = process;
   // `standin dev | head`: nobody reads on.
-  stdout.on('error', () => stop.request());
+  stdout.onError(() => stop.request());
   const { colour, data } = options;
   const plain = options.output === 'json' ? jsonOutput(stdout) : textOutput(stdout, { colour, data });
   const output = holdUntilReady(boundRejected(plain));
@@ -131,7 +131,8 @@ const refuseWhereOneRuns = async (dataDir: string, data: string): Promise<void> 
 /** Until all is delivered and shown. While ClickHouse is away (it is started again) the requests wait in the gateway. */
 const showRequests = async (store: LogStore, output: DevOutput, since: Date, delivered: AbortSignal): Promise<void> => {
   const options = { onFailure: () => undefined, lookOnceMore: true };
-  for await (const entry of tailSummaries(store, { since }, delivered, options)) output.request(entry);
+  for await (const entry of tailSummaries(store, { projectUid: EVERY_PROJECT, since }, delivered, options))
+    output.request(entry);
 };
 
 const aborted = async (signal: AbortSignal): Promise<void> => {

@@ -1,6 +1,5 @@
-import { styleText } from 'node:util';
-import type { Writable } from 'node:stream';
 import { formatRejectedLine, formatSummaryLine } from '../logs/format-entry.ts';
+import { styled, type Line, type Output } from '../terminal.ts';
 import { onlyChanges, type DevOutput, type Ready, type ServedEndpoint } from './dev-output.ts';
 
 export interface TextOutputOptions {
@@ -13,20 +12,17 @@ const LISTED_MAX = 12;
 const SLUG_WIDTH_MAX = 40;
 const DATA_DEFAULT = '.standin';
 
-type Style = (format: Parameters<typeof styleText>[0], text: string) => string;
-
 /** For a person: the first request to send, then a line per request and per thing to look at. */
-export const textOutput = (out: Writable, { colour, data }: TextOutputOptions): DevOutput => {
-  const style: Style = (format, text) => (colour ? styleText(format, text, { validateStream: false }) : text);
-  const line = (text = ''): void => void out.write(`${text}\n`);
-  const well = (what: string): void => line(`${style('green', '✓')} ${what}`);
+export const textOutput = (out: Output, { colour, data }: TextOutputOptions): DevOutput => {
+  const line = (text: Line): void => out.line(text, colour);
+  const well = (what: string): void => line([styled('green', '✓'), ` ${what}`]);
   const warn = (...parts: string[]): void =>
-    line(`${style('yellow', '!')} ${parts.filter((part) => part !== '').join(': ')}`);
+    line([styled('yellow', '!'), ` ${parts.filter((part) => part !== '').join(': ')}`]);
   return {
     starting: () => line('Starting ClickHouse, operator and gateway …'),
     building: (what) => line(`Building ${what} (once, about 10 seconds) …`),
     ready: (ready) => {
-      for (const text of readyLines(ready, data, style)) line(text);
+      for (const text of readyLines(ready, data)) line(text);
     },
     notice: ({ object, where, state, message }) => {
       if (state === 'not ready') warn(where, object, message);
@@ -36,29 +32,29 @@ export const textOutput = (out: Writable, { colour, data }: TextOutputOptions): 
       for (const { where, message } of added) warn(where, message);
       for (const file of solved) well(`${file}: no problem any more`);
     }),
-    request: (entry) => line(formatSummaryLine(entry, { colour })),
-    rejected: (rejected) => line(formatRejectedLine({ ...rejected, receivedAt: new Date().toISOString() }, { colour })),
-    moreRejected: (count) => line(style('dim', `… and ${count} more refused`)),
+    request: (entry) => line(formatSummaryLine(entry)),
+    rejected: (rejected) => line(formatRejectedLine({ ...rejected, receivedAt: new Date().toISOString() })),
+    moreRejected: (count) => line([styled('dim', `… and ${count} more refused`)]),
     warning: warn,
     stopping: () => line('Stopping …'),
   };
 };
 
-const readyLines = (ready: Ready, data: string, style: Style): string[] => {
+const readyLines = (ready: Ready, data: string): Line[] => {
   const { gateway, dashboard, dashboardToken, endpoints, example, origin, privateUpstreams } = ready;
   const count = `${endpoints.length} endpoint${endpoints.length === 1 ? '' : 's'}`;
   const logs = data === DATA_DEFAULT ? 'npx standin logs' : `npx standin logs --data ${data}`;
   return [
     '',
-    `${style('green', 'Ready.')} ${count} of ${origin}, at ${gateway}`,
-    ...(dashboard === undefined ? [] : [`Dashboard: ${style('cyan', urlOf(dashboard, dashboardToken))}`]),
+    [styled('green', 'Ready.'), ` ${count} of ${origin}, at ${gateway}`],
+    ...(dashboard === undefined ? [] : [['Dashboard: ', styled('cyan', urlOf(dashboard, dashboardToken))]]),
     ...contentLines(ready),
     '',
     ...(example === undefined
       ? [
           'There is nothing to call yet: it takes an Account, a Project and an Endpoint, as in crds/examples/quickstart.',
         ]
-      : ['Try it:', style('cyan', `  ${curlOf(example)}`)]),
+      : ['Try it:', [styled('cyan', `  ${curlOf(example)}`)]]),
     '',
     privateUpstreams
       ? 'Forward may reach localhost and private addresses here; --deny-private-upstreams refuses them, as a cluster does.'

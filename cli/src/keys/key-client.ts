@@ -1,6 +1,6 @@
 import { accountSchema, apiKeySchema, keyRegenerationSchema, type ApiAccount } from '@standin/dashboard/api-schemas';
 import type { KeyRegenerationStatus } from '@standin/crds';
-import { ServerError, type ApiClient } from '../server/api-client.ts';
+import { apiPath, ServerError, type ApiClient } from '../server/api-client.ts';
 import { accountPath, chooseAccount, type AccountChoice, type AccountRef } from '../server/choose-account.ts';
 
 /** Where `standin key` regenerates and reads keys: the dashboard of a `standin dev` on this machine, or of a cluster. */
@@ -39,7 +39,7 @@ export const keyClient = (api: ApiClient): KeyClient => ({
     }
   },
   status: async (ref, name) => {
-    const path = `${accountPath(ref)}/regenerations/${encodeURIComponent(name)}`;
+    const path = `${accountPath(ref)}${apiPath('regenerations', name)}`;
     try {
       return (await api.ask({ path }, keyRegenerationSchema)).status;
     } catch (error) {

@@ -1,4 +1,3 @@
-import process from 'node:process';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KeyRegenerationStatus } from '@standin/crds';
@@ -6,6 +5,7 @@ import { isConfirmed } from '../confirm.ts';
 import { PlainError } from '../plain-error.ts';
 import { ServerError } from '../server/api-client.ts';
 import type { AccountChoice, AccountRef } from '../server/choose-account.ts';
+import { stderr, stdout } from '../terminal.ts';
 import type { KeyClient } from './key-client.ts';
 import { EXIT, formatProgress, outcomeOf } from './regeneration-outcome.ts';
 
@@ -18,8 +18,6 @@ export interface RegenerateOptions extends AccountChoice {
 
 const POLL_MS = 100;
 
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
-
 /**
  * Replaces an account's key, waits until the old one is dead everywhere, and prints the new one on stdout. Rejects with a `PlainError`
  * whose exit code says why not.
@@ -31,24 +29,26 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
   const left =
     account === undefined ? '' : ` (${account.regenerations.left} of ${account.regenerations.max} left this hour)`;
   const question = `Every caller of account ${title} gets 401 until it sends the new key. Regenerate it${left}?`;
-  if (!options.yes && !(await isConfirmed(question, 'regenerate the key'))) throw new PlainError('nothing was changed');
+  if (!options.yes && !(await isConfirmed(question, 'there is no terminal to ask at: add --yes to regenerate the key')))
+    throw new PlainError('nothing was changed');
 
   const name = `regenerate-${randomBytes(4).toString('hex')}`;
   const deadline = performance.now() + options.timeoutMs;
   await persistently(deadline, () => client.create(ref, name));
-  say(`KeyRegeneration ${ref.namespace}/${name} of account ${title}`);
+  stderr.line(`KeyRegeneration ${ref.namespace}/${name} of account ${title}`);
   const status = await follow(client, { ref, name, deadline });
   const outcome = outcomeOf(status);
   if (outcome.kind === 'refused') throw new PlainError(outcome.message, { exitCode: outcome.exitCode });
   if (outcome.kind === 'under-way') throw new PlainError(timedOut(name, options, status), { exitCode: EXIT.timeout });
-  say(outcome.message);
+  stderr.line(outcome.message);
   const apiKey = await client.apiKey(ref).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
     throw new PlainError(`the key was regenerated, but cannot be shown: ${reason}`, { cause: error });
   });
   const { acknowledged, completedAt } = status;
   const made = { namespace: ref.namespace, account: ref.name, regeneration: name, acknowledged, completedAt, apiKey };
-  process.stdout.write(`${options.output === 'json' ? JSON.stringify(made) : apiKey}\n`);
+  if (options.output === 'json') stdout.json(made);
+  else stdout.line(apiKey);
 };
 
 const timedOut = (name: string, { timeoutMs }: RegenerateOptions, status: KeyRegenerationStatus): string =>
@@ -67,7 +67,7 @@ const follow = async (client: KeyClient, { ref, name, deadline }: Followed): Pro
     const status = await persistently(deadline, () => client.status(ref, name));
     if (outcomeOf(status).kind !== 'under-way' || performance.now() >= deadline) return status;
     const progress = formatProgress(status);
-    if (progress !== said) say(progress);
+    if (progress !== said) stderr.line(progress);
     said = progress;
     await delay(POLL_MS);
   }

@@ -1,6 +1,13 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { formatDuration, formatRejectedLine, formatSummaryLine, wantsColour, type LineEntry } from './format-entry.ts';
+import { formatLine } from '../terminal.ts';
+import {
+  formatDuration,
+  formatRejectedLine,
+  formatSummaryLine,
+  type LineEntry,
+  type RejectedLine,
+} from './format-entry.ts';
 
 const entry: LineEntry = {
   // Without a zone: the reader's own, wherever the test runs.
@@ -15,7 +22,7 @@ const entry: LineEntry = {
   outcome: 'mocked',
 };
 const line = (changes: Partial<LineEntry>, colour = false): string =>
-  formatSummaryLine({ ...entry, ...changes }, { colour });
+  formatLine(formatSummaryLine({ ...entry, ...changes }), colour);
 
 describe('formatRejectedLine', () => {
   const rejected = {
@@ -25,18 +32,20 @@ describe('formatRejectedLine', () => {
     status: 404,
     code: 'endpoint_not_found',
   };
+  const rejectedLine = (changes: Partial<RejectedLine> = {}, colour = false): string =>
+    formatLine(formatRejectedLine({ ...rejected, ...changes }), colour);
 
   test('aligns with the lines of accepted requests, and says why', () => {
-    expect(formatRejectedLine(rejected, { colour: false })).toBe(
+    expect(rejectedLine()).toBe(
       '11-21 07:35:12.123  GET     404  /k3v9/v1/x                        refused: endpoint_not_found',
     );
-    expect(
-      formatRejectedLine({ ...rejected, method: '', path: '', status: 400, code: 'bad_request' }, { colour: false }),
-    ).toMatch(/123 {2}--- {5}400 {2}--- +refused: bad_request$/);
+    expect(rejectedLine({ method: '', path: '', status: 400, code: 'bad_request' })).toMatch(
+      /123 {2}--- {5}400 {2}--- +refused: bad_request$/,
+    );
   });
 
   test('is dim as a whole, and lets no path act on the terminal', () => {
-    const coloured = formatRejectedLine({ ...rejected, path: '/a\x1b[31m' }, { colour: true });
+    const coloured = rejectedLine({ path: '/a\x1b[31m' }, true);
     expect(coloured.startsWith('\x1b[2m11-21 ')).toBe(true);
     expect(coloured.endsWith('endpoint_not_found\x1b[22m')).toBe(true);
     expect(stripVTControlCharacters(coloured)).toContain(String.raw`  /a\x1b[31m `);
@@ -60,9 +69,16 @@ describe('formatSummaryLine', () => {
   test.each([
     ['an escape sequence', '/a\x1b[31m', String.raw`/a\x1b[31m`],
     ['an 8-bit one, a line break', '/a\x9b31m\r\n', String.raw`/a\x9b31m\x0d\x0a`],
+    ['text written backwards', '/a\u202etxt.exe', String.raw`/a\u202etxt.exe`],
     ['nothing but a letter', '/caf\xe9', '/caf\xe9'],
   ])('lets no path act on the terminal: %s', (_what, path, shown) => {
     expect(line({ path })).toContain(`  ${shown} `);
+  });
+
+  test('lets no name act on the terminal, with or without colour', () => {
+    const names = { namespace: 'a\x1b[2J', endpoint: 'b\nforged' };
+    expect(line(names)).toContain(String.raw`a\x1b[2J/b\x0aforged`);
+    expect(stripVTControlCharacters(line(names, true))).toBe(line(names));
   });
 
   test('cuts a path that would fill the screen', () => {
@@ -86,14 +102,4 @@ test.each([
   [61_000, '61.0 s'],
 ])('%d ms reads %s', (ms, text) => {
   expect(formatDuration(ms)).toBe(text);
-});
-
-test.each([
-  [{ isTTY: true }, {}, true],
-  [{ isTTY: true }, { NO_COLOR: '' }, true],
-  [{ isTTY: true }, { NO_COLOR: '1' }, false],
-  [{ isTTY: false }, {}, false],
-  [{}, {}, false],
-])('colour on %j with %j: %s', (stream, env, wanted) => {
-  expect(wantsColour(stream, env)).toBe(wanted);
 });

@@ -1,5 +1,6 @@
-import { styleText } from 'node:util';
+import { printable } from '@standin/contract';
 import type { LogSummary } from '@standin/logstore';
+import { styled, type Line, type Styled } from '../terminal.ts';
 
 /** What a line shows; summaries and whole entries have it. */
 export type LineEntry = Pick<
@@ -7,19 +8,7 @@ export type LineEntry = Pick<
   'receivedAt' | 'namespace' | 'endpoint' | 'method' | 'path' | 'query' | 'status' | 'durationMs' | 'outcome'
 >;
 
-export interface LineOptions {
-  readonly colour: boolean;
-}
-
-/** Colour is for people: on a terminal, unless they said no (https://no-color.org). */
-export const wantsColour = (
-  stream: { readonly isTTY?: boolean },
-  env: Readonly<Record<string, string | undefined>>,
-): boolean => stream.isTTY === true && (env['NO_COLOR'] ?? '') === '';
-
-type Style = Parameters<typeof styleText>[0];
-
-const STATUS_STYLES: readonly Style[] = ['dim', 'dim', 'green', 'cyan', 'yellow', 'red'];
+const STATUS_STYLES: readonly Styled['style'][] = ['dim', 'dim', 'green', 'cyan', 'yellow', 'red'];
 const METHOD_WIDTH = 'DELETE'.length;
 const PATH_WIDTH = 32;
 const TARGET_LENGTH_MAX = 100;
@@ -39,10 +28,7 @@ const formatClock = (receivedAt: string): string => {
 export const formatDuration = (ms: number): string =>
   ms < 999.95 ? `${ms.toFixed(1)} ms` : `${(ms / 1000).toFixed(1)} s`;
 
-/** A caller chose the path: what a terminal would act on is shown as `\x1b` instead. */
-export const printable = (text: string): string =>
-  text.replace(/\p{Cc}/gu, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`);
-
+/** As it is shown, so that its length is that of the column. */
 const formatTarget = ({ path, query }: Pick<LineEntry, 'path' | 'query'>): string => {
   const target = printable(query === '' ? path : `${path}?${query}`);
   return target.length > TARGET_LENGTH_MAX ? `${target.slice(0, TARGET_LENGTH_MAX - 1)}…` : target;
@@ -59,20 +45,17 @@ const NOTES: Readonly<Partial<Record<LineEntry['outcome'], string>>> = {
  * One line, columns aligned: time, method, status (`---` when no answer was recorded), path with its query, duration, endpoint.
  * `11-21 07:35:12.123  POST    201  /v1/orders                          12.3 ms  default/create-order`
  */
-export const formatSummaryLine = (entry: LineEntry, { colour }: LineOptions): string => {
-  const style = (format: Style, text: string): string =>
-    colour ? styleText(format, text, { validateStream: false }) : text;
+export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[] => {
   const status = entry.status === 0 ? '---' : String(entry.status);
   const note = NOTES[entry.outcome];
   return [
-    style('dim', formatClock(entry.receivedAt)),
-    entry.method.padEnd(METHOD_WIDTH),
-    style(STATUS_STYLES[Math.floor(entry.status / 100)] ?? 'dim', status),
-    formatTarget(entry).padEnd(PATH_WIDTH),
-    formatDuration(entry.durationMs).padStart(DURATION_WIDTH),
-    style('dim', `${entry.namespace}/${entry.endpoint}`),
-    ...(note === undefined ? [] : [style('yellow', note)]),
-  ].join('  ');
+    styled('dim', formatClock(entry.receivedAt)),
+    `  ${entry.method.padEnd(METHOD_WIDTH)}  `,
+    styled(STATUS_STYLES[Math.floor(entry.status / 100)] ?? 'dim', status),
+    `  ${formatTarget(entry).padEnd(PATH_WIDTH)}  ${formatDuration(entry.durationMs).padStart(DURATION_WIDTH)}  `,
+    styled('dim', `${entry.namespace}/${entry.endpoint}`),
+    ...(note === undefined ? [] : ['  ', styled('yellow', note)]),
+  ];
 };
 
 /** A request that is in no log. */
@@ -84,10 +67,7 @@ export interface RejectedLine extends Pick<LineEntry, 'receivedAt' | 'path' | 's
 }
 
 /** The same columns, as far as it has them: `11-21 07:35:12.123  POST    401  /k3v9…/v1/orders                   refused: api_key_invalid` */
-export const formatRejectedLine = (
-  { receivedAt, method, status, path, code }: RejectedLine,
-  { colour }: LineOptions,
-): string => {
+export const formatRejectedLine = ({ receivedAt, method, status, path, code }: RejectedLine): Line => {
   const text = [
     formatClock(receivedAt),
     (method === '' ? '---' : method).padEnd(METHOD_WIDTH),
@@ -95,5 +75,5 @@ export const formatRejectedLine = (
     (path === '' ? '---' : formatTarget({ path, query: '' })).padEnd(PATH_WIDTH),
     `refused: ${code}`,
   ].join('  ');
-  return colour ? styleText('dim', text, { validateStream: false }) : text;
+  return [styled('dim', text)];
 };

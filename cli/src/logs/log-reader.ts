@@ -1,4 +1,5 @@
 import type { LogCursor, LogEntry } from '@standin/logstore';
+import { stderr } from '../terminal.ts';
 import type { LineEntry } from './format-entry.ts';
 
 /** What is needed of a captured request to list it. */
@@ -30,6 +31,6 @@ export const outageNotice = (): ((error: unknown) => void) => {
   return (error) => {
     if (performance.now() - saidAt < NOTICE_INTERVAL_MS) return;
     saidAt = performance.now();
-    console.error(`standin: ${(error as Error).message}; trying again`);
+    stderr.line(`standin: ${(error as Error).message}; trying again`);
   };
 };

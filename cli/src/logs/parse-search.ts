@@ -1,6 +1,6 @@
+import { printable } from '@standin/contract';
 import { parseFilter, type Filter, type FilterProblem } from '@standin/logstore/search';
 import { InvalidArgumentError } from 'commander';
-import { printable } from './format-entry.ts';
 
 /** Between the text and the marks of a long search. */
 const SHOWN_BEFORE = 40;

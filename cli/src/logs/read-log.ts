@@ -1,9 +1,9 @@
-import process from 'node:process';
 import type { LogEntry } from '@standin/logstore';
 import { curlCommand } from '@standin/logstore/formats';
 import { openServer } from '../server/api-client.ts';
 import type { ServerOptions } from '../server/server-options.ts';
 import { awaitStop } from '../shutdown.ts';
+import { stdout } from '../terminal.ts';
 import { formatSummaryLine, type LineEntry } from './format-entry.ts';
 import type { LogChoice } from './log-choice.ts';
 import type { LogOutput } from './log-output.ts';
@@ -94,11 +94,10 @@ const follow = async (
 const msOf = (listed: Listed | undefined, otherwise: number): number =>
   listed === undefined ? otherwise : new Date(listed.receivedAt).getTime();
 
-const printLine = (entry: LineEntry, colour: boolean): void => {
-  process.stdout.write(`${formatSummaryLine(entry, { colour })}\n`);
-};
+const printLine = (entry: LineEntry, colour: boolean): void => stdout.line(formatSummaryLine(entry), colour);
 
 /** Commands ask the host that the caller named: what is listed may be of many projects. */
 const printEntry = (entry: LogEntry, output: Exclude<LogOutput, 'text'>): void => {
-  process.stdout.write(`${output === 'curl' ? curlCommand(entry).text : JSON.stringify(entry)}\n`);
+  if (output === 'curl') stdout.lines(curlCommand(entry).text);
+  else stdout.json(entry);
 };

@@ -1,4 +1,4 @@
-import { tailLog, tailSummaries, type TailFilter, type TailOptions } from '@standin/logstore';
+import { EVERY_PROJECT, tailLog, tailSummaries, type TailFilter, type TailOptions } from '@standin/logstore';
 import { checkProject } from '../known-projects.ts';
 import type { LogChoice } from './log-choice.ts';
 import { outageNotice, type LogReader } from './log-reader.ts';
@@ -7,7 +7,8 @@ import { openLogSource, type LogSourceOptions } from './log-source.ts';
 /** Reads ClickHouse, of a server or of this machine. */
 export const openStoreReader = async (options: LogSourceOptions, choice: LogChoice): Promise<LogReader> => {
   const { filter: search, ...others } = choice;
-  const filter: TailFilter = { ...others, search };
+  // Who can reach ClickHouse may see all of it; names narrow the list down.
+  const filter: TailFilter = { projectUid: EVERY_PROJECT, ...others, search };
   const source = await openLogSource(options);
   const { store } = source;
   const notice = outageNotice();
@@ -34,7 +35,8 @@ export const openStoreReader = async (options: LogSourceOptions, choice: LogChoi
       const { namespace, project } = choice;
       // A server of its own has the log alone.
       if (project === undefined || options.clickhouseUrl !== undefined) return;
-      const hasRows = async () => (await store.summaries({ namespace, project, limit: 1 })).length > 0;
+      const hasRows = async () =>
+        (await store.summaries({ projectUid: EVERY_PROJECT, namespace, project, limit: 1 })).length > 0;
       await checkProject(options.data, { namespace, project }, hasRows);
     },
     close: () => source.close(),

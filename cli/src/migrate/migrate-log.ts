@@ -1,7 +1,7 @@
-import process from 'node:process';
 import { migrationScript, openLogStore } from '@standin/logstore';
-import { pino } from 'pino';
 import { PlainError } from '../plain-error.ts';
+import { stderrLogger } from '../stderr-logger.ts';
+import { stdout } from '../terminal.ts';
 import type { MigrateCommandOptions } from './migrate-command.ts';
 
 /** `standin migrate`. Rejects with a `LogStoreError` if ClickHouse cannot be reached, or refuses. */
@@ -9,15 +9,15 @@ export const migrateLog = async (options: MigrateCommandOptions): Promise<void> 
   const { print, clickhouseUrl: url, clickhouseUser: username, clickhousePassword: password } = options;
   const { database, cluster } = options;
   if (print) {
-    console.log(await migrationScript({ database, cluster }));
+    stdout.lines(await migrationScript({ database, cluster }));
     return;
   }
   if (url === undefined) throw new PlainError('--clickhouse-url says where; or --print, to see the statements');
-  const logger = pino({ level: 'info', base: null }, pino.destination({ dest: process.stderr.fd, sync: true }));
+  const logger = stderrLogger();
   const store = openLogStore({ url, username, password, database, cluster, logger });
   try {
     await store.migrate();
-    console.log(`The tables of the database ${database} are up to date.`);
+    stdout.line(`The tables of the database ${database} are up to date.`);
   } finally {
     await store.close();
   }

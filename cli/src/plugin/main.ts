@@ -1,6 +1,6 @@
 import process from 'node:process';
-import { wantsColour } from '../logs/format-entry.ts';
 import { runProgram } from '../run-program.ts';
+import { stdout, wantsColour } from '../terminal.ts';
 
 /** `kubectl standin`: everything but `dev`, which needs the checkout: its ClickHouse and the dashboard's build. */
-await runProgram({ name: 'kubectl standin', colour: wantsColour(process.stdout, process.env) });
+await runProgram({ name: 'kubectl standin', colour: wantsColour(stdout, process.env) });

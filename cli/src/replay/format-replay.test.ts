@@ -9,10 +9,10 @@ test('a filter that finds nothing is said to find nothing', () => {
     target: { kind: 'Endpoint' },
     ...{ ratePerSecond: 10, order: 'Any', state: 'Running' },
   });
-  expect(formatFilterPlan({ count: 0, first: [] }, spec, false)).toEqual([
+  expect(formatFilterPlan({ count: 0, first: [] }, spec)).toEqual([
     'No captured request matches: there is nothing to send.',
   ]);
-  expect(formatFilterPlan({ count: 20, first: [] }, spec, false)[0]).toBe(
+  expect(formatFilterPlan({ count: 20, first: [] }, spec)[0]).toBe(
     '20 requests to its endpoint, through the gateway, 10 a second: about 2.0 s',
   );
 });

@@ -1,7 +1,8 @@
 import type { ReplaySpec, ReplayStatus } from '@standin/crds';
 import { replayHeaders, STRIP_REASONS, type ReplayHeaders } from '@standin/egress/replay';
 import type { LogEntry, ReplayAnswer } from '@standin/logstore';
-import { formatDuration, formatSummaryLine, printable } from '../logs/format-entry.ts';
+import { formatDuration, formatSummaryLine } from '../logs/format-entry.ts';
+import type { Line } from '../terminal.ts';
 import type { FilterPlan } from './replay-client.ts';
 
 const INDENT = '  ';
@@ -19,21 +20,21 @@ const headersOf = (entry: LogEntry, spec: ReplaySpec): ReplayHeaders =>
   });
 
 /** What is sent, where to, and which headers are left out and added. */
-export const formatOnePlan = (entry: LogEntry, spec: ReplaySpec, colour: boolean): string[] => {
+export const formatOnePlan = (entry: LogEntry, spec: ReplaySpec): Line[] => {
   const { stripped, added } = headersOf(entry, spec);
   const { edit } = spec;
   const edited = Object.entries(edit ?? {}).flatMap(([field]) => (field === 'bodyEncoding' ? [] : [field]));
   return [
-    formatSummaryLine(entry, { colour }),
+    formatSummaryLine(entry),
     `${INDENT}to ${targetText(spec.target)}`,
     ...(edited.length > 0 ? [`${INDENT}edited: ${edited.join(', ')}`] : []),
-    ...stripped.map(({ name, reason }) => `${INDENT}- ${printable(name)}: ${STRIP_REASONS[reason]}`),
+    ...stripped.map(({ name, reason }) => `${INDENT}- ${name}: ${STRIP_REASONS[reason]}`),
     ...added.map(([name, value]) => `${INDENT}+ ${name}: ${value}`),
   ];
 };
 
 /** Count, target, rate, how long that takes, and the first requests. */
-export const formatFilterPlan = (plan: FilterPlan, spec: ReplaySpec, colour: boolean): string[] => {
+export const formatFilterPlan = (plan: FilterPlan, spec: ReplaySpec): Line[] => {
   const count = Math.min(plan.count, spec.filter?.limit ?? plan.count);
   if (count === 0) return ['No captured request matches: there is nothing to send.'];
   const ms = (count / spec.ratePerSecond) * 1_000;
@@ -41,7 +42,7 @@ export const formatFilterPlan = (plan: FilterPlan, spec: ReplaySpec, colour: boo
   const more = count - plan.first.length;
   return [
     `${plural(count, 'request')} to ${targetText(spec.target)}, ${spec.ratePerSecond} a second${order}: about ${formatDuration(ms)}`,
-    ...plan.first.slice(0, count).map((entry) => INDENT + formatSummaryLine(entry, { colour })),
+    ...plan.first.slice(0, count).map((entry) => [INDENT, ...formatSummaryLine(entry)]),
     ...(more > 0 ? [`${INDENT}… and ${more} more`] : []),
   ];
 };

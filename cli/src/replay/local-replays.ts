@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { GROUP_VERSION, type DesiredObject } from '@standin/contract';
 import { DEFINITIONS, type ReplaySpec } from '@standin/crds';
-import { openLogStore } from '@standin/logstore';
+import { EVERY_PROJECT, openLogStore } from '@standin/logstore';
 import { actFiles } from '@standin/operator';
 import { findRunning } from '../dev/run-file.ts';
 import { checkProject } from '../known-projects.ts';
@@ -28,7 +28,7 @@ export const openLocalReplays = async (data: string): Promise<ReplayClient> => {
   const created = new Map<string, { readonly file: string; readonly spec: ReplaySpec }>();
   /** The log knows the uids of projects; an entry of the project tells it. */
   const uidOf = async ({ namespace, name }: ReplayRef): Promise<string | undefined> => {
-    const [newest] = await store.summaries({ namespace, project: name, limit: 1 });
+    const [newest] = await store.summaries({ projectUid: EVERY_PROJECT, namespace, project: name, limit: 1 });
     return newest?.projectUid;
   };
   return {

@@ -1,12 +1,11 @@
-import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ReplaySpec } from '@standin/crds';
 import type { LogEntry } from '@standin/logstore';
 import type { Filter } from '@standin/logstore/search';
 import { isConfirmed } from '../confirm.ts';
-import { printable } from '../logs/format-entry.ts';
 import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
+import { stderr, stdout, type Line } from '../terminal.ts';
 import { formatAnswer, formatFilterPlan, formatOnePlan, formatProgress, formatResult } from './format-replay.ts';
 import type { ReplayClient, ReplayRef, SeenReplay } from './replay-client.ts';
 import { checkSpec, newReplayName } from './replay-spec.ts';
@@ -40,8 +39,8 @@ const POLL_MS = 200;
 const PROGRESS_MS = 1_000;
 const FAILURES_SHOWN = 10;
 
-const say = (lines: readonly string[]): void => {
-  process.stderr.write(lines.map((line) => `${line}\n`).join(''));
+const say = (lines: readonly Line[], colour = false): void => {
+  for (const line of lines) stderr.line(line, colour);
 };
 
 /** Sends one captured request again and shows what came back. True if an answer came. */
@@ -56,12 +55,12 @@ export const replayOne = async (client: ReplayClient, options: OneOptions): Prom
     ...(edit !== undefined && { edit }),
     ...{ target: to, ratePerSecond: rate, order: 'Any', state: 'Running' },
   });
-  say(formatOnePlan(entry, spec, colour));
+  say(formatOnePlan(entry, spec), colour);
   if (dryRun) return true;
   const { uid, status } = await carryOut(client, project, spec);
   if (output === 'text') return showOne(client, { project, uid, status, entry });
   const answer = await client.answer(project, uid, id);
-  process.stdout.write(`${JSON.stringify(answer ?? { error: messageOf(status) })}\n`);
+  stdout.json(answer ?? { error: messageOf(status) });
   return status.phase === 'Succeeded';
 };
 
@@ -75,8 +74,8 @@ const showOne = async (
     say(formatAnswer(answer, entry));
     const { body, bodyEncoding } = answer.response;
     // A pipe gets the bytes; a terminal is not acted upon.
-    if (!process.stdout.isTTY) process.stdout.write(Buffer.from(body, bodyEncoding));
-    else if (body !== '') process.stdout.write(`${body.split('\n').map(printable).join('\n')}\n`);
+    if (!stdout.isTerminal) stdout.bytes(Buffer.from(body, bodyEncoding));
+    else if (body !== '') stdout.lines(body);
   }
   return status.phase === 'Succeeded';
 };
@@ -90,12 +89,13 @@ export const replayMany = async (client: ReplayClient, options: ManyOptions): Pr
     ...{ target: to, ratePerSecond: rate, order: ordered ? 'Original' : 'Any', state: 'Running' },
   });
   const plan = await client.plan(project, { search: filter, from, to: until });
-  say(formatFilterPlan(plan, spec, colour));
+  say(formatFilterPlan(plan, spec), colour);
   if (dryRun || plan.count === 0) return true;
-  if (!yes && !(await isConfirmed('Send them?', 'send them'))) throw new PlainError('nothing was sent');
+  if (!yes && !(await isConfirmed('Send them?', 'there is no terminal to ask at: add --yes to send them')))
+    throw new PlainError('nothing was sent');
   const { uid, status } = await carryOut(client, project, spec);
-  if (output === 'json') process.stdout.write(`${JSON.stringify(status)}\n`);
-  else process.stdout.write(`${formatResult(status).join('\n')}\n`);
+  if (output === 'json') stdout.json(status);
+  else for (const line of formatResult(status)) stdout.line(line);
   for (const { requestId, error } of await client.failures(project, uid, FAILURES_SHOWN))
     say([`  ${requestId}: ${error}`]);
   return status.phase === 'Succeeded';

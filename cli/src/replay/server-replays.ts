@@ -9,7 +9,7 @@ import {
 } from '@standin/dashboard/api-schemas';
 import { formatFilter } from '@standin/logstore/search';
 import { z } from 'zod';
-import { ServerError, type ApiClient } from '../server/api-client.ts';
+import { apiPath, ServerError, type ApiClient } from '../server/api-client.ts';
 import { projectPath } from '../server/choose-project.ts';
 import { withProjectNames } from '../server/list-projects.ts';
 import type { ReplayClient, ReplayRef } from './replay-client.ts';
@@ -41,7 +41,7 @@ export const openServerReplays = (client: ApiClient): ReplayClient => {
     request: async (id) => {
       const { items } = await client.ask({ path: '/projects' }, projectListSchema);
       for (const { namespace, name } of items) {
-        const path = `${projectPath(namespace, name)}/requests/${encodeURIComponent(id)}`;
+        const path = `${projectPath(namespace, name)}${apiPath('requests', id)}`;
         const found = await client.ask({ path }, requestSchema).catch((error: unknown) => {
           // Of another project, or of one whose log is not for us.
           if (error instanceof ServerError && (error.status === 404 || error.status === 403)) return undefined;
@@ -64,7 +64,7 @@ export const openServerReplays = (client: ApiClient): ReplayClient => {
       const path = `${projectPath(ref.namespace, projectRef.name)}/replays`;
       const body = { name: ref.name, spec };
       const { uid } = await client.ask({ method: 'POST', path, body }, replaySchema);
-      for (const key of [keyOf(ref), uid]) pathOf.set(key, `${path}/${encodeURIComponent(ref.name)}`);
+      for (const key of [keyOf(ref), uid]) pathOf.set(key, `${path}${apiPath(ref.name)}`);
     },
     setState: async (ref, state) => {
       await client.ask({ method: 'PATCH', path: replayPath(keyOf(ref)), body: { state } }, replaySchema);
@@ -74,7 +74,7 @@ export const openServerReplays = (client: ApiClient): ReplayClient => {
       return replay && { uid: replay.uid, status: replay.status };
     },
     answer: async (_project, replayUid, requestId) => {
-      const path = `${replayPath(replayUid)}/results/${encodeURIComponent(requestId)}`;
+      const path = `${replayPath(replayUid)}${apiPath('results', requestId)}`;
       const answer = await orUndefined(client.ask({ path }, replayAnswerSchema));
       return answer && { ...answer, request: { ...answer.request, body: answer.request.body } };
     },

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { openServer, type ApiClient } from './api-client.ts';
+import { apiPath, openServer, type ApiClient } from './api-client.ts';
 
 const serve = async (handle: RequestListener, token?: string) => {
   const server = createServer(handle).listen(0, '127.0.0.1');
@@ -83,6 +83,14 @@ it('tells an answer that breaks off', async () => {
     for await (const line of lines) expect(line).toBe('one');
   };
   await expect(read()).rejects.toMatchObject({ status: 0, isPassing: true });
+});
+
+it.each(['', '.', '..'])('has no path for the name %j', (name) => {
+  expect(() => apiPath('namespaces', name)).toThrow('is not a name');
+});
+
+it('encodes names', () => {
+  expect(apiPath('namespaces', '../a b?')).toBe('/namespaces/..%2Fa%20b%3F');
 });
 
 it('takes URLs only', () => {

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { z } from 'zod';
 import { PlainError } from '../plain-error.ts';
-import { findToken } from './find-token.ts';
-import type { ServerOptions } from './server-options.ts';
+import { kubeconfigToken, type FindToken } from './find-token.ts';
+import { isLoopback, type ServerOptions } from './server-options.ts';
 
 type ApiQuery = Readonly<Record<string, string | number | undefined>>;
 
@@ -46,20 +46,50 @@ export class ServerError extends PlainError {
   }
 }
 
-const problemSchema = z.object({ code: z.string(), detail: z.string() });
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** `/namespaces/team-a/projects/shop` of its parts, encoded. Throws a `PlainError` for a name that would change the path. */
+export const apiPath = (...parts: readonly string[]): string => {
+  const step = parts.find((part) => ['', '.', '..'].includes(part));
+  if (step !== undefined) throw new PlainError(`${JSON.stringify(step)} is not a name: give another one`);
+  return `/${parts.map(encodeURIComponent).join('/')}`;
+};
 
-/** `undefined` without `--server`: the command works with what is on this machine. Throws a `PlainError` for what is no URL. */
-export const openServer = ({ server, token }: ServerOptions): ApiClient | undefined => {
+const problemSchema = z.object({ code: z.string(), detail: z.string() });
+const SERVICE_HEADER = 'standin-service';
+
+/**
+ * `undefined` without `--server`: the command works with what is on this machine. Throws a `PlainError` for what is no URL, and for plain
+ * http to another machine.
+ */
+export const openServer = (options: ServerOptions): ApiClient | undefined => {
+  const { server, token, trustServer = false, dangerouslyAllowHttp = false } = options;
   if (server === undefined) return undefined;
   if (!URL.canParse(server) || !/^https?:$/.test(new URL(server).protocol)) {
     throw new PlainError(`--server must be a URL such as https://standin.example.com, not ${server}`);
   }
-  return apiClient(new URL(server), token);
+  const base = new URL(server);
+  if (base.protocol === 'http:' && !isLoopback(base) && !dangerouslyAllowHttp) {
+    throw new PlainError(
+      `--server ${server} is plain http: anyone on the way reads the token and the traffic. Use https, or add --dangerously-allow-http`,
+    );
+  }
+  return apiClient(base, kubeconfigToken(trustServer), token === '' ? undefined : token);
 };
 
-/** Without a token it looks for one when it is asked: standin dev needs none. */
-const apiClient = (base: URL, given: string | undefined): ApiClient => {
+const needsNoToken: FindToken = ({ server }) =>
+  Promise.reject(
+    new PlainError(`${server.host} asks for a token, which a standin dev does not: name a dashboard with --server`),
+  );
+
+/**
+ * The dashboard of a `standin dev`. No token of a kubeconfig ever goes there.
+ *
+ * @param token that of its run file, where it was started with --require-token
+ */
+export const openLocal = (dashboard: string, token?: string): ApiClient =>
+  apiClient(new URL(dashboard), needsNoToken, token);
+
+/** @param given sent at once; without it `findToken` is called when the server asks for a token. */
+const apiClient = (base: URL, findToken: FindToken, given?: string): ApiClient => {
   let token = given;
   const attempt = ({ method = 'GET', path, query = {}, body, headers, signal }: ApiRequest): Promise<Response> => {
     const url = new URL(`${base.pathname.replace(/\/+$/, '')}/api/v1${path}`, base);
@@ -83,10 +113,7 @@ const apiClient = (base: URL, given: string | undefined): ApiClient => {
     let response = await attempt(request);
     if (response.status === 401 && token === undefined) {
       await response.body?.cancel();
-      token = await findToken();
-      if (base.protocol === 'http:' && !LOOPBACK.has(base.hostname)) {
-        console.error(`standin: the token goes to ${base.host} without encryption; use https`);
-      }
+      token = await findToken({ server: base, service: response.headers.get(SERVICE_HEADER) ?? undefined });
       response = await attempt(request);
     }
     if (!response.ok) throw await refusalOf(base, response);

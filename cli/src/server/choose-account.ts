@@ -1,6 +1,6 @@
 import { accountListSchema } from '@standin/dashboard/api-schemas';
 import { PlainError } from '../plain-error.ts';
-import type { ApiClient } from './api-client.ts';
+import { apiPath, type ApiClient } from './api-client.ts';
 
 export interface AccountChoice {
   readonly namespace: string | undefined;
@@ -34,4 +34,4 @@ export const chooseAccount = async (api: ApiClient, { namespace, account }: Acco
 
 /** Of an account, in the API. */
 export const accountPath = ({ namespace, name }: AccountRef): string =>
-  `/namespaces/${encodeURIComponent(namespace)}/accounts/${encodeURIComponent(name)}`;
+  apiPath('namespaces', namespace, 'accounts', name);

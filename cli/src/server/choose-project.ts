@@ -1,5 +1,5 @@
 import { PlainError } from '../plain-error.ts';
-import type { ApiClient } from './api-client.ts';
+import { apiPath, type ApiClient } from './api-client.ts';
 import { listProjects, whatThereIs } from './list-projects.ts';
 
 export interface ProjectChoice {
@@ -28,4 +28,4 @@ export const chooseProject = async (client: ApiClient, { namespace, project }: P
 
 /** Of a project, in the API. */
 export const projectPath = (namespace: string, project: string): string =>
-  `/namespaces/${encodeURIComponent(namespace)}/projects/${encodeURIComponent(project)}`;
+  apiPath('namespaces', namespace, 'projects', project);

@@ -1,13 +1,77 @@
+import type { KubeToken } from '@standin/kube';
+import { isConfirmed } from '../confirm.ts';
 import { PlainError } from '../plain-error.ts';
+import { stateFolder } from '../settings.ts';
+import { stderr } from '../terminal.ts';
+import { hasForeignListener } from './foreign-listener.ts';
+import { KnownServers, type KnownServer } from './known-servers.ts';
+import { isLoopback } from './server-options.ts';
 
-/** The token of the current kubeconfig's user, also where a credential plugin makes it. */
-export const findToken = async (): Promise<string> => {
+/** A server that answered 401. */
+export interface Challenge {
+  /** Its address. */
+  readonly server: URL;
+  /** `NAMESPACE/NAME` of the Service that it says it is. */
+  readonly service: string | undefined;
+}
+
+/** Where the token for a server comes from. Rejects with a `PlainError` that says why there is none. */
+export type FindToken = (challenge: Challenge) => Promise<string>;
+
+const NAME = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+const SERVICE = new RegExp(`^${NAME}/${NAME}$`);
+
+/**
+ * The token of the current kubeconfig's user, also where a credential plugin makes it. A server that never had one is asked about first
+ * (ADR 016).
+ *
+ * @param isTrusted the person said yes on the command line
+ */
+export const kubeconfigToken =
+  (isTrusted: boolean): FindToken =>
+  async (challenge) => {
+    const kube = await readToken();
+    const known = new KnownServers(stateFolder());
+    const server = knownServer(challenge, kube);
+    const isForeign = isLoopback(challenge.server) && (await hasForeignListener(portOf(challenge.server)));
+    if (!isForeign && (await known.has(server))) return kube.token;
+    if (!isTrusted) await confirm(challenge, kube, isForeign);
+    await known.add(server).catch((error: unknown) => {
+      stderr.line(`standin: cannot remember ${challenge.server.origin}, so it asks again: ${(error as Error).message}`);
+    });
+    return kube.token;
+  };
+
+const readToken = async (): Promise<KubeToken> => {
   const { readKubeToken } = await import('@standin/kube');
-  const token = await readKubeToken().catch((error: unknown) => {
+  const kube = await readKubeToken().catch((error: unknown) => {
     throw new PlainError(`no token for the server: ${(error as Error).message}`, { cause: error });
   });
-  if (token !== undefined) return token;
+  if (kube !== undefined) return kube;
   throw new PlainError(
     'no token for the server: there is no kubeconfig, or its current user signs in without one. Give one with --token or STANDIN_TOKEN, as from kubectl create token',
   );
+};
+
+/** The local end of a port-forward says nothing of the other: there it is the Service that counts. */
+const knownServer = (challenge: Challenge, { cluster }: KubeToken): KnownServer => {
+  const service = serviceOf(challenge);
+  const server = service === undefined ? challenge.server.origin : `service ${service}`;
+  return { server, cluster: cluster.server, caSha256: cluster.caSha256 };
+};
+
+const serviceOf = ({ server, service }: Challenge): string | undefined =>
+  service !== undefined && isLoopback(server) && SERVICE.test(service) ? service : undefined;
+
+const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
+
+/** Rejects where the answer is not yes. */
+const confirm = async (challenge: Challenge, { context, cluster }: KubeToken, isForeign: boolean): Promise<void> => {
+  const { origin, host } = challenge.server;
+  const service = serviceOf(challenge);
+  const claim = service === undefined ? '' : `, which says that it is the Service ${service},`;
+  const warning = isForeign ? ' Another user of this machine listens there.' : '';
+  const question = `${origin}${claim} asks for a token.${warning} Send it the token of the context ${context} (cluster ${cluster.server})?`;
+  const otherwise = `${origin} has never had your token for the cluster ${cluster.server}.${warning} Add --trust-server to send it, or give a token with --token or STANDIN_TOKEN`;
+  if (!(await isConfirmed(question, otherwise))) throw new PlainError(`${host} did not get the token`);
 };

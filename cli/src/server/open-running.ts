@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { EngineAddress } from '@standin/logstore';
 import { findRunning, readRunFile } from '../dev/run-file.ts';
 import { PlainError } from '../plain-error.ts';
-import { openServer, type ApiClient } from './api-client.ts';
+import { openLocal, type ApiClient } from './api-client.ts';
 
 export interface RunningApi {
   readonly api: ApiClient;
@@ -33,8 +33,7 @@ export const openRunning = async (data: string, role: string): Promise<RunningAp
   if (running === undefined)
     throw new PlainError(`no standin dev runs on ${data}: start it first, or name its folder with --data`);
   const { dashboard, clickhouse } = running;
-  const api = openServer({ server: dashboard, token: running.dashboardToken });
-  if (dashboard === undefined || api === undefined)
+  if (dashboard === undefined)
     throw new PlainError(`this standin dev runs without its dashboard, and the dashboard is what ${role}`);
-  return { api, dashboard, clickhouse };
+  return { api: openLocal(dashboard, running.dashboardToken), dashboard, clickhouse };
 };

@@ -2,7 +2,7 @@ import { openLogStore, type EngineAddress } from '@standin/logstore';
 import { createdShareSchema } from '@standin/dashboard/api-schemas';
 import { PlainError } from '../plain-error.ts';
 import { openServer, type ApiClient } from '../server/api-client.ts';
-import { chooseProject, type ProjectChoice } from '../server/choose-project.ts';
+import { chooseProject, projectPath, type ProjectChoice } from '../server/choose-project.ts';
 import { openRunning } from '../server/open-running.ts';
 import type { ServerOptions } from '../server/server-options.ts';
 import type { ShareClient } from './share-client.ts';
@@ -42,7 +42,7 @@ const findLocally = async (clickhouse: EngineAddress, requestId: string): Promis
   try {
     const entry = await store.get(requestId);
     if (entry === undefined) throw new PlainError(`the log has no request ${requestId}`);
-    return `/namespaces/${encodeURIComponent(entry.namespace)}/projects/${encodeURIComponent(entry.project)}`;
+    return projectPath(entry.namespace, entry.project);
   } finally {
     await store.close();
   }

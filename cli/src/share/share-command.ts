@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import { serverOptions, withServer } from '../server/server-options.ts';
+import { stderr, stdout } from '../terminal.ts';
 
 const optionsSchema = z.object({
   expires: z.string(),
@@ -26,12 +27,12 @@ export const addShareCommand = (program: Command): void => {
     const { openShares } = await import('./open-shares.ts');
     const made = await (await openShares(options)).create({ id, expiresIn });
     if (output === 'json') {
-      console.log(JSON.stringify(made));
+      stdout.json(made);
       return;
     }
     // The link alone goes to stdout, so that a script can take it.
-    console.log(made.url);
-    console.error(
+    stdout.line(made.url);
+    stderr.line(
       `${made.isAccepted ? 'Works' : 'Works once the operator has accepted it,'} until ${made.expiresAt}. Revoke it in the dashboard, Settings → Shares: ${made.name}`,
     );
   });

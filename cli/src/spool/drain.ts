@@ -1,32 +1,32 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import process from 'node:process';
 import { drainSpool, tellDrained, type Drained } from '@standin/gateway';
 import { openLogStore } from '@standin/logstore';
-import { pino } from 'pino';
 import { PlainError } from '../plain-error.ts';
 import { refusal } from '../refusal.ts';
 import { awaitStop } from '../shutdown.ts';
+import { stderrLogger } from '../stderr-logger.ts';
+import { stdout } from '../terminal.ts';
 import type { DrainCommandOptions } from './spool-commands.ts';
 
 /** `standin drain`. Rejects with a `PlainError` if the folder cannot be read, a signal came before the end, or, where that is expected, it is not empty. */
 export const drain = async (dir: string, options: DrainCommandOptions): Promise<void> => {
   const { clickhouseUrl: url, clickhouseUser: username, clickhousePassword: password, database, cluster } = options;
-  const logger = pino({ level: 'info', base: null }, pino.destination({ dest: process.stderr.fd, sync: true }));
+  const logger = stderrLogger();
   const sink = openLogStore({ url, username, password, database, cluster, logger });
   const stop = awaitStop();
   const { operatorUrls, operatorTls: tlsDir } = options;
   const operator = operatorUrls === undefined ? undefined : { urls: operatorUrls.split(','), tlsDir };
   try {
     if (options.expectEmpty && (await isNeverUsed(dir))) {
-      console.log('0 rows delivered: no gateway has ever written there');
+      stdout.line('0 rows delivered: no gateway has ever written there');
       return;
     }
     const drained = await drainSpool({
       ...{ dir, sink, logger, quietMs: options.quietSeconds * 1_000, migrate: options.migrate, signal: stop.signal },
       onDrained: operator && ((incarnation) => tellDrained(operator, incarnation)),
     });
-    console.log(describe(drained));
+    stdout.line(describe(drained));
     if (drained.gaveUp) throw new PlainError('stopped before everything was delivered: start it again to go on');
     if (options.expectEmpty) expectEmpty(drained, operator !== undefined);
   } catch (error) {

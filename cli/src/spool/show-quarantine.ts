@@ -4,6 +4,7 @@ import { readQuarantine, type Quarantined } from '@standin/gateway';
 import { toLogEntry } from '@standin/logstore';
 import { PlainError } from '../plain-error.ts';
 import { refusal } from '../refusal.ts';
+import { stdout } from '../terminal.ts';
 
 /** `standin quarantine`. Sets the exit code 1 if there is anything. Rejects with a `PlainError` if the folder cannot be read. */
 export const showQuarantine = async (dir: string, output: 'text' | 'json'): Promise<void> => {
@@ -11,17 +12,20 @@ export const showQuarantine = async (dir: string, output: 'text' | 'json'): Prom
     throw new PlainError(`${dir} ${refusal(error)}`, { cause: error });
   });
   const all = await readQuarantine(dir);
-  for (const one of all) console.log(output === 'json' ? JSON.stringify(entryOf(one)) : line(one));
-  if (output === 'text' && all.length === 0) console.log('Nothing is in quarantine.');
+  for (const one of all) {
+    if (output === 'json') stdout.json(entryOf(one));
+    else for (const line of linesOf(one)) stdout.line(line);
+  }
+  if (output === 'text' && all.length === 0) stdout.line('Nothing is in quarantine.');
   if (all.length > 0) process.exitCode = 1;
 };
 
 const entryOf = ({ row, ...about }: Quarantined) => ({ ...about, ...(row !== undefined && { row: toLogEntry(row) }) });
 
-const line = ({ at, kind, reason, bytes, file, row }: Quarantined): string => {
+const linesOf = ({ at, kind, reason, bytes, file, row }: Quarantined): readonly string[] => {
   const what =
     row === undefined
       ? `${kind} of ${bytes} bytes`
       : `${row.namespace}/${row.endpoint} ${row.method} ${row.path} ${row.id}`;
-  return `${at}  ${what}\n  ${reason}\n  ${file}`;
+  return [`${at}  ${what}`, `  ${reason}`, `  ${file}`];
 };

@@ -16,15 +16,15 @@ const endpoint = (name: string, requests: number) => ({
 });
 
 test('an account without a quota has only counts', () => {
-  expect(formatUsage(ACCOUNT, usage)).toBe('team-a/default, 2026-11: 0 requests, no quota');
+  expect(formatUsage(ACCOUNT, usage)).toEqual(['team-a/default, 2026-11: 0 requests, no quota']);
 });
 
 test('how much is used, when it begins anew, when it is used up, and by what', () => {
   const endpoints = [endpoint('create-order', 80_000), endpoint('list', 7)];
-  const text = formatUsage(ACCOUNT, {
+  const lines = formatUsage(ACCOUNT, {
     ...{ ...usage, used: 80_010, quota: 100_000, usedUpOn: '2026-11-25', endpoints, otherRequests: 3 },
   });
-  expect(text.split('\n')).toEqual([
+  expect(lines).toEqual([
     'team-a/default, 2026-11: 80,010 of 100,000 requests (80.0 %)',
     'begins anew on 2026-12-01; beyond the quota requests are refused with 429',
     'at the pace of this month so far it is used up on 2026-11-25',
@@ -37,8 +37,8 @@ test('how much is used, when it begins anew, when it is used up, and by what', (
 });
 
 test('what is used is said without the log, too', () => {
-  const text = formatUsage(ACCOUNT, { ...usage, used: 7, quota: 10, logFailure: 'ClickHouse is away.' });
-  expect(text.split('\n')).toEqual([
+  const lines = formatUsage(ACCOUNT, { ...usage, used: 7, quota: 10, logFailure: 'ClickHouse is away.' });
+  expect(lines).toEqual([
     'team-a/default, 2026-11: 7 of 10 requests (70.0 %)',
     'begins anew on 2026-12-01; beyond the quota requests are refused with 429',
     'requests by endpoint are not known: ClickHouse is away.',
@@ -46,5 +46,5 @@ test('what is used is said without the log, too', () => {
 });
 
 test('a quota of nothing has no share', () => {
-  expect(formatUsage(ACCOUNT, { ...usage, quota: 0 })).toContain('0 of 0 requests\n');
+  expect(formatUsage(ACCOUNT, { ...usage, quota: 0 })).toContain('team-a/default, 2026-11: 0 of 0 requests');
 });

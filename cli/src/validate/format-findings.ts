@@ -1,7 +1,7 @@
 import type { ManifestFinding } from '@standin/operator';
 
 /** `orders.yaml:12: error: Endpoint default/create-order: spec.slug: must begin with /`, and a closing line. */
-export const formatFindings = (findings: readonly ManifestFinding[], files: number): string => {
+export const formatFindings = (findings: readonly ManifestFinding[], files: number): readonly string[] => {
   const lines = findings.map(({ file, line, severity, object, path, message }) =>
     [`${file}:${line}`, severity, object, path, message].filter((part) => part !== '').join(': '),
   );
@@ -17,7 +17,7 @@ export const formatFindings = (findings: readonly ManifestFinding[], files: numb
       ? ['standin dev accepts private upstreams, as --allow-private-upstreams does here.']
       : []),
   ];
-  return [...lines, summary, ...hints, ''].join('\n');
+  return [...lines, summary, ...hints];
 };
 
 const isMissingReference = ({ severity, path, message }: ManifestFinding): boolean =>

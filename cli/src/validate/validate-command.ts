@@ -1,6 +1,7 @@
 import process from 'node:process';
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
+import { stdout } from '../terminal.ts';
 import { readManifests } from './read-manifests.ts';
 import { formatFindings } from './format-findings.ts';
 
@@ -30,8 +31,8 @@ export const addValidateCommand = (program: Command): void => {
       const findings = validateManifests(files, translateSettings(settings), {
         missingReferences: options.partial ? 'warning' : 'error',
       });
-      if (options.output === 'json') for (const finding of findings) console.log(JSON.stringify(finding));
-      else process.stdout.write(formatFindings(findings, files.length));
+      if (options.output === 'json') for (const finding of findings) stdout.json(finding);
+      else for (const line of formatFindings(findings, files.length)) stdout.line(line);
       if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1;
     });
 };

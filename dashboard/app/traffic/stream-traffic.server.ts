@@ -1,5 +1,5 @@
 import { LogStoreError, tailSummaries, type LogSummary, type TailFilter } from '@standin/logstore';
-import type { ProjectLog } from '../../src/backend.ts';
+import type { OfProject, ProjectLog } from '../../src/backend.ts';
 import type { EventSink } from '../lib/event-stream.server.ts';
 import type { RowBatch } from './feed.ts';
 import { awayMessage, NO_ANSWER, type Away } from './read-traffic.server.ts';
@@ -17,7 +17,7 @@ const BATCH_ROWS_MAX = 5_000;
 
 export interface StreamOptions {
   readonly log: ProjectLog;
-  readonly filter: TailFilter;
+  readonly filter: OfProject<TailFilter>;
   readonly sink: EventSink;
   readonly signal: AbortSignal;
 }
@@ -103,7 +103,10 @@ export const streamTraffic = async ({ log, filter, sink, signal }: StreamOptions
   reporter.tick();
   const timer = setInterval(() => reporter.tick(), TICK_MS);
   try {
-    const tail = tailSummaries(watched, filter, signal, { onFailure, pollIntervalMs: POLL_MS });
+    const tail = tailSummaries(watched, { ...filter, projectUid: log.projectUid }, signal, {
+      onFailure,
+      pollIntervalMs: POLL_MS,
+    });
     for await (const summary of tail) reporter.add(summary);
   } finally {
     clearInterval(timer);

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { ReadableStream } from 'node:stream/web';
 import { SourceError, type SourceErrorKind } from '@standin/contract';
 import { LogStoreError } from '@standin/logstore';
@@ -23,6 +25,20 @@ describe('who asks', () => {
     const { headers, body } = await problemOf(`${api.url}/projects`);
     expect(body).toMatchObject({ status: 401, code: 'unauthorized' });
     expect(headers.get('www-authenticate')).toBe('Bearer');
+  });
+
+  it('is told which Service this is, behind a port-forward only', async () => {
+    await using api = await startApiServer(() => Promise.resolve(undefined), 'standin/standin-dashboard');
+    const serviceFor = async (host: string): Promise<unknown> => {
+      const [response] = (await once(get(`${api.url}/projects`, { headers: { host } }), 'response')) as [
+        IncomingMessage,
+      ];
+      response.resume();
+      expect(response.statusCode).toBe(401);
+      return response.headers['standin-service'];
+    };
+    expect(await serviceFor('localhost:3000')).toBe('standin/standin-dashboard');
+    expect(await serviceFor('standin.example.com')).toBeUndefined();
   });
 
   it('is not known by a cookie, and may send it from any page', async () => {

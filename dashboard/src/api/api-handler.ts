@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Access } from '../access.ts';
 import type { ReadBody } from '../request-bodies.ts';
-import { checkApiRequest } from '../request-guards.ts';
+import { checkApiRequest, isAskedAsLoopback } from '../request-guards.ts';
 import { routeMatcher } from './match-route.ts';
 import { openApiDocument } from './openapi-document.ts';
 import { API_LIMITS } from './parameters.ts';
@@ -15,6 +15,8 @@ import { toProblem } from './to-problem.ts';
 
 export interface ApiOptions {
   readonly access: Pick<Access, 'mode' | 'backendOf'>;
+  /** `NAMESPACE/NAME` of the dashboard's Service. */
+  readonly service?: string | undefined;
   readonly logger: Logger;
   readonly readBody: ReadBody;
   /** Aborts when the dashboard stops. */
@@ -23,7 +25,8 @@ export interface ApiOptions {
 
 export type ApiHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-const API_PATH = '/api/v1';
+export const API_PATH = '/api/v1';
+const SERVICE_HEADER = 'standin-service';
 const DOCUMENT_PATH = '/openapi.json';
 
 const HEADERS: Readonly<Record<string, string>> = {
@@ -36,7 +39,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Serves `/api/v1/…`: guard → match → authenticate → parse → handle → answer. Takes every request that it is given. */
-export const apiHandler = ({ access, logger, readBody, stopping }: ApiOptions): ApiHandler => {
+export const apiHandler = ({ access, service, logger, readBody, stopping }: ApiOptions): ApiHandler => {
   const match = routeMatcher(API_ROUTES);
   const document = openApiDocument(API_ROUTES);
   const inTurn = limitReaders();
@@ -82,6 +85,9 @@ export const apiHandler = ({ access, logger, readBody, stopping }: ApiOptions): 
           logger.error({ err: error, method, path: url.pathname }, 'request of the API failed');
         // Who left needs no answer; a stream that broke off was cut already.
         if (response.headersSent || response.destroyed) return;
+        // What a port-forward leads to, for the CLI (ADR 016). Others learn nothing of the cluster.
+        if (problem?.code === 'unauthorized' && service !== undefined && isAskedAsLoopback(request))
+          response.setHeader(SERVICE_HEADER, service);
         sendProblem(response, problem ?? new ApiProblem('internal'));
       });
   };

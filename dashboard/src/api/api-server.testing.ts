@@ -46,6 +46,7 @@ const PROJECT: ResourceObject = {
 };
 
 const EMPTY_LOG: ProjectLog = {
+  projectUid: 'u',
   summaries: () => Promise.resolve([]),
   entries: async function* () {
     await Promise.resolve();
@@ -91,13 +92,13 @@ export interface ApiServer extends AsyncDisposable {
 }
 
 /** The API on a socket of its own. */
-export const startApiServer = async (backendOf: Access['backendOf']): Promise<ApiServer> => {
+export const startApiServer = async (backendOf: Access['backendOf'], service?: string): Promise<ApiServer> => {
   let failures = 0;
   const logger = pino({ level: 'error' }, { write: () => (failures += 1) });
   const stopping = new AbortController();
   const handle = apiHandler({
     access: { mode: 'cluster', backendOf },
-    ...{ logger, readBody: bodyReader(), stopping: stopping.signal },
+    ...{ service, logger, readBody: bodyReader(), stopping: stopping.signal },
   });
   const server = createServer(handle).listen(0, '127.0.0.1');
   await once(server, 'listening');

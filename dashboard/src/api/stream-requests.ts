@@ -46,6 +46,7 @@ export const streamRequests = async (
 ): Promise<void> => {
   let position = lastEventId === undefined ? { sinceMs: since.getTime(), insertedMs: 0 } : parsePosition(lastEventId);
   const filter = {
+    projectUid: log.projectUid,
     search,
     since: new Date(position.sinceMs),
     ...(position.insertedMs > 0 && { insertedSince: new Date(position.insertedMs) }),

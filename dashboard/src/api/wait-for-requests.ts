@@ -27,7 +27,12 @@ export const waitForRequests = async (
   const listed = await log.summaries({ search, since, after, order: 'oldest-first', limit: count });
   for (const summary of listed) found.set(summary.id, summary);
   if (found.size < count) {
-    const filter = { search, since: since ?? new Date(0), insertedSince: new Date(newest?.insertedAtMs ?? 0) };
+    const filter = {
+      projectUid: log.projectUid,
+      search,
+      since: since ?? new Date(0),
+      insertedSince: new Date(newest?.insertedAtMs ?? 0),
+    };
     for await (const summary of tailSummaries(log, filter, over)) {
       if (after === undefined || isBehind(summary, after)) found.set(summary.id, summary);
       if (found.size >= count) break;

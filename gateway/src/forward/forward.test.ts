@@ -226,6 +226,29 @@ describe('an answer that comes back', () => {
     expect(client.received.toString()).toMatch(/2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n$/);
     expect((await rowOf()).responseTrailers).toEqual([['X-Sum', '1']]);
   });
+
+  test('takes from trailers what it takes from the head: nothing in them speaks for the gateway or of the connection', async () => {
+    const passed = ['X-Sum: 1', 'Server-Timing: a'];
+    // undici takes an answer with Transfer-Encoding or Content-Length in its trailers for broken.
+    const taken = [
+      'Standin-Rejected: a',
+      'Keep-Alive: 1',
+      'Trailer: x',
+      'Proxy-Authenticate: a',
+      'Host: a',
+      'X-Hop: 1',
+    ];
+    const trailers = [...taken, ...passed].join('\r\n');
+    rawAnswer = (socket) =>
+      socket.end(
+        `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: X-Hop\r\n\r\n2\r\nok\r\n0\r\n${trailers}\r\n\r\n`,
+      );
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(request('POST', `/${URI}/raw?${marker}`, [HOST, WITH_KEY, 'TE: trailers', 'Connection: close']));
+    await client.closed();
+    expect(client.received.toString().split('ok\r\n0\r\n')[1]).toBe(`${passed.join('\r\n')}\r\n\r\n`);
+    expect((await rowOf()).responseTrailers.map(([name]) => name)).toContain('Standin-Rejected');
+  });
 });
 
 describe('an upstream that fails', () => {

@@ -135,8 +135,8 @@ class Relay {
 
   /** RFC 9110 section 6.5.1: only to a recipient that said it takes them. */
   #trailersFor(answer: UpstreamAnswer): readonly HeaderPair[] {
-    const trailers = answer.trailers();
-    return trailers.length > 0 && acceptsTrailers(this.#accepted.head) ? passableTrailers(trailers) : [];
+    if (!acceptsTrailers(this.#accepted.head)) return [];
+    return passableTrailers(answer.trailers(), answer.headers);
   }
 
   #recordAnswer(answer: UpstreamAnswer, framing: Framing, end: RelayEnd, failure?: Failure): Promise<void> {

@@ -1,4 +1,4 @@
-import type { HeaderPair } from '@standin/contract';
+import { REJECTED_HEADER, type HeaderPair } from '@standin/contract';
 import { stripHopByHop } from '@standin/egress';
 import type { RequestHead } from '../receive/read-head.ts';
 
@@ -48,15 +48,17 @@ const lengthOf = (values: readonly string[]): number | undefined => {
   return members.size === 1 && /^\d{1,15}$/.test(only) ? Number(only) : undefined;
 };
 
+/** What of an answer's head or trailers an upstream may say to a caller: nothing of the connection, of framing, or of a rejection. */
+const withoutOurs = (lines: readonly HeaderPair[]): HeaderPair[] =>
+  stripHopByHop(lines).filter(([name]) => !isNamed(name, 'content-length') && !isNamed(name, REJECTED_HEADER));
+
 /** Undefined: the upstream contradicts itself about the length of its answer. */
 export const frameAnswer = (status: number, headers: readonly HeaderPair[], date: string): Framing | undefined => {
   const lengths = headers.filter(([name]) => isNamed(name, 'content-length')).map(([, value]) => value);
   const isChunked = headers.some(([name]) => isNamed(name, 'transfer-encoding'));
   const contentLength = lengths.length === 0 || isChunked ? undefined : lengthOf(lengths);
   if (lengths.length > 0 && !isChunked && contentLength === undefined) return undefined;
-  const kept = stripHopByHop(headers).filter(
-    ([name]) => !isNamed(name, 'content-length') && !isNamed(name, 'standin-rejected'),
-  );
+  const kept = withoutOurs(headers);
   // RFC 9110 section 8.6: no length with 204; with 304 it is the length that 200 would have had.
   if (contentLength !== undefined && status !== 204) kept.push(['content-length', String(contentLength)]);
   if (!kept.some(([name]) => isNamed(name, 'date'))) kept.push(['date', date]);
@@ -66,6 +68,12 @@ export const frameAnswer = (status: number, headers: readonly HeaderPair[], date
 export const acceptsTrailers = ({ headers }: RequestHead): boolean =>
   headers.some(([name, value]) => isNamed(name, 'te') && /(^|,)\s*trailers\s*(,|$)/i.test(value));
 
-/** Trailers must not say anything about framing or the connection (RFC 9110 section 6.5.1). */
-export const passableTrailers = (trailers: readonly HeaderPair[]): HeaderPair[] =>
-  stripHopByHop(trailers).filter(([name]) => !isNamed(name, 'content-length') && !isNamed(name, 'host'));
+/**
+ * Trailers lose what the head would lose, also what the head's `Connection` names, and `host` (RFC 9110 section 6.5.1).
+ *
+ * @param headers of the same answer
+ */
+export const passableTrailers = (trailers: readonly HeaderPair[], headers: readonly HeaderPair[]): HeaderPair[] => {
+  const connection = headers.filter(([name]) => isNamed(name, 'connection'));
+  return withoutOurs([...connection, ...trailers]).filter(([name]) => !isNamed(name, 'host'));
+};

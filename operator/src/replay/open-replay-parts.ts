@@ -1,6 +1,7 @@
 import { createEgress } from '@standin/egress';
 import { systemClock } from '@standin/kube';
 import type { LogStore } from '@standin/logstore';
+import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { OperatorSettings } from '../settings.ts';
 import { replayMetrics } from './replay-metrics.ts';
@@ -15,12 +16,13 @@ export const openReplayParts = (
   settings: OperatorSettings,
   store: LogStore | undefined,
   registry: Registry,
+  logger: Logger,
 ): OpenReplayParts => {
   const { egress, gatewayUrl, replay, clickhouse, clusterDomain, retention } = settings;
   const ca = egress.ca === undefined ? {} : { ca: egress.ca };
   // The gateways' address is the administrator's word; everything else is somebody's request.
-  const gateway = createEgress({ policy: { allowPrivate: true, allow: [] }, ...ca });
-  const upstream = createEgress({ policy: { allowPrivate: egress.allowPrivate, allow: egress.allow }, ...ca });
+  const gateway = createEgress({ policy: { allowPrivate: true, allow: [] }, logger, ...ca });
+  const upstream = createEgress({ policy: { allowPrivate: egress.allowPrivate, allow: egress.allow }, logger, ...ca });
   let migrated: Promise<void> | undefined;
   const migrateOnce = (): Promise<void> => {
     if (store === undefined || !clickhouse.migrate) return Promise.resolve();

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { SourceEvent } from '@standin/contract';
+import { printable, type SourceEvent } from '@standin/contract';
 import { isNotFound, microTime, resourcePath, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 
@@ -42,8 +42,11 @@ const seriesKey = (object: EventSubject, event: SourceEvent): string =>
     .update(JSON.stringify([object.metadata.uid, event.type, event.reason, event.message]))
     .digest('base64');
 
-const noteOf = (message: string): string =>
-  message.length <= NOTE_LENGTH_MAX ? message : `${message.slice(0, NOTE_LENGTH_MAX - 1)}…`;
+/** kubectl prints it to a terminal. */
+const noteOf = (message: string): string => {
+  const note = printable(message);
+  return note.length <= NOTE_LENGTH_MAX ? note : `${note.slice(0, NOTE_LENGTH_MAX - 1)}…`;
+};
 
 /** Writes Events (events.k8s.io/v1). What is said again raises the first one's count, so that a loop does not flood the cluster. */
 export class KubernetesEvents {

@@ -21,6 +21,12 @@ const verdict = (change: Partial<Verdict> = {}): Verdict => ({
 const short = (conditions: readonly Condition[]): string[] =>
   conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 
+test('a message that quotes a stranger is one printable line', () => {
+  const accepted = { ok: false, reason: 'Invalid', message: 'there is no project "a\x1b[2J\nb\u202e"' } as const;
+  const [condition] = conditionsOf(verdict({ accepted }), programmedFinding(undefined), [], NOW);
+  expect(condition?.message).toBe(String.raw`there is no project "a\x1b[2J\x0ab\u202e"`);
+});
+
 test('valid, resolved and acknowledged is Ready, at the generation that was looked at', () => {
   const conditions = conditionsOf(verdict(), programmedFinding({ kind: 'programmed' }), [], NOW);
   expect(short(conditions)).toEqual([

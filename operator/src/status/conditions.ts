@@ -1,4 +1,4 @@
-import { LIMITS, type Condition, type ConditionReason, type ConditionType } from '@standin/contract';
+import { LIMITS, printable, type Condition, type ConditionReason, type ConditionType } from '@standin/contract';
 import type { ProgrammedState } from '../publish/gateway-registry.ts';
 import type { Finding, Verdict } from '../translate/index.ts';
 
@@ -56,7 +56,7 @@ export interface ConditionContext {
   readonly now: string;
 }
 
-/** A finding as a condition; one whose status stays the same keeps its transition time. */
+/** A finding as a condition; one whose status stays the same keeps its transition time. Its message may quote a stranger, and is read in terminals. */
 export const conditionOf = (
   type: ConditionType,
   { ok, reason, message }: Finding,
@@ -68,7 +68,7 @@ export const conditionOf = (
     type,
     status,
     reason,
-    message: message.slice(0, LIMITS.conditionMessageLengthMax),
+    message: printable(message).slice(0, LIMITS.conditionMessageLengthMax),
     observedGeneration: generation,
     lastTransitionTime: previous?.status === status ? previous.lastTransitionTime : now,
   };

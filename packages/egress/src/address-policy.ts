@@ -32,12 +32,29 @@ export const isCidr = (text: string): boolean => ipaddr.isValidCIDR(text);
 
 const allowedNetworks = (policy: AddressPolicy) => policy.allow.map((text) => ipaddr.parseCIDR(text));
 
+export interface AddressRefusal {
+  /** The address, and the one that it stands for. */
+  readonly address: string;
+  /** What it is, without the address: `a private address, which is not allowed by the administrator (egress.allow)`. */
+  readonly kind: string;
+}
+
 /**
  * Why `ip` must not be connected to, in a sentence without a full stop, or undefined if it may be.
  * Throws if the policy holds something that is not a CIDR (see `isCidr`).
  */
 export const checkAddress = (ip: string, policy: AddressPolicy, options: CheckOptions = {}): string | undefined => {
-  if (!ipaddr.isValid(ip)) return `${ip} is not an IP address`;
+  const refusal = refuseAddress(ip, policy, options);
+  return refusal && `${refusal.address} is ${refusal.kind}`;
+};
+
+/** The same in parts, for an address that not everyone may see. */
+export const refuseAddress = (
+  ip: string,
+  policy: AddressPolicy,
+  options: CheckOptions = {},
+): AddressRefusal | undefined => {
+  if (!ipaddr.isValid(ip)) return { address: ip, kind: 'not an IP address' };
   const allowed = allowedNetworks(policy);
   for (const destination of destinationsOf(ip)) {
     const found = classOf(destination);
@@ -51,7 +68,7 @@ export const checkAddress = (ip: string, policy: AddressPolicy, options: CheckOp
     const canonical = destination.toString();
     const inside = ipaddr.parse(ip).toString() === canonical ? '' : ` (which stands for ${canonical})`;
     const remedy = NEVER.has(found) ? 'is never allowed' : 'is not allowed by the administrator (egress.allow)';
-    return `${ip}${inside} is a ${found} address, which ${remedy}`;
+    return { address: `${ip}${inside}`, kind: `a ${found} address, which ${remedy}` };
   }
   return undefined;
 };

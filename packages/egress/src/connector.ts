@@ -2,7 +2,7 @@ import { lookup as systemLookup } from 'node:dns';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
-import { checkAddress, type AddressPolicy } from './address-policy.ts';
+import { refuseAddress, type AddressPolicy, type AddressRefusal } from './address-policy.ts';
 import { connectError, EgressError } from './egress-error.ts';
 
 export interface ResolvedAddress {
@@ -30,6 +30,8 @@ export interface ConnectorOptions {
   readonly secureContext: SecureContext | undefined;
   readonly lookup: Lookup;
   readonly sockets: SocketWatch;
+  /** With the origin that was asked for. */
+  readonly onFailure?: ((where: string, failure: EgressError) => void) | undefined;
 }
 
 /** Node waits this long for one address before it tries the next beside it (RFC 8305 recommends 250 ms). */
@@ -66,17 +68,22 @@ export class SocketWatch {
   }
 }
 
+/** Who wrote the URL may know its address, not what a name resolves to: that is for the operator's log. */
+const blocked = (hostname: string, { address, kind }: AddressRefusal): EgressError =>
+  isIP(hostname) === 0
+    ? new EgressError('upstream_blocked', `Not connected: ${hostname} resolves to ${kind}.`, {
+        detail: `${hostname} resolves to ${address}`,
+      })
+    : new EgressError('upstream_blocked', `Not connected: ${address} is ${kind}.`);
+
 /** Addresses to dial for `hostname`. Throws `upstream_blocked` if any of them is refused: mixed answers are an attack. */
 const vettedAddresses = async (hostname: string, options: ConnectorOptions): Promise<readonly ResolvedAddress[]> => {
   const family = isIP(hostname);
   const addresses = family === 0 ? await options.lookup(hostname) : [{ address: hostname, family }];
   if (addresses.length === 0) throw new EgressError('upstream_unreachable', `The name ${hostname} has no address.`);
   for (const { address } of addresses) {
-    const reason = checkAddress(address, options.policy, options);
-    if (reason !== undefined) {
-      const resolved = family === 0 ? `${hostname} resolves to ` : '';
-      throw new EgressError('upstream_blocked', `Not connected: ${resolved}${reason}.`);
-    }
+    const refusal = refuseAddress(address, options.policy, options);
+    if (refusal !== undefined) throw blocked(hostname, refusal);
   }
   return addresses;
 };
@@ -111,10 +118,11 @@ const dial = (
 };
 
 /** The last check: the peer that we are connected to. Nothing has been written to it yet. */
-const refusePeer = (socket: Socket, options: ConnectorOptions): EgressError | undefined => {
+const refusePeer = (socket: Socket, hostname: string, options: ConnectorOptions): EgressError | undefined => {
   const peer = socket.remoteAddress;
-  const reason = peer === undefined ? 'the peer is gone' : checkAddress(peer, options.policy, options);
-  return reason === undefined ? undefined : new EgressError('upstream_blocked', `Not connected: ${reason}.`);
+  if (peer === undefined) return new EgressError('upstream_blocked', 'Not connected: the peer is gone.');
+  const refusal = refuseAddress(peer, options.policy, options);
+  return refusal && blocked(hostname, refusal);
 };
 
 /** Resolves when a vetted connection (and its TLS) stands; destroys it when `signal` aborts first. */
@@ -133,7 +141,7 @@ const connectTo = async (
     socket.on('error', reject);
     socket.once(target.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       signal.removeEventListener('abort', stop);
-      const refused = refusePeer(socket, options);
+      const refused = refusePeer(socket, target.hostname, options);
       if (refused) {
         socket.destroy();
         reject(refused);
@@ -167,7 +175,9 @@ export const createConnector =
           options.sockets.watch(socket, () => callback(null, socket));
         },
         (error: unknown) => {
-          callback(connectError(error, where), null);
+          const failure = connectError(error, where);
+          options.onFailure?.(where, failure);
+          callback(failure, null);
         },
       );
   };

@@ -1,14 +1,21 @@
 import type { UpstreamFailureCode } from '@standin/contract';
 import { errors } from 'undici';
 
-/** Why an upstream gave no (whole) answer. `message` is a sentence for people, without addresses that they did not give. */
+/** Why an upstream gave no (whole) answer. `message` is a sentence for callers and tenants, without addresses that they did not give. */
 export class EgressError extends Error {
   override readonly name = 'EgressError';
   readonly code: UpstreamFailureCode;
+  /** With addresses, for the operator's log. Empty: `message` says all. */
+  readonly detail: string;
 
-  constructor(code: UpstreamFailureCode, message: string, options?: ErrorOptions) {
+  constructor(
+    code: UpstreamFailureCode,
+    message: string,
+    { detail = '', ...options }: ErrorOptions & { readonly detail?: string } = {},
+  ) {
     super(message, options);
     this.code = code;
+    this.detail = detail;
   }
 }
 
@@ -20,13 +27,15 @@ export const connectError = (error: unknown, where: string): EgressError => {
   const cause = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   const reason = cause instanceof Error ? cause : new Error(String(cause));
   const code = codeOf(reason);
-  const say = (message: string) => new EgressError('upstream_unreachable', message, { cause: error });
+  // `connect ECONNREFUSED 10.0.0.7:80 - Local (10.0.0.2:41234)`
+  const options = { cause: error, detail: 'address' in reason ? reason.message : '' };
+  const say = (message: string) => new EgressError('upstream_unreachable', message, options);
   if (code === 'ENOTFOUND' || code === 'ENODATA') return say(`The name of ${where} does not exist.`);
   if (code === 'EAI_AGAIN') return say(`The name of ${where} could not be looked up.`);
   if (code === 'ECONNREFUSED') return say(`${where} refused the connection.`);
   if (code === 'ETIMEDOUT')
-    return new EgressError('upstream_timeout', `${where} did not accept a connection in time.`, { cause: error });
-  return say(`No connection to ${where}: ${reason.message}.`);
+    return new EgressError('upstream_timeout', `${where} did not accept a connection in time.`, options);
+  return say(`No connection to ${where}: ${'address' in reason ? code : reason.message}.`);
 };
 
 const BROKE_OFF = new Set([

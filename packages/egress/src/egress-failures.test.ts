@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
-import { answer, askAndIdle, cleanUp, egressWith, get, upstreamWith } from './egress.testing.ts';
+import { connectError } from './egress-error.ts';
+import { answer, askAndIdle, cleanUp, egressWith, get, resolving, upstreamWith } from './egress.testing.ts';
 import type { Script } from './raw-upstream.testing.ts';
 
 describe('a bad upstream', () => {
@@ -104,6 +105,39 @@ describe('a bad upstream', () => {
       code: 'upstream_unreachable',
       message: `http://127.0.0.1:${port} refused the connection.`,
     });
+  });
+
+  test.each([
+    ['EHOSTUNREACH', 'No connection to http://a.test: EHOSTUNREACH.'],
+    ['EADDRNOTAVAIL', 'No connection to http://a.test: EADDRNOTAVAIL.'],
+    ['ECONNREFUSED', 'http://a.test refused the connection.'],
+    ['ETIMEDOUT', 'http://a.test did not accept a connection in time.'],
+  ])('with %s: the message has no address that the caller did not give; the log has it', (code, message) => {
+    const text = `connect ${code} 10.0.0.7:80 - Local (10.1.2.3:41234)`;
+    const error = Object.assign(new Error(text), { code, address: '10.0.0.7', port: 80 });
+    for (const cause of [error, new AggregateError([error])])
+      expect(connectError(cause, 'http://a.test')).toMatchObject({ message, detail: text });
+  });
+
+  test('at an address that a name resolved to: the log tells once in a while which one, the message does not', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    const logged: unknown[] = [];
+    const logger = { info: (fields: object, message: string) => logged.push({ message, ...fields }) };
+    const egress = egressWith({ ...resolving('127.0.0.1'), logger });
+    const origin = `http://internal.test:${port}`;
+    for (let round = 0; round < 3; round += 1)
+      await expect(egress.request(get(0, { url: `${origin}/` }))).rejects.toMatchObject({
+        message: `${origin} refused the connection.`,
+      });
+    expect(logged).toEqual([
+      {
+        ...{ message: 'upstream not connected', origin, code: 'upstream_unreachable' },
+        reason: `connect ECONNREFUSED 127.0.0.1:${port}`,
+      },
+    ]);
   });
 
   test('that never finishes TLS: upstream_timeout after the connect timeout', async () => {

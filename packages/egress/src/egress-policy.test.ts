@@ -35,9 +35,16 @@ describe('the address policy', () => {
       egressWith({ ...cluster, ...resolving(...ips) }).request(get(0, { url: `http://a.test:${upstream.port}/` })),
     ).rejects.toMatchObject({
       code: 'upstream_blocked',
-      message: expect.stringMatching(/^Not connected: a\.test resolves to /) as string,
+      message: expect.stringMatching(/^Not connected: a\.test resolves to an? [a-z -]+ address, which is n/) as string,
+      detail: expect.stringContaining(` resolves to ${ips.at(-1) ?? ''}`) as string,
     });
     expect(upstream.connections()).toBe(0);
+  });
+
+  test('a literal address is in the message: who asks gave it', async () => {
+    await expect(egressWith(cluster).request(get(1))).rejects.toMatchObject({
+      message: expect.stringContaining('127.0.0.1 is a loopback address, which') as string,
+    });
   });
 
   test('rebinding: a name is looked up once for a connection, and again for the next', async () => {

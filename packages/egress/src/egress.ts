@@ -16,6 +16,13 @@ export interface EgressOptions {
   readonly ca?: string;
   /** For tests of DNS. */
   readonly lookup?: Lookup;
+  /** Is told which address a name resolved to where that is why there is no connection; callers are not. */
+  readonly logger?: EgressLogger;
+}
+
+/** Of pino. */
+export interface EgressLogger {
+  info(fields: object, message: string): void;
 }
 
 export interface UpstreamRequest {
@@ -52,6 +59,27 @@ const CONNECTIONS_PER_ORIGIN_MAX = 256;
 const ORIGINS_MAX = 10_000;
 const IDEMPOTENT: ReadonlySet<string> = new Set<Method>(['GET', 'PUT', 'DELETE']);
 
+/** The same failure is logged once in this time. */
+const LOG_AGAIN_MS = 60_000;
+/** Failures that are remembered for that. */
+const LOGGED_MAX = 1_000;
+
+const logFailures = (logger: EgressLogger | undefined) => {
+  if (logger === undefined) return undefined;
+  const loggedAt = new Map<string, number>();
+  return (origin: string, { code, detail }: EgressError): void => {
+    if (detail === '') return;
+    const key = `${origin} ${code}`;
+    const now = performance.now();
+    if (now - (loggedAt.get(key) ?? -Infinity) < LOG_AGAIN_MS) return;
+    loggedAt.delete(key);
+    loggedAt.set(key, now);
+    const [oldest] = loggedAt.keys();
+    if (loggedAt.size > LOGGED_MAX && oldest !== undefined) loggedAt.delete(oldest);
+    logger.info({ origin, code, reason: detail }, 'upstream not connected');
+  };
+};
+
 const createAgent = (options: EgressOptions, viaService: boolean, sockets: SocketWatch): Agent =>
   new Agent({
     allowH2: false,
@@ -70,6 +98,7 @@ const createAgent = (options: EgressOptions, viaService: boolean, sockets: Socke
           : createSecureContext({ ca: [...getCACertificates('default'), options.ca] }),
       lookup: options.lookup ?? lookupAll,
       sockets,
+      onFailure: logFailures(options.logger),
     }),
   });
 

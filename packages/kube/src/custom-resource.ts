@@ -20,10 +20,12 @@ export type CustomResource = KubeObject & { readonly spec?: unknown; readonly st
 
 /** All objects of a kind, in one namespace or all. */
 export const collectionPath = (kind: Kind, namespace?: string): string =>
-  resourcePath({ group: API_GROUP, version: API_VERSION, plural: RESOURCES[kind].plural, namespace });
+  resourcePath({ ...resourceOf(kind), namespace });
 
 export const objectPath = ({ kind, namespace, name }: ObjectRef, subresource?: string): string =>
-  `${collectionPath(kind, namespace)}/${encodeURIComponent(name)}${subresource === undefined ? '' : `/${subresource}`}`;
+  resourcePath({ ...resourceOf(kind), namespace, name, subresource });
+
+const resourceOf = (kind: Kind) => ({ group: API_GROUP, version: API_VERSION, plural: RESOURCES[kind].plural });
 
 /** The port's view of a custom resource, without the parts that only cost memory. */
 export const toResourceObject = (kind: Kind, object: CustomResource): ResourceObject => {

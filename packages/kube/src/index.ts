@@ -21,7 +21,7 @@ export {
   type Lane,
   type LoadOptions,
 } from './kube-config.ts';
-export { readKubeToken } from './kube-token.ts';
+export { readKubeToken, type KubeClusterIdentity, type KubeToken } from './kube-token.ts';
 export { objectKey, type KubeList, type KubeObject } from './kube-object.ts';
 export { LEADER_URL_ANNOTATION, microTime, type Lease } from './lease.ts';
 export {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,27 +11,44 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const kubeconfig = async (user: unknown): Promise<string> => {
+const kubeconfig = async (user: unknown, cluster: object = {}): Promise<string> => {
   const file = path.join(folder, 'config');
   const config = {
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': 'a',
     contexts: [{ name: 'a', context: { cluster: 'a', user: 'a' } }],
-    clusters: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1' } }],
+    clusters: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1', ...cluster } }],
     users: [{ name: 'a', user }],
   };
   await writeFile(file, JSON.stringify(config));
   return file;
 };
 
+const tokenOf = async (user: unknown): Promise<string | undefined> =>
+  (await readKubeToken({ kubeconfigPath: await kubeconfig(user) }))?.token;
+
+it('comes with the identity of its cluster: the API server and its authority, wherever that is written', async () => {
+  const read = async (cluster: object) =>
+    (await readKubeToken({ kubeconfigPath: await kubeconfig({ token: 'abc' }, cluster) })) ?? {};
+  await writeFile(path.join(folder, 'ca.crt'), 'PEM');
+  const caSha256 = createHash('sha256').update('PEM').digest('hex');
+  const inline = { 'certificate-authority-data': Buffer.from('PEM').toString('base64') };
+  for (const cluster of [inline, { 'certificate-authority': 'ca.crt' }])
+    expect(await read(cluster)).toEqual({
+      ...{ token: 'abc', context: 'a' },
+      cluster: { server: 'https://127.0.0.1:1', caSha256 },
+    });
+  expect(await read({})).toMatchObject({ cluster: { caSha256: '' } });
+});
+
 it('is that of the user', async () => {
-  expect(await readKubeToken({ kubeconfigPath: await kubeconfig({ token: 'abc' }) })).toBe('abc');
+  expect(await tokenOf({ token: 'abc' })).toBe('abc');
 });
 
 it('is read from a file', async () => {
   await writeFile(path.join(folder, 'token'), 'from-file\n');
-  expect(await readKubeToken({ kubeconfigPath: await kubeconfig({ tokenFile: 'token' }) })).toBe('from-file');
+  expect(await tokenOf({ tokenFile: 'token' })).toBe('from-file');
 });
 
 it('comes from a credential plugin', async () => {
@@ -45,7 +63,7 @@ it('comes from a credential plugin', async () => {
     args: ['-e', `process.stdout.write(${JSON.stringify(JSON.stringify(credential))})`],
     interactiveMode: 'Never',
   };
-  expect(await readKubeToken({ kubeconfigPath: await kubeconfig({ exec }) })).toBe('made');
+  expect(await tokenOf({ exec })).toBe('made');
 });
 
 it('is not there for a server that it would go to without encryption, as where there is no kubeconfig', async () => {

@@ -1,3 +1,5 @@
+import { SourceError } from '@standin/contract';
+
 /** Which resource, and where. Without `namespace`: cluster-scoped, or all namespaces. */
 export interface ResourcePath {
   /** Empty for the core group. */
@@ -6,15 +8,24 @@ export interface ResourcePath {
   readonly plural: string;
   readonly namespace?: string | undefined;
   readonly name?: string;
-  readonly subresource?: string;
+  readonly subresource?: string | undefined;
 }
 
-/** `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/SUBRESOURCE`; every part is encoded, so no name can change the path. */
+/** What a part must not be: empty, or a step of a path, which encoding leaves as it is and URL parsers resolve. */
+const STEPS: ReadonlySet<string> = new Set(['', '.', '..']);
+
+/**
+ * `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/SUBRESOURCE`; every part is encoded, so no name can change the path. Throws a
+ * `SourceError` for a part that is empty, `.` or `..`.
+ */
 export const resourcePath = (path: ResourcePath): string => {
   const parts = path.group === '' ? ['api', path.version] : ['apis', path.group, path.version];
   if (path.namespace !== undefined) parts.push('namespaces', path.namespace);
   parts.push(path.plural);
   if (path.name !== undefined) parts.push(path.name);
   if (path.subresource !== undefined) parts.push(path.subresource);
+  const step = parts.find((part) => STEPS.has(part));
+  if (step !== undefined)
+    throw new SourceError('Invalid', `${JSON.stringify(step)} names nothing in Kubernetes: use another name`);
   return `/${parts.map(encodeURIComponent).join('/')}`;
 };

@@ -1,9 +1,39 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Filter } from './search/filter.ts';
-import { assertLimit, LIST_LIMIT_MAX, LogFilterError, summariesQuery } from './log-filter.ts';
+import {
+  assertLimit,
+  conditionsOf,
+  EVERY_PROJECT,
+  LIST_LIMIT_MAX,
+  LogFilterError,
+  summariesQuery,
+  type LogFilter,
+} from './log-filter.ts';
 
 const after = { id: '01931f3e-7c3a-7bbb-8ccc-0123456789ab', receivedAt: '2026-11-21T07:35:12.123456Z' };
+
+const projectUid = 'u';
+
+describe('the project', () => {
+  test('is its uid, or every one, said explicitly', () => {
+    expect(conditionsOf({ projectUid }).params).toEqual({ projectUid });
+    expect(conditionsOf({ projectUid: EVERY_PROJECT })).toMatchObject({
+      frozen: ['expires_at > now()'],
+      final: [],
+      params: {},
+    });
+  });
+
+  // What a lost uid looks like where types do not reach: JSON, a spread, an optional chain.
+  test.each([[{}], [{ projectUid: undefined }], [{ projectUid: null }], [{ projectUid: '' }], [{ projectUid: true }]])(
+    'never is every one because it is missing: %j',
+    (filter) => {
+      const named = { namespace: 'a', project: 'b', ...filter, limit: 1 } as unknown as LogFilter;
+      expect(() => summariesQuery(named)).toThrow(LogFilterError);
+    },
+  );
+});
 
 describe('summariesQuery', () => {
   test('no value becomes part of the SQL', () => {
@@ -35,12 +65,12 @@ describe('summariesQuery', () => {
   });
 
   test('expired entries are never asked for', () => {
-    expect(summariesQuery({ limit: 1 }).sql).toContain('expires_at > now()');
+    expect(summariesQuery({ projectUid, limit: 1 }).sql).toContain('expires_at > now()');
   });
 
   test('a cursor keeps its microseconds, and goes the way of the order', () => {
-    const newest = summariesQuery({ limit: 1, after });
-    const oldest = summariesQuery({ limit: 1, after, order: 'oldest-first' });
+    const newest = summariesQuery({ projectUid, limit: 1, after });
+    const oldest = summariesQuery({ projectUid, limit: 1, after, order: 'oldest-first' });
     expect(newest.params).toMatchObject({
       afterUs: Date.parse('2026-11-21T07:35:12Z') * 1000 + 123_456,
       afterId: after.id,
@@ -54,7 +84,7 @@ describe('summariesQuery', () => {
     ['a time that is none', { after: { ...after, receivedAt: 'x' } }],
     ['an invalid date', { since: new Date(Number.NaN) }],
   ])('refuses %s', (_what, filter) => {
-    expect(() => summariesQuery({ ...filter, limit: 1 })).toThrow(LogFilterError);
+    expect(() => summariesQuery({ projectUid, ...filter, limit: 1 })).toThrow(LogFilterError);
   });
 });
 

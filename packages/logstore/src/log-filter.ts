@@ -14,10 +14,13 @@ export interface StatusRange {
   readonly max: number;
 }
 
-/** Which entries, in which order. Conditions that are absent do not restrict. */
+/** In place of a project's uid, for a reader who may see the whole log. A symbol: no input of a request is one. */
+export const EVERY_PROJECT = Symbol('every project');
+
+/** Which entries, in which order. Conditions that are absent do not restrict, but for the project, which has to be said. */
 export interface LogFilter {
   /** The project's uid: the only condition that is safe against a recreated namespace, and the one that reads a single range. */
-  readonly projectUid?: string | undefined;
+  readonly projectUid: string | typeof EVERY_PROJECT;
   readonly namespace?: string | undefined;
   readonly project?: string | undefined;
   readonly endpoint?: string | undefined;
@@ -115,8 +118,7 @@ export const conditionsOf = (filter: LogFilter | CountFilter): Conditions => {
   const where = collectConditions();
   // Expired rows are deleted by merges, some time later.
   where.add('expires_at > now()');
-  if (filter.projectUid !== undefined)
-    where.add('project_uid = {projectUid:String}', { projectUid: filter.projectUid });
+  addProject(where, filter.projectUid);
   if (filter.namespace !== undefined) where.add('namespace = {namespace:String}', { namespace: filter.namespace });
   if (filter.project !== undefined) where.add('project = {project:String}', { project: filter.project });
   if (filter.endpoint !== undefined) where.add('endpoint = {endpoint:String}', { endpoint: filter.endpoint });
@@ -134,6 +136,14 @@ export const conditionsOf = (filter: LogFilter | CountFilter): Conditions => {
   }
   if ('limit' in filter) addPosition(where, filter);
   return where;
+};
+
+/** A uid that is lost on the way here must not mean the rows of everyone. */
+const addProject = (where: ReturnType<typeof collectConditions>, projectUid: LogFilter['projectUid']): void => {
+  if (projectUid === EVERY_PROJECT) return;
+  if (typeof projectUid !== 'string' || projectUid === '')
+    throw new LogFilterError('the filter names no project: it needs a project’s uid, or EVERY_PROJECT');
+  where.add('project_uid = {projectUid:String}', { projectUid });
 };
 
 /** What only lists know: order and cursors. */

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { LogFilter } from './log-filter.ts';
+import { EVERY_PROJECT, type LogFilter } from './log-filter.ts';
 import type { LogSummary } from './log-entry.ts';
 import type { LogStore } from './log-store.ts';
 import { tailLog, tailSummaries } from './tail-log.ts';
@@ -33,10 +33,12 @@ const scripted = (polls: readonly (readonly LogSummary[] | Error)[]) => {
   return { asked, store: { summaries } as unknown as LogStore };
 };
 
+const ALL = { projectUid: EVERY_PROJECT } as const;
+
 const take = async (store: LogStore, count: number): Promise<string[]> => {
   const stop = new AbortController();
   const paths: string[] = [];
-  for await (const { id } of tailSummaries(store, {}, stop.signal, { pollIntervalMs: 1 })) {
+  for await (const { id } of tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1 })) {
     paths.push(id.slice(-1));
     if (paths.length === count) stop.abort();
   }
@@ -54,14 +56,14 @@ test('shows each row once, however often the windows overlap, and late ones too'
 
 test('goes on from what is known, and looks back far enough for an insert that was under way', async () => {
   const { asked, store } = scripted([[summary(1, 900_000)]]);
-  await tailSummaries(store, { insertedSince: new Date(1_000_000) }, new AbortController().signal).next();
+  await tailSummaries(store, { ...ALL, insertedSince: new Date(1_000_000) }, new AbortController().signal).next();
   expect(asked.map(({ insertedSince }) => insertedSince?.getTime())).toEqual([940_000]);
 });
 
 test('ends when it is aborted between polls', async () => {
   const stop = new AbortController();
   const { asked, store } = scripted([]);
-  const tail = tailSummaries(store, {}, stop.signal, { pollIntervalMs: 60_000 });
+  const tail = tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 60_000 });
   const next = tail.next();
   while (asked.length === 0) await turn();
   stop.abort();
@@ -80,7 +82,7 @@ test('goes on after a failed poll where it is told to: nothing is missed, nothin
   const failures: unknown[] = [];
   const seen: string[] = [];
   const onFailure = (error: unknown): void => void failures.push(error);
-  for await (const { id } of tailSummaries(store, {}, stop.signal, { pollIntervalMs: 1, onFailure })) {
+  for await (const { id } of tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1, onFailure })) {
     if (seen.push(id.slice(-1)) === 3) stop.abort();
   }
   expect(seen).toEqual(['1', '2', '3']);
@@ -91,7 +93,7 @@ test('goes on after a failed poll where it is told to: nothing is missed, nothin
 test('looks once more after the abort where it is told to', async () => {
   const { asked, store } = scripted([[], [summary(1, 1_000)]]);
   const stop = new AbortController();
-  const tail = tailSummaries(store, {}, stop.signal, { pollIntervalMs: 60_000, lookOnceMore: true });
+  const tail = tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 60_000, lookOnceMore: true });
   const next = tail.next();
   while (asked.length === 0) await turn();
   stop.abort();
@@ -114,7 +116,7 @@ test('whole entries: those of a read that broke off are read again, each is show
   }
   const stop = new AbortController();
   const seen: string[] = [];
-  const tail = tailLog({ ...store, entries } as unknown as LogStore, {}, stop.signal, {
+  const tail = tailLog({ ...store, entries } as unknown as LogStore, ALL, stop.signal, {
     pollIntervalMs: 1,
     onFailure: () => undefined,
   });

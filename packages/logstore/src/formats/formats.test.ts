@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { hasControls } from '@standin/contract';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toLogEntry } from '../log-entry.ts';
@@ -43,6 +44,14 @@ describe('curl', () => {
     ['an IPv6 address', '[::1]:80', 'http://[::1]:80/'],
   ])('without a base URL asks %s only where it is one', (_, host, url) => {
     expect(curlCommand(toLogEntry(newLogRow({ requestHeaders: [['host', host]] }))).text).toContain(`'${url}`);
+  });
+
+  it('shows the command that runs: controls that reorder text or act on a terminal are octal', () => {
+    const hostile = Buffer.from('a\u202e\u2066\u2028\x9b\x1bb').toString('latin1');
+    const row = newLogRow({ requestHeaders: [['x-a', hostile]], requestBody: Buffer.from(hostile, 'latin1') });
+    const { text } = curlCommand(toLogEntry(row));
+    expect(hasControls(text.replaceAll('\n', ''))).toBe(false);
+    expect(text).toContain(String.raw`"$(printf '\342\200\256\342\201\246`);
   });
 
   it('names a file where the body is too long for a command, and says what it leaves out', () => {

@@ -1,3 +1,4 @@
+import { hasControls } from '@standin/contract';
 import { decodeUtf8, latin1Bytes } from './wire-bytes.ts';
 
 /** In single quotes a shell takes every character as it is, but the quote itself. */
@@ -5,9 +6,10 @@ export const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\
 
 /**
  * Whether text can be pasted into a terminal and arrive as it is: control characters would act on the terminal or on the line editor
- * before the shell sees them (a tab completes, a carriage return ends the line, an escape ends a bracketed paste).
+ * before the shell sees them (a tab completes, a carriage return ends the line, an escape ends a bracketed paste), and controls that
+ * reorder text would show another command than the one that runs.
  */
-export const isPasteable = (text: string): boolean => !/\p{Cc}/u.test(text.replaceAll('\n', ''));
+export const isPasteable = (text: string): boolean => !hasControls(text.replaceAll('\n', ''));
 
 const octal = (byte: number): string => `\\${byte.toString(8).padStart(3, '0')}`;
 const isPlain = (byte: number): boolean => byte >= 0x20 && byte < 0x7f;

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+
+const knownServerSchema = z.object({
+  /** Its origin, `https://standin.example.com`; behind a port-forward `service NAMESPACE/NAME`. */
+  server: z.string(),
+  /** URL of the cluster's API server. */
+  cluster: z.string(),
+  /** SHA-256 of its certificate authority, hexadecimal; empty: the machine's authorities. */
+  caSha256: z.string(),
+});
+const fileSchema = z.object({ servers: z.array(knownServerSchema) });
+
+/** A server that may have the tokens of a cluster. */
+export type KnownServer = Readonly<z.infer<typeof knownServerSchema>>;
+
+/** The newest ones are kept; no one uses so many. */
+const SERVERS_MAX = 1_000;
+
+/** Remembers in a file, for this user alone, which servers may have the tokens of which cluster. */
+export class KnownServers {
+  readonly #file: string;
+
+  constructor(folder: string) {
+    this.#file = path.join(folder, 'known-servers.json');
+  }
+
+  async has(server: KnownServer): Promise<boolean> {
+    return (await this.#read()).some((known) => isSame(known, server));
+  }
+
+  /** Rejects where the file cannot be written. */
+  async add(server: KnownServer): Promise<void> {
+    const others = (await this.#read()).filter((known) => !isSame(known, server));
+    const servers = [...others, server].slice(-SERVERS_MAX);
+    await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
+    // Another run may read it now.
+    const written = `${this.#file}.${randomBytes(4).toString('hex')}`;
+    await writeFile(written, `${JSON.stringify({ servers }, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    await rename(written, this.#file);
+  }
+
+  /** A file that is missing or broken knows no server: it is asked for again. */
+  async #read(): Promise<readonly KnownServer[]> {
+    try {
+      return fileSchema.parse(JSON.parse(await readFile(this.#file, 'utf8'))).servers;
+    } catch {
+      return [];
+    }
+  }
+}
+
+const isSame = (a: KnownServer, b: KnownServer): boolean =>
+  a.server === b.server && a.cluster === b.cluster && a.caSha256 === b.caSha256;

@@ -1,0 +1,11 @@
+import { printableJson } from '@standin/contract';
+import { pino, type Logger } from 'pino';
+
+const STDERR_FD = 2;
+
+/** Log lines as JSON on standard error. */
+export const stderrLogger = (): Logger =>
+  pino(
+    { level: 'info', base: null, hooks: { streamWrite: printableJson } },
+    pino.destination({ dest: STDERR_FD, sync: true }),
+  );

@@ -1,0 +1,52 @@
+import { Writable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { formatLine, outputTo, styled, wantsColour } from './terminal.ts';
+
+const HOSTILE = 'a\x1b[31m\r\n\x9b2J\u202eb';
+const SHOWN = String.raw`a\x1b[31m\x0d\x0a\x9b2J\u202eb`;
+
+/** What is printed. */
+const printed = (print: (out: ReturnType<typeof outputTo>) => void): string => {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      chunks.push(chunk);
+      done();
+    },
+  });
+  print(outputTo(stream));
+  return Buffer.concat(chunks).toString();
+};
+
+test('a line shows what a stranger wrote, in styles or not, and has no escape sequences but its own', () => {
+  expect(formatLine(HOSTILE, true)).toBe(SHOWN);
+  expect(formatLine(['! ', styled('red', HOSTILE)])).toBe(`! ${SHOWN}`);
+  expect(formatLine(['! ', styled('red', HOSTILE)], true)).toBe(`! \x1b[31m${SHOWN}\x1b[39m`);
+});
+
+test('an output prints lines, JSON on one line, and bytes as they are', () => {
+  expect(printed((out) => out.line(HOSTILE))).toBe(`${SHOWN}\n`);
+  expect(printed((out) => out.lines('a\x1b\n\nb\n'))).toBe('a\\x1b\n\nb\n');
+  const json = printed((out) => out.json({ [HOSTILE]: [HOSTILE] }));
+  expect(json).toMatch(/^[\x20-\x7e]+\n$/);
+  expect(JSON.parse(json)).toEqual({ [HOSTILE]: [HOSTILE] });
+  expect(printed((out) => out.bytes(Buffer.from(HOSTILE)))).toBe(HOSTILE);
+});
+
+test('the last handler of errors is the one that is called', async () => {
+  const failed = Promise.withResolvers<string>();
+  const out = outputTo(new Writable({ write: (_chunk, _encoding, done) => done(new Error('full')) }));
+  out.onError(() => failed.reject(new Error('replaced')));
+  out.onError(({ message }) => failed.resolve(message));
+  out.line('a');
+  expect(await failed.promise).toBe('full');
+});
+
+test.each([
+  [{ isTerminal: true }, {}, true],
+  [{ isTerminal: true }, { NO_COLOR: '' }, true],
+  [{ isTerminal: true }, { NO_COLOR: '1' }, false],
+  [{ isTerminal: false }, {}, false],
+])('colour on %j with %j: %s', (stream, env, wanted) => {
+  expect(wantsColour(stream, env)).toBe(wanted);
+});

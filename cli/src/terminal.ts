@@ -1,0 +1,80 @@
+import process from 'node:process';
+import { createInterface } from 'node:readline/promises';
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import { printable, printableJson } from '@standin/contract';
+
+type Style = Parameters<typeof styleText>[0];
+
+/** A piece of a line in a style of ours, shown where colour is wanted. */
+export interface Styled {
+  readonly style: Style;
+  readonly text: string;
+}
+
+/** One line, in pieces. Any piece may hold text of strangers: a line break in it stays in its line. */
+export type Line = string | readonly (string | Styled)[];
+
+export const styled = (style: Style, text: string): Styled => ({ style, text });
+
+const formatPiece = (piece: string | Styled, colour: boolean): string => {
+  if (typeof piece === 'string') return printable(piece);
+  const text = printable(piece.text);
+  return colour ? styleText(piece.style, text, { validateStream: false }) : text;
+};
+
+/** The line without its end. The only escape sequences in it are those of its styles. */
+export const formatLine = (line: Line, colour = false): string =>
+  (typeof line === 'string' ? [line] : line).map((piece) => formatPiece(piece, colour)).join('');
+
+/** Where a command prints. This is the only way: text from manifests, callers and servers must not act on the terminal. */
+export interface Output {
+  readonly isTerminal: boolean;
+  line(line: Line, colour?: boolean): void;
+  /** Text whose line breaks are ours; one at its end adds no empty line. */
+  lines(text: string): void;
+  /** The value on one line. */
+  json(value: unknown): void;
+  /** As they are: for a pipe. */
+  bytes(bytes: Uint8Array): void;
+  /** What happens where nothing more can be printed, in place of what was to happen until now. */
+  onError(handle: (error: NodeJS.ErrnoException) => void): void;
+}
+
+export const outputTo = (stream: Writable & { readonly isTTY?: boolean }): Output => {
+  let onError: ((error: NodeJS.ErrnoException) => void) | undefined;
+  const line = (text: Line, colour?: boolean): void => void stream.write(`${formatLine(text, colour)}\n`);
+  return {
+    isTerminal: stream.isTTY === true,
+    line,
+    lines: (text) => {
+      for (const one of text.replace(/\n$/, '').split('\n')) line(one);
+    },
+    json: (value) => void stream.write(`${printableJson(JSON.stringify(value))}\n`),
+    bytes: (bytes) => void stream.write(bytes),
+    onError: (handle) => {
+      if (onError === undefined) stream.on('error', (error: NodeJS.ErrnoException) => onError?.(error));
+      onError = handle;
+    },
+  };
+};
+
+export const stdout = outputTo(process.stdout);
+export const stderr = outputTo(process.stderr);
+
+/** What is typed behind a question, without the blanks around it. Undefined: there is no terminal to ask at. */
+export const ask = async (question: string): Promise<string | undefined> => {
+  if (!process.stdin.isTTY) return undefined;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return (await terminal.question(`${printable(question)} `)).trim();
+  } finally {
+    terminal.close();
+  }
+};
+
+/** Colour is for people: on a terminal, unless they said no (https://no-color.org). */
+export const wantsColour = (
+  { isTerminal }: Pick<Output, 'isTerminal'>,
+  env: Readonly<Record<string, string | undefined>>,
+): boolean => isTerminal && (env['NO_COLOR'] ?? '') === '';

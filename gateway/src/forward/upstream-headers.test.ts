@@ -1,0 +1,23 @@
+import fc from 'fast-check';
+import type { HeaderPair } from '@standin/contract';
+import { expect, test } from 'vitest';
+import { frameAnswer, passableTrailers } from './upstream-headers.ts';
+
+const name = fc.constantFrom(
+  ...['x-a', 'X-A', 'x-b', 'server-timing', 'Standin-Rejected', 'standin-rejected', 'Connection', 'Keep-Alive'],
+  ...['Transfer-Encoding', 'Trailer', 'TE', 'Upgrade', 'Content-Length', 'Proxy-Authenticate', 'proxy-connection'],
+);
+const lines = fc.array(fc.tuple(name, fc.constantFrom('1', 'x-a', 'close, X-B'))) as fc.Arbitrary<HeaderPair[]>;
+const LENGTH = /^content-length$/i;
+
+test('trailers lose what the head would lose, and nothing else', () => {
+  fc.assert(
+    fc.property(lines, lines, (headers, trailers) => {
+      const connection = headers.filter(([header]) => /^connection$/i.test(header));
+      // As if the trailers had come in the head. A length there is framed anew.
+      const head = [...connection, ...trailers.filter(([trailer]) => !LENGTH.test(trailer))];
+      const asHead = frameAnswer(200, head, 'now')?.headers.filter(([header]) => header !== 'date');
+      expect(passableTrailers(trailers, headers)).toEqual(asHead);
+    }),
+  );
+});

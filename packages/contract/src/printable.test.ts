@@ -1,0 +1,70 @@
+import { stripVTControlCharacters } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { hasControls, printable, printableJson } from './printable.ts';
+
+/** First and last of each class, and a neighbour that is printable. */
+const CONTROLS: readonly (readonly [string, string])[] = [
+  ['\0', String.raw`\x00`],
+  ['\t', String.raw`\x09`],
+  ['\n', String.raw`\x0a`],
+  ['\x1b[31m', String.raw`\x1b[31m`],
+  ['\x7f', String.raw`\x7f`],
+  ['\x80', String.raw`\x80`],
+  ['\x9b31m', String.raw`\x9b31m`],
+  ['\x9f', String.raw`\x9f`],
+  ['\u061c', String.raw`\u061c`],
+  ['\u200e\u200f', String.raw`\u200e\u200f`],
+  ['\u2028\u2029', String.raw`\u2028\u2029`],
+  ['\u202a\u202e', String.raw`\u202a\u202e`],
+  ['\u2066\u2069', String.raw`\u2066\u2069`],
+];
+const PRINTABLE = ['', ' ~', '\xa0café', '日本語', '👩‍👧', 'عربي', String.raw`\x1b`];
+
+/** Text in which every class of control is likely. */
+const text = fc
+  .array(fc.oneof(fc.constantFrom(...CONTROLS.map(([control]) => control)), fc.string({ unit: 'binary' })))
+  .map((parts) => parts.join(''));
+
+/** Written out, as a second opinion on the Unicode properties. */
+const ACTED_ON = /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
+
+describe('printable', () => {
+  test.each(CONTROLS)('shows %j as %s', (control, shown) => {
+    expect(printable(`a${control}b`)).toBe(`a${shown}b`);
+    expect(hasControls(control)).toBe(true);
+  });
+
+  test.each(PRINTABLE)('leaves %j', (shown) => {
+    expect(printable(shown)).toBe(shown);
+    expect(hasControls(shown)).toBe(false);
+  });
+
+  test('leaves nothing that a terminal obeys, whatever the text', () => {
+    fc.assert(
+      fc.property(text, (any) => {
+        const shown = printable(any);
+        expect(shown).not.toMatch(ACTED_ON);
+        expect(stripVTControlCharacters(shown)).toBe(shown);
+        expect(printable(shown)).toBe(shown);
+        expect(hasControls(any)).toBe(shown !== any);
+      }),
+    );
+  });
+});
+
+describe('printableJson', () => {
+  test('means the same and has nothing that a terminal obeys, whatever the value', () => {
+    fc.assert(
+      fc.property(fc.dictionary(text, text), (value) => {
+        const json = printableJson(JSON.stringify(value));
+        expect(JSON.parse(json)).toEqual(value);
+        expect(json).not.toMatch(ACTED_ON);
+      }),
+    );
+  });
+
+  test('keeps the line break behind the value', () => {
+    expect(printableJson('{"a":"\x9b"}\n')).toBe('{"a":"\\u009b"}\n');
+  });
+});

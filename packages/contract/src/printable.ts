@@ -1,0 +1,24 @@
+/**
+ * What a terminal obeys or a reader cannot see: control characters (C0, DEL, C1), line and paragraph separators, and the controls that
+ * reorder text (UAX #9).
+ */
+const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+const escapeControl = (character: string): string => {
+  const code = character.charCodeAt(0);
+  return code <= 0xff ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
+};
+
+export const hasControls = (text: string): boolean => text.search(CONTROLS) !== -1;
+
+/** One line of text that a terminal only shows: controls read `\x1b`, `\u202e`. Printable text stays as it is. */
+export const printable = (text: string): string => text.replace(CONTROLS, escapeControl);
+
+/**
+ * One line of JSON that means the same and that a terminal only shows. `JSON.stringify` escapes C0 alone. Outside of strings, JSON has
+ * none of these characters but whitespace, so a line break at the end stays.
+ */
+export const printableJson = (json: string): string =>
+  json.replace(CONTROLS, (character) =>
+    character < ' ' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );

@@ -1,0 +1,247 @@
+import { spawn } from 'node:child_process';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { runCommand, type CommandResult } from '../cluster/run-command.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
+import { ROOT } from './dev-stand.ts';
+import { startHostileServer } from './hostile-server.ts';
+import { startTlsUpstream } from './tls-upstream.ts';
+
+const BIN = path.join(ROOT, 'cli/bin/standin.js');
+const USAGE = {
+  ...{ month: '2026-11', used: 0, resetsOn: '2026-12-01', total: 0, days: [], endpoints: [], otherRequests: 0 },
+};
+
+/** A dashboard that wants a token, any, and says which Service it is. */
+const dashboard =
+  (service?: string): RequestListener =>
+  ({ headers }, response) => {
+    if (headers.authorization !== undefined) {
+      response.end(JSON.stringify(USAGE));
+      return;
+    }
+    response.writeHead(401, { ...(service !== undefined && { 'standin-service': service }) });
+    response.end(JSON.stringify({ code: 'unauthorized', detail: 'Send a token.' }));
+  };
+
+let folder: string;
+let env: NodeJS.ProcessEnv;
+beforeEach(async () => {
+  folder = await createTempFolder('token');
+  env = {
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('STANDIN_'))),
+    ...{ HOME: folder, XDG_STATE_HOME: path.join(folder, 'state'), KUBECONFIG: path.join(folder, 'kubeconfig') },
+  };
+  await useCluster({});
+});
+
+/** The kubeconfig's current context is this cluster. */
+const useCluster = async ({ server = 'https://127.0.0.1:9', ca = 'A' }: { server?: string; ca?: string }) => {
+  const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
+  const kubeconfig = {
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'here' },
+    ...{ clusters: [{ name: 'c', cluster }], users: [{ name: 'me', user: { token: 'mine' } }] },
+    contexts: [{ name: 'here', context: { cluster: 'c', user: 'me' } }],
+  };
+  await writeFile(path.join(folder, 'kubeconfig'), JSON.stringify(kubeconfig));
+};
+
+const COMMAND = ['usage', 'a', '-n', 'b', '--server'];
+const usage = (server: string, ...args: string[]): Promise<CommandResult> =>
+  runCommand(process.execPath, [BIN, ...COMMAND, server, ...args], { cwd: ROOT, env });
+
+/** The same at a terminal, where `answer` is typed at the question. */
+const usageAtTerminal = (server: string, answer: string): Promise<CommandResult> => {
+  const command = [process.execPath, BIN, ...COMMAND, server].map((part) => `'${part}'`).join(' ');
+  const args = process.platform === 'linux' ? ['-qec', command, '/dev/null'] : ['-q', '/dev/null', 'sh', '-c', command];
+  return runCommand('script', args, { cwd: ROOT, env, input: `${answer}\n` });
+};
+
+const MINE = 'Bearer mine';
+
+describe('the token of the kubeconfig', () => {
+  test('does not go to a server that never had it, without a terminal', async () => {
+    await using server = await startHostileServer(dashboard());
+    const { code, stdout, stderr } = await usage(server.url);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `standin: ${server.url} has never had your token for the cluster https://127.0.0.1:9. Add --trust-server to send it, or give a token with --token or STANDIN_TOKEN\n`,
+    });
+    expect(server.requests).toHaveLength(1);
+    expect(server.tokens()).toEqual([]);
+  });
+
+  test('goes to a server with --trust-server, and from then on without', async () => {
+    await using server = await startHostileServer(dashboard());
+    expect(await usage(server.url, '--trust-server')).toMatchObject({ code: 0, stderr: '' });
+    expect(await usage(server.url)).toMatchObject({ code: 0, stderr: '' });
+    expect(server.tokens()).toEqual([MINE, MINE]);
+    const file = path.join(folder, 'state/standin/known-servers.json');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
+    expect(await readFile(file, 'utf8')).not.toContain('mine');
+  });
+
+  test('is asked for at a terminal: only yes sends it, and is remembered', async () => {
+    await using server = await startHostileServer(dashboard());
+    const refused = await usageAtTerminal(server.url, '');
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.stdout).toContain(
+      `${server.url} asks for a token. Send it the token of the context here (cluster https://127.0.0.1:9)? [y/N]`,
+    );
+    expect(refused.stdout).toContain('did not get the token');
+    expect(server.tokens()).toEqual([]);
+    expect(await usageAtTerminal(server.url, 'y')).toMatchObject({ code: 0 });
+    expect(await usage(server.url)).toMatchObject({ code: 0 });
+    expect(server.tokens()).toEqual([MINE, MINE]);
+  });
+
+  test.each<[string, { server?: string; ca?: string }]>([
+    ['another cluster', { server: 'https://127.0.0.2:9' }],
+    ['another authority under the same URL', { ca: 'B' }],
+  ])('of %s does not go to a server that had the first one', async (_what, cluster) => {
+    await using server = await startHostileServer(dashboard());
+    await usage(server.url, '--trust-server');
+    await useCluster(cluster);
+    expect(await usage(server.url)).toMatchObject({ code: 1 });
+    expect(server.tokens()).toEqual([MINE]);
+  });
+
+  test('does not go to another port of the same host', async () => {
+    await using known = await startHostileServer(dashboard());
+    await using other = await startHostileServer(dashboard());
+    await usage(known.url, '--trust-server');
+    expect(await usage(other.url)).toMatchObject({ code: 1 });
+    expect(other.tokens()).toEqual([]);
+  });
+
+  test('is asked for again where the file of known servers is broken or cannot be written', async () => {
+    await using server = await startHostileServer(dashboard());
+    const state = path.join(folder, 'state/standin');
+    await mkdir(state, { recursive: true });
+    await writeFile(path.join(state, 'known-servers.json'), '{"servers": [{}]}');
+    expect(await usage(server.url)).toMatchObject({ code: 1 });
+    expect(server.tokens()).toEqual([]);
+    env = { ...env, XDG_STATE_HOME: '/dev/null' };
+    const { code, stderr } = await usage(server.url, '--trust-server');
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(/^standin: cannot remember /) as string,
+    });
+    expect(server.tokens()).toEqual([MINE]);
+  });
+});
+
+describe('behind a port-forward', () => {
+  const SERVICE = 'standin/standin-dashboard';
+
+  test('a server is known by its Service, whatever the local port', async () => {
+    await using first = await startHostileServer(dashboard(SERVICE));
+    await using second = await startHostileServer(dashboard(SERVICE));
+    const asked = await usageAtTerminal(first.url, 'y');
+    expect(asked.stdout).toContain(`${first.url}, which says that it is the Service ${SERVICE}, asks for a token.`);
+    expect(await usage(second.url)).toMatchObject({ code: 0, stderr: '' });
+    expect(second.tokens()).toEqual([MINE]);
+  });
+
+  test('the same local port is another server when it leads to another Service, or to none', async () => {
+    let service: string | undefined = SERVICE;
+    await using server = await startHostileServer((request, response) => dashboard(service)(request, response));
+    await usage(server.url, '--trust-server');
+    for (service of ['staging/standin-dashboard', undefined, 'a b\x9b'])
+      expect(await usage(server.url)).toMatchObject({ code: 1 });
+    expect(server.tokens()).toEqual([MINE]);
+  });
+
+  // Linux tells who listens; to become another user takes root.
+  test.runIf(process.getuid?.() === 0)('a known Service is asked about again when another user listens', async () => {
+    await using own = await startHostileServer(dashboard(SERVICE));
+    await usage(own.url, '--trust-server');
+    const program = `
+      process.setgid(65534); process.setuid(65534);
+      const server = require('node:http').createServer(({ headers }, response) => {
+        if (headers.authorization) process.stdout.write('token\\n');
+        response.writeHead(401, { 'standin-service': '${SERVICE}' }).end('{}');
+      });
+      server.listen(0, '127.0.0.1', () => process.stdout.write(server.address().port + '\\n'));
+      process.stdin.on('end', () => process.exit()).resume();`;
+    const foreign = spawn(process.execPath, ['-e', program], { stdio: ['pipe', 'pipe', 'inherit'], cwd: '/' });
+    const lines = createInterface({ input: foreign.stdout })[Symbol.asyncIterator]();
+    const port = String((await lines.next()).value);
+    const { code, stderr } = await usage(`http://127.0.0.1:${port}`);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('Another user of this machine listens there.') as string,
+    });
+    foreign.stdin.end();
+    expect(await lines.next()).toMatchObject({ done: true });
+  });
+});
+
+describe('a token that is given', () => {
+  test.each<[string, readonly string[], NodeJS.ProcessEnv]>([
+    ['--token', ['--token', 'given'], {}],
+    ['STANDIN_TOKEN', [], { STANDIN_TOKEN: 'given' }],
+  ])('with %s is meant for this server, and nothing is remembered', async (_what, args, more) => {
+    await using server = await startHostileServer(dashboard());
+    env = { ...env, ...more };
+    expect(await usage(server.url, ...args)).toMatchObject({ code: 0, stderr: '' });
+    expect(server.tokens()).toEqual(['Bearer given']);
+    env = { ...env, STANDIN_TOKEN: '' };
+    expect(await usage(server.url)).toMatchObject({ code: 1 });
+    expect(server.tokens()).toEqual(['Bearer given']);
+  });
+
+  test('does not follow a redirect', async () => {
+    await using other = await startHostileServer((_, response) => response.end('{}'));
+    await using server = await startHostileServer((_, response) => {
+      response.writeHead(307, { location: `${other.url}/api/v1/take` }).end();
+    });
+    for (const args of [['--token', 'given'], ['--trust-server'], []])
+      expect((await usage(server.url, ...args)).stderr).toContain('unexpected redirect');
+    expect(other.requests).toEqual([]);
+  });
+});
+
+describe('plain http', () => {
+  const HOSTS = ['127.0.0.1.nip.io', 'localhost.', 'localhost.example', '0.0.0.0', '[::]', '169.254.1.1'];
+  test.each(HOSTS)('to %s is refused: nothing is sent', async (host) => {
+    await using server = await startHostileServer(dashboard());
+    for (const args of [[], ['--trust-server'], ['--token', 'given']]) {
+      const { code, stderr } = await usage(`http://${host}:${server.port}`, ...args);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: `standin: --server http://${host}:${server.port} is plain http: anyone on the way reads the token and the traffic. Use https, or add --dangerously-allow-http\n`,
+      });
+    }
+    expect(server.requests).toEqual([]);
+  });
+
+  test('is allowed with --dangerously-allow-http; the server is asked about all the same', async () => {
+    await using server = await startHostileServer(dashboard());
+    const url = `http://0.0.0.0:${server.port}`;
+    const { code, stderr } = await usage(url, '--dangerously-allow-http');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('Add --trust-server') as string });
+    expect(server.tokens()).toEqual([]);
+    expect(await usage(url, '--dangerously-allow-http', '--trust-server')).toMatchObject({ code: 0 });
+    expect(server.tokens()).toEqual([MINE]);
+  });
+});
+
+test('over https an unknown origin gets no token, whatever Service it claims to be', async () => {
+  const tokens: unknown[] = [];
+  const server = await startTlsUpstream((request, response) => {
+    tokens.push(request.headers.authorization);
+    dashboard('standin/standin-dashboard')(request, response);
+  });
+  await writeFile(path.join(folder, 'ca.crt'), server.ca);
+  env = { ...env, NODE_EXTRA_CA_CERTS: path.join(folder, 'ca.crt') };
+  expect(await usage(server.url)).toMatchObject({ code: 1 });
+  expect(await usage(server.url, '--trust-server')).toMatchObject({ code: 0 });
+  await server.close();
+  expect(tokens).toEqual([undefined, undefined, MINE]);
+});
