@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import process from 'node:process';
 import type { Dashboard } from '@standin/dashboard';
+import { targetOf } from '@standin/egress';
 import { openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
 import { openEngine } from '../open-engine.ts';
 import { PlainError } from '../plain-error.ts';
@@ -90,7 +91,11 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
           output,
         });
       }
-      if (dashboard !== undefined) await writeRunFile(dataDir, { ...run, dashboard: dashboard.url });
+      if (dashboard !== undefined) {
+        // Its API needs no login.
+        standin.refused.add(targetOf(new URL(dashboard.url)));
+        await writeRunFile(dataDir, { ...run, dashboard: dashboard.url });
+      }
       output.ready({ ...ready, dashboard: dashboard?.url });
       showing = showRequests(store, output, startedAt, delivered.signal);
       await Promise.race([aborted(signal), standin.ended]);

@@ -1,4 +1,4 @@
-import { createEgress } from '@standin/egress';
+import { createEgress, type RefusedTargets } from '@standin/egress';
 import { systemClock } from '@standin/kube';
 import type { LogStore } from '@standin/logstore';
 import type { Registry } from 'prom-client';
@@ -10,17 +10,23 @@ export interface OpenReplayParts extends Omit<ReplayParts, 'source' | 'objects' 
   close(): Promise<void>;
 }
 
+/** Some clusters number pods and Services from there; see CLUSTER in packages/egress. */
+const POD_ADDRESSES = '100.64.0.0/10';
+
+interface ReplayNeeds {
+  readonly settings: OperatorSettings;
+  readonly store: LogStore | undefined;
+  readonly registry: Registry;
+  readonly refused: RefusedTargets;
+}
+
 /** What replays need for as long as the operator runs. */
-export const openReplayParts = (
-  settings: OperatorSettings,
-  store: LogStore | undefined,
-  registry: Registry,
-): OpenReplayParts => {
+export const openReplayParts = ({ settings, store, registry, refused }: ReplayNeeds): OpenReplayParts => {
   const { egress, gatewayUrl, replay, clickhouse, clusterDomain, retention } = settings;
   const ca = egress.ca === undefined ? {} : { ca: egress.ca };
   // The gateways' address is the administrator's word; everything else is somebody's request.
-  const gateway = createEgress({ policy: { allowPrivate: true, allow: [] }, ...ca });
-  const upstream = createEgress({ policy: { allowPrivate: egress.allowPrivate, allow: egress.allow }, ...ca });
+  const gateway = createEgress({ policy: { allowPrivate: true, allow: [POD_ADDRESSES] }, ...ca });
+  const upstream = createEgress({ policy: egress, refused, ...ca });
   let migrated: Promise<void> | undefined;
   const migrateOnce = (): Promise<void> => {
     if (store === undefined || !clickhouse.migrate) return Promise.resolve();

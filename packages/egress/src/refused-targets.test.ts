@@ -16,12 +16,18 @@ describe('a target', () => {
     expect(parseTarget(text)).toEqual(target);
   });
 
-  test.each(['clickhouse', 'clickhouse:', ':8123', 'clickhouse:0', 'clickhouse:65536', 'fd00::1:443', '[x]:1', 'a b:1'])(
-    'is not %s',
-    (text) => {
-      expect(isTarget(text)).toBe(false);
-    },
-  );
+  test.each([
+    'clickhouse',
+    'clickhouse:',
+    ':8123',
+    'clickhouse:0',
+    'clickhouse:65536',
+    'fd00::1:443',
+    '[x]:1',
+    'a b:1',
+  ])('is not %s', (text) => {
+    expect(isTarget(text)).toBe(false);
+  });
 
   test.each([
     ['http://a/', 'a', 80],
