@@ -81,7 +81,7 @@ export const helloWithoutCertificate = (host: string, port: number): Promise<str
   new Promise((resolve) => {
     const socket = connect({ host, port, rejectUnauthorized: false });
     socket.once('secureConnect', () => socket.write('GET /v1/config HTTP/1.1\r\nhost: operator\r\n\r\n'));
-    socket.once('data', (chunk) => resolve(chunk.toString('latin1')));
+    socket.once('data', (chunk: Buffer) => resolve(chunk.toString('latin1')));
     socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
     socket.once('close', () => resolve('closed'));
   });
