@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { setImmediate as endOfTurn, setTimeout as delay } from 'node:timers/promises';
 import { REJECTIONS } from '@standin/contract';
-import { createEgress, type Egress } from '@standin/egress';
+import { createEgress, parseTarget, RefusedTargets, targetOf, type Egress } from '@standin/egress';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import { BlockQuotaGate } from './admit/block-quota-gate.ts';
@@ -28,6 +28,8 @@ export interface GatewayOptions {
   readonly logSink?: LogSink;
   /** What the spool writes to instead of the machine's file system; tests put faults there. */
   readonly spoolDisk?: SpoolDisk;
+  /** What no endpoint may lead to, besides what the gateway adds to it. */
+  readonly refused?: RefusedTargets;
   /** Told of each request that is refused, for whoever shows them; must not throw. They are in the metrics without it. */
   readonly onRejected?: ((rejected: RejectedRequest) => void) | undefined;
 }
@@ -81,8 +83,18 @@ const openConfig = ({ settings, logger }: GatewayOptions, spool: Spool) => {
   return { store, client, gate };
 };
 
-const openEgress = ({ egress: { ca, ...policy } }: GatewaySettings, logger: Logger): Egress =>
-  createEgress({ policy, logger, ...(ca !== undefined && { ca }) });
+/** What no endpoint may lead to: parts of Standin, and what the administrator names. */
+const refusedBy = ({ settings, refused = new RefusedTargets([]) }: GatewayOptions): RefusedTargets => {
+  const { egress, clickhouse, operator } = settings;
+  for (const target of egress.refuse.map(parseTarget)) refused.add(target);
+  for (const url of [clickhouse.url, ...operator.urls]) refused.add(targetOf(new URL(url)));
+  return refused;
+};
+
+const openEgress = ({ egress }: GatewaySettings, refused: RefusedTargets, logger: Logger): Egress => {
+  const { ca } = egress;
+  return createEgress({ policy: egress, refused, logger, ...(ca !== undefined && { ca }) });
+};
 
 /** The ClickHouse of the settings. */
 const openSink = ({ settings: { clickhouse }, logger }: GatewayOptions): LogSink => {
@@ -114,7 +126,8 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const metrics = new Metrics();
   const tracing = await openTracing(options);
   const spool = await openSpool(options, budget);
-  const egress = openEgress(settings, logger.child({ stage: 'forward' }));
+  const refused = refusedBy(options);
+  const egress = openEgress(settings, refused, logger.child({ stage: 'forward' }));
 
   const { store, client, gate } = openConfig(options, spool);
   const sink = options.logSink ?? openSink(options);
@@ -123,16 +136,9 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     onDrained: (incarnation) => client.tellDrained(incarnation),
   });
   const pipeline = new Pipeline({
-    settings,
+    ...{ settings, budget, gate, egress, metrics, tracing, logger, onRejected },
     config: store,
-    budget,
-    gate,
     recorder: spool,
-    egress,
-    metrics,
-    tracing,
-    logger,
-    onRejected,
   });
   const receiver = await Receiver.listen({
     settings,
@@ -166,6 +172,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const starting = client.start();
   const url = urlOf(settings.host, receiver.port);
   const adminUrl = urlOf(settings.admin.host, admin.port);
+  refused.add(targetOf(new URL(adminUrl)));
   logger.info({ url, adminUrl, gateway: settings.name }, 'gateway listens');
 
   const stop = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { LIMITS, listSetting } from '@standin/contract';
-import { isCidr } from '@standin/egress';
+import { isCidr, isTarget } from '@standin/egress';
 import { z } from 'zod';
 
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -152,6 +152,11 @@ export const gatewaySettings = z.object({
       allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
         .default([])
         .describe('Private networks in CIDR notation that Forward may reach, separated by commas.'),
+      refuse: listSetting(z.string().refine(isTarget, 'must be a host and a port, such as clickhouse:8123'))
+        .default([])
+        .describe(
+          'Hosts with ports, separated by commas, that Forward never reaches, besides ClickHouse, the operators’ stream and the gateway’s own metrics.',
+        ),
       ca: z.string().optional().describe('PEM certificates that upstreams may have besides the machine’s own list.'),
     })
     .prefault({}),

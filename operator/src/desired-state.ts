@@ -1,4 +1,11 @@
-import type { ObjectRef, ResourceObject, SourceListener, SourceProblem } from '@standin/contract';
+import type {
+  ObjectRef,
+  ResourceObject,
+  ServiceListener,
+  ServiceObject,
+  SourceListener,
+  SourceProblem,
+} from '@standin/contract';
 import type { Logger } from 'pino';
 import type { Changes, KeyState, Translator } from './translate/index.ts';
 
@@ -18,7 +25,7 @@ export interface DesiredStateOptions {
  * Everything the sources say, translated: objects go into the translator as they come, and what follows from them comes out
  * together, `holdOffMs` after the first of them (design §6).
  */
-export class DesiredState implements SourceListener {
+export class DesiredState implements SourceListener, ServiceListener {
   readonly #options: DesiredStateOptions;
   readonly #objects = new Map<string, ResourceObject>();
   #timer: NodeJS.Timeout | undefined;
@@ -59,6 +66,21 @@ export class DesiredState implements SourceListener {
 
   problems(problems: readonly SourceProblem[]): void {
     this.#options.onProblems(problems);
+  }
+
+  putService(service: ServiceObject): void {
+    this.#options.translator.putService(service);
+    this.#schedule();
+  }
+
+  removeService(service: ServiceObject): void {
+    this.#options.translator.removeService(service);
+    this.#schedule();
+  }
+
+  servicesIn(namespace: string | undefined, problem: string | undefined): void {
+    this.#options.translator.servicesIn(namespace, problem);
+    this.#schedule();
   }
 
   setKey(accountUid: string, state: KeyState): void {

@@ -10,6 +10,7 @@ export { operatorSettings, translateSettings, type OperatorSettings } from './se
 export {
   actFiles,
   directorySource,
+  kubernetesServices,
   kubernetesSource,
   ManifestFolder,
   type ActFiles,

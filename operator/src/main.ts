@@ -14,7 +14,7 @@ import { gatewayConfigMap } from './publish/gateway-memory.ts';
 import { LEASE_NAME } from './publish/leadership.ts';
 import { ledgerConfigMaps } from './quota/ledger-store.ts';
 import { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';
-import { kubernetesSource } from './sources/index.ts';
+import { kubernetesServices, kubernetesSource } from './sources/index.ts';
 
 /** The operator of a cluster: `node operator/src/main.ts`, settings in the environment (docs/configuration.md). */
 const readSettings = (): OperatorSettings => {
@@ -58,10 +58,12 @@ const streamCertificates = (): CertificateSource => {
     : certificateFolder(certificateDir);
 };
 const { jobTemplate, ...drain } = settings.drain;
+const cluster = { client, namespaces: settings.watch.namespaces, logger, registry };
 const operator = await runOperator({
   settings,
   translateSettings: translateSettings(settings),
-  source: kubernetesSource({ client, namespaces: settings.watch.namespaces, logger, registry }),
+  source: kubernetesSource(cluster),
+  services: kubernetesServices(cluster),
   certificates: streamCertificates(),
   leadership: new LeaderElector({
     client,

@@ -1,5 +1,13 @@
 import { once } from 'node:events';
-import { LIMITS, periodOf, type ResourceObject, type ResourceSource, type SourceProblem } from '@standin/contract';
+import {
+  LIMITS,
+  periodOf,
+  type ResourceObject,
+  type ResourceSource,
+  type ServiceSource,
+  type SourceProblem,
+} from '@standin/contract';
+import { RefusedTargets, targetOf } from '@standin/egress';
 import type { LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -18,7 +26,7 @@ import { countedWrites, type LedgerStore } from './quota/ledger-store.ts';
 import { QuotaAudit } from './quota/quota-audit.ts';
 import { removeStrayLedgers } from './quota/stray-ledgers.ts';
 import { openReplayParts } from './replay/open-replay-parts.ts';
-import type { OperatorSettings } from './settings.ts';
+import { refusedTargets, type OperatorSettings } from './settings.ts';
 import type { StatusWritten } from './status/status-writer.ts';
 import { Translator, type TranslateSettings } from './translate/index.ts';
 
@@ -26,6 +34,10 @@ export interface OperatorParts {
   readonly settings: OperatorSettings;
   readonly translateSettings: TranslateSettings;
   readonly source: ResourceSource;
+  /** Undefined: nobody knows Services here, and `serviceRef` is taken at its word. */
+  readonly services?: ServiceSource | undefined;
+  /** What no replay may lead to, besides what the operator adds to it. */
+  readonly refused?: RefusedTargets;
   readonly certificates: CertificateSource;
   readonly leadership: Leadership;
   readonly gatewayMemory: GatewayMemory;
@@ -100,10 +112,14 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   // sources → translate
   let leader: Leader | undefined;
   const { desired, translator } = translateSources(parts, () => leader);
-  const replays = openReplayParts(settings, logStore, registry, logger);
+  const streamUrl = urlOf('https', settings.stream.host, server.port);
+  const { refused = new RefusedTargets([]) } = parts;
+  for (const url of [streamUrl, admin.url]) refused.add(targetOf(new URL(url)));
+  for (const target of refusedTargets(settings)) refused.add(target);
+  const replays = openReplayParts({ settings, store: logStore, registry, refused, logger });
   const audit = openAudit(parts, desired.objects, (uid) => leader?.auditChanged(uid));
   const metrics = operatorMetrics(registry, { objects: () => desired.objects.values(), leading: () => leader });
-  const synced = source.start(desired, signal).then(() => {
+  const synced = Promise.all([source.start(desired, signal), parts.services?.start(desired, signal)]).then(() => {
     desired.flush();
     admin.setReady();
     logger.info({ objects: desired.objects.size }, 'sources synced');
@@ -150,7 +166,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   const ended = endOf([leading, keeping], signal, logger);
 
   return {
-    streamUrl: urlOf('https', settings.stream.host, server.port),
+    streamUrl,
     adminUrl: admin.url,
     synced,
     ended,

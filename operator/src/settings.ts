@@ -1,6 +1,14 @@
 import { hostname } from 'node:os';
 import { LIMITS, listSetting } from '@standin/contract';
-import { checkUpstreamUrl, isCidr } from '@standin/egress';
+import {
+  checkUpstreamUrl,
+  isCidr,
+  isTarget,
+  parseTarget,
+  RefusedTargets,
+  targetOf,
+  type Target,
+} from '@standin/egress';
 import { z } from 'zod';
 import type { TranslateSettings } from './translate/index.ts';
 
@@ -78,6 +86,11 @@ export const operatorSettings = z.object({
       allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
         .default([])
         .describe('CIDRs of private upstreams that are accepted all the same. Must be the same in the gateways.'),
+      refuse: listSetting(z.string().refine(isTarget, 'must be a host and a port, such as clickhouse:8123'))
+        .default([])
+        .describe(
+          'Hosts with ports, separated by commas, that are never accepted besides ClickHouse and the operator itself. Must be the same in the gateways.',
+        ),
       ca: z
         .string()
         .optional()
@@ -189,11 +202,20 @@ export const operatorSettings = z.object({
 
 export type OperatorSettings = Readonly<z.infer<typeof operatorSettings>>;
 
+/** What is never an upstream, besides the places where this process itself listens. */
+export const refusedTargets = ({ egress, clickhouse }: OperatorSettings): readonly Target[] => [
+  ...egress.refuse.map(parseTarget),
+  ...(clickhouse.url === undefined ? [] : [targetOf(new URL(clickhouse.url))]),
+];
+
 /** What the translator needs to know of the settings. */
-export const translateSettings = (settings: OperatorSettings): TranslateSettings => ({
-  gatewayUrl: settings.gatewayUrl,
-  clusterDomain: settings.clusterDomain,
-  checkUpstream: (url) => checkUpstreamUrl(url, settings.egress),
-  quotaByPlan: { Free: settings.quota.free || undefined, Pro: settings.quota.pro || undefined },
-  retentionDaysMax: settings.retention.daysMax,
-});
+export const translateSettings = (settings: OperatorSettings): TranslateSettings => {
+  const refused = new RefusedTargets(refusedTargets(settings));
+  return {
+    gatewayUrl: settings.gatewayUrl,
+    clusterDomain: settings.clusterDomain,
+    checkUpstream: (url) => checkUpstreamUrl(url, settings.egress) ?? refused.check(targetOf(url)),
+    quotaByPlan: { Free: settings.quota.free || undefined, Pro: settings.quota.pro || undefined },
+    retentionDaysMax: settings.retention.daysMax,
+  };
+};

@@ -125,7 +125,8 @@ describe('helm', () => {
     expect(code, stderr).toBe(0);
     return stdout;
   };
-  const chart = ['standin', path.join(CHARTS, 'standin'), '--set', 'clickhouse.url=http://clickhouse:8123'];
+  const values = 'clickhouse.url=http://clickhouse:8123,clickhouse.existingSecret=clickhouse-login';
+  const chart = ['standin', path.join(CHARTS, 'standin'), '--set', values];
   const kubectl = async (...args: readonly string[]): Promise<string> => {
     const { code, stdout, stderr } = await cluster.kubectl([...args, '-n', SYSTEM_NAMESPACE]);
     expect(code, stderr).toBe(0);
@@ -137,7 +138,7 @@ describe('helm', () => {
   };
   const sessionKey = (): Promise<string> => secret('standin-dashboard-session', 'session-key');
 
-  it('installs the chart with one value, keeps the sessions’ key over an upgrade, and leaves the CRDs at the end', async () => {
+  it('installs the chart with a ClickHouse, keeps the sessions’ key over an upgrade, and leaves the CRDs at the end', async () => {
     expect(await release('install', ...chart)).toContain('kubectl apply -f crds/examples/quickstart');
     const key = await sessionKey();
     expect(key).toMatch(/^[A-Za-z0-9]{44}$/);

@@ -28,7 +28,7 @@ interface PodSpec {
 }
 
 const NO_CRDS = 'crds.enabled=false';
-const EMBEDDED = ['clickhouse.embedded.enabled=true', 'clickhouse.url=', NO_CRDS];
+const EMBEDDED = ['clickhouse.embedded.enabled=true', 'clickhouse.url=', 'clickhouse.existingSecret=', NO_CRDS];
 
 const render = async (...set: string[]): Promise<readonly RenderedObject[]> =>
   objectsOf(await renderChart({ set: [NO_CRDS, ...set] }));
@@ -118,6 +118,20 @@ describe('the embedded ClickHouse', () => {
     ['gateway.clickhouse.existingSecret=other', 'gateway.clickhouse.existingSecret: the embedded engine has one user'],
   ] as const)('does not go with %s, and says why', async ([value, reason]) => {
     expect(await refusal(...EMBEDDED, value)).toContain(reason);
+  });
+});
+
+describe('a ClickHouse server', () => {
+  const WITHOUT = 'clickhouse.existingSecret=';
+  const OWN = ['operator', 'gateway', 'dashboard'].map((name) => `${name}.clickhouse.existingSecret=${name}-login`);
+
+  it('needs a password, or a word that it has none', async () => {
+    expect(await refusal(WITHOUT)).toContain('ClickHouse has no password for the operator: name a Secret');
+    expect(await refusal(WITHOUT, ...OWN.slice(0, 2))).toContain('ClickHouse has no password for the dashboard');
+    expect(await refusal(WITHOUT, ...OWN.slice(0, 2), 'dashboard.enabled=false')).toBe('accepted');
+    expect(await refusal(WITHOUT, ...OWN)).toBe('accepted');
+    expect(await refusal(WITHOUT, ...OWN, 'clickhouse.migrationsJob.enabled=true')).toContain('for the migrations');
+    expect(await refusal(WITHOUT, 'clickhouse.dangerouslyAllowNoPassword=true')).toBe('accepted');
   });
 });
 

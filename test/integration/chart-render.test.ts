@@ -149,6 +149,7 @@ describe('values', () => {
     ['image.digest=latest', 'digest'],
     ['gateway.persistence.enabled=yes', 'enabled'],
     ['egress.allow={999.1.1.1/40}', 'allow'],
+    ['egress.refuse={db.example.com}', 'refuse'],
     ['gateway.settings.maxStalenessMs=5', 'maxStalenessMs'],
     ['watch.namespaces={a,a}', 'namespaces'],
     ['fullnameOverride=Foo_Bar', 'fullnameOverride'],
@@ -183,7 +184,7 @@ describe('values', () => {
       await renderChart({
         set: [
           ...['gateway.settings.spool.bytes=17179869184', 'gateway.persistence.size=17Gi'],
-          'egress.allow={10.0.0.0/8,fd00::/8}',
+          ...['egress.allow={10.0.0.0/8,fd00::/8}', 'egress.refuse={db.example.com:5432}'],
         ],
       }),
     );
@@ -198,6 +199,13 @@ describe('values', () => {
       STANDIN_EGRESS_ALLOW: '10.0.0.0/8,fd00::/8',
     });
     expect(envOfComponent('operator')).toMatchObject({ STANDIN_EGRESS_ALLOW: '10.0.0.0/8,fd00::/8' });
+    const place = 'standin-system.svc.cluster.local';
+    const refused = [
+      ...[`standin-operator.${place}:9443`, `standin-operator.${place}:9090`, `standin-gateway-pods.${place}:9090`],
+      ...['kubernetes.default.svc.cluster.local:443', 'db.example.com:5432'],
+    ];
+    for (const component of ['gateway', 'operator'] as const)
+      expect(envOfComponent(component)).toMatchObject({ STANDIN_EGRESS_REFUSE: refused.join(',') });
   });
 });
 

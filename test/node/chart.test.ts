@@ -13,6 +13,7 @@ import { startTraffic, type Traffic, type TrafficOptions } from '../e2e/traffic.
 import { startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
 import { NodeStand } from './stand.ts';
+import { helloWithoutCertificate, ownService, TENANT, tenantObjects } from './tenant-services.ts';
 
 /**
  * The chart on a real node, as a new user has it: pods of the images of this checkout, Services, volumes. One installation: the tests
@@ -133,6 +134,58 @@ test(
     await context.close();
   },
 );
+
+test('a tenant’s Services lead to its own pods; ClickHouse and the stream are refused, or refuse', ONCE, async () => {
+  const podAddress = (component: string): Promise<string> =>
+    stand.system(
+      'get',
+      'pods',
+      '-l',
+      `app.kubernetes.io/component=${component}`,
+      '-o',
+      'jsonpath={.items[0].status.podIP}',
+    );
+  const tenant = (...args: readonly string[]): Promise<string> => stand.kubectl('-n', TENANT, ...args);
+  const apply = (items: readonly object[]): Promise<void> =>
+    stand.cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  const operator = await podAddress('operator');
+  await apply(tenantObjects({ clickhouse: await podAddress('clickhouse'), operator }));
+
+  const reasons = async (): Promise<Readonly<Record<string, string>>> => {
+    const format = '{range .items[*]}{.metadata.name} {.status.conditions[?(@.type=="Ready")].reason}{"\\n"}{end}';
+    const lines = (await tenant('get', 'mep', '-o', `jsonpath=${format}`)).split('\n');
+    return Object.fromEntries(lines.map((line) => line.split(' ') as [string, string]));
+  };
+  const refused = { alias: 'ServiceNotAllowed', api: 'ServiceNotAllowed', 'by-hand': 'ServiceNotAllowed' };
+  const expected = { ...refused, metrics: 'ServiceNotAllowed', mixed: 'Ready', stream: 'Ready' };
+  await expect.poll(reasons, { timeout: 30_000 }).toEqual({ ...expected, own: 'ServiceNotFound' });
+
+  const apiKey = Buffer.from(
+    await tenant('get', 'secret', 'default-api-key', '-o', 'jsonpath={.data.api-key}'),
+    'base64',
+  );
+  const uri = await tenant('get', 'mpr', 'shop', '-o', 'jsonpath={.status.uri}');
+  const call = async (slug: string): Promise<readonly [number, string]> => {
+    const headers = { 'x-api-key': apiKey.toString() };
+    const answer = await request(`${gatewayUrl}/${uri}/${slug}`, { method: 'POST', headers, body: 'SELECT 1' });
+    return [answer.statusCode, await answer.body.text()];
+  };
+  for (const slug of ['alias', 'metrics', 'api', 'by-hand']) {
+    const [status, body] = await call(slug);
+    expect([slug, status, (JSON.parse(body) as { code: string }).code]).toEqual([slug, 502, 'upstream_blocked']);
+  }
+  expect((await call('own'))[0]).toBe(502);
+
+  // Behind the address of a Service nothing can be seen: here the password and the certificates are the boundary.
+  const [status, body] = await call('mixed');
+  expect([status, body]).toEqual([403, expect.stringContaining('AUTHENTICATION_FAILED')]);
+  expect((await call('stream'))[0]).toBe(502);
+  expect(await helloWithoutCertificate(operator, 9443)).toBe('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED');
+
+  await apply(ownService(await stand.image()));
+  await expect.poll(() => call('own'), { timeout: 30_000 }).toEqual([200, 'pod']);
+  await expect.poll(reasons, { timeout: 10_000 }).toEqual({ ...expected, own: 'Ready' });
+});
 
 test(
   'helm upgrade to a changed value replaces three gateways and two operators under load: no request fails, none is lost',

@@ -79,6 +79,12 @@ export class NodeStand {
     return `http://${await this.system('get', 'service', name, '-o', format)}`;
   }
 
+  /** Of operator, gateway and dashboard. */
+  image(): Promise<string> {
+    const format = 'jsonpath={.spec.template.spec.containers[0].image}';
+    return this.system('get', 'deployment', 'standin-operator', '-o', format);
+  }
+
   /** `kubectl port-forward` to a Service of the release: `http://localhost:PORT`. */
   async forward(name: string, port: number): Promise<string> {
     const logName = `forward-${name}`;

@@ -4,7 +4,8 @@ import { syncBuiltinESMExports } from 'node:module';
 
 /**
  * Loaded into the gateway's process before its own code (`node --import`): answers DNS as the test says. STANDIN_TEST_DNS is
- * JSON, name → list of answers, each a list of addresses; the last answer repeats.
+ * JSON, name → list of answers, each a list of addresses; the last answer repeats. STANDIN_TEST_DNS_SERVER, `127.0.0.1:5353`, takes the
+ * place of those in /etc/resolv.conf, which are asked for Services.
  */
 const table = JSON.parse(process.env['STANDIN_TEST_DNS'] ?? '{}') as Record<string, string[][]>;
 
@@ -31,5 +32,7 @@ const lookup = (hostname: string, options: object, callback: Callback): void => 
   );
 };
 
+const server = process.env['STANDIN_TEST_DNS_SERVER'];
+if (server !== undefined) dns.setServers([server]);
 Object.assign(dns, { lookup });
 syncBuiltinESMExports();

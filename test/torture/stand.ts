@@ -171,6 +171,11 @@ export class Stand implements AsyncDisposable {
     }
   }
 
+  /** Where the gateway's configuration comes from. */
+  get streamUrl(): string {
+    return this.#stream.url;
+  }
+
   get own(): Tenant {
     return this.tenants[0];
   }

@@ -21,6 +21,14 @@
 {{- fail (printf "clickhouse.existingSecret: %s is the name of the Secret that Helm makes for the embedded engine, and removes with it; choose another" $clickhouse.existingSecret) -}}
 {{- end -}}
 {{- $_ := required "clickhouse.url is required: the URL of ClickHouse's HTTP interface, such as http://clickhouse:8123; or clickhouse.embedded.enabled=true, to try Standin out" $clickhouse.url -}}
+{{- $components := list "operator" "gateway" -}}
+{{- if .Values.dashboard.enabled }}{{ $components = append $components "dashboard" }}{{ end -}}
+{{- if $clickhouse.migrationsJob.enabled }}{{ $components = append $components "migrations" }}{{ end -}}
+{{- range $component := $components -}}
+{{- if not (or $clickhouse.dangerouslyAllowNoPassword (include "standin.clickhouseSecret" (dict "root" $ "component" $component))) -}}
+{{- fail (printf "ClickHouse has no password for the %s: name a Secret with user and password in clickhouse.existingSecret (docs/install.md). Endpoints can reach ClickHouse through Services of other namespaces, so its password is what protects the log. clickhouse.dangerouslyAllowNoPassword=true waives it" $component) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 

@@ -26,7 +26,18 @@ Lists are joined by commas; whole numbers keep their digits (YAML's become 2.147
 {{- end -}}
 {{- end -}}
 
+{{/* What is never an upstream besides ClickHouse, which each process knows: the operators, everybody's metrics, the API server. */}}
+{{- define "standin.refusedTargets" -}}
+{{- $place := printf "%s.svc.%s" .Release.Namespace .Values.clusterDomain -}}
+{{- $operator := printf "%s.%s" (include "standin.componentName" (dict "root" . "component" "operator")) $place -}}
+{{- $gateways := printf "%s-pods.%s" (include "standin.componentName" (dict "root" . "component" "gateway")) $place -}}
+{{- $api := printf "kubernetes.default.svc.%s:443" .Values.clusterDomain -}}
+{{- concat (list (printf "%s:9443" $operator) (printf "%s:9090" $operator) (printf "%s:9090" $gateways) $api) .Values.egress.refuse | join "," -}}
+{{- end -}}
+
 {{- define "standin.egressEnv" -}}
+- name: STANDIN_EGRESS_REFUSE
+  value: {{ include "standin.refusedTargets" . | quote }}
 {{- with .Values.egress }}
 - name: STANDIN_EGRESS_ALLOW_PRIVATE
   value: {{ .allowPrivate | quote }}

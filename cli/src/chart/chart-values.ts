@@ -1,5 +1,5 @@
 import { LIMITS } from '@standin/contract';
-import { isCidr } from '@standin/egress';
+import { isCidr, isTarget } from '@standin/egress';
 import { z } from 'zod';
 import { clickhouse } from './clickhouse-values.ts';
 import { settingsValues } from './settings-values.ts';
@@ -27,6 +27,9 @@ import {
 const OCTET = '(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])';
 /** As `isCidr` has it, in what Helm knows of regular expressions; of IPv6 only the alphabet. The processes look again. */
 const CIDR_PATTERN = `^(${OCTET}([.]${OCTET}){3}/(3[0-2]|[12]?[0-9])|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/(12[0-8]|1[01][0-9]|[0-9]{1,2}))$`;
+
+/** As `isTarget` has it. */
+const TARGET_PATTERN = String.raw`^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[1-9][0-9]{0,4}$`;
 
 const operator = group({
   replicas: z.int().min(1).max(10).default(2).describe('Operators; one leads, another takes over within 15 seconds.'),
@@ -199,6 +202,12 @@ export const chartValues = z.strictObject({
       .boolean()
       .default(false)
       .describe('Let Forward reach every private address. Metadata addresses are refused always.'),
+    refuse: z
+      .array(z.string().refine(isTarget).meta({ pattern: TARGET_PATTERN }))
+      .default([])
+      .describe(
+        'Hosts with ports, such as `db.example.com:5432`, that Forward and replays never reach, whatever is allowed. ClickHouse, the API server’s Service, the operators and everybody’s metrics are refused anyway.',
+      ),
     ca: z.string().default('').describe('PEM certificates that upstreams may have besides the public ones.'),
   }),
   rbac: group({

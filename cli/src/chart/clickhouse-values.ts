@@ -44,7 +44,13 @@ export const clickhouse = group({
     .string()
     .default('')
     .describe(
-      'Secret with a ClickHouse user; empty: the user `default` without a password. For the embedded engine: the one that it takes; empty: the chart makes it.',
+      'Secret with a ClickHouse user. Required, unless each component has its own. For the embedded engine: the one that it takes; empty: the chart makes it.',
+    ),
+  dangerouslyAllowNoPassword: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Accept a ClickHouse without a password: the user `default` where no Secret is named. Every Endpoint that reaches ClickHouse by way of a Service can then read and change the log.',
     ),
   usernameKey: z.string().min(1).default('username').describe('Key of the user’s name in it.'),
   passwordKey: z.string().min(1).default('password').describe('Key of the user’s password in it.'),

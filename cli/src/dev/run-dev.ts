@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import process from 'node:process';
 import type { Dashboard } from '@standin/dashboard';
+import { targetOf } from '@standin/egress';
 import { EVERY_PROJECT, openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
 import { openEngine } from '../open-engine.ts';
 import { PlainError } from '../plain-error.ts';
@@ -101,7 +102,11 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
           output,
         });
       }
-      if (dashboard !== undefined) await writeRunFile(dataDir, { ...run, dashboard: dashboard.url, dashboardToken });
+      if (dashboard !== undefined) {
+        // Its API needs no login, or its token is in a file.
+        standin.refused.add(targetOf(new URL(dashboard.url)));
+        await writeRunFile(dataDir, { ...run, dashboard: dashboard.url, dashboardToken });
+      }
       output.ready({ ...ready, dashboard: dashboard?.url, dashboardToken });
       showing = showRequests(store, output, startedAt, delivered.signal);
       await Promise.race([aborted(signal), standin.ended]);

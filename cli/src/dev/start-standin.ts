@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ObjectRef, ResourceSource } from '@standin/contract';
+import type { ObjectRef, ResourceSource, ServiceSource } from '@standin/contract';
 import type { Backend, PublicShares } from '@standin/dashboard';
+import { RefusedTargets } from '@standin/egress';
 import { gatewaySettings, runGateway } from '@standin/gateway';
 import {
   certificateFile,
   directorySource,
+  kubernetesServices,
   kubernetesSource,
   LEASE_NAME,
   ledgerConfigMaps,
@@ -53,6 +55,8 @@ export interface StandinOptions {
 export interface RunningStandin {
   /** Base URL of the gateway. */
   readonly url: string;
+  /** What no endpoint may lead to. */
+  readonly refused: RefusedTargets;
   /** Resolves when the gateway has everything that the directory says. */
   ready(signal: AbortSignal): Promise<Ready>;
   /** Rejects when it cannot go on. */
@@ -74,6 +78,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   const { from, dataDir, logger, output } = options;
   const inData = (...parts: string[]): string => path.join(dataDir, ...parts);
   const egress = { allowPrivate: !options.denyPrivateUpstreams };
+  const refused = new RefusedTargets([]);
   const listenAnywhere = { host: LOOPBACK, port: 0 };
   const url = `http://localhost:${options.gatewayPort}`;
 
@@ -91,7 +96,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   const registry = new Registry();
   const operatorLogger = logger.child({ process: 'operator' });
   const opened = openSource({ ...options, logger: operatorLogger }, operatorConfig, registry);
-  const { leadership, ledgers, where } = opened;
+  const { leadership, ledgers, where, services } = opened;
   const { source, observed } = observeSource(opened.source);
   const origin = displayPath(from.kind === 'directory' ? from.dir : from.kubeconfig);
   const inOrigin = (place: string): string =>
@@ -99,7 +104,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   const operator = await runOperator({
     settings: operatorConfig,
     translateSettings: translateSettings(operatorConfig),
-    source,
+    ...{ source, services, refused },
     certificates: ownCertificates(certificateFile(inData('tls'))),
     leadership,
     gatewayMemory: noGatewayMemory,
@@ -127,12 +132,13 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
       drainTimeoutMs: DRAIN_MS,
       logLevel: 'info',
     }),
-    logger: logger.child({ process: 'gateway' }),
+    ...{ refused, logger: logger.child({ process: 'gateway' }) },
     onRejected: (rejected) => output.rejected(rejected),
   });
 
   return {
     url,
+    refused,
     ended: operator.ended,
     backend: localBackend({
       ...{ source, observed, store: options.store },
@@ -168,6 +174,7 @@ const openSource = (
   registry: Registry,
 ): {
   readonly source: ResourceSource;
+  readonly services?: ServiceSource;
   readonly leadership: Leadership;
   readonly ledgers: LedgerStore;
   readonly where: Where;
@@ -183,10 +190,12 @@ const openSource = (
     return { source, where, ledgers, leadership: soleLeader(operatorDir, logger) };
   }
   const client = openCluster(from.kubeconfig, registry);
-  const source = kubernetesSource({ client, namespaces: [], logger, registry });
+  const cluster = { client, namespaces: [], logger, registry };
+  const source = kubernetesSource(cluster);
+  const services = kubernetesServices(cluster);
   const { name: identity, namespace } = settings;
   const leadership = new LeaderElector({ client, namespace, name: LEASE_NAME, identity, logger, registry });
-  return { source, leadership, ledgers: ledgerConfigMaps(client, namespace), where: () => '' };
+  return { source, services, leadership, ledgers: ledgerConfigMaps(client, namespace), where: () => '' };
 };
 
 const openCluster = (kubeconfigPath: string, registry: Registry): KubeClient => {

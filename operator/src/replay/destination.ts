@@ -16,7 +16,7 @@ export interface Destination extends ReplayDestination {
 export interface DestinationParts {
   readonly source: Pick<ResourceSource, 'readSecret'>;
   readonly objects: ReadonlyMap<string, ResourceObject>;
-  readonly translator: Pick<Translator, 'verdict'>;
+  readonly translator: Pick<Translator, 'verdict' | 'serviceFault'>;
   /** Base URL under which the operator reaches the gateways. */
   readonly gatewayUrl: string;
   readonly clusterDomain: string;
@@ -59,14 +59,17 @@ export class Destinations {
     if (apiKey === undefined) return 'The account of the project has no API key: see its conditions.';
     const keyShown = `sha256:${keyFingerprint(createHash('sha256').update(apiKey, 'latin1').digest('hex'))}`;
     const url = this.#parts.gatewayUrl;
-    return { target: 'Endpoint', url, apiKey, keyShown, timeoutMs: GATEWAY_TIMEOUT_MS, viaService: true };
+    return { target: 'Endpoint', url, apiKey, keyShown, timeoutMs: GATEWAY_TIMEOUT_MS, viaService: false };
   }
 
   #upstream({ endpoint, endpointUid }: Pick<LogEntry, 'endpoint' | 'endpointUid'>): Destination | string {
     const forward = specOf(this.#parts.objects.get(endpointUid), 'Endpoint')?.forward;
     if (forward === undefined) return `Endpoint ${endpoint} is gone or has no spec.forward, so there is no upstream.`;
     const { namespace } = this.#plan.project;
-    const { url, timeoutMs, viaService } = upstreamOf(forward, namespace, this.#parts.clusterDomain);
+    const { clusterDomain, translator } = this.#parts;
+    const { serviceRef } = forward;
+    const isTrusted = serviceRef !== undefined && translator.serviceFault(namespace, serviceRef) === undefined;
+    const { url, timeoutMs, viaService } = upstreamOf(forward, { namespace, clusterDomain, isTrusted });
     return { target: 'Upstream', url, timeoutMs, viaService, ...WITHOUT_KEY };
   }
 

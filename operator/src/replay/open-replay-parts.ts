@@ -1,4 +1,4 @@
-import { createEgress } from '@standin/egress';
+import { createEgress, type RefusedTargets } from '@standin/egress';
 import { systemClock } from '@standin/kube';
 import type { LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
@@ -11,18 +11,24 @@ export interface OpenReplayParts extends Omit<ReplayParts, 'source' | 'objects' 
   close(): Promise<void>;
 }
 
+/** Some clusters number pods and Services from there; see CLUSTER in packages/egress. */
+const POD_ADDRESSES = '100.64.0.0/10';
+
+interface ReplayNeeds {
+  readonly settings: OperatorSettings;
+  readonly store: LogStore | undefined;
+  readonly registry: Registry;
+  readonly refused: RefusedTargets;
+  readonly logger: Logger;
+}
+
 /** What replays need for as long as the operator runs. */
-export const openReplayParts = (
-  settings: OperatorSettings,
-  store: LogStore | undefined,
-  registry: Registry,
-  logger: Logger,
-): OpenReplayParts => {
+export const openReplayParts = ({ settings, store, registry, refused, logger }: ReplayNeeds): OpenReplayParts => {
   const { egress, gatewayUrl, replay, clickhouse, clusterDomain, retention } = settings;
   const ca = egress.ca === undefined ? {} : { ca: egress.ca };
   // The gateways' address is the administrator's word; everything else is somebody's request.
-  const gateway = createEgress({ policy: { allowPrivate: true, allow: [] }, logger, ...ca });
-  const upstream = createEgress({ policy: { allowPrivate: egress.allowPrivate, allow: egress.allow }, logger, ...ca });
+  const gateway = createEgress({ policy: { allowPrivate: true, allow: [POD_ADDRESSES] }, logger, ...ca });
+  const upstream = createEgress({ policy: egress, refused, logger, ...ca });
   let migrated: Promise<void> | undefined;
   const migrateOnce = (): Promise<void> => {
     if (store === undefined || !clickhouse.migrate) return Promise.resolve();

@@ -79,7 +79,7 @@ const setUp = ({ withStore = true } = {}) => {
         logger: pino({ level: 'silent' }),
         metrics: replayMetrics(registry),
       },
-      translator: { verdict: () => undefined },
+      translator: { verdict: () => undefined, serviceFault: () => undefined },
       prepareStore: () => Promise.resolve(),
       egress: { gateway: egress, upstream: egress },
       gatewayUrl: 'http://gateway',

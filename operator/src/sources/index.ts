@@ -1,5 +1,6 @@
 export { actFiles, type ActFiles, type SeenAct } from './act-files.ts';
 export { directorySource } from './directory-source.ts';
 export type { LocatingSource } from './folder-source.ts';
+export { kubernetesServices } from './kubernetes-services.ts';
 export { kubernetesSource } from './kubernetes-source.ts';
 export { ManifestFolder } from './manifest-folder.ts';

@@ -27,11 +27,17 @@ const upstreamProblems = ({ forward }: EndpointSpec, settings: TranslateSettings
   return refusal === undefined ? [] : [{ path, message: refusal }];
 };
 
-/** @param holder who has the method on this path */
+interface EndpointWorld {
+  readonly project: Entry | undefined;
+  /** Which Endpoint has the method on this path. */
+  readonly holder: Entry | undefined;
+  /** What is wrong with the Service that it forwards to. */
+  readonly serviceFault: Finding | undefined;
+}
+
 export const evaluateEndpoint = (
   entry: Entry,
-  project: Entry | undefined,
-  holder: Entry | undefined,
+  { project, holder, serviceFault }: EndpointWorld,
   settings: TranslateSettings,
 ): Evaluation => {
   const { ref, uid, generation, parsed, problems } = entry;
@@ -48,7 +54,11 @@ export const evaluateEndpoint = (
           generation,
           slug: spec.slug,
           method: spec.method,
-          action: actionOf(spec, ref.namespace, settings.clusterDomain),
+          action: actionOf(spec, {
+            namespace: ref.namespace,
+            clusterDomain: settings.clusterDomain,
+            isTrusted: serviceFault === undefined,
+          }),
         }
       : undefined;
   const projectUrl = project?.evaluation?.verdict.status['url'];
@@ -57,7 +67,7 @@ export const evaluateEndpoint = (
     uid,
     generation,
     accepted,
-    resolvedRefs: spec === undefined ? NOT_LOOKED_AT : projectFinding(spec.projectRef.name, project),
+    resolvedRefs: spec === undefined ? NOT_LOOKED_AT : refsFinding(spec.projectRef.name, project, serviceFault),
     configKey: config && configKey(config),
     status: { url: spec !== undefined && typeof projectUrl === 'string' ? projectUrl + spec.slug : undefined },
   };
@@ -74,6 +84,11 @@ const routeConflict = (spec: EndpointSpec | undefined, holder: Entry | undefined
   );
 };
 
+const refsFinding = (projectName: string, project: Entry | undefined, serviceFault: Finding | undefined): Finding => {
+  const finding = projectFinding(projectName, project);
+  return finding.ok ? (serviceFault ?? finding) : finding;
+};
+
 const projectFinding = (name: string, project: Entry | undefined): Finding => {
   const path = 'spec.projectRef.name';
   if (project?.evaluation === undefined) {
@@ -85,26 +100,29 @@ const projectFinding = (name: string, project: Entry | undefined): Finding => {
     : fails('ProjectNotReady', `Project ${name} is not ready (${fault.reason}): ${fault.message}`, path);
 };
 
-const actionOf = ({ action, json, forward }: EndpointSpec, namespace: string, clusterDomain: string): ActionConfig => {
+const actionOf = ({ action, json, forward }: EndpointSpec, place: ServicePlace): ActionConfig => {
   if (action === 'JSON') {
     const { body = '', status = 200, headers = [] } = json ?? {};
     return { kind: 'JSON', status, body, headers: mockHeaders(body, headers) };
   }
-  return upstreamOf(forward, namespace, clusterDomain);
+  return upstreamOf(forward, place);
 };
 
+export interface ServicePlace {
+  readonly namespace: string;
+  readonly clusterDomain: string;
+  /** Nothing is wrong with the Service: its private addresses may be reached. */
+  readonly isTrusted: boolean;
+}
+
 /** The upstream that a Forward block names, whether it is in force or not. */
-export const upstreamOf = (
-  forward: EndpointSpec['forward'],
-  namespace: string,
-  clusterDomain: string,
-): ForwardActionConfig => {
+export const upstreamOf = (forward: EndpointSpec['forward'], place: ServicePlace): ForwardActionConfig => {
   const timeoutMs = durationMs(forward?.timeout ?? '');
   const { url = '', serviceRef } = forward ?? {};
   if (serviceRef === undefined) return { kind: 'Forward', url, timeoutMs, viaService: false };
   const { scheme, name, port, path } = serviceRef;
-  const serviceUrl = `${scheme}://${name}.${namespace}.svc.${clusterDomain}:${port}${path}`;
-  return { kind: 'Forward', url: serviceUrl, timeoutMs, viaService: true };
+  const serviceUrl = `${scheme}://${name}.${place.namespace}.svc.${place.clusterDomain}:${port}${path}`;
+  return { kind: 'Forward', url: serviceUrl, timeoutMs, viaService: place.isTrusted };
 };
 
 /** As written; `content-type` goes first where the mock has a body and names none. */

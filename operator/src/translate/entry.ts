@@ -3,6 +3,7 @@ import { parseObject, type ParsedObject, type Problem } from '@standin/crds';
 import type { Claimant } from './claims.ts';
 import { endpointProblems } from './endpoint.ts';
 import { projectUri } from './project.ts';
+import type { ServiceRef } from './services.ts';
 import type { ConfigRef, ConfigResource, Evaluation, KeyState, TranslateSettings } from './types.ts';
 
 type ParsedConfig = Extract<ParsedObject, { readonly kind: ConfigKind }>;
@@ -81,3 +82,7 @@ export const parentOf = ({ ref: { namespace }, parsed }: Entry): ConfigRef | und
       return undefined;
   }
 };
+
+/** The Service that an Endpoint forwards to, in its own namespace. A draft beside the action in force names none. */
+export const serviceOf = ({ parsed }: Entry): ServiceRef | undefined =>
+  parsed?.kind === 'Endpoint' && parsed.spec.action === 'Forward' ? parsed.spec.forward?.serviceRef : undefined;

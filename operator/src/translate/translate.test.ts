@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { configObjectSchema, LIMITS, type Kind, type ResourceObject } from '@standin/contract';
+import { configObjectSchema, LIMITS, type Kind, type ResourceObject, type ServiceObject } from '@standin/contract';
 import { parseManifest } from '@standin/crds';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
@@ -25,16 +25,22 @@ interface Input {
   readonly spec: unknown;
 }
 
-/** A stream of manifests whose metadata is filled in, and perhaps a document `keys` (account → state) at its end. */
+interface Extras {
+  readonly keys?: Record<string, KeyState>;
+  readonly services?: readonly ServiceObject[];
+}
+const isExtra = (value: object): value is Extras => 'keys' in value || 'services' in value;
+
+/**
+ * A stream of manifests whose metadata is filled in, and perhaps a document `keys` (account → state) or `services` (all there are) at its
+ * end.
+ */
 const readWorld = (text: string): World => {
   const { documents, problems } = parseManifest(text);
   expect(problems).toEqual([]);
-  const values = documents.map(({ value }) => value as Input | { readonly keys: Record<string, KeyState> });
-  const inputs = values.flatMap((value) => ('keys' in value ? [] : [value]));
-  const keys = Object.assign({}, ...values.map((value) => ('keys' in value ? value.keys : {}))) as Record<
-    string,
-    KeyState
-  >;
+  const values = documents.map(({ value }) => value as Input | Extras);
+  const inputs = values.flatMap((value) => (isExtra(value) ? [] : [value]));
+  const { keys = {}, services }: Extras = Object.assign({}, ...values.filter(isExtra)) as Extras;
   const objects = inputs.map(({ apiVersion, kind, metadata, spec }, index) => ({
     apiVersion,
     kind,
@@ -51,7 +57,11 @@ const readWorld = (text: string): World => {
   const accounts = objects.filter(({ kind }) => kind === 'Account');
   const keyOf = ({ uid, name }: ResourceObject['metadata']): KeyState =>
     keys[name] ?? { kind: 'key', sha256: createHash('sha256').update(uid).digest('hex') };
-  return { objects, keys: new Map(accounts.map(({ metadata }) => [metadata.uid, keyOf(metadata)])) };
+  return {
+    objects,
+    keys: new Map(accounts.map(({ metadata }) => [metadata.uid, keyOf(metadata)])),
+    ...(services !== undefined && { services }),
+  };
 };
 
 const show = ({ ok, reason, message, path: field }: Finding): string =>

@@ -1,4 +1,4 @@
-import type { ConfigObject, ResourceObject } from '@standin/contract';
+import type { ConfigObject, ResourceObject, ServiceObject } from '@standin/contract';
 import { Translator } from './translator.ts';
 import type { KeyState, TranslateSettings, Verdict } from './types.ts';
 
@@ -7,6 +7,8 @@ export interface World {
   readonly objects: Iterable<ResourceObject>;
   /** By the Account's uid; without an entry the key was not read yet. */
   readonly keys: ReadonlyMap<string, KeyState>;
+  /** All there are; undefined: nobody watches them. */
+  readonly services?: Iterable<ServiceObject>;
 }
 
 export interface Translation {
@@ -15,10 +17,12 @@ export interface Translation {
 }
 
 /** Translates a world whole. `Translator` comes to the same step by step. */
-export const translate = ({ objects, keys }: World, settings: TranslateSettings): Translation => {
+export const translate = ({ objects, keys, services }: World, settings: TranslateSettings): Translation => {
   const translator = new Translator(settings);
   for (const object of objects) translator.put(object);
   for (const [uid, state] of keys) translator.setKey(uid, state);
+  if (services !== undefined) translator.servicesIn(undefined, undefined);
+  for (const service of services ?? []) translator.putService(service);
   const { put, verdicts } = translator.flush();
   return { objects: put, verdicts };
 };

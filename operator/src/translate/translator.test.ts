@@ -1,4 +1,4 @@
-import type { ConfigKind, ConfigObject, Kind, ObjectRef, ResourceObject } from '@standin/contract';
+import type { ConfigKind, ConfigObject, Kind, ObjectRef, ResourceObject, ServiceObject } from '@standin/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { translate } from './translate.ts';
@@ -58,6 +58,10 @@ const translatorOf = (...objects: ResourceObject[]): Translator => {
   translator.flush();
   return translator;
 };
+const service = (name: string, more: Partial<ServiceObject> = {}): ServiceObject => ({
+  ...{ namespace: 'default', name, type: 'ClusterIP', hasSelector: true, isHeadless: false, ports: [80] },
+  ...more,
+});
 const NOTHING = { put: [], remove: [], verdicts: [] };
 
 describe('a flush', () => {
@@ -188,6 +192,59 @@ describe('an endpoint that wants the route of an older one', () => {
   });
 });
 
+describe('an endpoint that forwards to a Service', () => {
+  const forwarding = endpoint('a', { action: 'Forward', forward: { serviceRef: { name: 'orders', port: 80 } } });
+  const other = endpoint('b', { slug: '/b' });
+  const state = (translator: Translator) => {
+    const [config] = [...translator.objects()].filter(({ uid }) => uid === 'Endpoint a');
+    const { reason } = translator.verdict('Endpoint a')?.resolvedRefs ?? {};
+    return [reason, config?.kind === 'Endpoint' && config.action.kind === 'Forward' && config.action.viaService];
+  };
+
+  it('follows what becomes of it, and nothing else does', () => {
+    const translator = translatorOf(account, project, forwarding, other);
+    // Nobody watches Services.
+    expect(state(translator)).toEqual(['ResolvedRefs', true]);
+    translator.servicesIn(undefined, undefined);
+    translator.flush();
+    expect(state(translator)).toEqual(['ServiceNotFound', false]);
+
+    const steps: [ServiceObject, string, boolean][] = [
+      [service('orders'), 'ResolvedRefs', true],
+      [service('orders', { type: 'ExternalName', hasSelector: false }), 'ServiceNotAllowed', false],
+      [service('orders', { hasSelector: false }), 'ServiceNotAllowed', false],
+      [service('orders', { ports: [8080] }), 'ServicePortNotFound', false],
+      [service('orders', { ports: [], isHeadless: true }), 'ResolvedRefs', true],
+    ];
+    for (const [changed, reason, viaService] of steps) {
+      translator.putService(changed);
+      expect(translator.flush().verdicts.map(({ uid }) => uid)).toEqual(['Endpoint a']);
+      expect(state(translator)).toEqual([reason, viaService]);
+    }
+    translator.putService(service('unrelated'));
+    translator.putService(service('orders', { namespace: 'other' }));
+    expect(translator.flush()).toEqual(NOTHING);
+    translator.removeService(service('orders'));
+    expect(translator.flush().put).toHaveLength(1);
+    expect(state(translator)).toEqual(['ServiceNotFound', false]);
+  });
+
+  it('has no access while a right is missing in its namespace, and says which', () => {
+    const translator = translatorOf(account, project, forwarding, other);
+    translator.putService(service('orders'));
+    translator.servicesIn('default', 'The operator may not read Services.');
+    expect(translator.flush().put.map(({ name }) => name)).toEqual(['a']);
+    expect(state(translator)).toEqual(['ServicesNotReadable', false]);
+    expect(translator.verdict('Endpoint a')?.resolvedRefs.message).toMatch(/^The operator may not read Services\. /);
+    expect(translator.verdict('Endpoint b')?.resolvedRefs.ok).toBe(true);
+    translator.servicesIn('default', 'The operator may not read Services.');
+    expect(translator.flush()).toEqual(NOTHING);
+    translator.servicesIn('default', undefined);
+    translator.flush();
+    expect(state(translator)).toEqual(['ResolvedRefs', true]);
+  });
+});
+
 describe('an object that was deleted and made again', () => {
   it('is another one, also when its removal was not seen', () => {
     const translator = translatorOf(account, project, endpoint('a'));
@@ -287,7 +344,12 @@ describe('for any world', () => {
       method: fc.constantFrom('GET', 'POST'),
       action: fc.constantFrom('JSON', 'Forward'),
       json: fc.constantFrom({ body: '{}' }, { body: '{' }),
-      forward: fc.constantFrom({ url: 'http://a.example' }, { url: 'http://10.0.0.1' }),
+      forward: fc.constantFrom(
+        { url: 'http://a.example' },
+        { url: 'http://10.0.0.1' },
+        { serviceRef: { name: 'a', port: 80 } },
+        { serviceRef: { name: 'b', port: 80 } },
+      ),
     }),
   };
   const key = fc.constantFrom<KeyState>(
@@ -299,7 +361,7 @@ describe('for any world', () => {
   );
   interface Step {
     readonly ref: ObjectRef;
-    readonly act: 'put' | 'recreate' | 'remove' | 'key' | 'flush';
+    readonly act: 'put' | 'recreate' | 'remove' | 'key' | 'service' | 'flush';
     readonly spec: object;
     readonly key: KeyState;
     readonly second: number;
@@ -307,12 +369,20 @@ describe('for any world', () => {
   const step: fc.Arbitrary<Step> = fc.constantFrom<ConfigKind>('Account', 'Project', 'Endpoint').chain((kind) =>
     fc.record({
       ref: fc.record({ kind: fc.constant(kind), namespace: name, name }),
-      act: fc.constantFrom<Step['act']>('put', 'put', 'put', 'recreate', 'remove', 'key', 'flush'),
+      act: fc.constantFrom<Step['act']>('put', 'put', 'put', 'recreate', 'remove', 'key', 'service', 'flush'),
       spec: spec[kind],
       key,
       second,
     }),
   );
+
+  /** By the step's number. */
+  const SERVICES: readonly Partial<ServiceObject>[] = [
+    {},
+    { type: 'ExternalName' },
+    { hasSelector: false },
+    { ports: [] },
+  ];
 
   const byUid = <T extends { readonly uid: string }>(items: Iterable<T>): T[] =>
     [...items].sort((x, y) => (x.uid < y.uid ? -1 : 1));
@@ -322,6 +392,8 @@ describe('for any world', () => {
       const translator = new Translator(SETTINGS);
       const world = new Map<string, ResourceObject>();
       const keys = new Map<string, KeyState>();
+      const services = new Map<string, ServiceObject>();
+      translator.servicesIn(undefined, undefined);
       const served = new Map<string, ConfigObject>();
       const told = new Map<string, Verdict>();
       let made = 0;
@@ -336,7 +408,7 @@ describe('for any world', () => {
           flush();
           continue;
         }
-        const id = `${ref.kind} ${ref.namespace}/${ref.name}`;
+        const id = act === 'service' ? `${ref.namespace}/${ref.name}` : `${ref.kind} ${ref.namespace}/${ref.name}`;
         const known = world.get(id);
         if (act === 'remove' && known !== undefined) {
           translator.remove(ref, known.metadata.uid);
@@ -360,12 +432,18 @@ describe('for any world', () => {
           world.set(id, object);
           translator.put(object);
         }
+        if (act === 'service') {
+          const found = service(ref.name, { namespace: ref.namespace, ...SERVICES[age] });
+          if (services.has(id)) translator.removeService(found);
+          else translator.putService(found);
+          if (!services.delete(id)) services.set(id, found);
+        }
         if (act === 'key' && ref.kind === 'Account' && known !== undefined) {
           keys.set(known.metadata.uid, state);
           translator.setKey(known.metadata.uid, state);
         }
       }
-      const whole = translate({ objects: world.values(), keys }, SETTINGS);
+      const whole = translate({ objects: world.values(), keys, services: services.values() }, SETTINGS);
       expect(byUid(served.values())).toEqual(byUid(whole.objects));
       expect(byUid(translator.objects())).toEqual(byUid(whole.objects));
       expect(byUid(told.values())).toEqual(byUid(whole.verdicts));

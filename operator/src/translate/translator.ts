@@ -8,18 +8,34 @@ import {
   type ConfigObject,
   type ObjectRef,
   type ResourceObject,
+  type ServiceListener,
+  type ServiceObject,
 } from '@standin/contract';
 import { evaluateAccount } from './account.ts';
 import { Claims } from './claims.ts';
 import { evaluateEndpoint } from './endpoint.ts';
-import { claimOf, parentOf, readEntry, type Entry } from './entry.ts';
+import { claimOf, parentOf, readEntry, serviceOf, type Entry } from './entry.ts';
 import { defective, firstFault } from './findings.ts';
 import { evaluateProject } from './project.ts';
-import type { Changes, ConfigResource, Evaluation, KeyState, TranslateSettings, Verdict } from './types.ts';
+import { Services, type ServiceRef } from './services.ts';
+import type { Changes, ConfigResource, Evaluation, Finding, KeyState, TranslateSettings, Verdict } from './types.ts';
 
 const PENDING: KeyState = { kind: 'pending' };
 const isConfig = (object: ResourceObject): object is ConfigResource => isConfigKind(object.kind);
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
+const serviceKey = ({ namespace, name }: Pick<ServiceObject, 'namespace' | 'name'>): string =>
+  `Service ${namespace}/${name}`;
+
+/** Of the objects that it refers to. */
+const referredKeys = (entry: Entry): string[] => {
+  const parent = parentOf(entry);
+  const service = serviceOf(entry);
+  const { namespace } = entry.ref;
+  return [
+    ...(parent === undefined ? [] : [keyOf(parent)]),
+    ...(service === undefined ? [] : [serviceKey({ namespace, name: service.name })]),
+  ];
+};
 
 /**
  * Desired state in, configuration and verdicts out; without I/O and clock. The work of a flush is that of what changed since the
@@ -29,12 +45,14 @@ const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${names
  * between objects that want the same. What comes out depends on what is there, never on the order in which it came
  * (translator.test.ts has the property).
  */
-export class Translator {
+export class Translator implements ServiceListener {
   readonly #settings: TranslateSettings;
   /** By kind, namespace and name. */
   readonly #entries = new Map<string, Entry>();
   readonly #byUid = new Map<string, Entry>();
+  /** By the key of what they refer to. */
   readonly #children = new Map<string, Set<Entry>>();
+  readonly #services = new Services();
   readonly #claims = new Claims<Entry>();
   readonly #keys = new Map<string, KeyState>();
   readonly #dirty: Readonly<Record<ConfigKind, Set<Entry>>> = {
@@ -88,6 +106,27 @@ export class Translator {
     this.#claim(entry);
   }
 
+  putService(service: ServiceObject): void {
+    this.#services.put(service);
+    this.#touch(this.#children.get(serviceKey(service)));
+  }
+
+  removeService(service: ServiceObject): void {
+    this.#services.remove(service);
+    this.#touch(this.#children.get(serviceKey(service)));
+  }
+
+  /** Where it is never called, Services are taken to be as they should. */
+  servicesIn(namespace: string | undefined, problem: string | undefined): void {
+    if (!this.#services.setProblem(namespace, problem)) return;
+    this.#touch([...this.#entries.values()].filter((entry) => serviceOf(entry) !== undefined));
+  }
+
+  /** What is wrong with a Service that an Endpoint of that namespace names; undefined: nothing that is known. */
+  serviceFault(namespace: string, service: Pick<ServiceRef, 'name' | 'port'>): Finding | undefined {
+    return this.#services.fault(namespace, service);
+  }
+
   /** Recomputes what is affected by the calls since the last flush; returns what differs. */
   flush(): Changes {
     const verdicts: Verdict[] = [];
@@ -132,10 +171,9 @@ export class Translator {
   #attach(entry: Entry): void {
     this.#entries.set(keyOf(entry.ref), entry);
     this.#byUid.set(entry.uid, entry);
-    const parent = parentOf(entry);
-    if (parent !== undefined) {
-      const siblings = this.#children.get(keyOf(parent));
-      if (siblings === undefined) this.#children.set(keyOf(parent), new Set([entry]));
+    for (const key of referredKeys(entry)) {
+      const siblings = this.#children.get(key);
+      if (siblings === undefined) this.#children.set(key, new Set([entry]));
       else siblings.add(entry);
     }
     this.#dirty[entry.ref.kind].add(entry);
@@ -145,11 +183,10 @@ export class Translator {
   #detach(entry: Entry): void {
     this.#entries.delete(keyOf(entry.ref));
     this.#byUid.delete(entry.uid);
-    const parent = parentOf(entry);
-    if (parent !== undefined) {
-      const siblings = this.#children.get(keyOf(parent));
+    for (const key of referredKeys(entry)) {
+      const siblings = this.#children.get(key);
       siblings?.delete(entry);
-      if (siblings?.size === 0) this.#children.delete(keyOf(parent));
+      if (siblings?.size === 0) this.#children.delete(key);
     }
     this.#unclaim(entry);
     this.#dirty[entry.ref.kind].delete(entry);
@@ -200,7 +237,11 @@ export class Translator {
       case 'Project':
         return evaluateProject(entry, this.#parent(entry), holder, this.#settings);
       case 'Endpoint':
-        return evaluateEndpoint(entry, this.#parent(entry), holder, this.#settings);
+        return evaluateEndpoint(
+          entry,
+          { project: this.#parent(entry), holder, serviceFault: this.#serviceFaultOf(entry) },
+          this.#settings,
+        );
     }
   }
 
@@ -223,6 +264,11 @@ export class Translator {
   #parent(entry: Entry): Entry | undefined {
     const parent = parentOf(entry);
     return parent && this.#entries.get(keyOf(parent));
+  }
+
+  #serviceFaultOf(entry: Entry): Finding | undefined {
+    const service = serviceOf(entry);
+    return service && this.#services.fault(entry.ref.namespace, service);
   }
 
   #key({ uid }: Entry): KeyState {

@@ -42,6 +42,10 @@ export const CONDITION_REASONS = [
   'ProjectNotReady',
   'SecretNotFound',
   'SecretInvalid',
+  'ServiceNotFound',
+  'ServicePortNotFound',
+  'ServiceNotAllowed',
+  'ServicesNotReadable',
   // Programmed
   'Programmed',
   'NotProgrammed',

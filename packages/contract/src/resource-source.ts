@@ -74,6 +74,39 @@ export interface SourceEvent {
 /** Thrown by reads and writes: what the caller can do about it is in `kind`. `Unauthorized`: the credential is not valid (any more). */
 export type SourceErrorKind = 'NotFound' | 'Conflict' | 'Invalid' | 'Unauthorized' | 'Forbidden' | 'Unavailable';
 
+/** What of a Service decides whether `serviceRef` may name it. */
+export interface ServiceObject {
+  readonly namespace: string;
+  readonly name: string;
+  /** `ClusterIP`, `NodePort`, `LoadBalancer` or `ExternalName`. */
+  readonly type: string;
+  /** Kubernetes fills in its addresses, with those of pods in its namespace. Without a selector people do. */
+  readonly hasSelector: boolean;
+  /** Its name resolves to the addresses of its pods, and every port of theirs is reached. */
+  readonly isHeadless: boolean;
+  /** TCP. */
+  readonly ports: readonly number[];
+}
+
+export interface ServiceListener {
+  putService(service: ServiceObject): void;
+  removeService(service: ServiceObject): void;
+  /**
+   * Services of a namespace cannot be read; undefined: of any. `problem` is what is missing, in a sentence with a full stop, or undefined:
+   * they can be read by now, and the listener has all of them.
+   */
+  servicesIn(namespace: string | undefined, problem: string | undefined): void;
+}
+
+/** Where Services are, as people and Kubernetes keep them. A directory of manifests has none. */
+export interface ServiceSource {
+  /**
+   * Lists and watches until `signal` aborts. Resolves when the listener has every Service, or knows why not; rejects only when `signal`
+   * aborts.
+   */
+  start(listener: ServiceListener, signal: AbortSignal): Promise<void>;
+}
+
 export interface ResourceSource {
   /**
    * Lists and watches all kinds until `signal` aborts, and survives every failure in between. Resolves when the first full list

@@ -4,6 +4,8 @@ import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:
 import type { buildConnector } from 'undici';
 import { refuseAddress, type AddressPolicy, type AddressRefusal } from './address-policy.ts';
 import { connectError, EgressError } from './egress-error.ts';
+import type { RefusedTargets } from './refused-targets.ts';
+import type { ServiceLookup } from './service-lookup.ts';
 
 export interface ResolvedAddress {
   readonly address: string;
@@ -29,6 +31,9 @@ export interface ConnectorOptions {
   readonly connectTimeoutMs: number;
   readonly secureContext: SecureContext | undefined;
   readonly lookup: Lookup;
+  /** Resolves what `serviceRef` names. */
+  readonly lookupService: ServiceLookup;
+  readonly refused: RefusedTargets;
   readonly sockets: SocketWatch;
   /** With the origin that was asked for. */
   readonly onFailure?: ((where: string, failure: EgressError) => void) | undefined;
@@ -76,17 +81,58 @@ const blocked = (hostname: string, { address, kind }: AddressRefusal): EgressErr
       })
     : new EgressError('upstream_blocked', `Not connected: ${address} is ${kind}.`);
 
-/** Addresses to dial for `hostname`. Throws `upstream_blocked` if any of them is refused: mixed answers are an attack. */
-const vettedAddresses = async (hostname: string, options: ConnectorOptions): Promise<readonly ResolvedAddress[]> => {
+interface Resolved {
+  readonly addresses: readonly ResolvedAddress[];
+  /** They are the Service's, as the cluster's DNS says. */
+  readonly viaService: boolean;
+  /** Why the DNS did not say so. */
+  readonly failure?: Error | undefined;
+}
+
+/**
+ * A Service's name is asked of the DNS as an absolute name, and must not be an alias: an ExternalName Service would lead anywhere. A name
+ * that the DNS does not know may be one of /etc/hosts or a search domain; it is held to the policy of any other name.
+ */
+const resolve = async (hostname: string, options: ConnectorOptions): Promise<Resolved> => {
   const family = isIP(hostname);
-  const addresses = family === 0 ? await options.lookup(hostname) : [{ address: hostname, family }];
+  if (family !== 0) return { addresses: [{ address: hostname, family }], viaService: options.viaService };
+  if (!options.viaService) return { addresses: await options.lookup(hostname), viaService: false };
+  let failure: Error | undefined;
+  try {
+    const { isAlias, addresses } = await options.lookupService(hostname);
+    if (isAlias) {
+      const reason = 'is an alias (CNAME) of another name, which a Service named by serviceRef must not be';
+      throw new EgressError('upstream_blocked', `Not connected: ${hostname} ${reason}.`);
+    }
+    if (addresses.length > 0) return { addresses, viaService: true };
+  } catch (error) {
+    if (error instanceof EgressError) throw error;
+    failure = error as Error;
+  }
+  return { addresses: await options.lookup(hostname), viaService: false, failure };
+};
+
+/** Why that address must not be connected to. */
+const refusalOf = (address: string, port: number, options: ConnectorOptions): AddressRefusal | undefined =>
+  options.refused.refuse({ host: address, port }) ?? refuseAddress(address, options.policy, options);
+
+/** Addresses to dial for a target. Throws `upstream_blocked` if any of them is refused: mixed answers are an attack. */
+const vettedAddresses = async (
+  { hostname, port }: { readonly hostname: string; readonly port: number },
+  options: ConnectorOptions,
+): Promise<Resolved> => {
+  const [resolved] = await Promise.all([resolve(hostname, options), options.refused.refresh(port)]);
+  const { addresses, viaService } = resolved;
   if (addresses.length === 0) throw new EgressError('upstream_unreachable', `The name ${hostname} has no address.`);
   for (const { address } of addresses) {
-    const refusal = refuseAddress(address, options.policy, options);
-    if (refusal !== undefined) throw blocked(hostname, refusal);
+    const refusal = refusalOf(address, port, { ...options, viaService });
+    if (refusal !== undefined) throw resolved.failure ?? blocked(hostname, refusal);
   }
-  return addresses;
+  return resolved;
 };
+
+const portOf = ({ protocol, port }: buildConnector.Options): number =>
+  Number(port || (protocol === 'https:' ? 443 : 80));
 
 /** Dials the vetted addresses and none else: the name is not looked up a second time. */
 const dial = (
@@ -97,7 +143,7 @@ const dial = (
   const isTls = target.protocol === 'https:';
   const common = {
     host: target.hostname,
-    port: Number(target.port || (isTls ? 443 : 80)),
+    port: portOf(target),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ATTEMPT_TIMEOUT_MS,
     noDelay: true,
@@ -121,7 +167,7 @@ const dial = (
 const refusePeer = (socket: Socket, hostname: string, options: ConnectorOptions): EgressError | undefined => {
   const peer = socket.remoteAddress;
   if (peer === undefined) return new EgressError('upstream_blocked', 'Not connected: the peer is gone.');
-  const refusal = refuseAddress(peer, options.policy, options);
+  const refusal = refusalOf(peer, socket.remotePort ?? 0, options);
   return refusal && blocked(hostname, refusal);
 };
 
@@ -131,7 +177,8 @@ const connectTo = async (
   options: ConnectorOptions,
   signal: AbortSignal,
 ): Promise<Socket> => {
-  const addresses = await vettedAddresses(target.hostname, options);
+  const { hostname } = target;
+  const { addresses, viaService } = await vettedAddresses({ hostname, port: portOf(target) }, options);
   signal.throwIfAborted();
   const socket = dial(target, addresses, options);
   return new Promise<Socket>((resolve, reject) => {
@@ -141,7 +188,7 @@ const connectTo = async (
     socket.on('error', reject);
     socket.once(target.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       signal.removeEventListener('abort', stop);
-      const refused = refusePeer(socket, target.hostname, options);
+      const refused = refusePeer(socket, hostname, { ...options, viaService });
       if (refused) {
         socket.destroy();
         reject(refused);

@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { answer, egressWith, get, resolving, upstreamWith } from './egress.testing.ts';
+import { parseTarget, RefusedTargets } from './refused-targets.ts';
 
 describe('the address policy', () => {
   const cluster = { policy: { allowPrivate: false, allow: [] } };
@@ -75,5 +76,84 @@ describe('the address policy', () => {
     await buffer((await egress.request(get(0, { url, viaService: true }))).body);
     await buffer((await egress.request(get(0, { url, viaService: false }))).body);
     expect(upstream.connections()).toBe(2);
+  });
+});
+
+describe('a Service that serviceRef names', () => {
+  /** What the machine's resolver would say must play no part, unless it is said. */
+  const cluster = {
+    policy: { allowPrivate: false, allow: [] },
+    lookup: () => Promise.reject(Object.assign(new Error('ENOTFOUND'), { code: 'ENOTFOUND' })),
+  };
+  const via = (url: string) => get(0, { url, viaService: true });
+
+  test('that is an alias is blocked, wherever it leads', async () => {
+    const upstream = await upstreamWith(answer('secret'));
+    const egress = egressWith({
+      ...resolving('127.0.0.1'),
+      lookupService: () => Promise.resolve({ isAlias: true, addresses: [{ address: '127.0.0.1', family: 4 }] }),
+    });
+    const url = `http://orders.shop.svc.cluster.local:${upstream.port}/`;
+    await expect(egress.request(via(url))).rejects.toMatchObject({
+      code: 'upstream_blocked',
+      message: expect.stringMatching(/alias \(CNAME\)/) as string,
+    });
+    expect(upstream.connections()).toBe(0);
+    // As a URL it is held to the address policy alone, which lets this one through.
+    expect((await egress.request(get(0, { url }))).status).toBe(200);
+  });
+
+  test('that the DNS does not know is held to the policy of other names', async () => {
+    const lookupService = () => Promise.resolve({ isAlias: false, addresses: [] });
+    const hosts = { lookup: resolving('10.0.0.1').lookup };
+    const request = via('http://orders.shop.svc.cluster.local:81/');
+    await expect(egressWith({ ...cluster, lookupService }).request(request)).rejects.toMatchObject({
+      code: 'upstream_unreachable',
+    });
+    await expect(egressWith({ ...cluster, ...hosts, lookupService }).request(request)).rejects.toMatchObject({
+      code: 'upstream_blocked',
+    });
+    const upstream = await upstreamWith(answer('ok'));
+    const laptop = egressWith({ ...resolving('127.0.0.1'), lookupService });
+    expect((await laptop.request(via(`http://orders.shop.svc:${upstream.port}/`))).status).toBe(200);
+  });
+
+  test('that cannot be looked up is unreachable, not blocked', async () => {
+    const lookupService = () => Promise.reject(Object.assign(new Error('EAI_AGAIN'), { code: 'EAI_AGAIN' }));
+    const hosts = { lookup: resolving('10.0.0.1').lookup };
+    await expect(
+      egressWith({ ...cluster, ...hosts, lookupService }).request(via('http://orders.shop.svc:81/')),
+    ).rejects.toMatchObject({ code: 'upstream_unreachable', message: expect.stringMatching(/looked up/) as string });
+  });
+});
+
+describe('a refused target', () => {
+  test.each(['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '127.9.9.9', 'a.test'])(
+    'is blocked at %s, though private addresses are allowed',
+    async (host) => {
+      const upstream = await upstreamWith(answer('secret'));
+      const refused = new RefusedTargets([parseTarget(`127.0.0.1:${upstream.port}`)]);
+      const egress = egressWith({
+        ...{ policy: { allowPrivate: true, allow: ['0.0.0.0/0', '::/0'] }, refused },
+        ...resolving('127.0.0.1'),
+      });
+      for (const viaService of [false, true]) {
+        const url = `http://${host}:${upstream.port}/`;
+        await expect(egress.request(get(0, { url, viaService }))).rejects.toMatchObject({
+          code: 'upstream_blocked',
+          message: expect.stringMatching(/a part of Standin/) as string,
+        });
+      }
+      expect(upstream.connections()).toBe(0);
+    },
+  );
+
+  test('is known by the addresses that its name has', async () => {
+    const upstream = await upstreamWith(answer('secret'));
+    const lookup = resolving('127.0.0.1').lookup;
+    const refused = new RefusedTargets([parseTarget(`clickhouse:${upstream.port}`)], lookup);
+    const url = `http://127.0.0.1:${upstream.port}/`;
+    await expect(egressWith({ refused }).request(get(0, { url }))).rejects.toMatchObject({ code: 'upstream_blocked' });
+    expect(upstream.connections()).toBe(0);
   });
 });

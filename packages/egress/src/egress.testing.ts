@@ -46,6 +46,10 @@ export const answer = (body: string, head = '') =>
   `HTTP/1.1 200 OK\r\n${head}content-length: ${body.length}\r\n\r\n${body}`;
 
 /** An egress that resolves every name to these addresses. */
-export const resolving = (...ips: string[]) => ({
-  lookup: () => Promise.resolve(ips.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))),
-});
+export const resolving = (...ips: string[]) => {
+  const addresses = ips.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  return {
+    lookup: () => Promise.resolve(addresses),
+    lookupService: () => Promise.resolve({ isAlias: false, addresses }),
+  };
+};

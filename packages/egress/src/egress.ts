@@ -6,6 +6,8 @@ import { createConnector, lookupAll, SocketWatch, type Lookup } from './connecto
 import { EgressError, exchangeError } from './egress-error.ts';
 import { Exchange, type UpstreamAnswer } from './exchange.ts';
 import { requestHeaders } from './headers.ts';
+import { RefusedTargets, targetOf } from './refused-targets.ts';
+import { lookupService, type ServiceLookup } from './service-lookup.ts';
 import { splitUpstreamUrl } from './upstream-url.ts';
 
 export interface EgressOptions {
@@ -14,8 +16,11 @@ export interface EgressOptions {
   readonly connectTimeoutMs?: number;
   /** PEM certificates trusted besides the machine's. */
   readonly ca?: string;
+  /** What is never an upstream, whatever the policy allows. */
+  readonly refused?: RefusedTargets;
   /** For tests of DNS. */
   readonly lookup?: Lookup;
+  readonly lookupService?: ServiceLookup;
   /** Is told which address a name resolved to where that is why there is no connection; callers are not. */
   readonly logger?: EgressLogger;
 }
@@ -80,7 +85,13 @@ const logFailures = (logger: EgressLogger | undefined) => {
   };
 };
 
-const createAgent = (options: EgressOptions, viaService: boolean, sockets: SocketWatch): Agent =>
+interface AgentOptions extends EgressOptions {
+  readonly refused: RefusedTargets;
+  readonly viaService: boolean;
+  readonly sockets: SocketWatch;
+}
+
+const createAgent = (options: AgentOptions): Agent =>
   new Agent({
     allowH2: false,
     connections: CONNECTIONS_PER_ORIGIN_MAX,
@@ -90,14 +101,16 @@ const createAgent = (options: EgressOptions, viaService: boolean, sockets: Socke
     headersTimeout: 0,
     connect: createConnector({
       policy: options.policy,
-      viaService,
+      viaService: options.viaService,
       connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
       secureContext:
         options.ca === undefined
           ? undefined
           : createSecureContext({ ca: [...getCACertificates('default'), options.ca] }),
       lookup: options.lookup ?? lookupAll,
-      sockets,
+      lookupService: options.lookupService ?? lookupService,
+      refused: options.refused,
+      sockets: options.sockets,
       onFailure: logFailures(options.logger),
     }),
   });
@@ -106,8 +119,9 @@ const createAgent = (options: EgressOptions, viaService: boolean, sockets: Socke
 export const createEgress = (options: EgressOptions): Egress => {
   const sockets = new SocketWatch();
   // A connection that `serviceRef` may use must not serve a request that may not: two pools.
-  const direct = createAgent(options, false, sockets);
-  const service = createAgent(options, true, sockets);
+  const refused = options.refused ?? new RefusedTargets([]);
+  const direct = createAgent({ ...options, refused, sockets, viaService: false });
+  const service = createAgent({ ...options, refused, sockets, viaService: true });
 
   const send = (request: UpstreamRequest, mayRepeat: boolean, deadline: number): Promise<UpstreamAnswer> => {
     const { parsed, target } = splitUpstreamUrl(request.url);
@@ -159,7 +173,8 @@ export const createEgress = (options: EgressOptions): Egress => {
   return {
     request: async (request) => {
       request.signal?.throwIfAborted();
-      const reason = checkUpstreamUrl(new URL(request.url), options.policy, request);
+      const url = new URL(request.url);
+      const reason = checkUpstreamUrl(url, options.policy, request) ?? refused.check(targetOf(url));
       if (reason !== undefined) throw new EgressError('upstream_blocked', `Not connected: ${reason}.`);
       return send(request, IDEMPOTENT.has(request.method), performance.now() + request.timeoutMs);
     },

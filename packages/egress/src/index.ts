@@ -5,6 +5,7 @@ export { createEgress, type Egress, type EgressOptions, type UpstreamRequest } f
 export { EgressError } from './egress-error.ts';
 export { type UpstreamAnswer } from './exchange.ts';
 export { stripHopByHop } from './headers.ts';
+export { isTarget, parseTarget, RefusedTargets, targetOf, type Target } from './refused-targets.ts';
 export {
   replayHeaders,
   replayRequest,

@@ -33,6 +33,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly handler: ReflectorHandler<T>;
   /** Called before an object is stored: drop what is not needed, it stays in memory otherwise. */
   readonly transform?: ((object: T) => T) | undefined;
+  /** Called each time the server refuses (403, 404, …), which only a change of RBAC or CRDs ends. */
+  readonly onRefused?: ((error: unknown) => void) | undefined;
   readonly logger: KubeLogger;
   readonly registry?: Registry | undefined;
   readonly clock?: Clock | undefined;
@@ -139,6 +141,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
       // A server that comes back often refuses for a moment: that is a new story, not the twentieth failure.
       if (ending.reason !== lastReason || ending.lasted === true) failures = 0;
       lastReason = ending.reason;
+      if (ending.reason === 'refused') this.#guard(() => this.#options.onRefused?.(ending.error));
       const backoff = ending.reason === 'refused' ? REFUSED_BACKOFF : AWAY_BACKOFF;
       const retryAfterMs = ending.error instanceof ApiError ? (ending.error.retryAfterMs ?? 0) : 0;
       const delayMs = Math.min(retryAfterMs, 30_000) + backoffMs(failures, backoff, () => this.#clock.random());

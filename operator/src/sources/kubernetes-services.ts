@@ -1,0 +1,92 @@
+import type { ServiceListener, ServiceObject, ServiceSource } from '@standin/contract';
+import { Reflector, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { reflectorLogger } from '../reflector-logger.ts';
+
+interface KubernetesServicesOptions {
+  readonly client: KubeClient;
+  /** Empty: all namespaces. */
+  readonly namespaces: readonly string[];
+  readonly logger: Logger;
+  readonly registry?: Registry;
+}
+
+/** As the API server sends it, as far as it is looked at. */
+interface Service extends KubeObject {
+  readonly spec?: {
+    readonly type?: string;
+    readonly selector?: Readonly<Record<string, string>> | null;
+    readonly clusterIP?: string;
+    readonly ports?: readonly { readonly port: number; readonly protocol?: string }[] | null;
+  };
+}
+
+/** What is kept in memory. */
+interface KeptService extends KubeObject {
+  readonly service: ServiceObject;
+}
+
+const keep = (object: KubeObject): KeptService => {
+  const { metadata, spec = {} } = object as Service;
+  const { name, namespace = '', uid = '', resourceVersion = '' } = metadata;
+  return {
+    metadata: { name, namespace, uid, resourceVersion },
+    service: {
+      namespace,
+      name,
+      type: spec.type ?? 'ClusterIP',
+      hasSelector: Object.keys(spec.selector ?? {}).length > 0,
+      isHeadless: spec.clusterIP === 'None',
+      ports: (spec.ports ?? []).flatMap(({ port, protocol = 'TCP' }) => (protocol === 'TCP' ? [port] : [])),
+    },
+  };
+};
+
+/** The Services of a cluster, one watch per namespace. A right that is missing is named once, and asked for again. */
+export const kubernetesServices = (options: KubernetesServicesOptions): ServiceSource => ({
+  start: async (listener, signal) => {
+    const scopes = options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)];
+    await Promise.all(scopes.map((namespace) => watch(namespace, listener, signal, options)));
+  },
+});
+
+const watch = async (
+  namespace: string | undefined,
+  listener: ServiceListener,
+  signal: AbortSignal,
+  { client, logger, registry }: KubernetesServicesOptions,
+): Promise<void> => {
+  const refused = Promise.withResolvers<undefined>();
+  let isSynced = false;
+  const reflector = new Reflector<KubeObject>({
+    client,
+    path: resourcePath({ group: '', version: 'v1', plural: 'services', namespace }),
+    resource: 'services',
+    namespace,
+    handler: {
+      put: (object) => listener.putService((object as KeptService).service),
+      remove: (object) => listener.removeService((object as KeptService).service),
+    },
+    transform: keep,
+    // What was read once stays in force, as with every other kind.
+    onRefused: () => {
+      if (isSynced) return;
+      listener.servicesIn(namespace, missingRight(namespace));
+      refused.resolve(undefined);
+    },
+    logger: reflectorLogger(logger, 'services', namespace),
+    registry,
+  });
+  reflector.run(signal).catch((error: unknown) => logger.error({ err: error }, 'reflector ended'));
+  const synced = reflector.synced.then(() => {
+    isSynced = true;
+    listener.servicesIn(namespace, undefined);
+  });
+  await Promise.race([synced, refused.promise]);
+};
+
+const missingRight = (namespace: string | undefined): string => {
+  const where = namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`;
+  return `The operator may not read Services: its ServiceAccount needs the verbs "list" and "watch" on services ${where}.`;
+};

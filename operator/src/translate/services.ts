@@ -1,0 +1,70 @@
+import type { ServiceObject } from '@standin/contract';
+import type { EndpointSpec } from '@standin/crds';
+import { fails } from './findings.ts';
+import type { Finding } from './types.ts';
+
+export type ServiceRef = NonNullable<NonNullable<EndpointSpec['forward']>['serviceRef']>;
+type Named = Pick<ServiceObject, 'namespace' | 'name'>;
+
+const PATH = 'spec.forward.serviceRef';
+const ALL_NAMESPACES = '';
+const CONSEQUENCE = 'Until then the gateways treat it as a URL, and refuse private addresses.';
+const PORTS_SHOWN_MAX = 10;
+
+const keyOf = ({ namespace, name }: Named): string => `${namespace}/${name}`;
+
+/** What is known of Services. Where nobody watches them (a directory of manifests) each is taken to be as it should. */
+export class Services {
+  readonly #services = new Map<string, ServiceObject>();
+  /** By namespace: what keeps its Services from being read; undefined if nothing does. */
+  readonly #problems = new Map<string, string | undefined>();
+
+  put(service: ServiceObject): void {
+    this.#services.set(keyOf(service), service);
+  }
+
+  remove(service: Named): void {
+    this.#services.delete(keyOf(service));
+  }
+
+  /** See `ServiceListener.servicesIn`. Returns whether that is new. */
+  setProblem(namespace: string | undefined, problem: string | undefined): boolean {
+    const key = namespace ?? ALL_NAMESPACES;
+    const isNew = !this.#problems.has(key) || this.#problems.get(key) !== problem;
+    this.#problems.set(key, problem);
+    return isNew;
+  }
+
+  /** Why an Endpoint of that namespace gets no access to a Service's private addresses (ADR 013); undefined: it does. */
+  fault(namespace: string, { name, port }: Pick<ServiceRef, 'name' | 'port'>): Finding | undefined {
+    const scope = [namespace, ALL_NAMESPACES].find((key) => this.#problems.has(key));
+    if (scope === undefined) return undefined;
+    const problem = this.#problems.get(scope);
+    if (problem !== undefined) return fails('ServicesNotReadable', `${problem} ${CONSEQUENCE}`, PATH);
+    const service = this.#services.get(keyOf({ namespace, name }));
+    if (service === undefined)
+      return fails('ServiceNotFound', `There is no Service ${name} in this namespace: create it.`, `${PATH}.name`);
+    return notAllowed(service) ?? portFault(service, port);
+  }
+}
+
+const notAllowed = ({ name, type, hasSelector }: ServiceObject): Finding | undefined => {
+  const refuse = (what: string): Finding =>
+    fails('ServiceNotAllowed', `Service ${name} ${what}. ${CONSEQUENCE}`, `${PATH}.name`);
+  if (type === 'ExternalName')
+    return refuse('has the type ExternalName, which can lead anywhere: name the host in spec.forward.url');
+  if (!hasSelector)
+    return refuse('has no selector, so its addresses can be any: give it one, or name the address in spec.forward.url');
+  return undefined;
+};
+
+/** Of a headless Service the pods are asked, at any port. */
+const portFault = ({ name, isHeadless, ports }: ServiceObject, port: number): Finding | undefined => {
+  if (isHeadless || ports.includes(port)) return undefined;
+  const known = ports.slice(0, PORTS_SHOWN_MAX).join(', ');
+  return fails(
+    'ServicePortNotFound',
+    `Service ${name} has no TCP port ${port}${known === '' ? '' : ` (it has ${known})`}: correct the port of one of the two.`,
+    `${PATH}.port`,
+  );
+};

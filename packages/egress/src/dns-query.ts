@@ -1,0 +1,168 @@
+import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { getServers } from 'node:dns';
+import { connect, isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/** What one message of a name server says of a name, for one kind of address. */
+export interface DnsAnswer {
+  /** The name is another name for something else (CNAME or DNAME). */
+  readonly isAlias: boolean;
+  /** Empty: the name does not exist, or has no address of that kind. */
+  readonly addresses: readonly string[];
+}
+
+export interface NameServer {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** RFC 1035 section 3.2.2, RFC 3596, RFC 6672. */
+const TYPES = { A: 1, CNAME: 5, AAAA: 28, DNAME: 39 } as const;
+export type AddressType = 'A' | 'AAAA';
+
+const CLASS_INTERNET = 1;
+const HEADER_BYTES = 12;
+const LABEL_BYTES_MAX = 63;
+const NAME_BYTES_MAX = 255;
+const RESPONSE_CODES = { success: 0, noSuchName: 3 } as const;
+/** A server in the cluster answers within milliseconds; a datagram may be lost. */
+const ATTEMPT_TIMEOUT_MS = 1_000;
+const ATTEMPTS_MAX = 3;
+const DNS_PORT = 53;
+
+/** The servers of /etc/resolv.conf. */
+export const systemServers = (): readonly NameServer[] =>
+  getServers().map((text) => {
+    const [, bracketed, bare, port] = /^(?:\[(.*)\]|([^:]*))(?::(\d+))?$/.exec(text) ?? [];
+    return { address: bracketed ?? bare ?? text, port: port === undefined ? DNS_PORT : Number(port) };
+  });
+
+const questionOf = (name: string, type: AddressType): Buffer => {
+  const labels = name.replace(/\.$/, '').split('.');
+  const parts = labels.map((label) => Buffer.from(`\0${label}`, 'latin1'));
+  for (const part of parts) part[0] = part.length - 1;
+  const encoded = Buffer.concat([...parts, Buffer.from([0, 0, TYPES[type], 0, CLASS_INTERNET])]);
+  const isTooLong = parts.some(({ length }) => length < 2 || length > LABEL_BYTES_MAX + 1);
+  if (isTooLong || encoded.length > NAME_BYTES_MAX + 4) throw failure(name, 'ENOTFOUND');
+  return encoded;
+};
+
+const failure = (name: string, code: 'ENOTFOUND' | 'EAI_AGAIN', cause?: unknown): Error =>
+  Object.assign(new Error(`${name} cannot be looked up (${code})`, { cause }), { code });
+
+const queryOf = (question: Buffer): Buffer => {
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.writeUInt16BE(randomInt(0x10000), 0);
+  // Recursion desired, one question.
+  header.writeUInt16BE(0x0100, 2);
+  header.writeUInt16BE(1, 4);
+  return Buffer.concat([header, question]);
+};
+
+/** The response to that query, and not something else that arrived at its port. */
+const isResponse = (message: Buffer, query: Buffer): boolean =>
+  message.length >= query.length &&
+  message.readUInt16BE(0) === query.readUInt16BE(0) &&
+  (message.readUInt8(2) & 0x80) !== 0 &&
+  message.readUInt16BE(4) === 1 &&
+  message.subarray(HEADER_BYTES, query.length).equals(query.subarray(HEADER_BYTES));
+
+const isTruncated = (message: Buffer): boolean => (message.readUInt8(2) & 0x02) !== 0;
+
+/** The place behind a name, which ends with an empty label or with a pointer to an earlier one (RFC 1035 section 4.1.4). */
+const skipName = (message: Buffer, start: number): number => {
+  let at = start;
+  for (;;) {
+    const length = message.readUInt8(at);
+    if (length >= 0xc0) return at + 2;
+    at += length + 1;
+    if (length === 0) return at;
+  }
+};
+
+/** Throws if the server failed, or sent something that is not DNS. */
+const readResponse = (message: Buffer, query: Buffer, type: AddressType): DnsAnswer => {
+  const code = message.readUInt8(3) & 0x0f;
+  if (code !== RESPONSE_CODES.success && code !== RESPONSE_CODES.noSuchName)
+    throw new Error(`the name server answered with code ${code}`);
+  const addresses: string[] = [];
+  let isAlias = false;
+  let at = query.length;
+  for (let record = message.readUInt16BE(6); record > 0; record -= 1) {
+    at = skipName(message, at);
+    const found = message.readUInt16BE(at);
+    const end = at + 10 + message.readUInt16BE(at + 8);
+    if (end > message.length) throw new Error('the name server’s response is incomplete');
+    if (found === TYPES.CNAME || found === TYPES.DNAME) isAlias = true;
+    else if (found === TYPES[type])
+      addresses.push(ipaddr.fromByteArray([...message.subarray(at + 10, end)]).toString());
+    at = end;
+  }
+  return { isAlias, addresses };
+};
+
+const askByDatagram = (server: NameServer, query: Buffer, signal: AbortSignal): Promise<Buffer> =>
+  new Promise<Buffer>((resolve, reject) => {
+    const socket = createSocket({ type: isIPv6(server.address) ? 'udp6' : 'udp4', signal });
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    const settle = (act: () => void): void => {
+      socket.close();
+      act();
+    };
+    socket.once('error', (error) => settle(() => reject(error)));
+    socket.on('message', (message) => {
+      if (isResponse(message, query)) settle(() => resolve(message));
+    });
+    socket.once('connect', () => socket.send(query));
+    // The kernel drops what comes from elsewhere.
+    socket.connect(server.port, server.address);
+  });
+
+/** For a response that is too long for a datagram: the addresses of many pods. */
+const askByStream = (server: NameServer, query: Buffer, signal: AbortSignal): Promise<Buffer> =>
+  new Promise<Buffer>((resolve, reject) => {
+    const socket = connect({ host: server.address, port: server.port, signal });
+    let received = Buffer.alloc(0);
+    socket.once('error', reject).once('close', () => reject(new Error('the name server closed the connection')));
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return;
+      const message = received.subarray(2, 2 + received.readUInt16BE(0));
+      if (isResponse(message, query)) resolve(message);
+      else reject(new Error('the name server answered another question'));
+      socket.destroy();
+    });
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(query.length);
+    socket.write(Buffer.concat([length, query]));
+  });
+
+/**
+ * Asks for the addresses of `name`, as an absolute name: neither search domains nor /etc/hosts play a part. One message says whether the
+ * name is an alias and which addresses it has, so nothing can change in between, and no cache holds the two at different ages.
+ *
+ * Rejects with the code `EAI_AGAIN` when no server answers usefully, `ENOTFOUND` when it is no name.
+ */
+export const queryAddresses = async (
+  name: string,
+  type: AddressType,
+  servers: readonly NameServer[] = systemServers(),
+): Promise<DnsAnswer> => {
+  const question = questionOf(name, type);
+  let cause: unknown;
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const server = servers[attempt % Math.max(servers.length, 1)];
+    if (server === undefined) break;
+    const query = queryOf(question);
+    const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS);
+    try {
+      const message = await askByDatagram(server, query, signal);
+      const whole = isTruncated(message) ? await askByStream(server, query, signal) : message;
+      return readResponse(whole, query, type);
+    } catch (error) {
+      cause = error;
+    }
+  }
+  throw failure(name, 'EAI_AGAIN', cause);
+};

@@ -1,0 +1,128 @@
+import { networkInterfaces } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import ipaddr from 'ipaddr.js';
+import { classOf, destinationsOf } from './address-class.ts';
+import { hostOf, type AddressRefusal } from './address-policy.ts';
+import { lookupAll, type Lookup } from './connector.ts';
+
+/** Where something listens that is never an upstream: ClickHouse, the config stream, metrics, the API server. */
+export interface Target {
+  /** A name, or an IP address without brackets; `0.0.0.0` and `::` stand for this machine. */
+  readonly host: string;
+  readonly port: number;
+}
+
+interface KnownTarget extends Target {
+  /** Canonical IP addresses: the literal ones, or what the name resolved to last. */
+  addresses: readonly string[];
+  /** The last time that the name was looked up, by `performance.now()`; `done` never rejects. */
+  lookedUp: { readonly atMs: number; readonly done: Promise<void> } | undefined;
+}
+
+/** Names are looked up again after this time: pods come and go. */
+const REFRESH_MS = 10_000;
+/** A name server that is silent must not hold up requests: then the last known addresses count. */
+const REFRESH_WAIT_MS = 1_000;
+
+const TARGET = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):([1-9]\d{0,4})$/;
+
+/** Whether `text` is `clickhouse:8123`, `10.0.0.1:443` or `[::1]:9443`. */
+export const isTarget = (text: string): boolean => {
+  const [, bracketed, , port] = TARGET.exec(text) ?? [];
+  return Number(port) <= 65_535 && (bracketed === undefined || ipaddr.IPv6.isValid(bracketed));
+};
+
+/** Throws if it is no target (see `isTarget`). */
+export const parseTarget = (text: string): Target => {
+  const [, bracketed, name, port] = TARGET.exec(text) ?? [];
+  const host = bracketed ?? name;
+  if (host === undefined) throw new Error(`${text} is not a host and a port`);
+  return { host: host.toLowerCase().replace(/\.$/, ''), port: Number(port) };
+};
+
+/** Where an http or https URL leads. */
+export const targetOf = (url: URL): Target => ({
+  host: hostOf(url),
+  port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
+});
+
+/** Addresses that are known without asking a name server; undefined for a name. */
+const literalAddresses = (host: string): readonly string[] | undefined => {
+  if (host === 'localhost' || host.endsWith('.localhost')) return ['127.0.0.1', '::1'];
+  return ipaddr.isValid(host) ? canonical(host) : undefined;
+};
+
+const canonical = (ip: string): readonly string[] =>
+  destinationsOf(ip).map((address) => address.toString().replace(/%.*/, ''));
+
+/** Whether a packet to that address stays on this machine. */
+const isOwn = (ip: string): boolean => {
+  const found = classOf(ipaddr.parse(ip));
+  if (found === 'loopback' || found === 'unspecified') return true;
+  return Object.values(networkInterfaces()).some((addresses) =>
+    addresses?.some(({ address }) => canonical(address).includes(ip)),
+  );
+};
+
+/**
+ * Standin's own parts, and what else must not be asked by way of Standin, whatever the address policy allows. A part that listens on this
+ * machine is refused at all of this machine's addresses. What lies behind another Service's address cannot be seen from here.
+ */
+export class RefusedTargets {
+  readonly #targets: KnownTarget[] = [];
+  readonly #lookup: Lookup;
+
+  constructor(targets: readonly Target[], lookup: Lookup = lookupAll) {
+    this.#lookup = lookup;
+    for (const target of targets) this.add(target);
+  }
+
+  add({ host, port }: Target): void {
+    this.#targets.push({ host, port, addresses: literalAddresses(host) ?? [], lookedUp: undefined });
+  }
+
+  /** Why that host must not be connected to at that port, in a sentence without a full stop; a name is compared as it is. */
+  check(target: Target): string | undefined {
+    const refusal = this.refuse(target);
+    return refusal && `${refusal.address} is ${refusal.kind}`;
+  }
+
+  /** The same in parts, for an address that not everyone may see. */
+  refuse({ host, port }: Target): AddressRefusal | undefined {
+    const targets = this.#targets.filter((target) => target.port === port);
+    if (targets.length === 0) return undefined;
+    const addresses = literalAddresses(host) ?? [];
+    const isRefused = targets.some(
+      (target) =>
+        target.host === host ||
+        addresses.some((ip) => target.addresses.includes(ip) || (isOwn(ip) && target.addresses.some(isOwn))),
+    );
+    return isRefused
+      ? { address: `${host} at port ${port}`, kind: 'a part of Standin or of the cluster, which is never allowed' }
+      : undefined;
+  }
+
+  /** Looks up names of targets at that port that may have other addresses by now. Never rejects; waits a second at most. */
+  async refresh(port: number): Promise<void> {
+    const now = performance.now();
+    const looks = this.#targets
+      .filter((target) => target.port === port && literalAddresses(target.host) === undefined)
+      .map((target) => {
+        const { lookedUp } = target;
+        if (lookedUp !== undefined && now - lookedUp.atMs < REFRESH_MS) return lookedUp.done;
+        target.lookedUp = { atMs: now, done: this.#lookUp(target) };
+        return target.lookedUp.done;
+      });
+    if (looks.length === 0) return;
+    const waiting = new AbortController();
+    const tooLong = delay(REFRESH_WAIT_MS, undefined, { signal: waiting.signal, ref: false });
+    await Promise.race([Promise.all(looks), tooLong]);
+    waiting.abort();
+  }
+
+  /** A name that cannot be looked up keeps its addresses. */
+  async #lookUp(target: KnownTarget): Promise<void> {
+    const found = await this.#lookup(target.host).catch(() => undefined);
+    if (found !== undefined) target.addresses = found.flatMap(({ address }) => canonical(address));
+  }
+}

@@ -1,0 +1,30 @@
+import type { ResolvedAddress } from './connector.ts';
+import { queryAddresses, type NameServer } from './dns-query.ts';
+
+/** What the cluster's DNS says of a Service's name. */
+export interface ServiceAddresses {
+  /** The name stands for another one, as that of an ExternalName Service does. */
+  readonly isAlias: boolean;
+  /** Empty: there is no such Service, or none of its pods is ready. */
+  readonly addresses: readonly ResolvedAddress[];
+}
+
+/** Rejects with an error whose code is `EAI_AGAIN` or `ENOTFOUND`. */
+export type ServiceLookup = (hostname: string) => Promise<ServiceAddresses>;
+
+/** Asks for addresses of both kinds. One of the two is enough: some servers fail on IPv6. */
+export const lookupService = async (hostname: string, servers?: readonly NameServer[]): Promise<ServiceAddresses> => {
+  const results = await Promise.allSettled([
+    queryAddresses(hostname, 'A', servers),
+    queryAddresses(hostname, 'AAAA', servers),
+  ]);
+  const answers = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  const [failed] = results.filter((result) => result.status === 'rejected');
+  if (answers.length === 0 && failed !== undefined) throw failed.reason;
+  return {
+    isAlias: answers.some(({ isAlias }) => isAlias),
+    addresses: answers.flatMap(({ addresses }) =>
+      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    ),
+  };
+};

@@ -1,0 +1,87 @@
+import { connect } from 'node:tls';
+
+/** Addresses of pods of the release. */
+export interface ReleaseAddresses {
+  readonly clickhouse: string;
+  readonly operator: string;
+}
+
+export const TENANT = 'tenant';
+const RELEASE = 'standin-system.svc.cluster.local';
+const POD_PORT = 8080;
+
+const object = (apiVersion: string, kind: string, name: string, rest: object) => ({
+  ...{ apiVersion, kind, metadata: { name, namespace: TENANT } },
+  ...rest,
+});
+const service = (name: string, spec: object) => object('v1', 'Service', name, { spec });
+const alias = (name: string, externalName: string) => service(name, { type: 'ExternalName', externalName });
+/** Addresses that a person writes, for a Service of that name. */
+const addresses = (name: string, address: string, port: number) => ({
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { name: `${name}-by-hand`, namespace: TENANT, labels: { 'kubernetes.io/service-name': name } },
+  addressType: 'IPv4',
+  endpoints: [{ addresses: [address] }],
+  ports: [{ name: '', port, protocol: 'TCP' }],
+});
+const endpoint = (name: string, serviceRef: object) =>
+  object('standin.dev/v1alpha1', 'Endpoint', name, {
+    spec: {
+      ...{ projectRef: { name: 'shop' }, displayName: name, slug: `/${name}`, method: 'POST', action: 'Forward' },
+      forward: { serviceRef },
+    },
+  });
+
+/** An account, a project, and endpoints that forward to Services of the tenant; the Service of `own` comes later. */
+export const tenantObjects = ({ clickhouse, operator }: ReleaseAddresses): readonly object[] => [
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: TENANT } },
+  object('standin.dev/v1alpha1', 'Account', 'default', { spec: {} }),
+  object('standin.dev/v1alpha1', 'Project', 'shop', { spec: { accountRef: { name: 'default' } } }),
+  alias('alias', `standin-clickhouse.${RELEASE}`),
+  alias('metrics', `standin-gateway-pods.${RELEASE}`),
+  alias('api', 'kubernetes.default.svc.cluster.local'),
+  service('by-hand', { ports: [{ port: 8123 }] }),
+  addresses('by-hand', clickhouse, 8123),
+  // What only a tenant can do who may write EndpointSlices: addresses beside those of the selector's pods.
+  service('mixed', { selector: { app: 'none' }, ports: [{ port: 8123 }] }),
+  addresses('mixed', clickhouse, 8123),
+  service('stream', { selector: { app: 'none' }, ports: [{ port: 9443 }] }),
+  addresses('stream', operator, 9443),
+  endpoint('own', { name: 'own', port: 80 }),
+  endpoint('alias', { name: 'alias', port: 8123 }),
+  endpoint('metrics', { name: 'metrics', port: 9090, path: '/metrics' }),
+  endpoint('api', { name: 'api', port: 443, scheme: 'https' }),
+  endpoint('by-hand', { name: 'by-hand', port: 8123 }),
+  endpoint('mixed', { name: 'mixed', port: 8123 }),
+  endpoint('stream', { name: 'stream', port: 9443, scheme: 'https' }),
+];
+
+/** A Service as it should be, with a pod that answers. */
+export const ownService = (image: string): readonly object[] => [
+  {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'own', namespace: TENANT, labels: { app: 'own' } },
+    spec: {
+      containers: [
+        {
+          ...{ name: 'own', image, imagePullPolicy: 'Never' },
+          command: ['node', '-e', `require('http').createServer((_, s) => s.end('pod')).listen(${POD_PORT})`],
+          readinessProbe: { tcpSocket: { port: POD_PORT }, periodSeconds: 1 },
+        },
+      ],
+    },
+  },
+  service('own', { selector: { app: 'own' }, ports: [{ port: 80, targetPort: POD_PORT }] }),
+];
+
+/** What a TLS server says to a client that has no certificate, once it may have read it: data, or the error's code. */
+export const helloWithoutCertificate = (host: string, port: number): Promise<string> =>
+  new Promise((resolve) => {
+    const socket = connect({ host, port, rejectUnauthorized: false });
+    socket.once('secureConnect', () => socket.write('GET /v1/config HTTP/1.1\r\nhost: operator\r\n\r\n'));
+    socket.once('data', (chunk: Buffer) => resolve(chunk.toString('latin1')));
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    socket.once('close', () => resolve('closed'));
+  });
