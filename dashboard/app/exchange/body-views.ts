@@ -1,7 +1,6 @@
-import { fromBase64, utf8Bytes } from '@standin/logstore/formats';
+import { boundaryOf, fromBase64, utf8Bytes } from '@standin/logstore/formats';
 import type { BodyView } from './exchange-view.ts';
 import { isJson } from './format-json.ts';
-import { boundaryOf } from './parse-multipart.ts';
 
 /** Ways to look at a body, as they are called in the URL. */
 export const BODY_VIEWS = ['pretty', 'form', 'parts', 'image', 'raw', 'hex'] as const;
