@@ -74,8 +74,12 @@ export const formPairs = (text: string): readonly (readonly [name: string, value
       return [decodeComponent(name), decodeComponent(value)] as const;
     });
 
+const BROKEN_ESCAPE = /%(?![0-9a-f]{2})/i;
+
 const decodeComponent = (text: string): string => {
   const spaced = text.replaceAll('+', ' ');
+  // An exception for each of very many pairs takes long.
+  if (BROKEN_ESCAPE.test(spaced)) return spaced;
   try {
     return decodeURIComponent(spaced);
   } catch {

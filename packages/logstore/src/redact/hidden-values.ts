@@ -153,6 +153,12 @@ const readings = (bytes: Bytes, depth = 0): readonly Bytes[] => {
   ];
 };
 
+/** The bytes of a value in every reading. Most values have no escapes, and where their bytes come from plays no part. */
+const spellings = (value: string, encoding: TextEncoding): readonly string[] => {
+  if (/[%\\&]/.test(value)) return readings(bytesOf(value, encoding)).map(({ chars }) => chars);
+  return [encoding === 'latin1' || !NON_ASCII.test(value) ? value : utf8(value)];
+};
+
 /** Base64 of the bytes wherever they lie in what was encoded: without the characters that their neighbours share. */
 const base64Forms = (bytes: Buffer): string[] =>
   [0, 1, 2].flatMap((shift) => {
@@ -176,6 +182,8 @@ const encodedForms = (needle: string): string[] => {
 /** Everything that was taken out of an exchange: it must not stand anywhere else in it, however it is written there. */
 export class HiddenValues {
   readonly #needles = new Set<string>();
+  /** Values that were added already, by encoding: a body may repeat one very often. */
+  readonly #known = { utf8: new Set<string>(), latin1: new Set<string>() };
   #chars = 0;
   /** Made when it is needed, of all values until then. */
   #search: NeedleSearch | undefined;
@@ -191,7 +199,10 @@ export class HiddenValues {
 
   #addNeedle(value: string, encoding: TextEncoding, lengthMin: number): void {
     if (value.length * UTF8_BYTES_MAX < lengthMin || this.#chars >= NEEDLE_CHARS_MAX) return;
-    for (const { chars } of readings(bytesOf(value, encoding))) {
+    const known = this.#known[encoding];
+    if (known.has(`${lengthMin} ${value}`)) return;
+    known.add(`${lengthMin} ${value}`);
+    for (const chars of spellings(value, encoding)) {
       const needle = chars.trim();
       if (needle.length < lengthMin || needle === REDACTED || this.#needles.has(needle)) continue;
       this.#needles.add(needle);
