@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { GROWTH_ENTRIES, HOSTILE_FOLDERS, NOT_MEASURED } from './growth/registry.ts';
 import { moduleImports } from './suite/module-imports.ts';
 import { isCode, ROOT, sourceFiles, type SourceFile } from './suite/source-files.ts';
 
@@ -261,5 +262,27 @@ describe('code', () => {
       // A comment may name it.
       .filter((line) => !/: (\/\/|\*)/.test(line));
     expect(violations).toEqual([]);
+  });
+
+  // Prevents: the next parser that takes quadratic time, which one captured body then stalls a process with.
+  it('that reads hostile input has an entry in test/growth, or a reason not to', () => {
+    const named =
+      /^export (?:async )?(?:const|function\*?|class) ((?:parse|read|decode|scan|lex|tokeni|split|format|redact|diff|match)\w*)/gm;
+    const classes = /^export class (\w+(?:Scanner|Skipper|Reader|Parser|Splitter|Lexer|Decoder))\b/gm;
+    const parsers = code
+      .filter(({ path: file }) => HOSTILE_FOLDERS.some((folder) => file.startsWith(`${folder}/`)) && !isTestCode(file))
+      .flatMap(({ path: file, text }) =>
+        [...text.matchAll(named), ...text.matchAll(classes)].map(([, name = '']) => `${file}#${name}`),
+      );
+    const entries = new Set(GROWTH_ENTRIES.map(({ of }) => of));
+    const excluded = new Set(Object.values(NOT_MEASURED).flat());
+    expect(parsers.filter((parser) => !entries.has(parser) && !excluded.has(parser))).toEqual([]);
+    // A function that was renamed would take its entry along by name only.
+    const isExported = (parser: string): boolean => {
+      const [file, name = ''] = parser.split('#');
+      const source = code.find((candidate) => candidate.path === file)?.text ?? '';
+      return new RegExp(`^export (?:async )?(?:const|function\\*?|class) ${name}\\b`, 'm').test(source);
+    };
+    expect([...entries, ...excluded].filter((parser) => !isExported(parser))).toEqual([]);
   });
 });

@@ -46,6 +46,37 @@ describe('parseManifest', () => {
     expect(parseManifest(bomb)).toMatchObject({ documents: [], problems: [{ line: 1 }] });
   });
 
+  it.each([
+    ['aliases, each of little', `a: &a x\nb: [${'*a,'.repeat(1_001)}]`, 'has more than 1000 aliases'],
+    [
+      'aliases of much',
+      `a: &a [${'x,'.repeat(3_000)}]\nb: [${'*a,'.repeat(100)}]`,
+      'its aliases stand for more than 250000 values',
+    ],
+    ['a key that its mapping already has', 'a: 1\nb: 2\na: 3', 'Map keys must be unique'],
+  ])('refuses %s', (_, text, message) => {
+    const { documents, problems } = parseManifest(`${text}\n---\nok: true\n`);
+    expect(problems).toMatchObject([{ message }]);
+    expect(documents).toMatchObject([{ value: { ok: true } }]);
+  });
+
+  it.each([
+    ['collections', '['.repeat(110) + ']'.repeat(110)],
+    ['collections that are never closed', '['.repeat(100_000)],
+    ['mappings', '{a: '.repeat(110) + '}'.repeat(110)],
+    ['mappings by indentation', Array.from({ length: 110 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join('')],
+    ['lists by dashes', '- '.repeat(110)],
+  ])('does not read %s nested deeper than 100 levels', (_, text) => {
+    const { documents, problems } = parseManifest(`ok: true\n---\n${text}`);
+    expect(documents).toMatchObject([{ value: { ok: true } }]);
+    expect(problems).toMatchObject([{ message: 'is nested more than 100 levels deep; nothing from here on is read' }]);
+  });
+
+  it('takes merge keys and up to 100 levels', () => {
+    expect(valueOf('a: &a {p: 1}\nb: &b {q: 2}\nc: {<<: *a, <<: *b, r: 3}')).toMatchObject({ c: { p: 1, q: 2, r: 3 } });
+    expect(parseManifest(`a: ${'['.repeat(99)}${']'.repeat(99)}`).problems).toEqual([]);
+  });
+
   it('reads JSON, which is YAML', () => {
     expect(valueOf('{"a": [1, "2"], "b": {"c": null}}')).toEqual({ a: [1, '2'], b: { c: null } });
   });

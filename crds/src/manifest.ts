@@ -1,4 +1,5 @@
-import { isMap, isSeq, LineCounter, parseAllDocuments, type Document, type Node, type Tags } from 'yaml';
+import { isMap, isScalar, isSeq, type Document, type Node, type Tags, type YAMLMap } from 'yaml';
+import { yamlDocuments, type YamlFault } from './yaml-documents.ts';
 
 export interface ManifestDocument {
   /** Plain data; nothing about it has been checked. */
@@ -33,34 +34,32 @@ const customTags = (tags: Tags): Tags =>
 
 const YAML_OPTIONS = { version: '1.1', customTags, prettyErrors: false, logLevel: 'error' } as const;
 
-/** An alias bomb is refused at this many. */
-const ALIASES_MAX = 100;
-
 /** Documents of a YAML stream, as kubectl reads it; empty ones are left out and the items of a `List` stand alone. Never throws. */
 export const parseManifest = (text: string): Manifest => {
-  const lines = new LineCounter();
-  const problems: ManifestProblem[] = [];
+  const stream = yamlDocuments(text, YAML_OPTIONS);
+  const { lineAt } = stream;
   const documents: ManifestDocument[] = [];
-  for (const document of parseAllDocuments(text, { ...YAML_OPTIONS, lineCounter: lines })) {
-    const lineAt = (offset: number): number => Math.max(1, lines.linePos(offset).line);
-    const fault = (document as Document).errors[0] ?? (document as Document).warnings[0];
+  const faults: YamlFault[] = [];
+  for (const { document, fault } of stream.documents) {
     if (fault !== undefined) {
-      problems.push({ line: lineAt(fault.pos[0]), message: fault.message });
+      faults.push(fault);
       continue;
     }
     try {
       documents.push(...readDocument(document, lineAt));
     } catch (error) {
-      // Too many aliases, or one that has no anchor.
-      const start = (document as Document).contents?.range?.[0] ?? 0;
-      problems.push({ line: lineAt(start), message: error instanceof Error ? error.message : String(error) });
+      // An alias that has no anchor.
+      const offset = (document as Document).contents?.range?.[0] ?? 0;
+      faults.push({ offset, message: error instanceof Error ? error.message : String(error) });
     }
   }
-  return { documents, problems };
+  if (stream.tooDeep !== undefined) faults.push(stream.tooDeep);
+  return { documents, problems: faults.map(({ offset, message }) => ({ line: lineAt(offset), message })) };
 };
 
 const readDocument = (document: Document.Parsed, lineAt: (offset: number) => number): ManifestDocument[] => {
-  const value: unknown = document.toJS({ maxAliasCount: ALIASES_MAX });
+  // Its aliases are counted already.
+  const value: unknown = document.toJS({ maxAliasCount: -1 });
   if (value === null || value === undefined) return [];
   const lineOf = (path: readonly (string | number)[]): number => {
     let node: Node | null | undefined = document.contents;
@@ -80,9 +79,16 @@ const readDocument = (document: Document.Parsed, lineAt: (offset: number) => num
   }));
 };
 
+/** Values of a mapping by key, made when a line in it is first asked for: each problem of a document asks. */
+const members = new WeakMap<YAMLMap, ReadonlyMap<unknown, unknown>>();
+
 const childOf = (node: Node | null | undefined, step: string | number): Node | undefined => {
-  if (!isMap(node) && !isSeq(node)) return undefined;
-  return node.get(step, true);
+  if (isSeq(node)) return node.get(step, true) as Node | undefined;
+  if (!isMap(node)) return undefined;
+  const known =
+    members.get(node) ?? new Map(node.items.map(({ key, value }) => [isScalar(key) ? key.value : key, value]));
+  members.set(node, known);
+  return known.get(step) as Node | undefined;
 };
 
 /** Items of what `kubectl get -o yaml` prints for several objects. */

@@ -133,7 +133,7 @@ describe('never an upstream, by URL or by serviceRef, is', () => {
   };
   const SPELLINGS = ['127.0.0.1', 'localhost', '127.1', '[::1]', '[::ffff:127.0.0.1]', '127.0.0.2', 'clickhouse.test'];
 
-  test('ClickHouse', () => expectBlocked(new URL(stand.clickhouseUrl).port, SPELLINGS));
+  test('ClickHouse', () => expectBlocked(new URL(stand.clickhouse.url).port, SPELLINGS));
 
   test('the gateway’s own metrics', () => expectBlocked(stand.adminPort, ['127.0.0.1', 'localhost', '[::1]']));
 
@@ -146,7 +146,7 @@ describe('never an upstream, by URL or by serviceRef, is', () => {
 
   test('ClickHouse behind the name of a Service', async () => {
     dns.table['bait.shop.svc.cluster.local'] = { addresses: [POD] };
-    await expectBlocked(new URL(stand.clickhouseUrl).port, ['bait.shop.svc.cluster.local']);
+    await expectBlocked(new URL(stand.clickhouse.url).port, ['bait.shop.svc.cluster.local']);
   });
 });
 

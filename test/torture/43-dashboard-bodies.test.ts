@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { LIMITS } from '@standin/contract';
 import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
 import type { Browser } from 'playwright-core';

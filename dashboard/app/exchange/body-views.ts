@@ -1,7 +1,6 @@
-import { fromBase64, utf8Bytes } from '@standin/logstore/formats';
+import { boundaryOf, fromBase64, utf8Bytes } from '@standin/logstore/formats';
 import type { BodyView } from './exchange-view.ts';
 import { isJson } from './format-json.ts';
-import { boundaryOf } from './parse-multipart.ts';
 
 /** Ways to look at a body, as they are called in the URL. */
 export type BodyViewName = 'pretty' | 'form' | 'parts' | 'image' | 'raw' | 'hex';
@@ -74,8 +73,12 @@ export const formPairs = (text: string): readonly (readonly [name: string, value
       return [decodeComponent(name), decodeComponent(value)] as const;
     });
 
+const BROKEN_ESCAPE = /%(?![0-9a-f]{2})/i;
+
 const decodeComponent = (text: string): string => {
   const spaced = text.replaceAll('+', ' ');
+  // An exception for each of very many pairs takes long.
+  if (BROKEN_ESCAPE.test(spaced)) return spaced;
   try {
     return decodeURIComponent(spaced);
   } catch {

@@ -1,11 +1,17 @@
-import { decodeUtf8, latin1Text, wireText } from '@standin/logstore/formats';
+import {
+  boundaryOf,
+  decodeUtf8,
+  latin1Text,
+  parseMultipart,
+  wireText,
+  type MultipartItem,
+} from '@standin/logstore/formats';
 import { Download } from 'lucide-react';
 import { useMemo } from 'react';
 import { paths, type ExchangeParams } from '../lib/paths.ts';
 import { formatBytes } from '../traffic/traffic-row.ts';
 import { bodyBytes, isBinary } from './body-views.ts';
 import { headerValue, type BodyPart, type BodyView } from './exchange-view.ts';
-import { boundaryOf, parseMultipart, type MultipartItem } from './parse-multipart.ts';
 
 /** Of a part's text; the rest is in the download. */
 const TEXT_SHOWN_MAX = 2_000;

@@ -1,9 +1,8 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { latin1Text, wireBytes } from '@standin/logstore/formats';
+import { boundaryOf, latin1Text, parseMultipart, wireBytes } from '@standin/logstore/formats';
 import { IMAGE_TYPES, mediaType } from '../exchange/body-views.ts';
 import { capturedFile } from '../exchange/captured-file.server.ts';
 import { BODY_PARTS, headerValue } from '../exchange/exchange-view.ts';
-import { boundaryOf, parseMultipart } from '../exchange/parse-multipart.ts';
 import { readExchange } from '../exchange/read-exchange.server.ts';
 import { notFound } from '../lib/failures.server.ts';
 import { exchangeParams } from '../lib/params.server.ts';

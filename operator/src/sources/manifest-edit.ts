@@ -1,5 +1,6 @@
-import { DEFAULT_NAMESPACE, GROUP_VERSION, type DesiredObject, type ObjectRef } from '@standin/contract';
-import { isMap, isScalar, isSeq, parseAllDocuments, type Document, type Node, type YAMLMap } from 'yaml';
+import { DEFAULT_NAMESPACE, GROUP_VERSION, SourceError, type DesiredObject, type ObjectRef } from '@standin/contract';
+import { yamlDocuments } from '@standin/crds';
+import { Document, isMap, isScalar, isSeq, Pair, type Node, type YAMLMap } from 'yaml';
 
 /** As parseManifest reads: with 1.1, a text like `on` is quoted when it is written. */
 const PARSE_OPTIONS = { version: '1.1', prettyErrors: false, logLevel: 'error' } as const;
@@ -30,8 +31,12 @@ const isObject = (node: unknown, ref: ObjectRef): node is YAMLMap =>
   (node.getIn(['metadata', 'namespace']) ?? DEFAULT_NAMESPACE) === ref.namespace;
 
 const find = (text: string, ref: ObjectRef): Found | undefined => {
-  const documents = parseAllDocuments(text, PARSE_OPTIONS);
-  for (const [index, document] of documents.entries()) {
+  const stream = yamlDocuments(text, PARSE_OPTIONS);
+  if (stream.tooDeep !== undefined)
+    throw new SourceError('Invalid', 'the file must be edited by hand: it is nested too deep to be read whole');
+  const documents = stream.documents.map(({ document }) => document);
+  for (const [index, { document, fault }] of stream.documents.entries()) {
+    if (fault !== undefined) continue;
     const root: unknown = document.contents;
     if (isObject(root, ref)) return { index, documents, node: root, itemOf: undefined };
     const items: unknown = isMap(root) && root.get('kind') === 'List' ? root.get('items', true) : undefined;
@@ -51,11 +56,14 @@ const slices = (text: string, documents: readonly Document.Parsed[]): string[] =
 /** Makes `node` say `value`, touching only what differs, so that comments and style of the rest stay. */
 const updateNode = (document: Document, node: unknown, value: unknown): Node => {
   if (isMap(node) && isPlainObject(value)) {
-    for (const { key } of [...node.items]) {
-      const name = isScalar(key) ? key.value : key;
-      if (!Object.hasOwn(value, String(name))) node.delete(key);
+    // By name, once: the map's own methods look through all of its keys each time.
+    const pairs = new Map(node.items.map((pair) => [keyName(pair.key), pair]));
+    node.items = [...pairs].flatMap(([name, pair]) => (Object.hasOwn(value, name) ? [pair] : []));
+    for (const [name, item] of Object.entries(value)) {
+      const pair = pairs.get(name);
+      if (pair === undefined) node.items.push(new Pair(name, updateNode(document, undefined, item)));
+      else pair.value = updateNode(document, pair.value, item);
     }
-    for (const [name, item] of Object.entries(value)) node.set(name, updateNode(document, node.get(name, true), item));
     return node;
   }
   if (isSeq(node) && Array.isArray(value)) {
@@ -76,6 +84,8 @@ const updateNode = (document: Document, node: unknown, value: unknown): Node => 
   }
   return document.createNode(value);
 };
+
+const keyName = (key: unknown): string => String(isScalar(key) ? key.value : key);
 
 const isPlainObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -106,10 +116,7 @@ export const newManifest = ({ apiVersion, kind, metadata, spec }: DesiredObject,
     spec,
   };
   if (json) return `${JSON.stringify(whole, null, 2)}\n`;
-  const [document] = parseAllDocuments('{}', PARSE_OPTIONS) as Document.Parsed[];
-  if (document === undefined) throw new Error('yaml parsed nothing');
-  document.contents = document.createNode(whole) as unknown as Document.Parsed['contents'];
-  return document.toString({ lineWidth: 0 });
+  return new Document(whole, PARSE_OPTIONS).toString({ lineWidth: 0 });
 };
 
 /** The file's text with the object's spec, labels and annotations as desired; undefined when the file does not hold the object. */

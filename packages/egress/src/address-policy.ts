@@ -84,7 +84,7 @@ const METADATA_NAMES = new Set([
 ]);
 
 /** The host of a URL, without brackets and without the root's dot. */
-const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 
 /**
  * Why `url` cannot be an upstream, in a sentence without a full stop, or undefined if nothing that can be seen without

@@ -28,7 +28,15 @@ const SHAPES: readonly Shape[] = [
     pattern: /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[^]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|$)/g,
     keep: all,
   },
-  { name: 'JWT', pattern: /\beyJ[\w-]{8,}(?:\.[\w-]*){1,4}/g, keep: all },
+  {
+    name: 'JWT',
+    // Whole words with dots, so that no word is read twice; the token may begin inside of one.
+    pattern: /(?<![\w-])[\w-]+(?:\.[\w-]*)+/g,
+    keep: (match) => {
+      const start = match.search(/\beyJ[\w-]{8,}\./);
+      return start === -1 ? undefined : `${match.slice(0, start)}${REDACTED}`;
+    },
+  },
   {
     name: 'bearer token',
     pattern: /\b(bearer(?:\s|%20|\+)+)([\w.~+/=%-]{16,})/gi,
@@ -51,6 +59,12 @@ const SHAPES: readonly Shape[] = [
     keep: all,
   },
   {
+    name: 'curl credentials',
+    // The command with the lines that a backslash continues.
+    pattern: /\bcurl\s(?:\\\r?\n|[^\r\n])*/g,
+    keep: (command) => redactCommand(command),
+  },
+  {
     name: 'card number',
     // Visa, Mastercard, American Express, Discover, JCB, Diners Club: 14 to 19 digits, in groups or not.
     pattern:
@@ -58,6 +72,16 @@ const SHAPES: readonly Shape[] = [
     keep: (match) => (isCardNumber(match) ? REDACTED : undefined),
   },
 ];
+
+const COMMAND_CREDENTIALS =
+  /(\s(?:-u|--user|-U|--proxy-user|--oauth2-bearer)(?:=|\s{0,16}))("[^"]*"|'[^']*'|[^\s"']+)/g;
+const BEARER_OPTION = '--oauth2-bearer';
+
+/** `curl -u user:password`. A user without a password stays. */
+const redactCommand = (command: string): string =>
+  command.replaceAll(COMMAND_CREDENTIALS, (match, option: string, value: string) =>
+    value.includes(':') || option.includes(BEARER_OPTION) ? `${option}${REDACTED}` : match,
+  );
 
 /** Takes credentials out that are known by their form. `onFound` gets each of them. */
 export const redactShapes = (text: string, onFound: (name: string, match: string) => void): string => {

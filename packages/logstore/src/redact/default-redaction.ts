@@ -1,5 +1,5 @@
 import type { LogEntry } from '../log-entry.ts';
-import { redactWith } from './redact.ts';
+import { redactFields } from './redact.ts';
 import {
   ALWAYS_HIDDEN,
   formatJsonName,
@@ -7,7 +7,8 @@ import {
   type JsonCursor,
   type RedactionRules,
 } from './redaction-rules.ts';
-import { isSensitiveName, isSensitiveQueryName } from './sensitive-names.ts';
+import { Redactor } from './redactor.ts';
+import { isCredentialCode, isSensitiveName, isSensitiveQueryName } from './sensitive-names.ts';
 
 /** Per list of rules; what a Share can hold. Past it the default names patterns instead of fields. */
 const NAMES_MAX = 48;
@@ -25,8 +26,9 @@ class NameCollector implements FieldMatcher {
     return this.#collect(this.headers, name.toLowerCase(), isSensitiveName(name));
   }
 
-  field(name: string): boolean {
-    return this.#collect(this.query, name.toLowerCase(), isSensitiveQueryName(name));
+  field(name: string, queryValue = ''): boolean {
+    const isSensitive = isSensitiveQueryName(name) || isCredentialCode(name, queryValue);
+    return this.#collect(this.query, name.toLowerCase(), isSensitive);
   }
 
   #collect(names: Set<string>, name: string, isSensitive: boolean): boolean {
@@ -58,7 +60,7 @@ const anywhere = (name: string): string => `$${formatJsonName(name).replace(/^\.
 /** Rules that hide every field of the exchange whose name is one that secrets have. */
 export const defaultRedaction = (entry: LogEntry): RedactionRules => {
   const names = new NameCollector();
-  redactWith(entry, names);
+  redactFields(new Redactor(names), entry);
   return {
     headers: orPatterns(without(names.headers, ALWAYS_HIDDEN)),
     query: orPatterns([...names.query]),

@@ -1,4 +1,5 @@
 import { REDACTED } from './credential-shapes.ts';
+import { NeedleSearch } from './needle-search.ts';
 
 /** Shorter values are words that may stand anywhere. */
 const LENGTH_MIN = 6;
@@ -6,8 +7,8 @@ const LENGTH_MIN = 6;
 const PART_LENGTH_MIN = 8;
 /** So much of a value is a part of it that says something. */
 const BEGINNING_MIN = 4;
-/** Each costs a search over everything that is shown. */
-const VALUES_MAX = 1_000;
+/** Characters of all values and their encodings: what the search for them takes in memory is about 20 bytes for each. */
+const NEEDLE_CHARS_MAX = 1024 * 1024;
 /** Escapes within escapes: JSON in a form field. */
 const DECODINGS_MAX = 2;
 /** Below it, base64 of a value says too little about it. */
@@ -16,25 +17,41 @@ const BASE64_LENGTH_MIN = 9;
 /** Where the characters of a text come from: [start, end) of each in the text as it is. All are bytes, one per character. */
 interface Bytes {
   readonly chars: string;
-  readonly starts: readonly number[];
-  readonly ends: readonly number[];
+  readonly starts: Int32Array;
+  readonly ends: Int32Array;
 }
 
 class BytesBuilder {
-  #chars: string[] = [];
-  readonly starts: number[] = [];
-  readonly ends: number[] = [];
+  readonly #pieces: string[] = [];
+  readonly #starts: Int32Array;
+  readonly #ends: Int32Array;
+  #length = 0;
+
+  constructor(lengthMax: number) {
+    this.#starts = new Int32Array(lengthMax);
+    this.#ends = new Int32Array(lengthMax);
+  }
 
   add(bytes: string, start: number, end: number): void {
-    for (const byte of bytes) {
-      this.#chars.push(byte);
-      this.starts.push(start);
-      this.ends.push(end);
-    }
+    this.#pieces.push(bytes);
+    for (let index = 0; index < bytes.length; index += 1) this.#place(start, end);
+  }
+
+  /** Characters that come from where those of `bytes` do. */
+  copy({ chars, starts, ends }: Bytes, from: number, to: number): void {
+    this.#pieces.push(chars.slice(from, to));
+    for (let index = from; index < to; index += 1) this.#place(starts[index] ?? 0, ends[index] ?? 0);
+  }
+
+  #place(start: number, end: number): void {
+    this.#starts[this.#length] = start;
+    this.#ends[this.#length] = end;
+    this.#length += 1;
   }
 
   build(): Bytes {
-    return { chars: this.#chars.join(''), starts: this.starts, ends: this.ends };
+    const [starts, ends] = [this.#starts.subarray(0, this.#length), this.#ends.subarray(0, this.#length)];
+    return { chars: this.#pieces.join(''), starts, ends };
   }
 }
 
@@ -46,11 +63,21 @@ const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin
 /** `latin1`: each character is a byte already, as in headers and targets. */
 export type TextEncoding = 'utf8' | 'latin1';
 
+/** No character of UTF-16 takes more bytes of UTF-8. */
+const UTF8_BYTES_MAX = 3;
+const NON_ASCII = /[^\0-\x7f]/;
+const NON_LATIN1 = /[^\0-\xff]/;
+
 const bytesOf = (text: string, encoding: TextEncoding): Bytes => {
-  const builder = new BytesBuilder();
-  for (let at = 0; at < text.length;) {
-    const char = encoding === 'latin1' ? (text[at] ?? '') : String.fromCodePoint(text.codePointAt(at) ?? 0);
-    builder.add(encoding === 'latin1' || char < '\u0080' ? char : utf8(char), at, at + char.length);
+  if (!(encoding === 'latin1' ? NON_LATIN1 : NON_ASCII).test(text)) {
+    const starts = new Int32Array(text.length);
+    for (let at = 0; at < text.length; at += 1) starts[at] = at;
+    return { chars: text, starts, ends: starts.map((at) => at + 1) };
+  }
+  const builder = new BytesBuilder(text.length * UTF8_BYTES_MAX);
+  let at = 0;
+  for (const char of text) {
+    builder.add(char < '\u0080' ? char : utf8(char), at, at + char.length);
     at += char.length;
   }
   return builder.build();
@@ -92,17 +119,25 @@ const ESCAPES: readonly Escape[] = [
   },
 ];
 
+/** An escape is never shorter than what it means. */
 const decodeOnce = (bytes: Bytes, { mark, pattern, decode }: Escape): Bytes | undefined => {
   const { chars, starts, ends } = bytes;
-  if (!chars.includes(mark)) return undefined;
-  const builder = new BytesBuilder();
-  for (let at = 0; at < chars.length;) {
-    pattern.lastIndex = at;
-    const match = chars[at] === mark ? pattern.exec(chars) : null;
-    const length = match?.[0].length ?? 1;
-    builder.add(match === null ? (chars[at] ?? '') : decode(match), starts[at] ?? 0, ends[at + length - 1] ?? 0);
-    at += length;
+  let found = chars.indexOf(mark);
+  if (found === -1) return undefined;
+  const builder = new BytesBuilder(chars.length);
+  let done = 0;
+  while (found !== -1) {
+    pattern.lastIndex = found;
+    const match = pattern.exec(chars);
+    const end = found + (match?.[0].length ?? 1);
+    if (match !== null) {
+      builder.copy(bytes, done, found);
+      builder.add(decode(match), starts[found] ?? 0, ends[end - 1] ?? 0);
+      done = end;
+    }
+    found = chars.indexOf(mark, end);
   }
+  builder.copy(bytes, done, chars.length);
   return builder.build();
 };
 
@@ -118,6 +153,12 @@ const readings = (bytes: Bytes, depth = 0): readonly Bytes[] => {
   ];
 };
 
+/** The bytes of a value in every reading. Most values have no escapes, and where their bytes come from plays no part. */
+const spellings = (value: string, encoding: TextEncoding): readonly string[] => {
+  if (/[%\\&]/.test(value)) return readings(bytesOf(value, encoding)).map(({ chars }) => chars);
+  return [encoding === 'latin1' || !NON_ASCII.test(value) ? value : utf8(value)];
+};
+
 /** Base64 of the bytes wherever they lie in what was encoded: without the characters that their neighbours share. */
 const base64Forms = (bytes: Buffer): string[] =>
   [0, 1, 2].flatMap((shift) => {
@@ -130,29 +171,58 @@ const base64Forms = (bytes: Buffer): string[] =>
     return [standard, standard.replaceAll('+', '-').replaceAll('/', '_')];
   });
 
+/** Base64 and hexadecimal forms of a value. */
+const encodedForms = (needle: string): string[] => {
+  const bytes = Buffer.from(needle, 'latin1');
+  if (bytes.length < BASE64_LENGTH_MIN) return [];
+  const hex = bytes.toString('hex');
+  return [...base64Forms(bytes), hex, hex.toUpperCase()];
+};
+
 /** Everything that was taken out of an exchange: it must not stand anywhere else in it, however it is written there. */
 export class HiddenValues {
   readonly #needles = new Set<string>();
+  /** Values that were added already, by encoding: a body may repeat one very often. */
+  readonly #known = { utf8: new Set<string>(), latin1: new Set<string>() };
+  #chars = 0;
+  /** Made when it is needed, of all values until then. */
+  #search: NeedleSearch | undefined;
 
   add(value: string, encoding: TextEncoding): void {
-    this.#addNeedle(bytesOf(value, encoding), LENGTH_MIN);
+    this.#addNeedle(value, encoding, LENGTH_MIN);
   }
 
   /** A part of a value, which may be an ordinary word. */
   addPart(value: string, encoding: TextEncoding): void {
-    this.#addNeedle(bytesOf(value, encoding), PART_LENGTH_MIN);
+    this.#addNeedle(value, encoding, PART_LENGTH_MIN);
   }
 
-  #addNeedle(value: Bytes, lengthMin: number): void {
-    for (const { chars } of readings(value)) {
+  #addNeedle(value: string, encoding: TextEncoding, lengthMin: number): void {
+    if (value.length * UTF8_BYTES_MAX < lengthMin || this.#chars >= NEEDLE_CHARS_MAX) return;
+    const known = this.#known[encoding];
+    if (known.has(`${lengthMin} ${value}`)) return;
+    known.add(`${lengthMin} ${value}`);
+    for (const chars of spellings(value, encoding)) {
       const needle = chars.trim();
-      if (needle.length < lengthMin || needle === REDACTED || this.#needles.size >= VALUES_MAX) continue;
-      this.#needles.add(toSearch(needle));
-      const bytes = Buffer.from(needle, 'latin1');
-      if (bytes.length < BASE64_LENGTH_MIN) continue;
-      for (const form of base64Forms(bytes)) this.#needles.add(toSearch(form));
-      this.#needles.add(bytes.toString('hex')).add(bytes.toString('hex').toUpperCase());
+      if (needle.length < lengthMin || needle === REDACTED || this.#needles.has(needle)) continue;
+      this.#needles.add(needle);
+      this.#chars += needle.length;
+      this.#search = undefined;
     }
+  }
+
+  #makeSearch(): NeedleSearch {
+    const wanted: string[] = [];
+    let chars = 0;
+    const add = (text: string): void => {
+      if (chars + text.length > NEEDLE_CHARS_MAX) return;
+      chars += text.length;
+      wanted.push(toSearch(text));
+    };
+    // What the values are comes before how they may be encoded.
+    for (const needle of this.#needles) add(needle);
+    for (const needle of this.#needles) for (const form of encodedForms(needle)) add(form);
+    return new NeedleSearch(wanted);
   }
 
   /**
@@ -162,26 +232,17 @@ export class HiddenValues {
    */
   sweep(text: string, encoding: TextEncoding, isCut = false): string {
     if (this.#needles.size === 0 || text.length < LENGTH_MIN) return text;
+    this.#search ??= this.#makeSearch();
     const ranges: [start: number, end: number][] = [];
-    for (const { chars: bytes, starts, ends } of readings(bytesOf(text, encoding))) {
-      const chars = toSearch(bytes);
-      for (const needle of this.#needles) {
-        for (let at = chars.indexOf(needle); at !== -1; at = chars.indexOf(needle, at + needle.length))
-          ranges.push([starts[at] ?? 0, ends[at + needle.length - 1] ?? 0]);
-        const begun = isCut ? lengthOfBeginning(chars, needle) : 0;
-        if (begun > 0) ranges.push([starts[chars.length - begun] ?? 0, text.length]);
-      }
+    for (const { chars, starts, ends } of readings(bytesOf(text, encoding))) {
+      const begun = this.#search.search(toSearch(chars), (start, end) => {
+        ranges.push([starts[start] ?? 0, ends[end - 1] ?? 0]);
+      });
+      if (isCut && begun >= BEGINNING_MIN) ranges.push([starts[chars.length - begun] ?? 0, text.length]);
     }
     return replaceRanges(text, ranges);
   }
 }
-
-/** How much of the needle's beginning stands at the end of `chars`; 0 where that says nothing about it. */
-const lengthOfBeginning = (chars: string, needle: string): number => {
-  for (let length = Math.min(needle.length - 1, chars.length); length >= BEGINNING_MIN; length -= 1)
-    if (chars.endsWith(needle.slice(0, length))) return length;
-  return 0;
-};
 
 const replaceRanges = (text: string, ranges: [start: number, end: number][]): string => {
   let result = '';

@@ -1,3 +1,5 @@
+import { boundaryOf, partHeaders, partNames, splitMultipart, type MultipartSection } from '../formats/multipart.ts';
+import { headerOf } from '../formats/snippet.ts';
 import type { Redactor } from './redactor.ts';
 
 export interface MultipartOptions {
@@ -5,38 +7,45 @@ export interface MultipartOptions {
   readonly type: string;
   readonly isPrefix: boolean;
   /** Redacts the text of a part by its own type; undefined: it cannot be read. */
-  readonly redactPart: (redactor: Redactor, text: string, type: string, isPrefix: boolean) => string | undefined;
+  readonly redactPart: (text: string, type: string, isPrefix: boolean) => string | undefined;
 }
 
 const WITHHELD = '[not shown: it cannot be looked through for secrets]';
 
 /** `multipart/form-data` and its kin: a field is hidden by its name, a file looked through by its type. `undefined` where it is none. */
 export const redactMultipart = (redactor: Redactor, text: string, options: MultipartOptions): string | undefined => {
-  const [, quoted, plain] = /boundary\s*=\s*(?:"([^"]{1,200})"|([^\s;,"]{1,200}))/i.exec(options.type) ?? [];
-  const boundary = quoted ?? plain;
-  if (boundary === undefined) return undefined;
+  const boundary = boundaryOf(options.type);
+  const body = boundary === undefined ? undefined : splitMultipart(text, boundary);
+  if (boundary === undefined || body === undefined) return undefined;
+  const { first, sections, last, isClosed } = body;
+  if (text.slice(0, first).trim() !== '' || (!isClosed && !options.isPrefix)) return undefined;
   const delimiter = `--${boundary}`;
-  const [preamble = '', ...parts] = text.split(delimiter);
-  const isClosed = parts.at(-1)?.startsWith('--') === true;
-  if (preamble.trim() !== '' || parts.length === 0 || (!isClosed && !options.isPrefix)) return undefined;
-  const shown = parts.map((part, index) => {
-    const isLast = index === parts.length - 1;
-    if (isClosed && isLast) return part.slice(0, 2);
-    return redactPart(redactor, part, { ...options, isPrefix: options.isPrefix && isLast });
+  // What stands behind a delimiter on its line has no name, and neither has an epilogue: both are left out.
+  const shown = sections.map((section) => {
+    const lineEnd = text[section.from - 2] === '\r' ? '\r\n' : '\n';
+    const isPrefix = options.isPrefix && !section.isWhole;
+    const part = redactPart(redactor, text, section, { ...options, isPrefix });
+    return `${delimiter}${lineEnd}${part}${section.isWhole ? lineEnd : ''}`;
   });
-  return ['', ...shown].join(delimiter);
+  return `${shown.join('')}${sections.at(-1)?.isWhole === false ? '' : text.slice(last - delimiter.length, last)}${isClosed ? '--' : ''}`;
 };
 
-const redactPart = (redactor: Redactor, part: string, { isPrefix, redactPart: byType }: MultipartOptions): string => {
-  const [, head, body, end] = /^(\r?\n[^]*?\r?\n\r?\n)([^]*?)(\r?\n)?$/.exec(part) ?? [];
+const redactPart = (
+  redactor: Redactor,
+  text: string,
+  { from, start, end }: MultipartSection,
+  { isPrefix, redactPart: byType }: MultipartOptions,
+): string => {
   // A part that has no head has nothing that could be named.
-  if (head === undefined || body === undefined) return `\r\n${WITHHELD}\r\n`;
-  const name = /content-disposition:[^\r\n]*?\bname="?([^"\r\n;]*)/i.exec(head)?.[1] ?? '';
-  const type = /content-type:\s*([^\r\n]*)/i.exec(head)?.[1] ?? 'text/plain';
-  const encoding = /content-transfer-encoding:\s*([^\r\n]*)/i.exec(head)?.[1] ?? 'binary';
+  if (start === undefined) return WITHHELD;
+  const head = text.slice(from, start);
+  const body = text.slice(start, end);
+  const headers = partHeaders(head);
+  const { name = '' } = partNames(headers);
+  const type = headerOf(headers, 'content-type') ?? 'text/plain';
+  const encoding = headerOf(headers, 'content-transfer-encoding') ?? 'binary';
   const shownHead = redactor.text(head, 'utf8');
-  if (body !== '' && redactor.hidesField(name))
-    return `${shownHead}${redactor.hide('field', name, body, 'utf8')}${end ?? ''}`;
-  const shown = /^(?:7bit|8bit|binary)\s*$/i.test(encoding) ? byType(redactor, body, type, isPrefix) : undefined;
-  return `${shownHead}${shown ?? WITHHELD}${end ?? ''}`;
+  if (body !== '' && redactor.hidesField(name)) return `${shownHead}${redactor.hide('field', name, body, 'utf8')}`;
+  const shown = /^(?:7bit|8bit|binary)$/i.test(encoding) ? byType(body, type, isPrefix) : undefined;
+  return `${shownHead}${shown ?? WITHHELD}`;
 };

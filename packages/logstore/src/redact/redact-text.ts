@@ -7,9 +7,13 @@ const REST_OF_LINE = /[^\r\n<]*/y;
 const BLOCK = /^[|>][+-]?\d?[\t ]*$/;
 const INDENTED_LINES = /(?:\r?\n(?:[\t ]+[^\r\n]*)?)*/y;
 
-type Hides = (name: string) => boolean;
-/** Notes a value; returns what stands in its place. */
-type Hide = (name: string, value: string) => string;
+/** What is to be hidden in a text. */
+export interface TextRules {
+  /** `queryValue`: the name stands in a query string, and this is its value. */
+  readonly hides: (name: string, queryValue?: string) => boolean;
+  /** Notes a value; returns what stands in its place. */
+  readonly hide: (name: string, value: string) => string;
+}
 
 const decodeName = (name: string): string =>
   name.replaceAll(/%([0-9a-fA-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
@@ -32,16 +36,22 @@ const endOfValue = (text: string, at: number, separator: string, quote: string |
   return at + line.length + block.length;
 };
 
+/** Whether a parameter of a URL begins at `at`. HTML has the ampersand as an entity. */
+const isInQuery = (text: string, at: number): boolean =>
+  /^[?&#]$/.test(text.charAt(at - 1)) || text.slice(Math.max(0, at - 5), at) === '&amp;';
+
 /** `name=value` and `name: value` wherever they stand: headers with parameters, YAML, logs, scripts, broken JSON, attributes of HTML. */
-const redactPairs = (text: string, hides: Hides, hide: Hide): string => {
+const redactPairs = (text: string, { hides, hide }: TextRules): string => {
   let result = '';
   let done = 0;
   for (const { 0: word, index } of text.matchAll(WORD)) {
     if (index < done) continue;
     const separator = matchAt(SEPARATOR, text, index + word.length);
     const name = decodeName(word);
-    if (separator === null || !hides(name)) continue;
+    if (separator === null) continue;
     const start = index + word.length + separator[0].length;
+    const queryValue = separator[0] === '=' && isInQuery(text, index) ? matchAt(UNQUOTED, text, start)?.[0] : undefined;
+    if (!hides(name, queryValue)) continue;
     const end = endOfValue(text, start, separator[1] ?? '', separator[2]);
     if (end === start) continue;
     result += text.slice(done, start) + hide(name, text.slice(start, end));
@@ -55,7 +65,8 @@ const NAME_ATTRIBUTE = /\s(?:name|key|id|property)\s{0,4}=\s{0,4}["']?([^"'\s>]{
 const VALUE_ATTRIBUTE = /(\s(?:value|content)\s{0,4}=\s{0,4})("[^"]*"|'[^']*'|[^\s"'>]+)/gi;
 
 /** `<password>…</password>`, `<param name="token">…</param>`, `<input name="csrf" value="…">`. */
-const redactElements = (text: string, hides: Hides, hide: Hide): string => {
+const redactElements = (text: string, { hides, hide }: TextRules): string => {
+  const closings = closingTags(text);
   let result = '';
   let done = 0;
   for (const { 0: tag, 1: full = '', 2: local = '', 3: attributes = '', index } of text.matchAll(TAG)) {
@@ -68,15 +79,32 @@ const redactElements = (text: string, hides: Hides, hide: Hide): string => {
       (_, before: string, value: string) => `${before}${quoted(value, (inner) => hide(name, inner))}`,
     );
     const start = index + tag.length;
-    const closing = attributes.endsWith('/') ? start : text.indexOf(`</${full}`, start);
+    const closing = attributes.endsWith('/') ? start : closings(full, start);
     // An element that is never closed: void in HTML, or cut off.
-    const end = closing === -1 ? (VOID.has(local.toLowerCase()) ? start : text.length) : closing;
+    const end = closing ?? (VOID.has(local.toLowerCase()) ? start : text.length);
     const content = text.slice(start, end);
     result += text.slice(done, index) + opening + (content.trim() === '' ? content : hide(name, content));
     done = end;
   }
   return result + text.slice(done);
 };
+
+/** Finds the next closing tag of a name. Looks through the text once; for each name, `from` may only grow. */
+const closingTags = (text: string): ((name: string, from: number) => number | undefined) => {
+  const places = new Map<string, number[]>();
+  for (const { 1: name = '', index } of text.matchAll(/<\/([A-Za-z_][\w.:-]{0,255})/g)) {
+    const known = places.get(name);
+    if (known === undefined) places.set(name, [index]);
+    else known.push(index);
+  }
+  for (const known of places.values()) known.reverse();
+  return (name, from) => {
+    const left = places.get(name);
+    while (left !== undefined && (left.at(-1) ?? from) < from) left.pop();
+    return left?.at(-1);
+  };
+};
+
 const VOID: ReadonlySet<string> = new Set(['input', 'meta', 'link', 'img', 'br', 'hr']);
 
 const quoted = (value: string, hide: (inner: string) => string): string => {
@@ -86,5 +114,5 @@ const quoted = (value: string, hide: (inner: string) => string): string => {
 };
 
 /** Takes the values of named fields out of text that has no strict form. Hides more rather than less: to the end of a line, of an element. */
-export const redactText = (text: string, hides: Hides, hide: Hide): string =>
-  redactPairs(text.includes('<') ? redactElements(text, hides, hide) : text, hides, hide);
+export const redactText = (text: string, rules: TextRules): string =>
+  redactPairs(text.includes('<') ? redactElements(text, rules) : text, rules);

@@ -7,6 +7,7 @@ import { testEntry, type TestExchange } from './redact.testing.ts';
 
 const NONE = { headers: [], query: [], jsonPaths: [] };
 const JSON_TYPE = [['content-type', 'application/json']] as const;
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const byDefault = (entry: LogEntry): RedactedEntry => redact(entry, defaultRedaction(entry));
 const bodyOf = (body: string, type?: string): string =>
   byDefault(testEntry({ body, ...(type !== undefined && { headers: [['content-type', type]] }) })).entry.request.body;
@@ -40,6 +41,27 @@ describe('by default', () => {
       '[{"name":"Authorization","value":"abc"}]',
       '[{"name":"Authorization","value":"[redacted]"}]',
     ],
+    ['a pair in an array', '[["user","a"],["password","b c"]]', '[["user","a"],["password","[redacted]"]]'],
+    ['a pair whose value is a list', '{"h":["X-Api-Token",["a","b"]]}', '{"h":["X-Api-Token","[redacted]"]}'],
+    ['no list of words', '["password","email","name"]', '["password","email","name"]'],
+    ['no pair of another name', '["order","password"]', '["order","password"]'],
+    ['a command with credentials', 'curl -X POST -u me:pass https://x', 'curl -X POST -u [redacted] https://x'],
+    [
+      'a command over several lines',
+      'curl -s \\\n  --user "me:a b" https://x\ndone',
+      'curl -s \\\n  --user [redacted] https://x\ndone',
+    ],
+    ['credentials right behind their option', "curl -u'me:pass' x", 'curl -u[redacted] x'],
+    ['no user without a password', 'curl -u me https://x', 'curl -u me https://x'],
+    ['no user of another command', 'docker run -u 1000:1000 x', 'docker run -u 1000:1000 x'],
+    ['a JWT within a word', 'a-eyJhbGciOiJI.eyJzdWIi.c2ln b', 'a-[redacted] b'],
+    [
+      'a code in a link',
+      '<a href="/cb?a=1&amp;code=SplxlOBeZQQY">x</a>',
+      '<a href="/cb?a=1&amp;code=[redacted]">x</a>',
+    ],
+    ['no code in text', 'status code: 404404 and code=E12345', 'status code: 404404 and code=E12345'],
+    ['a code in a form', 'grant_type=x&code=SplxlOBeZQQY', 'grant_type=x&code=[redacted]'],
     ['one document a line', '{"token":"a"}\n{"token":"b"}', '{"token":"[redacted]"}\n{"token":"[redacted]"}'],
     ['a form', 'a=1&user%5Bpassword%5D=x+y&b=', 'a=1&user%5Bpassword%5D=[redacted]&b='],
     [
@@ -75,6 +97,16 @@ describe('by default', () => {
     ],
   ])('hides in a body: %s', (_, body, shown) => {
     expect(bodyOf(body)).toBe(shown);
+  });
+
+  it('withholds multipart within multipart within multipart that nobody sends', () => {
+    const type = (boundary: number): string => `multipart/mixed; boundary=b${boundary}.`;
+    const nested = (depth: number): string =>
+      `--b${depth}.\r\nContent-Type: ${type(depth + 1)}\r\n\r\n${depth === 9 ? 'x' : nested(depth + 1)}\r\n--b${depth}.--`;
+    const shown = bodyOf(nested(0), type(0));
+    expect(shown).toContain('--b3.');
+    expect(shown).not.toContain('--b4.\r');
+    expect(shown).toContain('[not shown: it cannot be looked through for secrets]');
   });
 
   it('hides fields of multipart by name, looks through files by their type, and withholds what is no text', () => {
@@ -113,6 +145,48 @@ describe('by default', () => {
     expect(hidden.map(({ kind, name }) => `${kind} ${name}`)).toEqual(
       expect.arrayContaining(['header authorization', 'header cookie', 'field sig', 'field token', 'field api_key']),
     );
+  });
+
+  it.each([
+    ['an authorization code', 'code=SplxlOBeZQQYbYS6WxSbIA&state=xyz', 'code=[redacted]&state=xyz'],
+    ['a code that was sent to a phone', 'code=492817', 'code=[redacted]'],
+    ['a query string in a parameter', 'next=%2Fcb%3Ftoken%3Dabc%26n%3D1', 'next=%2Fcb%3Ftoken%3D[redacted]%26n%3D1'],
+    [
+      'one that is encoded twice',
+      'next=%252Fcb%253Ftoken%253Dabc%2526n%253D1',
+      'next=%252Fcb%253Ftoken%253D[redacted]%2526n%253D1',
+    ],
+    ['one that is encoded as a whole', 'a%3D1%26token%3Dabc', 'a%3D1%26token%3D[redacted]'],
+    ['a code in a URL in a parameter', 'to=%2Fcb%3Fcode%3DSplxlOBeZQQY', 'to=%2Fcb%3Fcode%3D[redacted]'],
+    [
+      'no code of a country, and no page',
+      'code=DE&next=%252Fhome%253Fpage%253D2',
+      'code=DE&next=%252Fhome%253Fpage%253D2',
+    ],
+  ])('hides in a query string: %s', (_, query, shown) => {
+    const { entry } = byDefault(testEntry({ query }));
+    expect(decodeBrackets(entry.query)).toBe(shown);
+    expect(decodeBrackets(entry.request.target)).toBe(`/g95gprojecturi/v1/orders?${shown}`);
+  });
+  /** What is escaped anew has its brackets escaped, as often as what is around them. */
+  const decodeBrackets = (text: string): string => text.replaceAll(/%(?:25)*5B(redacted)%(?:25)*5D/g, '[$1]');
+
+  it.each([
+    ['JSON in base64', 'x-data', base64('{"token":"abcdef","n":1}'), base64('{"token":"[redacted]","n":1}')],
+    [
+      'JSON in base64 for URLs',
+      'x-data',
+      Buffer.from('{"token":"abcdef","n":"??>>"}').toString('base64url'),
+      Buffer.from('{"token":"[redacted]","n":"??>>"}').toString('base64url'),
+    ],
+    ['JSON', 'x-data', '{"token":"abc", "n":1}', '{"token":"[redacted]", "n":1}'],
+    ['a code in a location', 'location', 'https://x/cb?code=SplxlOBeZQQY&n=1', 'https://x/cb?code=[redacted]&n=1'],
+    ['a URL within one', 'referer', 'https://x/?to=%2Fcb%3Fsig%3Dabc', 'https://x/?to=%2Fcb%3Fsig%3D%5Bredacted%5D'],
+    ['no JSON without secrets', 'x-data', base64('{"order":"abcdef","n":1}'), base64('{"order":"abcdef","n":1}')],
+    ['no base64 of anything else', 'etag', base64('hello, this is no JSON'), base64('hello, this is no JSON')],
+    ['no code of a status', 'x-error', 'code: 404123, code=E123456', 'code: 404123, code=E123456'],
+  ])('hides in a header: %s', (_, name, value, shown) => {
+    expect(byDefault(testEntry({ headers: [[name, value]] })).entry.request.headers).toEqual([[name, shown]]);
   });
 
   it.each([
@@ -234,7 +308,6 @@ describe('a planted secret', { timeout: PROPERTY_MS }, () => {
   const html = (text: string): string =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
   const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
-  const base64 = (text: string): string => Buffer.from(text).toString('base64');
   /** How a secret is told to us, by a name. */
   const sources: readonly ((value: string) => TestExchange)[] = [
     (value) => ({ headers: [['authorization', `Bearer ${latin1(value).replaceAll(/[\s"]/g, '_')}`]] }),

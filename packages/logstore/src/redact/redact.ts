@@ -1,7 +1,7 @@
 import type { HeaderPair } from '@standin/contract';
 import type { BodyEncoding, LogEntry } from '../log-entry.ts';
-import { redactMultipart } from './redact-multipart.ts';
-import { compileRules, type FieldMatcher, type RedactionRules } from './redaction-rules.ts';
+import { redactMultipart, type MultipartOptions } from './redact-multipart.ts';
+import { compileRules, type RedactionRules } from './redaction-rules.ts';
 import { Redactor, type HiddenField } from './redactor.ts';
 
 /**
@@ -54,13 +54,23 @@ const redactBody = (redactor: Redactor, part: Part, isTruncated: boolean): { tex
   const isCut = body.length > REDACTED_BODY_CHARS_MAX;
   const start = isCut ? body.slice(0, REDACTED_BODY_CHARS_MAX).replace(/[\uD800-\uDBFF]$/, '') : body;
   const types = headers.filter(([name]) => name.toLowerCase() === 'content-type').map(([, value]) => value);
-  const text = redactByType(redactor, start, types.join(', '), isCut || isTruncated);
+  const text = redactByType(redactor, start, { type: types.join(', '), isPrefix: isCut || isTruncated, depth: 0 });
   return text === undefined
     ? { text: '', state: { isCut: false, withheld: 'unreadable' } }
     : { text, state: { isCut } };
 };
 
-const redactByType = (redactor: Redactor, text: string, type: string, isPrefix: boolean): string | undefined => {
+/** Multipart within multipart. */
+const MULTIPART_DEPTH_MAX = 4;
+
+interface ByType {
+  readonly type: string;
+  readonly isPrefix: boolean;
+  /** Multipart bodies that this text is in. */
+  readonly depth: number;
+}
+
+const redactByType = (redactor: Redactor, text: string, { type, isPrefix, depth }: ByType): string | undefined => {
   const charset = /charset\s*=\s*"?([^\s";,]+)/i.exec(type)?.[1];
   if (charset !== undefined && !CHARSETS.test(charset)) return undefined;
   const isJson = /[/+](?:x-)?(?:nd)?json/i.test(type);
@@ -69,7 +79,12 @@ const redactByType = (redactor: Redactor, text: string, type: string, isPrefix: 
     const document = redactor.json(text, isPrefix);
     if (document !== undefined || isJson) return document;
   }
-  if (/multipart\//i.test(type)) return redactMultipart(redactor, text, { type, isPrefix, redactPart: redactByType });
+  if (/multipart\//i.test(type)) {
+    if (depth === MULTIPART_DEPTH_MAX) return undefined;
+    const redactPart: MultipartOptions['redactPart'] = (part, partType, isPartPrefix) =>
+      redactByType(redactor, part, { type: partType, isPrefix: isPartPrefix, depth: depth + 1 });
+    return redactMultipart(redactor, text, { type, isPrefix, redactPart });
+  }
   return /x-www-form-urlencoded/i.test(type) || /^[^\s=&<>]+=\S*$/.test(text)
     ? redactor.pairs(text, 'utf8')
     : redactor.text(text, 'utf8');
@@ -108,21 +123,33 @@ const redactTarget = (redactor: Redactor, target: string): string => {
 const redactHeaders = (redactor: Redactor, headers: readonly HeaderPair[]): readonly HeaderPair[] =>
   headers.map(([name, value]) => [name, redactor.header(name, value)]);
 
-/** `redact` for whatever decides about each field; `default-redaction.ts` needs it. */
-export const redactWith = (entry: LogEntry, matcher: FieldMatcher): RedactedEntry => {
-  const redactor = new Redactor(matcher);
+/** The parts of an exchange without the fields that `redactor` hides. */
+export const redactFields = (redactor: Redactor, entry: LogEntry) => {
   const { request, response } = entry;
-  const requestHeaders = redactHeaders(redactor, request.headers);
-  const requestTrailers = redactHeaders(redactor, request.trailers);
-  const responseHeaders = redactHeaders(redactor, response.headers);
-  const responseTrailers = redactHeaders(redactor, response.trailers);
-  const target = redactTarget(redactor, request.target);
-  const path = redactPath(redactor, entry.path);
-  const query = redactor.pairs(entry.query, 'latin1');
-  const upstreamUrl = redactTarget(redactor, entry.upstreamUrl);
-  const upstreamError = redactor.text(entry.upstreamError, 'utf8');
-  const requestBody = redactBody(redactor, request, false);
-  const responseBody = redactBody(redactor, response, response.truncated);
+  return {
+    requestHeaders: redactHeaders(redactor, request.headers),
+    requestTrailers: redactHeaders(redactor, request.trailers),
+    responseHeaders: redactHeaders(redactor, response.headers),
+    responseTrailers: redactHeaders(redactor, response.trailers),
+    target: redactTarget(redactor, request.target),
+    path: redactPath(redactor, entry.path),
+    query: redactor.pairs(entry.query, 'latin1'),
+    upstreamUrl: redactTarget(redactor, entry.upstreamUrl),
+    upstreamError: redactor.text(entry.upstreamError, 'utf8'),
+    requestBody: redactBody(redactor, request, false),
+    responseBody: redactBody(redactor, response, response.truncated),
+  };
+};
+
+/**
+ * The entry without what the rules hide, wherever it stands and however it is written there, and without credentials that are known by
+ * their form. What stays keeps its bytes. Pure; takes tens of milliseconds for large bodies.
+ */
+export const redact = (entry: LogEntry, rules: RedactionRules): RedactedEntry => {
+  const redactor = new Redactor(compileRules(rules));
+  const { request, response } = entry;
+  const shown = redactFields(redactor, entry);
+  const { requestBody, responseBody } = shown;
 
   // What was taken out of one part must not stand in another: an upstream that echoes what it got.
   const sweep = (text: string): string => redactor.values.sweep(text, 'latin1');
@@ -133,22 +160,22 @@ export const redactWith = (entry: LogEntry, matcher: FieldMatcher): RedactedEntr
   return {
     entry: {
       ...entry,
-      path: sweep(path),
-      query: sweep(query),
-      upstreamUrl: sweep(upstreamUrl),
-      upstreamError: redactor.values.sweep(upstreamError, 'utf8'),
+      path: sweep(shown.path),
+      query: sweep(shown.query),
+      upstreamUrl: sweep(shown.upstreamUrl),
+      upstreamError: redactor.values.sweep(shown.upstreamError, 'utf8'),
       request: {
         ...request,
-        target: sweep(target),
-        headers: sweepHeaders(requestHeaders),
-        trailers: sweepHeaders(requestTrailers),
+        target: sweep(shown.target),
+        headers: sweepHeaders(shown.requestHeaders),
+        trailers: sweepHeaders(shown.requestTrailers),
         body: sweepBody(requestBody),
         bodyEncoding: 'utf8',
       },
       response: {
         ...response,
-        headers: sweepHeaders(responseHeaders),
-        trailers: sweepHeaders(responseTrailers),
+        headers: sweepHeaders(shown.responseHeaders),
+        trailers: sweepHeaders(shown.responseTrailers),
         body: sweepBody(responseBody),
         bodyEncoding: 'utf8',
       },
@@ -158,9 +185,3 @@ export const redactWith = (entry: LogEntry, matcher: FieldMatcher): RedactedEntr
     response: { ...responseBody.state, isCut: responseBody.state.isCut || response.truncated },
   };
 };
-
-/**
- * The entry without what the rules hide, wherever it stands and however it is written there, and without credentials that are known by
- * their form. What stays keeps its bytes. Pure; takes tens of milliseconds for large bodies.
- */
-export const redact = (entry: LogEntry, rules: RedactionRules): RedactedEntry => redactWith(entry, compileRules(rules));

@@ -22,34 +22,24 @@ export interface JsonCursor {
 /** Decides about every field that a redaction comes across. */
 export interface FieldMatcher {
   header(name: string): boolean;
-  field(name: string): boolean;
+  /** `queryValue`: it is a parameter of a query string or form, and this is its value. */
+  field(name: string, queryValue?: string): boolean;
   readonly document: JsonCursor;
 }
 
-/** Linear in both: no name and no rule can make it slow. */
-const globMatches = (glob: string, name: string): boolean => {
-  let g = 0;
-  let n = 0;
-  let star = -1;
-  let resume = 0;
-  while (n < name.length) {
-    if (glob[g] === '*') {
-      star = g;
-      resume = n;
-      g += 1;
-    } else if (g < glob.length && glob[g] === name[n]) {
-      g += 1;
-      n += 1;
-    } else if (star >= 0) {
-      g = star + 1;
-      resume += 1;
-      n = resume;
-    } else {
-      return false;
-    }
+/** `*` stands for any characters. The pieces between stars are looked for from left to right, so no name is read twice. */
+export const globMatches = (glob: string, name: string): boolean => {
+  const [first = '', ...rest] = glob.split('*');
+  const last = rest.pop();
+  if (last === undefined) return name === glob;
+  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last)) return false;
+  let at = first.length;
+  for (const piece of rest) {
+    const found = name.indexOf(piece, at);
+    if (found === -1) return false;
+    at = found + piece.length;
   }
-  while (glob[g] === '*') g += 1;
-  return g === glob.length;
+  return at <= name.length - last.length;
 };
 
 const nameMatcher = (globs: readonly string[]): ((name: string) => boolean) => {
@@ -91,9 +81,12 @@ const PLAIN_NAME = /^[A-Za-z_*][\w*-]*$/;
 export const formatJsonName = (name: string): string =>
   PLAIN_NAME.test(name) ? `.${name}` : `["${name.replaceAll(/["\\]/g, '*')}"]`;
 
+/** Characters of one step that are shown: a document decides how long its keys are, and every value below one has its place. */
+const SHOWN_NAME_LENGTH_MAX = 128;
+
 /** `$.card["odd key"].items[*]`: how a place is shown, all items of an array as one. */
 export const formatJsonPath = (keys: readonly (string | number)[]): string =>
-  `$${keys.map((key) => (typeof key === 'number' ? '[*]' : formatJsonName(key))).join('')}`;
+  `$${keys.map((key) => (typeof key === 'number' ? '[*]' : formatJsonName(key.slice(0, SHOWN_NAME_LENGTH_MAX)))).join('')}`;
 
 /** How far each path has come: the steps that the next key may take. */
 class PathCursor implements JsonCursor {

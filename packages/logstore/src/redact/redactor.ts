@@ -18,6 +18,11 @@ const FIELDS_MAX = 200;
 const SCHEME = /^(basic|bearer|digest|negotiate|apikey|token|aws4-hmac-sha256)\s/i;
 const BASE64 = /^[A-Za-z0-9+/_-]{16,}={0,2}$/;
 
+/** `%3D`, `%253D`, … */
+const ESCAPED_EQUALS = /%(?:25)*3d/i;
+/** What stands between the marks of a URL and those around it. */
+const URL_WORD = /[^\s"'`<>()[\]{}\\&=?#;,]+/g;
+
 interface Edit {
   readonly start: number;
   readonly end: number;
@@ -38,8 +43,9 @@ export class Redactor {
     return [...this.#fields.values()];
   }
 
-  hidesField(name: string): boolean {
-    return this.#matcher.field(name) || this.#matcher.header(name);
+  /** `queryValue`: see `FieldMatcher`. */
+  hidesField(name: string, queryValue?: string): boolean {
+    return this.#matcher.field(name, queryValue) || this.#matcher.header(name);
   }
 
   /** Notes what is taken out; returns what stands in its place. */
@@ -61,7 +67,7 @@ export class Redactor {
 
   header(name: string, value: string): string {
     if (this.#matcher.header(name)) return this.hide('header', name.toLowerCase(), value, 'latin1');
-    return this.text(value, 'latin1');
+    return this.value(value, 'latin1');
   }
 
   /** `name=value&…`, escaped as in URLs and forms. */
@@ -73,21 +79,21 @@ export class Redactor {
         if (equals === -1) return this.text(pair, encoding);
         const name = decodeForm(pair.slice(0, equals));
         const value = pair.slice(equals + 1);
-        if (value !== '' && this.#hides(name)) {
+        if (value !== '' && this.#hides(name, value)) {
           this.hide('field', name, decodeForm(value), 'utf8');
           return `${pair.slice(0, equals + 1)}${this.hide('field', name, value, encoding)}`;
         }
         const decoded = decodeForm(value);
         const nested = this.value(decoded, 'utf8');
-        return nested === decoded ? pair : `${pair.slice(0, equals + 1)}${encodeURIComponent(nested)}`;
+        return nested === decoded ? pair : `${pair.slice(0, equals + 1)}${encodeForm(nested)}`;
       })
       .join('&');
   }
 
   /** `token`, and `user[token]` by its last name. */
-  #hides(name: string): boolean {
-    const inner = /\[([^\]]+)\]$/.exec(name)?.[1];
-    return this.hidesField(name) || (inner !== undefined && this.hidesField(inner));
+  #hides(name: string, queryValue: string): boolean {
+    const inner = name.endsWith(']') ? name.slice(name.lastIndexOf('[') + 1, -1) : '';
+    return this.hidesField(name, queryValue) || (inner !== '' && this.hidesField(inner, queryValue));
   }
 
   /** Some value of which nobody said what it is: JSON, base64 of JSON, or text. */
@@ -98,10 +104,11 @@ export class Redactor {
       if (BASE64.test(text)) {
         const decoded = Buffer.from(text, 'base64').toString('utf8');
         const nested = this.#jsonIfAny(decoded, nesting);
-        if (nested !== undefined && nested !== decoded) return Buffer.from(nested, 'utf8').toString('base64');
+        const form = /[-_]/.test(text) ? 'base64url' : 'base64';
+        if (nested !== undefined && nested !== decoded) return Buffer.from(nested, 'utf8').toString(form);
       }
     }
-    return this.text(text, encoding);
+    return this.text(text, encoding, nesting);
   }
 
   #jsonIfAny(text: string, nesting: number): string | undefined {
@@ -113,9 +120,23 @@ export class Redactor {
     return redactShapes(text, (name, match) => void this.hide('shape', name, match, encoding));
   }
 
-  text(text: string, encoding: TextEncoding): string {
-    const hides = (name: string): boolean => this.hidesField(name);
-    return redactText(this.shapes(text, encoding), hides, (name, value) => this.hide('field', name, value, encoding));
+  text(text: string, encoding: TextEncoding, nesting = 0): string {
+    const shaped = this.#escapedPairs(this.shapes(text, encoding), nesting);
+    return redactText(shaped, {
+      hides: (name, queryValue) => this.hidesField(name, queryValue),
+      hide: (name, value) => this.hide('field', name, value, encoding),
+    });
+  }
+
+  /** `next=%2Fcb%3Ftoken%3Dx`, and the same escaped once more: a query string within a URL within another. */
+  #escapedPairs(text: string, nesting: number): string {
+    if (nesting >= NESTING_MAX || !ESCAPED_EQUALS.test(text)) return text;
+    return text.replaceAll(URL_WORD, (word) => {
+      if (!ESCAPED_EQUALS.test(word)) return word;
+      const decoded = decodeForm(word);
+      const shown = this.text(decoded, 'utf8', nesting + 1);
+      return shown === decoded ? word : encodeForm(shown);
+    });
   }
 
   /** `undefined` where it is not JSON. What is not taken out keeps its bytes. */
@@ -137,7 +158,7 @@ export class Redactor {
         this.#visitObject(node, at);
         break;
       case 'array':
-        for (const [index, item] of node.items.entries()) this.#visitChild(item, index, at);
+        this.#visitArray(node, at);
         break;
       case 'string': {
         const nested = this.value(node.text, 'utf8', at.nesting);
@@ -155,11 +176,24 @@ export class Redactor {
     }
   }
 
+  /** `["password", "…"]` is a field of that name, as `Object.entries` and lists of headers write them. */
+  #visitArray({ items }: Extract<JsonNode, { kind: 'array' }>, at: Visit): void {
+    const [named, value] = items;
+    const isNamedSecret = items.length === 2 && named?.kind === 'string' && this.#isNamedSecret(named.text, at);
+    for (const [index, item] of items.entries()) {
+      if (isNamedSecret && item === value && item.kind !== 'cut') this.#hideNode(item, [...at.keys, named.text], at);
+      else this.#visitChild(item, index, at);
+    }
+  }
+
+  #isNamedSecret(name: string, at: Visit): boolean {
+    return this.hidesField(name) || at.cursor.enter(name).isHidden;
+  }
+
   /** `{"name": "Authorization", "value": "…"}` is a field of that name, as HAR and many others write them. */
   #visitObject({ members }: Extract<JsonNode, { kind: 'object' }>, at: Visit): void {
     const named = members.find(({ key, value }) => NAME_KEYS.has(key.toLowerCase()) && value.kind === 'string')?.value;
-    const isNamedSecret =
-      named?.kind === 'string' && (this.hidesField(named.text) || at.cursor.enter(named.text).isHidden);
+    const isNamedSecret = named?.kind === 'string' && this.#isNamedSecret(named.text, at);
     for (const { key, keyStart, keyEnd, value } of members) {
       const shaped = this.shapes(key, 'utf8');
       if (shaped !== key) at.edits.push({ start: keyStart, end: keyEnd, text: JSON.stringify(shaped) });
@@ -211,6 +245,9 @@ const applyEdits = (text: string, edits: readonly Edit[]): string => {
   }
   return result + text.slice(done);
 };
+
+/** As `encodeURIComponent`, which throws where a half of a surrogate pair stands alone. */
+const encodeForm = (text: string): string => encodeURIComponent(text.toWellFormed());
 
 /** What a pair of a URL or form means; bytes that are no UTF-8 stay as they are. */
 const decodeForm = (text: string): string => {

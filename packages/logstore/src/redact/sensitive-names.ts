@@ -49,5 +49,12 @@ export const isSensitiveName = (name: string): boolean => {
   return PARTS.some((part) => plain.includes(part)) || words.some((word) => WORDS.has(word));
 };
 
+/** Shorter ones name a country, a currency or a status. */
+const CODE_LENGTH_MIN = 6;
+
+/** `?code=`: OAuth's authorization codes (RFC 6749 section 4.1.2), and those that are sent to a phone. In text, a code is all sorts of things. */
+export const isCredentialCode = (name: string, queryValue: string): boolean =>
+  name.toLowerCase() === 'code' && queryValue.length >= CODE_LENGTH_MIN;
+
 /** `?key=` is how many services take API keys; in documents, a key is all sorts of things. */
 export const isSensitiveQueryName = (name: string): boolean => isSensitiveName(name) || name.toLowerCase() === 'key';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { boundaryOf, parseMultipart } from './parse-multipart.ts';
+import { boundaryOf, parseMultipart } from './multipart.ts';
 
 describe('boundaryOf', () => {
   it.each([
@@ -8,6 +8,7 @@ describe('boundaryOf', () => {
     ['Multipart/Mixed; charset=x; Boundary="a b;c"', 'a b;c'],
     ['multipart/form-data', undefined],
     ['text/plain; boundary=abc', undefined],
+    [`multipart/form-data; boundary=${'a'.repeat(201)}`, undefined],
   ])('of %s', (contentType, expected) => {
     expect(boundaryOf(contentType)).toBe(expected);
   });
@@ -26,6 +27,16 @@ describe('parseMultipart', () => {
       ['file', 'x.png', true],
     ]);
     expect(contents(body)).toEqual(['one', '\r\n--c\r\n']);
+  });
+
+  it('reads lines that end in LF alone, where the first delimiter does', () => {
+    expect(contents('--b\nx: y\n\none\ntwo\n--b\n\nthree\n--b--')).toEqual(['one\ntwo', 'three']);
+    expect(contents('--b\r\nx: y\r\n\r\none\n--b\r\n--b--')).toEqual(['one\n--b']);
+  });
+
+  it('finds a part that has a head and no content', () => {
+    expect(parseMultipart('--b\r\nx: y\r\n\r\n--b--', 'b')).toMatchObject([{ headers: [['x', 'y']] }]);
+    expect(contents('--b\r\nx: y\r\n\r\n--b--')).toEqual(['']);
   });
 
   it('gives the beginning of the part in which a body breaks off', () => {

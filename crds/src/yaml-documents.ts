@@ -1,0 +1,135 @@
+import {
+  Composer,
+  isAlias,
+  isCollection,
+  isMap,
+  isPair,
+  isScalar,
+  Lexer,
+  LineCounter,
+  Parser,
+  type CST,
+  type Document,
+  type ParsedNode,
+  type ParseOptions,
+  type DocumentOptions,
+  type SchemaOptions,
+} from 'yaml';
+
+/** Deeper than any kind of Standin, and than what Kubernetes has; whatever reads a document may do so recursively. */
+const DEPTH_MAX = 100;
+/** The parser has its open collections on a stack, between a document and a scalar. */
+const STACK_MAX = DEPTH_MAX + 2;
+/** References of one document to its anchors. */
+const ALIASES_MAX = 1_000;
+/** Values of one document, with those that its aliases stand for. */
+const EXPANDED_VALUES_MAX = 250_000;
+
+export interface YamlFault {
+  readonly offset: number;
+  readonly message: string;
+}
+
+export interface YamlDocument {
+  readonly document: Document.Parsed;
+  /** Why it cannot be used. */
+  readonly fault: YamlFault | undefined;
+}
+
+export interface YamlStream {
+  readonly documents: readonly YamlDocument[];
+  /** Where the stream is nested too deep. What comes from the beginning of that document on is not among `documents`. */
+  readonly tooDeep: YamlFault | undefined;
+  /** Line of an offset, from 1. */
+  readonly lineAt: (offset: number) => number;
+}
+
+type YamlOptions = Omit<ParseOptions & DocumentOptions & SchemaOptions, 'uniqueKeys' | 'lineCounter'>;
+
+/**
+ * The documents of a YAML stream, in time linear in its length, however hostile it is: `yaml` itself compares each key of a mapping
+ * with all others, reads nested collections until the call stack is full, and looks through a document for each alias.
+ */
+export const yamlDocuments = (text: string, options: YamlOptions): YamlStream => {
+  const lines = new LineCounter();
+  const tokens = new ShallowTokens(text, lines.addNewLine);
+  const composed = new Composer({ ...options, uniqueKeys: false }).compose(tokens) as Iterable<Document.Parsed>;
+  const documents = Array.from(composed, (document) => ({ document, fault: faultOf(document) }));
+  return { documents, tooDeep: tokens.tooDeep, lineAt: (offset) => Math.max(1, lines.linePos(offset).line) };
+};
+
+/** The tokens of a stream for the composer, as far as its nesting can be read. */
+class ShallowTokens implements Iterable<CST.Token> {
+  tooDeep: YamlFault | undefined;
+  readonly #text: string;
+  readonly #onNewLine: (offset: number) => void;
+
+  constructor(text: string, onNewLine: (offset: number) => void) {
+    this.#text = text;
+    this.#onNewLine = onNewLine;
+  }
+
+  *[Symbol.iterator](): Generator<CST.Token> {
+    const parser = new Parser(this.#onNewLine);
+    this.#onNewLine(0);
+    for (const lexeme of new Lexer().lex(this.#text)) {
+      yield* parser.next(lexeme);
+      if (parser.stack.length <= STACK_MAX) continue;
+      const message = `is nested more than ${DEPTH_MAX} levels deep; nothing from here on is read`;
+      this.tooDeep = { offset: parser.offset, message };
+      return;
+    }
+    yield* parser.end();
+  }
+}
+
+const faultOf = (document: Document.Parsed): YamlFault | undefined => {
+  const [known] = [...document.errors, ...document.warnings];
+  if (known !== undefined) return { offset: known.pos[0], message: known.message };
+  const offset = document.contents?.range[0] ?? 0;
+  const reading = new Reading();
+  reading.count(document.contents);
+  if (reading.repeated !== undefined) return { offset: reading.repeated, message: 'Map keys must be unique' };
+  if (reading.aliases > ALIASES_MAX) return { offset, message: `has more than ${ALIASES_MAX} aliases` };
+  const isBomb = reading.aliases > 0 && reading.values > EXPANDED_VALUES_MAX;
+  return isBomb ? { offset, message: `its aliases stand for more than ${EXPANDED_VALUES_MAX} values` } : undefined;
+};
+
+/** Goes through a document once, in its order. */
+class Reading {
+  aliases = 0;
+  /** With those that aliases stand for. */
+  values = 0;
+  /** Offset of the first key that its mapping already has. */
+  repeated: number | undefined;
+  /** How many values the last anchor of this name stands for. */
+  readonly #anchors = new Map<string, number>();
+
+  count(node: unknown): void {
+    const before = this.values;
+    if (isPair(node)) {
+      this.count(node.key);
+      this.count(node.value);
+      return;
+    }
+    this.values += 1;
+    if (isAlias(node)) {
+      this.aliases += 1;
+      this.values += this.#anchors.get(node.source) ?? 0;
+    } else if (isCollection(node)) {
+      if (isMap(node)) this.#checkKeys(node.items.map(({ key }) => key));
+      for (const item of node.items) this.count(item);
+    }
+    if ((isCollection(node) || isScalar(node)) && node.anchor !== undefined)
+      this.#anchors.set(node.anchor, this.values - before);
+  }
+
+  #checkKeys(keys: readonly unknown[]): void {
+    const seen = new Set<unknown>();
+    for (const key of keys) {
+      if (!isScalar(key)) continue;
+      if (seen.has(key.value)) this.repeated ??= (key as ParsedNode).range[0];
+      seen.add(key.value);
+    }
+  }
+}

@@ -1,0 +1,210 @@
+import { gzipSync } from 'node:zlib';
+import { LIMITS } from '@standin/contract';
+import { contentCodings, decodeContent } from '../../../dashboard/app/diff/decode-content.server.ts';
+import { COMPARED_BYTES_MAX, diffAnswers } from '../../../dashboard/app/diff/diff-answers.server.ts';
+import { diffHeaders } from '../../../dashboard/app/diff/diff-headers.ts';
+import { diffJson } from '../../../dashboard/app/diff/diff-json.ts';
+import { diffLines } from '../../../dashboard/app/diff/diff-lines.ts';
+import { bodyViewsOf, formPairs, isBinary, mediaType } from '../../../dashboard/app/exchange/body-views.ts';
+import { BODY_SHOWN_BYTES_MAX } from '../../../dashboard/app/exchange/exchange-view.ts';
+import { formatJson } from '../../../dashboard/app/exchange/format-json.ts';
+import { HEX_ROW_BYTES, hexRow } from '../../../dashboard/app/exchange/hex-rows.ts';
+import { mockOfAnswer } from '../../../dashboard/app/mocks/mock-of-answer.server.ts';
+import { parseHeaderText } from '../../../dashboard/app/replays/replay-values.ts';
+import { csvLine } from '../../../dashboard/app/traffic/csv.ts';
+import { problemOf, termsOf, withoutTerm } from '../../../dashboard/app/traffic/filter-terms.ts';
+import { readCookies } from '../../../dashboard/src/access/cookies.ts';
+import { sharedExchange } from '../../../dashboard/src/shares/shared-exchange.ts';
+import { testEntry } from '../../../packages/logstore/src/redact/redact.testing.ts';
+import type { GrowthEntry } from '../entry.ts';
+import { BYTES, distinct, framed, nested, repeated, type Generators } from '../generators.ts';
+
+const SHOWN = BODY_SHOWN_BYTES_MAX;
+const HEAD = LIMITS.requestHeadBytesMax;
+const SEARCH = 2_000;
+/** Two large documents, each of which is parsed, numbered and compared. */
+const DIFF_MS = 3_000;
+
+const viewOf = (body: string, contentType: string) =>
+  bodyViewsOf({
+    body,
+    bodyEncoding: 'utf8',
+    contentType,
+    bytes: body.length,
+    bytesCaptured: body.length,
+    bytesShown: body.length,
+  });
+
+/** The same but for what is innermost or last: what differs is looked for everywhere. */
+const changed = (text: string): string => {
+  const middle = Math.floor(text.length / 2);
+  return (
+    text.slice(0, middle) + (text.includes('1') ? text.slice(middle).replace('1', '2') : `${text.slice(middle)}\nz`)
+  );
+};
+const answerOf = (text: string) => {
+  const body = Buffer.from(text);
+  return { status: 200, durationMs: 1, headers: [], body, truncated: false, bodyBytes: body.length };
+};
+
+const JSON_TEXTS: Generators = {
+  'objects within objects': nested('{"a":', '}', '1'),
+  'objects within arrays': nested('[{"a":', '}]', '1'),
+  'nests beyond the stack': nested('[', ']', '1'),
+  'levels that can be compared': (length) => {
+    const depth = Math.min(1_200, Math.ceil(length / 100));
+    const members = distinct((index) => `"b${index}":0,`)(Math.max(8, Math.floor(length / depth) - 10));
+    return `${`{${members}"a":`.repeat(depth)}1${'}'.repeat(depth)}`;
+  },
+  'arrays of objects': framed(
+    '[',
+    distinct((index) => `{"id":${index}},`),
+    '1]',
+  ),
+  'one key many times': framed('{', repeated('"a":1,'), '"a":1}'),
+  'many keys': framed(
+    '{',
+    distinct((index) => `"k${index}":0,`),
+    '"a":1}',
+  ),
+  'spaces within a value': framed('{"a":"', repeated(' '), '1"}'),
+  'spaces between values': framed('[1,', repeated(' '), '2]'),
+};
+const LINES: Generators = {
+  'lines that all differ': distinct((index) => `line ${index}\n`),
+  'lines that repeat': repeated('a\nb\na\nc\n'),
+  'empty lines': repeated('\n'),
+};
+
+export const DASHBOARD: readonly GrowthEntry[] = [
+  {
+    of: 'dashboard/app/exchange/format-json.ts#formatJson',
+    limit: SHOWN,
+    run: formatJson,
+    near: { ...JSON_TEXTS, 'strings that never close': repeated('"\\a') },
+  },
+  {
+    of: 'dashboard/app/exchange/body-views.ts#bodyViewsOf',
+    limit: SHOWN,
+    run: (text) => viewOf(text, 'application/json'),
+    near: { 'spaces before JSON': framed('', repeated(' '), '{') },
+  },
+  {
+    of: 'dashboard/app/exchange/body-views.ts#bodyViewsOf',
+    limit: HEAD,
+    run: (type) => viewOf('x', `multipart/mixed;${type}`),
+    near: { charsets: repeated(';charset '), 'spaces before a charset': framed(';', repeated(' '), 'x') },
+  },
+  {
+    of: 'dashboard/app/exchange/body-views.ts#formPairs',
+    limit: SHOWN,
+    run: formPairs,
+    near: { 'empty pairs': repeated('&='), 'broken escapes': repeated('%&') },
+    cpuMsMax: 1_500,
+  },
+  { of: 'dashboard/app/exchange/body-views.ts#isBinary', limit: SHOWN, run: isBinary },
+  { of: 'dashboard/app/exchange/body-views.ts#mediaType', limit: HEAD, run: mediaType },
+  {
+    of: 'dashboard/app/exchange/hex-rows.ts#hexRow',
+    limit: SHOWN,
+    near: BYTES,
+    nearOnly: true,
+    run: (text) => {
+      const bytes = new TextEncoder().encode(text);
+      for (let row = 0; row * HEX_ROW_BYTES < bytes.length; row += 1) hexRow(bytes, row);
+    },
+  },
+  {
+    of: 'dashboard/app/diff/diff-json.ts#diffJson',
+    limit: COMPARED_BYTES_MAX,
+    run: (text) => diffJson(text, changed(text)),
+    near: JSON_TEXTS,
+    cpuMsMax: DIFF_MS,
+  },
+  {
+    of: 'dashboard/app/diff/diff-lines.ts#diffLines',
+    limit: COMPARED_BYTES_MAX,
+    run: (text) => diffLines(text, changed(text)),
+    near: LINES,
+    cpuMsMax: DIFF_MS,
+  },
+  {
+    of: 'dashboard/app/diff/diff-answers.server.ts#diffAnswers',
+    limit: COMPARED_BYTES_MAX,
+    run: (text) => diffAnswers(answerOf(text), answerOf(changed(text))),
+    near: {
+      'JSON of many keys': framed(
+        '{',
+        distinct((index) => `"k${index}":0,`),
+        '"a":1}',
+      ),
+      ...LINES,
+    },
+    nearOnly: true,
+    cpuMsMax: DIFF_MS,
+  },
+  {
+    of: 'dashboard/app/diff/diff-headers.ts#diffHeaders',
+    limit: LIMITS.upstreamHeadBytesMax,
+    run: (text) => {
+      const headers = text.split('\n').map((line) => ['set-cookie', line] as const);
+      return diffHeaders(headers, headers.toReversed());
+    },
+    near: LINES,
+  },
+  {
+    of: 'dashboard/app/diff/decode-content.server.ts#contentCodings',
+    limit: LIMITS.upstreamHeadBytesMax,
+    run: (text) => contentCodings([['content-encoding', text]]),
+    near: { codings: repeated('gzip,') },
+  },
+  {
+    of: 'dashboard/app/diff/decode-content.server.ts#decodeContent',
+    // Of what it unpacks to, which is a thousand times as much as what was sent.
+    limit: LIMITS.responseCaptureBytesMax / 4,
+    near: BYTES,
+    nearOnly: true,
+    run: (text) => decodeContent([['content-encoding', 'gzip, gzip']], gzipSync(gzipSync(text)), COMPARED_BYTES_MAX),
+  },
+  {
+    of: 'dashboard/app/mocks/mock-of-answer.server.ts#mockOfAnswer',
+    limit: LIMITS.mockBodyBytesMax,
+    run: (text) =>
+      mockOfAnswer(
+        testEntry({
+          responseBody: text,
+          responseHeaders: text.split('\n', 1_000).map((line) => [line, line] as const),
+        }),
+      ),
+    near: JSON_TEXTS,
+  },
+  {
+    of: 'dashboard/app/replays/replay-values.ts#parseHeaderText',
+    limit: LIMITS.replayEditBytesMax,
+    run: parseHeaderText,
+    near: LINES,
+  },
+  {
+    of: 'dashboard/app/traffic/csv.ts#csvLine',
+    limit: LIMITS.requestTargetBytesMax,
+    run: (text) => csvLine({ ...testEntry({ path: text, query: text }), bodyBytes: 0, insertedAtMs: 0 }),
+  },
+  { of: 'dashboard/app/traffic/filter-terms.ts#termsOf', limit: SEARCH, run: termsOf },
+  { of: 'dashboard/app/traffic/filter-terms.ts#withoutTerm', limit: SEARCH, run: (text) => withoutTerm(text, 0) },
+  { of: 'dashboard/app/traffic/filter-terms.ts#problemOf', limit: SEARCH, run: problemOf },
+  {
+    of: 'dashboard/src/access/cookies.ts#readCookies',
+    limit: HEAD,
+    run: readCookies,
+    near: { 'cookies without a name': repeated('=;'), 'many cookies': distinct((index) => `c${index}=v;`) },
+  },
+  {
+    of: 'dashboard/src/shares/shared-exchange.ts#sharedExchange',
+    limit: SHOWN,
+    run: (body) =>
+      sharedExchange(testEntry({ body }), { headers: [], query: ['*a*b*c'], jsonPaths: ['$..a..b', '$..*.c'] }),
+    near: JSON_TEXTS,
+    nearOnly: true,
+    cpuMsMax: DIFF_MS,
+  },
+];

@@ -1,0 +1,207 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { LIMITS, type HeaderPair } from '@standin/contract';
+import { BodySkipper } from '../../../gateway/src/authenticate/body-skipper.ts';
+import { HeadScanner } from '../../../gateway/src/authenticate/head-scanner.ts';
+import { LineSplitter } from '../../../gateway/src/config/line-splitter.ts';
+import {
+  acceptsTrailers,
+  frameAnswer,
+  passableTrailers,
+  upstreamHeaders,
+} from '../../../gateway/src/forward/upstream-headers.ts';
+import { match } from '../../../gateway/src/match/match.ts';
+import { RoutingTable } from '../../../gateway/src/match/routing-table.ts';
+import { readHead, type RequestHead } from '../../../gateway/src/receive/read-head.ts';
+import { rejectionProblem } from '../../../gateway/src/respond/problem.ts';
+import { Refusal } from '../../../gateway/src/respond/refusal.ts';
+import { areValidLines, decodeLines, requestHeaders, stripHopByHop } from '../../../packages/egress/src/headers.ts';
+import { replayRequest } from '../../../packages/egress/src/replay-request.ts';
+import { joinUpstreamUrl, splitUpstreamUrl } from '../../../packages/egress/src/upstream-url.ts';
+import type { GrowthEntry } from '../entry.ts';
+import { BYTES, framed, repeated, type Generators } from '../generators.ts';
+
+const HEAD = LIMITS.requestHeadBytesMax;
+const TARGET = LIMITS.requestTargetBytesMax;
+const UPSTREAM_HEAD = LIMITS.upstreamHeadBytesMax;
+/** Each byte costs the same: a whole body takes ten times as long. */
+const BODY = LIMITS.requestBodyBytesMax / 10;
+
+/** A head as its parser gives it: one header a line. */
+const headersOf = (text: string): HeaderPair[] =>
+  text.split('\n').map((line) => {
+    const colon = line.indexOf(':');
+    return colon === -1 ? ['connection', line] : [line.slice(0, colon), line.slice(colon + 1)];
+  });
+
+const headOf = (text: string): RequestHead => {
+  const headers = headersOf(text);
+  const path = `/${text.slice(0, TARGET)}`;
+  return {
+    ...{ method: 'GET', target: path, projectUri: 'p', path, query: '', httpVersion: '1.1', headers, host: 'h' },
+    ...{ keyCount: 0, keyIndex: -1, keyPadded: false, contentLength: 0, isChunked: false, expectsContinue: false },
+  };
+};
+
+const HEADS: Generators = {
+  'many headers': repeated('a:\n'),
+  'names of connection headers': framed('connection: ', repeated('a,')),
+  'many connection headers': repeated('connection: a\n'),
+  'spaces between commas': framed('te: ', repeated(',   ')),
+  'spaces before a wrong end': framed('te: ,', repeated(' '), 'x'),
+  'many lengths': repeated('content-length: 1\n'),
+  'lengths in one line': framed('content-length: ', repeated('1,')),
+  'many proxies': repeated('x-forwarded-for: a\n'),
+};
+
+/** One project with one endpoint: what is compared is the path. */
+const tableWithProject = (): RoutingTable => {
+  const table = new RoutingTable();
+  const project = { kind: 'Project', uid: 'u', uri: 'p', accountUid: 'a' } as never;
+  table.put('Project/u' as never, { kind: 'Project', config: project });
+  return table;
+};
+const table = tableWithProject();
+
+export const GATEWAY: readonly GrowthEntry[] = [
+  {
+    of: 'gateway/src/authenticate/head-scanner.ts#HeadScanner',
+    limit: HEAD,
+    run: (text) => new HeadScanner().push(Buffer.from(`GET / HTTP/1.1\r\n${text}`, 'latin1')),
+    near: {
+      'heads one after the other': repeated('GET / HTTP/1.1\r\n\r\n'),
+      'many keys': repeated('x-api-key: a \t \r\n'),
+      'a key with blanks': framed('x-api-key:', repeated(' \t'), 'a'),
+      'bodies of one byte': repeated('\r\nGET / HTTP/1.1\r\ncontent-length: 1\r\n\r\nx'),
+    },
+  },
+  {
+    of: 'gateway/src/authenticate/body-skipper.ts#BodySkipper',
+    limit: BODY,
+    run: (text) => {
+      const skipper = new BodySkipper();
+      skipper.startChunked();
+      skipper.skip(Buffer.from(text, 'latin1'), 0);
+    },
+    nearOnly: true,
+    near: {
+      'chunks of one byte': repeated('1\r\nx\r\n'),
+      'an endless size': repeated('0'),
+      'an endless extension': framed('1;', repeated('a')),
+      'endless trailers': framed('0\r\n', repeated('a: b\r\n')),
+    },
+  },
+  {
+    of: 'gateway/src/receive/read-head.ts#readHead',
+    limit: HEAD,
+    run: (text) => {
+      const request = new IncomingMessage(new Socket());
+      request.rawHeaders = headersOf(text).flat();
+      const verdict = { lines: request.rawHeaders.length / 2, keyLines: 0, keyLength: 0 };
+      return readHead(request, `/${text}`, { ...verdict, requestLineBytes: 0, keyPadded: false }, TARGET);
+    },
+    near: {
+      ...HEADS,
+      'many hosts': repeated('host: a\n'),
+      'a host that nearly ends': framed('host:', repeated('a'), '/'),
+    },
+  },
+  {
+    of: 'gateway/src/config/line-splitter.ts#LineSplitter',
+    limit: BODY,
+    // As it arrives: in chunks of a few kB.
+    run: (text) => {
+      const splitter = new LineSplitter(LIMITS.requestBodyBytesMax);
+      for (let at = 0; at < text.length; at += 4_096)
+        Array.from(splitter.push(Buffer.from(text.slice(at, at + 4_096))));
+    },
+    nearOnly: true,
+    near: { ...BYTES, 'lines of one byte': repeated('a\n') },
+  },
+  {
+    of: 'gateway/src/forward/upstream-headers.ts#upstreamHeaders',
+    limit: HEAD,
+    run: (text) => upstreamHeaders(headOf(text), '127.0.0.1'),
+    near: HEADS,
+  },
+  {
+    of: 'gateway/src/forward/upstream-headers.ts#frameAnswer',
+    limit: UPSTREAM_HEAD,
+    run: (text) => frameAnswer(200, headersOf(text), ''),
+    near: HEADS,
+  },
+  {
+    of: 'gateway/src/forward/upstream-headers.ts#acceptsTrailers',
+    limit: HEAD,
+    run: (text) => acceptsTrailers(headOf(text)),
+    near: HEADS,
+  },
+  {
+    of: 'gateway/src/forward/upstream-headers.ts#passableTrailers',
+    limit: UPSTREAM_HEAD,
+    run: (text) => passableTrailers(headersOf(text)),
+    near: HEADS,
+  },
+  {
+    of: 'gateway/src/match/match.ts#match',
+    limit: TARGET,
+    run: (text) => match(headOf(text), { holders: [{ uid: 'a' } as never], fingerprint: '', keySha256: '' }, table),
+    near: { 'slashes before a wrong end': framed('/', repeated('/'), 'x') },
+  },
+  {
+    of: 'gateway/src/respond/problem.ts#rejectionProblem',
+    limit: TARGET,
+    run: (text) => rejectionProblem(new Refusal('endpoint_not_found', { detail: text })),
+  },
+  {
+    of: 'packages/egress/src/headers.ts#stripHopByHop',
+    limit: UPSTREAM_HEAD,
+    run: (text) => stripHopByHop(headersOf(text)),
+    near: HEADS,
+  },
+  {
+    of: 'packages/egress/src/headers.ts#requestHeaders',
+    limit: HEAD,
+    run: (text) => requestHeaders(headersOf(text)),
+    near: HEADS,
+  },
+  {
+    of: 'packages/egress/src/headers.ts#decodeLines',
+    limit: UPSTREAM_HEAD,
+    run: (text) => decodeLines(headersOf(text).flat()),
+    near: HEADS,
+  },
+  {
+    of: 'packages/egress/src/headers.ts#areValidLines',
+    limit: UPSTREAM_HEAD,
+    run: (text) => areValidLines(headersOf(text)),
+    near: HEADS,
+  },
+  {
+    of: 'packages/egress/src/replay-request.ts#replayRequest',
+    limit: HEAD,
+    run: (text) =>
+      replayRequest(
+        {
+          id: 'i',
+          method: 'GET',
+          target: `/${text.slice(0, TARGET)}`,
+          headers: headersOf(text),
+          body: new Uint8Array(),
+        },
+        {},
+        { target: 'Endpoint', url: 'http://gateway', apiKey: 'k' },
+      ),
+    near: HEADS,
+  },
+  {
+    of: 'packages/egress/src/upstream-url.ts#joinUpstreamUrl',
+    limit: TARGET,
+    run: (text) => joinUpstreamUrl('http://upstream/a?b=c', text),
+  },
+  {
+    of: 'packages/egress/src/upstream-url.ts#splitUpstreamUrl',
+    limit: TARGET,
+    run: (text) => splitUpstreamUrl(`http://upstream/${text}`),
+  },
+];

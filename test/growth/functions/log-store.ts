@@ -1,0 +1,258 @@
+import { LIMITS } from '@standin/contract';
+import { cutCharacter } from '../../../packages/logstore/src/cut-character.ts';
+import { decodeRow } from '../../../packages/logstore/src/decode-row.ts';
+import { encodeRow } from '../../../packages/logstore/src/encode-row.ts';
+import { curlCommand } from '../../../packages/logstore/src/formats/curl-command.ts';
+import { fetchSnippet } from '../../../packages/logstore/src/formats/fetch-snippet.ts';
+import { harEntry } from '../../../packages/logstore/src/formats/har.ts';
+import { boundaryOf, parseMultipart, splitMultipart } from '../../../packages/logstore/src/formats/multipart.ts';
+import { requestMessage } from '../../../packages/logstore/src/formats/request-message.ts';
+import { isPasteable, shellQuote, shellWord } from '../../../packages/logstore/src/formats/shell-quote.ts';
+import {
+  decodeUtf8,
+  fromBase64,
+  latin1Bytes,
+  latin1Text,
+  toBase64,
+  wireText,
+} from '../../../packages/logstore/src/formats/wire-bytes.ts';
+import { decodeBody, parseTime } from '../../../packages/logstore/src/log-entry.ts';
+import { newLogRow } from '../../../packages/logstore/src/log-row.testing.ts';
+import { testEntry } from '../../../packages/logstore/src/redact/redact.testing.ts';
+import { RowBinaryReader } from '../../../packages/logstore/src/row-binary-reader.ts';
+import { compileFilter } from '../../../packages/logstore/src/search/compile-filter.ts';
+import { completionAt } from '../../../packages/logstore/src/search/complete.ts';
+import { FILTER_LIMITS } from '../../../packages/logstore/src/search/filter.ts';
+import { formatFilter } from '../../../packages/logstore/src/search/format-filter.ts';
+import { tokenize } from '../../../packages/logstore/src/search/lexer.ts';
+import { parseFilter } from '../../../packages/logstore/src/search/parse-filter.ts';
+import {
+  parseDurationValue,
+  parseSizeValue,
+  parseStatusValue,
+} from '../../../packages/logstore/src/search/parse-number.ts';
+import type { GrowthEntry } from '../entry.ts';
+import { BYTES, distinct, framed, repeated, type Generators } from '../generators.ts';
+
+const HEAD = LIMITS.requestHeadBytesMax;
+const BODY = LIMITS.requestBodyBytesMax;
+/** For what copies each byte once, and can be no more than ten times as slow for a whole body. */
+const COPIED = BODY / 10;
+const SEARCH = FILTER_LIMITS.textLengthMax;
+/** A body of this size is copied and encoded several times. */
+const WHOLE_BODY_MS = 2_000;
+
+const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
+
+/** The issue's own example is the first. */
+export const MULTIPART: Generators = {
+  'parts without a head': repeated('--b\r\nx\r\n'),
+  'parts with a head': repeated('--b\r\nx: y\r\n\r\nz\r\n'),
+  'delimiters that nearly are': repeated('\r\n--c'),
+  'dashes behind line ends': repeated('\r\n-'),
+  'a head that never ends': framed('--b\r\n', repeated('a: b\r\n')),
+  'names of content dispositions': framed('--b\r\ncontent-disposition:', repeated(';name='), '\r\n\r\nx\r\n--b--'),
+  'dispositions in one line': framed('--b\r\n', repeated('content-disposition:'), '\r\n\r\nx\r\n--b--'),
+  'open quotes of names': framed('--b\r\ncontent-disposition:', repeated(';name="\\'), '\r\n\r\nx\r\n--b--'),
+  'spaces behind names': framed('--b\r\ncontent-disposition: ;name', repeated(' '), 'x\r\n\r\nx\r\n--b--'),
+};
+
+const TERMS: Generators = {
+  negations: repeated('-'),
+  'negations of words': repeated('-a '),
+  'open parentheses': repeated('('),
+  'words without spaces': repeated('a('),
+  'fields without values': repeated('path:'),
+  'unknown fields': distinct((index) => `f${index}:x `),
+  'header names': framed('header.', repeated('a.')),
+  wildcards: framed('path:', repeated('*')),
+  'escaped bytes': framed('body:"', repeated(String.raw`\xe9`), '"'),
+  keywords: repeated('a OR '),
+  'ranges without numbers': framed('size:', repeated('1-')),
+};
+
+const filterOf = (text: string) => {
+  const result = parseFilter(text);
+  return result.kind === 'parsed' ? result.filter : ({ kind: 'text', text } as const);
+};
+
+export const LOG_STORE: readonly GrowthEntry[] = [
+  {
+    of: 'packages/logstore/src/formats/multipart.ts#parseMultipart',
+    limit: BODY,
+    run: (text) => parseMultipart(text, 'b'),
+    near: MULTIPART,
+  },
+  {
+    of: 'packages/logstore/src/formats/multipart.ts#splitMultipart',
+    limit: BODY,
+    run: (text) => splitMultipart(text, 'b'.repeat(200)),
+    nearOnly: true,
+    near: {
+      ...MULTIPART,
+      'delimiters that nearly end': repeated(`\r\n--${'b'.repeat(199)}c`),
+      'one long run of the boundary': repeated('b'),
+    },
+  },
+  {
+    of: 'packages/logstore/src/formats/multipart.ts#boundaryOf',
+    limit: LIMITS.upstreamHeadBytesMax,
+    run: (text) => boundaryOf(`multipart/mixed${text}`),
+    near: {
+      'many boundaries': repeated('; boundary'),
+      'spaces behind boundaries': repeated('; boundary   '),
+      'open quotes': repeated('; boundary="\\'),
+    },
+  },
+  {
+    of: 'packages/logstore/src/formats/wire-bytes.ts#latin1Bytes',
+    limit: COPIED,
+    near: BYTES,
+    nearOnly: true,
+    run: latin1Bytes,
+  },
+  {
+    of: 'packages/logstore/src/formats/wire-bytes.ts#latin1Text',
+    limit: COPIED,
+    near: BYTES,
+    nearOnly: true,
+    run: (text) => latin1Text(bytesOf(text)),
+    cpuMsMax: WHOLE_BODY_MS,
+  },
+  {
+    of: 'packages/logstore/src/formats/wire-bytes.ts#decodeUtf8',
+    limit: COPIED,
+    near: BYTES,
+    nearOnly: true,
+    run: (text) => decodeUtf8(bytesOf(text)),
+  },
+  {
+    of: 'packages/logstore/src/formats/wire-bytes.ts#toBase64',
+    limit: COPIED,
+    near: BYTES,
+    nearOnly: true,
+    run: (text) => toBase64(bytesOf(text)),
+    cpuMsMax: WHOLE_BODY_MS,
+  },
+  {
+    of: 'packages/logstore/src/formats/wire-bytes.ts#fromBase64',
+    limit: COPIED,
+    run: (text) => fromBase64(text),
+    near: { base64: repeated('QUJD') },
+  },
+  { of: 'packages/logstore/src/formats/wire-bytes.ts#wireText', limit: LIMITS.upstreamHeadBytesMax, run: wireText },
+  {
+    of: 'packages/logstore/src/formats/shell-quote.ts#shellQuote',
+    limit: COPIED,
+    run: shellQuote,
+    near: { quotes: repeated("'") },
+    cpuMsMax: WHOLE_BODY_MS,
+  },
+  {
+    of: 'packages/logstore/src/formats/shell-quote.ts#isPasteable',
+    limit: COPIED,
+    near: BYTES,
+    nearOnly: true,
+    run: isPasteable,
+    cpuMsMax: WHOLE_BODY_MS,
+  },
+  {
+    of: 'packages/logstore/src/formats/shell-quote.ts#shellWord',
+    limit: HEAD,
+    run: shellWord,
+    near: { 'bytes between letters': repeated('a\x80') },
+  },
+  {
+    of: 'packages/logstore/src/formats/request-message.ts#requestMessage',
+    limit: COPIED,
+    near: BYTES,
+    nearOnly: true,
+    run: (body) => requestMessage(testEntry({ body })),
+  },
+  {
+    of: 'packages/logstore/src/formats/curl-command.ts#curlCommand',
+    limit: COPIED,
+    near: BYTES,
+    nearOnly: true,
+    run: (body) => curlCommand(testEntry({ body })),
+    cpuMsMax: WHOLE_BODY_MS,
+  },
+  {
+    of: 'packages/logstore/src/formats/fetch-snippet.ts#fetchSnippet',
+    limit: COPIED,
+    near: BYTES,
+    nearOnly: true,
+    run: (body) => fetchSnippet(testEntry({ body })),
+    cpuMsMax: WHOLE_BODY_MS,
+  },
+  {
+    of: 'packages/logstore/src/formats/har.ts#harEntry',
+    limit: HEAD,
+    run: (text) =>
+      harEntry(
+        testEntry({ query: text, headers: [['cookie', text]], responseHeaders: [['set-cookie', text]], body: text }),
+      ),
+  },
+  {
+    of: 'packages/logstore/src/log-entry.ts#decodeBody',
+    limit: COPIED,
+    near: BYTES,
+    nearOnly: true,
+    run: (text) => decodeBody(bytesOf(text)),
+  },
+  {
+    of: 'packages/logstore/src/log-entry.ts#parseTime',
+    limit: HEAD,
+    run: parseTime,
+    near: { 'digits of a second': framed('2026-01-01T00:00:00.', repeated('1'), 'x') },
+  },
+  {
+    of: 'packages/logstore/src/cut-character.ts#cutCharacter',
+    limit: COPIED,
+    near: BYTES,
+    nearOnly: true,
+    run: (text) => cutCharacter(bytesOf(text), Infinity),
+  },
+  {
+    of: 'packages/logstore/src/row-binary-reader.ts#RowBinaryReader',
+    limit: HEAD,
+    run: (text) => decodeRow(new RowBinaryReader(Buffer.from(text, 'latin1'))),
+    near: { 'an endless number': repeated('\xff'), 'long counts': repeated('\x80\x80\x80\x01') },
+  },
+  {
+    of: 'packages/logstore/src/decode-row.ts#decodeRow',
+    limit: HEAD,
+    run: (text) => {
+      const requestHeaders = text.split('\n').map((line) => [line, line] as const);
+      return decodeRow(new RowBinaryReader(encodeRow(newLogRow({ target: text, requestHeaders }))));
+    },
+  },
+  { of: 'packages/logstore/src/search/lexer.ts#tokenize', limit: SEARCH, run: tokenize, near: TERMS },
+  { of: 'packages/logstore/src/search/parse-filter.ts#parseFilter', limit: SEARCH, run: parseFilter, near: TERMS },
+  {
+    of: 'packages/logstore/src/search/format-filter.ts#formatFilter',
+    limit: SEARCH,
+    run: (text) => formatFilter(filterOf(text)),
+    near: TERMS,
+  },
+  {
+    of: 'packages/logstore/src/search/compile-filter.ts#compileFilter',
+    limit: SEARCH,
+    run: (text) => compileFilter(filterOf(text)),
+    near: TERMS,
+  },
+  // A search box offers names before it says that the text is too long.
+  {
+    of: 'packages/logstore/src/search/complete.ts#completionAt',
+    limit: 64 * 1024,
+    run: (text) => completionAt(text, text.length),
+    near: TERMS,
+  },
+  { of: 'packages/logstore/src/search/parse-number.ts#parseStatusValue', limit: SEARCH, run: parseStatusValue },
+  { of: 'packages/logstore/src/search/parse-number.ts#parseDurationValue', limit: SEARCH, run: parseDurationValue },
+  {
+    of: 'packages/logstore/src/search/parse-number.ts#parseSizeValue',
+    limit: SEARCH,
+    run: (text) => parseSizeValue('size', text),
+  },
+];

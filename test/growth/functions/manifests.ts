@@ -1,0 +1,241 @@
+import { GROUP_VERSION, LIMITS, type DesiredObject } from '@standin/contract';
+import { underline, parseSearch } from '../../../cli/src/logs/parse-search.ts';
+import { parseSince } from '../../../cli/src/logs/parse-since.ts';
+import { parseStatus } from '../../../cli/src/logs/parse-status.ts';
+import { formatRejectedLine, formatSummaryLine, printable } from '../../../cli/src/logs/format-entry.ts';
+import { formatFindings } from '../../../cli/src/validate/format-findings.ts';
+import { parseManifest } from '../../../crds/src/manifest.ts';
+import { parseObject } from '../../../crds/src/parse.ts';
+import { parseDuration } from '../../../crds/src/duration.ts';
+import { canonicalJson, mergePatch } from '../../../operator/src/sources/merge-patch.ts';
+import { editManifest, removeFromManifest } from '../../../operator/src/sources/manifest-edit.ts';
+import { readManifest } from '../../../operator/src/sources/manifest-objects.ts';
+import { operatorSettings, translateSettings } from '../../../operator/src/settings.ts';
+import { jsonFault } from '../../../operator/src/translate/json-document.ts';
+import { validateManifests } from '../../../operator/src/validate/validate-manifests.ts';
+import { testEntry } from '../../../packages/logstore/src/redact/redact.testing.ts';
+import type { GrowthEntry } from '../entry.ts';
+import { distinct, framed, nested, repeated, type Generators } from '../generators.ts';
+
+/** kubectl apply takes objects of little more (262,144 bytes). A pull request may bring any number of files. */
+const MANIFEST = 200_000;
+const TARGET = LIMITS.requestTargetBytesMax;
+const MOCK_BODY = LIMITS.mockBodyBytesMax;
+/** The YAML library takes some microseconds for each key. */
+const YAML_MS = 3_000;
+
+const HEAD = `apiVersion: ${GROUP_VERSION}\nkind: Endpoint\nmetadata: {name: a}\n`;
+const SETTINGS = translateSettings(operatorSettings.parse({}));
+
+const YAML: Generators = {
+  'keys of a mapping': distinct((index) => `k${index}: v\n`),
+  'keys that nearly repeat': distinct((index) => `${'k'.repeat(20)}${index}: v\n`),
+  'keys of a flow mapping': framed(
+    '{',
+    distinct((index) => `k${index}: v, `),
+    'z: 1}',
+  ),
+  'one key many times': repeated('k: v\n'),
+  'mappings in one line': nested('{a: ', '}', '1'),
+  'mappings by indentation': (length) => distinct((index) => `${' '.repeat(index)}a:\n`)(length),
+  'lists by dashes': repeated('- '),
+  questions: repeated('? '),
+  'anchors and aliases': framed('a: &a x\nb: [', repeated('*a,'), 'z]'),
+  'many anchors and aliases': distinct((index) => `k${index}: &a${index} x\nl${index}: *a${index}\n`),
+  'aliases of aliases': framed(
+    'a0: &a0 [x,x]\n',
+    distinct((index) => `a${index + 1}: &a${index + 1} [*a${index},*a${index}]\n`),
+  ),
+  'merge keys': framed(
+    'a: &a {x: 1}\n',
+    distinct((index) => `k${index}: {<<: *a}\n`),
+  ),
+  'an anchor around aliases': (length) => `x: &x 1\n${distinct((index) => `k${index}: &a${index} [*x]\n`)(length)}`,
+  documents: repeated('---\na: 1\n'),
+  'broken documents': repeated('---\na: [\n'),
+  comments: repeated('# a\n'),
+  'a block of text': framed('a: |\n', repeated('  b\n')),
+  'an open quote over lines': framed('a: "', repeated('b\n')),
+  'colons in one line': repeated('a: '),
+  tags: repeated('!!str '),
+};
+
+/** What is done with values that are YAML. */
+const OBJECTS: Generators = {
+  'unknown fields of an object': framed(
+    HEAD,
+    distinct((index) => `k${index}: v\n`),
+  ),
+  'unknown fields of a spec': framed(
+    `${HEAD}spec:\n`,
+    distinct((index) => `  k${index}: v\n`),
+  ),
+  'annotations that are no text': framed(
+    `${HEAD}spec: {}\nannotations:\n`,
+    distinct((index) => `  k${index}: 1\n`),
+  ),
+  secrets: framed(
+    'apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n',
+    distinct((index) => `  k${index}: QUJD\n`),
+  ),
+  'items of a list': framed('apiVersion: v1\nkind: List\nitems:\n', repeated('- {}\n')),
+  objects: distinct(
+    (index) => `---\napiVersion: ${GROUP_VERSION}\nkind: Project\nmetadata: {name: p${index}}\nspec: {}\n`,
+  ),
+};
+
+const JSON_TEXTS: Generators = {
+  'a number that nearly ends': framed('', repeated('1'), 'x'),
+  'a fraction that nearly ends': framed('1.', repeated('1'), 'x'),
+  'a string that never closes': framed('"', repeated('\\u0041')),
+  'a document and something else': framed('{"a":"', repeated('b'), '"} x'),
+  'lines before a fault': framed('[', repeated('1,\n'), ']'),
+};
+
+const objectOf = (text: string): unknown => ({
+  apiVersion: GROUP_VERSION,
+  kind: 'Endpoint',
+  metadata: { name: text, namespace: text },
+  spec: {
+    projectRef: { name: text },
+    ...{ slug: text, method: text, action: 'JSON' },
+    json: { status: 200, body: text, headers: [{ name: text, value: text }] },
+    forward: { url: text, timeout: text },
+    ...Object.fromEntries(text.split('\n').map((name) => [name, null])),
+  },
+});
+
+/** An object as the dashboard would save it, with as many labels as the text has lines. */
+const desiredOf = (text: string): DesiredObject => ({
+  apiVersion: GROUP_VERSION,
+  kind: 'Endpoint',
+  metadata: {
+    name: 'a',
+    namespace: 'default',
+    labels: Object.fromEntries(text.split('\n').map((line) => [line, 'x'])),
+  },
+  spec: { a: text },
+});
+const manifestOf = (text: string): string =>
+  `${HEAD.replace('{name: a}', '')}  name: a\n  labels:\n${text
+    .split('\n')
+    .map((_, index) => `    k${index}: x\n`)
+    .join('')}spec: {a: 1}\n`;
+
+export const MANIFESTS: readonly GrowthEntry[] = [
+  { of: 'crds/src/manifest.ts#parseManifest', limit: MANIFEST, run: parseManifest, near: YAML, cpuMsMax: YAML_MS },
+  {
+    of: 'operator/src/sources/manifest-objects.ts#readManifest',
+    limit: MANIFEST / 2,
+    run: (text) => readManifest(text, 'file'),
+    near: OBJECTS,
+    nearOnly: true,
+    cpuMsMax: YAML_MS,
+  },
+  {
+    of: 'operator/src/validate/validate-manifests.ts#validateManifests',
+    limit: MANIFEST / 2,
+    run: (text) => formatFindings(validateManifests([{ name: 'file', text }], SETTINGS), 1),
+    near: OBJECTS,
+    nearOnly: true,
+    cpuMsMax: YAML_MS,
+  },
+  {
+    of: 'operator/src/sources/manifest-edit.ts#editManifest',
+    limit: MANIFEST / 2,
+    run: (text) => editManifest(manifestOf(text), desiredOf(text)),
+    near: { 'many labels': distinct((index) => `l${index}\n`) },
+    nearOnly: true,
+    cpuMsMax: YAML_MS,
+  },
+  {
+    of: 'operator/src/sources/manifest-edit.ts#removeFromManifest',
+    limit: MANIFEST / 2,
+    run: (text) =>
+      removeFromManifest(`${HEAD}spec: {}\n---\n${text}`, { kind: 'Endpoint', namespace: 'default', name: 'a' }),
+    near: OBJECTS,
+    nearOnly: true,
+    cpuMsMax: YAML_MS,
+  },
+  {
+    of: 'operator/src/sources/merge-patch.ts#mergePatch',
+    limit: MANIFEST,
+    run: (text) =>
+      mergePatch(Object.fromEntries(text.split('\n').entries()), Object.fromEntries(text.split('').entries())),
+    cpuMsMax: YAML_MS,
+  },
+  {
+    of: 'operator/src/sources/merge-patch.ts#canonicalJson',
+    limit: MANIFEST,
+    run: (text) => canonicalJson({ ...text.split('\n'), text }),
+    cpuMsMax: YAML_MS,
+  },
+  { of: 'operator/src/translate/json-document.ts#jsonFault', limit: MOCK_BODY, run: jsonFault, near: JSON_TEXTS },
+  {
+    of: 'crds/src/parse.ts#parseObject',
+    limit: MANIFEST,
+    run: (text) => parseObject(objectOf(text)),
+    near: {
+      'labels of a name': framed('', repeated('a-'), '!'),
+      'labels with dots': framed('', repeated('a.'), '!'),
+      'spaces at an end': framed('a', repeated(' '), 'a'),
+      slashes: repeated('/'),
+      'many fields': distinct((index) => `k${index}\n`),
+    },
+    cpuMsMax: YAML_MS,
+  },
+  {
+    of: 'crds/src/duration.ts#parseDuration',
+    limit: MANIFEST,
+    run: parseDuration,
+    near: { 'parts of a duration': framed('', repeated('1h'), 'x') },
+  },
+  {
+    of: 'cli/src/validate/format-findings.ts#formatFindings',
+    limit: MANIFEST,
+    run: (text) =>
+      formatFindings(
+        text
+          .split('\n')
+          .map((path, line) => ({
+            file: 'f',
+            line,
+            object: text.slice(0, 100),
+            path,
+            message: path,
+            severity: 'error' as const,
+          })),
+        1,
+      ),
+  },
+  {
+    of: 'cli/src/logs/format-entry.ts#formatSummaryLine',
+    limit: TARGET,
+    run: (text) => formatSummaryLine(testEntry({ path: text, query: text }), { colour: true }),
+    near: { 'control characters': repeated('\x1b\x9b') },
+  },
+  {
+    of: 'cli/src/logs/format-entry.ts#formatRejectedLine',
+    limit: TARGET,
+    run: (text) =>
+      formatRejectedLine(
+        { receivedAt: '2026-01-01T00:00:00Z', method: 'GET', status: 404, path: text, code: 'endpoint_not_found' },
+        { colour: true },
+      ),
+  },
+  {
+    of: 'cli/src/logs/format-entry.ts#printable',
+    limit: LIMITS.responseCaptureBytesMax / 10,
+    run: printable,
+    near: { 'control characters': repeated('\x1b\x9b') },
+    cpuMsMax: 2_000,
+  },
+  { of: 'cli/src/logs/parse-search.ts#parseSearch', limit: 2_000, run: parseSearch },
+  {
+    of: 'cli/src/logs/parse-search.ts#underline',
+    limit: 2_000,
+    run: (text) => underline(text, { message: '', from: 0, to: text.length }),
+  },
+  { of: 'cli/src/logs/parse-since.ts#parseSince', limit: 2_000, run: parseSince },
+  { of: 'cli/src/logs/parse-status.ts#parseStatus', limit: 2_000, run: parseStatus },
+];

@@ -1,0 +1,67 @@
+/** Makes a hostile text of about `length` characters. */
+export type Generator = (length: number) => string;
+export type Generators = Readonly<Record<string, Generator>>;
+
+export const repeated =
+  (piece: string): Generator =>
+  (length) =>
+    piece.repeat(Math.max(1, Math.floor(length / piece.length)));
+
+/** Nearly what a pattern wants, with the wrong end. */
+export const framed =
+  (before: string, middle: Generator, after = ''): Generator =>
+  (length) =>
+    before + middle(Math.max(1, length - before.length - after.length)) + after;
+
+/** Openings, and as many closings. */
+export const nested =
+  (open: string, close: string, inner = ''): Generator =>
+  (length) => {
+    const depth = Math.max(1, Math.floor(length / (open.length + close.length)));
+    return open.repeat(depth) + inner + close.repeat(depth);
+  };
+
+/** Pieces that all differ: `k0`, `k1`, … */
+export const distinct =
+  (piece: (index: number) => string): Generator =>
+  (length) => {
+    const pieces: string[] = [];
+    for (let index = 0, total = 0; total < length; index += 1) {
+      const next = piece(index);
+      pieces.push(next);
+      total += next.length;
+    }
+    return pieces.join('');
+  };
+
+/** For every function that takes text: many delimiters, deep nesting, long lines, repeated prefixes, escapes. */
+export const TEXTS: Generators = {
+  'one long word': repeated('a'),
+  'a word that nearly ends': framed('', repeated('a'), '!'),
+  digits: repeated('1'),
+  spaces: framed('a', repeated(' '), 'a'),
+  tabs: framed('', repeated('\t '), 'x'),
+  'empty lines': repeated('\r\n'),
+  'short lines': repeated('a: b\n'),
+  'open brackets': repeated('['),
+  'open braces': repeated('{"a":'),
+  'nested arrays': nested('[', ']'),
+  'nested objects': nested('{"a":', '}', '1'),
+  quotes: repeated('"'),
+  'an open quote': framed('"', repeated('a b ')),
+  backslashes: framed('"', repeated('\\')),
+  'escaped quotes': framed('"', repeated('\\"')),
+  'percent escapes': repeated('%25'),
+  'pairs of a query': distinct((index) => `k${index}=v&`),
+  delimiters: repeated('--=;,:&'),
+  tags: repeated('<a b="c">'),
+  stars: repeated('*a'),
+  'other letters': repeated('é€'),
+};
+
+/** For what looks at bytes one by one. */
+export const BYTES: Generators = {
+  letters: repeated('a'),
+  'other letters': repeated('é€'),
+  'control characters': repeated('\x1b\x9b'),
+};

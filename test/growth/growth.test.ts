@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { CPU_MS_MAX } from './entry.ts';
+import { TEXTS } from './generators.ts';
+import { growthProblem } from './measure.ts';
+import { GROWTH_ENTRIES } from './registry.ts';
+
+describe('the measure', () => {
+  const quadratic = (text: string): number => {
+    let found = 0;
+    for (let at = 0; at < text.length; at += 50) found += text.slice(at).split('').length;
+    return found;
+  };
+
+  // Prevents: everything below passing because nothing is ever slow enough.
+  it('finds a function that takes quadratic time, and one that takes too much of it', () => {
+    const make = (length: number): string => 'a'.repeat(length);
+    expect(growthProblem({ run: quadratic, make, limit: 32_000, cpuMsMax: 60_000 })).toMatch(/an eighth of them$/);
+    expect(growthProblem({ run: quadratic, make, limit: 32_000, cpuMsMax: 1 })).toMatch(/more than 1 ms$/);
+    expect(growthProblem({ run: (text) => text.split(''), make, limit: 32_000, cpuMsMax: 1_000 })).toBeUndefined();
+  });
+});
+
+describe('CPU time grows with the size of hostile input, not with its square, of', { timeout: 60_000 }, () => {
+  it.each(GROWTH_ENTRIES.map((entry) => [entry.of, entry] as const))('%s', (_, entry) => {
+    const { run, limit, near = {}, nearOnly = false, cpuMsMax = CPU_MS_MAX } = entry;
+    const problems = Object.entries({ ...(nearOnly ? {} : TEXTS), ...near }).flatMap(([name, make]) => {
+      const problem = growthProblem({ run, make, limit, cpuMsMax });
+      return problem === undefined ? [] : [`${name}: ${problem}`];
+    });
+    expect(problems).toEqual([]);
+  });
+});

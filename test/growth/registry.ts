@@ -1,0 +1,74 @@
+import type { GrowthEntry } from './entry.ts';
+import { DASHBOARD } from './functions/dashboard.ts';
+import { GATEWAY } from './functions/gateway.ts';
+import { LOG_STORE } from './functions/log-store.ts';
+import { MANIFESTS } from './functions/manifests.ts';
+import { REDACTION } from './functions/redaction.ts';
+
+/** Every function that reads captured bytes, answers of upstreams, manifests or search text. */
+export const GROWTH_ENTRIES: readonly GrowthEntry[] = [
+  ...GATEWAY,
+  ...LOG_STORE,
+  ...REDACTION,
+  ...DASHBOARD,
+  ...MANIFESTS,
+];
+
+/** Folders whose functions come across what strangers wrote. */
+export const HOSTILE_FOLDERS: readonly string[] = [
+  ...['authenticate', 'config', 'forward', 'match', 'receive', 'respond'].map((stage) => `gateway/src/${stage}`),
+  'packages/egress/src',
+  'packages/logstore/src',
+  'crds/src',
+  ...['sources', 'translate', 'validate'].map((stage) => `operator/src/${stage}`),
+  ...['diff', 'exchange', 'mocks', 'replays', 'traffic'].map((folder) => `dashboard/app/${folder}`),
+  ...['access', 'api', 'shares'].map((folder) => `dashboard/src/${folder}`),
+  ...['logs', 'validate'].map((folder) => `cli/src/${folder}`),
+];
+
+/** Functions that are named like parsers and need no entry, by the reason. */
+export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
+  'part of another entry': [
+    'packages/logstore/src/redact/redact-multipart.ts#redactMultipart',
+    'packages/logstore/src/search/filter.ts#readsContents',
+    'packages/logstore/src/search/parse-term.ts#parseTerm',
+    'operator/src/translate/entry.ts#readEntry',
+    'crds/src/rules.ts#matches',
+  ],
+  'formats numbers and times': [
+    'cli/src/logs/format-entry.ts#formatDuration',
+    ...['formatBytes', 'formatCount', 'formatDuration', 'formatInstant', 'formatRowTime', 'formatTick'].map(
+      (name) => `dashboard/app/traffic/traffic-row.ts#${name}`,
+    ),
+    'dashboard/src/api/parameters.ts#formatCursor',
+    'packages/logstore/src/log-entry.ts#formatTime',
+  ],
+  'reads fields of a form or of a URL one by one': [
+    'dashboard/app/replays/replay-values.ts#readReplayValues',
+    'dashboard/app/replays/replay-values.ts#readBulkValues',
+    'dashboard/app/traffic/time-range.ts#readTimeRange',
+    'dashboard/app/traffic/traffic-query.ts#readTrafficQuery',
+  ],
+  'waits for files, sockets or ClickHouse, and leaves the contents to other entries': [
+    'cli/src/validate/read-manifests.ts#readManifests',
+    'dashboard/app/exchange/read-exchange.server.ts#readExchange',
+    'dashboard/app/traffic/read-histogram.server.ts#readHistogram',
+    'dashboard/app/traffic/read-traffic.server.ts#readRows',
+    'dashboard/src/api/read-body.ts#readJsonBody',
+    'gateway/src/config/operator-connection.ts#readAnswer',
+    'gateway/src/receive/read-body.ts#readBody',
+    'operator/src/sources/folder-reader.ts#FolderReader',
+    'packages/logstore/src/count-log.ts#readHistogram',
+    ...['readEntries', 'readEntry', 'readPreview'].map((name) => `packages/logstore/src/read-log.ts#${name}`),
+    'packages/logstore/src/read-summaries.ts#readSummaries',
+    ...['readReplayAnswer', 'readReplayResults', 'readReplaysOf', 'readReplayedIds'].map(
+      (name) => `packages/logstore/src/replay-results.ts#${name}`,
+    ),
+    'packages/logstore/src/run-query.ts#decodeAll',
+    'packages/logstore/src/schema-state.ts#readSchemaState',
+  ],
+  'takes a setting of the administrator, or a query of our own programs': [
+    'packages/egress/src/address-class.ts#matchesAny',
+    'packages/logstore/src/embedded/statement.ts#formatOf',
+  ],
+};

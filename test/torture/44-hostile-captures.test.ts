@@ -1,0 +1,158 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import { GROUP_VERSION } from '@standin/contract';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { runCommand } from '../cluster/run-command.ts';
+import { startDashboard, type DashboardRun } from '../e2e/dashboard-stand.ts';
+import { endpoint, forward, mock, readLog, ROOT } from '../e2e/dev-stand.ts';
+import { startUpstream, type Upstream } from '../e2e/upstream.ts';
+import { eventually } from '../harness/eventually.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
+
+/**
+ * 44: bodies and manifests that took quadratic time to read: 160 kB of multipart 4.5 s, 230 kB of nested JSON 14.6 s, 200 kB of YAML
+ * 24 s. Each has to be answered within 2 s of CPU time: on a busy machine, time on the clock says more about the others.
+ */
+const CPU_MS_MAX = 2_000;
+const TICKS_PER_SECOND = 100;
+
+/** 160 kB: parts without an empty line, so that none has a head. */
+const MULTIPART = '--b\r\nx\r\n'.repeat(20_000);
+/** 230 kB of objects within each other, with some members each, as deep as they are compared. Only the innermost value differs. */
+const nestedJson = (innermost: number): string => {
+  const LEVELS = 1_200;
+  const members = Array.from({ length: 26 }, (_, index) => `"${String.fromCharCode(98 + index)}":0,`).join('');
+  return `${`{${members}"a":`.repeat(LEVELS)}${innermost}${'}'.repeat(LEVELS)}`;
+};
+/** 200 kB of keys that differ in their last characters. */
+const YAML = Array.from({ length: 12_000 }, (_, index) => `key-number-${index}: a\n`).join('');
+
+let run: DashboardRun;
+let upstream: Upstream;
+let answers = 0;
+
+beforeAll(async () => {
+  upstream = await startUpstream((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(nestedJson((answers += 1)));
+  });
+  run = await startDashboard();
+  await writeFile(path.join(run.manifests, 'upload.yaml'), endpoint('upload', mock('{}')));
+  await writeFile(path.join(run.manifests, 'nested.yaml'), endpoint('nested', forward(`${upstream.url}/nested`)));
+});
+afterAll(async () => {
+  upstream.stop();
+  await run.process.kill();
+});
+
+const capture = async (slug: string, type: string, body: string): Promise<string> => {
+  const send = async (): Promise<number> => {
+    const headers = { 'x-api-key': run.apiKey, 'content-type': type };
+    const answer = await request(`${run.url}/${slug}`, { method: 'POST', headers, body });
+    await answer.body.dump();
+    return answer.statusCode;
+  };
+  await eventually(`${slug} to answer`, send, { accept: (status) => status === 200 });
+  const entries = await eventually(
+    `${slug} in the log`,
+    () => readLog(run.data, '--filter', `path:/${slug} status:200`),
+    {
+      accept: ({ length }) => length > 0,
+    },
+  );
+  return entries[0]?.id ?? '';
+};
+
+/** CPU time of `standin dev` so far, with all of its threads: user and system, fields 14 and 15 of proc_pid_stat(5). */
+const cpuMs = async (): Promise<number> => {
+  const stat = await readFile(`/proc/${run.process.pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return ((Number(fields[11]) + Number(fields[12])) * 1_000) / TICKS_PER_SECOND;
+};
+
+interface Opened {
+  readonly body: string;
+  readonly ms: number;
+}
+
+const open = async (url: string): Promise<Opened> => {
+  const before = await cpuMs();
+  const { statusCode, body } = await request(`${run.dashboard}${url}`);
+  const text = await body.text();
+  expect([url, statusCode]).toEqual([url, 200]);
+  return { body: text, ms: (await cpuMs()) - before };
+};
+
+describe('44: a captured multipart body with very many parts', () => {
+  let id: string;
+  beforeAll(async () => {
+    id = await capture('upload', 'multipart/form-data; boundary=b', MULTIPART);
+  });
+
+  test.each([
+    ['its page', (at: string) => `${at}?body=parts`],
+    ['its data', (at: string) => `${at}?_data=routes%2Fexchange`],
+    ['the preview of a link to it', (at: string) => `${at}/share`],
+  ])('does not hold up %s', async (_, url) => {
+    const { ms } = await open(url(`/p/default/shop/traffic/${id}`));
+    expect(ms).toBeLessThan(CPU_MS_MAX);
+  });
+});
+
+describe('44: two answers of nested JSON', () => {
+  test('are compared in the time that a page may take', async () => {
+    const id = await capture('nested', 'application/json', '{}');
+    const name = 'replay-nested';
+    const api = `${run.dashboard}/api/v1/namespaces/default/projects/shop/replays`;
+    const spec = { source: { requestId: id }, target: { kind: 'Endpoint' } };
+    const { statusCode, body } = await request(api, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name, spec }),
+    });
+    expect([statusCode, await body.text()]).toEqual([201, expect.any(String)]);
+    const results = z.object({ items: z.array(z.unknown()) });
+    await eventually(
+      'the result',
+      async () => results.parse(await (await request(`${api}/${name}/results`)).body.json()).items,
+      { accept: ({ length }) => length === 1 },
+    );
+    const { body: page, ms } = await open(`/p/default/shop/replays/${name}/results/${id}`);
+    expect(page).toContain('What differs');
+    expect(ms).toBeLessThan(CPU_MS_MAX);
+  });
+});
+
+describe('44: a manifest of very many keys', () => {
+  /** CPU time of the command, which its shell prints: of itself, and then of its children. */
+  const validate = async (text: string): Promise<{ readonly output: string; readonly ms: number }> => {
+    const file = path.join(await createTempFolder('validate'), 'manifest.yaml');
+    await writeFile(file, text);
+    const main = path.join(ROOT, 'cli/src/main.ts');
+    const script = '"$0" "$@"; times';
+    const { stdout } = await runCommand('sh', ['-c', script, process.execPath, main, 'validate', file], { cwd: ROOT });
+    const times = stdout.trimEnd().split('\n').at(-1) ?? '';
+    const seconds = [...times.matchAll(/(\d+)m([\d.]+)s/g)].map(
+      ([, minutes, rest]) => Number(minutes) * 60 + Number(rest),
+    );
+    expect(seconds).toHaveLength(2);
+    return { output: stdout, ms: seconds.reduce((sum, each) => sum + each, 0) * 1_000 };
+  };
+
+  test.each([
+    [
+      'that all differ',
+      `apiVersion: ${GROUP_VERSION}\nkind: Project\nmetadata: {name: a}\nspec: {}\n${YAML}`,
+      'unknown field',
+    ],
+    ['of which the last one repeats', `${YAML}key-number-0: b\n`, 'Map keys must be unique'],
+  ])('%s is validated in the time that a pull request may take', async (_, text, message) => {
+    // To start the command takes most of the time.
+    const { ms: startMs } = await validate('a: 1\n');
+    const { output, ms } = await validate(text);
+    expect(output).toContain(message);
+    expect(ms - startMs).toBeLessThan(CPU_MS_MAX);
+  });
+});
