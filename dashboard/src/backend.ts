@@ -63,7 +63,7 @@ export type AccountIdentity = ProjectIdentity;
 /** Reads of one project's log, and of no other. */
 export type ProjectLog = Pick<
   LogStore,
-  'summaries' | 'entries' | 'get' | 'preview' | 'count' | 'histogram' | 'distinct'
+  'summaries' | 'entries' | 'get' | 'row' | 'preview' | 'count' | 'histogram' | 'distinct'
 > & {
   readonly replays: ProjectReplays;
 };

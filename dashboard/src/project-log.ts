@@ -9,6 +9,10 @@ export const projectLog = (store: Pick<LogStore, keyof ProjectLog>, project: Pro
     const entry = await store.get(id);
     return entry?.projectUid === project.uid ? entry : undefined;
   },
+  row: async (id) => {
+    const row = await store.row(id);
+    return row?.projectUid === project.uid ? row : undefined;
+  },
   preview: async (id, bodyBytesMax) => {
     const preview = await store.preview(id, bodyBytesMax);
     return preview?.entry.projectUid === project.uid ? preview : undefined;

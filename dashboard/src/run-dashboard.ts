@@ -11,21 +11,23 @@ import { returnPath } from './access/return-path.ts';
 import { apiHandler, type ApiOptions } from './api/api-handler.ts';
 import type { DashboardMode } from './backend.ts';
 import { remixHandler } from './remix-handler.js';
+import { clientAddresses } from './client-address.ts';
 import { checkRequest } from './request-guards.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sendOnward } from './send-onward.ts';
 import { preferProductionReact, type DashboardSettings } from './settings.ts';
-import type { OpenedShare, PublicShares } from './shares/public-shares.ts';
+import { publicShares, type OpenedShare, type PublicSharesSource } from './shares/public-shares.ts';
 import { serveShares } from './shares/serve-shares.ts';
 import { signedInBackend } from './signed-in-backend.ts';
 import { staticAssets } from './static-assets.ts';
+import { startWorkers, type Workers } from './workers/workers.ts';
 
 export interface DashboardOptions {
   readonly settings: DashboardSettings;
   /** Decides what each request may see and do. */
   readonly access: Access;
   /** Links that anybody may open. */
-  readonly shares: PublicShares;
+  readonly shares: PublicSharesSource;
   /** Of `ensureDashboardBuild`. */
   readonly buildDir: string;
   readonly logger: Logger;
@@ -44,7 +46,7 @@ const NONCE_BYTES = 16;
 
 /** Serves the dashboard: guards → headers → assets → shared links → who asks → Remix. Rejects when it cannot listen. */
 export const runDashboard = async (options: DashboardOptions): Promise<Dashboard> => {
-  const { settings, access, shares, buildDir, logger } = options;
+  const { settings, access, buildDir, logger } = options;
   const { mode } = access;
   if (mode === 'local' && !LOOPBACK.has(settings.host)) {
     throw new Error(`without a login the dashboard listens on loopback only, not on ${settings.host}`);
@@ -52,17 +54,20 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
   preferProductionReact();
   const build: unknown = await import(pathToFileURL(path.join(buildDir, 'server/index.js')).href);
   const stopping = new AbortController();
+  const workers = startWorkers();
 
   const app = express();
   app.disable('x-powered-by').set('etag', false);
   // Before the guards of pages: programs have no Origin, and cookies do not count.
-  app.use('/api', serveApi({ access, logger, stopping: stopping.signal }));
+  app.use('/api', serveApi({ access, workers, logger, stopping: stopping.signal }));
   app.use(guard(mode));
   app.use(setSecurityHeaders);
   app.get('/healthz', (_, response) => void response.type('text').send('ok\n'));
   app.use(await staticAssets(path.join(buildDir, 'client')));
-  const render = remix(options, build, stopping.signal);
-  app.use(serveShares({ shares, logger, render }));
+  const render = remix({ ...options, workers, stopping: stopping.signal }, build);
+  const shares = publicShares({ ...options.shares, workers });
+  const clientAddress = clientAddresses(settings.trustedProxies ?? []);
+  app.use(serveShares({ shares, logger, clientAddress, render }));
   app.use(identify(access));
   app.use(render);
   app.use(answerFailure(logger));
@@ -72,9 +77,10 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://${mode === 'local' ? 'localhost' : settings.host}:${port}`,
-    stop: () => {
+    stop: async () => {
       stopping.abort();
-      return closeServer(server);
+      await closeServer(server);
+      await workers.close();
     },
   };
 };
@@ -135,7 +141,12 @@ const comesFromAnotherSite = ({ method, headers, originalUrl }: Request): boolea
   // A page of ours, not `//another.site`; and not the login, which needs no session.
   returnPath(originalUrl) === originalUrl;
 
-const remix = ({ access, logger }: DashboardOptions, build: unknown, stopping: AbortSignal): RequestHandler => {
+interface RemixParts extends Pick<DashboardOptions, 'access' | 'logger'> {
+  readonly workers: Workers;
+  readonly stopping: AbortSignal;
+}
+
+const remix = ({ access, logger, workers, stopping }: RemixParts, build: unknown): RequestHandler => {
   const { mode, signIn } = access;
   const handle = remixHandler({
     build,
@@ -145,7 +156,7 @@ const remix = ({ access, logger }: DashboardOptions, build: unknown, stopping: A
         get backend() {
           return signedInBackend(session?.backend, request);
         },
-        ...{ mode, signIn, user: session?.user, isSignedIn: session !== undefined, logger, stopping },
+        ...{ workers, mode, signIn, user: session?.user, isSignedIn: session !== undefined, logger, stopping },
         share: response.locals['share'] as OpenedShare | undefined,
         nonce: String(response.locals['nonce']),
       };

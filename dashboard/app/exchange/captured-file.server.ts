@@ -1,10 +1,11 @@
 /** Whatever a stranger sent: a file to be saved, never a page. It gets no scripts, no origin and nothing to load. */
 export const capturedFile = (
-  bytes: Uint8Array<ArrayBuffer>,
+  bytes: Uint8Array,
   name: string,
   contentType = 'application/octet-stream',
 ): Response =>
-  new Response(bytes, {
+  // Nothing here shares its memory with another thread.
+  new Response(bytes as Uint8Array<ArrayBuffer>, {
     headers: {
       'content-type': contentType,
       'content-length': String(bytes.length),

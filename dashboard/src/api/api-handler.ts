@@ -11,9 +11,11 @@ import type { Answer, ApiRoute } from './route.ts';
 import { API_ROUTES } from './routes.ts';
 import { sendAnswer, sendProblem } from './send-answer.ts';
 import { toProblem } from './to-problem.ts';
+import type { Workers } from '../workers/workers.ts';
 
 export interface ApiOptions {
   readonly access: Pick<Access, 'mode' | 'backendOf'>;
+  readonly workers: Workers;
   readonly logger: Logger;
   /** Aborts when the dashboard stops. */
   readonly stopping: AbortSignal;
@@ -34,7 +36,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Serves `/api/v1/…`: guard → match → authenticate → parse → handle → answer. Takes every request that it is given. */
-export const apiHandler = ({ access, logger, stopping }: ApiOptions): ApiHandler => {
+export const apiHandler = ({ access, workers, logger, stopping }: ApiOptions): ApiHandler => {
   const match = routeMatcher(API_ROUTES);
   const document = openApiDocument(API_ROUTES);
   const inTurn = limitReaders();
@@ -64,7 +66,7 @@ export const apiHandler = ({ access, logger, stopping }: ApiOptions): ApiHandler
       lastEventId: request.headers['last-event-id']?.toString(),
     };
     return inTurn(route, response, () =>
-      route.answer({ backend, params, query: url.searchParams, body, headers, signal }),
+      route.answer({ backend, workers, params, query: url.searchParams, body, headers, signal }),
     );
   };
 
@@ -79,9 +81,11 @@ export const apiHandler = ({ access, logger, stopping }: ApiOptions): ApiHandler
         if (problem === undefined)
           logger.error({ err: error, method, path: url.pathname }, 'request of the API failed');
         // Who left needs no answer; a stream that broke off was cut already.
-        if (response.headersSent || response.destroyed) return;
-        sendProblem(response, problem ?? new ApiProblem('internal'));
-      });
+        if (response.headersSent || response.destroyed) return undefined;
+        return sendProblem(response, problem ?? new ApiProblem('internal'));
+      })
+      // Its reader left.
+      .catch(() => undefined);
   };
 };
 

@@ -6,6 +6,7 @@ import type { LogSummary } from '@standin/logstore';
 import { pino } from 'pino';
 import type { Access } from '../access.ts';
 import type { Backend, ProjectLog } from '../backend.ts';
+import { startWorkers } from '../workers/workers.ts';
 import { apiHandler } from './api-handler.ts';
 
 /** Says that a test did not expect this call. */
@@ -51,6 +52,7 @@ const EMPTY_LOG: ProjectLog = {
     yield* [];
   },
   get: () => Promise.resolve(undefined),
+  row: () => Promise.resolve(undefined),
   preview: () => Promise.resolve(undefined),
   count: () => Promise.resolve(0),
   histogram: () => Promise.resolve([]),
@@ -94,7 +96,8 @@ export const startApiServer = async (backendOf: Access['backendOf']): Promise<Ap
   let failures = 0;
   const logger = pino({ level: 'error' }, { write: () => (failures += 1) });
   const stopping = new AbortController();
-  const handle = apiHandler({ access: { mode: 'cluster', backendOf }, logger, stopping: stopping.signal });
+  const workers = startWorkers();
+  const handle = apiHandler({ access: { mode: 'cluster', backendOf }, workers, logger, stopping: stopping.signal });
   const server = createServer(handle).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://localhost:${(server.address() as AddressInfo).port}/api/v1`;
@@ -107,6 +110,7 @@ export const startApiServer = async (backendOf: Access['backendOf']): Promise<Ap
       server.closeAllConnections();
       server.close();
       await once(server, 'close');
+      await workers.close();
     },
   };
 };

@@ -10,7 +10,7 @@ import { har, harEntry, HAR_BEGIN, HAR_END } from './har.ts';
 import { startRawServer, type RawServer } from './raw-server.testing.ts';
 import { requestMessage } from './request-message.ts';
 import { anyRequest } from './request.testing.ts';
-import { latin1Text, wireBytes, wireText } from './wire-bytes.ts';
+import { latin1Text, utf8Bytes, wireBytes, wireText } from './wire-bytes.ts';
 
 const entry = toLogEntry(newLogRow());
 
@@ -148,7 +148,7 @@ describe('HAR', () => {
 
 describe('bytes', () => {
   it('of a request are its head and its body', () => {
-    expect(latin1Text(requestMessage(entry))).toBe(
+    expect(latin1Text(requestMessage(entry, utf8Bytes(entry.request.body)))).toBe(
       'POST /k3v9k3v9k3v9k3v9/v1/orders?a=1 HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\r\n{"a":1}',
     );
   });

@@ -5,8 +5,12 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
 /** One byte per character, as headers and targets are kept. */
-export const latin1Bytes = (text: string): Uint8Array<ArrayBuffer> =>
-  Uint8Array.from(text, (character) => character.charCodeAt(0));
+export const latin1Bytes = (text: string): Uint8Array<ArrayBuffer> => {
+  // `Uint8Array.from` with a function takes a hundred times as long.
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);
+  return bytes;
+};
 
 export const utf8Bytes = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text);
 
@@ -26,7 +30,9 @@ const CHUNK = 8_192;
 
 export const latin1Text = (bytes: Uint8Array): string => {
   const parts: string[] = [];
-  for (let at = 0; at < bytes.length; at += CHUNK) parts.push(String.fromCharCode(...bytes.subarray(at, at + CHUNK)));
+  // Spread arguments would go through an iterator, byte by byte, which takes ten times as long.
+  for (let at = 0; at < bytes.length; at += CHUNK)
+    parts.push(Reflect.apply(String.fromCharCode, undefined, bytes.subarray(at, at + CHUNK)));
   return parts.join('');
 };
 

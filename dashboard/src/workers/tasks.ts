@@ -1,0 +1,83 @@
+/**
+ * What is done with captured bytes in a worker: pure functions of plain data, by name. Each takes rows as the log has them, so that nothing of a
+ * body is decoded before.
+ */
+import type { LogRow, ResourceObject } from '@standin/contract';
+import { toLogEntry, type ReplayAnswer } from '@standin/logstore';
+import { latin1Text, utf8Bytes, type SnippetOptions } from '@standin/logstore/formats';
+import { defaultRedaction, type RedactionRules } from '@standin/logstore/redact';
+import { isWorkerThread, move } from 'piscina';
+import { copyOf, type CopyFormat } from '../../app/exchange/exchange-formats.ts';
+import { boundaryOf, parseMultipart } from '../../app/exchange/parse-multipart.ts';
+import { draftOf, type Draft } from '../../app/mocks/draft-of-row.server.ts';
+import { resultView, type ResultView } from '../../app/replays/result-view.server.ts';
+import type { DashboardMode } from '../backend.ts';
+import { sharedExchange, type SharedExchange } from '../shares/shared-exchange.ts';
+
+/** A worker would copy the bytes of a result otherwise. */
+const moved = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
+  isWorkerThread ? (move(bytes) as Uint8Array<ArrayBuffer>) : bytes;
+
+export interface RedactedShare {
+  /** Those that were given, or the default for this exchange. */
+  readonly rules: RedactionRules;
+  readonly exchange: SharedExchange;
+}
+
+/** What a Share shows of an exchange. */
+export const redactShare = ({
+  row,
+  rules,
+}: {
+  readonly row: LogRow;
+  readonly rules: RedactionRules | undefined;
+}): RedactedShare => {
+  const entry = toLogEntry(row);
+  const used = rules ?? defaultRedaction(entry);
+  return { rules: used, exchange: sharedExchange(entry, used) };
+};
+
+/** A replay's answer beside the captured one. */
+export const compareAnswers = ({
+  row,
+  answer,
+}: {
+  readonly row: LogRow | undefined;
+  readonly answer: ReplayAnswer;
+}): ResultView => resultView(row, answer);
+
+/** A captured answer as the mock of its endpoint. */
+export const draftMock = (input: {
+  readonly row: LogRow;
+  readonly endpoint: ResourceObject;
+  readonly mode: DashboardMode;
+}): Draft => draftOf(input);
+
+interface CopyInput {
+  readonly row: LogRow;
+  readonly format: CopyFormat;
+  readonly options: SnippetOptions;
+  /** `json`: text and notes, for a page; `text`: a file. */
+  readonly as: 'json' | 'text';
+}
+
+/** An exchange as a command, a snippet or an archive, in UTF-8. */
+export const copyExchange = ({ row, format, options, as }: CopyInput): Uint8Array<ArrayBuffer> => {
+  const copy = copyOf(toLogEntry(row), format, options);
+  return moved(utf8Bytes(as === 'json' ? JSON.stringify(copy) : copy.text));
+};
+
+/** One part of a multipart body, counted from 0; `undefined` where it has no such part. */
+export const multipartItem = ({
+  body,
+  contentType,
+  index,
+}: {
+  readonly body: Uint8Array;
+  readonly contentType: string;
+  readonly index: number;
+}): Uint8Array<ArrayBuffer> | undefined => {
+  const boundary = boundaryOf(contentType);
+  const item = boundary === undefined ? undefined : parseMultipart(latin1Text(body), boundary)[index];
+  return item && moved(new Uint8Array(body.subarray(item.start, item.end)));
+};

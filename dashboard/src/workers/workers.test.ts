@@ -1,0 +1,94 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { afterAll, describe, expect, it } from 'vitest';
+import { newLogRow } from '../../../packages/logstore/src/log-row.testing.ts';
+import { startWorkers, type Workers, type WorkersOptions } from './workers.ts';
+
+const MIB = 1024 * 1024;
+const opened: Workers[] = [];
+const open = (options?: WorkersOptions): Workers => {
+  const workers = startWorkers(options);
+  opened.push(workers);
+  return workers;
+};
+afterAll(() => Promise.all(opened.map((workers) => workers.close())));
+
+/** A row whose bodies are so long, in a buffer of their own. */
+const rowOf = (bytes: number, text: string) =>
+  newLogRow({
+    requestHeaders: [['content-type', 'application/json']],
+    requestBody: new Uint8Array(Buffer.alloc(bytes, text)),
+    responseBody: new Uint8Array(),
+  });
+
+const redact = (workers: Workers, row = rowOf(10 * MIB, '{"token":"secret-0123456789"},')) =>
+  workers.run('redactShare', { row, rules: undefined }, [row.requestBody, row.responseBody]);
+
+describe('workers', () => {
+  it('take the bytes over, and leave the event loop free', async () => {
+    const workers = open();
+    await redact(workers);
+    const row = rowOf(10 * MIB, '[1,"x",{"a":2}],');
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    const { exchange } = await redact(workers, row);
+    delay.disable();
+    expect(exchange.request.bytes).toBe(10 * MIB);
+    expect(row.requestBody.length).toBe(0);
+    expect(delay.max / 1e6).toBeLessThan(100);
+  });
+
+  it('do the same as what is done here where bodies are short', async () => {
+    const text = '{"token":"secret-0123456789"}';
+    const here = await redact(open({ inlineBytesMax: MIB }), { ...rowOf(text.length, text), id: 'a' });
+    const there = await redact(open({ inlineBytesMax: 0 }), { ...rowOf(text.length, text), id: 'a' });
+    expect({ ...there.exchange, receivedAt: '' }).toEqual({ ...here.exchange, receivedAt: '' });
+    expect(here.exchange.request.body).toContain('[redacted]');
+  });
+
+  it('do not touch a buffer that others use, too', async () => {
+    const shared = Buffer.from('{"a":1}');
+    const row = newLogRow({ requestBody: shared, responseBody: shared });
+    await open({ inlineBytesMax: 0 }).run('redactShare', { row, rules: undefined }, [shared]);
+    expect(shared.toString()).toBe('{"a":1}');
+  });
+
+  it('give bytes back as bytes', async () => {
+    const row = rowOf(64 * 1024, 'a');
+    const options = { ...{ row, format: 'curl', options: {} }, as: 'text' } as const;
+    const text = await open({ inlineBytesMax: 0 }).run('copyExchange', options, [row.requestBody]);
+    expect(Buffer.from(text).toString()).toMatch(/^curl /);
+  });
+
+  it('give up what takes too long, and go on with the next', async () => {
+    const workers = open({ deadlineMs: 5 });
+    await expect(redact(workers)).rejects.toMatchObject({ name: 'WorkRefused', reason: 'TooSlow' });
+    const row = rowOf(9 * 1024, 'a');
+    const item = workers.run('multipartItem', { body: row.requestBody, contentType: 'text/plain', index: 0 }, [
+      row.requestBody,
+    ]);
+    expect(await item).toBeUndefined();
+  });
+
+  it('refuse what would wait too long, or behind too many', async () => {
+    const late = open({ waitMs: 1 });
+    await expect(redact(late)).rejects.toMatchObject({ reason: 'Busy' });
+    const workers = open({ queueMax: 1 });
+    const results = await Promise.allSettled(Array.from({ length: 6 }, () => redact(workers)));
+    const reasons = results.map((result) => (result.status === 'rejected' ? (result.reason as { reason: string }).reason : ''));
+    expect(reasons.filter((reason) => reason === 'Busy').length).toBeGreaterThan(0);
+    expect(reasons.filter((reason) => reason === '').length).toBeGreaterThan(0);
+  });
+
+  it('survive what takes too much memory', async () => {
+    const workers = open();
+    const row = rowOf(10 * MIB, '漢');
+    const copies = workers.run('copyExchange', { ...{ row, format: 'fetch', options: {} }, as: 'text' }, [row.requestBody]);
+    await expect(copies).rejects.toMatchObject({ reason: 'TooLarge' });
+    expect((await redact(workers)).exchange.request.bytes).toBe(10 * MIB);
+  });
+
+  it('reject with what the function throws', async () => {
+    const workers = open({ inlineBytesMax: -1 });
+    await expect(workers.run('multipartItem', {} as never, [])).rejects.toThrow(TypeError);
+  });
+});
