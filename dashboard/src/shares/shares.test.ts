@@ -139,11 +139,11 @@ describe('what a link shows', () => {
   const large = newLogRow({ ...row, requestBody: Buffer.alloc(1024 * 1024, '{"a":1,"token":"secret-0123456789"},') });
 
   it('is made once for all who open it, also at the same time', async () => {
-    const world = new World([project, share()], [large]);
+    const world = new World([project, share({}, { redact: undefined })], [large]);
     const shares = publicShares({ ...world, workers, now: () => NOW });
     const opened = await Promise.all(Array.from({ length: 20 }, () => shares.open(TOKEN)));
     expect(new Set(opened.map((each) => each?.exchange)).size).toBe(1);
-    expect(opened[0]?.exchange.request.body).not.toContain('secret-0123456789');
+    expect(opened[0]?.exchange.request.body.includes('secret-0123456789')).toBe(false);
     await shares.open(TOKEN);
     expect(world.reads).toBe(1);
   });

@@ -4,10 +4,10 @@
  */
 import type { LogRow, ResourceObject } from '@standin/contract';
 import { toLogEntry, type ReplayAnswer } from '@standin/logstore';
-import { latin1Text, utf8Bytes, type SnippetOptions } from '@standin/logstore/formats';
+import { latin1Text, type Snippet, type SnippetOptions } from '@standin/logstore/formats';
 import { defaultRedaction, type RedactionRules } from '@standin/logstore/redact';
 import { isWorkerThread, move } from 'piscina';
-import { copyOf, type CopyFormat } from '../../app/exchange/exchange-formats.ts';
+import { snippetOf, type SnippetFormat } from '../../app/exchange/exchange-formats.ts';
 import { boundaryOf, parseMultipart } from '../../app/exchange/parse-multipart.ts';
 import { draftOf, type Draft } from '../../app/mocks/draft-of-row.server.ts';
 import { resultView, type ResultView } from '../../app/replays/result-view.server.ts';
@@ -53,19 +53,16 @@ export const draftMock = (input: {
   readonly mode: DashboardMode;
 }): Draft => draftOf(input);
 
-interface CopyInput {
+/** A request as a command or a call. */
+export const writeSnippet = ({
+  row,
+  format,
+  options,
+}: {
   readonly row: LogRow;
-  readonly format: CopyFormat;
+  readonly format: SnippetFormat;
   readonly options: SnippetOptions;
-  /** `json`: text and notes, for a page; `text`: a file. */
-  readonly as: 'json' | 'text';
-}
-
-/** An exchange as a command, a snippet or an archive, in UTF-8. */
-export const copyExchange = ({ row, format, options, as }: CopyInput): Uint8Array<ArrayBuffer> => {
-  const copy = copyOf(toLogEntry(row), format, options);
-  return moved(utf8Bytes(as === 'json' ? JSON.stringify(copy) : copy.text));
-};
+}): Snippet => snippetOf(toLogEntry(row), format, options);
 
 /** One part of a multipart body, counted from 0; `undefined` where it has no such part. */
 export const multipartItem = ({

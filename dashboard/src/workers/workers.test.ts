@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, describe, expect, it } from 'vitest';
 import { newLogRow } from '../../../packages/logstore/src/log-row.testing.ts';
 import { startWorkers, type Workers, type WorkersOptions } from './workers.ts';
@@ -28,13 +27,13 @@ describe('workers', () => {
     const workers = open();
     await redact(workers);
     const row = rowOf(10 * MIB, '[1,"x",{"a":2}],');
-    const delay = monitorEventLoopDelay({ resolution: 1 });
-    delay.enable();
+    const before = process.threadCpuUsage();
     const { exchange } = await redact(workers, row);
-    delay.disable();
+    const { user, system } = process.threadCpuUsage(before);
     expect(exchange.request.bytes).toBe(10 * MIB);
     expect(row.requestBody.length).toBe(0);
-    expect(delay.max / 1e6).toBeLessThan(100);
+    // All of it, whatever else the machine does.
+    expect((user + system) / 1_000).toBeLessThan(100);
   });
 
   it('do the same as what is done here where bodies are short', async () => {
@@ -53,10 +52,10 @@ describe('workers', () => {
   });
 
   it('give bytes back as bytes', async () => {
-    const row = rowOf(64 * 1024, 'a');
-    const options = { ...{ row, format: 'curl', options: {} }, as: 'text' } as const;
-    const text = await open({ inlineBytesMax: 0 }).run('copyExchange', options, [row.requestBody]);
-    expect(Buffer.from(text).toString()).toMatch(/^curl /);
+    const body = new Uint8Array(Buffer.from(`--b\r\n\r\n${'x'.repeat(64 * 1024)}\r\n--b--\r\n`));
+    const input = { body, contentType: 'multipart/form-data; boundary=b', index: 0 };
+    const item = await open({ inlineBytesMax: 0 }).run('multipartItem', input, [body]);
+    expect(item).toEqual(new Uint8Array(Buffer.alloc(64 * 1024, 'x')));
   });
 
   it('give up what takes too long, and go on with the next', async () => {
@@ -79,16 +78,8 @@ describe('workers', () => {
     expect(reasons.filter((reason) => reason === '').length).toBeGreaterThan(0);
   });
 
-  it('survive what takes too much memory', async () => {
-    const workers = open();
-    const row = rowOf(10 * MIB, '漢');
-    const copies = workers.run('copyExchange', { ...{ row, format: 'fetch', options: {} }, as: 'text' }, [row.requestBody]);
-    await expect(copies).rejects.toMatchObject({ reason: 'TooLarge' });
-    expect((await redact(workers)).exchange.request.bytes).toBe(10 * MIB);
-  });
-
   it('reject with what the function throws', async () => {
     const workers = open({ inlineBytesMax: -1 });
-    await expect(workers.run('multipartItem', {} as never, [])).rejects.toThrow(TypeError);
+    await expect(workers.run('writeSnippet', {} as never, [])).rejects.toThrow(TypeError);
   });
 });

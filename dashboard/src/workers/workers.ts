@@ -37,8 +37,11 @@ const QUEUE_MAX = 8;
 const INLINE_BYTES_MAX = 8 * 1024;
 /** One body that takes long must not stop all others; more would take the processor from everything else. */
 const THREADS_MAX = 2;
-/** For strings and trees made of two bodies of 10 MiB; bytes are not part of it. */
-const HEAP_MIB_MAX = 192;
+/**
+ * Bytes are not part of it. Every function stays far below for the largest bodies: what outgrows the limit in one step ends not only its worker
+ * but the process (nodejs/node#25382).
+ */
+const HEAP_MIB_MAX = 256;
 /** A worker takes a quarter of a second to start, and tens of megabytes. */
 const IDLE_MS = 60_000;
 
@@ -49,7 +52,6 @@ export const startWorkers = (options: WorkersOptions = {}): Workers => {
     filename: new URL('./worker.ts', import.meta.url).href,
     minThreads: 0,
     maxThreads: THREADS_MAX,
-    maxQueue: queueMax,
     idleTimeout: IDLE_MS,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
     recordTiming: false,
@@ -59,6 +61,8 @@ export const startWorkers = (options: WorkersOptions = {}): Workers => {
       const bytes = bodies.reduce((sum, { length }) => sum + length, 0);
       const work = tasks[name] as (given: typeof input) => ReturnType<Tasks[typeof name]>;
       if (bytes <= inlineBytesMax) return work(input);
+      // Piscina's own limit does not count calls that can be aborted.
+      if (pool.queueSize >= queueMax) throw new WorkRefused('Busy');
       return (await perform(pool, { name, input }, bodies, options)) as ReturnType<typeof work>;
     },
     close: () => pool.destroy(),
@@ -106,11 +110,9 @@ const transferable = (bodies: readonly (Uint8Array | string)[]): ArrayBuffer[] =
   ),
 ];
 
-/** Piscina has no classes of errors: its own are told apart by their words. */
 const toRefusal = (error: unknown, late: WorkRefusal): unknown => {
   if (!(error instanceof Error)) return error;
   if (error.name === 'AbortError') return new WorkRefused(late, { cause: error });
-  if (error.message === 'Task queue is at limit') return new WorkRefused('Busy', { cause: error });
   if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return new WorkRefused('TooLarge', { cause: error });
   return error;
 };

@@ -84,14 +84,22 @@ describe('fetch', () => {
     running.child.stdin?.end(script.join(''));
     await running;
     const arrived = new Map(server.requests.map((one) => [one.headers.find(([name]) => name === 'x-index')?.[1], one]));
-    for (const [index, { method, request }] of sample.entries()) {
+    for (const [index, one] of sample.entries()) {
+      const { method, request } = one;
       const got = arrived.get(String(index));
       expect(got?.requestLine.split(' ')[0]).toBe(method);
-      expect(got?.body.toString('latin1'), fetchSnippet({ method, request }).text).toBe(latin1Text(wireBytes(request)));
+      expect(got?.body.toString('latin1'), fetchSnippet(one).text).toBe(latin1Text(wireBytes(request)));
       const key = request.headers.some(([name]) => name.toLowerCase() === 'x-api-key');
       expect(got?.headers.some(([name, value]) => name.toLowerCase() === 'x-api-key' && value === 'the-key')).toBe(key);
     }
   }, 30_000);
+
+  it('reads a body that is too long to be pasted from its download', () => {
+    const { text, notes } = fetchSnippet(toLogEntry(newLogRow({ id: 'a-b', requestBody: Buffer.alloc(2 ** 20 + 1, '漢') })));
+    expect(text.length).toBeLessThan(2_000);
+    expect(text).toContain("body: await (await import('node:fs/promises')).readFile(\"a-b-request.bin\"),");
+    expect(notes.join(' ')).toContain('download it');
+  });
 
   it('is ASCII, and nothing in it ends a script element', () => {
     fc.assert(
