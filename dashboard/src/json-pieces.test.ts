@@ -13,7 +13,12 @@ describe('jsonPieces', () => {
     ['halves of surrogate pairs', '\uD800'.repeat(LONG)],
     ['what looks like a piece of JSON', '"},{"'.repeat(LONG / 5)],
   ])('is the same text as JSON.stringify for %s', (_, body) => {
-    const value = { request: { body, id: 1 }, response: { body: `x${body}` }, list: [body, null, 'short'], none: undefined };
+    const value = {
+      request: { body, id: 1 },
+      response: { body: `x${body}` },
+      list: [body, null, 'short'],
+      none: undefined,
+    };
     expect(whole(value)).toBe(JSON.stringify(value));
     expect(whole(value, 2)).toBe(JSON.stringify(value, null, 2));
   });

@@ -31,9 +31,7 @@ export const clusterDashboardSettings = z
       .url({ protocol: /^https?$/ })
       .optional()
       .describe('URL under which browsers reach the dashboard: https://standin.example.com. OIDC needs it.'),
-    trustedProxies: listSetting(
-      z.string().refine(isNetwork, 'must be an address or a network: 10.0.0.7 or 10.0.0.0/8'),
-    )
+    trustedProxies: listSetting(z.string().refine(isNetwork, 'must be an address or a network: 10.0.0.7 or 10.0.0.0/8'))
       .default([])
       .describe(
         'Addresses and networks (CIDR) of the proxies before the dashboard, separated by commas: behind them clients are told apart by X-Forwarded-For. Empty: by the address of the connection.',

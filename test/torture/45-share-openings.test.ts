@@ -41,13 +41,17 @@ beforeAll(async () => {
     .parse(JSON.parse(await readFile(path.join(run.data, 'running.json'), 'utf8')));
   store = openLogStore({ url: clickhouse, username: 'default', password: '', database: 'standin' });
   await call(run, '/v1/orders', { body: '{}' });
-  const captured = await eventually('the request in the log', async () => {
-    const { body } = await request(`${run.dashboard}${API}/requests`);
-    return requestList.parse(await body.json()).items;
-  }, { accept: ({ length }) => length > 0 });
+  const captured = await eventually(
+    'the request in the log',
+    async () => {
+      const { body } = await request(`${run.dashboard}${API}/requests`);
+      return requestList.parse(await body.json()).items;
+    },
+    { accept: ({ length }) => length > 0 },
+  );
   const [{ projectUid, endpoint, endpointUid } = { projectUid: '', endpoint: '', endpointUid: '' }] = captured;
   real = { projectUid, endpoint, endpointUid };
-}, 180_000);
+}, 900_000);
 afterAll(async () => {
   await store.close();
   await run.process.kill();
@@ -66,14 +70,25 @@ const capture = async ({ headers, bytes }: HostileBody): Promise<LogRow> => {
 };
 
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z');
+const shareList = z.object({ items: z.array(z.object({ name: z.string(), state: z.string() })) });
 let links = 0;
+/** Resolves when the operator has accepted it: opened before, it would count as a guess. */
 const share = async (requestId: string): Promise<{ readonly name: string; readonly url: string }> => {
   const name = `link-${(links += 1)}`;
   const token = randomBytes(32).toString('base64url');
   const tokenSha256 = createHash('sha256').update(token).digest('hex');
   const spec = { projectRef: { name: 'shop' }, requestId, tokenSha256, expiresAt: inAnHour() };
-  const manifest = { apiVersion: 'standin.dev/v1alpha1', kind: 'Share', metadata: { name, namespace: 'default' }, spec };
+  const manifest = {
+    apiVersion: 'standin.dev/v1alpha1',
+    kind: 'Share',
+    metadata: { name, namespace: 'default' },
+    spec,
+  };
   await writeFile(path.join(run.data, 'acts', `${name}.yaml`), JSON.stringify(manifest));
+  await eventually('the operator to accept the link', async () => shareList.parse(JSON.parse((await get(`${API}/shares`)).text)), {
+    accept: ({ items }) => items.some((item) => item.name === name && item.state === 'works'),
+    timeoutMs: 60_000,
+  });
   return { name, url: `/s/${token}` };
 };
 
@@ -84,7 +99,12 @@ interface Seen {
 
 const get = async (url: string, headers: Record<string, string> = {}): Promise<Seen> => {
   const { statusCode: status, body } = await request(`${run.dashboard}${url}`, { headers });
-  return { status, text: Buffer.from(await body.arrayBuffer()).subarray(0, 2_000_000).toString('latin1') };
+  return {
+    status,
+    text: Buffer.from(await body.arrayBuffer())
+      .subarray(0, 2_000_000)
+      .toString('latin1'),
+  };
 };
 const post = async (url: string, body: string): Promise<number> => {
   const headers = { origin: run.dashboard, 'content-type': 'application/x-www-form-urlencoded' };
@@ -122,10 +142,7 @@ describe('45: a link that many open at once', () => {
       let slowestMs = 0;
       const heldUp = await watch.longestDuring(run.process, async () => {
         const open = async (): Promise<number> => (await get(link.url)).status;
-        const opening = eventually('the links to be open', () => Promise.all(Array.from({ length: OPENINGS }, open)), {
-          accept: (found) => !found.includes(404),
-          timeoutMs: 60_000,
-        });
+        const opening = Promise.all(Array.from({ length: OPENINGS }, open));
         slowestMs = await slowestHealth(opening);
         statuses = await opening;
       });
@@ -139,13 +156,11 @@ describe('45: a link that many open at once', () => {
 
   test('shows nothing from the moment on in which it is revoked, while it is still being redacted', async () => {
     const { id } = await capture(HOSTILE_BODIES['many small values'] as HostileBody);
-    // A link that works, so that its sibling is known to have been seen, too.
-    const [first, second] = [await share(id), await share(id)];
-    await eventually('the first link to work', () => get(first.url), { accept: ({ status }) => status === 200 });
-    const opening = get(second.url);
-    await revoke(second.name);
+    const { name, url } = await share(id);
+    const opening = get(url);
+    await revoke(name);
     await opening;
-    expect((await get(second.url)).status).toBe(404);
+    expect((await get(url)).status).toBe(404);
   });
 });
 
@@ -158,7 +173,6 @@ describe('45: every reader of a captured body', () => {
       const exchange = `${SHOP}/traffic/${id}`;
       const api = `${API}/requests/${id}`;
       const link = await share(id);
-      await eventually('the link to work', () => get(link.url), { accept: ({ status }) => status !== 404 });
       const readers: Readonly<Record<string, () => Promise<unknown>>> = {
         ...Object.fromEntries(
           [
@@ -169,7 +183,10 @@ describe('45: every reader of a captured body', () => {
           ].map((url) => [url, () => get(`${exchange}${url}`)]),
         ),
         ...Object.fromEntries(
-          [api, `${api}/body`, `${api}/body?part=response`, `${API}/requests?limit=2`].map((url) => [url, () => get(url)]),
+          [api, `${api}/body`, `${api}/body?part=response`, `${API}/requests?limit=2`].map((url) => [
+            url,
+            () => get(url),
+          ]),
         ),
         data: () => get(`${exchange}.data`),
         ndjson: () => get(`${API}/requests?limit=2`, { accept: 'application/x-ndjson' }),
@@ -189,7 +206,7 @@ describe('45: every reader of a captured body', () => {
       }
       expect(slow).toEqual([]);
     },
-    300_000,
+    1_800_000,
   );
 
   /** The result of a replay whose answer was the same but for its last byte. */
@@ -199,8 +216,18 @@ describe('45: every reader of a captured body', () => {
     await store.replays.insert([
       {
         ...{ projectUid: real.projectUid, replayUid: randomBytes(8).toString('hex'), requestId },
-        ...{ requestReceivedAtUs: Date.now() * 1_000, sentAtUs: Date.now() * 1_000, namespace: 'default', replay: 'again' },
-        ...{ expiresAtS: Math.floor(Date.now() / 1_000) + 3_600, target: 'Endpoint', url: 'http://localhost/', method: 'POST' },
+        ...{
+          requestReceivedAtUs: Date.now() * 1_000,
+          sentAtUs: Date.now() * 1_000,
+          namespace: 'default',
+          replay: 'again',
+        },
+        ...{
+          expiresAtS: Math.floor(Date.now() / 1_000) + 3_600,
+          target: 'Endpoint',
+          url: 'http://localhost/',
+          method: 'POST',
+        },
         ...{ sentHeaders: [], sentBody: new Uint8Array(), edited: false, status: 200, error: '' },
         ...{ responseHeaders: headers, responseBody, responseBodyBytes: responseBody.length, responseTruncated: false },
         ...{ durationUs: 1_000, firstByteUs: 500 },

@@ -28,10 +28,16 @@ export const HOSTILE_BODIES: Readonly<Record<string, HostileBody>> = {
   'quotes and backslashes': of('text/plain', repeated('"\\')),
   'pairs of a form': of('application/x-www-form-urlencoded', repeated('a=b&')),
   delimiters: of('multipart/form-data; boundary=b', repeated('--b\r\nx\r\n')),
-  'parts of a form': of('multipart/form-data; boundary=b', repeated('--b\r\ncontent-disposition: form-data; name=a\r\n\r\n1\r\n')),
+  'parts of a form': of(
+    'multipart/form-data; boundary=b',
+    repeated('--b\r\ncontent-disposition: form-data; name=a\r\n\r\n1\r\n'),
+  ),
   'lines with a name': of('text/plain', repeated('password: a\n')),
-  'markup': of('text/html', repeated('<a b="c">&amp;')),
+  markup: of('text/html', repeated('<a b="c">&amp;')),
   'what stands for a secret': of('text/plain', repeated('[redacted]')),
   'one long line': of('text/plain', repeated('a')),
-  'a compressed body that unfolds': of(JSON_TYPE, gzipSync(Buffer.alloc(10 * BODY_BYTES, ' ')), ['content-encoding', 'gzip']),
+  'a compressed body that unfolds': of(JSON_TYPE, gzipSync(Buffer.alloc(10 * BODY_BYTES, ' ')), [
+    'content-encoding',
+    'gzip',
+  ]),
 };

@@ -65,7 +65,9 @@ export const PairList = ({ title, pairs, total = pairs.length, fromWire = true, 
           })}
         </dl>
       )}
-      {total > PAIRS_SHOWN_MAX && <p className="text-small text-muted">These are the first {PAIRS_SHOWN_MAX} of them.</p>}
+      {total > PAIRS_SHOWN_MAX && (
+        <p className="text-small text-muted">These are the first {PAIRS_SHOWN_MAX} of them.</p>
+      )}
     </section>
   );
 };

@@ -33,7 +33,9 @@ export const RequestTab = ({ view: { request, query }, exchange }: ExchangeTabPr
       note={keyNote}
       aside={<span className="text-small text-muted">HTTP/{request.httpVersion}</span>}
     />
-    {query !== '' && <PairList title="Query" pairs={splitPairs(wireText(query).text).map(decodePair)} fromWire={false} />}
+    {query !== '' && (
+      <PairList title="Query" pairs={splitPairs(wireText(query).text).map(decodePair)} fromWire={false} />
+    )}
     <BodySection exchange={exchange} part="request" body={request.body} />
     {request.trailers.length > 0 && <PairList title="Trailers" pairs={request.trailers} />}
   </>

@@ -71,8 +71,7 @@ export const streamRequests = async (
   // A large event is written in pieces, and nothing may come between them.
   const heartbeat = setInterval(() => void (isSending || write(':\n\n')), HEARTBEAT_MS);
   try {
-    if (view === 'entry')
-      for await (const entry of tailLog(log, filter, signal, options)) await send('request', entry);
+    if (view === 'entry') for await (const entry of tailLog(log, filter, signal, options)) await send('request', entry);
     else
       for await (const summary of tailSummaries(log, filter, signal, options))
         await send('request', toRequestSummary(summary));

@@ -34,6 +34,8 @@ export interface ServeSharesParts {
   readonly shares: PublicShares;
   readonly logger: Logger;
   readonly clientAddress: ClientAddress;
+  /** Milliseconds of a clock that never goes back, for the limits. */
+  readonly now?: () => number;
   /** Renders the page of `response.locals.share`; `undefined` there is the page that says that there is nothing. */
   readonly render: RequestHandler;
 }
@@ -56,7 +58,13 @@ const tooMany = (response: Response, waitMs: number): void =>
  * Everything below `/s/`, for people without a session: looks the link up, within limits, and has its page rendered. Comes before
  * whatever asks who somebody is.
  */
-export const serveShares = ({ shares, logger, clientAddress, render }: ServeSharesParts): RequestHandler => {
+export const serveShares = ({
+  shares,
+  logger,
+  clientAddress,
+  render,
+  now = () => performance.now(),
+}: ServeSharesParts): RequestHandler => {
   const hits = new AddressLimit(HITS);
   const misses = new AddressLimit(MISSES);
   let open = 0;
@@ -73,7 +81,12 @@ export const serveShares = ({ shares, logger, clientAddress, render }: ServeShar
     } catch (error) {
       if (isWorkRefused(error)) {
         const isBusy = error.reason === 'Busy';
-        refuse(response, 503, isBusy ? 1 : HOPELESS_S, isBusy ? error.message : 'This request is too large to be shown.');
+        refuse(
+          response,
+          503,
+          isBusy ? 1 : HOPELESS_S,
+          isBusy ? error.message : 'This request is too large to be shown.',
+        );
         return 'refused';
       }
       if (!(error instanceof SourceError) && !(error instanceof LogStoreError)) throw error;
@@ -95,7 +108,7 @@ export const serveShares = ({ shares, logger, clientAddress, render }: ServeShar
       return false;
     }
     const address = clientAddress(request);
-    const waitMs = Math.max(misses.waitMs(address, startedAt), hits.waitMs(address, startedAt));
+    const waitMs = Math.max(misses.waitMs(address, now()), hits.waitMs(address, now()));
     if (waitMs > 0) {
       tooMany(response, waitMs);
       return false;
@@ -103,7 +116,7 @@ export const serveShares = ({ shares, logger, clientAddress, render }: ServeShar
     const share = await lookUp(request, response);
     if (share === 'refused') return false;
     // Each in its own bucket: people who open a link do not use up what guessing may, nor the other way round.
-    const lateMs = (share === undefined ? misses : hits).take(address, performance.now());
+    const lateMs = (share === undefined ? misses : hits).take(address, now());
     if (lateMs > 0) {
       tooMany(response, lateMs);
       return false;

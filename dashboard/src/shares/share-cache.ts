@@ -26,7 +26,9 @@ const bytesOf = ({ target, request, response }: SharedExchange): number =>
   BYTES_PER_CHAR *
   [request, response].reduce(
     (sum, { body, headers, trailers }) =>
-      sum + body.length + [...headers, ...trailers].reduce((size, [name, value]) => size + name.length + value.length, 0),
+      sum +
+      body.length +
+      [...headers, ...trailers].reduce((size, [name, value]) => size + name.length + value.length, 0),
     target.length,
   );
 

@@ -1,6 +1,12 @@
 import type { HeaderPair, Method, Outcome } from '@standin/contract';
 import type { LogEntry } from '@standin/logstore';
-import { redact, REDACTED_BODY_CHARS_MAX, type HiddenField, type RedactedBody, type RedactionRules } from '@standin/logstore/redact';
+import {
+  redact,
+  REDACTED_BODY_CHARS_MAX,
+  type HiddenField,
+  type RedactedBody,
+  type RedactionRules,
+} from '@standin/logstore/redact';
 import { formatJson } from '../../app/exchange/format-json.ts';
 
 /** All that the holder of a link gets to know: neither where it was captured, nor from whom, nor where it was sent on to. */

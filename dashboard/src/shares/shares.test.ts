@@ -267,7 +267,9 @@ describe('AddressLimit', () => {
     expect(['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2:3::4'].map((from) => limited.take(from, 0))).toEqual([
       0, 0, 1_000,
     ]);
-    expect(['2001:db8::1', '2001:db8::2', '2001:0db8:0::3'].map((from) => limited.take(from, 0))).toEqual([0, 0, 1_000]);
+    expect(['2001:db8::1', '2001:db8::2', '2001:0db8:0::3'].map((from) => limited.take(from, 0))).toEqual([
+      0, 0, 1_000,
+    ]);
     expect(['::ffff:192.0.2.1', '192.0.2.1', '192.0.2.1'].map((from) => limited.take(from, 0))).toEqual([0, 0, 1_000]);
   });
 

@@ -30,9 +30,10 @@ export interface WorkersOptions {
 
 /** Somebody waits for it. Each function takes at most some seconds for the largest bodies. */
 const DEADLINE_MS = 10_000;
-const WAIT_MS = 10_000;
+/** A worker that starts on a busy machine is part of it. */
+const WAIT_MS = 20_000;
 /** Each call that waits holds bodies of up to 20 MiB. */
-const QUEUE_MAX = 8;
+const QUEUE_MAX = 4;
 /** The slowest function takes less than 20 ms for them. */
 const INLINE_BYTES_MAX = 8 * 1024;
 /** One body that takes long must not stop all others; more would take the processor from everything else. */
@@ -41,7 +42,7 @@ const THREADS_MAX = 2;
  * Bytes are not part of it. Every function stays far below for the largest bodies: what outgrows the limit in one step ends not only its worker
  * but the process (nodejs/node#25382).
  */
-const HEAP_MIB_MAX = 256;
+const HEAP_MIB_MAX = 192;
 /** A worker takes a quarter of a second to start, and tens of megabytes. */
 const IDLE_MS = 60_000;
 
@@ -113,6 +114,7 @@ const transferable = (bodies: readonly (Uint8Array | string)[]): ArrayBuffer[] =
 const toRefusal = (error: unknown, late: WorkRefusal): unknown => {
   if (!(error instanceof Error)) return error;
   if (error.name === 'AbortError') return new WorkRefused(late, { cause: error });
-  if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return new WorkRefused('TooLarge', { cause: error });
+  if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY')
+    return new WorkRefused('TooLarge', { cause: error });
   return error;
 };

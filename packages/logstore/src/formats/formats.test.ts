@@ -10,7 +10,7 @@ import { har, harEntry, HAR_BEGIN, HAR_END } from './har.ts';
 import { startRawServer, type RawServer } from './raw-server.testing.ts';
 import { requestMessage } from './request-message.ts';
 import { anyRequest } from './request.testing.ts';
-import { latin1Text, utf8Bytes, wireBytes, wireText } from './wire-bytes.ts';
+import { latin1Text, utf8Bytes, wireBytes, wireLength, wireText } from './wire-bytes.ts';
 
 const entry = toLogEntry(newLogRow());
 
@@ -95,9 +95,11 @@ describe('fetch', () => {
   }, 30_000);
 
   it('reads a body that is too long to be pasted from its download', () => {
-    const { text, notes } = fetchSnippet(toLogEntry(newLogRow({ id: 'a-b', requestBody: Buffer.alloc(2 ** 20 + 1, '漢') })));
+    const { text, notes } = fetchSnippet(
+      toLogEntry(newLogRow({ id: 'a-b', requestBody: Buffer.alloc(2 ** 20 + 1, '漢') })),
+    );
     expect(text.length).toBeLessThan(2_000);
-    expect(text).toContain("body: await (await import('node:fs/promises')).readFile(\"a-b-request.bin\"),");
+    expect(text).toContain('body: await (await import(\'node:fs/promises\')).readFile("a-b-request.bin"),');
     expect(notes.join(' ')).toContain('download it');
   });
 
@@ -158,6 +160,14 @@ describe('bytes', () => {
   it('of a request are its head and its body', () => {
     expect(latin1Text(requestMessage(entry, utf8Bytes(entry.request.body)))).toBe(
       'POST /k3v9k3v9k3v9k3v9/v1/orders?a=1 HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\r\n{"a":1}',
+    );
+  });
+
+  it('are as many as they say', () => {
+    fc.assert(
+      fc.property(anyLogRow, (row) => {
+        expect(wireLength(toLogEntry(row).request)).toBe(row.requestBody.length);
+      }),
     );
   });
 

@@ -47,6 +47,13 @@ export interface EncodedBody {
 export const wireBytes = ({ body, bodyEncoding }: EncodedBody): Uint8Array<ArrayBuffer> =>
   bodyEncoding === 'utf8' ? utf8Bytes(body) : fromBase64(body);
 
+/** How many they are; for base64 without decoding it. */
+export const wireLength = ({ body, bodyEncoding }: EncodedBody): number => {
+  if (bodyEncoding === 'utf8') return utf8Bytes(body).length;
+  const padding = body.endsWith('==') ? 2 : body.endsWith('=') ? 1 : 0;
+  return (body.length / 4) * 3 - padding;
+};
+
 export interface WireText {
   readonly text: string;
   /** How the bytes were read. Headers have no declared charset: what is valid UTF-8 was hardly meant as anything else. */
