@@ -66,7 +66,7 @@ export interface ProjectIdentity {
 type AccountIdentity = ProjectIdentity;
 
 /** Reads of one project's log, and of no other. */
-export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'preview'> {
+export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | 'preview'> {
   /** For functions that take any log. */
   readonly projectUid: string;
   readonly replays: ProjectReplays;

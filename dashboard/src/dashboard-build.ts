@@ -10,17 +10,14 @@ import { brotliCompress } from 'node:zlib';
 
 const DASHBOARD = path.join(import.meta.dirname, '..');
 const BUILDS = path.join(DASHBOARD, 'build');
-/** Everything that decides what a build contains. The contract's constants are part of the client; routes use some of the process's own modules. */
+/** Everything that decides what a build contains. The contract's constants are part of the client; routes use modules of the process. */
 const INPUTS = [
   'package.json',
   'vite.config.ts',
   'tsconfig.json',
   'app/**/*',
   'public/**/*',
-  'src/dashboard-build.ts',
-  'src/access/return-path.ts',
-  'src/send-onward.ts',
-  'src/third-party-licences.ts',
+  'src/**/*.ts',
   '../packages/contract/src/**/*.ts',
 ];
 const LOCKFILE = '../package-lock.json';

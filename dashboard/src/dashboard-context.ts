@@ -3,11 +3,13 @@ import type { SignIn } from './access/sign-in.ts';
 import type { Backend, DashboardMode } from './backend.ts';
 import type { OpenStream } from './pages/page-streams.ts';
 import type { OpenedShare } from './shares/public-shares.ts';
+import type { Workers } from './workers/workers.ts';
 
 /** What routes get besides the request: Remix's load context. */
 export interface DashboardContext {
   /** With the rights of whoever asks. Reading it throws the way to sign in where nobody is. */
   readonly backend: Backend;
+  readonly workers: Workers;
   readonly mode: DashboardMode;
   /** As the API server calls whoever asks; `undefined` in local mode, and for nobody. */
   readonly user: string | undefined;

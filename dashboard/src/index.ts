@@ -13,7 +13,6 @@ export { DashboardBuildError, ensureDashboardBuild } from './dashboard-build.ts'
 export { checkExpected } from './expected-generation.ts';
 export { projectLog } from './project-log.ts';
 export { runDashboard, type Dashboard, type DashboardOptions } from './run-dashboard.ts';
-export { createShare, type CreateShareResult, type ShareRequest } from './shares/create-share.ts';
-export { publicShares, type PublicShares } from './shares/public-shares.ts';
+export type { PublicSharesSource } from './shares/public-shares.ts';
 export { ShareIndex } from './shares/share-index.ts';
 export { clusterDashboardSettings, dashboardSettings, type DashboardSettings } from './settings.ts';

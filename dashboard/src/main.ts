@@ -10,7 +10,6 @@ import type { OwnView } from './cluster/follow-objects.ts';
 import { followResourceIndex } from './cluster/resource-index.ts';
 import { ensureDashboardBuild } from './dashboard-build.ts';
 import { runDashboard } from './run-dashboard.ts';
-import { publicShares } from './shares/public-shares.ts';
 import { clusterDashboardSettings, type ClusterDashboardSettings } from './settings.ts';
 
 /** The dashboard of a cluster: `node dashboard/src/main.ts`, settings in the environment (docs/configuration.md). */
@@ -54,10 +53,7 @@ const access = clusterAccess({
       : { ...oidc, issuer: oidc.issuer, url, scopes: oidc.scopes.split(/\s+/) },
   logger: logger.child({ stage: 'access' }),
 });
-const shares = publicShares({
-  source: followClusterShares(ownView('shares')),
-  store,
-});
+const shares = { source: followClusterShares(ownView('shares')), store };
 const buildDir = await ensureDashboardBuild(() => logger.info('building the dashboard'));
 const dashboard = await runDashboard({ settings, service: settings.service, access, shares, buildDir, logger });
 void checkSchema(store, { process: 'dashboard', migrates: false, logger, signal: stopping.signal });

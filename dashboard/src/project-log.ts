@@ -13,6 +13,10 @@ export const projectLog = (
     const entry = await store.get(id);
     return entry?.projectUid === project.uid ? entry : undefined;
   },
+  row: async (id) => {
+    const row = await store.row(id);
+    return row?.projectUid === project.uid ? row : undefined;
+  },
   preview: async (id, bodyBytesMax) => {
     const preview = await store.preview(id, bodyBytesMax);
     return preview?.entry.projectUid === project.uid ? preview : undefined;

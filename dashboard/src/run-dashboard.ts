@@ -12,6 +12,7 @@ import { refuseWithoutToken } from './access/local-token.ts';
 import { returnPath } from './access/return-path.ts';
 import { apiHandler, type ApiOptions } from './api/api-handler.ts';
 import type { DashboardMode } from './backend.ts';
+import { clientAddresses } from './client-address.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 import { formBody } from './pages/form-body.ts';
 import { pageStreams } from './pages/page-streams.ts';
@@ -21,10 +22,11 @@ import { checkRequest } from './request-guards.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sendOnward } from './send-onward.ts';
 import { preferProductionReact, type DashboardSettings } from './settings.ts';
-import type { OpenedShare, PublicShares } from './shares/public-shares.ts';
+import { publicShares, type OpenedShare, type PublicSharesSource } from './shares/public-shares.ts';
 import { serveShares } from './shares/serve-shares.ts';
 import { signedInBackend } from './signed-in-backend.ts';
 import { staticAssets } from './static-assets.ts';
+import { startWorkers, type Workers } from './workers/workers.ts';
 
 export interface DashboardOptions {
   readonly settings: DashboardSettings;
@@ -33,7 +35,7 @@ export interface DashboardOptions {
   /** Decides what each request may see and do. */
   readonly access: Access;
   /** Links that anybody may open. */
-  readonly shares: PublicShares;
+  readonly shares: PublicSharesSource;
   /** Of `ensureDashboardBuild`. */
   readonly buildDir: string;
   readonly logger: Logger;
@@ -54,7 +56,7 @@ const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 
 /** Serves the dashboard: guards → headers → assets → shared links → who asks → Remix. Rejects when it cannot listen. */
 export const runDashboard = async (options: DashboardOptions): Promise<Dashboard> => {
-  const { settings, service, access, shares, buildDir, logger } = options;
+  const { settings, service, access, buildDir, logger } = options;
   const { mode } = access;
   if (mode === 'local' && !LOOPBACK.has(settings.host)) {
     throw new Error(`without a login the dashboard listens on loopback only, not on ${settings.host}`);
@@ -62,24 +64,27 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
   preferProductionReact();
   const build: unknown = await import(pathToFileURL(path.join(buildDir, 'server/index.js')).href);
   const stopping = new AbortController();
+  const workers = startWorkers();
 
   const readBody = bodyReader();
 
   const app = express();
   app.disable('x-powered-by').set('etag', false);
   // Before the guards of pages: programs have no Origin, and cookies do not count.
-  app.use('/api', serveApi({ access, service, logger, readBody, stopping: stopping.signal }));
+  app.use('/api', serveApi({ access, service, workers, logger, readBody, stopping: stopping.signal }));
   app.use(guard(mode));
   app.use(setSecurityHeaders);
   app.get('/healthz', (_, response) => void response.type('text').send('ok\n'));
   app.use(await staticAssets(path.join(buildDir, 'client')));
   const render = servePages({
     build,
-    contextOf: contextOf(options, stopping.signal),
+    contextOf: contextOf(options, workers, stopping.signal),
     bodyOf: (request, response) =>
       formBody(request, response, { readBody, isSignedIn: sessionOf(response) !== undefined }),
   });
-  app.use(serveShares({ shares, logger, render }));
+  const shares = publicShares({ ...options.shares, workers });
+  const clientAddress = clientAddresses(settings.trustedProxies ?? []);
+  app.use(serveShares({ shares, logger, clientAddress, render }));
   if (access.exchangeToken !== undefined) app.use(access.exchangeToken);
   app.use(identify(access));
   app.use(render);
@@ -90,9 +95,10 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://${mode === 'local' ? 'localhost' : settings.host}:${port}`,
-    stop: () => {
+    stop: async () => {
       stopping.abort();
-      return closeServer(server);
+      await closeServer(server);
+      await workers.close();
     },
   };
 };
@@ -165,7 +171,7 @@ const comesFromAnotherSite = ({ method, headers, originalUrl }: Request): boolea
 
 const sessionOf = ({ locals }: Response): Session | undefined => locals['session'] as Session | undefined;
 
-const contextOf = ({ access, logger }: DashboardOptions, stopping: AbortSignal) => {
+const contextOf = ({ access, logger }: DashboardOptions, workers: Workers, stopping: AbortSignal) => {
   const { mode, signIn } = access;
   const streamsOf = pageStreams();
   return (request: Request, response: Response): DashboardContext => {
@@ -174,7 +180,7 @@ const contextOf = ({ access, logger }: DashboardOptions, stopping: AbortSignal) 
       get backend() {
         return signedInBackend(session?.backend, request);
       },
-      ...{ mode, signIn, user: session?.user, isSignedIn: session !== undefined, logger, stopping },
+      ...{ workers, mode, signIn, user: session?.user, isSignedIn: session !== undefined, logger, stopping },
       share: response.locals['share'] as OpenedShare | undefined,
       nonce: String(response.locals['nonce']),
       isDataRequest: request.path.endsWith('.data'),

@@ -1,5 +1,6 @@
 import { listSetting } from '@standin/contract';
 import { z } from 'zod';
+import { isNetwork } from './client-address.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 
@@ -9,7 +10,10 @@ export const dashboardSettings = z.object({
   port: port.default(3000).describe('Port of the dashboard; 0 takes a free one.'),
 });
 
-export type DashboardSettings = Readonly<z.infer<typeof dashboardSettings>>;
+export type DashboardSettings = Readonly<z.infer<typeof dashboardSettings>> & {
+  /** See `clusterDashboardSettings`; nobody is between `standin dev` and its browsers. */
+  readonly trustedProxies?: readonly string[] | undefined;
+};
 
 /** 256 bits in hexadecimal have 64 characters, in base64 44. */
 const SECRET_CHARS_MIN = 32;
@@ -33,6 +37,11 @@ export const clusterDashboardSettings = z
       .optional()
       .describe(
         'Service of this dashboard, NAMESPACE/NAME: standin recognises the dashboard by it behind kubectl port-forward.',
+      ),
+    trustedProxies: listSetting(z.string().refine(isNetwork, 'must be an address or a network: 10.0.0.7 or 10.0.0.0/8'))
+      .default([])
+      .describe(
+        'Addresses and networks (CIDR) of the proxies before the dashboard, separated by commas: behind them clients are told apart by X-Forwarded-For. Empty: by the address of the connection.',
       ),
     kubeconfig: z
       .string()

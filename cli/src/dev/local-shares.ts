@@ -1,9 +1,8 @@
-import { publicShares, ShareIndex, type PublicShares } from '@standin/dashboard';
-import type { LogStore } from '@standin/logstore';
+import { ShareIndex, type PublicSharesSource } from '@standin/dashboard';
 import type { Observation } from './observe-source.ts';
 
 /** The links of `standin dev`: its Shares lie in the data folder, and are gone as soon as they are revoked. */
-export const localShares = (observed: Observation, store: Pick<LogStore, 'get'>): PublicShares => {
+export const localShares = (observed: Observation): PublicSharesSource['source'] => {
   const index = new ShareIndex();
   for (const object of observed.objects()) index.put(object);
   observed.onChange((ref) => {
@@ -11,14 +10,11 @@ export const localShares = (observed: Observation, store: Pick<LogStore, 'get'>)
     if (object === undefined) index.remove(ref);
     else index.put(object);
   });
-  return publicShares({
-    store,
-    source: {
-      find: (tokenSha256) => {
-        const share = index.find(tokenSha256);
-        const projectUid = share && index.projectUidOf(share);
-        return Promise.resolve(share && projectUid !== undefined ? { share, projectUid } : undefined);
-      },
+  return {
+    find: (tokenSha256) => {
+      const share = index.find(tokenSha256);
+      const projectUid = share && index.projectUidOf(share);
+      return Promise.resolve(share && projectUid !== undefined ? { share, projectUid } : undefined);
     },
-  });
+  };
 };

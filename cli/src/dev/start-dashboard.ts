@@ -5,7 +5,7 @@ import {
   localAccess,
   runDashboard,
 } from '@standin/dashboard';
-import type { Backend, Dashboard, PublicShares } from '@standin/dashboard';
+import type { Backend, Dashboard, PublicSharesSource } from '@standin/dashboard';
 import type { Logger } from 'pino';
 import { isPortTaken, PlainError } from '../plain-error.ts';
 import { choosePort } from './choose-port.ts';
@@ -37,7 +37,7 @@ export interface DashboardParts {
   readonly backend: Backend;
   /** What it asks for; undefined: nothing. */
   readonly token: string | undefined;
-  readonly shares: PublicShares;
+  readonly shares: PublicSharesSource;
   readonly logger: Logger;
   readonly output: DevOutput;
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ObjectRef, ResourceSource, ServiceSource } from '@standin/contract';
-import type { Backend, PublicShares } from '@standin/dashboard';
+import type { Backend, PublicSharesSource } from '@standin/dashboard';
 import { RefusedTargets } from '@standin/egress';
 import { gatewaySettings, runGateway } from '@standin/gateway';
 import {
@@ -64,7 +64,7 @@ export interface RunningStandin {
   /** What the dashboard works with. */
   readonly backend: Backend;
   /** Links that it serves to anybody. */
-  readonly shares: PublicShares;
+  readonly shares: PublicSharesSource;
   stop(): Promise<void>;
 }
 
@@ -145,7 +145,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
       settings: translateSettings(operatorConfig),
       keySecret: (accountUid) => operator.translator.verdict(accountUid)?.keySecret?.secretName,
     }),
-    shares: localShares(observed, options.store),
+    shares: { source: localShares(observed), store: options.store },
     ready: async (signal) => {
       await Promise.race([operator.synced, operator.ended, aborted(signal)]);
       while (!operator.isSettled()) await Promise.race([delay(SETTLE_POLL_MS, undefined, { signal }), operator.ended]);

@@ -8,11 +8,11 @@ import { Badge } from '../ui/badge.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
-import { bodyText, bodyViewsOf, formPairs, type BodyViewName } from './body-views.ts';
+import { bodyText, bodyViewsOf, decodePair, splitPairs, type BodyViewName } from './body-views.ts';
 import type { BodyPart, BodyView } from './exchange-view.ts';
 import { formatJson } from './format-json.ts';
 import { HexView } from './hex-view.tsx';
-import { PairList } from './pair-list.tsx';
+import { PairList, PAIRS_SHOWN_MAX } from './pair-list.tsx';
 import { PartsView } from './parts-view.tsx';
 import { SectionHeading } from './section-heading.tsx';
 
@@ -129,7 +129,7 @@ const Contents = ({ exchange, part, body, view, text }: ContentsProps) => {
     case 'hex':
       return <HexView label={label} body={body} />;
     case 'form':
-      return <PairList title="Fields" pairs={formPairs(text)} fromWire={false} />;
+      return <FormFields text={text} />;
     case 'parts':
       return <PartsView exchange={exchange} part={part} body={body} />;
     case 'image':
@@ -143,6 +143,12 @@ const Contents = ({ exchange, part, body, view, text }: ContentsProps) => {
         </div>
       );
   }
+};
+
+const FormFields = ({ text }: { readonly text: string }) => {
+  const fields = useMemo(() => splitPairs(text), [text]);
+  const pairs = fields.slice(0, PAIRS_SHOWN_MAX).map(decodePair);
+  return <PairList title="Fields" pairs={pairs} total={fields.length} fromWire={false} />;
 };
 
 const PrettyJson = ({ label, text }: { readonly label: string; readonly text: string }) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bodyText, bodyViewsOf, formPairs } from './body-views.ts';
+import { bodyText, bodyViewsOf, decodePair, splitPairs } from './body-views.ts';
 import type { BodyView } from './exchange-view.ts';
 
 const body = (contentType: string, content: string | Uint8Array, whole?: number): BodyView => {
@@ -46,9 +46,9 @@ describe('a body is looked at', () => {
   });
 });
 
-describe('formPairs', () => {
+describe('pairs of a form', () => {
   it('decodes what can be decoded, in order, with repetitions', () => {
-    expect(formPairs('a=1&b=x+y%20z&&a=&c&d=%FF%zz&=e&f=1=2')).toEqual([
+    expect(splitPairs('a=1&b=x+y%20z&&a=&c&d=%FF%zz&=e&f=1=2').map(decodePair)).toEqual([
       ['a', '1'],
       ['b', 'x y z'],
       ['a', ''],

@@ -62,16 +62,15 @@ export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
   return isBinary(text) ? ['hex', 'raw'] : ['raw', 'hex'];
 };
 
-/** What a form or a query string says: names and values, decoded. What is no valid escape stays as it is. */
-export const formPairs = (text: string): readonly (readonly [name: string, value: string])[] =>
-  text
-    .split('&')
-    .filter((pair) => pair !== '')
-    .map((pair) => {
-      const equals = pair.indexOf('=');
-      const [name, value] = equals === -1 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)];
-      return [decodeComponent(name), decodeComponent(value)] as const;
-    });
+/** Of a form or a query string: names and values as they stand there. */
+export const splitPairs = (text: string): readonly string[] => text.split('&').filter((pair) => pair !== '');
+
+/** One of them, decoded. What is no valid escape stays as it is. */
+export const decodePair = (pair: string): readonly [name: string, value: string] => {
+  const equals = pair.indexOf('=');
+  const [name, value] = equals === -1 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)];
+  return [decodeComponent(name), decodeComponent(value)];
+};
 
 const BROKEN_ESCAPE = /%(?![0-9a-f]{2})/i;
 

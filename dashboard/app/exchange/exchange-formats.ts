@@ -1,19 +1,15 @@
 import type { LogEntry } from '@standin/logstore';
-import { curlCommand, fetchSnippet, har, harEntry, type Snippet, type SnippetOptions } from '@standin/logstore/formats';
+import { curlCommand, fetchSnippet, type Snippet, type SnippetOptions } from '@standin/logstore/formats';
 
-export const COPY_FORMATS = ['curl', 'fetch', 'har'] as const;
+/** Of short texts: a longer body is not part of them. */
+export const SNIPPET_FORMATS = ['curl', 'fetch'] as const;
+export type SnippetFormat = (typeof SNIPPET_FORMATS)[number];
+
+export const COPY_FORMATS = [...SNIPPET_FORMATS, 'har'] as const;
 export type CopyFormat = (typeof COPY_FORMATS)[number];
 
 /** What goes to the clipboard, and what is said about it. */
 export type ExchangeCopy = Snippet;
 
-export const copyOf = (entry: LogEntry, format: CopyFormat, options: SnippetOptions): ExchangeCopy => {
-  switch (format) {
-    case 'curl':
-      return curlCommand(entry, options);
-    case 'fetch':
-      return fetchSnippet(entry, options);
-    case 'har':
-      return { text: JSON.stringify(har([harEntry(entry, options)]), null, 2), notes: [] };
-  }
-};
+export const snippetOf = (entry: LogEntry, format: SnippetFormat, options: SnippetOptions): Snippet =>
+  format === 'curl' ? curlCommand(entry, options) : fetchSnippet(entry, options);

@@ -4,9 +4,14 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { SectionHeading } from './section-heading.tsx';
 import { WireValue } from './wire-value.tsx';
 
+/** A page of more takes long to make and to lay out: a form of 256 KiB may have 130,000 pairs. */
+export const PAIRS_SHOWN_MAX = 500;
+
 export interface PairListProps {
   readonly title: string;
   readonly pairs: readonly (readonly [name: string, value: string])[];
+  /** How many there are, where `pairs` are only the first of them. */
+  readonly total?: number;
   /** latin1 from the wire; else text that was decoded before. */
   readonly fromWire?: boolean;
   /** Beside the title. */
@@ -16,19 +21,19 @@ export interface PairListProps {
 }
 
 /** Names and values as they came: case, order and repetitions kept, each value with a button that copies it. */
-export const PairList = ({ title, pairs, fromWire = true, aside, note }: PairListProps) => {
+export const PairList = ({ title, pairs, total = pairs.length, fromWire = true, aside, note }: PairListProps) => {
   const id = `pairs-${title.toLowerCase().replace(/\W+/g, '-')}`;
   return (
     <section aria-labelledby={id} className="flex flex-col gap-1">
       <div className="flex flex-wrap items-center gap-2">
         <SectionHeading id={id}>
-          {title} <span className="font-normal text-muted">{pairs.length}</span>
+          {title} <span className="font-normal text-muted">{total}</span>
         </SectionHeading>
         {aside}
       </div>
       {pairs.length > 0 && (
         <dl className="border-t border-line font-mono text-small">
-          {pairs.map(([name, value], index) => {
+          {pairs.slice(0, PAIRS_SHOWN_MAX).map(([name, value], index) => {
             const hint = note?.(name);
             return (
               <div
@@ -59,6 +64,9 @@ export const PairList = ({ title, pairs, fromWire = true, aside, note }: PairLis
             );
           })}
         </dl>
+      )}
+      {total > PAIRS_SHOWN_MAX && (
+        <p className="text-small text-muted">These are the first {PAIRS_SHOWN_MAX} of them.</p>
       )}
     </section>
   );

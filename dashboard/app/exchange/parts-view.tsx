@@ -13,6 +13,8 @@ import { formatBytes } from '../traffic/traffic-row.ts';
 import { bodyBytes, isBinary } from './body-views.ts';
 import { headerValue, type BodyPart, type BodyView } from './exchange-view.ts';
 
+/** A page of more takes long to make; the download of the body has them all. */
+const ITEMS_SHOWN_MAX = 100;
 /** Of a part's text; the rest is in the download. */
 const TEXT_SHOWN_MAX = 2_000;
 
@@ -28,16 +30,21 @@ export const PartsView = ({ exchange, part, body }: PartsViewProps) => {
   const items = useMemo(() => parseMultipart(latin1Text(bytes), boundaryOf(body.contentType) ?? ''), [bytes, body]);
   if (items.length === 0) return <p className="text-muted">The boundary that its type names does not occur in it.</p>;
   return (
-    <ul aria-label={`Parts of the ${part} body`} className="rounded border border-line">
-      {items.map((item, index) => (
-        <Item
-          key={index}
-          item={item}
-          content={bytes.subarray(item.start, item.end)}
-          download={paths.exchangeBody(exchange, { part, item: String(index) })}
-        />
-      ))}
-    </ul>
+    <>
+      <ul aria-label={`Parts of the ${part} body`} className="rounded border border-line">
+        {items.slice(0, ITEMS_SHOWN_MAX).map((item, index) => (
+          <Item
+            key={index}
+            item={item}
+            content={bytes.subarray(item.start, item.end)}
+            download={paths.exchangeBody(exchange, { part, item: String(index) })}
+          />
+        ))}
+      </ul>
+      {items.length > ITEMS_SHOWN_MAX && (
+        <p className="text-small text-muted">These are the first {ITEMS_SHOWN_MAX} parts; the download has them all.</p>
+      )}
+    </>
   );
 };
 

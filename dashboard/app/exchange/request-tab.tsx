@@ -2,7 +2,7 @@ import { wireText } from '@standin/logstore/formats';
 import type { ExchangeParams } from '../lib/paths.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { BodySection } from './body-section.tsx';
-import { formPairs } from './body-views.ts';
+import { decodePair, splitPairs } from './body-views.ts';
 import type { ExchangeView } from './exchange-view.ts';
 import { PairList } from './pair-list.tsx';
 import { WireValue } from './wire-value.tsx';
@@ -33,7 +33,9 @@ export const RequestTab = ({ view: { request, query }, exchange }: ExchangeTabPr
       note={keyNote}
       aside={<span className="text-small text-muted">HTTP/{request.httpVersion}</span>}
     />
-    {query !== '' && <PairList title="Query" pairs={formPairs(wireText(query).text)} fromWire={false} />}
+    {query !== '' && (
+      <PairList title="Query" pairs={splitPairs(wireText(query).text).map(decodePair)} fromWire={false} />
+    )}
     <BodySection exchange={exchange} part="request" body={request.body} />
     {request.trailers.length > 0 && <PairList title="Trailers" pairs={request.trailers} />}
   </>

@@ -1,14 +1,18 @@
-import { LIMITS, type HeaderPair } from '@standin/contract';
+import { isUtf8 } from 'node:buffer';
+import { LIMITS, type HeaderPair, type LogRow } from '@standin/contract';
 import type { ReplaySpec } from '@standin/crds';
-import type { LogEntry } from '@standin/logstore';
+import { toLogEntry } from '@standin/logstore';
 import { headerText, replayValuesOf, type CapturedView, type ReplayValues } from './replay-values.ts';
 
 /** What a form edits of a captured request. */
-export const toCapturedView = ({ id, method, request }: LogEntry): CapturedView => {
-  const { target, headers, body, bodyEncoding } = request;
-  const bodyBytes = Buffer.byteLength(body, bodyEncoding);
+export const toCapturedView = (row: LogRow): CapturedView => {
+  const { id, method, target, requestHeaders: headers, requestBody } = row;
+  const view = { ...{ id, method, target, headers }, bodyBytes: requestBody.length };
+  if (requestBody.length > LIMITS.replayEditBytesMax)
+    return { ...view, bodyEncoding: isUtf8(requestBody) ? 'utf8' : 'base64', body: undefined };
+  const { body, bodyEncoding } = toLogEntry({ ...row, responseBody: new Uint8Array() }).request;
   const isEditable = Buffer.byteLength(body) <= LIMITS.replayEditBytesMax;
-  return { id, method, target, headers, bodyBytes, bodyEncoding, body: isEditable ? body : undefined };
+  return { ...view, bodyEncoding, body: isEditable ? body : undefined };
 };
 
 /** As an earlier replay of the same request sent it. */

@@ -1,81 +1,34 @@
-import type { HeaderPair } from '@standin/contract';
-import { bodyBytesOf, type LogEntry, type ReplayAnswer } from '@standin/logstore';
+import type { LogRow } from '@standin/contract';
+import type { ReplayAnswer } from '@standin/logstore';
 import type { ProjectLog } from '../../src/backend.ts';
-import type { Answer, AnswerDiff } from '../diff/answer-diff.ts';
-import { decodeContent } from '../diff/decode-content.server.ts';
-import { diffAnswers } from '../diff/diff-answers.server.ts';
+import { isWorkRefused } from '../../src/workers/work-refused.ts';
+import type { Workers } from '../../src/workers/workers.ts';
+import { bodiesOf } from '../exchange/captured-row.server.ts';
+import type { Away } from '../traffic/read-traffic.server.ts';
+import type { ResultView } from './result-view.server.ts';
 
-/** Of a body on the page; the whole comparison is in the diff. */
-const SHOWN_BYTES_MAX = 64 * 1024;
-
-/** What one request got back when it was sent again, beside what was captured. */
-export interface ResultView {
-  readonly requestId: string;
-  /** `undefined`: its retention is over. */
-  readonly captured: { readonly method: string; readonly path: string; readonly receivedAt: string } | undefined;
-  readonly sentAt: string;
-  readonly method: string;
-  readonly url: string;
-  /** As sent, without the API key's value; latin1. */
-  readonly sentHeaders: readonly HeaderPair[];
-  /** 0: no answer came, and `error` says why. */
-  readonly status: number;
-  readonly durationMs: number;
-  readonly error: string;
-  readonly headers: readonly HeaderPair[];
-  /** The beginning of the body as text; `undefined` where it is none. */
-  readonly bodyText: string | undefined;
-  readonly bodyBytes: number;
-  readonly isCut: boolean;
-  /** `undefined` where there are no two answers. */
-  readonly diff: AnswerDiff | undefined;
+/** What one request got back when it was sent again, and what was captured, where that is still kept. */
+export interface AnswerPair {
+  readonly row: LogRow | undefined;
+  readonly answer: ReplayAnswer;
 }
 
-const textOf = (headers: readonly HeaderPair[], body: Uint8Array): { text: string; isCut: boolean } | undefined => {
-  const decoded = decodeContent(headers, body, SHOWN_BYTES_MAX * 16) ?? body;
-  const isCut = decoded.length > SHOWN_BYTES_MAX;
-  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  try {
-    // A cut may go through a character, whose bytes are then left out.
-    return { text: utf8.decode(decoded.subarray(0, SHOWN_BYTES_MAX), { stream: isCut }), isCut };
-  } catch {
-    return undefined;
-  }
-};
-
-const ofLog = ({ response, durationMs }: LogEntry): Answer => ({
-  ...{ status: response.status, durationMs, headers: response.headers, body: bodyBytesOf(response) },
-  ...{ truncated: response.truncated, bodyBytes: response.bodyBytes },
-});
-
-const ofReplay = ({ response, durationMs }: ReplayAnswer): Answer => ({
-  ...{ status: response.status, durationMs, headers: response.headers, body: bodyBytesOf(response) },
-  ...{ truncated: response.truncated, bodyBytes: response.bodyBytes },
-});
-
 /** `undefined` where there is no result (yet). Rejects with a `LogStoreError`. */
-export const loadResult = async (
-  log: Pick<ProjectLog, 'get' | 'replays'>,
+export const readAnswers = async (
+  log: Pick<ProjectLog, 'row' | 'replays'>,
   replayUid: string,
   requestId: string,
-): Promise<ResultView | undefined> => {
-  const [entry, answer] = await Promise.all([log.get(requestId), log.replays.answer(replayUid, requestId)]);
-  if (answer === undefined) return undefined;
-  const { sentAt, method, url, status, durationMs, error, request, response } = answer;
-  const shown = textOf(response.headers, bodyBytesOf(response));
-  return {
-    ...{ requestId, sentAt, method, url, status, durationMs, error },
-    captured: entry && {
-      method: entry.method,
-      path: `${entry.path}${entry.query === '' ? '' : `?${entry.query}`}`,
-      receivedAt: entry.receivedAt,
-    },
-    sentHeaders: request.headers,
-    headers: response.headers,
-    bodyText: shown?.text,
-    bodyBytes: response.bodyBytes,
-    isCut: response.truncated || (shown?.isCut ?? false),
-    diff:
-      entry !== undefined && entry.status > 0 && status > 0 ? diffAnswers(ofLog(entry), ofReplay(answer)) : undefined,
-  };
+): Promise<AnswerPair | undefined> => {
+  const [row, answer] = await Promise.all([log.row(requestId), log.replays.answer(replayUid, requestId)]);
+  return answer && { row, answer };
+};
+
+/** Both beside each other; or why that takes too much. */
+export const compareAnswers = async (workers: Workers, pair: AnswerPair): Promise<ResultView | Away> => {
+  try {
+    return await workers.run('compareAnswers', pair, [...bodiesOf(pair.row), pair.answer.response.body]);
+  } catch (error) {
+    if (isWorkRefused(error)) return { away: error.message };
+    throw error;
+  }
 };

@@ -7,7 +7,7 @@ import { MethodName, StatusBadge } from '../ui/badge.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Time, type TimeProps } from '../ui/time.tsx';
-import type { ResultView } from './load-result.server.ts';
+import type { ResultView } from './result-view.server.ts';
 
 export interface ResultPanelProps {
   readonly params: ProjectParams;

@@ -1,20 +1,35 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { COPY_FORMATS, copyOf } from '../exchange/exchange-formats.ts';
+import { bodiesOf, readRow } from '../exchange/captured-row.server.ts';
+import { COPY_FORMATS } from '../exchange/exchange-formats.ts';
 import { gatewayUrl } from '../exchange/gateway-url.server.ts';
+import { harStream } from '../exchange/har-stream.server.ts';
 import { readExchange } from '../exchange/read-exchange.server.ts';
-import { notFound } from '../lib/failures.server.ts';
+import { notFound, orFail } from '../lib/failures.server.ts';
 import { exchangeParams } from '../lib/params.server.ts';
 import { getProject } from '../lib/resources.server.ts';
+import { textStream } from '../lib/text-stream.server.ts';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** An exchange as text for the clipboard: `?as=curl`, `fetch` or `har`. */
-export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
+export const loader = async ({ request, params, context: { backend, workers } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
   const { searchParams } = new URL(request.url);
   const format = COPY_FORMATS.find((name) => name === searchParams.get('as'));
   if (format === undefined) throw notFound('such format', `Ask for ?as=${COPY_FORMATS.join(', ')}.`);
-  const [project, entry] = await Promise.all([
-    getProject(backend, names),
-    readExchange(backend, names, (log, id) => log.get(id)),
-  ]);
-  return Response.json(copyOf(entry, format, { baseUrl: gatewayUrl(project) }));
+  const options = { baseUrl: gatewayUrl(await getProject(backend, names)) };
+  if (format === 'har') {
+    const entry = await readExchange(backend, names, (log, id) => log.get(id));
+    return textStream(jsonOf(harStream(entry, options)), { 'content-type': JSON_TYPE });
+  }
+  const row = await readRow(backend, names);
+  return Response.json(await orFail(workers.run('writeSnippet', { row, format, options }, bodiesOf(row))));
 };
+
+/** As `Response.json` writes an `ExchangeCopy`. */
+async function* jsonOf(text: AsyncIterable<string>): AsyncGenerator<string> {
+  yield '{"text":"';
+  // No piece ends within a character, so each can be escaped by itself.
+  for await (const piece of text) yield JSON.stringify(piece).slice(1, -1);
+  yield '","notes":[]}';
+}

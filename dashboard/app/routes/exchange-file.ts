@@ -1,8 +1,9 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { requestMessage, utf8Bytes } from '@standin/logstore/formats';
-import { capturedFile } from '../exchange/captured-file.server.ts';
-import { copyOf } from '../exchange/exchange-formats.ts';
+import { requestMessage } from '@standin/logstore/formats';
+import { capturedFile, capturedText } from '../exchange/captured-file.server.ts';
+import { readRow } from '../exchange/captured-row.server.ts';
 import { gatewayUrl } from '../exchange/gateway-url.server.ts';
+import { harStream } from '../exchange/har-stream.server.ts';
 import { readExchange } from '../exchange/read-exchange.server.ts';
 import { notFound } from '../lib/failures.server.ts';
 import { exchangeParams } from '../lib/params.server.ts';
@@ -13,11 +14,14 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   const names = exchangeParams(params);
   const format = new URL(request.url).searchParams.get('as');
   if (format !== 'http' && format !== 'har') throw notFound('such format', 'Ask for ?as=http or ?as=har.');
+  if (format === 'http') {
+    const { method, target, httpVersion, requestHeaders: headers, requestBody } = await readRow(backend, names);
+    const message = requestMessage({ method, request: { target, httpVersion, headers } }, requestBody);
+    return capturedFile(message, `${names.id}.http`);
+  }
   const [project, entry] = await Promise.all([
     getProject(backend, names),
     readExchange(backend, names, (log, id) => log.get(id)),
   ]);
-  if (format === 'http') return capturedFile(requestMessage(entry), `${names.id}.http`);
-  const { text } = copyOf(entry, 'har', { baseUrl: gatewayUrl(project) });
-  return capturedFile(utf8Bytes(text), `${names.id}.har`, 'application/json');
+  return capturedText(harStream(entry, { baseUrl: gatewayUrl(project) }), `${names.id}.har`, 'application/json');
 };

@@ -1,6 +1,7 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { Form, Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
+import { formatTime } from '@standin/logstore';
 import { LineDiffView } from '../diff/line-diff-view.tsx';
 import { refusalOf } from '../lib/failures.server.ts';
 import { noticeCookie } from '../lib/flash.ts';
@@ -20,35 +21,35 @@ import { Time } from '../ui/time.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Mock of an answer · Standin' }];
 
-export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+export const loader = async ({ params, context }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
-  const { entry, endpoint, draft } = await loadMockPage(backend, names);
-  const { method, status, receivedAt } = entry;
+  const { row, endpoint, draft } = await loadMockPage(context, names);
+  const { method, status, receivedAtUs } = row;
   const spec = endpoint && endpointSpec(endpoint);
   return {
     params: names,
-    answer: { method, status, receivedAt, path: spec?.slug ?? entry.path },
-    endpoint: { name: entry.endpoint, title: spec?.displayName ?? entry.endpoint },
+    answer: { method, status, receivedAt: formatTime(receivedAtUs), path: spec?.slug ?? row.path },
+    endpoint: { name: row.endpoint, title: spec?.displayName ?? row.endpoint },
     keepsUpstream: spec?.forward !== undefined,
     draft: 'reason' in draft ? draft : { ...draft, object: undefined },
   };
 };
 
-export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
+export const action = async ({ request, params, context }: ActionFunctionArgs) => {
   const names = exchangeParams(params);
   const expected = expectedGeneration(await request.formData());
-  const { entry, draft } = await loadMockPage(backend, names);
+  const { row, draft } = await loadMockPage(context, names);
   const refused = (reason: string) => data({ reason }, { status: 422 });
   if ('reason' in draft) return refused(draft.reason);
   if (draft.obstacle !== undefined) return refused(draft.obstacle);
   try {
-    const saved = await backend.resources.apply(draft.object, expected);
+    const saved = await context.backend.resources.apply(draft.object, expected);
     if (!saved.ok) return refused(saved.problems.map(({ path, message }) => `${path}: ${message}`).join('; '));
   } catch (error) {
     return refused(refusalOf(error));
   }
-  return redirect(paths.endpoint({ ...names, endpoint: entry.endpoint }), {
-    headers: { 'set-cookie': noticeCookie(`${entry.endpoint} answers with this from now on.`) },
+  return redirect(paths.endpoint({ ...names, endpoint: row.endpoint }), {
+    headers: { 'set-cookie': noticeCookie(`${row.endpoint} answers with this from now on.`) },
   });
 };
 

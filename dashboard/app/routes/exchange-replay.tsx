@@ -1,7 +1,7 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData, useNavigate, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
-import { readExchange } from '../exchange/read-exchange.server.ts';
+import { readRow } from '../exchange/captured-row.server.ts';
 import { orFail } from '../lib/failures.server.ts';
 import { exchangeParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
@@ -20,20 +20,20 @@ export const meta: MetaFunction = () => [{ title: 'Replay a request · Standin' 
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
   const like = new URL(request.url).searchParams.get('like');
-  const entry = await readExchange(backend, names, (log, id) => log.get(id));
-  const captured = toCapturedView(entry);
+  const row = await readRow(backend, names);
+  const captured = toCapturedView(row);
   const earlier = like === null ? undefined : replaySpec(await getReplay(backend, { ...names, replay: like }));
   return {
     params: names,
     captured,
     values: earlier === undefined ? replayValuesOf(captured) : valuesLike(captured, earlier),
-    upstream: await orFail(upstreamOf(backend, entry)),
+    upstream: await orFail(upstreamOf(backend, row)),
   };
 };
 
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const names = exchangeParams(params);
-  const captured = toCapturedView(await readExchange(backend, names, (log, id) => log.get(id)));
+  const captured = toCapturedView(await readRow(backend, names));
   const values = readReplayValues(await request.formData());
   const name = newReplayName();
   const errors = await createReplay(backend, toReplay(values, captured, { ...names, name }), REPLAY_FIELDS);

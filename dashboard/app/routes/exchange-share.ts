@@ -3,13 +3,13 @@ import { exchangeParams } from '../lib/params.server.ts';
 import { createShareFrom, loadShareDialog, previewShare } from '../shares/share-dialog.server.ts';
 
 /** What the dialog needs to open. */
-export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) =>
-  Response.json(await loadShareDialog(backend, exchangeParams(params)));
+export const loader = async ({ params, context }: LoaderFunctionArgs) =>
+  Response.json(await loadShareDialog(context, exchangeParams(params)));
 
 /** `intent=preview` writes nothing; `create` makes the link, and answers with it this once. */
-export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
+export const action = async ({ request, params, context }: ActionFunctionArgs) => {
   const form = await request.formData();
   const names = exchangeParams(params);
   const answer = form.get('intent') === 'create' ? createShareFrom : previewShare;
-  return Response.json(await answer(backend, names, form));
+  return Response.json(await answer(context, names, form));
 };

@@ -2,11 +2,11 @@ import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
 import type { ProjectLog } from '../../src/backend.ts';
-import { logAway, notFound } from '../lib/failures.server.ts';
+import { logAway, notFound, tooHeavy } from '../lib/failures.server.ts';
 import { exchangeParams, replayParams } from '../lib/params.server.ts';
 import { paths, type ExchangeParams, type ReplayParams } from '../lib/paths.ts';
 import { usePreferences } from '../lib/use-preferences.ts';
-import { loadResult } from '../replays/load-result.server.ts';
+import { compareAnswers, readAnswers } from '../replays/load-result.server.ts';
 import { findReplay, toReplayView } from '../replays/read-replays.server.ts';
 import { ResultPanel } from '../replays/result-panel.tsx';
 import { isAway, openLog, orAway } from '../traffic/read-traffic.server.ts';
@@ -18,18 +18,20 @@ const SEARCHED_MAX = 500;
 
 const readResult = async (log: ProjectLog, { replay, id }: ReplayParams & ExchangeParams) => {
   const of = (await log.replays.ofRequest(id, SEARCHED_MAX)).find((summary) => summary.replay === replay);
-  const result = of && (await loadResult(log, of.replayUid, id));
-  return { result, target: of?.target ?? '' };
+  const answers = of && (await readAnswers(log, of.replayUid, id));
+  return { answers, target: of?.target ?? '' };
 };
 
-export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
+export const loader = async ({ params, context: { backend, workers } }: LoaderFunctionArgs) => {
   const names = { ...replayParams(params), ...exchangeParams(params) };
   const object = await findReplay(backend, names);
   const log = await openLog(backend, names);
   const found = await orAway(readResult(log, names));
   if (isAway(found)) throw logAway(found.away);
-  const { result, target } = found;
-  if (result === undefined) throw notFound('such result', 'This replay has not sent that request, or it has expired.');
+  const { answers, target } = found;
+  if (answers === undefined) throw notFound('such result', 'This replay has not sent that request, or it has expired.');
+  const result = await compareAnswers(workers, answers);
+  if (isAway(result)) throw tooHeavy(result.away);
   const isSingle = object !== undefined && toReplayView(object).what.kind === 'one';
   return { params: names, hasReplay: object !== undefined, like: isSingle ? names.replay : undefined, target, result };
 };

@@ -10,7 +10,8 @@ import { usePreferences } from '../lib/use-preferences.ts';
 import { useAnswer } from '../lib/use-answer.ts';
 import { expectedGeneration } from '../projects/save-project.server.ts';
 import { Commands } from '../replays/commands.tsx';
-import { loadResult, type ResultView } from '../replays/load-result.server.ts';
+import { compareAnswers, readAnswers } from '../replays/load-result.server.ts';
+import type { ResultView } from '../replays/result-view.server.ts';
 import { getReplay, toReplayView } from '../replays/read-replays.server.ts';
 import { replayCommands } from '../replays/replay-commands.server.ts';
 import { ReplayHead } from '../replays/replay-head.tsx';
@@ -18,7 +19,7 @@ import { ReplayProgress } from '../replays/replay-progress.tsx';
 import { hasEnded } from '../replays/replay-view.ts';
 import { ResultPanel } from '../replays/result-panel.tsx';
 import { ResultTable } from '../replays/result-table.tsx';
-import { isAway, openLog, orAway } from '../traffic/read-traffic.server.ts';
+import { isAway, openLog, orAway, type Away } from '../traffic/read-traffic.server.ts';
 import { Notice } from '../ui/notice.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Replay · Standin' }];
@@ -36,18 +37,23 @@ const statusOf = (request: Request): number | undefined => {
   return /^\d{1,3}$/.test(text) ? Number(text) : undefined;
 };
 
-export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
+export const loader = async ({ request, params, context: { backend, workers } }: LoaderFunctionArgs) => {
   const names = replayParams(params);
   const object = await getReplay(backend, names);
   const replay = toReplayView(object);
   const { what, uid } = replay;
   const status = statusOf(request);
   const log = await openLog(backend, names);
-  const load = async (): Promise<Results> =>
-    what.kind === 'one'
-      ? { one: await loadResult(log, uid, what.requestId) }
-      : { many: await log.replays.results(uid, { status, limit: RESULTS_MAX }) };
-  const found = await orAway(load());
+  const loadOne = async (requestId: string): Promise<Results | Away> => {
+    const pair = await orAway(readAnswers(log, uid, requestId).then((answers) => ({ answers })));
+    if (isAway(pair)) return pair;
+    const one = pair.answers && (await compareAnswers(workers, pair.answers));
+    return one !== undefined && isAway(one) ? one : { one };
+  };
+  const loadMany = async (): Promise<Results> => ({
+    many: await log.replays.results(uid, { status, limit: RESULTS_MAX }),
+  });
+  const found = await (what.kind === 'one' ? loadOne(what.requestId) : orAway(loadMany()));
   return {
     ...{ params: names, replay, status },
     results: isAway(found) ? undefined : found,

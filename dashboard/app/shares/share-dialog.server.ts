@@ -1,18 +1,25 @@
 import { DEFINITIONS } from '@standin/crds';
-import type { LogEntry } from '@standin/logstore';
-import { ALWAYS_HIDDEN, defaultRedaction, type RedactionRules } from '@standin/logstore/redact';
-import type { Backend } from '../../src/backend.ts';
+import { ALWAYS_HIDDEN, type RedactionRules } from '@standin/logstore/redact';
+import type { DashboardContext } from '../../src/dashboard-context.ts';
 import { createShare, isSharingInPlan } from '../../src/shares/create-share.ts';
-import { sharedExchange } from '../../src/shares/shared-exchange.ts';
-import { readExchange } from '../exchange/read-exchange.server.ts';
-import { refusalOf } from '../lib/failures.server.ts';
+import type { RedactedShare } from '../../src/workers/tasks.ts';
+import { bodiesOf, readRow } from '../exchange/captured-row.server.ts';
+import { orFail, refusalOf } from '../lib/failures.server.ts';
 import { errorsOf } from '../lib/form-errors.ts';
 import type { ExchangeParams } from '../lib/paths.ts';
 import { getProject } from '../lib/resources.server.ts';
 import { LIFETIME_DEFAULT, LIFETIMES, RULE_FIELDS, type ShareAnswer, type ShareDialogData } from './share-data.ts';
 
-const readEntry = (backend: Backend, params: ExchangeParams): Promise<LogEntry> =>
-  readExchange(backend, params, (log, id) => log.get(id));
+type Context = Pick<DashboardContext, 'backend' | 'workers'>;
+
+const redacted = async (
+  { backend, workers }: Context,
+  params: ExchangeParams,
+  rules?: RedactionRules,
+): Promise<RedactedShare> => {
+  const row = await readRow(backend, params);
+  return orFail(workers.run('redactShare', { row, rules }, bodiesOf(row)));
+};
 
 const linesOf = (form: FormData, field: string): string[] => {
   const text = form.get(field);
@@ -30,10 +37,10 @@ const rulesOf = (form: FormData): RedactionRules => ({
   jsonPaths: linesOf(form, RULE_FIELDS.jsonPaths),
 });
 
-export const loadShareDialog = async (backend: Backend, params: ExchangeParams): Promise<ShareDialogData> => {
+export const loadShareDialog = async (context: Context, params: ExchangeParams): Promise<ShareDialogData> => {
+  const { backend } = context;
   const project = await getProject(backend, params);
-  const entry = await readEntry(backend, params);
-  const rules = defaultRedaction(entry);
+  const { rules, exchange } = await redacted(context, params);
   return {
     kind: 'ready',
     isInPlan: await isSharingInPlan(backend, project),
@@ -44,7 +51,7 @@ export const loadShareDialog = async (backend: Backend, params: ExchangeParams):
       query: rules.query.join('\n'),
       jsonPaths: rules.jsonPaths.join('\n'),
     },
-    preview: sharedExchange(entry, rules),
+    preview: exchange,
   };
 };
 
@@ -65,15 +72,15 @@ const refused = (message: string, problems: Parameters<typeof errorsOf>[0] = [])
 };
 
 /** What a Share with the rules of the form shows: the function of the public page itself. */
-export const previewShare = async (backend: Backend, params: ExchangeParams, form: FormData): Promise<ShareAnswer> => {
+export const previewShare = async (context: Context, params: ExchangeParams, form: FormData): Promise<ShareAnswer> => {
   const rules = rulesOf(form);
   const problems = problemsOf(rules);
   if (problems.length > 0) return refused('', problems);
-  return { kind: 'preview', preview: sharedExchange(await readEntry(backend, params), rules) };
+  return { kind: 'preview', preview: (await redacted(context, params, rules)).exchange };
 };
 
 export const createShareFrom = async (
-  backend: Backend,
+  context: Context,
   params: ExchangeParams,
   form: FormData,
 ): Promise<ShareAnswer> => {
@@ -85,7 +92,7 @@ export const createShareFrom = async (
   if (lifetime === undefined) return refused('Choose how long the link works.');
   const { namespace, project, id: requestId } = params;
   try {
-    const result = await createShare(backend, { namespace, project, requestId, lifetimeMs: lifetime.ms, redact });
+    const result = await createShare(context, { namespace, project, requestId, lifetimeMs: lifetime.ms, redact });
     if (result.ok) {
       const { path, expiresAt, isAccepted } = result;
       return { kind: 'created', path, expiresAt, isAccepted };

@@ -1,21 +1,30 @@
 import { wireText } from '@standin/logstore/formats';
 import { Fragment } from 'react';
 import type { SharedExchange, SharedMessage } from '../../src/shares/shared-exchange.ts';
-import { formatJson } from '../exchange/format-json.ts';
 import { formatBytes, formatDuration, formatInstant } from '../traffic/traffic-row.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 
 /** As the server writes it in place of what it takes out. */
 const REDACTED = '[redacted]';
+/** Of one text. A sender may write the word, too, 26,000 times into what is shown of a body. */
+const MARKS_MAX = 500;
 
 /** Text in which the places stand out where something was taken out. */
-const Marked = ({ text }: { readonly text: string }) =>
-  text.split(REDACTED).map((part, index) => (
-    <Fragment key={index}>
-      {index > 0 && <mark className="rounded-sm bg-hover px-0.5 text-muted">{REDACTED}</mark>}
-      {part}
-    </Fragment>
-  ));
+const Marked = ({ text }: { readonly text: string }) => {
+  const parts = text.split(REDACTED, MARKS_MAX + 1);
+  const rest = text.slice(parts.join(REDACTED).length);
+  return (
+    <>
+      {parts.map((part, index) => (
+        <Fragment key={index}>
+          {index > 0 && <mark className="rounded-sm bg-hover px-0.5 text-muted">{REDACTED}</mark>}
+          {part}
+        </Fragment>
+      ))}
+      {rest}
+    </>
+  );
+};
 
 /** A stranger wrote it: it stays in its own run of text, whatever direction it asks for. */
 const Wire = ({ latin1 }: { readonly latin1: string }) => (
@@ -60,8 +69,6 @@ const WITHHELD = {
   unreadable: 'is not shown: it is not what its type says, so it cannot be looked through for secrets.',
 } as const;
 
-const bodyText = (body: string): string => (/^\s*[[{]/.test(body) ? (formatJson(body) ?? body) : body);
-
 interface BodyProps {
   readonly message: SharedMessage;
   readonly level: Levels['part'];
@@ -83,7 +90,7 @@ const Body = ({ message: { body, bytes, state }, level: Heading }: BodyProps) =>
         {state.isCut && ', of which this is the beginning'}
       </Heading>
       <pre className="rounded border border-line bg-panel px-2 py-1.5 break-words whitespace-pre-wrap">
-        <Marked text={bodyText(body)} />
+        <Marked text={body} />
       </pre>
     </>
   );

@@ -1,6 +1,7 @@
 import type { CountFilter, LogSummary } from '@standin/logstore';
 import { HAR_BEGIN, HAR_END, harEntry } from '@standin/logstore/formats';
 import type { ProjectLog } from '../../src/backend.ts';
+import { jsonStream } from '../../src/json-pieces.ts';
 import { csvHeader, csvLine, csvNote } from './csv.ts';
 
 /** More is no file that anybody opens; a narrower search or `standin logs` gets the rest. */
@@ -36,7 +37,10 @@ const ndjson: ExportFormat = {
   contentType: 'application/x-ndjson; charset=utf-8',
   begin: () => '',
   page: async function* (log, summaries) {
-    for await (const entry of log.entries(summaries)) yield `${JSON.stringify(entry)}\n`;
+    for await (const entry of log.entries(summaries)) {
+      yield* jsonStream(entry);
+      yield '\n';
+    }
   },
   end: (cut) => (cut === undefined ? '' : `${JSON.stringify({ event: 'cut', message: cut })}\n`),
 };
@@ -49,7 +53,8 @@ const har: ExportFormat = {
   page: async function* (log, summaries, isFirst) {
     let separator = isFirst ? '' : ',';
     for await (const entry of log.entries(summaries)) {
-      yield `${separator}${JSON.stringify(harEntry(entry))}`;
+      yield separator;
+      yield* jsonStream(harEntry(entry));
       separator = ',';
     }
   },

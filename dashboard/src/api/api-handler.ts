@@ -12,11 +12,13 @@ import type { Answer, ApiRoute } from './route.ts';
 import { API_ROUTES } from './routes.ts';
 import { sendAnswer, sendProblem } from './send-answer.ts';
 import { toProblem } from './to-problem.ts';
+import type { Workers } from '../workers/workers.ts';
 
 export interface ApiOptions {
   readonly access: Pick<Access, 'mode' | 'backendOf'>;
   /** `NAMESPACE/NAME` of the dashboard's Service. */
   readonly service?: string | undefined;
+  readonly workers: Workers;
   readonly logger: Logger;
   readonly readBody: ReadBody;
   /** Aborts when the dashboard stops. */
@@ -39,7 +41,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Serves `/api/v1/…`: guard → match → authenticate → parse → handle → answer. Takes every request that it is given. */
-export const apiHandler = ({ access, service, logger, readBody, stopping }: ApiOptions): ApiHandler => {
+export const apiHandler = ({ access, service, workers, logger, readBody, stopping }: ApiOptions): ApiHandler => {
   const match = routeMatcher(API_ROUTES);
   const document = openApiDocument(API_ROUTES);
   const inTurn = limitReaders();
@@ -69,7 +71,7 @@ export const apiHandler = ({ access, service, logger, readBody, stopping }: ApiO
       lastEventId: request.headers['last-event-id']?.toString(),
     };
     return inTurn(route, response, () =>
-      route.answer({ backend, params, query: url.searchParams, body, headers, signal }),
+      route.answer({ backend, workers, params, query: url.searchParams, body, headers, signal }),
     );
   };
 
@@ -84,12 +86,14 @@ export const apiHandler = ({ access, service, logger, readBody, stopping }: ApiO
         if (problem === undefined)
           logger.error({ err: error, method, path: url.pathname }, 'request of the API failed');
         // Who left needs no answer; a stream that broke off was cut already.
-        if (response.headersSent || response.destroyed) return;
+        if (response.headersSent || response.destroyed) return undefined;
         // What a port-forward leads to, for the CLI (ADR 016). Others learn nothing of the cluster.
         if (problem?.code === 'unauthorized' && service !== undefined && isAskedAsLoopback(request))
           response.setHeader(SERVICE_HEADER, service);
-        sendProblem(response, problem ?? new ApiProblem('internal'));
-      });
+        return sendProblem(response, problem ?? new ApiProblem('internal'));
+      })
+      // Its reader left.
+      .catch(() => undefined);
   };
 };
 

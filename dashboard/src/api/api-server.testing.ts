@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import type { Access } from '../access.ts';
 import type { Backend, ProjectLog } from '../backend.ts';
 import { bodyReader } from '../request-bodies.ts';
+import { startWorkers } from '../workers/workers.ts';
 import { apiHandler } from './api-handler.ts';
 
 /** Says that a test did not expect this call. */
@@ -53,6 +54,7 @@ const EMPTY_LOG: ProjectLog = {
     yield* [];
   },
   get: () => Promise.resolve(undefined),
+  row: () => Promise.resolve(undefined),
   preview: () => Promise.resolve(undefined),
   count: () => Promise.resolve(0),
   histogram: () => Promise.resolve([]),
@@ -96,9 +98,10 @@ export const startApiServer = async (backendOf: Access['backendOf'], service?: s
   let failures = 0;
   const logger = pino({ level: 'error' }, { write: () => (failures += 1) });
   const stopping = new AbortController();
+  const workers = startWorkers();
   const handle = apiHandler({
     access: { mode: 'cluster', backendOf },
-    ...{ service, logger, readBody: bodyReader(), stopping: stopping.signal },
+    ...{ service, workers, logger, readBody: bodyReader(), stopping: stopping.signal },
   });
   const server = createServer(handle).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -112,6 +115,7 @@ export const startApiServer = async (backendOf: Access['backendOf'], service?: s
       server.closeAllConnections();
       server.close();
       await once(server, 'close');
+      await workers.close();
     },
   };
 };

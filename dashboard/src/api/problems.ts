@@ -114,6 +114,11 @@ export const API_PROBLEMS = {
     title: 'The search takes too long',
     hint: 'Narrow its time with `from` and `to`, or search for longer texts.',
   },
+  request_too_heavy: {
+    status: 422,
+    title: 'The captured request takes too much to process',
+    hint: 'Redacting it takes too long or too much memory. Read its bodies instead.',
+  },
   too_many_readers: {
     status: 429,
     title: 'Too many streams and waits are open',
@@ -127,6 +132,12 @@ export const API_PROBLEMS = {
     retryAfterS: 2,
   },
   internal: { status: 500, title: 'The dashboard failed on this request', hint: 'Its log says why.' },
+  busy: {
+    status: 503,
+    title: 'Too many large requests are being processed',
+    hint: 'Try again shortly.',
+    retryAfterS: 1,
+  },
   log_unavailable: {
     status: 503,
     title: 'The log cannot be read now',

@@ -1,4 +1,3 @@
-import { bodyBytesOf } from '@standin/logstore';
 import { z } from 'zod';
 import type { ProjectLog } from '../backend.ts';
 import {
@@ -16,7 +15,7 @@ import {
 import { ApiProblem } from './problems.ts';
 import { logOf } from './project-routes.ts';
 import { viewsOf, type View } from './request-views.ts';
-import { defineRoute, type ApiCall } from './route.ts';
+import { defineRoute, writeJson, type ApiCall } from './route.ts';
 import { countSchema, requestListSchema, requestSchema, summarySchema } from './schemas.ts';
 import { streamRequests } from './stream-requests.ts';
 import { waitForRequests } from './wait-for-requests.ts';
@@ -76,11 +75,16 @@ const listRequests = defineRoute({
         ...(nextCursor !== undefined && { [NEXT_CURSOR_HEADER]: nextCursor }),
       },
       run: async (write) => {
-        if (isNdjson) for await (const item of views) await write(`${JSON.stringify(item)}\n`);
+        if (isNdjson)
+          for await (const item of views) {
+            await writeJson(write, item);
+            await write('\n');
+          }
         else {
           let separator = '{"items":[';
           for await (const item of views) {
-            await write(`${separator}${JSON.stringify(item)}`);
+            await write(separator);
+            await writeJson(write, item);
             separator = ',';
           }
           const end = nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(nextCursor)}`;
@@ -213,12 +217,13 @@ const getBody = defineRoute({
   },
   problems: [...READS_LOG, 'request_not_found'],
   handle: async (call) => {
-    const { request, response } = await entryOf(call);
+    const row = await (await logOf(call)).row(call.params.id);
+    if (row === undefined) throw new ApiProblem('request_not_found');
     const { part } = call.query;
-    const isTruncated = part === 'response' && response.truncated;
+    const isTruncated = part === 'response' && row.responseTruncated;
     return {
       kind: 'bytes',
-      bytes: bodyBytesOf(part === 'request' ? request : response),
+      bytes: part === 'request' ? row.requestBody : row.responseBody,
       headers: {
         // Never as what the caller or upstream said it is: it is hostile.
         'content-type': 'application/octet-stream',

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { Backend } from '../backend.ts';
+import { jsonStream } from '../json-pieces.ts';
+import type { Workers } from '../workers/workers.ts';
 import { ApiProblem, type ApiProblemCode, type PlacedError } from './problems.ts';
 
 const API_METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
@@ -20,10 +22,16 @@ export type Answer =
 /** Resolves when there is room for more. */
 export type Write = (text: string) => Promise<void>;
 
+/** Others get their turn where the value has bodies in it. */
+export const writeJson = async (write: Write, value: unknown): Promise<void> => {
+  for await (const piece of jsonStream(value)) await write(piece);
+};
+
 /** What a handler gets of a request. */
 export interface ApiCall<P, Q, B> {
   /** With the rights of whoever asks. */
   readonly backend: Backend;
+  readonly workers: Workers;
   readonly params: P;
   readonly query: Q;
   readonly body: B;
@@ -34,6 +42,7 @@ export interface ApiCall<P, Q, B> {
 
 interface RawCall {
   readonly backend: Backend;
+  readonly workers: Workers;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly body: unknown;

@@ -1,9 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { API_PROBLEMS, problemBody, type ApiProblem, type ApiProblemKind } from './problems.ts';
-import type { Answer, Write } from './route.ts';
-
-const json = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value)}\n`);
+import { writeJson, type Answer, type Write } from './route.ts';
 
 const sendBytes = (response: ServerResponse, bytes: Uint8Array): void => {
   response.setHeader('content-length', bytes.byteLength);
@@ -16,7 +14,7 @@ export const sendAnswer = async (response: ServerResponse, answer: Answer): Prom
     case 'json':
       response.statusCode = answer.status ?? 200;
       response.setHeader('content-type', 'application/json');
-      sendBytes(response, json(answer.body));
+      await sendJson(response, answer.body);
       return;
     case 'empty':
       response.writeHead(204).end();
@@ -30,12 +28,24 @@ export const sendAnswer = async (response: ServerResponse, answer: Answer): Prom
   }
 };
 
-const sendStream = async (response: ServerResponse, answer: Answer & { readonly kind: 'stream' }): Promise<void> => {
+/** Captured bodies may be part of it. */
+const sendJson = (response: ServerResponse, value: unknown): Promise<void> =>
+  sendStream(response, {
+    headers: {},
+    run: async (write) => {
+      await writeJson(write, value);
+      await write('\n');
+    },
+  });
+
+type Stream = Pick<Answer & { readonly kind: 'stream' }, 'headers' | 'run'>;
+
+const sendStream = async (response: ServerResponse, answer: Stream): Promise<void> => {
   const closed = new AbortController();
   response.once('close', () => closed.abort());
   const write: Write = async (text) => {
     if (closed.signal.aborted) return;
-    if (!response.headersSent) response.writeHead(200, { ...answer.headers });
+    if (!response.headersSent) response.writeHead(response.statusCode, { ...answer.headers });
     if (response.write(text)) return;
     // Also resolves when nobody reads any more.
     await once(response, 'drain', { signal: closed.signal }).catch(() => undefined);
@@ -43,7 +53,7 @@ const sendStream = async (response: ServerResponse, answer: Answer & { readonly 
   try {
     await answer.run(write);
     // Nothing was written: an empty list of lines.
-    if (!response.headersSent) response.writeHead(200, { ...answer.headers });
+    if (!response.headersSent) response.writeHead(response.statusCode, { ...answer.headers });
     response.end();
   } catch (error) {
     if (!response.headersSent) throw error;
@@ -53,11 +63,11 @@ const sendStream = async (response: ServerResponse, answer: Answer & { readonly 
   }
 };
 
-export const sendProblem = (response: ServerResponse, problem: ApiProblem): void => {
+export const sendProblem = (response: ServerResponse, problem: ApiProblem): Promise<void> => {
   const { status, retryAfterS }: ApiProblemKind = API_PROBLEMS[problem.code];
   response.statusCode = status;
   response.setHeader('content-type', 'application/problem+json');
   if (retryAfterS !== undefined) response.setHeader('retry-after', retryAfterS);
   if (problem.code === 'unauthorized') response.setHeader('www-authenticate', 'Bearer');
-  sendBytes(response, json(problemBody(problem)));
+  return sendJson(response, problemBody(problem));
 };

@@ -61,11 +61,11 @@ export const shareRoutes = [
     answers: { 201: { description: 'The link.', content: { 'application/json': createdShareSchema } } },
     problems: [
       ...(['plan_required', 'project_not_found', 'request_not_found', 'object_refused'] as const),
-      ...(['object_invalid', 'log_unavailable'] as const),
+      ...(['object_invalid', 'log_unavailable', 'request_too_heavy', 'busy'] as const),
     ],
-    handle: async ({ backend, params, body }) => {
+    handle: async ({ backend, workers, params, body }) => {
       const { requestId, expiresIn: lifetimeMs, redact } = body;
-      const result = await createShare(backend, { ...params, requestId, lifetimeMs, redact });
+      const result = await createShare({ backend, workers }, { ...params, requestId, lifetimeMs, redact });
       if (!result.ok) throw refusalOf(result);
       const { name, path, expiresAt, isAccepted } = result;
       return { kind: 'json', status: 201, body: { name, path, expiresAt, isAccepted } };

@@ -3,7 +3,7 @@ import type { Filter } from '@standin/logstore/search';
 import type { ProjectLog } from '../backend.ts';
 import { ApiProblem, problemBody } from './problems.ts';
 import { toRequestSummary, type View } from './request-views.ts';
-import type { Write } from './route.ts';
+import { writeJson, type Write } from './route.ts';
 import { toProblem } from './to-problem.ts';
 
 export interface StreamOptions {
@@ -53,8 +53,14 @@ export const streamRequests = async (
   };
   // An event without data moves the reader's position and shows nothing.
   const sendPosition = (): Promise<void> => write(`id: ${formatPosition(position)}\n\n`);
+  let isSending = false;
+  const send: SendEvent = async (type, data) => {
+    isSending = true;
+    await writeEvent(write, type, data);
+    isSending = false;
+  };
   const options = {
-    onFailure: noticeOf(write),
+    onFailure: noticeOf(send),
     onCaughtUp: async (insertedMs: number): Promise<void> => {
       if (insertedMs === position.insertedMs) return;
       position = { ...position, insertedMs };
@@ -63,30 +69,36 @@ export const streamRequests = async (
   };
   await write(`retry: ${RETRY_MS}\n`);
   await sendPosition();
-  const heartbeat = setInterval(() => void write(':\n\n'), HEARTBEAT_MS);
+  // A large event is written in pieces, and nothing may come between them.
+  const heartbeat = setInterval(() => void (isSending || write(':\n\n')), HEARTBEAT_MS);
   try {
-    if (view === 'entry')
-      for await (const entry of tailLog(log, filter, signal, options)) await write(event('request', entry));
+    if (view === 'entry') for await (const entry of tailLog(log, filter, signal, options)) await send('request', entry);
     else
       for await (const summary of tailSummaries(log, filter, signal, options))
-        await write(event('request', toRequestSummary(summary)));
+        await send('request', toRequestSummary(summary));
   } finally {
     clearInterval(heartbeat);
   }
 };
 
+type EventType = 'request' | 'problem';
+type SendEvent = (type: EventType, data: unknown) => Promise<void>;
+
 /** JSON has no line breaks of its own. */
-const event = (type: 'request' | 'problem', data: unknown): string =>
-  `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+const writeEvent = async (write: Write, type: EventType, data: unknown): Promise<void> => {
+  await write(`event: ${type}\ndata: `);
+  await writeJson(write, data);
+  await write('\n\n');
+};
 
 /** The log is away for a while: the reader is told, and the stream goes on when it is back. Anything else ends it. */
-const noticeOf = (write: Write): ((error: unknown) => Promise<void>) => {
+const noticeOf = (send: SendEvent): ((error: unknown) => Promise<void>) => {
   let saidAt = -Infinity;
   return async (error) => {
     const problem = toProblem(error);
     if (problem?.code !== 'log_unavailable') throw error;
     if (performance.now() - saidAt < PROBLEM_INTERVAL_MS) return;
     saidAt = performance.now();
-    await write(event('problem', problemBody(problem)));
+    await send('problem', problemBody(problem));
   };
 };

@@ -1,5 +1,6 @@
 import { SourceError, type SourceErrorKind } from '@standin/contract';
 import { LogFilterError, LogStoreError } from '@standin/logstore';
+import { isWorkRefused } from '../workers/work-refused.ts';
 import { ApiProblem, type ApiProblemCode } from './problems.ts';
 
 const OF_SOURCE: Readonly<Record<SourceErrorKind, ApiProblemCode>> = {
@@ -18,6 +19,7 @@ const TOO_SLOW = '159';
 export const toProblem = (error: unknown): ApiProblem | undefined => {
   if (error instanceof ApiProblem) return error;
   if (error instanceof SourceError) return new ApiProblem(OF_SOURCE[error.kind], error.message);
+  if (isWorkRefused(error)) return new ApiProblem(error.reason === 'Busy' ? 'busy' : 'request_too_heavy');
   if (error instanceof LogFilterError) return new ApiProblem('parameter_invalid', error.message);
   if (error instanceof LogStoreError) {
     if (error.code === TOO_SLOW) return new ApiProblem('search_too_slow');

@@ -1,3 +1,6 @@
+import { isIPv6 } from 'node:net';
+import { plainAddress } from '../client-address.ts';
+
 export interface AddressLimitOptions {
   /** At once. */
   readonly burst: number;
@@ -11,10 +14,20 @@ interface Bucket {
   readonly at: number;
 }
 
+const GROUPS = 8;
+/** Of eight: 64 bits. */
+const NETWORK_GROUPS = 4;
+
 /** A provider gives a whole /64 to one household. */
 const networkOf = (address: string): string => {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/, '');
-  return plain.includes(':') ? plain.split(':').slice(0, 4).join(':') : plain;
+  const plain = plainAddress(address).replace(/%.*$/, '');
+  if (!isIPv6(plain)) return plain;
+  const [before = [], after = []] = plain.split('::').map((part) => part.split(':').filter((group) => group !== ''));
+  const zeros = Array.from({ length: Math.max(0, GROUPS - before.length - after.length) }, () => '0');
+  return [...before, ...zeros, ...after]
+    .slice(0, NETWORK_GROUPS)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
 };
 
 /** A token bucket for each address, in bounded memory. */
@@ -28,22 +41,32 @@ export class AddressLimit {
   }
 
   /**
-   * Milliseconds until the address may come again; 0: it may now, and this counts.
+   * Milliseconds until the address may come again; 0: it may now. Counts nothing.
    *
    * @param now milliseconds of a clock that never goes back
    */
+  waitMs(address: string, now: number): number {
+    const tokens = this.#tokens(networkOf(address), now);
+    return tokens >= 1 ? 0 : Math.ceil(((1 - tokens) / this.#options.perSecond) * 1_000);
+  }
+
+  /** As `waitMs`; where the address may come now, this counts. */
   take(address: string, now: number): number {
-    const { burst, perSecond, addressesMax } = this.#options;
+    const waitMs = this.waitMs(address, now);
     const network = networkOf(address);
-    const bucket = this.#buckets.get(network) ?? { tokens: burst, at: now };
-    const tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1_000) * perSecond);
-    const isFree = tokens >= 1;
+    const tokens = this.#tokens(network, now);
     this.#buckets.delete(network);
-    this.#buckets.set(network, { tokens: isFree ? tokens - 1 : tokens, at: now });
-    if (this.#buckets.size > addressesMax) {
+    this.#buckets.set(network, { tokens: waitMs === 0 ? tokens - 1 : tokens, at: now });
+    if (this.#buckets.size > this.#options.addressesMax) {
       const [oldest = ''] = this.#buckets.keys();
       this.#buckets.delete(oldest);
     }
-    return isFree ? 0 : Math.ceil(((1 - tokens) / perSecond) * 1_000);
+    return waitMs;
+  }
+
+  #tokens(network: string, now: number): number {
+    const { burst, perSecond } = this.#options;
+    const bucket = this.#buckets.get(network) ?? { tokens: burst, at: now };
+    return Math.min(burst, bucket.tokens + ((now - bucket.at) / 1_000) * perSecond);
   }
 }

@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { API_GROUP, GROUP_VERSION, LIMITS, type ResourceObject } from '@standin/contract';
 import { DEFINITIONS, parseObject, type Problem } from '@standin/crds';
-import { defaultRedaction, type RedactionRules } from '@standin/logstore/redact';
+import type { RedactionRules } from '@standin/logstore/redact';
 import type { Backend } from '../backend.ts';
 import { SHARE_PATH } from './serve-shares.ts';
-import { sharedExchange } from './shared-exchange.ts';
+import type { Workers } from '../workers/workers.ts';
 import { createShareToken, shareTokenSha256 } from './share-token.ts';
 
 export interface ShareRequest {
@@ -73,9 +73,13 @@ export const isSharingInPlan = async (
 
 /**
  * Makes a Share of a captured request, with the rights of whoever asks, and waits until the operator has accepted it. One that the operator
- * refuses is deleted again. Rejects with `SourceError` (`Forbidden`, …) or `LogStoreError`.
+ * refuses is deleted again. Rejects with `SourceError` (`Forbidden`, …), `LogStoreError` or
+ * `WorkRefused`.
  */
-export const createShare = async (backend: Backend, wanted: ShareRequest): Promise<CreateShareResult> => {
+export const createShare = async (
+  { backend, workers }: { readonly backend: Backend; readonly workers: Workers },
+  wanted: ShareRequest,
+): Promise<CreateShareResult> => {
   const { resources, logs } = backend;
   const { namespace, project: projectName, requestId, lifetimeMs } = wanted;
   const project = await resources.get({ kind: 'Project', namespace, name: projectName });
@@ -84,17 +88,18 @@ export const createShare = async (backend: Backend, wanted: ShareRequest): Promi
   if ((await isSharingInPlan(backend, project)) === false)
     return { ok: false, reason: 'NotInPlan', message: SHARING_NEEDS_PRO };
   const log = await logs.open({ namespace, name: projectName, uid: project.metadata.uid });
-  const entry = await log.get(requestId);
-  if (entry === undefined)
+  const row = await log.row(requestId);
+  if (row === undefined)
     return { ok: false, reason: 'RequestNotFound', message: `The log of this project has no request ${requestId}.` };
 
   const token = createShareToken();
   const lifetime = Math.min(lifetimeMs, LIMITS.shareLifetimeMsMax);
   const expiresAt = new Date(Date.now() + lifetime).toISOString().replace(/\.\d+Z$/, 'Z');
   const name = newName();
-  const redact = wanted.redact ?? defaultRedaction(entry);
-  const { method, target } = sharedExchange(entry, redact);
-  const { headers, query, jsonPaths } = redact;
+  const bodies = [row.requestBody, row.responseBody];
+  const { rules, exchange } = await workers.run('redactShare', { row, rules: wanted.redact }, bodies);
+  const { headers, query, jsonPaths } = rules;
+  const title = `${exchange.method} ${exchange.target.slice(0, TITLE_CHARS_MAX)}`;
   const spec = {
     projectRef: { name: projectName },
     requestId,
@@ -106,7 +111,7 @@ export const createShare = async (backend: Backend, wanted: ShareRequest): Promi
     {
       apiVersion: GROUP_VERSION,
       kind: 'Share',
-      metadata: { name, namespace, annotations: { [SHARE_TITLE]: `${method} ${target.slice(0, TITLE_CHARS_MAX)}` } },
+      metadata: { name, namespace, annotations: { [SHARE_TITLE]: title } },
       spec,
     },
     'absent',

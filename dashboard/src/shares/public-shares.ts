@@ -1,9 +1,11 @@
 import type { Condition, ResourceObject } from '@standin/contract';
 import { DEFINITIONS, parseObject, type ShareSpec } from '@standin/crds';
 import type { LogStore } from '@standin/logstore';
-import { defaultRedaction, type RedactionRules } from '@standin/logstore/redact';
+import type { RedactionRules } from '@standin/logstore/redact';
+import type { Workers } from '../workers/workers.ts';
+import { ShareCache } from './share-cache.ts';
 import { isShareToken, shareTokenSha256 } from './share-token.ts';
-import { sharedExchange, type SharedExchange } from './shared-exchange.ts';
+import type { SharedExchange } from './shared-exchange.ts';
 
 /** What a link shows. */
 export interface OpenedShare {
@@ -16,7 +18,7 @@ export interface OpenedShare {
 export interface PublicShares {
   /**
    * What the link shows; `undefined` for every reason why it shows nothing: unknown, expired, revoked, refused by the operator, or its log entry
-   * gone. Rejects with `SourceError` (`Unavailable`) or `LogStoreError` when that cannot be told now.
+   * gone. Rejects with `SourceError` (`Unavailable`), `LogStoreError` or `WorkRefused` when that cannot be told now.
    */
   open(token: string): Promise<OpenedShare | undefined>;
 }
@@ -43,26 +45,67 @@ const isAccepted = ({ metadata, status }: ResourceObject): boolean => {
   return accepted?.status === 'True' && accepted.observedGeneration === metadata.generation;
 };
 
-export interface PublicSharesParts {
+/** Where links and what they show come from. */
+export interface PublicSharesSource {
   readonly source: ShareSource;
-  readonly store: Pick<LogStore, 'get'>;
+  readonly store: Pick<LogStore, 'row' | 'version'>;
+}
+
+export interface PublicSharesParts extends PublicSharesSource {
+  readonly workers: Workers;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
 
-export const publicShares = ({ source, store, now = Date.now }: PublicSharesParts): PublicShares => ({
-  open: async (token) => {
-    if (!isShareToken(token)) return undefined;
-    const found = await source.find(shareTokenSha256(token));
+/** A link that may be shown now. */
+interface WorkingLink {
+  readonly spec: ShareSpec;
+  readonly projectUid: string;
+  /** Of the Share and its spec. */
+  readonly identity: string;
+}
+
+export const publicShares = ({ source, store, workers, now = Date.now }: PublicSharesParts): PublicShares => {
+  const cache = new ShareCache();
+
+  const findWorking = async (tokenSha256: string): Promise<WorkingLink | undefined> => {
+    const found = await source.find(tokenSha256);
     if (found === undefined || !isAccepted(found.share)) return undefined;
     const parsed = parseObject(found.share);
     if (!parsed.ok || parsed.value.kind !== 'Share') return undefined;
     const { spec } = parsed.value;
     if (!(Date.parse(spec.expiresAt) > now())) return undefined;
-    const entry = await store.get(spec.requestId);
+    const { uid, generation } = found.share.metadata;
+    return { spec, projectUid: found.projectUid, identity: `${uid}/${generation}` };
+  };
+
+  const redacted = async ({ spec, projectUid }: WorkingLink): Promise<SharedExchange | undefined> => {
+    const row = await store.row(spec.requestId);
     // A Share of one project must not show another's log, whatever id it names.
-    if (entry?.projectUid !== found.projectUid) return undefined;
-    const rules = rulesOf(spec) ?? defaultRedaction(entry);
-    return { exchange: sharedExchange(entry, rules), expiresAt: spec.expiresAt };
-  },
-});
+    if (row?.projectUid !== projectUid) return undefined;
+    const bodies = [row.requestBody, row.responseBody];
+    return (await workers.run('redactShare', { row, rules: rulesOf(spec) }, bodies)).exchange;
+  };
+
+  return {
+    open: async (token) => {
+      if (!isShareToken(token)) return undefined;
+      const tokenSha256 = shareTokenSha256(token);
+      const link = await findWorking(tokenSha256);
+      const row = link && (await store.version(link.spec.requestId));
+      if (link === undefined || row?.projectUid !== link.projectUid) {
+        cache.drop(tokenSha256);
+        return undefined;
+      }
+      const identity = `${link.identity}/${row.version}`;
+      const isReady = cache.isReady(tokenSha256, identity);
+      const exchange = await cache.get(tokenSha256, identity, () => redacted(link));
+      // To make it may take seconds, in which the link can be revoked.
+      if (exchange === undefined || (!isReady && (await findWorking(tokenSha256))?.identity !== link.identity)) {
+        cache.drop(tokenSha256);
+        return undefined;
+      }
+      return { exchange, expiresAt: link.spec.expiresAt };
+    },
+  };
+};

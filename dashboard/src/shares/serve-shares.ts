@@ -4,14 +4,21 @@ import { LogStoreError } from '@standin/logstore';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { AddressLimit } from './address-limit.ts';
-import type { PublicShares } from './public-shares.ts';
+import type { ClientAddress } from '../client-address.ts';
+import { isWorkRefused } from '../workers/work-refused.ts';
+import type { OpenedShare, PublicShares } from './public-shares.ts';
 
-/** For everybody behind one ingress or in one office; guessing 256 bits at this rate is hopeless, and cheap to bear. */
-const LIMIT = { burst: 100, perSecond: 5, addressesMax: 10_000 };
-/** Links that are looked up at once; each may read 20 MiB from the log. */
-const OPEN_MAX = 8;
+/** Links that show something, for everyone in one office: each takes some milliseconds to render. */
+const HITS = { burst: 300, perSecond: 20, addressesMax: 10_000 };
+/** Links that show nothing: mistyped and revoked ones, and guesses. */
+const MISSES = { burst: 60, perSecond: 1, addressesMax: 10_000 };
+/** Links that are looked up at once; each asks the API server and ClickHouse. */
+const OPEN_MAX = 64;
 /** A link that shows nothing is answered after a multiple of this time: how long the reason took to find does not show. */
 const NOTHING_MS = 250;
+
+/** An exchange that cannot be redacted in time is not tried again before. */
+const HOPELESS_S = 600;
 
 export const SHARE_PATH = '/s/';
 /** No page of ours and nothing else may run, load or be sent from this one. */
@@ -26,6 +33,9 @@ const HEADERS = {
 export interface ServeSharesParts {
   readonly shares: PublicShares;
   readonly logger: Logger;
+  readonly clientAddress: ClientAddress;
+  /** Milliseconds of a clock that never goes back, for the limits. */
+  readonly now?: () => number;
   /** Renders the page of `response.locals.share`; `undefined` there is the page that says that there is nothing. */
   readonly render: RequestHandler;
 }
@@ -41,14 +51,54 @@ const holdBack = async (startedAt: number): Promise<void> => {
   await delay(Math.ceil(elapsed / NOTHING_MS) * NOTHING_MS - elapsed);
 };
 
+const tooMany = (response: Response, waitMs: number): void =>
+  refuse(response, 429, Math.ceil(waitMs / 1_000), 'Too many requests from this address. Try again shortly.');
+
 /**
  * Everything below `/s/`, for people without a session: looks the link up, within limits, and has its page rendered. Comes before
  * whatever asks who somebody is.
  */
-export const serveShares = ({ shares, logger, render }: ServeSharesParts): RequestHandler => {
-  const limit = new AddressLimit(LIMIT);
+export const serveShares = ({
+  shares,
+  logger,
+  clientAddress,
+  render,
+  now = () => performance.now(),
+}: ServeSharesParts): RequestHandler => {
+  const hits = new AddressLimit(HITS);
+  const misses = new AddressLimit(MISSES);
   let open = 0;
 
+  /** `refused`: the answer is sent. */
+  const lookUp = async (request: Request, response: Response): Promise<OpenedShare | 'refused' | undefined> => {
+    if (open >= OPEN_MAX) {
+      refuse(response, 503, 1, 'Too many links are being opened. Try again shortly.');
+      return 'refused';
+    }
+    open += 1;
+    try {
+      return await shares.open(request.path.slice(SHARE_PATH.length));
+    } catch (error) {
+      if (isWorkRefused(error)) {
+        const isBusy = error.reason === 'Busy';
+        refuse(
+          response,
+          503,
+          isBusy ? 1 : HOPELESS_S,
+          isBusy ? error.message : 'This request is too large to be shown.',
+        );
+        return 'refused';
+      }
+      if (!(error instanceof SourceError) && !(error instanceof LogStoreError)) throw error;
+      logger.warn({ err: error }, 'a shared link cannot be looked up');
+      refuse(response, 503, 5, 'This cannot be shown at the moment. Try again shortly.');
+      return 'refused';
+    } finally {
+      open -= 1;
+    }
+  };
+
+  /** Resolves whether there is a page to render. */
   const serve = async (request: Request, response: Response): Promise<boolean> => {
     const startedAt = performance.now();
     response.set(HEADERS);
@@ -57,27 +107,22 @@ export const serveShares = ({ shares, logger, render }: ServeSharesParts): Reque
       refuse(response, 405, 0, 'Links can be read, and nothing else.');
       return false;
     }
-    const waitMs = limit.take(request.socket.remoteAddress ?? '', startedAt);
+    const address = clientAddress(request);
+    const waitMs = Math.max(misses.waitMs(address, now()), hits.waitMs(address, now()));
     if (waitMs > 0) {
-      refuse(response, 429, Math.ceil(waitMs / 1_000), 'Too many requests from this address. Try again shortly.');
+      tooMany(response, waitMs);
       return false;
     }
-    if (open >= OPEN_MAX) {
-      refuse(response, 503, 1, 'Too many links are being opened. Try again shortly.');
+    const share = await lookUp(request, response);
+    if (share === 'refused') return false;
+    // Each in its own bucket: people who open a link do not use up what guessing may, nor the other way round.
+    const lateMs = (share === undefined ? misses : hits).take(address, now());
+    if (lateMs > 0) {
+      tooMany(response, lateMs);
       return false;
     }
-    open += 1;
-    try {
-      response.locals['share'] = await shares.open(request.path.slice(SHARE_PATH.length));
-    } catch (error) {
-      if (!(error instanceof SourceError) && !(error instanceof LogStoreError)) throw error;
-      logger.warn({ err: error }, 'a shared link cannot be looked up');
-      refuse(response, 503, 5, 'This cannot be shown at the moment. Try again shortly.');
-      return false;
-    } finally {
-      open -= 1;
-    }
-    if (response.locals['share'] === undefined) await holdBack(startedAt);
+    if (share === undefined) await holdBack(startedAt);
+    response.locals['share'] = share;
     return true;
   };
 

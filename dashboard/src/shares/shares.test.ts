@@ -1,10 +1,14 @@
-import { GROUP_VERSION, type ResourceObject } from '@standin/contract';
-import type { LogEntry } from '@standin/logstore';
-import { describe, expect, it } from 'vitest';
+import { GROUP_VERSION, type LogRow, type ResourceObject } from '@standin/contract';
+import { afterAll, describe, expect, it } from 'vitest';
+import { newLogRow } from '../../../packages/logstore/src/log-row.testing.ts';
+import { startWorkers } from '../workers/workers.ts';
 import { AddressLimit } from './address-limit.ts';
-import { publicShares, type PublicShares } from './public-shares.ts';
+import { publicShares, type PublicShares, type PublicSharesSource } from './public-shares.ts';
+import { ShareCache } from './share-cache.ts';
 import { ShareIndex } from './share-index.ts';
 import { createShareToken, isShareToken, shareTokenSha256 } from './share-token.ts';
+import type { SharedExchange } from './shared-exchange.ts';
+import { WorkRefused } from '../workers/work-refused.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const TOKEN = createShareToken();
@@ -38,33 +42,49 @@ const condition = {
 const share = (changes: Partial<ResourceObject> = {}, spec: object = {}, name = 'link'): ResourceObject =>
   object('Share', name, { spec: { ...SPEC, ...spec }, status: { conditions: [condition] }, ...changes });
 
-const entry = {
-  id: REQUEST,
-  projectUid: 'uid of shop',
-  method: 'GET',
-  path: '/a',
-  query: '',
-  request: { headers: [['x-token', 'secret']], trailers: [], body: '', bodyEncoding: 'utf8', target: '/u/a' },
-  response: { headers: [], trailers: [], body: '', bodyEncoding: 'utf8', bodyBytes: 0, truncated: false },
-  upstreamUrl: '',
-  upstreamError: '',
-} as unknown as LogEntry;
+const row = newLogRow({
+  ...{ id: REQUEST, projectUid: 'uid of shop', method: 'GET', path: '/a', query: '', target: '/u/a' },
+  ...{ requestHeaders: [['x-token', 'secret']], requestBody: new Uint8Array(), responseBody: new Uint8Array() },
+});
 
-const sharesOf = (objects: readonly ResourceObject[], entries: readonly LogEntry[] = [entry]): PublicShares => {
-  const index = new ShareIndex();
-  for (const each of objects) index.put(each);
-  return publicShares({
-    now: () => NOW,
-    store: { get: (id) => Promise.resolve(entries.find((each) => each.id === id)) },
-    source: {
-      find: (sha256) => {
-        const found = index.find(sha256);
-        const projectUid = found && index.projectUidOf(found);
-        return Promise.resolve(found && projectUid !== undefined ? { share: found, projectUid } : undefined);
-      },
+const workers = startWorkers();
+afterAll(() => workers.close());
+
+/** What is there, which a test may change. */
+class World implements PublicSharesSource {
+  readonly index = new ShareIndex();
+  readonly rows: LogRow[];
+  /** How often a row was read whole. */
+  reads = 0;
+
+  constructor(objects: readonly ResourceObject[], rows: readonly LogRow[] = [row]) {
+    this.rows = [...rows];
+    for (const each of objects) this.index.put(each);
+  }
+
+  readonly source: PublicSharesSource['source'] = {
+    find: (sha256) => {
+      const found = this.index.find(sha256);
+      const projectUid = found && this.index.projectUidOf(found);
+      return Promise.resolve(found && projectUid !== undefined ? { share: found, projectUid } : undefined);
     },
-  });
-};
+  };
+
+  readonly store: PublicSharesSource['store'] = {
+    row: (id) => {
+      this.reads += 1;
+      return Promise.resolve(this.#row(id));
+    },
+    version: (id) => Promise.resolve(this.#row(id)),
+  };
+
+  #row(id: string): LogRow | undefined {
+    return this.rows.findLast((each) => each.id === id);
+  }
+}
+
+const sharesOf = (objects: readonly ResourceObject[], rows?: readonly LogRow[]): PublicShares =>
+  publicShares({ ...new World(objects, rows), workers, now: () => NOW });
 
 describe('a link', () => {
   it('shows the entry, with what its Share hides', async () => {
@@ -115,6 +135,110 @@ describe('a link', () => {
   });
 });
 
+describe('what a link shows', () => {
+  const large = newLogRow({ ...row, requestBody: Buffer.alloc(1024 * 1024, '{"a":1,"token":"secret-0123456789"},') });
+
+  it('is made once for all who open it, also at the same time', async () => {
+    const world = new World([project, share({}, { redact: undefined })], [large]);
+    const shares = publicShares({ ...world, workers, now: () => NOW });
+    const opened = await Promise.all(Array.from({ length: 20 }, () => shares.open(TOKEN)));
+    expect(new Set(opened.map((each) => each?.exchange)).size).toBe(1);
+    expect(opened[0]?.exchange.request.body.includes('secret-0123456789')).toBe(false);
+    await shares.open(TOKEN);
+    expect(world.reads).toBe(1);
+  });
+
+  it('is nothing from the moment on in which the Share is revoked, also while it is being made', async () => {
+    const world = new World([project, share()], [large]);
+    const shares = publicShares({ ...world, workers, now: () => NOW });
+    const opening = [shares.open(TOKEN), shares.open(TOKEN)];
+    world.index.remove({ kind: 'Share', namespace: 'default', name: 'link' });
+    expect(await Promise.all(opening)).toEqual([undefined, undefined]);
+    world.index.put(share());
+    expect(await shares.open(TOKEN)).toBeDefined();
+    world.index.remove({ kind: 'Share', namespace: 'default', name: 'link' });
+    expect(await shares.open(TOKEN)).toBeUndefined();
+  });
+
+  it('is made again when the Share, its uid or the row changes', async () => {
+    const world = new World([project, share()]);
+    const shares = publicShares({ ...world, workers, now: () => NOW });
+    const shown = async () => (await shares.open(TOKEN))?.exchange;
+    expect((await shown())?.request.headers).toEqual([['x-token', 'secret']]);
+    const hides = { redact: { headers: ['x-token'] } };
+    world.index.put(
+      share(
+        {
+          metadata: { ...share().metadata, generation: 2 },
+          status: { conditions: [{ ...condition, observedGeneration: 2 }] },
+        },
+        hides,
+      ),
+    );
+    expect((await shown())?.request.headers).toEqual([['x-token', '[redacted]']]);
+    world.index.put(share({ metadata: { ...share().metadata, uid: 'another' } }));
+    expect((await shown())?.request.headers).toEqual([['x-token', 'secret']]);
+    world.rows.push({ ...row, version: 1, requestHeaders: [['x-token', 'of the other row']] });
+    expect((await shown())?.request.headers).toEqual([['x-token', 'of the other row']]);
+    world.rows.length = 0;
+    expect(await shown()).toBeUndefined();
+  });
+});
+
+describe('ShareCache', () => {
+  const exchange = (body: string): SharedExchange =>
+    ({
+      target: '',
+      request: { body, headers: [], trailers: [] },
+      response: { body: '', headers: [], trailers: [] },
+    }) as unknown as SharedExchange;
+  const KIB = 'x'.repeat(512);
+
+  it('keeps so many bytes and links, and forgets what was opened least recently', async () => {
+    const cache = new ShareCache({ bytesMax: 3 * 1024, linksMax: 10 });
+    let made = 0;
+    const get = (token: string) =>
+      cache.get(token, 'id', () => {
+        made += 1;
+        return Promise.resolve(exchange(KIB));
+      });
+    for (const token of ['a', 'b', 'c', 'a', 'd', 'a', 'c', 'd']) await get(token);
+    expect(made).toBe(4);
+    await get('b');
+    expect(made).toBe(5);
+    const few = new ShareCache({ linksMax: 1 });
+    await few.get('a', 'id', () => Promise.resolve(exchange('')));
+    await few.get('b', 'id', () => Promise.resolve(exchange('')));
+    expect([few.isReady('a', 'id'), few.isReady('b', 'id')]).toEqual([false, true]);
+  });
+
+  it('makes so many at once and no more', async () => {
+    const cache = new ShareCache({ makingMax: 1 });
+    const made = Promise.withResolvers<SharedExchange>();
+    const first = cache.get('a', 'id', () => made.promise);
+    const second = cache.get('a', 'id', () => made.promise);
+    await expect(cache.get('b', 'id', () => made.promise)).rejects.toMatchObject({ reason: 'Busy' });
+    made.resolve(exchange(''));
+    expect(await first).toBe(await second);
+    expect(await cache.get('b', 'id', () => made.promise)).toBe(await first);
+  });
+
+  it('does not try again what takes too long, but what failed otherwise', async () => {
+    const cache = new ShareCache();
+    let tries = 0;
+    const fail = (error: Error) => () => {
+      tries += 1;
+      return Promise.reject(error);
+    };
+    for (const reason of ['TooSlow', 'TooSlow', 'TooSlow'] as const)
+      await expect(cache.get('slow', 'id', fail(new WorkRefused(reason)))).rejects.toMatchObject({ reason });
+    expect(tries).toBe(1);
+    for (const error of [new Error('x'), new WorkRefused('Busy'), new WorkRefused('Busy')])
+      await expect(cache.get('busy', 'id', fail(error))).rejects.toBe(error);
+    expect(tries).toBe(4);
+  });
+});
+
 describe('ShareIndex', () => {
   it('forgets what was removed or says another token now', () => {
     const index = new ShareIndex();
@@ -143,7 +267,18 @@ describe('AddressLimit', () => {
     expect(['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2:3::4'].map((from) => limited.take(from, 0))).toEqual([
       0, 0, 1_000,
     ]);
+    expect(['2001:db8::1', '2001:db8::2', '2001:0db8:0::3'].map((from) => limited.take(from, 0))).toEqual([
+      0, 0, 1_000,
+    ]);
     expect(['::ffff:192.0.2.1', '192.0.2.1', '192.0.2.1'].map((from) => limited.take(from, 0))).toEqual([0, 0, 1_000]);
+  });
+
+  it('says how long an address has to wait, and counts only what is taken', () => {
+    const limited = limit();
+    for (let times = 0; times < 5; times += 1) expect(limited.waitMs('192.0.2.1', 0)).toBe(0);
+    limited.take('192.0.2.1', 0);
+    limited.take('192.0.2.1', 0);
+    expect(limited.waitMs('192.0.2.1', 0)).toBe(1_000);
   });
 
   it('remembers so many addresses and no more', () => {

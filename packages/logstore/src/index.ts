@@ -15,7 +15,7 @@ export type { DistinctField, DistinctOptions } from './distinct-values.ts';
 export { encodeRow, putRow, rowSize } from './encode-row.ts';
 export { LOG_COLUMNS } from './log-columns.ts';
 export { bodyBytesOf, formatTime, parseTime, toLogEntry } from './log-entry.ts';
-export type { BodyEncoding, EntryPreview, LogEntry, LogSummary } from './log-entry.ts';
+export type { BodyEncoding, EntryPreview, LogEntry, LogSummary, RowVersion } from './log-entry.ts';
 export { EVERY_PROJECT, LIST_LIMIT_MAX, LogFilterError } from './log-filter.ts';
 export type { CountFilter, LogCursor, LogFilter, StatusRange } from './log-filter.ts';
 export { LogStoreError } from './log-store-error.ts';

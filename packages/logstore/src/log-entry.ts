@@ -68,6 +68,13 @@ export interface EntryPreview {
   readonly responseBodyBytesShown: number;
 }
 
+/** Which row an entry is read from. */
+export interface RowVersion {
+  readonly projectUid: string;
+  /** Rises when the exchange is recorded whole. */
+  readonly version: number;
+}
+
 export type BodyEncoding = 'utf8' | 'base64';
 
 /** What a list shows of an entry; cheap to read, for it needs no headers and bodies. */

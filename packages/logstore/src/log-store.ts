@@ -1,4 +1,5 @@
 import type { ClickHouseSettings } from '@clickhouse/client';
+import type { LogRow } from '@standin/contract';
 import type { Logger } from 'pino';
 import { connectClickHouse } from './clickhouse.ts';
 import type { ClickHouse, ClickHouseAddress } from './clickhouse.ts';
@@ -10,10 +11,10 @@ import { countUsage, type Usage, type UsageRange } from './count-usage.ts';
 import { distinctValues } from './distinct-values.ts';
 import type { DistinctField, DistinctOptions } from './distinct-values.ts';
 import { LOG_COLUMNS } from './log-columns.ts';
-import type { EntryPreview, LogEntry, LogSummary } from './log-entry.ts';
+import type { EntryPreview, LogEntry, LogSummary, RowVersion } from './log-entry.ts';
 import type { CountFilter, LogFilter } from './log-filter.ts';
 import { migrate } from './migrate.ts';
-import { readEntries, readEntry, readPreview } from './read-log.ts';
+import { readEntries, readEntry, readPreview, readRow, readVersion } from './read-log.ts';
 import { readSummaries } from './read-summaries.ts';
 import { readSchemaState, type SchemaState } from './schema-state.ts';
 import {
@@ -71,6 +72,10 @@ export interface LogStore {
   distinct(field: DistinctField, filter: CountFilter, options: DistinctOptions): Promise<string[]>;
   /** `undefined` if there is no such entry, or it expired. */
   get(id: string): Promise<LogEntry | undefined>;
+  /** As `get`, as it is stored. The bodies are views of one buffer: nothing is decoded, so it takes no time, and a worker can get it. */
+  row(id: string): Promise<LogRow | undefined>;
+  /** Of the row that `get` and `row` read; cheap, for it needs no bodies. */
+  version(id: string): Promise<RowVersion | undefined>;
   /** As `get`, with at most so many bytes of each body: what a page shows of 10 MiB comes as fast as what it shows of a line. */
   preview(id: string, bodyBytesMax: number): Promise<EntryPreview | undefined>;
   /** How many requests each project had in each of the last hours, by its uid. */
@@ -174,6 +179,8 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     distinct: (field, filter, distinctOptions) => distinctValues(clickhouse, field, filter, distinctOptions),
 
     get: (id) => readEntry(clickhouse, id),
+    row: (id) => readRow(clickhouse, id),
+    version: (id) => readVersion(clickhouse, id),
     preview: (id, bodyBytesMax) => readPreview(clickhouse, id, bodyBytesMax),
     requestsByHour: (projectUids, hours) => countByHour(clickhouse, projectUids, hours),
     replays: {

@@ -1,19 +1,22 @@
 import type { HeaderPair } from '@standin/contract';
 import type { RequestEntry } from './request-message.ts';
 import { isPasteable, shellQuote, shellWord } from './shell-quote.ts';
-import { API_KEY_VARIABLE, baseUrlOf, headerOf, isApiKeyHeader, TRAILERS_NOTE } from './snippet.ts';
+import {
+  API_KEY_VARIABLE,
+  baseUrlOf,
+  headerOf,
+  isApiKeyHeader,
+  requestBodyFile,
+  SNIPPET_BODY_BYTES_MAX,
+  TRAILERS_NOTE,
+} from './snippet.ts';
 import type { Snippet, SnippetOptions } from './snippet.ts';
 import { toBase64, wireBytes } from './wire-bytes.ts';
 
 /** Linux takes no argument of 128 KiB or more (MAX_ARG_STRLEN). What a shell writes itself, with printf, has no such limit. */
 const ARGUMENT_BYTES_MAX = 100_000;
-/** Nobody pastes more; the body is downloaded and named instead. */
-const COMMAND_BODY_BYTES_MAX = 1024 * 1024;
 /** curl asks before it sends more, unless told not to (Expect: 100-continue). */
 const ASKS_FIRST_BYTES = 1_000_000;
-
-/** Of a file with the body of a request, as the dashboard names it when it is downloaded. */
-export const requestBodyFile = (id: string): string => `${id}-request.bin`;
 
 /** What curl puts into a URL's path as it is. Anything else goes through --request-target. */
 const PLAIN_TARGET = /^\/[\w\-.~!$&'()*+,;=:@/?%[\]{}|"]*$/;
@@ -87,7 +90,7 @@ const bodyOf = (entry: RequestEntry & { readonly id: string }): CurlBody => {
   // With an empty chunked body curl has to be told that there is one, or it waits for nothing.
   if (bytes.length === 0)
     return { ...common, args: headerOf(request.headers, 'transfer-encoding') === undefined ? [] : ["--data-raw ''"] };
-  if (bytes.length > COMMAND_BODY_BYTES_MAX) {
+  if (bytes.length > SNIPPET_BODY_BYTES_MAX) {
     const file = requestBodyFile(id);
     const notes = [`The body is too long for a command: download it, and run the command beside ${file}.`];
     return { ...common, args: [`--data-binary ${shellQuote(`@${file}`)}`], notes };

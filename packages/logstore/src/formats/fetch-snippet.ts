@@ -1,6 +1,13 @@
 import type { HeaderPair } from '@standin/contract';
 import type { RequestEntry } from './request-message.ts';
-import { API_KEY_VARIABLE, baseUrlOf, isApiKeyHeader, TRAILERS_NOTE } from './snippet.ts';
+import {
+  API_KEY_VARIABLE,
+  baseUrlOf,
+  isApiKeyHeader,
+  requestBodyFile,
+  SNIPPET_BODY_BYTES_MAX,
+  TRAILERS_NOTE,
+} from './snippet.ts';
 import type { Snippet, SnippetOptions } from './snippet.ts';
 import { toBase64, wireBytes } from './wire-bytes.ts';
 
@@ -27,16 +34,30 @@ const literal = (text: string): string =>
 const headerLine = ([name, value]: HeaderPair): string =>
   `    [${literal(name)}, ${isApiKeyHeader(name) ? 'apiKey' : literal(value)}],`;
 
-const bodyLines = ({ request }: RequestEntry): readonly string[] => {
-  if (request.body === '') return [];
-  if (request.bodyEncoding === 'utf8') return [`  body: ${literal(request.body)},`];
-  const base64 = literal(toBase64(wireBytes(request)));
-  return [`  body: Uint8Array.from(atob(${base64}), (character) => character.charCodeAt(0)),`];
+interface FetchBody {
+  readonly lines: readonly string[];
+  readonly notes: readonly string[];
+}
+
+const bodyOf = ({ id, request }: RequestEntry & { readonly id: string }): FetchBody => {
+  if (request.body === '') return { lines: [], notes: [] };
+  const bytes = wireBytes(request);
+  if (bytes.length > SNIPPET_BODY_BYTES_MAX) {
+    const file = requestBodyFile(id);
+    return {
+      lines: [`  body: await (await import('node:fs/promises')).readFile(${literal(file)}),`],
+      notes: [`The body is too long for a snippet: download it, and run this with Node beside ${file}.`],
+    };
+  }
+  if (request.bodyEncoding === 'utf8') return { lines: [`  body: ${literal(request.body)},`], notes: [] };
+  const base64 = literal(toBase64(bytes));
+  return { lines: [`  body: Uint8Array.from(atob(${base64}), (character) => character.charCodeAt(0)),`], notes: [] };
 };
 
 /** A call of fetch, for Node, Deno, Bun or a browser; an expression of JavaScript that needs top-level await. */
-export const fetchSnippet = (entry: RequestEntry, options: SnippetOptions = {}): Snippet => {
+export const fetchSnippet = (entry: RequestEntry & { readonly id: string }, options: SnippetOptions = {}): Snippet => {
   const { method, request } = entry;
+  const body = bodyOf(entry);
   const hasKey = request.headers.some(([name]) => isApiKeyHeader(name));
   // A target is bytes: what is none of ASCII travels as it would in a URL.
   const target = request.target.replace(
@@ -52,7 +73,7 @@ export const fetchSnippet = (entry: RequestEntry, options: SnippetOptions = {}):
     '  headers: [',
     ...request.headers.filter(([name]) => !SET_BY_FETCH.has(name.toLowerCase())).map(headerLine),
     '  ],',
-    ...bodyLines(entry),
+    ...body.lines,
     // The gateway follows none either.
     "  redirect: 'manual',",
     '});',
@@ -61,6 +82,7 @@ export const fetchSnippet = (entry: RequestEntry, options: SnippetOptions = {}):
   ];
   const notes = [
     ...(hasKey ? [`The key is not in the log: Node takes it from ${API_KEY_VARIABLE}, a browser asks.`] : []),
+    ...body.notes,
     ...(method === 'GET' && request.body !== '' ? ['fetch refuses a GET with a body: use cURL.'] : []),
     ...(request.trailers.length > 0 ? [TRAILERS_NOTE] : []),
   ];

@@ -11,7 +11,7 @@ import { har, harEntry, HAR_BEGIN, HAR_END } from './har.ts';
 import { startRawServer, type RawServer } from './raw-server.testing.ts';
 import { requestMessage } from './request-message.ts';
 import { anyRequest } from './request.testing.ts';
-import { latin1Text, wireBytes, wireText } from './wire-bytes.ts';
+import { latin1Text, utf8Bytes, wireBytes, wireLength, wireText } from './wire-bytes.ts';
 
 const entry = toLogEntry(newLogRow());
 
@@ -93,14 +93,24 @@ describe('fetch', () => {
     running.child.stdin?.end(script.join(''));
     await running;
     const arrived = new Map(server.requests.map((one) => [one.headers.find(([name]) => name === 'x-index')?.[1], one]));
-    for (const [index, { method, request }] of sample.entries()) {
+    for (const [index, one] of sample.entries()) {
+      const { method, request } = one;
       const got = arrived.get(String(index));
       expect(got?.requestLine.split(' ')[0]).toBe(method);
-      expect(got?.body.toString('latin1'), fetchSnippet({ method, request }).text).toBe(latin1Text(wireBytes(request)));
+      expect(got?.body.toString('latin1'), fetchSnippet(one).text).toBe(latin1Text(wireBytes(request)));
       const key = request.headers.some(([name]) => name.toLowerCase() === 'x-api-key');
       expect(got?.headers.some(([name, value]) => name.toLowerCase() === 'x-api-key' && value === 'the-key')).toBe(key);
     }
   }, 30_000);
+
+  it('reads a body that is too long to be pasted from its download', () => {
+    const { text, notes } = fetchSnippet(
+      toLogEntry(newLogRow({ id: 'a-b', requestBody: Buffer.alloc(2 ** 20 + 1, '漢') })),
+    );
+    expect(text.length).toBeLessThan(2_000);
+    expect(text).toContain('body: await (await import(\'node:fs/promises\')).readFile("a-b-request.bin"),');
+    expect(notes.join(' ')).toContain('download it');
+  });
 
   it('is ASCII, and nothing in it ends a script element', () => {
     fc.assert(
@@ -157,8 +167,16 @@ describe('HAR', () => {
 
 describe('bytes', () => {
   it('of a request are its head and its body', () => {
-    expect(latin1Text(requestMessage(entry))).toBe(
+    expect(latin1Text(requestMessage(entry, utf8Bytes(entry.request.body)))).toBe(
       'POST /k3v9k3v9k3v9k3v9/v1/orders?a=1 HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\r\n{"a":1}',
+    );
+  });
+
+  it('are as many as they say', () => {
+    fc.assert(
+      fc.property(anyLogRow, (row) => {
+        expect(wireLength(toLogEntry(row).request)).toBe(row.requestBody.length);
+      }),
     );
   });
 

@@ -2,7 +2,7 @@ import type { HeaderPair } from '@standin/contract';
 import type { LogEntry } from '../log-entry.ts';
 import { baseUrlOf, headerOf } from './snippet.ts';
 import type { SnippetOptions } from './snippet.ts';
-import { wireBytes } from './wire-bytes.ts';
+import { wireLength } from './wire-bytes.ts';
 
 /** HTTP Archive 1.2, http://www.softwareishard.com/blog/har-12-spec/ ; names that begin with `_` are ours, as the format allows. */
 export interface Har {
@@ -120,7 +120,7 @@ const requestOf = (entry: LogEntry, options: SnippetOptions): HarEntry['request'
       },
     }),
     headersSize: UNKNOWN_SIZE,
-    bodySize: wireBytes(request).length,
+    bodySize: wireLength(request),
     ...trailersComment(request.trailers),
   };
 };
@@ -140,7 +140,7 @@ const responseOf = ({ status, request, response }: LogEntry): HarEntry['response
       size: bodyBytes,
       mimeType: headerOf(headers, 'content-type') ?? '',
       ...(body !== '' && { text: body, ...(bodyEncoding === 'base64' && { encoding: 'base64' }) }),
-      ...(truncated && { comment: `Captured ${wireBytes(response).length} of ${bodyBytes} bytes.` }),
+      ...(truncated && { comment: `Captured ${wireLength(response)} of ${bodyBytes} bytes.` }),
     },
     ...trailersComment(trailers),
   };

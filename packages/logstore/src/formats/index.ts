@@ -12,7 +12,7 @@ export {
 export type { EncodedBody, WireText } from './wire-bytes.ts';
 export { messageHead, requestHead, requestMessage } from './request-message.ts';
 export type { RequestEntry } from './request-message.ts';
-export { curlCommand, requestBodyFile } from './curl-command.ts';
+export { curlCommand } from './curl-command.ts';
 export { fetchSnippet } from './fetch-snippet.ts';
 export { har, harEntry, HAR_BEGIN, HAR_END } from './har.ts';
 export type { Har, HarEntry, HarPair } from './har.ts';

@@ -1,5 +1,5 @@
 import type { HeaderPair } from '@standin/contract';
-import { latin1Bytes, wireBytes, type EncodedBody } from './wire-bytes.ts';
+import { latin1Bytes, type EncodedBody } from './wire-bytes.ts';
 
 /** What the formats need of a request; every `LogEntry` is one. */
 export interface RequestEntry {
@@ -18,18 +18,18 @@ const CRLF = '\r\n';
 export const messageHead = (firstLine: string, headers: readonly HeaderPair[]): string =>
   [firstLine, ...headers.map(([name, value]) => (value === '' ? `${name}:` : `${name}: ${value}`)), '', ''].join(CRLF);
 
-export const requestHead = ({
-  method,
-  request: { target, httpVersion, headers },
-}: {
+/** What the head of a request is made of. */
+export interface RequestHead {
   readonly method: string;
   readonly request: Pick<RequestEntry['request'], 'target' | 'httpVersion' | 'headers'>;
-}): string => messageHead(`${method} ${target} HTTP/${httpVersion}`, headers);
+}
+
+export const requestHead = ({ method, request: { target, httpVersion, headers } }: RequestHead): string =>
+  messageHead(`${method} ${target} HTTP/${httpVersion}`, headers);
 
 /** The bytes of a request: its head and its body, whose chunks, if there were any, are put together. */
-export const requestMessage = (entry: RequestEntry): Uint8Array<ArrayBuffer> => {
-  const head = latin1Bytes(requestHead(entry));
-  const body = wireBytes(entry.request);
+export const requestMessage = (of: RequestHead, body: Uint8Array): Uint8Array<ArrayBuffer> => {
+  const head = latin1Bytes(requestHead(of));
   const message = new Uint8Array(head.length + body.length);
   message.set(head);
   message.set(body, head.length);

@@ -36,3 +36,9 @@ export const baseUrlOf = (entry: RequestEntry, { baseUrl }: SnippetOptions): str
   baseUrl ?? `http://${hostOf(entry)}`;
 
 export const TRAILERS_NOTE = 'The request had trailers, which cannot be sent this way.';
+
+/** Nobody pastes more; the body is downloaded and named instead. */
+export const SNIPPET_BODY_BYTES_MAX = 1024 * 1024;
+
+/** Of a file with the body of a request, as the dashboard names it when it is downloaded. */
+export const requestBodyFile = (id: string): string => `${id}-request.bin`;

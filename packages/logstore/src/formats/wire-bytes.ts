@@ -6,6 +6,7 @@ const encoder = new TextEncoder();
 
 /** One byte per character, as headers and targets are kept. */
 export const latin1Bytes = (text: string): Uint8Array<ArrayBuffer> => {
+  // `Uint8Array.from` with a function takes a hundred times as long.
   const bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);
   return bytes;
@@ -29,8 +30,9 @@ const CHUNK = 8_192;
 
 export const latin1Text = (bytes: Uint8Array): string => {
   const parts: string[] = [];
+  // Spread arguments would go through an iterator, byte by byte, which takes ten times as long.
   for (let at = 0; at < bytes.length; at += CHUNK)
-    parts.push(String.fromCharCode.apply(undefined, bytes.subarray(at, at + CHUNK) as unknown as number[]));
+    parts.push(Reflect.apply(String.fromCharCode, undefined, bytes.subarray(at, at + CHUNK)));
   return parts.join('');
 };
 
@@ -44,6 +46,13 @@ export interface EncodedBody {
 /** The bytes of a body as they were on the wire. */
 export const wireBytes = ({ body, bodyEncoding }: EncodedBody): Uint8Array<ArrayBuffer> =>
   bodyEncoding === 'utf8' ? utf8Bytes(body) : fromBase64(body);
+
+/** How many they are; for base64 without decoding it. */
+export const wireLength = ({ body, bodyEncoding }: EncodedBody): number => {
+  if (bodyEncoding === 'utf8') return utf8Bytes(body).length;
+  const padding = body.endsWith('==') ? 2 : body.endsWith('=') ? 1 : 0;
+  return (body.length / 4) * 3 - padding;
+};
 
 export interface WireText {
   readonly text: string;

@@ -1,0 +1,16 @@
+/** An answer that is written piece by piece, as fast as it is read. */
+export const textStream = (pieces: AsyncIterable<string>, headers: Readonly<Record<string, string>>): Response => {
+  const iterator = pieces[Symbol.asyncIterator]();
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const { done, value } = await iterator.next();
+      if (done === true) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+    cancel: async () => {
+      await iterator.return?.();
+    },
+  });
+  return new Response(body, { headers });
+};

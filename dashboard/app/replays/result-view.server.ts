@@ -1,0 +1,75 @@
+import type { HeaderPair, LogRow } from '@standin/contract';
+import { bodyBytesOf, formatTime, type ReplayAnswer } from '@standin/logstore';
+import type { Answer, AnswerDiff } from '../diff/answer-diff.ts';
+import { decodeContent } from '../diff/decode-content.server.ts';
+import { diffAnswers } from '../diff/diff-answers.server.ts';
+
+/** Of a body on the page; the whole comparison is in the diff. */
+const SHOWN_BYTES_MAX = 64 * 1024;
+
+/** What one request got back when it was sent again, beside what was captured. */
+export interface ResultView {
+  readonly requestId: string;
+  /** `undefined`: its retention is over. */
+  readonly captured: { readonly method: string; readonly path: string; readonly receivedAt: string } | undefined;
+  readonly sentAt: string;
+  readonly method: string;
+  readonly url: string;
+  /** As sent, without the API key's value; latin1. */
+  readonly sentHeaders: readonly HeaderPair[];
+  /** 0: no answer came, and `error` says why. */
+  readonly status: number;
+  readonly durationMs: number;
+  readonly error: string;
+  readonly headers: readonly HeaderPair[];
+  /** The beginning of the body as text; `undefined` where it is none. */
+  readonly bodyText: string | undefined;
+  readonly bodyBytes: number;
+  readonly isCut: boolean;
+  /** `undefined` where there are no two answers. */
+  readonly diff: AnswerDiff | undefined;
+}
+
+const textOf = (headers: readonly HeaderPair[], body: Uint8Array): { text: string; isCut: boolean } | undefined => {
+  const decoded = decodeContent(headers, body, SHOWN_BYTES_MAX * 16) ?? body;
+  const isCut = decoded.length > SHOWN_BYTES_MAX;
+  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  try {
+    // A cut may go through a character, whose bytes are then left out.
+    return { text: utf8.decode(decoded.subarray(0, SHOWN_BYTES_MAX), { stream: isCut }), isCut };
+  } catch {
+    return undefined;
+  }
+};
+
+const ofLog = (row: LogRow): Answer => ({
+  ...{ status: row.status, durationMs: row.durationUs / 1_000, headers: row.responseHeaders, body: row.responseBody },
+  ...{ truncated: row.responseTruncated, bodyBytes: row.responseBodyBytes },
+});
+
+const ofReplay = ({ response, durationMs }: ReplayAnswer, body: Uint8Array): Answer => ({
+  ...{ status: response.status, durationMs, headers: response.headers, body },
+  ...{ truncated: response.truncated, bodyBytes: response.bodyBytes },
+});
+
+/** The view of a result, and of the captured exchange where that is still kept. */
+export const resultView = (row: LogRow | undefined, answer: ReplayAnswer): ResultView => {
+  const { requestId, sentAt, method, url, status, durationMs, error, request, response } = answer;
+  const body = bodyBytesOf(response);
+  const shown = textOf(response.headers, body);
+  return {
+    ...{ requestId, sentAt, method, url, status, durationMs, error },
+    captured: row && {
+      method: row.method,
+      path: `${row.path}${row.query === '' ? '' : `?${row.query}`}`,
+      receivedAt: formatTime(row.receivedAtUs),
+    },
+    sentHeaders: request.headers,
+    headers: response.headers,
+    bodyText: shown?.text,
+    bodyBytes: response.bodyBytes,
+    isCut: response.truncated || (shown?.isCut ?? false),
+    diff:
+      row !== undefined && row.status > 0 && status > 0 ? diffAnswers(ofLog(row), ofReplay(answer, body)) : undefined,
+  };
+};

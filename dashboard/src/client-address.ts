@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+
+/** Proxies in front of each other; nobody has more, and a caller may write any number of addresses. */
+const HOPS_MAX = 16;
+
+type Family = 'ipv4' | 'ipv6';
+const familyOf = (address: string): Family => (isIP(address) === 4 ? 'ipv4' : 'ipv6');
+
+/** `::ffff:192.0.2.1`, as a socket for both families has it, is `192.0.2.1`. */
+export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
+
+const NETWORK = /^([\da-f.:]+)(?:\/(\d{1,3}))?$/i;
+
+/** An address, or a network in CIDR notation. */
+export const isNetwork = (text: string): boolean => {
+  const [, address = '', bits] = NETWORK.exec(text) ?? [];
+  const family = isIP(address);
+  return family !== 0 && (bits === undefined || Number(bits) <= (family === 4 ? 32 : 128));
+};
+
+const listOf = (networks: readonly string[]): BlockList => {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [, address = '', bits] = NETWORK.exec(network) ?? [];
+    if (bits === undefined) list.addAddress(address, familyOf(address));
+    else list.addSubnet(address, Number(bits), familyOf(address));
+  }
+  return list;
+};
+
+/** `192.0.2.1`, and `192.0.2.1:4711` or `[2001:db8::1]:4711`, as some proxies write it; `undefined` for anything else. */
+const addressOf = (text: string): string | undefined => {
+  const trimmed = text.trim();
+  const bare = /^\[([\da-f.:]+)\](?::\d+)?$/i.exec(trimmed)?.[1] ?? /^([\d.]+):\d+$/.exec(trimmed)?.[1] ?? trimmed;
+  return isIP(bare) === 0 ? undefined : plainAddress(bare);
+};
+
+export type ClientAddress = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string;
+
+/**
+ * Who a request is from: the address of its connection, or where that is a trusted proxy the last address in `X-Forwarded-For` that is none:
+ * each proxy adds whom it got the request from at the end, and what stands before that anybody may have written.
+ *
+ * @param trustedProxies addresses and networks (`isNetwork`)
+ */
+export const clientAddresses = (trustedProxies: readonly string[]): ClientAddress => {
+  const trusted = listOf(trustedProxies);
+  const isTrusted = (address: string): boolean => isIP(address) !== 0 && trusted.check(address, familyOf(address));
+  return ({ headers, socket }) => {
+    let client = plainAddress(socket.remoteAddress ?? '');
+    if (trustedProxies.length === 0) return client;
+    const forwarded = (headers['x-forwarded-for'] ?? '').toString().split(',').slice(-HOPS_MAX);
+    while (isTrusted(client)) {
+      const before = addressOf(forwarded.pop() ?? '');
+      if (before === undefined) return client;
+      client = before;
+    }
+    return client;
+  };
+};

@@ -1,0 +1,35 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { jsonPieces } from './json-pieces.ts';
+
+const LONG = 200_000;
+const whole = (value: unknown, indent?: number): string => [...jsonPieces(value, indent)].join('');
+
+describe('jsonPieces', () => {
+  it.each([
+    ['text', 'a'.repeat(LONG)],
+    ['characters that are escaped', '\0"\\\n\u2028'.repeat(LONG / 5)],
+    ['surrogate pairs, at even and odd places', `a${'😀'.repeat(LONG / 2)}`],
+    ['halves of surrogate pairs', '\uD800'.repeat(LONG)],
+    ['what looks like a piece of JSON', '"},{"'.repeat(LONG / 5)],
+  ])('is the same text as JSON.stringify for %s', (_, body) => {
+    const value = {
+      request: { body, id: 1 },
+      response: { body: `x${body}` },
+      list: [body, null, 'short'],
+      none: undefined,
+    };
+    expect(whole(value)).toBe(JSON.stringify(value));
+    expect(whole(value, 2)).toBe(JSON.stringify(value, null, 2));
+  });
+
+  it('is the same text for any value', () => {
+    fc.assert(fc.property(fc.jsonValue(), (value) => whole(value) === JSON.stringify(value)));
+  });
+
+  it('has no piece that takes long to make, and one only where nothing is long', () => {
+    const pieces = [...jsonPieces({ body: '\0'.repeat(1_000_000) })];
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(6 * 64 * 1024);
+    expect([...jsonPieces({ body: 'short' })]).toHaveLength(1);
+  });
+});

@@ -1,0 +1,106 @@
+import { WorkRefused } from '../workers/work-refused.ts';
+import type { SharedExchange } from './shared-exchange.ts';
+
+export interface ShareCacheOptions {
+  /** Of the texts that are kept. */
+  readonly bytesMax?: number;
+  readonly linksMax?: number;
+  /** Exchanges that are made at once: each takes up to 20 MiB from the log. */
+  readonly makingMax?: number;
+}
+
+interface Kept {
+  /** Of the Share, its spec and the row: with another one of these, what is kept is out of date. */
+  readonly identity: string;
+  readonly exchange: Promise<SharedExchange | undefined>;
+  /** `undefined`: it is being made. */
+  bytes?: number;
+}
+
+const BYTES_MAX = 64 * 1024 * 1024;
+const LINKS_MAX = 1_000;
+const MAKING_MAX = 4;
+const BYTES_PER_CHAR = 2;
+
+const bytesOf = ({ target, request, response }: SharedExchange): number =>
+  BYTES_PER_CHAR *
+  [request, response].reduce(
+    (sum, { body, headers, trailers }) =>
+      sum +
+      body.length +
+      [...headers, ...trailers].reduce((size, [name, value]) => size + name.length + value.length, 0),
+    target.length,
+  );
+
+/**
+ * What links show, by the hash of their token: who opens a link again, or at the same time, waits for no work. Whether a link works is not its
+ * business: that is asked each time.
+ */
+export class ShareCache {
+  readonly #options: Required<ShareCacheOptions>;
+  /** In the order of their last use. */
+  readonly #kept = new Map<string, Kept>();
+  #bytes = 0;
+  #making = 0;
+
+  constructor({ bytesMax = BYTES_MAX, linksMax = LINKS_MAX, makingMax = MAKING_MAX }: ShareCacheOptions = {}) {
+    this.#options = { bytesMax, linksMax, makingMax };
+  }
+
+  isReady(tokenSha256: string, identity: string): boolean {
+    const known = this.#kept.get(tokenSha256);
+    return known?.identity === identity && known.bytes !== undefined;
+  }
+
+  /** What is kept, or what `make` makes. Rejects as that does, and with `WorkRefused` where too much is being made. */
+  async get(
+    tokenSha256: string,
+    identity: string,
+    make: () => Promise<SharedExchange | undefined>,
+  ): Promise<SharedExchange | undefined> {
+    const known = this.#kept.get(tokenSha256);
+    if (known?.identity === identity) {
+      this.#kept.delete(tokenSha256);
+      this.#kept.set(tokenSha256, known);
+      return known.exchange;
+    }
+    this.drop(tokenSha256);
+    if (this.#making >= this.#options.makingMax) throw new WorkRefused('Busy');
+    this.#making += 1;
+    const kept: Kept = { identity, exchange: make() };
+    this.#kept.set(tokenSha256, kept);
+    try {
+      const exchange = await kept.exchange;
+      this.#settle(tokenSha256, kept, exchange && bytesOf(exchange));
+      return exchange;
+    } catch (error) {
+      // What takes too long once does so again: it is refused until it is forgotten.
+      const isFinal = error instanceof WorkRefused && error.reason !== 'Busy';
+      this.#settle(tokenSha256, kept, isFinal ? 0 : undefined);
+      throw error;
+    } finally {
+      this.#making -= 1;
+    }
+  }
+
+  /** The link works no longer. */
+  drop(tokenSha256: string): void {
+    this.#bytes -= this.#kept.get(tokenSha256)?.bytes ?? 0;
+    this.#kept.delete(tokenSha256);
+  }
+
+  /** `bytes`: `undefined` for what is not kept. */
+  #settle(tokenSha256: string, kept: Kept, bytes: number | undefined): void {
+    if (this.#kept.get(tokenSha256) !== kept) return;
+    if (bytes === undefined) {
+      this.#kept.delete(tokenSha256);
+      return;
+    }
+    kept.bytes = bytes;
+    this.#bytes += bytes;
+    for (const [oldest, { bytes: size }] of this.#kept) {
+      if (this.#bytes <= this.#options.bytesMax && this.#kept.size <= this.#options.linksMax) return;
+      if (size !== undefined) this.drop(oldest);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * What is done with captured bytes in a worker: pure functions of plain data, by name. Each takes rows as the log has them, so that nothing of a
+ * body is decoded before.
+ */
+import type { LogRow, ResourceObject } from '@standin/contract';
+import { toLogEntry, type ReplayAnswer } from '@standin/logstore';
+import { boundaryOf, latin1Text, parseMultipart, type Snippet, type SnippetOptions } from '@standin/logstore/formats';
+import { defaultRedaction, type RedactionRules } from '@standin/logstore/redact';
+import { isWorkerThread, move } from 'piscina';
+import { snippetOf, type SnippetFormat } from '../../app/exchange/exchange-formats.ts';
+import { draftOf, type Draft } from '../../app/mocks/draft-of-row.server.ts';
+import { resultView, type ResultView } from '../../app/replays/result-view.server.ts';
+import type { DashboardMode } from '../backend.ts';
+import { sharedExchange, type SharedExchange } from '../shares/shared-exchange.ts';
+
+/** A worker would copy the bytes of a result otherwise. */
+const moved = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
+  isWorkerThread ? (move(bytes) as Uint8Array<ArrayBuffer>) : bytes;
+
+export interface RedactedShare {
+  /** Those that were given, or the default for this exchange. */
+  readonly rules: RedactionRules;
+  readonly exchange: SharedExchange;
+}
+
+/** What a Share shows of an exchange. */
+export const redactShare = ({
+  row,
+  rules,
+}: {
+  readonly row: LogRow;
+  readonly rules: RedactionRules | undefined;
+}): RedactedShare => {
+  const entry = toLogEntry(row);
+  const used = rules ?? defaultRedaction(entry);
+  return { rules: used, exchange: sharedExchange(entry, used) };
+};
+
+/** A replay's answer beside the captured one. */
+export const compareAnswers = ({
+  row,
+  answer,
+}: {
+  readonly row: LogRow | undefined;
+  readonly answer: ReplayAnswer;
+}): ResultView => resultView(row, answer);
+
+/** A captured answer as the mock of its endpoint. */
+export const draftMock = (input: {
+  readonly row: LogRow;
+  readonly endpoint: ResourceObject;
+  readonly mode: DashboardMode;
+}): Draft => draftOf(input);
+
+/** A request as a command or a call. */
+export const writeSnippet = ({
+  row,
+  format,
+  options,
+}: {
+  readonly row: LogRow;
+  readonly format: SnippetFormat;
+  readonly options: SnippetOptions;
+}): Snippet => snippetOf(toLogEntry(row), format, options);
+
+/** One part of a multipart body, counted from 0; `undefined` where it has no such part. */
+export const multipartItem = ({
+  body,
+  contentType,
+  index,
+}: {
+  readonly body: Uint8Array;
+  readonly contentType: string;
+  readonly index: number;
+}): Uint8Array<ArrayBuffer> | undefined => {
+  const boundary = boundaryOf(contentType);
+  const item = boundary === undefined ? undefined : parseMultipart(latin1Text(body), boundary)[index];
+  return item && moved(new Uint8Array(body.subarray(item.start, item.end)));
+};

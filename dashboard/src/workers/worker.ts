@@ -1,0 +1,18 @@
+import * as tasks from './tasks.ts';
+
+export type Tasks = typeof tasks;
+export type TaskName = keyof Tasks;
+
+export interface Work {
+  readonly name: TaskName;
+  readonly input: unknown;
+  /** Set to 1 when a worker begins with it. */
+  readonly started: Int32Array<SharedArrayBuffer>;
+}
+
+/** What a worker runs. */
+export const perform = ({ name, input, started }: Work): unknown => {
+  Atomics.store(started, 0, 1);
+  Atomics.notify(started, 0);
+  return (tasks[name] as (given: unknown) => unknown)(input);
+};

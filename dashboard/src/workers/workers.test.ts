@@ -1,0 +1,89 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { newLogRow } from '../../../packages/logstore/src/log-row.testing.ts';
+import { startWorkers, type Workers, type WorkersOptions } from './workers.ts';
+
+const MIB = 1024 * 1024;
+const opened: Workers[] = [];
+/** However long a worker takes to start beside everything else that a machine does. */
+const PATIENT = { waitMs: 120_000, deadlineMs: 120_000 };
+const open = (options?: WorkersOptions): Workers => {
+  const workers = startWorkers({ ...PATIENT, ...options });
+  opened.push(workers);
+  return workers;
+};
+afterAll(() => Promise.all(opened.map((workers) => workers.close())));
+
+/** A row whose bodies are so long, in a buffer of their own. */
+const rowOf = (bytes: number, text: string) =>
+  newLogRow({
+    requestHeaders: [['content-type', 'application/json']],
+    requestBody: new Uint8Array(Buffer.alloc(bytes, text)),
+    responseBody: new Uint8Array(),
+  });
+
+const redact = (workers: Workers, row = rowOf(10 * MIB, '{"token":"secret-0123456789"},')) =>
+  workers.run('redactShare', { row, rules: undefined }, [row.requestBody, row.responseBody]);
+
+describe('workers', { timeout: 120_000 }, () => {
+  it('take the bytes over, and leave the event loop free', async () => {
+    const workers = open();
+    await redact(workers);
+    const row = rowOf(10 * MIB, '[1,"x",{"a":2}],');
+    const before = process.threadCpuUsage();
+    const { exchange } = await redact(workers, row);
+    const { user, system } = process.threadCpuUsage(before);
+    expect(exchange.request.bytes).toBe(10 * MIB);
+    expect(row.requestBody.length).toBe(0);
+    // All of it, whatever else the machine does.
+    expect((user + system) / 1_000).toBeLessThan(100);
+  });
+
+  it('do the same as what is done here where bodies are short', async () => {
+    const text = '{"token":"secret-0123456789"}';
+    const here = await redact(open({ inlineBytesMax: MIB }), { ...rowOf(text.length, text), id: 'a' });
+    const there = await redact(open({ inlineBytesMax: 0 }), { ...rowOf(text.length, text), id: 'a' });
+    expect({ ...there.exchange, receivedAt: '' }).toEqual({ ...here.exchange, receivedAt: '' });
+    expect(here.exchange.request.body).toContain('[redacted]');
+  });
+
+  it('do not touch a buffer that others use, too', async () => {
+    const shared = Buffer.from('{"a":1}');
+    const row = newLogRow({ requestBody: shared, responseBody: shared });
+    await open({ inlineBytesMax: 0 }).run('redactShare', { row, rules: undefined }, [shared]);
+    expect(shared.toString()).toBe('{"a":1}');
+  });
+
+  it('give bytes back as bytes', async () => {
+    const body = new Uint8Array(Buffer.from(`--b\r\n\r\n${'x'.repeat(64 * 1024)}\r\n--b--\r\n`));
+    const input = { body, contentType: 'multipart/form-data; boundary=b', index: 0 };
+    const item = await open({ inlineBytesMax: 0 }).run('multipartItem', input, [body]);
+    expect(item).toEqual(new Uint8Array(Buffer.alloc(64 * 1024, 'x')));
+  });
+
+  it('give up what takes too long, and go on with the next', async () => {
+    const workers = open({ deadlineMs: 5 });
+    await expect(redact(workers)).rejects.toMatchObject({ name: 'WorkRefused', reason: 'TooSlow' });
+    const row = rowOf(9 * 1024, 'a');
+    const item = workers.run('multipartItem', { body: row.requestBody, contentType: 'text/plain', index: 0 }, [
+      row.requestBody,
+    ]);
+    expect(await item).toBeUndefined();
+  });
+
+  it('refuse what would wait too long, or behind too many', async () => {
+    const late = open({ waitMs: 1 });
+    await expect(redact(late)).rejects.toMatchObject({ reason: 'Busy' });
+    const workers = open({ queueMax: 1 });
+    const results = await Promise.allSettled(Array.from({ length: 6 }, () => redact(workers)));
+    const reasons = results.map((result) =>
+      result.status === 'rejected' ? (result.reason as { reason: string }).reason : '',
+    );
+    expect(reasons.filter((reason) => reason === 'Busy').length).toBeGreaterThan(0);
+    expect(reasons.filter((reason) => reason === '').length).toBeGreaterThan(0);
+  });
+
+  it('reject with what the function throws', async () => {
+    const workers = open({ inlineBytesMax: -1 });
+    await expect(workers.run('writeSnippet', {} as never, [])).rejects.toThrow(TypeError);
+  });
+});

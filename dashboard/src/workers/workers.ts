@@ -1,0 +1,120 @@
+import { Piscina } from 'piscina';
+import * as tasks from './tasks.ts';
+import { WorkRefused, type WorkRefusal } from './work-refused.ts';
+import type { TaskName, Tasks, Work } from './worker.ts';
+
+/** Does with captured bytes what would keep everybody else waiting. */
+export interface Workers {
+  /**
+   * Calls a function of `tasks.ts` in a worker, or here where the bodies in its input are short. Those that are bytes are handed over to the
+   * worker: they are empty afterwards. Rejects with `WorkRefused`, or with what the function throws.
+   */
+  run<N extends TaskName>(
+    name: N,
+    input: Parameters<Tasks[N]>[0],
+    bodies: readonly (Uint8Array | string)[],
+  ): Promise<ReturnType<Tasks[N]>>;
+  close(): Promise<void>;
+}
+
+export interface WorkersOptions {
+  /** A worker that takes longer for one call is ended, in milliseconds. */
+  readonly deadlineMs?: number;
+  /** How long a call waits for a worker, in milliseconds. */
+  readonly waitMs?: number;
+  /** Calls that wait. */
+  readonly queueMax?: number;
+  /** Bodies of at most so many bytes together are worked on here: to hand them over takes longer. */
+  readonly inlineBytesMax?: number;
+}
+
+/** Somebody waits for it. Each function takes at most some seconds for the largest bodies. */
+const DEADLINE_MS = 10_000;
+/** A worker that starts on a busy machine is part of it. */
+const WAIT_MS = 20_000;
+/** Each call that waits holds bodies of up to 20 MiB. */
+const QUEUE_MAX = 4;
+/** The slowest function takes less than 20 ms for them. */
+const INLINE_BYTES_MAX = 8 * 1024;
+/** One body that takes long must not stop all others; more would take the processor from everything else. */
+const THREADS_MAX = 2;
+/**
+ * Bytes are not part of it. Every function stays far below for the largest bodies: what outgrows the limit in one step ends not only its worker
+ * but the process (nodejs/node#25382).
+ */
+const HEAP_MIB_MAX = 192;
+/** A worker takes a quarter of a second to start, and tens of megabytes. */
+const IDLE_MS = 60_000;
+
+/** Workers start when they are needed, and end when they are idle. */
+export const startWorkers = (options: WorkersOptions = {}): Workers => {
+  const { queueMax = QUEUE_MAX, inlineBytesMax = INLINE_BYTES_MAX } = options;
+  const pool = new Piscina({
+    filename: new URL('./worker.ts', import.meta.url).href,
+    minThreads: 0,
+    maxThreads: THREADS_MAX,
+    idleTimeout: IDLE_MS,
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
+    recordTiming: false,
+  });
+  return {
+    run: async (name, input, bodies) => {
+      const bytes = bodies.reduce((sum, { length }) => sum + length, 0);
+      const work = tasks[name] as (given: typeof input) => ReturnType<Tasks[typeof name]>;
+      if (bytes <= inlineBytesMax) return work(input);
+      // Piscina's own limit does not count calls that can be aborted.
+      if (pool.queueSize >= queueMax) throw new WorkRefused('Busy');
+      return (await perform(pool, { name, input }, bodies, options)) as ReturnType<typeof work>;
+    },
+    close: () => pool.destroy(),
+  };
+};
+
+const perform = async (
+  pool: Piscina,
+  work: Omit<Work, 'started'>,
+  bodies: readonly (Uint8Array | string)[],
+  { deadlineMs = DEADLINE_MS, waitMs = WAIT_MS }: WorkersOptions,
+): Promise<unknown> => {
+  const started = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const stop = new AbortController();
+  let late: WorkRefusal = 'Busy';
+  let isOver = false;
+  let timer = setTimeout(() => stop.abort(), waitMs);
+  const begin = Atomics.waitAsync(started, 0, 0);
+  if (begin.async)
+    void begin.value.then(() => {
+      clearTimeout(timer);
+      if (isOver) return;
+      late = 'TooSlow';
+      timer = setTimeout(() => stop.abort(), deadlineMs);
+    });
+  try {
+    const transferList = transferable(bodies);
+    return await pool.run({ ...work, started }, { name: 'perform', signal: stop.signal, transferList });
+  } catch (error) {
+    throw toRefusal(error, late);
+  } finally {
+    isOver = true;
+    clearTimeout(timer);
+    // Where no worker began with it, it is still waited for.
+    Atomics.notify(started, 0);
+  }
+};
+
+/** Short buffers are parts of a pool that others use, too. */
+const transferable = (bodies: readonly (Uint8Array | string)[]): ArrayBuffer[] => [
+  ...new Set(
+    bodies
+      .map((body) => (typeof body === 'string' ? undefined : body.buffer))
+      .filter((buffer): buffer is ArrayBuffer => buffer instanceof ArrayBuffer && buffer.byteLength > Buffer.poolSize),
+  ),
+];
+
+const toRefusal = (error: unknown, late: WorkRefusal): unknown => {
+  if (!(error instanceof Error)) return error;
+  if (error.name === 'AbortError') return new WorkRefused(late, { cause: error });
+  if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY')
+    return new WorkRefused('TooLarge', { cause: error });
+  return error;
+};

@@ -1,0 +1,237 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { LogRow } from '@standin/contract';
+import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { SHOP, startDashboard, type DashboardRun } from '../e2e/dashboard-stand.ts';
+import { call } from '../e2e/dev-stand.ts';
+import { eventually } from '../harness/eventually.ts';
+import { watchEventLoop, type EventLoopWatch } from '../harness/watch-event-loop.ts';
+import { HOSTILE_BODIES, type HostileBody } from './hostile-bodies.ts';
+
+/** 45: captured bodies of 10 MiB that cost their readers most, opened by everyone at once, on every page. */
+
+/** In time of the processor: what the issue allows, and half of it again for a machine that does other things. */
+const HELD_UP_MS_MAX = 150;
+const OPENINGS = 20;
+
+let run: DashboardRun;
+let store: LogStore;
+let watch: EventLoopWatch;
+/** What a real request had: its project and its endpoint are there. */
+let real: Pick<LogRow, 'projectUid' | 'endpoint' | 'endpointUid'>;
+
+const API = '/api/v1/namespaces/default/projects/shop';
+const requestList = z.object({
+  items: z.array(z.object({ id: z.string(), projectUid: z.string(), endpoint: z.string(), endpointUid: z.string() })),
+});
+
+beforeAll(async () => {
+  watch = await watchEventLoop();
+  const { nodeArgs, env } = watch;
+  run = await startDashboard({ nodeArgs, env });
+  const account = path.join(run.manifests, 'account.yaml');
+  await writeFile(account, (await readFile(account, 'utf8')).replace('plan: Free', 'plan: Pro'));
+  const { clickhouse } = z
+    .object({ clickhouse: z.string() })
+    .parse(JSON.parse(await readFile(path.join(run.data, 'running.json'), 'utf8')));
+  store = openLogStore({ url: clickhouse, username: 'default', password: '', database: 'standin' });
+  await call(run, '/v1/orders', { body: '{}' });
+  const captured = await eventually(
+    'the request in the log',
+    async () => {
+      const { body } = await request(`${run.dashboard}${API}/requests`);
+      return requestList.parse(await body.json()).items;
+    },
+    { accept: ({ length }) => length > 0 },
+  );
+  const [{ projectUid, endpoint, endpointUid } = { projectUid: '', endpoint: '', endpointUid: '' }] = captured;
+  real = { projectUid, endpoint, endpointUid };
+}, 900_000);
+afterAll(async () => {
+  await store.close();
+  await run.process.kill();
+});
+
+/** As if it had been captured, with the same body both ways. */
+const capture = async ({ headers, bytes }: HostileBody): Promise<LogRow> => {
+  const row = newLogRow({
+    ...real,
+    ...{ requestHeaders: headers, requestBody: bytes, outcome: 'forwarded', action: 'Forward' },
+    ...{ responseHeaders: headers, responseBody: bytes, responseBodyBytes: bytes.length },
+  });
+  const rows = encodeRow(row);
+  await store.insert({ rows, rowCount: 1, token: createHash('sha256').update(rows).digest('hex') });
+  return row;
+};
+
+const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z');
+const shareList = z.object({ items: z.array(z.object({ name: z.string(), state: z.string() })) });
+let links = 0;
+/** Resolves when the operator has accepted it: opened before, it would count as a guess. */
+const share = async (requestId: string): Promise<{ readonly name: string; readonly url: string }> => {
+  const name = `link-${(links += 1)}`;
+  const token = randomBytes(32).toString('base64url');
+  const tokenSha256 = createHash('sha256').update(token).digest('hex');
+  const spec = { projectRef: { name: 'shop' }, requestId, tokenSha256, expiresAt: inAnHour() };
+  const manifest = {
+    apiVersion: 'standin.dev/v1alpha1',
+    kind: 'Share',
+    metadata: { name, namespace: 'default' },
+    spec,
+  };
+  await writeFile(path.join(run.data, 'acts', `${name}.yaml`), JSON.stringify(manifest));
+  await eventually('the operator to accept the link', async () => shareList.parse(JSON.parse((await get(`${API}/shares`)).text)), {
+    accept: ({ items }) => items.some((item) => item.name === name && item.state === 'works'),
+    timeoutMs: 60_000,
+  });
+  return { name, url: `/s/${token}` };
+};
+
+interface Seen {
+  readonly status: number;
+  readonly text: string;
+}
+
+const get = async (url: string, headers: Record<string, string> = {}): Promise<Seen> => {
+  const { statusCode: status, body } = await request(`${run.dashboard}${url}`, { headers });
+  return {
+    status,
+    text: Buffer.from(await body.arrayBuffer())
+      .subarray(0, 2_000_000)
+      .toString('latin1'),
+  };
+};
+const post = async (url: string, body: string): Promise<number> => {
+  const headers = { origin: run.dashboard, 'content-type': 'application/x-www-form-urlencoded' };
+  const answer = await request(`${run.dashboard}${url}`, { method: 'POST', headers, body });
+  await answer.body.dump();
+  return answer.statusCode;
+};
+
+/** The slowest answer of /healthz, milliseconds, while `work` runs. */
+const slowestHealth = async (work: Promise<unknown>): Promise<number> => {
+  let isOver = false;
+  let slowest = 0;
+  const probe = async (): Promise<void> => {
+    while (!isOver) {
+      const startedAt = performance.now();
+      await get('/healthz');
+      slowest = Math.max(slowest, performance.now() - startedAt);
+    }
+  };
+  await Promise.all([work.finally(() => (isOver = true)), probe()]);
+  return slowest;
+};
+
+const revoke = async (name: string): Promise<void> => {
+  expect(await post(`${SHOP}/settings/shares`, `share=${name}`)).toBe(302);
+};
+
+describe('45: a link that many open at once', () => {
+  test.each(['many small values', 'members with the names of secrets', 'pairs of a form'])(
+    'is redacted once, and keeps nothing else waiting: %s',
+    async (name) => {
+      const { id } = await capture(HOSTILE_BODIES[name] as HostileBody);
+      const link = await share(id);
+      let statuses: number[] = [];
+      let slowestMs = 0;
+      const heldUp = await watch.longestDuring(run.process, async () => {
+        const open = async (): Promise<number> => (await get(link.url)).status;
+        const opening = Promise.all(Array.from({ length: OPENINGS }, open));
+        slowestMs = await slowestHealth(opening);
+        statuses = await opening;
+      });
+      console.log(`${name}: held up ${heldUp.toFixed(0)} ms, /healthz at most ${slowestMs.toFixed(0)} ms`);
+      expect(new Set(statuses)).toEqual(new Set([200]));
+      expect(heldUp).toBeLessThan(HELD_UP_MS_MAX);
+      await revoke(link.name);
+      expect((await get(link.url)).status).toBe(404);
+    },
+  );
+
+  test('shows nothing from the moment on in which it is revoked, while it is still being redacted', async () => {
+    const { id } = await capture(HOSTILE_BODIES['many small values'] as HostileBody);
+    const { name, url } = await share(id);
+    const opening = get(url);
+    await revoke(name);
+    await opening;
+    expect((await get(url)).status).toBe(404);
+  });
+});
+
+describe('45: every reader of a captured body', () => {
+  test.each(Object.keys(HOSTILE_BODIES))(
+    'lets all others have their turn: %s',
+    async (name) => {
+      const { id } = await capture(HOSTILE_BODIES[name] as HostileBody);
+      await sendAgain(id, HOSTILE_BODIES[name] as HostileBody);
+      const exchange = `${SHOP}/traffic/${id}`;
+      const api = `${API}/requests/${id}`;
+      const link = await share(id);
+      const readers: Readonly<Record<string, () => Promise<unknown>>> = {
+        ...Object.fromEntries(
+          [
+            ...['', '?tab=response', '?tab=raw', '?tab=timing', '?tab=replays', '/mock', '/replay', '/share'],
+            ...['raw', 'hex', 'form', 'parts', 'pretty'].map((view) => `?body=${view}`),
+            ...['/body?part=request', '/body?part=request&item=0', '/body?part=response&item=999'],
+            ...['/copy?as=curl', '/copy?as=fetch', '/copy?as=har', '/file?as=http', '/file?as=har'],
+          ].map((url) => [url, () => get(`${exchange}${url}`)]),
+        ),
+        ...Object.fromEntries(
+          [api, `${api}/body`, `${api}/body?part=response`, `${API}/requests?limit=2`].map((url) => [
+            url,
+            () => get(url),
+          ]),
+        ),
+        data: () => get(`${exchange}.data`),
+        ndjson: () => get(`${API}/requests?limit=2`, { accept: 'application/x-ndjson' }),
+        wait: () => get(`${API}/requests:wait?count=1&timeout=1s`),
+        'the list': () => get(`${SHOP}/traffic?open=${id}`),
+        'export as ndjson': () => get(`${SHOP}/traffic/export?format=ndjson&q=id:${id}`),
+        'export as har': () => get(`${SHOP}/traffic/export?format=har&q=id:${id}`),
+        'preview of a share': () => post(`${exchange}/share`, 'intent=preview'),
+        'result of a replay': () => get(`${SHOP}/replays/again/results/${id}`),
+        'the link': () => get(link.url),
+      };
+      const slow: string[] = [];
+      for (const [reader, read] of Object.entries(readers)) {
+        const heldUp = await watch.longestDuring(run.process, read);
+        if (heldUp > 50) console.log(`${name} | ${reader} | ${heldUp.toFixed(0)}`);
+        if (heldUp > HELD_UP_MS_MAX) slow.push(`${reader}: ${heldUp.toFixed(0)} ms`);
+      }
+      expect(slow).toEqual([]);
+    },
+    1_800_000,
+  );
+
+  /** The result of a replay whose answer was the same but for its last byte. */
+  const sendAgain = async (requestId: string, { headers, bytes }: HostileBody): Promise<void> => {
+    const responseBody = Buffer.from(bytes);
+    responseBody.writeUInt8(0x20, responseBody.length - 1);
+    await store.replays.insert([
+      {
+        ...{ projectUid: real.projectUid, replayUid: randomBytes(8).toString('hex'), requestId },
+        ...{
+          requestReceivedAtUs: Date.now() * 1_000,
+          sentAtUs: Date.now() * 1_000,
+          namespace: 'default',
+          replay: 'again',
+        },
+        ...{
+          expiresAtS: Math.floor(Date.now() / 1_000) + 3_600,
+          target: 'Endpoint',
+          url: 'http://localhost/',
+          method: 'POST',
+        },
+        ...{ sentHeaders: [], sentBody: new Uint8Array(), edited: false, status: 200, error: '' },
+        ...{ responseHeaders: headers, responseBody, responseBodyBytes: responseBody.length, responseTruncated: false },
+        ...{ durationUs: 1_000, firstByteUs: 500 },
+      },
+    ]);
+  };
+});
