@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -16,10 +15,9 @@ import {
   type EmbeddedEngine,
   type LogStore,
 } from '@standin/logstore';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
 import { eventually } from '../harness/eventually.ts';
-import { startProcess } from '../harness/processes.ts';
 
 const KILLS = 3;
 
@@ -246,43 +244,6 @@ describe('the HTTP front', () => {
     if (response instanceof Response) expect(response.status).toBe(413);
     else expect(response).toBeInstanceOf(TypeError);
     expect((await ask('ping')).status).toBe(200);
-  });
-});
-
-describe('npm run clickhouse', () => {
-  const start = async (...args: readonly string[]) => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'standin-engine-'));
-    const data = path.join(folder, 'data');
-    const main = 'packages/logstore/src/embedded/main.ts';
-    const started = startProcess({ name: 'clickhouse', main, args: ['--port', '0', '--data', data, ...args] });
-    const line = await started.waitForLine('its address', (text) => text.startsWith('ClickHouse listens on '));
-    onTestFinished(async () => {
-      await started.kill();
-      await rm(folder, { recursive: true });
-    });
-    const url = line.slice('ClickHouse listens on '.length);
-    const select = async (headers: Record<string, string>) =>
-      (await fetch(`${url}/?query=SELECT+1`, { headers })).status;
-    return { started, select, curlFile: path.join(data, 'curl.conf') };
-  };
-
-  test('makes a password, in a file for curl that goes when it ends', async () => {
-    const { started, select, curlFile } = await start();
-    const [, login = ''] = /^user = "(.+)"\n$/.exec(await readFile(curlFile, 'utf8')) ?? [];
-    expect(await select({})).toBe(403);
-    expect(await select({ authorization: `Basic ${Buffer.from(login).toString('base64')}` })).toBe(200);
-    expect(await started.kill()).toEqual({ code: 0, signal: null });
-    expect(existsSync(curlFile)).toBe(false);
-  });
-
-  test('takes the login of a folder, as the chart mounts it', async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'standin-login-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    await Promise.all(['username', 'password'].map((name) => writeFile(path.join(folder, name), `my-${name}`)));
-    const { select, curlFile } = await start('--login', folder);
-    expect(await select({ 'x-clickhouse-user': 'my-username', 'x-clickhouse-key': 'my-password' })).toBe(200);
-    expect(await select({ 'x-clickhouse-user': 'my-username' })).toBe(403);
-    expect(existsSync(curlFile)).toBe(false);
   });
 });
 

@@ -4,6 +4,7 @@ import { openLogStore, type EngineAddress } from '@standin/logstore';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readRunFile } from '../../cli/src/dev/run-file.ts';
 import { call, readLog, startDev, type DevRun } from '../e2e/dev-stand.ts';
+import { eventually } from '../harness/eventually.ts';
 
 /** 41: the ClickHouse of a `standin dev` in the hands of another local user, and of one who has its password. */
 
@@ -103,7 +104,7 @@ describe('without the password', () => {
     await expect(stale.ping()).rejects.toThrow();
     await stale.close();
     expect(await call(second, '/v1/orders')).toMatchObject({ status: 201 });
-    await expect.poll(() => readLog(data)).toHaveLength(1);
+    await eventually('the request in the log', () => readLog(data), { accept: (rows) => rows.length === 1 });
     await second.process.kill();
     expect(await readRunFile(data)).toBeUndefined();
     expect(await readLog(data)).toHaveLength(1);

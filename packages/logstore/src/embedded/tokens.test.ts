@@ -47,11 +47,11 @@ describe('tokensOf', () => {
   test('takes time in proportion to the length', () => {
     const cpuOf = (sql: string): number => {
       const before = process.cpuUsage();
-      for (const _token of tokensOf(sql));
+      expect([...tokensOf(sql)].length).toBeGreaterThan(0);
       const { user, system } = process.cpuUsage(before);
       return user + system;
     };
-    for (const piece of ["'a''b' ", '/* x */ ', '-- x\n', 'a.b(1e-5) ', "'\\\\' "]) {
+    for (const piece of ["'a''b' ", '/* x */ a ', 'a -- x\n', 'a.b(1e-5) ', "'\\\\' "]) {
       cpuOf(piece.repeat(5_000));
       const [once, eightfold] = [cpuOf(piece.repeat(5_000)), cpuOf(piece.repeat(40_000))];
       expect(eightfold, piece).toBeLessThan(once * 40 + 50_000);
