@@ -71,6 +71,13 @@ const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<
   await context.close();
 };
 
+test('an endpoint does not lead to the dashboard, whose API needs no login here', async () => {
+  await writeFile(fileOf('own'), endpoint('own', forward(`${run.dashboard}/api/v1/namespaces`)));
+  await expect.poll(async () => (await call('own')).status).not.toBe(404);
+  const { status, text } = await call('own');
+  expect([status, (JSON.parse(text) as { code: string }).code]).toEqual([502, 'upstream_blocked']);
+});
+
 describe('a captured answer', () => {
   test('becomes the mock of its endpoint in two clicks, unpacked and byte for byte, with the change shown before', async () => {
     const page = await captured('copied');

@@ -215,6 +215,21 @@ describe('standin dev', () => {
     },
   );
 
+  test('its own ClickHouse is no upstream, however it is spelled', async () => {
+    const { clickhouse } = JSON.parse(await readFile(path.join(dev.data, 'running.json'), 'utf8')) as {
+      clickhouse: string;
+    };
+    const file = inManifests(dev, 'clickhouse.json');
+    for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '127.9.9.9']) {
+      await writeFile(file, endpoint('clickhouse', forward(`http://${host}:${new URL(clickhouse).port}/ping`)));
+      const notice = await objectEvent(dev, 'Endpoint default/clickhouse', 'not ready');
+      expect(notice['message']).toMatch(/^spec\.forward\.url: .* belongs to Standin itself/);
+      expect((await call(dev, '/clickhouse')).status).toBe(404);
+      await rm(file);
+      await objectEvent(dev, 'Endpoint default/clickhouse', 'gone');
+    }
+  });
+
   test('a file that is not YAML is said with its line, and its last good version stays', async () => {
     const file = inManifests(dev, 'list-orders.yaml');
     const good = await readFile(file, 'utf8');

@@ -183,6 +183,11 @@ test('a tenant’s Services lead to its own pods; ClickHouse and the stream are 
   expect(await helloWithoutCertificate(operator, 9443)).toBe('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED');
 
   await apply(ownService(await stand.image()));
+  await tenant('wait', '--for=condition=Ready', 'pod/own', '--timeout=60s');
+  // The node's own rules for the address come a moment after the object.
+  const address = await tenant('get', 'service', 'own', '-o', 'jsonpath={.spec.clusterIP}');
+  const direct = async (): Promise<string> => (await request(`http://${address}/`)).body.text();
+  await expect.poll(direct, { timeout: 30_000 }).toBe('pod');
   await expect.poll(() => call('own'), { timeout: 30_000 }).toEqual([200, 'pod']);
   await expect.poll(reasons, { timeout: 10_000 }).toEqual({ ...expected, own: 'Ready' });
 });
