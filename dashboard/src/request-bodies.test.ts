@@ -78,15 +78,24 @@ it('a connection is used again after a refusal, once its body has come', async (
   expect(received).toContain('too_large');
 });
 
-it('a client that sends on and on after its answer is cut off', { timeout: 20_000 }, async () => {
-  await using reader = await startReader();
-  const socket = connect(reader.port, '127.0.0.1');
-  socket.on('error', () => undefined);
-  socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 200000000\r\n\r\n');
-  const dripping = setInterval(() => socket.write('x'), 100);
-  await once(socket.resume(), 'close');
-  clearInterval(dripping);
-});
+it.each([
+  ['with its length', 'content-length: 200000000\r\n\r\n', 'x'],
+  ['in chunks', `transfer-encoding: chunked\r\n\r\n7d0\r\n${'x'.repeat(2_000)}\r\n`, '1\r\nx\r\n'],
+])(
+  'a client that sends a body %s on and on after its answer is cut off',
+  { timeout: 20_000 },
+  async (_, head, more) => {
+    await using reader = await startReader();
+    const socket = connect(reader.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write(`POST / HTTP/1.1\r\nhost: x\r\n${head}`);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString()).toContain('too_large');
+    const dripping = setInterval(() => socket.write(more), 100);
+    await once(socket.resume(), 'close');
+    clearInterval(dripping);
+  },
+);
 
 it('all bodies together have a bound, until the responses are closed', async () => {
   await using reader = await startReader(1_500);

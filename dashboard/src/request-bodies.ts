@@ -39,7 +39,7 @@ export const bodyReader = (heldBytesMax = HELD_BODY_BYTES_MAX): ReadBody => {
       bytes = 0;
     };
     response.once('close', release);
-    // The default destroys the connection when the loop is left, and with it the response that says why.
+    // The default takes the connection from the request when the loop is left: `discardRest` needs it.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       if (bytes + chunk.length > bytesMax) throw new BodyRefusal('too_large');
       if (held + chunk.length > heldBytesMax) throw new BodyRefusal('busy');

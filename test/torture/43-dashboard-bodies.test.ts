@@ -32,8 +32,10 @@ let viewer: Person;
 
 const FLOOD_BYTES = 200_000_000;
 const MIB = 1024 * 1024;
-/** The chart gives the process 512 MiB; a flood of a gigabyte and more must not take a tenth of it. */
-const GROWTH_MIB_MAX = 50;
+/** The chart gives the process 512 MiB. Of a flood of 1.2 GB, what Node has read and not yet collected is some tens of MiB. */
+const GROWTH_MIB_MAX = 80;
+/** Of bodies that are kept: the bound on their sum, several times over. */
+const HELD_GROWTH_MIB_MAX = 150;
 const HEALTH_MS_MAX = 2_000;
 
 beforeAll(async () => {
@@ -57,6 +59,8 @@ beforeAll(async () => {
   // What a process takes for its first pages is not what is measured.
   for (const path of ['/login', '/projects', '/no/such/page'])
     await ask(path, { headers: { accept: 'text/html', ...as(viewer) } });
+  for (const path of ['/login', '/login.data', '/preferences'])
+    await ask(path, { method: 'POST', headers: { accept: 'text/html' }, body: 'a'.repeat(MIB) });
 });
 afterAll(async () => {
   await browser.close();
@@ -259,7 +263,7 @@ describe('bodies that do not end', { timeout: 120_000 }, () => {
     }
     await expect.poll(() => answers, { timeout: 25_000 }).toContain('Too many forms are being submitted');
     expect(answers).toMatch(/^HTTP\/1\.1 503 /);
-    expect(memoryMib() - before).toBeLessThan(3 * GROWTH_MIB_MAX);
+    expect(memoryMib() - before).toBeLessThan(HELD_GROWTH_MIB_MAX);
     for (const socket of sockets) socket.destroy();
     const submit = () => ask(path, { method: 'POST', headers: as(editor), body: 'a'.repeat(MIB) });
     await expect.poll(async () => (await submit()).status, { timeout: 20_000 }).toBe(422);

@@ -55,7 +55,8 @@ describe('a form', () => {
   });
 });
 
-/** A response without an end, that counts what is taken of it. */
+const ENDLESS_BYTES = 256 * 1024 * 1024;
+/** A response without an end (but for a test that fails), that counts what is taken of it. */
 const endless = () => {
   const state = { pulled: 0, isCancelled: false };
   const CHUNK = new Uint8Array(64 * 1024);
@@ -65,6 +66,7 @@ const endless = () => {
         pull: (controller) => {
           state.pulled += CHUNK.length;
           controller.enqueue(CHUNK);
+          if (state.pulled >= ENDLESS_BYTES) controller.close();
         },
         cancel: () => void (state.isCancelled = true),
       }),
