@@ -83,7 +83,7 @@ const readDocument = (document: Document.Parsed, lineAt: (offset: number) => num
 const members = new WeakMap<YAMLMap, ReadonlyMap<unknown, unknown>>();
 
 const childOf = (node: Node | null | undefined, step: string | number): Node | undefined => {
-  if (isSeq(node)) return node.get(step, true) as Node | undefined;
+  if (isSeq(node)) return node.get(step, true);
   if (!isMap(node)) return undefined;
   const known =
     members.get(node) ?? new Map(node.items.map(({ key, value }) => [isScalar(key) ? key.value : key, value]));

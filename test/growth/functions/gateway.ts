@@ -55,13 +55,9 @@ const HEADS: Generators = {
 };
 
 /** One project with one endpoint: what is compared is the path. */
-const tableWithProject = (): RoutingTable => {
-  const table = new RoutingTable();
-  const project = { kind: 'Project', uid: 'u', uri: 'p', accountUid: 'a' } as never;
-  table.put('Project/u' as never, { kind: 'Project', config: project });
-  return table;
-};
-const table = tableWithProject();
+const table = new RoutingTable();
+const project = { kind: 'Project', uid: 'u', uri: 'p', accountUid: 'a' } as never;
+table.put('Project/u', { kind: 'Project', config: project });
 
 export const GATEWAY: readonly GrowthEntry[] = [
   {

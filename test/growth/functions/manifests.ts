@@ -123,10 +123,18 @@ const manifestOf = (text: string): string =>
     .join('')}spec: {a: 1}\n`;
 
 export const MANIFESTS: readonly GrowthEntry[] = [
-  { of: 'crds/src/manifest.ts#parseManifest', limit: MANIFEST, run: parseManifest, near: YAML, cpuMsMax: YAML_MS },
+  {
+    of: 'crds/src/manifest.ts#parseManifest',
+    limit: MANIFEST,
+    run: parseManifest,
+    near: YAML,
+    nearOnly: true,
+    cpuMsMax: YAML_MS,
+  },
+  { of: 'crds/src/manifest.ts#parseManifest', limit: MANIFEST / 4, run: parseManifest, cpuMsMax: YAML_MS },
   {
     of: 'operator/src/sources/manifest-objects.ts#readManifest',
-    limit: MANIFEST / 2,
+    limit: MANIFEST / 4,
     run: (text) => readManifest(text, 'file'),
     near: OBJECTS,
     nearOnly: true,
@@ -150,7 +158,7 @@ export const MANIFESTS: readonly GrowthEntry[] = [
   },
   {
     of: 'operator/src/sources/manifest-edit.ts#removeFromManifest',
-    limit: MANIFEST / 2,
+    limit: MANIFEST / 4,
     run: (text) =>
       removeFromManifest(`${HEAD}spec: {}\n---\n${text}`, { kind: 'Endpoint', namespace: 'default', name: 'a' }),
     near: OBJECTS,
@@ -160,14 +168,18 @@ export const MANIFESTS: readonly GrowthEntry[] = [
   {
     of: 'operator/src/sources/merge-patch.ts#mergePatch',
     limit: MANIFEST,
-    run: (text) =>
-      mergePatch(Object.fromEntries(text.split('\n').entries()), Object.fromEntries(text.split('').entries())),
+    run: (text) => {
+      const fields = Object.fromEntries(text.split('\n').entries());
+      return mergePatch(fields, { ...fields, a: fields });
+    },
+    near: { 'many fields': repeated('a\n') },
+    nearOnly: true,
     cpuMsMax: YAML_MS,
   },
   {
     of: 'operator/src/sources/merge-patch.ts#canonicalJson',
     limit: MANIFEST,
-    run: (text) => canonicalJson({ ...text.split('\n'), text }),
+    run: (text) => canonicalJson(Object.fromEntries(text.split('\n').entries())),
     cpuMsMax: YAML_MS,
   },
   { of: 'operator/src/translate/json-document.ts#jsonFault', limit: MOCK_BODY, run: jsonFault, near: JSON_TEXTS },
@@ -195,16 +207,14 @@ export const MANIFESTS: readonly GrowthEntry[] = [
     limit: MANIFEST,
     run: (text) =>
       formatFindings(
-        text
-          .split('\n')
-          .map((path, line) => ({
-            file: 'f',
-            line,
-            object: text.slice(0, 100),
-            path,
-            message: path,
-            severity: 'error' as const,
-          })),
+        text.split('\n').map((path, line) => ({
+          file: 'f',
+          line,
+          object: text.slice(0, 100),
+          path,
+          message: path,
+          severity: 'error' as const,
+        })),
         1,
       ),
   },

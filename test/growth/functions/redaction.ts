@@ -162,8 +162,8 @@ export const REDACTION: readonly GrowthEntry[] = [
       headers: [['x-a', text]],
       responseHeaders: text.split('\n').map((line) => ['x-token', line] as const),
     })),
+    nearOnly: true,
     near: {
-      ...SHAPES,
       ...FORMS,
       'segments of a path': repeated('token/a1b2c3d4e5f6a7b8/'),
       'parameters of a path': repeated(';token='),
@@ -174,7 +174,7 @@ export const REDACTION: readonly GrowthEntry[] = [
     of: 'packages/logstore/src/redact/redact.ts#redactFields',
     limit: BODY,
     run: (body) => defaultRedaction(testEntry({ body })),
-    near: { ...TEXT, ...JSON_BODIES },
+    near: TEXT,
     nearOnly: true,
     cpuMsMax: EXCHANGE_MS,
   },
@@ -210,7 +210,10 @@ export const REDACTION: readonly GrowthEntry[] = [
       for (const value of text.split(/[\s,&]/)) values.add(value, 'utf8');
       return values.sweep(text, 'utf8', true);
     },
+    nearOnly: true,
     near: {
+      'escapes of each kind': repeated('%25\\n&amp;'),
+      'one long value': repeated('é€'),
       'values within each other': distinct((index) => `${'a'.repeat(index)} `),
       'many values': distinct((index) => `value-${index},`),
     },
