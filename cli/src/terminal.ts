@@ -30,15 +30,15 @@ export const formatLine = (line: Line, colour = false): string =>
 /** Where a command prints. This is the only way: text from manifests, callers and servers must not act on the terminal. */
 export interface Output {
   readonly isTerminal: boolean;
-  line(line: Line, colour?: boolean): void;
+  readonly line: (line: Line, colour?: boolean) => void;
   /** Text whose line breaks are ours; one at its end adds no empty line. */
-  lines(text: string): void;
+  readonly lines: (text: string) => void;
   /** The value on one line. */
-  json(value: unknown): void;
+  readonly json: (value: unknown) => void;
   /** As they are: for a pipe. */
-  bytes(bytes: Uint8Array): void;
+  readonly bytes: (bytes: Uint8Array) => void;
   /** What happens where nothing more can be printed, in place of what was to happen until now. */
-  onError(handle: (error: NodeJS.ErrnoException) => void): void;
+  readonly onError: (handle: (error: NodeJS.ErrnoException) => void) => void;
 }
 
 export const outputTo = (stream: Writable & { readonly isTTY?: boolean }): Output => {

@@ -10,8 +10,8 @@ import { createTempFolder } from '../harness/temp-folder.ts';
 import { endpoint, mock, newFolders, ROOT } from './dev-stand.ts';
 import { startHostileServer } from './hostile-server.ts';
 
-/** What a terminal obeys or hides, written out; the line feed ends our own lines. */
-const OBEYED = /[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
+/** What a terminal obeys or hides; the line feed ends our own lines. */
+const OBEYED = /[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
 /** Clears the screen, sets its title, forges a line of a CI's log, turns text around. */
 const HOSTILE = 'x\x1b[2J\x1b]0;t\x07\n::error::forged\r\x9b31m\x85\u202ey\u2066\u2028z\x7f';
 const SHOWN = String.raw`x\x1b[2J\x1b]0;t\x07\x0a::error::forged\x0d\x9b31m\x85\u202ey\u2066\u2028z\x7f`;
