@@ -3,65 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { translate } from './translate.ts';
 import { Translator } from './translator.ts';
-import type { KeyState, TranslateSettings, Verdict } from './types.ts';
+import { account, endpoint, KEY, make, project, refOf, service, SETTINGS, translatorOf } from './translator.testing.ts';
+import type { KeyState, Verdict } from './types.ts';
 
-const SETTINGS: TranslateSettings = {
-  gatewayUrl: 'http://gateway',
-  checkUpstream: (url) => (url.hostname === '10.0.0.1' ? 'the address is private' : undefined),
-  quotaByPlan: { Free: 1, Pro: 2 },
-  clusterDomain: 'cluster.local',
-  retentionDaysMax: 365,
-};
-
-const KEY: KeyState = { kind: 'key', sha256: 'a'.repeat(64) };
-
-const make = (
-  kind: Kind,
-  name: string,
-  spec: object,
-  metadata: Partial<ResourceObject['metadata']> = {},
-): ResourceObject => ({
-  apiVersion: 'standin.dev/v1alpha1',
-  kind,
-  metadata: {
-    name,
-    namespace: 'default',
-    uid: `${kind} ${name}`,
-    generation: 1,
-    resourceVersion: '1',
-    creationTimestamp: '2026-01-01T00:00:00Z',
-    ...metadata,
-  },
-  spec,
-});
-const account = make('Account', 'default', {});
-const project = make('Project', 'shop', { accountRef: { name: 'default' } });
-const endpoint = (
-  name: string,
-  spec: object = {},
-  metadata: Partial<ResourceObject['metadata']> = {},
-): ResourceObject => {
-  const all = { projectRef: { name: 'shop' }, displayName: 'a', slug: '/v1', method: 'GET', action: 'JSON' };
-  return make('Endpoint', name, { ...all, json: { body: '{}' }, ...spec }, metadata);
-};
-const refOf = ({ kind, metadata }: ResourceObject): ObjectRef => ({
-  kind,
-  namespace: metadata.namespace,
-  name: metadata.name,
-});
-
-/** A translator that has translated these already. */
-const translatorOf = (...objects: ResourceObject[]): Translator => {
-  const translator = new Translator(SETTINGS);
-  for (const object of objects) translator.put(object);
-  translator.setKey(account.metadata.uid, KEY);
-  translator.flush();
-  return translator;
-};
-const service = (name: string, more: Partial<ServiceObject> = {}): ServiceObject => ({
-  ...{ namespace: 'default', name, type: 'ClusterIP', hasSelector: true, isHeadless: false, ports: [80] },
-  ...more,
-});
 const NOTHING = { put: [], remove: [], verdicts: [] };
 
 describe('a flush', () => {
@@ -189,59 +133,6 @@ describe('an endpoint that wants the route of an older one', () => {
     translator.put(older);
     const { put, remove } = translator.flush();
     expect([put.map(({ name }) => name), remove]).toEqual([['older'], ['Endpoint/Endpoint younger']]);
-  });
-});
-
-describe('an endpoint that forwards to a Service', () => {
-  const forwarding = endpoint('a', { action: 'Forward', forward: { serviceRef: { name: 'orders', port: 80 } } });
-  const other = endpoint('b', { slug: '/b' });
-  const state = (translator: Translator) => {
-    const [config] = [...translator.objects()].filter(({ uid }) => uid === 'Endpoint a');
-    const { reason } = translator.verdict('Endpoint a')?.resolvedRefs ?? {};
-    return [reason, config?.kind === 'Endpoint' && config.action.kind === 'Forward' && config.action.viaService];
-  };
-
-  it('follows what becomes of it, and nothing else does', () => {
-    const translator = translatorOf(account, project, forwarding, other);
-    // Nobody watches Services.
-    expect(state(translator)).toEqual(['ResolvedRefs', true]);
-    translator.servicesIn(undefined, undefined);
-    translator.flush();
-    expect(state(translator)).toEqual(['ServiceNotFound', false]);
-
-    const steps: [ServiceObject, string, boolean][] = [
-      [service('orders'), 'ResolvedRefs', true],
-      [service('orders', { type: 'ExternalName', hasSelector: false }), 'ServiceNotAllowed', false],
-      [service('orders', { hasSelector: false }), 'ServiceNotAllowed', false],
-      [service('orders', { ports: [8080] }), 'ServicePortNotFound', false],
-      [service('orders', { ports: [], isHeadless: true }), 'ResolvedRefs', true],
-    ];
-    for (const [changed, reason, viaService] of steps) {
-      translator.putService(changed);
-      expect(translator.flush().verdicts.map(({ uid }) => uid)).toEqual(['Endpoint a']);
-      expect(state(translator)).toEqual([reason, viaService]);
-    }
-    translator.putService(service('unrelated'));
-    translator.putService(service('orders', { namespace: 'other' }));
-    expect(translator.flush()).toEqual(NOTHING);
-    translator.removeService(service('orders'));
-    expect(translator.flush().put).toHaveLength(1);
-    expect(state(translator)).toEqual(['ServiceNotFound', false]);
-  });
-
-  it('has no access while a right is missing in its namespace, and says which', () => {
-    const translator = translatorOf(account, project, forwarding, other);
-    translator.putService(service('orders'));
-    translator.servicesIn('default', 'The operator may not read Services.');
-    expect(translator.flush().put.map(({ name }) => name)).toEqual(['a']);
-    expect(state(translator)).toEqual(['ServicesNotReadable', false]);
-    expect(translator.verdict('Endpoint a')?.resolvedRefs.message).toMatch(/^The operator may not read Services\. /);
-    expect(translator.verdict('Endpoint b')?.resolvedRefs.ok).toBe(true);
-    translator.servicesIn('default', 'The operator may not read Services.');
-    expect(translator.flush()).toEqual(NOTHING);
-    translator.servicesIn('default', undefined);
-    translator.flush();
-    expect(state(translator)).toEqual(['ResolvedRefs', true]);
   });
 });
 

@@ -1,0 +1,59 @@
+import type { ServiceObject } from '@standin/contract';
+import { describe, expect, it } from 'vitest';
+import type { Translator } from './translator.ts';
+import { account, endpoint, project, service, translatorOf } from './translator.testing.ts';
+
+const NOTHING = { put: [], remove: [], verdicts: [] };
+
+describe('an endpoint that forwards to a Service', () => {
+  const forwarding = endpoint('a', { action: 'Forward', forward: { serviceRef: { name: 'orders', port: 80 } } });
+  const other = endpoint('b', { slug: '/b' });
+  const state = (translator: Translator) => {
+    const [config] = [...translator.objects()].filter(({ uid }) => uid === 'Endpoint a');
+    const { reason } = translator.verdict('Endpoint a')?.resolvedRefs ?? {};
+    return [reason, config?.kind === 'Endpoint' && config.action.kind === 'Forward' && config.action.viaService];
+  };
+
+  it('follows what becomes of it, and nothing else does', () => {
+    const translator = translatorOf(account, project, forwarding, other);
+    // Nobody watches Services.
+    expect(state(translator)).toEqual(['ResolvedRefs', true]);
+    translator.servicesIn(undefined, undefined);
+    translator.flush();
+    expect(state(translator)).toEqual(['ServiceNotFound', false]);
+
+    const steps: [ServiceObject, string, boolean][] = [
+      [service('orders'), 'ResolvedRefs', true],
+      [service('orders', { type: 'ExternalName', hasSelector: false }), 'ServiceNotAllowed', false],
+      [service('orders', { hasSelector: false }), 'ServiceNotAllowed', false],
+      [service('orders', { ports: [8080] }), 'ServicePortNotFound', false],
+      [service('orders', { ports: [], isHeadless: true }), 'ResolvedRefs', true],
+    ];
+    for (const [changed, reason, viaService] of steps) {
+      translator.putService(changed);
+      expect(translator.flush().verdicts.map(({ uid }) => uid)).toEqual(['Endpoint a']);
+      expect(state(translator)).toEqual([reason, viaService]);
+    }
+    translator.putService(service('unrelated'));
+    translator.putService(service('orders', { namespace: 'other' }));
+    expect(translator.flush()).toEqual(NOTHING);
+    translator.removeService(service('orders'));
+    expect(translator.flush().put).toHaveLength(1);
+    expect(state(translator)).toEqual(['ServiceNotFound', false]);
+  });
+
+  it('has no access while a right is missing in its namespace, and says which', () => {
+    const translator = translatorOf(account, project, forwarding, other);
+    translator.putService(service('orders'));
+    translator.servicesIn('default', 'The operator may not read Services.');
+    expect(translator.flush().put.map(({ name }) => name)).toEqual(['a']);
+    expect(state(translator)).toEqual(['ServicesNotReadable', false]);
+    expect(translator.verdict('Endpoint a')?.resolvedRefs.message).toMatch(/^The operator may not read Services\. /);
+    expect(translator.verdict('Endpoint b')?.resolvedRefs.ok).toBe(true);
+    translator.servicesIn('default', 'The operator may not read Services.');
+    expect(translator.flush()).toEqual(NOTHING);
+    translator.servicesIn('default', undefined);
+    translator.flush();
+    expect(state(translator)).toEqual(['ResolvedRefs', true]);
+  });
+});
