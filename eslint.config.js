@@ -40,7 +40,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['dashboard/app/**', 'dashboard/src/pages/**', 'dashboard/src/signed-in-backend.ts'],
+    files: ['dashboard/app/**', 'dashboard/src/pages/*.ts', 'dashboard/src/signed-in-backend.ts'],
     rules: {
       // How Remix ends a loader early.
       '@typescript-eslint/only-throw-error': [
