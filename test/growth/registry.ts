@@ -51,7 +51,9 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
   ],
   'waits for files, sockets or ClickHouse, and leaves the contents to other entries': [
     'cli/src/validate/read-manifests.ts#readManifests',
+    'dashboard/app/exchange/captured-row.server.ts#readRow',
     'dashboard/app/exchange/read-exchange.server.ts#readExchange',
+    'dashboard/app/replays/load-result.server.ts#readAnswers',
     'dashboard/app/traffic/read-histogram.server.ts#readHistogram',
     'dashboard/app/traffic/read-traffic.server.ts#readRows',
     'dashboard/src/api/read-body.ts#readJsonBody',
@@ -59,7 +61,9 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'gateway/src/receive/read-body.ts#readBody',
     'operator/src/sources/folder-reader.ts#FolderReader',
     'packages/logstore/src/count-log.ts#readHistogram',
-    ...['readEntries', 'readEntry', 'readPreview'].map((name) => `packages/logstore/src/read-log.ts#${name}`),
+    ...['readEntries', 'readEntry', 'readPreview', 'readRow', 'readVersion'].map(
+      (name) => `packages/logstore/src/read-log.ts#${name}`,
+    ),
     'packages/logstore/src/read-summaries.ts#readSummaries',
     ...['readReplayAnswer', 'readReplayResults', 'readReplaysOf', 'readReplayedIds'].map(
       (name) => `packages/logstore/src/replay-results.ts#${name}`,
@@ -69,6 +73,8 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
   ],
   'takes a setting of the administrator, or a query of our own programs': [
     'packages/egress/src/address-class.ts#matchesAny',
+    'packages/egress/src/refused-targets.ts#parseTarget',
+    'packages/logstore/src/embedded/login.ts#readLogin',
     'packages/logstore/src/embedded/statement.ts#formatOf',
   ],
 };

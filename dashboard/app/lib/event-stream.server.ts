@@ -1,4 +1,4 @@
-import type { LoaderFunctionArgs } from '@remix-run/node';
+import type { DashboardContext } from '../../src/dashboard-context.ts';
 
 /** Proxies close what is silent. */
 const HEARTBEAT_MS = 15_000;
@@ -18,12 +18,17 @@ const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-stor
 const eventText = (event: string, data: unknown, id?: string): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 
+interface StreamRequest {
+  readonly request: Request;
+  readonly context: Pick<DashboardContext, 'stopping' | 'openStream'>;
+}
+
 /**
  * Server-sent events until the reader leaves or the dashboard stops. `start` gets a signal that aborts at the end, whatever ends it.
  * Without a place for another stream it is one event, `refused`, with the reason: a browser shows no page why it got no stream.
  */
 export const eventStream = (
-  { request, context: { stopping, openStream } }: Pick<LoaderFunctionArgs, 'request' | 'context'>,
+  { request, context: { stopping, openStream } }: StreamRequest,
   start: (sink: EventSink, signal: AbortSignal) => void,
 ): Response => {
   const place = openStream();

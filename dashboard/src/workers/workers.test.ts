@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { newLogRow } from '../../../packages/logstore/src/log-row.testing.ts';
+import { newLogRow } from '@standin/logstore/testing';
 import { startWorkers, type Workers, type WorkersOptions } from './workers.ts';
 
 const MIB = 1024 * 1024;

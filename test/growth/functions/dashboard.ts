@@ -5,7 +5,13 @@ import { COMPARED_BYTES_MAX, diffAnswers } from '../../../dashboard/app/diff/dif
 import { diffHeaders } from '../../../dashboard/app/diff/diff-headers.ts';
 import { diffJson } from '../../../dashboard/app/diff/diff-json.ts';
 import { diffLines } from '../../../dashboard/app/diff/diff-lines.ts';
-import { bodyViewsOf, formPairs, isBinary, mediaType } from '../../../dashboard/app/exchange/body-views.ts';
+import {
+  bodyViewsOf,
+  decodePair,
+  isBinary,
+  mediaType,
+  splitPairs,
+} from '../../../dashboard/app/exchange/body-views.ts';
 import { BODY_SHOWN_BYTES_MAX } from '../../../dashboard/app/exchange/exchange-view.ts';
 import { formatJson } from '../../../dashboard/app/exchange/format-json.ts';
 import { HEX_ROW_BYTES, hexRow } from '../../../dashboard/app/exchange/hex-rows.ts';
@@ -96,11 +102,16 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     near: { charsets: repeated(';charset '), 'spaces before a charset': framed(';', repeated(' '), 'x') },
   },
   {
-    of: 'dashboard/app/exchange/body-views.ts#formPairs',
+    of: 'dashboard/app/exchange/body-views.ts#splitPairs',
     limit: SHOWN,
-    run: formPairs,
+    run: splitPairs,
     near: { 'empty pairs': repeated('&='), 'broken escapes': repeated('%&') },
-    cpuMsMax: 1_500,
+  },
+  {
+    of: 'dashboard/app/exchange/body-views.ts#decodePair',
+    limit: SHOWN,
+    run: decodePair,
+    near: { 'equals signs': repeated('='), 'broken escapes': repeated('%') },
   },
   { of: 'dashboard/app/exchange/body-views.ts#isBinary', limit: SHOWN, run: isBinary },
   { of: 'dashboard/app/exchange/body-views.ts#mediaType', limit: HEAD, run: mediaType },

@@ -135,7 +135,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
   {
     of: 'gateway/src/forward/upstream-headers.ts#passableTrailers',
     limit: UPSTREAM_HEAD,
-    run: (text) => passableTrailers(headersOf(text)),
+    run: (text) => passableTrailers(headersOf(text), headersOf(text)),
     near: HEADS,
   },
   {

@@ -167,7 +167,7 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     limit: COPIED,
     near: BYTES,
     nearOnly: true,
-    run: (body) => requestMessage(testEntry({ body })),
+    run: (body) => requestMessage(testEntry({ body: '' }), Buffer.from(body)),
   },
   {
     of: 'packages/logstore/src/formats/curl-command.ts#curlCommand',

@@ -2,8 +2,9 @@ import { GROUP_VERSION, LIMITS, type DesiredObject } from '@standin/contract';
 import { underline, parseSearch } from '../../../cli/src/logs/parse-search.ts';
 import { parseSince } from '../../../cli/src/logs/parse-since.ts';
 import { parseStatus } from '../../../cli/src/logs/parse-status.ts';
-import { formatRejectedLine, formatSummaryLine, printable } from '../../../cli/src/logs/format-entry.ts';
+import { formatRejectedLine, formatSummaryLine } from '../../../cli/src/logs/format-entry.ts';
 import { formatFindings } from '../../../cli/src/validate/format-findings.ts';
+import { printable, printableJson } from '../../../packages/contract/src/printable.ts';
 import { parseManifest } from '../../../crds/src/manifest.ts';
 import { parseObject } from '../../../crds/src/parse.ts';
 import { parseDuration } from '../../../crds/src/duration.ts';
@@ -221,20 +222,20 @@ export const MANIFESTS: readonly GrowthEntry[] = [
   {
     of: 'cli/src/logs/format-entry.ts#formatSummaryLine',
     limit: TARGET,
-    run: (text) => formatSummaryLine(testEntry({ path: text, query: text }), { colour: true }),
+    run: (text) => formatSummaryLine(testEntry({ path: text, query: text })),
     near: { 'control characters': repeated('\x1b\x9b') },
   },
   {
     of: 'cli/src/logs/format-entry.ts#formatRejectedLine',
     limit: TARGET,
     run: (text) =>
-      formatRejectedLine(
-        { receivedAt: '2026-01-01T00:00:00Z', method: 'GET', status: 404, path: text, code: 'endpoint_not_found' },
-        { colour: true },
-      ),
+      formatRejectedLine({
+        ...{ receivedAt: '2026-01-01T00:00:00Z', method: 'GET', status: 404 },
+        ...{ path: text, code: 'endpoint_not_found' },
+      }),
   },
   {
-    of: 'cli/src/logs/format-entry.ts#printable',
+    of: 'packages/contract/src/printable.ts#printable',
     limit: LIMITS.responseCaptureBytesMax / 10,
     run: printable,
     near: { 'control characters': repeated('\x1b\x9b') },

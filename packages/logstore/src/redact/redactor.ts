@@ -250,7 +250,7 @@ const applyEdits = (text: string, edits: readonly Edit[]): string => {
 const encodeForm = (text: string): string => encodeURIComponent(text.toWellFormed());
 
 /** What a pair of a URL or form means; bytes that are no UTF-8 stay as they are. */
-const decodeForm = (text: string): string => {
+export const decodeForm = (text: string): string => {
   const spaced = text.replaceAll('+', ' ');
   try {
     return decodeURIComponent(spaced);
