@@ -89,7 +89,7 @@ export const startDev = async ({
 };
 
 export const waitForReady = async (process: RunningProcess): Promise<ReadyEvent> =>
-  readySchema.parse(await process.waitForEvent('ready', ({ event }) => event === 'ready', 600_000));
+  readySchema.parse(await process.waitForEvent('ready', ({ event }) => event === 'ready', 30_000));
 
 /** Runs `standin` with arguments to its end. */
 export const standin = (args: readonly string[], options?: CommandOptions): Promise<CommandResult> =>
