@@ -23,7 +23,7 @@ const config: KnipConfig = {
       entry: [
         'suite/{run,check,generated-files}.ts',
         'bench/rival-server.ts',
-        'harness/{end-with-parent.js,shift-clock.ts}',
+        'harness/{end-with-parent.js,event-loop-monitor.ts,shift-clock.ts}',
         'torture/{crash-after-ledger-write,freeze-before-ledger-write,dns-double}.ts',
       ],
     },

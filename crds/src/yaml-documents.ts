@@ -30,7 +30,7 @@ export interface YamlFault {
   readonly message: string;
 }
 
-export interface YamlDocument {
+interface YamlDocument {
   readonly document: Document.Parsed;
   /** Why it cannot be used. */
   readonly fault: YamlFault | undefined;

@@ -23,7 +23,7 @@ export type ReadBody = (
  * Bodies of all requests that are held at the same time. A body of 1 MiB costs about six times as much while a form is parsed,
  * and the chart gives the process 512 MiB.
  */
-export const HELD_BODY_BYTES_MAX = 32 * 1024 * 1024;
+const HELD_BODY_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
  * Reads bodies within bounds, by `Content-Length` and by count. A body counts against the sum of all from its first byte until its

@@ -89,8 +89,11 @@ export const startDev = async ({
   };
 };
 
+/** It builds its dashboard where there is no build yet; a busy machine takes a minute for that. */
+const READY_MS_MAX = 90_000;
+
 const waitForReady = async (process: RunningProcess): Promise<ReadyEvent> =>
-  readySchema.parse(await process.waitForEvent('ready', ({ event }) => event === 'ready', 30_000));
+  readySchema.parse(await process.waitForEvent('ready', ({ event }) => event === 'ready', READY_MS_MAX));
 
 /** Runs `standin` with arguments to its end. */
 export const standin = (args: readonly string[], options?: CommandOptions): Promise<CommandResult> =>

@@ -8,7 +8,7 @@ import { KnownServers, type KnownServer } from './known-servers.ts';
 import { isLoopback } from './server-options.ts';
 
 /** A server that answered 401. */
-export interface Challenge {
+interface Challenge {
   /** Its address. */
   readonly server: URL;
   /** `NAMESPACE/NAME` of the Service that it says it is. */

@@ -16,7 +16,7 @@ export const hasForeignListener = async (port: number): Promise<boolean> => {
 };
 
 /** User ids. */
-export const listenersOn = (table: string, port: number): number[] => {
+const listenersOn = (table: string, port: number): number[] => {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   return table.split('\n').flatMap((line) => {
     const [, local = '', , state, , , , uid] = line.trim().split(/\s+/);

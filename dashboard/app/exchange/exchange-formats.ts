@@ -2,7 +2,7 @@ import type { LogEntry } from '@standin/logstore';
 import { curlCommand, fetchSnippet, type Snippet, type SnippetOptions } from '@standin/logstore/formats';
 
 /** Of short texts: a longer body is not part of them. */
-export const SNIPPET_FORMATS = ['curl', 'fetch'] as const;
+const SNIPPET_FORMATS = ['curl', 'fetch'] as const;
 export type SnippetFormat = (typeof SNIPPET_FORMATS)[number];
 
 export const COPY_FORMATS = [...SNIPPET_FORMATS, 'har'] as const;

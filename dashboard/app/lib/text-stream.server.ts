@@ -4,9 +4,9 @@ export const textStream = (pieces: AsyncIterable<string>, headers: Readonly<Reco
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
-      const { done, value } = await iterator.next();
-      if (done === true) controller.close();
-      else controller.enqueue(encoder.encode(value));
+      const next = await iterator.next();
+      if (next.done === true) controller.close();
+      else controller.enqueue(encoder.encode(next.value));
     },
     cancel: async () => {
       await iterator.return?.();

@@ -27,7 +27,7 @@ export interface ApiOptions {
 
 export type ApiHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-export const API_PATH = '/api/v1';
+const API_PATH = '/api/v1';
 const SERVICE_HEADER = 'standin-service';
 const DOCUMENT_PATH = '/openapi.json';
 

@@ -4,8 +4,7 @@ import { jsonStream } from '../json-pieces.ts';
 import type { Workers } from '../workers/workers.ts';
 import { ApiProblem, type ApiProblemCode, type PlacedError } from './problems.ts';
 
-const API_METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
-export type ApiMethod = (typeof API_METHODS)[number];
+export type ApiMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /** What a handler answers. */
 export type Answer =

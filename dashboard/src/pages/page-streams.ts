@@ -4,7 +4,7 @@ interface PageStreamLimits {
 }
 
 /** Streams of pages that are open at a time: each tail asks ClickHouse several times a second. A page has at most two. */
-export const PAGE_STREAM_LIMITS: PageStreamLimits = { perReaderMax: 20, totalMax: 200 };
+const PAGE_STREAM_LIMITS: PageStreamLimits = { perReaderMax: 20, totalMax: 200 };
 
 /** Takes a place for a stream until `release` is called, or says why there is none. */
 export type OpenStream = () => { readonly release: () => void } | { readonly refusal: string };

@@ -32,7 +32,10 @@ export const servePages = ({ build, contextOf, bodyOf }: ServePagesParts): Reque
     const body = ['GET', 'HEAD'].includes(request.method) ? undefined : bodyOf(request, response);
     const init = { method: request.method, headers: headersOf(request), signal: closed.signal };
     answer(
-      new Request(url, { ...init, ...(body !== undefined && { body: body, duplex: 'half' }) }),
+      new Request(url, {
+        ...init,
+        ...(body !== undefined && { body: body as unknown as NonNullable<RequestInit['body']>, duplex: 'half' }),
+      }),
       contextOf(request, response),
     )
       .then((answered) => send(response, answered))

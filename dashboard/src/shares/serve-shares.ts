@@ -68,6 +68,9 @@ export const serveShares = ({
   const hits = new AddressLimit(HITS);
   const misses = new AddressLimit(MISSES);
   let open = 0;
+  let turn = Promise.resolve();
+  /** People who waited for the same exchange get their pages one after the other, not in one turn of the event loop. */
+  const inTurn = (): Promise<void> => (turn = turn.then(() => delay(1)));
 
   /** `refused`: the answer is sent. */
   const lookUp = async (request: Request, response: Response): Promise<OpenedShare | 'refused' | undefined> => {
@@ -122,6 +125,7 @@ export const serveShares = ({
       return false;
     }
     if (share === undefined) await holdBack(startedAt);
+    else await inTurn();
     response.locals['share'] = share;
     return true;
   };

@@ -83,8 +83,10 @@ class World implements PublicSharesSource {
   }
 }
 
+const sharesIn = ({ source, store }: World): PublicShares => publicShares({ source, store, workers, now: () => NOW });
+
 const sharesOf = (objects: readonly ResourceObject[], rows?: readonly LogRow[]): PublicShares =>
-  publicShares({ ...new World(objects, rows), workers, now: () => NOW });
+  sharesIn(new World(objects, rows));
 
 describe('a link', () => {
   it('shows the entry, with what its Share hides', async () => {
@@ -140,7 +142,7 @@ describe('what a link shows', () => {
 
   it('is made once for all who open it, also at the same time', async () => {
     const world = new World([project, share({}, { redact: undefined })], [large]);
-    const shares = publicShares({ ...world, workers, now: () => NOW });
+    const shares = sharesIn(world);
     const opened = await Promise.all(Array.from({ length: 20 }, () => shares.open(TOKEN)));
     expect(new Set(opened.map((each) => each?.exchange)).size).toBe(1);
     expect(opened[0]?.exchange.request.body.includes('secret-0123456789')).toBe(false);
@@ -150,7 +152,7 @@ describe('what a link shows', () => {
 
   it('is nothing from the moment on in which the Share is revoked, also while it is being made', async () => {
     const world = new World([project, share()], [large]);
-    const shares = publicShares({ ...world, workers, now: () => NOW });
+    const shares = sharesIn(world);
     const opening = [shares.open(TOKEN), shares.open(TOKEN)];
     world.index.remove({ kind: 'Share', namespace: 'default', name: 'link' });
     expect(await Promise.all(opening)).toEqual([undefined, undefined]);
@@ -162,7 +164,7 @@ describe('what a link shows', () => {
 
   it('is made again when the Share, its uid or the row changes', async () => {
     const world = new World([project, share()]);
-    const shares = publicShares({ ...world, workers, now: () => NOW });
+    const shares = sharesIn(world);
     const shown = async () => (await shares.open(TOKEN))?.exchange;
     expect((await shown())?.request.headers).toEqual([['x-token', 'secret']]);
     const hides = { redact: { headers: ['x-token'] } };

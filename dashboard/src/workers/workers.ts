@@ -28,8 +28,8 @@ export interface WorkersOptions {
   readonly inlineBytesMax?: number;
 }
 
-/** Somebody waits for it. Each function takes at most some seconds for the largest bodies. */
-const DEADLINE_MS = 10_000;
+/** Someone waits for it. Each function takes at most some seconds of processor time for the largest bodies. */
+const DEADLINE_MS = 20_000;
 /** A worker that starts on a busy machine is part of it. */
 const WAIT_MS = 20_000;
 /** Each call that waits holds bodies of up to 20 MiB. */
@@ -39,8 +39,8 @@ const INLINE_BYTES_MAX = 8 * 1024;
 /** One body that takes long must not stop all others; more would take the processor from everything else. */
 const THREADS_MAX = 2;
 /**
- * Bytes are not part of it. Every function stays far below for the largest bodies: what outgrows the limit in one step ends not only its worker
- * but the process (nodejs/node#25382).
+ * Bytes are not part of it. Every function takes less than a third of it for the largest bodies: what outgrows the limit in one step ends not only
+ * the worker but the process.
  */
 const HEAP_MIB_MAX = 192;
 /** A worker takes a quarter of a second to start, and tens of megabytes. */

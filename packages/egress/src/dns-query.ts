@@ -32,7 +32,7 @@ const ATTEMPTS_MAX = 3;
 const DNS_PORT = 53;
 
 /** The servers of /etc/resolv.conf. */
-export const systemServers = (): readonly NameServer[] =>
+const systemServers = (): readonly NameServer[] =>
   getServers().map((text) => {
     const [, bracketed, bare, port] = /^(?:\[(.*)\]|([^:]*))(?::(\d+))?$/.exec(text) ?? [];
     return { address: bracketed ?? bare ?? text, port: port === undefined ? DNS_PORT : Number(port) };

@@ -26,7 +26,7 @@ export interface EgressOptions {
 }
 
 /** Of pino. */
-export interface EgressLogger {
+interface EgressLogger {
   info(fields: object, message: string): void;
 }
 

@@ -4,7 +4,7 @@ import { parseSince } from '../../../cli/src/logs/parse-since.ts';
 import { parseStatus } from '../../../cli/src/logs/parse-status.ts';
 import { formatRejectedLine, formatSummaryLine } from '../../../cli/src/logs/format-entry.ts';
 import { formatFindings } from '../../../cli/src/validate/format-findings.ts';
-import { printable, printableJson } from '../../../packages/contract/src/printable.ts';
+import { printable } from '../../../packages/contract/src/printable.ts';
 import { parseManifest } from '../../../crds/src/manifest.ts';
 import { parseObject } from '../../../crds/src/parse.ts';
 import { parseDuration } from '../../../crds/src/duration.ts';

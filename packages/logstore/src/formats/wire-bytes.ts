@@ -32,7 +32,7 @@ export const latin1Text = (bytes: Uint8Array): string => {
   const parts: string[] = [];
   // Spread arguments would go through an iterator, byte by byte, which takes ten times as long.
   for (let at = 0; at < bytes.length; at += CHUNK)
-    parts.push(Reflect.apply(String.fromCharCode, undefined, bytes.subarray(at, at + CHUNK)));
+    parts.push(String.fromCharCode.apply(undefined, bytes.subarray(at, at + CHUNK) as unknown as number[]));
   return parts.join('');
 };
 
