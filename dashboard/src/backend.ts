@@ -1,7 +1,9 @@
 import type { DesiredObject, Kind, ObjectRef, ResourceObject } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import type {
+  FollowOptions,
   HourlyCounts,
+  InsertFeed,
   LogStore,
   ReplayAnswer,
   ReplayResultsFilter,
@@ -65,6 +67,8 @@ export type ProjectLog = Pick<
   LogStore,
   'summaries' | 'entries' | 'get' | 'preview' | 'count' | 'histogram' | 'distinct'
 > & {
+  /** As `LogStore.follow`, of this project. */
+  follow(options: Pick<FollowOptions, 'pollIntervalMs'>): InsertFeed;
   readonly replays: ProjectReplays;
 };
 

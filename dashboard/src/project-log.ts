@@ -4,6 +4,7 @@ import type { ProjectIdentity, ProjectLog } from './backend.ts';
 /** The part of the log that belongs to one project: whatever is asked for, no other project's entries come out. */
 export const projectLog = (store: Pick<LogStore, keyof ProjectLog>, project: ProjectIdentity): ProjectLog => ({
   summaries: (filter) => store.summaries({ ...filter, projectUid: project.uid }),
+  follow: (options) => store.follow({ ...options, projectUid: project.uid }),
   entries: (summaries) => store.entries(summaries.filter(({ projectUid }) => projectUid === project.uid)),
   get: async (id) => {
     const entry = await store.get(id);

@@ -3,7 +3,8 @@ import path from 'node:path';
 import { Session, type SessionOptions } from 'chdb';
 import { EngineStartError } from './engine-process.ts';
 import { createGate } from './gate.ts';
-import { engineText } from './statement.ts';
+import { createInsertCounter, type InsertCounter } from './insert-counter.ts';
+import { engineText, isInsert } from './statement.ts';
 import type { EngineStatement } from './statement.ts';
 
 /** An exception of the engine: `message` is its own text (`Code: 60. DB::Exception: …`). */
@@ -29,6 +30,8 @@ export interface Engine {
   readonly version: string;
   /** Where bodies of inserts wait for the engine to read them. Emptied at start. */
   readonly temporaryDirectory: string;
+  /** Undefined where rows can also arrive another way than by `run`. */
+  readonly inserts?: InsertCounter | undefined;
   /** `format` is that of a query that names none. Rejects with an `EngineException`. */
   run(lane: Lane, statement: EngineStatement, format: string): Promise<EngineResult>;
   close(): void;
@@ -104,6 +107,8 @@ export const openEngine = async (dataDir: string, configFile?: string): Promise<
     other: createGate(OTHERS_RUNNING_MAX, WAITING_MAX),
   };
 
+  // A configuration of its own may make the engine part of a cluster, whose other servers insert, too.
+  const inserts = configFile === undefined ? createInsertCounter() : undefined;
   const runNow = async (text: string, format: string): Promise<EngineResult> => {
     // A connection takes 0.3 ms, and nothing that one statement sets is seen by another.
     const session = new Session(directory, options);
@@ -125,7 +130,15 @@ export const openEngine = async (dataDir: string, configFile?: string): Promise<
   return {
     version: keeper.query('SELECT version()', 'TSVRaw').trim(),
     temporaryDirectory,
-    run: (lane, statement, format) => lanes[lane].run(() => runNow(engineText(statement), format)),
+    inserts,
+    run: async (lane, statement, format) => {
+      try {
+        return await lanes[lane].run(() => runNow(engineText(statement), format));
+      } finally {
+        // One that failed may have inserted some of its rows.
+        if (isInsert(statement.query)) inserts?.count();
+      }
+    },
     close: () => keeper.close(),
   };
 };

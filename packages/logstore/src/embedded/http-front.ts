@@ -14,6 +14,8 @@ import { credentialsOf, refuseOthers } from './credentials.ts';
 import type { Credentials } from './credentials.ts';
 import type { Engine, EngineResult } from './engine.ts';
 import { answerException, exception } from './exceptions.ts';
+import { INSERT_MARK_HEADER, INSERTS_PATH } from './insert-counter.ts';
+import type { InsertCounter } from './insert-counter.ts';
 import { expectsData, formatOf, insertFromFile } from './statement.ts';
 import type { EngineStatement } from './statement.ts';
 
@@ -21,7 +23,7 @@ import type { EngineStatement } from './statement.ts';
  * The subset of ClickHouse's HTTP interface (https://clickhouse.com/docs/interfaces/http) that `@clickhouse/client` and curl
  * use: `/ping`; `POST /` with the query in the body or in `?query=`, then with an insert's data in the body; `param_…`, settings
  * and `database` in the URL; gzip both ways; one user's name and password; exceptions with their code, text and status. Not: sessions,
- * multipart parameters, progress headers, several users.
+ * multipart parameters, progress headers, several users. Readers can wait for the next insert, too: insert-counter.ts.
  */
 
 /** Bodies of inserts; a delivered batch is at most some 20 MiB. */
@@ -164,6 +166,13 @@ const answerQuery = async (
   answerResult(response, result, { format: formatOf(query) ?? defaultFormat, gzip });
 };
 
+/** Answers as soon as something was inserted after the mark. */
+const awaitInsert = (inserts: InsertCounter, search: URLSearchParams, response: ServerResponse): void => {
+  const leave = inserts.whenPast(search.get('after') ?? '', () => response.end());
+  if (leave === undefined) response.writeHead(503).end('Too many programs wait for the next insert.\n');
+  else response.on('close', leave);
+};
+
 const answer = async (
   engine: Engine,
   access: FrontAccess,
@@ -180,7 +189,9 @@ const answer = async (
     response.end('Ok.\n');
     return;
   }
-  if (pathname !== '/' || (request.method !== 'POST' && request.method !== 'GET')) {
+  const { inserts } = engine;
+  const isWait = pathname === INSERTS_PATH && request.method === 'GET' && inserts !== undefined;
+  if (!isWait && (pathname !== '/' || (request.method !== 'POST' && request.method !== 'GET'))) {
     response.writeHead(404).end('There is no such path: ask with POST /, or GET /?query=.\n');
     return;
   }
@@ -191,6 +202,11 @@ const answer = async (
     const { credentials } = access;
     const stranger = credentials && refuseOthers(credentialsOf(request, searchParams), credentials);
     if (stranger !== undefined) throw stranger;
+    if (isWait) {
+      awaitInsert(inserts, searchParams, response);
+      return;
+    }
+    if (inserts !== undefined) response.setHeader(INSERT_MARK_HEADER, inserts.mark());
     await answerQuery(engine, request, response, searchParams);
   } catch (error) {
     answerException(request, response, engine.version, error);

@@ -44,6 +44,8 @@ export const engineText = (statement: EngineStatement): string => {
 /** `INSERT INTO t (…) [SETTINGS …] FORMAT X`, with the data to follow; the groups are the three parts. */
 const insertWithData = /^(\s*INSERT\s+INTO\s.+?)(\s+SETTINGS\s.+?)?(\s+FORMAT\s+[A-Za-z0-9_]+)[\s;]*$/is;
 
+export const isInsert = (query: string): boolean => /^\s*INSERT\s/i.test(query);
+
 export const expectsData = (query: string): boolean => insertWithData.test(query);
 
 /** The same insert, reading its data from a file: the only way into chdb that keeps binary data as it is. */
