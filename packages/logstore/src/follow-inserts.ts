@@ -25,6 +25,8 @@ export interface InsertSource {
   read(filter: InsertsFilter): Promise<Inserts>;
   /** See `ClickHouse.nextInsert`. */
   next(mark: string, signal: AbortSignal): Promise<void>;
+  /** `performance.now()`, but in tests. */
+  readonly now?: () => number;
 }
 
 /**
@@ -93,6 +95,7 @@ class Feed implements InsertFeed {
 /** Polls for all readers of one project. What one of them searches for is its own business: this finds out when there is something to read. */
 class Poller {
   readonly #source: InsertSource;
+  readonly #now: () => number;
   readonly #projectUid: string | undefined;
   readonly #feeds = new Set<Feed>();
   readonly #ended = new AbortController();
@@ -106,6 +109,7 @@ class Poller {
 
   constructor(source: InsertSource, projectUid: string | undefined) {
     this.#source = source;
+    this.#now = source.now ?? (() => performance.now());
     this.#projectUid = projectUid;
   }
 
@@ -132,7 +136,7 @@ class Poller {
   async run(): Promise<void> {
     const { signal } = this.#ended;
     while (!signal.aborted) {
-      const startedMs = performance.now();
+      const startedMs = this.#now();
       const mark = await this.#poll(startedMs);
       await this.#rest(mark, startedMs);
     }
@@ -207,7 +211,7 @@ class Poller {
     const soon = AbortSignal.any([signal, AbortSignal.timeout(ANNOUNCED_POLL_MS)]);
     // Where waiting fails, the next poll says why.
     await this.#source.next(mark, soon).catch(() => undefined);
-    await sleep(intervalMs - (performance.now() - startedMs));
+    await sleep(intervalMs - (this.#now() - startedMs));
   }
 }
 

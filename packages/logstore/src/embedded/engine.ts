@@ -45,6 +45,8 @@ const INSERTS_RUNNING_MAX = 4;
 const OTHERS_RUNNING_MAX = 8;
 const WAITING_MAX = 200;
 
+const LAPTOP_CONFIG = path.join(import.meta.dirname, 'engine.xml');
+
 const toException = (error: unknown): EngineException => {
   const message = error instanceof Error ? error.message : String(error);
   const code = /Code: (\d+)/.exec(message)?.[1];
@@ -96,7 +98,7 @@ export const openEngine = async (dataDir: string, configFile?: string): Promise<
   } catch (error) {
     throw new EngineStartError(`cannot create the data folder ${directory}: ${String(error)}`, { cause: error });
   }
-  const options = configFile === undefined ? {} : { connectionArgs: [`--config-file=${path.resolve(configFile)}`] };
+  const options = { connectionArgs: [`--config-file=${path.resolve(configFile ?? LAPTOP_CONFIG)}`] };
   // Holds the lock, and keeps the engine running between statements.
   const keeper = await openSession(directory, options);
   await rm(temporaryDirectory, { recursive: true, force: true });
