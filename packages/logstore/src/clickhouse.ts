@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import type { ClickHouseSettings } from '@clickhouse/client';
-import { INSERT_MARK_HEADER, INSERTS_PATH } from './embedded/insert-counter.ts';
+import { INSERT_MARK_HEADER, INSERT_WAIT_MS, INSERTS_PATH } from './embedded/insert-counter.ts';
 import { toLogStoreError } from './log-store-error.ts';
 
 export interface ClickHouseAddress {
@@ -35,7 +35,7 @@ export interface ClickHouse {
   run(operation: string, statement: Statement): Promise<Buffer>;
   /** As `run`, with what a reader needs to wait for the next insert. */
   ask(operation: string, statement: Statement): Promise<Answer>;
-  /** Resolves once the embedded engine has finished an insert after `mark`. Rejects when it is unavailable, and when `signal` aborts. */
+  /** Resolves once the embedded engine has finished an insert after `mark`. Rejects when it is unavailable or hangs, and when `signal` aborts. */
   nextInsert(mark: string, signal: AbortSignal): Promise<void>;
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -46,6 +46,10 @@ const REQUEST_TIMEOUT_MS = 35_000;
 /** A server closes idle connections after 3 s (Cloud, older versions: 10 s); ours must be gone before. */
 const IDLE_SOCKET_TTL_MS = 2_500;
 const OPEN_CONNECTIONS_MAX = 10;
+
+/** Of an answer to a wait for the next insert: there was none. */
+const NOTHING_YET = 204;
+const INSERT_WAIT_MS_MAX = INSERT_WAIT_MS + 3_000;
 
 const newClient = (address: ClickHouseAddress, database: string) =>
   createClient({
@@ -90,9 +94,13 @@ export const connectClickHouse = (address: ClickHouseAddress): ClickHouse => {
     async nextInsert(mark, signal) {
       const url = new URL(INSERTS_PATH, address.url);
       url.searchParams.set('after', mark);
-      const response = await fetch(url, { headers: { authorization }, signal });
-      await response.body?.cancel();
-      if (!response.ok) throw new Error(`${url.pathname} answered ${response.status}`);
+      for (let status = NOTHING_YET; status === NOTHING_YET;) {
+        const inTime = AbortSignal.any([signal, AbortSignal.timeout(INSERT_WAIT_MS_MAX)]);
+        const response = await fetch(url, { headers: { authorization }, signal: inTime });
+        await response.body?.cancel();
+        ({ status } = response);
+        if (!response.ok) throw new Error(`${url.pathname} answered ${status}`);
+      }
     },
     async ping() {
       const result = await client.ping();

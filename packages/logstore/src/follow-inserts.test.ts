@@ -252,6 +252,24 @@ test('where inserts are announced nothing is asked until there is one', async ()
   feed.close();
 });
 
+test('after an insert that was announced one more look is taken, for one that began before it', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const stand = newStand({ announces: true });
+  const feed = open(stand);
+  await told(feed);
+  stand.answer(500, { 400: 1 });
+  stand.announce();
+  expect(await told(feed)).toEqual([400]);
+  const polls = stand.asked.length;
+  stand.answer(10_500, { 400: 1, [-20_000]: 2 });
+  stand.elapse(10_000);
+  vi.advanceTimersByTime(10_000);
+  expect(await told(feed)).toEqual([-20_000]);
+  expect(stand.asked).toHaveLength(polls + 1);
+  feed.close();
+  vi.useRealTimers();
+});
+
 test('nothing is asked any longer once the last reader has left', async () => {
   const stand = newStand();
   const [first, second] = [open(stand), open(stand)];

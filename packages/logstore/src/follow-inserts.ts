@@ -40,8 +40,6 @@ const WIDE_OVERLAP_MS = 60_000;
 const WIDE_EVERY_MS = 10_000;
 /** … and than replicas may lag that are read from (ClickHouse's `max_replica_delay_for_distributed_queries`, 300 s). */
 const WIDE_QUIET_MS = 600_000;
-/** Where every insert is announced, a poll is made this often all the same: it notices a ClickHouse that hangs. */
-const ANNOUNCED_POLL_MS = 5_000;
 /** A poll takes some milliseconds; one that takes this long is reported as a failure, and still waited for. */
 const SILENCE_MS = 5_000;
 
@@ -104,6 +102,8 @@ class Poller {
   /** By ClickHouse's clock: the last poll, and the newest insert. Undefined: nothing was polled yet. */
   #last: { readonly polledMs: number; readonly newestMs: number } | undefined;
   #widePollAt = 0;
+  /** There were inserts since the last wide poll: another one may still show rows that it stamped before them. */
+  #hasNews = false;
   /** Since the last poll that worked. */
   #hasFailed = false;
 
@@ -150,6 +150,7 @@ class Poller {
       const filter = { projectUid: this.#projectUid, sinceMs, lookBackMs: WIDE_OVERLAP_MS };
       const inserts = await this.#source.read(filter);
       if (isWide) this.#widePollAt = startedMs + WIDE_EVERY_MS;
+      if (isWide) this.#hasNews = false;
       if (isWide && sinceMs !== undefined) this.#forgetBefore(sinceMs);
       this.#compare(inserts);
       return inserts.mark;
@@ -182,6 +183,7 @@ class Poller {
       changed.push(stamp);
     }
     this.#last = { polledMs: nowMs, newestMs };
+    if (changed.length > 0) this.#hasNews = true;
     const wasSilent = this.#hasFailed;
     this.#hasFailed = false;
     if (isFirst || wasSilent || changed.length > 0) {
@@ -208,10 +210,13 @@ class Poller {
       await sleep(intervalMs);
       return;
     }
-    const soon = AbortSignal.any([signal, AbortSignal.timeout(ANNOUNCED_POLL_MS)]);
+    const dueMs = this.#hasNews ? this.#widePollAt - startedMs : QUIET_MS;
+    const due = new AbortController();
+    const timer = setTimeout(() => due.abort(), dueMs);
     // Where waiting fails, the next poll says why.
-    await this.#source.next(mark, soon).catch(() => undefined);
-    await sleep(intervalMs - (this.#now() - startedMs));
+    await this.#source.next(mark, AbortSignal.any([signal, due.signal])).catch(() => undefined);
+    clearTimeout(timer);
+    await sleep(Math.max(0, intervalMs - (this.#now() - startedMs)));
   }
 }
 

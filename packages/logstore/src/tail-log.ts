@@ -29,7 +29,7 @@ const UNDER_WAY_MS = 60_000;
  * its very millisecond gets another row.
  */
 const REMEMBERED_IDS_MAX = 200_000;
-const PAGE_SIZE = 1_000;
+const PAGE_SIZE = 5_000;
 /** Of one read: they travel in the URL. */
 const STAMPS_MAX = 200;
 

@@ -14,7 +14,7 @@ import { credentialsOf, refuseOthers } from './credentials.ts';
 import type { Credentials } from './credentials.ts';
 import type { Engine, EngineResult } from './engine.ts';
 import { answerException, exception } from './exceptions.ts';
-import { INSERT_MARK_HEADER, INSERTS_PATH } from './insert-counter.ts';
+import { INSERT_MARK_HEADER, INSERT_WAIT_MS, INSERTS_PATH } from './insert-counter.ts';
 import type { InsertCounter } from './insert-counter.ts';
 import { expectsData, formatOf, insertFromFile } from './statement.ts';
 import type { EngineStatement } from './statement.ts';
@@ -166,11 +166,20 @@ const answerQuery = async (
   answerResult(response, result, { format: formatOf(query) ?? defaultFormat, gzip });
 };
 
-/** Answers as soon as something was inserted after the mark. */
+/** Answers as soon as something was inserted after the mark; with 204 where that takes long. */
 const awaitInsert = (inserts: InsertCounter, search: URLSearchParams, response: ServerResponse): void => {
-  const leave = inserts.whenPast(search.get('after') ?? '', () => response.end());
+  const timer = setTimeout(() => response.writeHead(204).end(), INSERT_WAIT_MS);
+  const onInsert = (): void => {
+    clearTimeout(timer);
+    // After 204 it does nothing.
+    response.end();
+  };
+  const leave = inserts.whenPast(search.get('after') ?? '', onInsert);
+  response.on('close', () => {
+    clearTimeout(timer);
+    leave?.();
+  });
   if (leave === undefined) response.writeHead(503).end('Too many programs wait for the next insert.\n');
-  else response.on('close', leave);
 };
 
 const answer = async (

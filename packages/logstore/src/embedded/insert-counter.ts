@@ -6,6 +6,8 @@ import { randomUUID } from 'node:crypto';
  */
 export const INSERT_MARK_HEADER = 'x-standin-insert-mark';
 export const INSERTS_PATH = '/inserts';
+/** A wait is answered after this time, insert or not: who hears nothing for much longer knows that the engine hangs. */
+export const INSERT_WAIT_MS = 4_000;
 
 /** Requests that wait at the same time. Each open page and each `standin tail` has one. */
 const WAITING_MAX = 500;
