@@ -41,7 +41,7 @@ export default defineConfig({
       {
         test: {
           name: 'clickhouse-cluster',
-          include: ['test/integration/{logstore,search,replay-results,usage,settled-permits}.test.ts'],
+          include: ['test/integration/{logstore,log-tail,search,replay-results,usage,settled-permits}.test.ts'],
           env: { STANDIN_TEST_CLICKHOUSE_CLUSTER: '1' },
           ...INTEGRATION,
         },

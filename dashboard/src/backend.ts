@@ -4,8 +4,10 @@ import type {
   CountFilter,
   DistinctField,
   DistinctOptions,
+  FollowOptions,
   HistogramRange,
   HourlyCounts,
+  InsertFeed,
   LogFilter,
   LogStore,
   ReplayAnswer,
@@ -69,6 +71,8 @@ type AccountIdentity = ProjectIdentity;
 export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | 'preview'> {
   /** For functions that take any log. */
   readonly projectUid: string;
+  /** As `LogStore.follow`, of this project. */
+  follow(options: Pick<FollowOptions, 'pollIntervalMs'>): InsertFeed;
   readonly replays: ProjectReplays;
   summaries(filter: OfProject<LogFilter>): ReturnType<LogStore['summaries']>;
   count(filter: OfProject<CountFilter>): ReturnType<LogStore['count']>;

@@ -8,6 +8,7 @@ export const projectLog = (
 ): ProjectLog => ({
   projectUid: project.uid,
   summaries: (filter) => store.summaries({ ...filter, projectUid: project.uid }),
+  follow: (options) => store.follow({ ...options, projectUid: project.uid }),
   entries: (summaries) => store.entries(summaries.filter(({ projectUid }) => projectUid === project.uid)),
   get: async (id) => {
     const entry = await store.get(id);

@@ -4,6 +4,7 @@ import { REJECTIONS } from '@standin/contract';
 import { createEgress, parseTarget, RefusedTargets, targetOf, type Egress } from '@standin/egress';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
 import { BlockQuotaGate } from './admit/block-quota-gate.ts';
 import { ConfigClient } from './config/config-client.ts';
 import { ConfigStore } from './config/config-store.ts';
@@ -30,6 +31,8 @@ export interface GatewayOptions {
   readonly spoolDisk?: SpoolDisk;
   /** What no endpoint may lead to, besides what the gateway adds to it. */
   readonly refused?: RefusedTargets;
+  /** What `/metrics` shows besides the gateway's own metrics: those of the process, where it is the gateway's. */
+  readonly registry?: Registry;
   /** Told of each request that is refused, for whoever shows them; must not throw. They are in the metrics without it. */
   readonly onRejected?: ((rejected: RejectedRequest) => void) | undefined;
 }
@@ -123,7 +126,7 @@ const openTracing = async ({ settings, logger }: GatewayOptions): Promise<Tracin
 export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { settings, logger, onRejected } = options;
   const budget = new ByteBudget(settings.limits.inFlightBytes);
-  const metrics = new Metrics();
+  const metrics = new Metrics(options.registry ?? new Registry());
   const tracing = await openTracing(options);
   const spool = await openSpool(options, budget);
   const refused = refusedBy(options);

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { LogRow } from '@standin/contract';
 import { createEgress } from '@standin/egress';
+import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { NO_QUOTA, type Permit, type QuotaGate } from './admit/quota-gate.ts';
 import { ConfigStore } from './config/config-store.ts';
@@ -102,7 +103,16 @@ beforeEach(async () => {
     endpoint('/f', { kind: 'Forward', url: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/` }),
   ]);
   const settings = testSettings('/nowhere', { limits: { connections: CONNECTIONS_MAX } });
-  const parts = { settings, config, budget, gate, recorder, egress, metrics: new Metrics(), logger: quiet };
+  const parts = {
+    settings,
+    config,
+    budget,
+    gate,
+    recorder,
+    egress,
+    metrics: new Metrics(new Registry()),
+    logger: quiet,
+  };
   const pipeline = new Pipeline(parts);
   receiver = await Receiver.listen({
     settings,
@@ -235,7 +245,7 @@ test('without a configuration a request is told to come back', async () => {
     gate,
     recorder,
     egress,
-    metrics: new Metrics(),
+    metrics: new Metrics(new Registry()),
     logger: quiet,
   });
   const empty = await Receiver.listen({

@@ -1,4 +1,5 @@
 import { benchDashboard } from './dashboard.ts';
+import { benchDev } from './dev.ts';
 import { benchDrain } from './drain.ts';
 import { benchFresh } from './fresh.ts';
 import { benchGateway } from './gateway.ts';
@@ -28,6 +29,7 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<boolea
   scale: benchScale,
   fresh: benchFresh,
   dashboard: benchDashboard,
+  dev: benchDev,
 };
 
 const parsed = () => {

@@ -14,6 +14,8 @@ export interface BenchOptions {
   readonly backlogMib: number;
   /** drain: requests/s at which those grow. */
   readonly rate: number;
+  /** dev: before the memory and the CPU of the idle process are measured. */
+  readonly requests: number;
 }
 
 export const USAGE = `npm run bench [-- NAME… [OPTION…]]
@@ -22,7 +24,8 @@ export const USAGE = `npm run bench [-- NAME… [OPTION…]]
   --rows N         ingest: rows of mixed traffic (1000000)
   --minutes N      memory: under load (10)
   --backlog-mib N  drain: what waits for ClickHouse before it comes back (1024)
-  --rate N         drain: requests/s at which that grows (2000)`;
+  --rate N         drain: requests/s at which that grows (2000)
+  --requests N     dev: before it is idle again (50000)`;
 
 /** Throws an Error with a message for people. */
 const positive = (option: string, text: string): number => {
@@ -44,6 +47,7 @@ export const parseBenchArgs = (args: readonly string[]): { names: string[]; opti
       minutes: { type: 'string', default: '10' },
       'backlog-mib': { type: 'string', default: '1024' },
       rate: { type: 'string', default: '2000' },
+      requests: { type: 'string', default: '50000' },
     },
   });
   return {
@@ -55,6 +59,7 @@ export const parseBenchArgs = (args: readonly string[]): { names: string[]; opti
       minutes: positive('minutes', values.minutes),
       backlogMib: positive('backlog-mib', values['backlog-mib']),
       rate: positive('rate', values.rate),
+      requests: Math.round(positive('requests', values.requests)),
     },
   };
 };

@@ -12,7 +12,10 @@ import {
   LogStoreError,
   openLogStore,
   startEmbeddedEngine,
+  tailSummaries,
   type EmbeddedEngine,
+  type FollowOptions,
+  type LogFilter,
   type LogStore,
 } from '@standin/logstore';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -244,6 +247,69 @@ describe('the HTTP front', () => {
     if (response instanceof Response) expect(response.status).toBe(413);
     else expect(response).toBeInstanceOf(TypeError);
     expect((await ask('ping')).status).toBe(200);
+  });
+});
+
+describe('the next insert', () => {
+  const MARK = 'x-standin-insert-mark';
+  const markNow = async (): Promise<string> => (await ask('?query=SELECT+1')).headers.get(MARK) ?? '';
+  const wait = (mark: string): Promise<Response> => ask(`inserts?after=${encodeURIComponent(mark)}`);
+
+  test('can be waited for, and was not to be waited for where it has come already', async () => {
+    const store = openStore();
+    await store.migrate();
+    const before = await markNow();
+    expect(await markNow()).toBe(before);
+    let isAnswered = false;
+    const waiting = wait(before).then(({ status }) => {
+      isAnswered = true;
+      return status;
+    });
+    // Another statement has come and gone meanwhile.
+    await markNow();
+    expect(isAnswered).toBe(false);
+    const row = newLogRow();
+    await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
+    expect(await waiting).toBe(200);
+    expect((await wait(before)).status).toBe(200);
+    // Of an engine that ended.
+    expect((await wait('another-1')).status).toBe(200);
+    await store.close();
+  });
+
+  test('is what a tail waits for: it asks nothing, and then shows the row', async () => {
+    const store = openStore();
+    await store.migrate();
+    const stop = new AbortController();
+    const projectUid = newLogRow().id;
+    let asked = 0;
+    const counting = {
+      summaries: (filter: LogFilter) => {
+        asked += 1;
+        return store.summaries(filter);
+      },
+      follow: (options: FollowOptions) => store.follow(options),
+    };
+    const shown = tailSummaries(counting, { projectUid, since: new Date(0) }, stop.signal).next();
+    await eventually('the first look', () => asked === 1);
+    const row = newLogRow({ projectUid });
+    await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
+    expect((await shown).value).toMatchObject({ id: row.id });
+    expect(asked).toBe(2);
+    stop.abort();
+    await store.close();
+  });
+
+  test('keeps no engine from ending', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'standin-engine-'));
+    const mine = await startEmbeddedEngine({ dataDir: folder });
+    const mark = (await fetch(`${mine.url}/?query=SELECT+1`)).headers.get(MARK) ?? '';
+    const waiting = fetch(`${mine.url}/inserts?after=${mark}`);
+    // It has arrived once another request on the same front is answered.
+    await fetch(`${mine.url}/ping`);
+    await mine.stop();
+    expect((await waiting).status).toBe(200);
+    await rm(folder, { recursive: true });
   });
 });
 

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { PlainError } from '../plain-error.ts';
@@ -63,6 +64,8 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
       }
       const from: ResourcesFrom =
         kubeconfig === undefined ? { kind: 'directory', dir: dir ?? QUICKSTART } : { kind: 'cluster', kubeconfig };
+      // A new space of 8 MiB instead of 64: less memory on a person's own machine, before there is garbage that would grow it.
+      setFlagsFromString('--optimize-for-size');
       // Loaded when it runs: the other commands need neither operator nor gateway.
       const { runDev } = await import('./run-dev.ts');
       await runDev({ from, colour, ...options });

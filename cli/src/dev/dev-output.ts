@@ -1,6 +1,7 @@
 import type { SourceProblem } from '@standin/contract';
 import type { RejectedRequest } from '@standin/gateway';
 import type { LogSummary } from '@standin/logstore';
+import type { LineEntry } from '../logs/format-entry.ts';
 import { stderr, type Output } from '../terminal.ts';
 
 export interface Ready {
@@ -40,6 +41,9 @@ export interface ObjectNotice {
   readonly message: string;
 }
 
+/** A captured request that is in the log. */
+export type RequestEvent = LineEntry & Pick<LogSummary, 'id' | 'project'>;
+
 /** What `standin dev` tells: to a person, or as events to a program. */
 export interface DevOutput {
   starting(): void;
@@ -49,7 +53,7 @@ export interface DevOutput {
   notice(notice: ObjectNotice): void;
   /** All problems of the manifests as a whole, each time they change. */
   problems(problems: readonly SourceProblem[]): void;
-  request(entry: LogSummary): void;
+  request(request: RequestEvent): void;
   /** A request that the gateway did not accept: it is not in the log. */
   rejected(rejected: RejectedRequest): void;
   /** So many were rejected besides those that were told. */
@@ -59,14 +63,18 @@ export interface DevOutput {
   stopping(): void;
 }
 
+/** Requests that are captured while the dashboard is built are shown after `ready`; of more than this the oldest are not. */
+const HELD_REQUESTS_MAX = 10_000;
+
 /**
- * `ready` comes first. What is wrong with the manifests by then follows; what is well is part of it. Until
- * then every request is rejected, which is no news.
+ * `ready` comes first. What is wrong with the manifests by then follows, and which requests were captured; what is well is part of it.
+ * That a request was rejected by then is no news.
  */
 export const holdUntilReady = (output: DevOutput): DevOutput => {
   let isReady = false;
   let problems: readonly SourceProblem[] = [];
   const notices = new Map<string, ObjectNotice>();
+  let requests: RequestEvent[] = [];
   return {
     ...output,
     ready: (ready) => {
@@ -74,6 +82,8 @@ export const holdUntilReady = (output: DevOutput): DevOutput => {
       output.ready(ready);
       if (problems.length > 0) output.problems(problems);
       for (const notice of notices.values()) output.notice(notice);
+      for (const request of requests) output.request(request);
+      requests = [];
     },
     notice: (notice) => {
       if (isReady) output.notice(notice);
@@ -83,6 +93,10 @@ export const holdUntilReady = (output: DevOutput): DevOutput => {
     problems: (all) => {
       if (isReady) output.problems(all);
       else problems = all;
+    },
+    request: (request) => {
+      if (isReady) output.request(request);
+      else if (requests.push(request) > HELD_REQUESTS_MAX) requests.shift();
     },
     rejected: (rejected) => {
       if (isReady) output.rejected(rejected);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import process from 'node:process';
 import type { Dashboard } from '@standin/dashboard';
 import { targetOf } from '@standin/egress';
-import { EVERY_PROJECT, openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
+import { openLogStore } from '@standin/logstore';
 import { openEngine } from '../open-engine.ts';
 import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
@@ -57,7 +57,6 @@ export const runDev = async (options: DevOptions): Promise<void> => {
 };
 
 const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal): Promise<void> => {
-  const startedAt = new Date();
   // A cluster may be away for a while, which is a warning there; a directory has notices of its own.
   const warningsOf = options.from.kind === 'cluster' ? ['gateway', 'operator'] : ['gateway'];
   const logger = devLogger({ output, verbose: options.verbose, warningsOf });
@@ -82,8 +81,6 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
     await store.migrate();
     const address = { gatewayPort, dataDir, clickhouse };
     const standin = await startStandin({ ...options, ...address, store, logger, output });
-    const delivered = new AbortController();
-    let showing: Promise<void> | undefined;
     let dashboard: Dashboard | undefined;
     const hasToken = options.requireToken && options.dashboard;
     const dashboardToken = hasToken ? randomBytes(TOKEN_BYTES).toString('base64url') : undefined;
@@ -108,15 +105,12 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
         await writeRunFile(dataDir, { ...run, dashboard: dashboard.url, dashboardToken });
       }
       output.ready({ ...ready, dashboard: dashboard?.url, dashboardToken });
-      showing = showRequests(store, output, startedAt, delivered.signal);
       await Promise.race([aborted(signal), standin.ended]);
     } finally {
       if (signal.aborted) output.stopping();
       await removeRunFile(dataDir);
       await dashboard?.stop();
       await standin.stop();
-      delivered.abort();
-      await showing;
     }
   } finally {
     await store.close();
@@ -131,13 +125,6 @@ const refuseWhereOneRuns = async (dataDir: string, data: string): Promise<void> 
   throw new PlainError(
     `standin dev runs on ${data} already, at ${running.gateway}: stop it (process ${running.pid}), or choose another folder with --data`,
   );
-};
-
-/** Until all is delivered and shown. While ClickHouse is away (it is started again) the requests wait in the gateway. */
-const showRequests = async (store: LogStore, output: DevOutput, since: Date, delivered: AbortSignal): Promise<void> => {
-  const options = { onFailure: () => undefined, lookOnceMore: true };
-  for await (const entry of tailSummaries(store, { projectUid: EVERY_PROJECT, since }, delivered, options))
-    output.request(entry);
 };
 
 const aborted = async (signal: AbortSignal): Promise<void> => {

@@ -29,6 +29,7 @@ import { LeaderElector, loadKubeClient, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { PlainError } from '../plain-error.ts';
+import { announceRows } from './announce-rows.ts';
 import type { DevOutput, Ready } from './dev-output.ts';
 import { describeReady } from './describe-ready.ts';
 import { localBackend } from './local-backend.ts';
@@ -75,7 +76,8 @@ const DRAIN_MS = 3_000;
 
 /** Operator and gateway in this process, on loopback: the same code and the same config stream as in a cluster. */
 export const startStandin = async (options: StandinOptions): Promise<RunningStandin> => {
-  const { from, dataDir, logger, output } = options;
+  const { from, dataDir, logger, output, store } = options;
+  const startedAt = new Date();
   const inData = (...parts: string[]): string => path.join(dataDir, ...parts);
   const egress = { allowPrivate: !options.denyPrivateUpstreams };
   const refused = new RefusedTargets([]);
@@ -110,7 +112,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     gatewayMemory: noGatewayMemory,
     isGatewayGone: noGatewayPods,
     ledgers,
-    logStore: options.store,
+    logStore: store,
     logger: operatorLogger,
     registry,
     ...objectNotices(output, (ref, message) => inOrigin(where(ref, message))),
@@ -133,6 +135,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
       logLevel: 'info',
     }),
     ...{ refused, logger: logger.child({ process: 'gateway' }) },
+    logSink: announceRows(store, startedAt, (request) => output.request(request)),
     onRejected: (rejected) => output.rejected(rejected),
   });
 
@@ -141,11 +144,11 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     refused,
     ended: operator.ended,
     backend: localBackend({
-      ...{ source, observed, store: options.store },
+      ...{ source, observed, store },
       settings: translateSettings(operatorConfig),
       keySecret: (accountUid) => operator.translator.verdict(accountUid)?.keySecret?.secretName,
     }),
-    shares: { source: localShares(observed), store: options.store },
+    shares: { source: localShares(observed), store },
     ready: async (signal) => {
       await Promise.race([operator.synced, operator.ended, aborted(signal)]);
       while (!operator.isSettled()) await Promise.race([delay(SETTLE_POLL_MS, undefined, { signal }), operator.ended]);

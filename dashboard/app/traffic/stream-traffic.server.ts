@@ -1,11 +1,11 @@
-import { LogStoreError, tailSummaries, type LogSummary, type TailFilter } from '@standin/logstore';
+import { LogStoreError, tailSummaries, type LogSummary, type TailedLog, type TailFilter } from '@standin/logstore';
 import type { OfProject, ProjectLog } from '../../src/backend.ts';
 import type { EventSink } from '../lib/event-stream.server.ts';
 import type { RowBatch } from './feed.ts';
 import { awayMessage, NO_ANSWER, type Away } from './read-traffic.server.ts';
 import { compareRows, toTrafficRow } from './traffic-row.ts';
 
-/** So often the log is looked at: what a person sees of a request is hardly older. */
+/** So often the log is asked, at most: what a person sees of a request is hardly older. */
 const POLL_MS = 150;
 /** Requests that one look finds are shown together. */
 const TOGETHER_MS = 20;
@@ -34,7 +34,8 @@ const toBatch = (summaries: readonly LogSummary[], max = BATCH_ROWS_MAX): RowBat
 class Reporter {
   readonly #sink: EventSink;
   #arrived: LogSummary[] = [];
-  #isAway = false;
+  /** Why the log does not answer; undefined: it does. */
+  #away: string | undefined;
   #sentAt = Number.NEGATIVE_INFINITY;
   #askedAt: number | undefined;
   #soon: ReturnType<typeof setTimeout> | undefined;
@@ -47,25 +48,31 @@ class Reporter {
     this.#arrived.push(summary);
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
-      if (!this.#isAway) this.#send();
+      if (this.#away === undefined) this.#send();
     }, TOGETHER_MS);
   }
 
   /** Runs a query, and notices whether the log answers. */
   async watch<T>(query: Promise<T>): Promise<T> {
     this.#askedAt = performance.now();
-    const result = await query;
-    this.#askedAt = undefined;
-    if (this.#isAway) {
-      this.#isAway = false;
-      this.#send();
+    try {
+      const result = await query;
+      this.answered();
+      return result;
+    } finally {
+      this.#askedAt = undefined;
     }
-    return result;
+  }
+
+  answered(): void {
+    if (this.#away === undefined) return;
+    this.#away = undefined;
+    this.#send();
   }
 
   fail(message: string): void {
-    if (this.#isAway && !this.#isSilent()) return;
-    this.#isAway = true;
+    if (this.#away !== undefined && !this.#isSilent()) return;
+    this.#away = message;
     this.#sentAt = performance.now();
     this.#sink.send('away', { away: message } satisfies Away);
   }
@@ -73,7 +80,9 @@ class Reporter {
   /** Called now and then. */
   tick(): void {
     if (this.#askedAt !== undefined && performance.now() - this.#askedAt > SILENCE_MS) this.fail(NO_ANSWER);
-    else if (!this.#isAway && this.#isSilent()) this.#send();
+    else if (!this.#isSilent()) return;
+    else if (this.#away === undefined) this.#send();
+    else this.fail(this.#away);
   }
 
   end(): void {
@@ -94,7 +103,10 @@ class Reporter {
 /** Sends what comes into the log until `signal` aborts. An outage of the log is said, and nothing is missed after it. */
 export const streamTraffic = async ({ log, filter, sink, signal }: StreamOptions): Promise<void> => {
   const reporter = new Reporter(sink);
-  const watched: Pick<ProjectLog, 'summaries'> = { summaries: (wanted) => reporter.watch(log.summaries(wanted)) };
+  const watched: TailedLog = {
+    summaries: (wanted) => reporter.watch(log.summaries(wanted)),
+    follow: (wanted) => log.follow(wanted),
+  };
   const onFailure = (error: unknown): void => {
     if (!(error instanceof LogStoreError)) throw error;
     reporter.fail(awayMessage(error));
@@ -103,9 +115,9 @@ export const streamTraffic = async ({ log, filter, sink, signal }: StreamOptions
   reporter.tick();
   const timer = setInterval(() => reporter.tick(), TICK_MS);
   try {
+    const onCaughtUp = (): void => reporter.answered();
     const tail = tailSummaries(watched, { ...filter, projectUid: log.projectUid }, signal, {
-      onFailure,
-      pollIntervalMs: POLL_MS,
+      ...{ onFailure, onCaughtUp, pollIntervalMs: POLL_MS },
     });
     for await (const summary of tail) reporter.add(summary);
   } finally {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ResourceObject } from '@standin/contract';
-import type { LogSummary } from '@standin/logstore';
+import type { InsertFeed, LogSummary } from '@standin/logstore';
 import { pino } from 'pino';
 import type { Access } from '../access.ts';
 import type { Backend, ProjectLog } from '../backend.ts';
@@ -46,9 +46,24 @@ const PROJECT: ResourceObject = {
   spec: { displayName: 'Shop' },
 };
 
+/** Nothing is ever inserted. */
+const quietFeed = (): InsertFeed => {
+  const closed = Promise.withResolvers<readonly number[]>();
+  let isFirst = true;
+  return {
+    next: () => {
+      if (!isFirst) return closed.promise;
+      isFirst = false;
+      return Promise.resolve([]);
+    },
+    close: () => closed.resolve([]),
+  };
+};
+
 const EMPTY_LOG: ProjectLog = {
   projectUid: 'u',
   summaries: () => Promise.resolve([]),
+  follow: quietFeed,
   entries: async function* () {
     await Promise.resolve();
     yield* [];

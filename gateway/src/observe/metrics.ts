@@ -1,5 +1,5 @@
 import { formatRevision, type Action, type RejectionCode } from '@standin/contract';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { BlockQuotaGate } from '../admit/block-quota-gate.ts';
 import type { ConfigClient } from '../config/config-client.ts';
 import type { ConfigStore } from '../config/config-store.ts';
@@ -28,13 +28,13 @@ const STATUS_CLASSES = ['', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
  * What the gateway counts. Per request a plain number grows; Prometheus' objects are filled when they are scraped.
  */
 export class Metrics {
-  readonly registry = new Registry();
+  readonly registry: Registry;
   readonly #answers: Record<Action, number[]> = { JSON: [0, 0, 0, 0, 0, 0], Forward: [0, 0, 0, 0, 0, 0] };
   readonly #rejections = new Map<RejectionCode, number>();
   readonly #durations: Record<Action, { observe(seconds: number): void }>;
 
-  constructor() {
-    collectDefaultMetrics({ register: this.registry });
+  constructor(registry: Registry) {
+    this.registry = registry;
     const registers = [this.registry];
     const answers = this.#answers;
     const rejections = this.#rejections;

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import type { ClickHouseSettings } from '@clickhouse/client';
+import { INSERT_MARK_HEADER, INSERT_WAIT_MS, INSERTS_PATH } from './embedded/insert-counter.ts';
 import { toLogStoreError } from './log-store-error.ts';
 
 export interface ClickHouseAddress {
@@ -22,10 +23,20 @@ interface Statement {
   readonly inDatabase?: boolean;
 }
 
+export interface Answer {
+  readonly bytes: Buffer;
+  /** The embedded engine only: how far its inserts were before the statement ran. See `embedded/insert-counter.ts`. */
+  readonly insertMark: string | undefined;
+}
+
 /** The few calls that the log store makes, all over one HTTP client, embedded engine and server alike. */
 export interface ClickHouse {
   /** Runs a statement and returns the whole answer. `operation` completes the sentence "could not …". */
   run(operation: string, statement: Statement): Promise<Buffer>;
+  /** As `run`, with what a reader needs to wait for the next insert. */
+  ask(operation: string, statement: Statement): Promise<Answer>;
+  /** Resolves once the embedded engine has finished an insert after `mark`. Rejects when it is unavailable or hangs, and when `signal` aborts. */
+  nextInsert(mark: string, signal: AbortSignal): Promise<void>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -35,6 +46,10 @@ const REQUEST_TIMEOUT_MS = 35_000;
 /** A server closes idle connections after 3 s (Cloud, older versions: 10 s); ours must be gone before. */
 const IDLE_SOCKET_TTL_MS = 2_500;
 const OPEN_CONNECTIONS_MAX = 10;
+
+/** Of an answer to a wait for the next insert: there was none. */
+const NOTHING_YET = 204;
+const INSERT_WAIT_MS_MAX = INSERT_WAIT_MS + 3_000;
 
 const newClient = (address: ClickHouseAddress, database: string) =>
   createClient({
@@ -56,20 +71,35 @@ const newClient = (address: ClickHouseAddress, database: string) =>
 export const connectClickHouse = (address: ClickHouseAddress): ClickHouse => {
   const client = newClient(address, address.database);
   const outside = newClient(address, 'default');
+  const authorization = `Basic ${Buffer.from(`${address.username}:${address.password}`).toString('base64')}`;
+  const ask: ClickHouse['ask'] = async (operation, { sql, params = {}, settings = {}, body, inDatabase = true }) => {
+    try {
+      const { stream, response_headers: headers } = await (inDatabase ? client : outside).exec({
+        query: sql,
+        query_params: { ...params },
+        clickhouse_settings: settings,
+        ...(body && { values: Readable.from([body], { objectMode: false }) }),
+      });
+      const chunks: Buffer[] = [];
+      for await (const chunk of stream) chunks.push(chunk as Buffer);
+      const mark = headers[INSERT_MARK_HEADER];
+      return { bytes: Buffer.concat(chunks), insertMark: typeof mark === 'string' ? mark : undefined };
+    } catch (error) {
+      throw toLogStoreError(operation, error);
+    }
+  };
   return {
-    async run(operation, { sql, params = {}, settings = {}, body, inDatabase = true }) {
-      try {
-        const { stream } = await (inDatabase ? client : outside).exec({
-          query: sql,
-          query_params: { ...params },
-          clickhouse_settings: settings,
-          ...(body && { values: Readable.from([body], { objectMode: false }) }),
-        });
-        const chunks: Buffer[] = [];
-        for await (const chunk of stream) chunks.push(chunk as Buffer);
-        return Buffer.concat(chunks);
-      } catch (error) {
-        throw toLogStoreError(operation, error);
+    ask,
+    run: async (operation, statement) => (await ask(operation, statement)).bytes,
+    async nextInsert(mark, signal) {
+      const url = new URL(INSERTS_PATH, address.url);
+      url.searchParams.set('after', mark);
+      for (let status = NOTHING_YET; status === NOTHING_YET;) {
+        const inTime = AbortSignal.any([signal, AbortSignal.timeout(INSERT_WAIT_MS_MAX)]);
+        const response = await fetch(url, { headers: { authorization }, signal: inTime });
+        await response.body?.cancel();
+        ({ status } = response);
+        if (!response.ok) throw new Error(`${url.pathname} answered ${status}`);
       }
     },
     async ping() {

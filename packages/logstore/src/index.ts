@@ -16,6 +16,7 @@ export { encodeRow, putRow, rowSize } from './encode-row.ts';
 export { LOG_COLUMNS } from './log-columns.ts';
 export { bodyBytesOf, formatTime, parseTime, toLogEntry } from './log-entry.ts';
 export type { BodyEncoding, EntryPreview, LogEntry, LogSummary, RowVersion } from './log-entry.ts';
+export type { FollowOptions, InsertFeed } from './follow-inserts.ts';
 export { EVERY_PROJECT, LIST_LIMIT_MAX, LogFilterError } from './log-filter.ts';
 export type { CountFilter, LogCursor, LogFilter, StatusRange } from './log-filter.ts';
 export { LogStoreError } from './log-store-error.ts';
@@ -34,4 +35,4 @@ export type {
 export { RowBinaryReader } from './row-binary-reader.ts';
 export type { SchemaState } from './schema-state.ts';
 export { rememberIds, tailLog, tailSummaries } from './tail-log.ts';
-export type { TailFilter, TailOptions } from './tail-log.ts';
+export type { TailedLog, TailFilter, TailOptions } from './tail-log.ts';

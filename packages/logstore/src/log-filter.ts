@@ -34,6 +34,8 @@ export interface LogFilter {
   readonly until?: Date | undefined;
   /** Taken by ClickHouse at this time or later, by its own clock. */
   readonly insertedSince?: Date | undefined;
+  /** Taken in one of these milliseconds since the epoch; few, for they travel in the URL. */
+  readonly insertedAt?: readonly number[] | undefined;
   readonly order?: 'newest-first' | 'oldest-first' | undefined;
   /** Only what comes behind this entry in the chosen order. */
   readonly after?: LogCursor | undefined;
@@ -42,7 +44,7 @@ export interface LogFilter {
 }
 
 /** Which entries, all of them. */
-export type CountFilter = Omit<LogFilter, 'insertedSince' | 'order' | 'after' | 'limit'>;
+export type CountFilter = Omit<LogFilter, 'insertedSince' | 'insertedAt' | 'order' | 'after' | 'limit'>;
 
 export const LIST_LIMIT_MAX = 10_000;
 
@@ -151,6 +153,10 @@ const addPosition = (where: ReturnType<typeof collectConditions>, filter: LogFil
   if (filter.insertedSince) {
     const insertedSince = micros(filter.insertedSince, 'insertedSince') / 1000;
     where.addFinal(`inserted_at >= fromUnixTimestamp64Milli({insertedSince:Int64}, 'UTC')`, { insertedSince });
+  }
+  if (filter.insertedAt) {
+    const insertedAt = filter.insertedAt.map((ms) => new Date(ms).toISOString().replace('T', ' ').slice(0, -1));
+    where.addFinal(`inserted_at IN {insertedAt:Array(DateTime64(3, 'UTC'))}`, { insertedAt });
   }
   if (filter.after) {
     const afterUs = parseTime(filter.after.receivedAt);

@@ -10,10 +10,12 @@ import { countPermits, countSpentPermits, type PermitFilter, type SpentPermits }
 import { countUsage, type Usage, type UsageRange } from './count-usage.ts';
 import { distinctValues } from './distinct-values.ts';
 import type { DistinctField, DistinctOptions } from './distinct-values.ts';
+import { createInsertFollower, type FollowOptions, type InsertFeed } from './follow-inserts.ts';
 import { LOG_COLUMNS } from './log-columns.ts';
 import type { EntryPreview, LogEntry, LogSummary, RowVersion } from './log-entry.ts';
 import type { CountFilter, LogFilter } from './log-filter.ts';
 import { migrate } from './migrate.ts';
+import { readInserts } from './read-inserts.ts';
 import { readEntries, readEntry, readPreview, readRow, readVersion } from './read-log.ts';
 import { readSummaries } from './read-summaries.ts';
 import { readSchemaState, type SchemaState } from './schema-state.ts';
@@ -57,6 +59,11 @@ export interface LogStore {
   insert(batch: InsertBatch): Promise<void>;
   /** What a list shows, without headers and bodies. */
   summaries(filter: LogFilter): Promise<LogSummary[]>;
+  /**
+   * Tells which milliseconds of `inserted_at` have new rows, until it is closed. Readers of one project share its polls; see
+   * `tailSummaries`.
+   */
+  follow(options: FollowOptions): InsertFeed;
   /** Whole entries for summaries, in their order, in bounded memory; entries that expired meanwhile are left out. */
   entries(summaries: readonly LogSummary[]): AsyncIterable<LogEntry>;
   /** Whole entries. All of them in memory: `summaries` and `entries` are for long lists. */
@@ -145,6 +152,10 @@ const knowsSetting = async (clickhouse: ClickHouse, name: string): Promise<boole
 export const openLogStore = (options: LogStoreOptions): LogStore => {
   const { database, cluster, logger } = options;
   const clickhouse = connectClickHouse(options);
+  const follower = createInsertFollower({
+    read: (filter) => readInserts(clickhouse, filter),
+    next: (mark, signal) => clickhouse.nextInsert(mark, signal),
+  });
 
   let forInserts: ClickHouseSettings | undefined;
   const settingsForInserts = async (): Promise<ClickHouseSettings> => {
@@ -167,6 +178,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     },
 
     summaries: (filter) => readSummaries(clickhouse, filter),
+    follow: (wanted) => follower.follow(wanted),
     entries: (wanted) => readEntries(clickhouse, wanted),
     async list(filter) {
       const entries: LogEntry[] = [];
@@ -195,6 +207,9 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     permits: (filter) => countPermits({ clickhouse, cluster }, filter),
     spentPermits: (accountUid, period) => countSpentPermits(clickhouse, accountUid, period),
     ping: () => clickhouse.ping(),
-    close: () => clickhouse.close(),
+    async close() {
+      follower.close();
+      await clickhouse.close();
+    },
   };
 };

@@ -42,6 +42,10 @@ export class RowBinaryReader {
     return Number(this.#take(8).readBigInt64LE());
   }
 
+  uint64(): bigint {
+    return this.#take(8).readBigUInt64LE();
+  }
+
   varint(): number {
     let value = 0;
     for (let scale = 1; ; scale *= 0x80) {

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { createInsertFollower } from './follow-inserts.ts';
 import { EVERY_PROJECT, type LogFilter } from './log-filter.ts';
 import type { LogSummary } from './log-entry.ts';
 import type { LogStore } from './log-store.ts';
@@ -22,47 +23,116 @@ const summary = (number: number, insertedAtMs: number): LogSummary => ({
   insertedAtMs,
 });
 
-/** A store that answers each poll with the next list, then with nothing. */
-const scripted = (polls: readonly (readonly LogSummary[] | Error)[]) => {
-  const asked: LogFilter[] = [];
-  const summaries = (filter: LogFilter): Promise<LogSummary[]> => {
-    const answer = polls[asked.length] ?? [];
-    asked.push(filter);
-    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve([...answer]);
-  };
-  return { asked, store: { summaries } as unknown as LogStore };
-};
-
 const ALL = { projectUid: EVERY_PROJECT } as const;
 
-const take = async (store: LogStore, count: number): Promise<string[]> => {
-  const stop = new AbortController();
-  const paths: string[] = [];
-  for await (const { id } of tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1 })) {
-    paths.push(id.slice(-1));
-    if (paths.length === count) stop.abort();
-  }
-  return paths;
+const numberOf = ({ id }: { readonly id: string }): string => id.slice(-1);
+
+/** What is in the log is in `rows`; `fail` makes the next reads of this kind fail. */
+const newLog = (...rows: LogSummary[]) => {
+  const asked: LogFilter[] = [];
+  const failures: { summaries: Error[]; polls: Error[] } = { summaries: [], polls: [] };
+  let clockMs = 0;
+  const nowMs = (): number => Math.max(10_000, ...rows.map(({ insertedAtMs }) => insertedAtMs));
+  const { follow } = createInsertFollower({
+    read: async ({ sinceMs, lookBackMs }) => {
+      await turn();
+      const failure = failures.polls.shift();
+      if (failure !== undefined) throw failure;
+      const idSums = new Map<number, bigint>();
+      for (const { id, insertedAtMs } of rows) {
+        if (insertedAtMs < (sinceMs ?? nowMs() - lookBackMs)) continue;
+        idSums.set(insertedAtMs, (idSums.get(insertedAtMs) ?? 0n) + BigInt(`0x${id.slice(-12)}`));
+      }
+      return { nowMs: nowMs(), idSums, mark: undefined };
+    },
+    next: () => Promise.resolve(),
+    now: () => clockMs,
+  });
+  const summaries = async (filter: LogFilter): Promise<LogSummary[]> => {
+    asked.push(filter);
+    await turn();
+    const failure = failures.summaries.shift();
+    if (failure !== undefined) throw failure;
+    const { insertedSince, insertedAt } = filter;
+    return rows
+      .filter(({ insertedAtMs }) => insertedAtMs >= (insertedSince?.getTime() ?? 0))
+      .filter(({ insertedAtMs }) => insertedAt?.includes(insertedAtMs) ?? true)
+      .sort((a, b) => (a.receivedAt < b.receivedAt ? -1 : 1));
+  };
+  const store = { summaries, follow } as unknown as LogStore;
+  return { asked, failures, rows, store, elapse: (ms: number) => (clockMs += ms) };
 };
 
-test('shows each row once, however often the windows overlap, and late ones too', async () => {
-  const [a, b, late, c] = [summary(1, 1_000), summary(3, 2_000), summary(2, 9_000), summary(4, 9_500)] as const;
-  const { asked, store } = scripted([[a], [a, b], [a, late, b], [late, b, c]]);
-  expect(await take(store, 4)).toEqual(['1', '3', '2', '4']);
-  // Each window begins before the newest row that the last one saw.
-  expect(asked.map(({ insertedSince }) => insertedSince?.getTime())).toEqual([0, 0, 0, 6_000]);
+test('shows each row once, however often its millisecond is read, and late ones too', async () => {
+  const [a, b, late, c] = [summary(1, 5_000), summary(3, 9_000), summary(2, 8_500), summary(4, 9_000)] as const;
+  const { asked, rows, store } = newLog(a);
+  const stop = new AbortController();
+  const seen: string[] = [];
+  for await (const found of tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1 })) {
+    seen.push(numberOf(found));
+    if (found.id === a.id) rows.push(b);
+    // Stamped before the newest row, or with it, and shown after it; and copies that were delivered again.
+    if (found.id === b.id) rows.push(late, c, { ...a, insertedAtMs: 9_500 });
+    if (seen.length === 4) stop.abort();
+  }
+  expect(seen).toEqual(['1', '3', '2', '4']);
+  expect(asked.map(({ insertedAt }) => insertedAt)).toEqual([undefined, [9_000], [8_500, 9_000, 9_500]]);
   expect(asked.every(({ order }) => order === 'oldest-first')).toBe(true);
 });
 
+test('a row that is shown a minute after its insert began comes within the next wide look', async () => {
+  const [a, late] = [summary(1, 90_000), summary(2, 35_000)] as const;
+  const { elapse, rows, store } = newLog(a);
+  const stop = new AbortController();
+  const seen: string[] = [];
+  for await (const found of tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1 })) {
+    seen.push(numberOf(found));
+    rows.push(late);
+    elapse(10_000);
+    if (seen.length === 2) stop.abort();
+  }
+  expect(seen).toEqual(['1', '2']);
+});
+
+test('reads nothing while nothing is inserted', async () => {
+  const { asked, store } = newLog(summary(1, 9_000));
+  const stop = new AbortController();
+  const tail = tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1 });
+  await tail.next();
+  const next = tail.next();
+  for (let turns = 0; turns < 100; turns += 1) await turn();
+  expect(asked).toHaveLength(1);
+  stop.abort();
+  expect(await next).toEqual({ done: true, value: undefined });
+});
+
 test('goes on from what is known, and looks back far enough for an insert that was under way', async () => {
-  const { asked, store } = scripted([[summary(1, 900_000)]]);
-  await tailSummaries(store, { ...ALL, insertedSince: new Date(1_000_000) }, new AbortController().signal).next();
+  const { asked, store } = newLog(summary(1, 990_000));
+  const stop = new AbortController();
+  const filter = { ...ALL, insertedSince: new Date(1_000_000) };
+  await tailSummaries(store, filter, stop.signal).next();
   expect(asked.map(({ insertedSince }) => insertedSince?.getTime())).toEqual([940_000]);
+  stop.abort();
+});
+
+test('tells up to which insert everything was shown', async () => {
+  const { rows, store } = newLog(summary(1, 9_000));
+  const stop = new AbortController();
+  const positions: number[] = [];
+  const onCaughtUp = (insertedMs: number): void => {
+    if (positions.push(insertedMs) === 1) rows.push(summary(2, 9_700));
+    else stop.abort();
+  };
+  const shown: string[] = [];
+  const options = { pollIntervalMs: 1, onCaughtUp };
+  for await (const found of tailSummaries(store, ALL, stop.signal, options)) shown.push(numberOf(found));
+  expect(shown).toEqual(['1', '2']);
+  expect(positions).toEqual([9_000, 9_700]);
 });
 
 test('ends when it is aborted between polls', async () => {
   const stop = new AbortController();
-  const { asked, store } = scripted([]);
+  const { asked, store } = newLog();
   const tail = tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 60_000 });
   const next = tail.next();
   while (asked.length === 0) await turn();
@@ -70,44 +140,38 @@ test('ends when it is aborted between polls', async () => {
   expect(await next).toEqual({ done: true, value: undefined });
 });
 
-test('a poll that fails is the caller’s to know', async () => {
-  const { store } = scripted([new Error('gone')]);
-  await expect(take(store, 1)).rejects.toThrow('gone');
+test.each(['summaries', 'polls'] as const)('a failure of the %s is the caller’s to know', async (kind) => {
+  const { failures, store } = newLog(summary(1, 9_000));
+  failures[kind].push(new Error('gone'));
+  await expect(tailSummaries(store, ALL, new AbortController().signal).next()).rejects.toThrow('gone');
 });
 
-test('goes on after a failed poll where it is told to: nothing is missed, nothing shown twice', async () => {
-  const [a, b, old] = [summary(1, 5_000), summary(3, 9_000), summary(2, 1_000)] as const;
-  const { asked, store } = scripted([[a], new Error('gone'), [a, old], [b]]);
+test('goes on after failures where it is told to: nothing is missed, nothing shown twice', async () => {
+  const [a, b, old] = [summary(1, 7_000), summary(3, 9_000), summary(2, 6_000)] as const;
+  const { failures, rows, store } = newLog(a);
+  failures.polls.push(new Error('no poll'));
+  failures.summaries.push(new Error('no list'));
   const stop = new AbortController();
-  const failures: unknown[] = [];
+  const told: string[] = [];
   const seen: string[] = [];
-  const onFailure = (error: unknown): void => void failures.push(error);
-  for await (const { id } of tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1, onFailure })) {
-    if (seen.push(id.slice(-1)) === 3) stop.abort();
+  const onFailure = (error: unknown): void => void told.push((error as Error).message);
+  for await (const found of tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1, onFailure })) {
+    seen.push(numberOf(found));
+    if (found.id === a.id) {
+      rows.push(old, b);
+      failures.summaries.push(new Error('no rows'));
+    }
+    if (seen.length === 3) stop.abort();
   }
   expect(seen).toEqual(['1', '2', '3']);
-  expect(failures).toEqual([new Error('gone')]);
-  expect(asked.map(({ insertedSince }) => insertedSince?.getTime())).toEqual([0, 2_000, 2_000, 2_000]);
-});
-
-test('looks once more after the abort where it is told to', async () => {
-  const { asked, store } = scripted([[], [summary(1, 1_000)]]);
-  const stop = new AbortController();
-  const tail = tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 60_000, lookOnceMore: true });
-  const next = tail.next();
-  while (asked.length === 0) await turn();
-  stop.abort();
-  expect((await next).value).toMatchObject({ receivedAt: '2026-11-21T07:00:00.000001Z' });
-  expect(await tail.next()).toEqual({ done: true, value: undefined });
-  expect(asked).toHaveLength(2);
+  expect(told).toEqual(['no poll', 'no list', 'no rows']);
 });
 
 test('whole entries: those of a read that broke off are read again, each is shown once', async () => {
-  const page = [summary(1, 1_000), summary(2, 1_000), summary(3, 1_000)];
-  const { store } = scripted([page]);
+  const { store } = newLog(summary(1, 1_000), summary(2, 1_000), summary(3, 1_000));
   const reads: string[][] = [];
   async function* entries(wanted: readonly LogSummary[]): AsyncGenerator<{ id: string }> {
-    reads.push(wanted.map(({ id }) => id.slice(-1)));
+    reads.push(wanted.map(numberOf));
     for (const { id } of wanted) {
       await turn();
       if (reads.length === 1 && id.endsWith('2')) throw new Error('gone');

@@ -4,31 +4,34 @@ import type { LogFilter } from './log-filter.ts';
 import type { LogStore } from './log-store.ts';
 
 /** `insertedSince`: what ClickHouse took before it is known, and not looked for. */
-export type TailFilter = Omit<LogFilter, 'order' | 'after' | 'until' | 'limit'>;
+export type TailFilter = Omit<LogFilter, 'order' | 'after' | 'until' | 'limit' | 'insertedAt'>;
 
 export interface TailOptions {
+  /** How often the log is asked for inserts, at most; see `LogStore.follow`. */
   readonly pollIntervalMs?: number;
-  /** Told of each poll that fails; the next one is made all the same, unless this throws. Without it the tail ends. */
+  /** Told of each read that fails; it is made again, unless this throws. Without it the tail ends. */
   readonly onFailure?: (error: unknown) => void | Promise<void>;
-  /** Told after each poll up to which insert everything was yielded: `insertedSince` of a tail that goes on from there. */
+  /**
+   * Told each time everything was yielded that the log had, with the newest insert among it: `insertedSince` of a tail that continues
+   * from there.
+   */
   readonly onCaughtUp?: (insertedMs: number) => void | Promise<void>;
-  /** After the abort, look once more: for who aborts when all is delivered, and wants to see the last of it. */
-  readonly lookOnceMore?: boolean;
 }
 
-type Summaries = Pick<LogStore, 'summaries'>;
+/** What a tail needs of a `LogStore`. */
+export type TailedLog = Pick<LogStore, 'summaries' | 'follow'>;
 
 const POLL_INTERVAL_MS = 250;
+/** So much longer than `insertedSince` an insert may have taken that was under way then (the client gives up after 35 s). */
+const UNDER_WAY_MS = 60_000;
 /**
- * An insert stamps its rows when it begins and shows them when it ends, and replicas' clocks differ: each poll looks back. A
- * little every time, and now and then further than an insert may take (the client gives up after 35 s).
+ * What was shown is remembered, to show it once. About 20 MB. A row is shown twice where more than this were shown since, and then
+ * its very millisecond gets another row.
  */
-const OVERLAP_MS = 3_000;
-const WIDE_OVERLAP_MS = 60_000;
-const WIDE_EVERY_MS = 10_000;
-/** What was shown is remembered, to show it once. About 20 MB; above 3,000 rows/s a row may be shown twice. */
 const REMEMBERED_IDS_MAX = 200_000;
-const PAGE_SIZE = 1_000;
+const PAGE_SIZE = 5_000;
+/** Of one read: they travel in the URL. */
+const STAMPS_MAX = 200;
 
 /** The last ids seen; the oldest fall out. */
 export const rememberIds = (max: number = REMEMBERED_IDS_MAX) => {
@@ -43,8 +46,11 @@ export const rememberIds = (max: number = REMEMBERED_IDS_MAX) => {
   };
 };
 
-/** The pages of one poll, oldest first. */
-async function* pages(store: Summaries, filter: LogFilter): AsyncGenerator<LogSummary[]> {
+/** What one read looks at. */
+type Inserted = Pick<LogFilter, 'insertedSince' | 'insertedAt'>;
+
+/** The pages of one read, oldest first. */
+async function* pages(store: TailedLog, filter: LogFilter): AsyncGenerator<LogSummary[]> {
   for (let after: LogSummary | undefined; ;) {
     const page = await store.summaries({ ...filter, after });
     yield page;
@@ -63,56 +69,67 @@ const sleep = async (ms: number, signal: AbortSignal): Promise<void> => {
 
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
-/** One poll after the other, from now on: what they find may have been found before. */
-async function* polls(
-  store: Summaries,
+const inParts = (stamps: readonly number[]): Inserted[] =>
+  Array.from({ length: Math.ceil(stamps.length / STAMPS_MAX) }, (_part, index) => ({
+    insertedAt: stamps.slice(index * STAMPS_MAX, (index + 1) * STAMPS_MAX),
+  }));
+
+/** First what the log has, then what it gets: what is found may have been found before. */
+async function* foundPages(
+  store: TailedLog,
   filter: TailFilter,
   signal: AbortSignal,
-  { pollIntervalMs = POLL_INTERVAL_MS, onFailure, onCaughtUp, lookOnceMore = false }: TailOptions,
+  { pollIntervalMs = POLL_INTERVAL_MS, onFailure, onCaughtUp }: TailOptions,
 ): AsyncGenerator<LogSummary[]> {
-  const since = filter.since ?? new Date();
-  let newestInsertMs = filter.insertedSince?.getTime() ?? 0;
-  // What was inserted while the last row that is known was shown, may have been shown after it.
-  let widePollAt = filter.insertedSince === undefined ? performance.now() + WIDE_EVERY_MS : 0;
-  for (let isLast = false; !isLast;) {
-    isLast = isAborted(signal);
-    if (isLast && !lookOnceMore) return;
-    const wide = performance.now() >= widePollAt;
-    if (wide) widePollAt = performance.now() + WIDE_EVERY_MS;
-    const lookBackMs = wide ? WIDE_OVERLAP_MS : OVERLAP_MS;
-    const insertedSince = new Date(Math.max(0, newestInsertMs - lookBackMs));
-    let newestOfPollMs = newestInsertMs;
-    try {
-      for await (const page of pages(store, {
-        ...filter,
-        since,
-        insertedSince,
-        order: 'oldest-first',
-        limit: PAGE_SIZE,
-      })) {
-        yield page;
-        for (const summary of page) newestOfPollMs = Math.max(newestOfPollMs, summary.insertedAtMs);
-        if (isAborted(signal) && !lookOnceMore) return;
+  const { insertedSince, since = new Date(), ...wanted } = filter;
+  let newestMs = insertedSince?.getTime() ?? 0;
+  const feed = store.follow({ projectUid: filter.projectUid, pollIntervalMs });
+  const close = (): void => feed.close();
+  signal.addEventListener('abort', close);
+  let toRead: Inserted[] = [];
+  let isFirst = true;
+  try {
+    while (!isAborted(signal)) {
+      try {
+        if (toRead.length === 0) {
+          const stamps = await feed.next();
+          // Everything that comes into the log from here on is told of.
+          toRead = isFirst ? [{ insertedSince: new Date(Math.max(0, newestMs - UNDER_WAY_MS)) }] : inParts(stamps);
+          isFirst = false;
+        }
+        let newestReadMs = newestMs;
+        for (const inserted of [...toRead]) {
+          const read = { ...wanted, ...inserted, since, order: 'oldest-first', limit: PAGE_SIZE } as const;
+          for await (const page of pages(store, read)) {
+            yield page;
+            for (const { insertedAtMs } of page) newestReadMs = Math.max(newestReadMs, insertedAtMs);
+            if (isAborted(signal)) return;
+          }
+          toRead.shift();
+        }
+        // Pages are ordered by another time: a read that broke off may have missed older inserts.
+        newestMs = newestReadMs;
+        await onCaughtUp?.(newestMs);
+      } catch (error) {
+        if (onFailure === undefined) throw error;
+        await onFailure(error);
+        await sleep(pollIntervalMs, signal);
       }
-      // Pages are ordered by another time: a poll that broke off may have missed older inserts.
-      newestInsertMs = newestOfPollMs;
-      await onCaughtUp?.(newestInsertMs);
-    } catch (error) {
-      if (onFailure === undefined) throw error;
-      await onFailure(error);
     }
-    if (!isLast) await sleep(pollIntervalMs, signal);
+  } finally {
+    signal.removeEventListener('abort', close);
+    feed.close();
   }
 }
 
 async function* unseenPages(
-  store: Summaries,
+  store: TailedLog,
   filter: TailFilter,
   signal: AbortSignal,
   options: TailOptions,
 ): AsyncGenerator<LogSummary[]> {
   const isNew = rememberIds();
-  for await (const page of polls(store, filter, signal, options)) {
+  for await (const page of foundPages(store, filter, signal, options)) {
     const unseen = page.filter((summary) => isNew(summary.id));
     if (unseen.length > 0) yield unseen;
   }
@@ -120,13 +137,13 @@ async function* unseenPages(
 
 /**
  * Follows the log until `signal` is aborted: summaries of entries received from `filter.since` on (default: from now on), each
- * once. Follows the time at which ClickHouse took the rows, in overlapping windows, so rows that a gateway delivers late, after
- * an outage, are shown too. Within a poll the oldest comes first; a row that comes late is shown late.
+ * once. Follows the time at which ClickHouse took the rows, so rows that a gateway delivers late, after an outage, are shown too.
+ * Within a read the oldest comes first; a row that comes late is shown late.
  *
- * Rejects with a `LogStoreError` when a poll fails, unless `onFailure` says to go on: then nothing is missed, nothing shown twice.
+ * Rejects with a `LogStoreError` when a read fails, unless there is `onFailure`: then nothing is missed, nothing shown twice.
  */
 export async function* tailSummaries(
-  store: Summaries,
+  store: TailedLog,
   filter: TailFilter,
   signal: AbortSignal,
   options: TailOptions = {},
@@ -136,7 +153,7 @@ export async function* tailSummaries(
 
 /** As `tailSummaries`, with whole entries. */
 export async function* tailLog(
-  store: Summaries & Pick<LogStore, 'entries'>,
+  store: TailedLog & Pick<LogStore, 'entries'>,
   filter: TailFilter,
   signal: AbortSignal,
   options: TailOptions = {},

@@ -44,10 +44,18 @@ ${grants.map((grant) => `      <query>${grant}</query>`).join('\n')}
 </clickhouse>
 `;
 
-/** No host is allowed: `remote_url_allow_hosts` without entries refuses every URL. */
+/** For one person's machine, not a server: caches of some megabytes where ClickHouse takes up to 5 GiB, and fewer looks at its own memory. */
+const LAPTOP_SETTINGS = `<memory_worker_period_ms>1000</memory_worker_period_ms>
+  <mark_cache_size>67108864</mark_cache_size>
+  <index_mark_cache_size>67108864</index_mark_cache_size>
+  <primary_index_cache_size>67108864</primary_index_cache_size>
+  <query_condition_cache_size>16777216</query_condition_cache_size>`;
+
+/** No host is allowed: `remote_url_allow_hosts` without entries refuses every URL. A person's own file goes before the settings. */
 const configXml = (usersFile: string): string => `<clickhouse>
   <users_config>${escapeXml(usersFile)}</users_config>
   <remote_url_allow_hosts></remote_url_allow_hosts>
+  ${LAPTOP_SETTINGS}
 </clickhouse>
 `;
 

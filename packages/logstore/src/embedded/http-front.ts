@@ -15,6 +15,8 @@ import type { Credentials } from './engine-process.ts';
 import type { Engine, EngineResult } from './engine.ts';
 import { answerException, exception } from './exceptions.ts';
 import { checkStatement, type InsertHead } from './check-statement.ts';
+import { INSERT_MARK_HEADER, INSERT_WAIT_MS, INSERTS_PATH } from './insert-counter.ts';
+import type { InsertCounter } from './insert-counter.ts';
 import { dataIn, formatOf, insertFromFile } from './statement.ts';
 import type { EngineStatement } from './statement.ts';
 
@@ -22,7 +24,8 @@ import type { EngineStatement } from './statement.ts';
  * The subset of ClickHouse's HTTP interface (https://clickhouse.com/docs/interfaces/http) that `@clickhouse/client` and curl
  * use: `/ping`; `POST /` with the query in the body or in `?query=`, then with an insert's data in the body; `param_…`, settings
  * and `database` in the URL; gzip both ways; one user's name and password; exceptions with their code, text and status. Not: sessions,
- * multipart parameters, progress headers, several users; and nothing that leaves the engine (`check-statement.ts`).
+ * multipart parameters, progress headers, several users; and nothing that leaves the engine (`check-statement.ts`). Readers can wait for the next
+ * insert, too (`insert-counter.ts`).
  */
 
 /** Bodies of inserts; a delivered batch is at most some 20 MiB. */
@@ -186,6 +189,22 @@ const answerQuery = async (
   answerResult(response, result, { format: formatOf(query) ?? defaultFormat, gzip });
 };
 
+/** Answers as soon as something was inserted after the mark; with 204 where that takes long. */
+const awaitInsert = (inserts: InsertCounter, search: URLSearchParams, response: ServerResponse): void => {
+  const timer = setTimeout(() => response.writeHead(204).end(), INSERT_WAIT_MS);
+  const onInsert = (): void => {
+    clearTimeout(timer);
+    // After 204 it does nothing.
+    response.end();
+  };
+  const leave = inserts.whenPast(search.get('after') ?? '', onInsert);
+  response.on('close', () => {
+    clearTimeout(timer);
+    leave?.();
+  });
+  if (leave === undefined) response.writeHead(503).end('Too many programs wait for the next insert.\n');
+};
+
 const answer = async (
   engine: Engine,
   access: FrontAccess,
@@ -202,7 +221,9 @@ const answer = async (
     response.end('Ok.\n');
     return;
   }
-  if (pathname !== '/' || (request.method !== 'POST' && request.method !== 'GET')) {
+  const { inserts } = engine;
+  const isWait = pathname === INSERTS_PATH && request.method === 'GET' && inserts !== undefined;
+  if (!isWait && (pathname !== '/' || (request.method !== 'POST' && request.method !== 'GET'))) {
     response.writeHead(404).end('There is no such path: ask with POST /, or GET /?query=.\n');
     return;
   }
@@ -212,6 +233,11 @@ const answer = async (
   try {
     const stranger = refuseOthers(credentialsOf(request, searchParams), access.credentials);
     if (stranger !== undefined) throw stranger;
+    if (isWait) {
+      awaitInsert(inserts, searchParams, response);
+      return;
+    }
+    if (inserts !== undefined) response.setHeader(INSERT_MARK_HEADER, inserts.mark());
     await answerQuery(engine, request, response, searchParams);
   } catch (error) {
     answerException(request, response, engine.version, error);

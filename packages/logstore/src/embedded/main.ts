@@ -113,6 +113,7 @@ const main = async (): Promise<void> => {
   const stop = (): void => {
     if (stopping) return;
     stopping = true;
+    engine.inserts?.close();
     // Statements that run are finished, connections that idle are cut.
     server.close(() => {
       engine.close();

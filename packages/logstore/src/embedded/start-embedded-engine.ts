@@ -79,8 +79,8 @@ const launch = async (
 ): Promise<{ child: ChildProcess; url: string }> => {
   const config = configFile === undefined ? [] : ['--config', configFile];
   const child = fork(main, ['--data', dataDir, '--port', String(port), ...config], {
-    // Not those of the parent: a test runner's loaders or --inspect are not the engine's.
-    execArgv: [],
+    // Not those of the parent: a test runner's loaders or --inspect are not the engine's. Its JavaScript only passes bytes on.
+    execArgv: ['--optimize-for-size'],
     env: { ...process.env, UV_THREADPOOL_SIZE: String(THREADPOOL_SIZE) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

@@ -43,6 +43,8 @@ export const engineText = (statement: EngineStatement): string => {
   ].join('');
 };
 
+export const isInsert = (query: string): boolean => /^\s*INSERT\s/i.test(query);
+
 /** The same insert, reading its data from a file: the only way into chdb that keeps binary data as it is. */
 export const insertFromFile = (query: string, { fileAt, end }: InsertHead, path: string): string =>
   `${query.slice(0, fileAt)}FROM INFILE ${quote(path)} COMPRESSION 'none' ${query.slice(fileAt, end)}`;

@@ -1,0 +1,290 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test, vi } from 'vitest';
+import { createInsertFollower, type InsertFeed, type InsertFollower } from './follow-inserts.ts';
+import type { Inserts, InsertsFilter } from './read-inserts.ts';
+
+const T0 = 1_800_000_000_000;
+
+interface Stand extends InsertFollower {
+  readonly asked: InsertsFilter[];
+  /** What ClickHouse answers from now on: stamps, relative to T0, with the sum of their ids. */
+  answer(nowMs: number, stamps: Readonly<Record<number, number>>): void;
+  fail(error: Error | undefined): void;
+  /** Of this process. */
+  elapse(ms: number): void;
+  /** As the embedded engine, which announces inserts. */
+  announce(): void;
+  /** Resolves when this many more polls have ended. */
+  polls(count?: number): Promise<void>;
+}
+
+const newStand = ({ announces = false } = {}): Stand => {
+  const asked: InsertsFilter[] = [];
+  let answer: Inserts = { nowMs: T0, idSums: new Map(), mark: announces ? 'mark' : undefined };
+  let failure: Error | undefined;
+  let clockMs = 0;
+  let ended = 0;
+  let announced = Promise.withResolvers<void>();
+  const follower = createInsertFollower({
+    read: async (filter) => {
+      asked.push(filter);
+      await turn();
+      ended += 1;
+      if (failure !== undefined) throw failure;
+      return answer;
+    },
+    next: async (_mark, signal) => {
+      const aborted = Promise.withResolvers<void>();
+      signal.addEventListener('abort', () => aborted.resolve());
+      await Promise.race([announced.promise, aborted.promise]);
+    },
+    now: () => clockMs,
+  });
+  return {
+    ...follower,
+    asked,
+    answer: (nowMs, stamps) => {
+      const idSums = new Map(Object.entries(stamps).map(([ms, sum]) => [T0 + Number(ms), BigInt(sum)]));
+      answer = { ...answer, nowMs: T0 + nowMs, idSums };
+    },
+    fail: (error) => (failure = error),
+    elapse: (ms) => (clockMs += ms),
+    announce: () => {
+      announced.resolve();
+      announced = Promise.withResolvers();
+    },
+    polls: async (count = 2) => {
+      const until = ended + count;
+      while (ended < until) await turn();
+      await turn();
+    },
+  };
+};
+
+const open = (follower: InsertFollower, projectUid = 'p'): InsertFeed =>
+  follower.follow({ projectUid, pollIntervalMs: 1 });
+/** Relative to T0. */
+const told = async (feed: InsertFeed): Promise<number[]> => (await feed.next()).map((stamp) => stamp - T0);
+
+test('begins with nothing, and then tells of what was inserted since', async () => {
+  const stand = newStand();
+  stand.answer(0, { [-1_000]: 1 });
+  const feed = open(stand);
+  expect(await told(feed)).toEqual([]);
+  stand.answer(500, { [-1_000]: 1, 300: 5, 200: 4 });
+  expect(await told(feed)).toEqual([200, 300]);
+  feed.close();
+});
+
+test('tells of a millisecond again only where its rows have changed', async () => {
+  const stand = newStand();
+  const feed = open(stand);
+  await told(feed);
+  stand.answer(500, { 100: 1, 200: 2 });
+  expect(await told(feed)).toEqual([100, 200]);
+  await stand.polls();
+  stand.answer(900, { 100: 1, 200: 7, 800: 3 });
+  expect(await told(feed)).toEqual([200, 800]);
+  feed.close();
+});
+
+test('the readers of a project share its polls, and each is told of everything', async () => {
+  const stand = newStand();
+  const feeds = Array.from({ length: 10 }, () => open(stand));
+  const other = open(stand, 'another');
+  for (const feed of [...feeds, other]) expect(await told(feed)).toEqual([]);
+  const before = stand.asked.filter(({ projectUid }) => projectUid === 'p').length;
+  const others = stand.asked.length - before;
+  await stand.polls(20);
+  const polled = (uid: string): number => stand.asked.filter(({ projectUid }) => projectUid === uid).length;
+  // Two pollers, however many readers: they take turns.
+  expect(polled('p') - before).toBeGreaterThanOrEqual(8);
+  expect(polled('p') - before).toBeLessThanOrEqual(12 + others);
+  stand.answer(500, { 100: 1 });
+  for (const feed of feeds) expect(await told(feed)).toEqual([100]);
+  for (const feed of [...feeds, other]) feed.close();
+});
+
+test('a reader that comes later is told of what comes after it, also where a poll is under way', async () => {
+  const stand = newStand();
+  stand.answer(0, { [-10]: 1 });
+  const first = open(stand);
+  await told(first);
+  const second = open(stand);
+  expect(await told(second)).toEqual([]);
+  stand.answer(500, { [-10]: 1, 400: 2 });
+  expect(await told(second)).toEqual([400]);
+  expect(await told(first)).toEqual([400]);
+  first.close();
+  second.close();
+});
+
+test('a reader that is slow misses nothing', async () => {
+  const stand = newStand();
+  const feed = open(stand);
+  await told(feed);
+  stand.answer(500, { 100: 1 });
+  await stand.polls();
+  stand.answer(70_000, { 69_000: 2 });
+  await stand.polls();
+  expect(await told(feed)).toEqual([100, 69_000]);
+  feed.close();
+});
+
+test('looks back a little behind the newest insert, and where nothing happens hardly a minute', async () => {
+  const stand = newStand();
+  const feed = open(stand);
+  await told(feed);
+  // What an insert that is under way may have stamped, before anything is known.
+  expect(stand.asked[0]).toEqual({ projectUid: 'p', sinceMs: undefined, lookBackMs: 60_000 });
+  const since = async (): Promise<number> => {
+    await stand.polls();
+    return (stand.asked.at(-1)?.sinceMs ?? 0) - T0;
+  };
+  expect(await since()).toBe(-63_000);
+  stand.answer(500, { 100: 1 });
+  await told(feed);
+  expect(await since()).toBe(100 - 3_000);
+  stand.answer(50_000, {});
+  expect(await since()).toBe(100 - 3_000);
+  stand.answer(3_600_000, {});
+  expect(await since()).toBe(3_600_000 - 63_000);
+  feed.close();
+});
+
+test('looks further back every ten seconds: behind the newest insert, and for replicas that lag', async () => {
+  const stand = newStand();
+  const feed = open(stand);
+  await told(feed);
+  const wideSince = async (): Promise<number[]> => {
+    const from = stand.asked.length;
+    stand.elapse(10_000);
+    await stand.polls(3);
+    return stand.asked.slice(from).map(({ sinceMs = 0 }) => sinceMs - T0);
+  };
+  stand.answer(1_000, { 900: 1 });
+  await told(feed);
+  await stand.polls();
+  const wide = await wideSince();
+  expect(wide.filter((ms) => ms === 900 - 60_000)).toHaveLength(1);
+  // What was inserted meanwhile, and is shown only now.
+  stand.answer(3_600_000, { 900: 1 });
+  await stand.polls();
+  stand.answer(3_600_000, { [3_600_000 - 500_000]: 9 });
+  expect(await wideSince()).toContain(3_600_000 - 660_000);
+  expect(await told(feed)).toEqual([3_600_000 - 500_000]);
+  feed.close();
+});
+
+test('rows that a fast clock stamped do not hide those of others', async () => {
+  const stand = newStand();
+  const feed = open(stand);
+  await told(feed);
+  stand.answer(1_000, { 200_000: 1 });
+  expect(await told(feed)).toEqual([200_000]);
+  await stand.polls();
+  expect((stand.asked.at(-1)?.sinceMs ?? 0) - T0).toBe(1_000 - 3_000);
+  stand.answer(1_500, { 200_000: 1, 1_400: 2 });
+  expect(await told(feed)).toEqual([1_400]);
+  feed.close();
+});
+
+test('each failed poll is reported to every reader, and then that the log answers again', async () => {
+  const stand = newStand();
+  const [first, second] = [open(stand), open(stand)];
+  await told(first);
+  await told(second);
+  stand.fail(new Error('gone'));
+  for (const feed of [first, second]) await expect(feed.next()).rejects.toThrow('gone');
+  await expect(first.next()).rejects.toThrow('gone');
+  stand.fail(undefined);
+  const recovered = async (feed: InsertFeed): Promise<readonly number[]> => {
+    for (;;) {
+      const stamps = await feed.next().catch(() => undefined);
+      if (stamps !== undefined) return stamps;
+    }
+  };
+  expect(await recovered(first)).toEqual([]);
+  expect(await recovered(second)).toEqual([]);
+  first.close();
+  second.close();
+});
+
+test('what was found before a failure is told after it', async () => {
+  const stand = newStand();
+  const feed = open(stand);
+  await told(feed);
+  stand.answer(500, { 100: 1 });
+  await stand.polls();
+  stand.fail(new Error('gone'));
+  await stand.polls();
+  await expect(feed.next()).rejects.toThrow('gone');
+  stand.fail(undefined);
+  const stamps: number[] = [];
+  while (stamps.length === 0) stamps.push(...(await told(feed).catch(() => [])));
+  expect(stamps).toEqual([100]);
+  feed.close();
+});
+
+test('a poll that hangs is reported, and still waited for', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const answer = Promise.withResolvers<Inserts>();
+  const { follow } = createInsertFollower({ read: () => answer.promise, next: () => Promise.resolve() });
+  const feed = follow({ projectUid: 'a', pollIntervalMs: 1 });
+  const failed = expect(feed.next()).rejects.toMatchObject({ code: 'ETIMEDOUT', kind: 'retryable' });
+  vi.advanceTimersByTime(5_000);
+  await failed;
+  answer.resolve({ nowMs: T0, idSums: new Map(), mark: undefined });
+  expect(await feed.next()).toEqual([]);
+  feed.close();
+  vi.useRealTimers();
+});
+
+test('where inserts are announced nothing is asked until there is one', async () => {
+  const stand = newStand({ announces: true });
+  const feed = open(stand);
+  await told(feed);
+  for (let turns = 0; turns < 50; turns += 1) await turn();
+  expect(stand.asked).toHaveLength(1);
+  stand.answer(500, { 100: 1 });
+  stand.announce();
+  expect(await told(feed)).toEqual([100]);
+  feed.close();
+});
+
+test('after an insert that was announced one more look is taken, for one that began before it', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const stand = newStand({ announces: true });
+  const feed = open(stand);
+  await told(feed);
+  stand.answer(500, { 400: 1 });
+  stand.announce();
+  expect(await told(feed)).toEqual([400]);
+  const polls = stand.asked.length;
+  stand.answer(10_500, { 400: 1, [-20_000]: 2 });
+  stand.elapse(10_000);
+  vi.advanceTimersByTime(10_000);
+  expect(await told(feed)).toEqual([-20_000]);
+  expect(stand.asked).toHaveLength(polls + 1);
+  feed.close();
+  vi.useRealTimers();
+});
+
+test('nothing is asked any longer once the last reader has left', async () => {
+  const stand = newStand();
+  const [first, second] = [open(stand), open(stand)];
+  await told(first);
+  first.close();
+  await stand.polls();
+  second.close();
+  await turn();
+  const asked = stand.asked.length;
+  for (let turns = 0; turns < 50; turns += 1) await turn();
+  expect(stand.asked.length).toBeLessThanOrEqual(asked + 1);
+  // A closed feed keeps nobody waiting.
+  await second.next();
+  // And the next reader starts another poller.
+  const third = open(stand);
+  expect(await told(third)).toEqual([]);
+  third.close();
+});

@@ -1,0 +1,44 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { cpuSeconds, peakResidentMiB, residentMiB } from './machine.ts';
+
+/** A process and all that it started, as they are now. */
+export const processTree = async (pid: number): Promise<number[]> => {
+  const threads = await readdir(`/proc/${pid}/task`);
+  const lists = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'utf8')));
+  const children = lists.flatMap((list) => list.split(' ').filter((text) => text.trim() !== ''));
+  return [pid, ...(await Promise.all(children.map((child) => processTree(Number(child))))).flat()];
+};
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+const ofAll = async (pids: readonly number[], ask: (pid: number) => Promise<number>): Promise<number> =>
+  sum(await Promise.all(pids.map(ask)));
+
+/** Seconds that they ran so far. */
+export const treeCpuSeconds = (pids: readonly number[]): Promise<number> => ofAll(pids, cpuSeconds);
+/** What `ps` shows, added up: what they share is in it once for each. */
+export const treeResidentMiB = (pids: readonly number[]): Promise<number> => ofAll(pids, residentMiB);
+/** As `treeResidentMiB`, the most of each since its start. */
+export const treePeakMiB = (pids: readonly number[]): Promise<number> => ofAll(pids, peakResidentMiB);
+
+/** Memory that they take together: their own, and of each file that they have mapped (Node, ClickHouse) what is in RAM, once. */
+export const treeMemoryMiB = async (pids: readonly number[]): Promise<number> => {
+  const files = new Map<string, number>();
+  let anonymousKib = 0;
+  for (const pid of pids) {
+    const ofFiles = new Map<string, number>();
+    let file = '';
+    let residentKib = 0;
+    // proc_pid_smaps(5): a line with the mapping's file, then one for each of its sizes.
+    for (const line of (await readFile(`/proc/${pid}/smaps`, 'utf8')).split('\n')) {
+      const mapping = /^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ \S+ *(.*)$/.exec(line);
+      if (mapping) file = mapping[1] ?? '';
+      const [, size, kib] = /^(Rss|Anonymous): +(\d+) kB$/.exec(line) ?? [];
+      if (size === 'Rss') residentKib = Number(kib);
+      if (size !== 'Anonymous') continue;
+      anonymousKib += Number(kib);
+      ofFiles.set(file, (ofFiles.get(file) ?? 0) + residentKib - Number(kib));
+    }
+    for (const [name, kib] of ofFiles) files.set(name, Math.max(files.get(name) ?? 0, kib));
+  }
+  return (anonymousKib + sum([...files.values()])) / 1_024;
+};

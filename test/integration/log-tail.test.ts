@@ -1,0 +1,170 @@
+import { once } from 'node:events';
+import { createServer, request, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { encodeRow, openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
+import { eventually } from '../harness/eventually.ts';
+
+/** One statement, as ClickHouse's X-ClickHouse-Summary has it. */
+interface Statement {
+  readonly sql: string;
+  readonly readRows: number;
+  readonly readBytes: number;
+}
+
+const POLL_MS = 50;
+const MINUTE_MS = 60_000;
+const ROWS = 4_000;
+
+let clickHouse: TestClickHouse;
+let store: LogStore;
+let statements: Statement[];
+let front: ReturnType<typeof createServer>;
+let stop: AbortController;
+
+const forward = async (
+  incoming: IncomingMessage,
+): Promise<{ response: IncomingMessage; body: Buffer; sql: string }> => {
+  const sent = await buffer(incoming);
+  const url = new URL(incoming.url ?? '/', clickHouse.url);
+  const outgoing = request(url, {
+    method: incoming.method ?? 'POST',
+    headers: { ...incoming.headers, host: url.host },
+  });
+  outgoing.end(sent);
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  return { response, body: await buffer(response), sql: url.searchParams.get('query') ?? sent.toString('latin1') };
+};
+
+/** In front of ClickHouse: notes what statements read. Inserts are not announced: so a server is polled. */
+beforeAll(async () => {
+  clickHouse = await startClickHouse();
+  front = createServer((incoming, answer) => {
+    forward(incoming).then(
+      ({ response: { statusCode = 500, headers }, body, sql }) => {
+        const { 'x-standin-insert-mark': _mark, 'transfer-encoding': _encoding, ...rest } = headers;
+        const summary = JSON.parse(String(headers['x-clickhouse-summary'] ?? '{}')) as Record<string, string>;
+        statements.push({ sql, readRows: Number(summary['read_rows']), readBytes: Number(summary['read_bytes']) });
+        answer.writeHead(statusCode, { ...rest, 'content-length': body.length }).end(body);
+      },
+      (error: unknown) => answer.destroy(error as Error),
+    );
+  }).listen(0, '127.0.0.1');
+  await once(front, 'listening');
+  store = openLogStore({ ...clickHouse, url: `http://127.0.0.1:${(front.address() as AddressInfo).port}` });
+  statements = [];
+  await store.migrate();
+});
+beforeEach(() => {
+  statements = [];
+  stop = new AbortController();
+});
+afterEach(() => stop.abort());
+afterAll(async () => {
+  await store.close();
+  front.close();
+  front.closeAllConnections();
+  await clickHouse.stop();
+});
+
+let projects = 0;
+const newProject = (): string => `tailed-${projects++}`;
+const insertOne = async (row = newLogRow()): Promise<string> => {
+  await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
+  return row.id;
+};
+
+const run = async (sql: string): Promise<string> => {
+  const { url, username, password, database } = clickHouse;
+  const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password };
+  const response = await fetch(`${url}/?database=${database}`, { method: 'POST', body: sql, headers });
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  return text.trim();
+};
+/** As if their insert had begun so long ago. Bodies of 1 kB. */
+const insertStamped = (projectUid: string, rows: number, agoMs: number): Promise<string> =>
+  run(`INSERT INTO log (id, version, received_at, expires_at, project_uid, request_body, inserted_at)
+    SELECT generateUUIDv4(), 2, now64(6, 'UTC'), now() + 86400, '${projectUid}', randomPrintableASCII(1000),
+      now64(3, 'UTC') - toIntervalMillisecond(${agoMs}) FROM numbers(${rows})`);
+
+/** Follows until the test ends; what was shown so far. */
+const follow = (projectUid: string): string[] => {
+  const seen: string[] = [];
+  const filter = { projectUid, since: new Date(Date.now() - 60 * MINUTE_MS) };
+  const read = async (): Promise<void> => {
+    for await (const { id } of tailSummaries(store, filter, stop.signal, { pollIntervalMs: POLL_MS })) seen.push(id);
+  };
+  void read();
+  return seen;
+};
+const shows = (seen: readonly string[], count: number): Promise<unknown> =>
+  eventually(`${count} rows`, () => seen.length, { accept: (shown) => shown === count });
+const polled = (): Statement[] => statements.filter(({ sql }) => sql.includes('cityHash64(id)'));
+const listed = (): Statement[] => statements.filter(({ sql }) => sql.includes('ORDER BY received_at'));
+/** Polls from now on. */
+const nextPolls = async (count: number): Promise<Statement[]> => {
+  const from = polled().length;
+  await eventually(`${count} polls`, () => polled().length, { accept: (total) => total >= from + count });
+  return polled().slice(from);
+};
+
+test('a tail reads no row while none is inserted', async () => {
+  const projectUid = newProject();
+  await insertStamped(projectUid, ROWS, 20 * MINUTE_MS);
+  await shows(follow(projectUid), ROWS);
+  statements = [];
+  // The one that each reads is its own clock.
+  expect(Math.max(...(await nextPolls(20)).map(({ readRows }) => readRows))).toBe(1);
+  expect(listed()).toEqual([]);
+});
+
+test('what was inserted a moment ago is not read again but for its ids', async () => {
+  const projectUid = newProject();
+  const seen = follow(projectUid);
+  await nextPolls(1);
+  await insertStamped(projectUid, ROWS, 0);
+  await shows(seen, ROWS);
+  const lists = listed().length;
+  const bytes = Math.max(...(await nextPolls(10)).map(({ readBytes }) => readBytes));
+  // A UUID, a time and a number for its project.
+  expect(bytes).toBeLessThan(ROWS * 40);
+  expect(listed()).toHaveLength(lists);
+});
+
+test('ten readers of a project cost the polls of one', async () => {
+  const projectUid = newProject();
+  const tails = Array.from({ length: 10 }, () => follow(projectUid));
+  await eventually('all to have read what there is', () => listed().length, { accept: (lists) => lists === 10 });
+  const startedMs = performance.now();
+  const polls = await nextPolls(10);
+  // A poll more may have been under way.
+  expect(polls.length).toBeLessThanOrEqual((performance.now() - startedMs) / POLL_MS + 1);
+  const id = await insertOne(newLogRow({ projectUid }));
+  for (const seen of tails) await shows(seen, 1);
+  expect(tails).toEqual(tails.map(() => [id]));
+});
+
+test('rows that are shown late are shown, and once: of a slow insert, of another clock, of a replica that lags', async () => {
+  const projectUid = newProject();
+  const seen = follow(projectUid);
+  await nextPolls(1);
+  const known = await insertOne(newLogRow({ projectUid }));
+  await shows(seen, 1);
+  await insertStamped(projectUid, 3, 2_000);
+  await shows(seen, 4);
+  // Further back than each poll looks, and than a minute behind the newest.
+  await insertStamped(projectUid, 3, 50_000);
+  await shows(seen, 7);
+  await insertStamped(projectUid, 1, -MINUTE_MS);
+  await shows(seen, 8);
+  await insertOne(newLogRow({ projectUid }));
+  await shows(seen, 9);
+  await nextPolls(5);
+  expect(seen[0]).toBe(known);
+  expect(new Set(seen).size).toBe(9);
+  expect(seen).toHaveLength(9);
+});
