@@ -217,13 +217,13 @@ describe('standin dev', () => {
 
   test('its own ClickHouse is no upstream, however it is spelled', async () => {
     const { clickhouse } = JSON.parse(await readFile(path.join(dev.data, 'running.json'), 'utf8')) as {
-      clickhouse: string;
+      clickhouse: { url: string };
     };
     const file = inManifests(dev, 'clickhouse.json');
     for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '127.9.9.9']) {
-      await writeFile(file, endpoint('clickhouse', forward(`http://${host}:${new URL(clickhouse).port}/ping`)));
+      await writeFile(file, endpoint('clickhouse', forward(`http://${host}:${new URL(clickhouse.url).port}/ping`)));
       const notice = await objectEvent(dev, 'Endpoint default/clickhouse', 'not ready');
-      expect(notice['message']).toMatch(/^spec\.forward\.url: .* belongs to Standin itself/);
+      expect(notice['message']).toMatch(/^spec\.forward\.url: .* is a part of Standin/);
       expect((await call(dev, '/clickhouse')).status).toBe(404);
       await rm(file);
       await objectEvent(dev, 'Endpoint default/clickhouse', 'gone');

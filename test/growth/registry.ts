@@ -68,6 +68,7 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     ...['readReplayAnswer', 'readReplayResults', 'readReplaysOf', 'readReplayedIds'].map(
       (name) => `packages/logstore/src/replay-results.ts#${name}`,
     ),
+    'packages/logstore/src/read-inserts.ts#readInserts',
     'packages/logstore/src/run-query.ts#decodeAll',
     'packages/logstore/src/schema-state.ts#readSchemaState',
   ],

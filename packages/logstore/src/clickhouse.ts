@@ -23,7 +23,7 @@ interface Statement {
   readonly inDatabase?: boolean;
 }
 
-export interface Answer {
+interface Answer {
   readonly bytes: Buffer;
   /** The embedded engine only: how far its inserts were before the statement ran. See `embedded/insert-counter.ts`. */
   readonly insertMark: string | undefined;
