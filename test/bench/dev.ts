@@ -13,8 +13,8 @@ import { runLoad } from './run-load.ts';
 
 const CONNECTIONS = 16;
 const ROUND_SECONDS = 2;
-/** Page and tail have read what there is. */
-const SETTLED_MS = 5_000;
+/** Everything has started, and page and tail have read what there is. */
+const SETTLED_MS = 20_000;
 /** After the last request, ClickHouse's merges and the pages' charts take their time. */
 const REST_MS = 20_000;
 const IDLE_MS = 20_000;
