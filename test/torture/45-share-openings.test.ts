@@ -2,10 +2,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { LogRow } from '@standin/contract';
-import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
+import { encodeRow, type LogStore } from '@standin/logstore';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { openDevLog } from '../e2e/traffic-page.ts';
 import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
 import { SHOP, startDashboard, type DashboardRun } from '../e2e/dashboard-stand.ts';
 import { call } from '../e2e/dev-stand.ts';
@@ -36,10 +37,7 @@ beforeAll(async () => {
   run = await startDashboard({ nodeArgs, env });
   const account = path.join(run.manifests, 'account.yaml');
   await writeFile(account, (await readFile(account, 'utf8')).replace('plan: Free', 'plan: Pro'));
-  const { clickhouse } = z
-    .object({ clickhouse: z.string() })
-    .parse(JSON.parse(await readFile(path.join(run.data, 'running.json'), 'utf8')));
-  store = openLogStore({ url: clickhouse, username: 'default', password: '', database: 'standin' });
+  store = await openDevLog(run.data);
   await call(run, '/v1/orders', { body: '{}' });
   const captured = await eventually(
     'the request in the log',
