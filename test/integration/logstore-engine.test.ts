@@ -303,8 +303,9 @@ describe('the next insert', () => {
   test('keeps no engine from ending', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'standin-engine-'));
     const mine = await startEmbeddedEngine({ dataDir: folder });
-    const mark = (await fetch(`${mine.url}/?query=SELECT+1`)).headers.get(MARK) ?? '';
-    const waiting = fetch(`${mine.url}/inserts?after=${mark}`);
+    const headers = { authorization: `Basic ${btoa(`${mine.username}:${mine.password}`)}` };
+    const mark = (await fetch(`${mine.url}/?query=SELECT+1`, { headers })).headers.get(MARK) ?? '';
+    const waiting = fetch(`${mine.url}/inserts?after=${mark}`, { headers });
     // It has arrived once another request on the same front is answered.
     await fetch(`${mine.url}/ping`);
     await mine.stop();

@@ -150,15 +150,17 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     }),
     shares: { source: localShares(observed), store },
     ready: async (signal) => {
-      await Promise.race([operator.synced, operator.ended, aborted(signal)]);
-      while (!operator.isSettled()) await Promise.race([delay(SETTLE_POLL_MS, undefined, { signal }), operator.ended]);
+      await settle(operator, signal);
       return describeReady({ operator, source, gateway: url, origin, privateUpstreams: egress.allowPrivate });
     },
-    stop: async () => {
-      await gateway.stop();
-      await operator.stop();
-    },
+    stop: () => gateway.stop().then(() => operator.stop()),
   };
+};
+
+/** Until gateway and status have everything that the source has. */
+const settle = async (operator: Operator, signal: AbortSignal): Promise<void> => {
+  await Promise.race([operator.synced, operator.ended, aborted(signal)]);
+  while (!operator.isSettled()) await Promise.race([delay(SETTLE_POLL_MS, undefined, { signal }), operator.ended]);
 };
 
 /** Below the working directory: as seen from there. */

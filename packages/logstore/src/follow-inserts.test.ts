@@ -24,7 +24,7 @@ const newStand = ({ announces = false } = {}): Stand => {
   let failure: Error | undefined;
   let clockMs = 0;
   let ended = 0;
-  let announced = Promise.withResolvers<void>();
+  let announced = Promise.withResolvers<undefined>();
   const follower = createInsertFollower({
     read: async (filter) => {
       asked.push(filter);
@@ -34,8 +34,8 @@ const newStand = ({ announces = false } = {}): Stand => {
       return answer;
     },
     next: async (_mark, signal) => {
-      const aborted = Promise.withResolvers<void>();
-      signal.addEventListener('abort', () => aborted.resolve());
+      const aborted = Promise.withResolvers<undefined>();
+      signal.addEventListener('abort', () => aborted.resolve(undefined));
       await Promise.race([announced.promise, aborted.promise]);
     },
     now: () => clockMs,
@@ -50,7 +50,7 @@ const newStand = ({ announces = false } = {}): Stand => {
     fail: (error) => (failure = error),
     elapse: (ms) => (clockMs += ms),
     announce: () => {
-      announced.resolve();
+      announced.resolve(undefined);
       announced = Promise.withResolvers();
     },
     polls: async (count = 2) => {
@@ -229,8 +229,8 @@ test('what was found before a failure is told after it', async () => {
 test('a poll that hangs is reported, and still waited for', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const answer = Promise.withResolvers<Inserts>();
-  const { follow } = createInsertFollower({ read: () => answer.promise, next: () => Promise.resolve() });
-  const feed = follow({ projectUid: 'a', pollIntervalMs: 1 });
+  const follower = createInsertFollower({ read: () => answer.promise, next: () => Promise.resolve() });
+  const feed = follower.follow({ projectUid: 'a', pollIntervalMs: 1 });
   const failed = expect(feed.next()).rejects.toMatchObject({ code: 'ETIMEDOUT', kind: 'retryable' });
   vi.advanceTimersByTime(5_000);
   await failed;

@@ -33,7 +33,7 @@ const newLog = (...rows: LogSummary[]) => {
   const failures: { summaries: Error[]; polls: Error[] } = { summaries: [], polls: [] };
   let clockMs = 0;
   const nowMs = (): number => Math.max(10_000, ...rows.map(({ insertedAtMs }) => insertedAtMs));
-  const { follow } = createInsertFollower({
+  const follower = createInsertFollower({
     read: async ({ sinceMs, lookBackMs }) => {
       await turn();
       const failure = failures.polls.shift();
@@ -59,7 +59,7 @@ const newLog = (...rows: LogSummary[]) => {
       .filter(({ insertedAtMs }) => insertedAt?.includes(insertedAtMs) ?? true)
       .sort((a, b) => (a.receivedAt < b.receivedAt ? -1 : 1));
   };
-  const store = { summaries, follow } as unknown as LogStore;
+  const store = { summaries, follow: follower.follow.bind(follower) } as unknown as LogStore;
   return { asked, failures, rows, store, elapse: (ms: number) => (clockMs += ms) };
 };
 

@@ -74,6 +74,22 @@ const inParts = (stamps: readonly number[]): Inserted[] =>
     insertedAt: stamps.slice(index * STAMPS_MAX, (index + 1) * STAMPS_MAX),
   }));
 
+/** The pages of all these reads, oldest read first. One that is over leaves the list: what is left is what a retry has to read. */
+async function* pagesOfAll(
+  store: TailedLog,
+  filter: LogFilter,
+  toRead: Inserted[],
+  signal: AbortSignal,
+): AsyncGenerator<LogSummary[]> {
+  for (let inserted = toRead[0]; inserted !== undefined; inserted = toRead[0]) {
+    for await (const page of pages(store, { ...filter, ...inserted })) {
+      yield page;
+      if (isAborted(signal)) return;
+    }
+    toRead.shift();
+  }
+}
+
 /** First what the log has, then what it gets: what is found may have been found before. */
 async function* foundPages(
   store: TailedLog,
@@ -82,6 +98,7 @@ async function* foundPages(
   { pollIntervalMs = POLL_INTERVAL_MS, onFailure, onCaughtUp }: TailOptions,
 ): AsyncGenerator<LogSummary[]> {
   const { insertedSince, since = new Date(), ...wanted } = filter;
+  const read: LogFilter = { ...wanted, since, order: 'oldest-first', limit: PAGE_SIZE };
   let newestMs = insertedSince?.getTime() ?? 0;
   const feed = store.follow({ projectUid: filter.projectUid, pollIntervalMs });
   const close = (): void => feed.close();
@@ -98,15 +115,11 @@ async function* foundPages(
           isFirst = false;
         }
         let newestReadMs = newestMs;
-        for (const inserted of [...toRead]) {
-          const read = { ...wanted, ...inserted, since, order: 'oldest-first', limit: PAGE_SIZE } as const;
-          for await (const page of pages(store, read)) {
-            yield page;
-            for (const { insertedAtMs } of page) newestReadMs = Math.max(newestReadMs, insertedAtMs);
-            if (isAborted(signal)) return;
-          }
-          toRead.shift();
+        for await (const page of pagesOfAll(store, read, toRead, signal)) {
+          yield page;
+          newestReadMs = Math.max(newestReadMs, ...page.map(({ insertedAtMs }) => insertedAtMs));
         }
+        if (isAborted(signal)) return;
         // Pages are ordered by another time: a read that broke off may have missed older inserts.
         newestMs = newestReadMs;
         await onCaughtUp?.(newestMs);
