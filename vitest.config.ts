@@ -28,7 +28,10 @@ export default defineConfig({
           name: 'unit',
           // Five seconds, vitest's default, are few where everything else runs at the same time.
           testTimeout: 20_000,
-          include: ['{packages,crds,operator,gateway,dashboard,cli}/**/*.test.ts', 'test/{,cluster/**/,growth/}*.test.ts'],
+          include: [
+            '{packages,crds,operator,gateway,dashboard,cli}/**/*.test.ts',
+            'test/{,cluster/**/,growth/}*.test.ts',
+          ],
         },
       },
       {

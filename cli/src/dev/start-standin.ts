@@ -22,6 +22,7 @@ import {
   translateSettings,
   type Leadership,
   type LedgerStore,
+  type Operator,
   type OperatorSettings,
 } from '@standin/operator';
 import type { EngineAddress, LogStore } from '@standin/logstore';
