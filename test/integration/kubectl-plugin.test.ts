@@ -68,7 +68,7 @@ beforeAll(async () => {
   const PATH = [bin, path.dirname(process.execPath), process.env['PATH']].join(path.delimiter);
   env = { PATH, HOME: folder };
   kubectlStandin = (...args) => runCommand(kubectl, ['standin', ...args], { cwd: ROOT, env });
-});
+}, 300_000);
 
 describe('the archive', () => {
   it('is what the manifest says: its address, its digest, this version', async () => {
