@@ -199,8 +199,9 @@ export class QuotaStand implements AsyncDisposable {
 
   /** What ClickHouse answers, without the last line's end. */
   async query(sql: string): Promise<string> {
-    const { url, database } = this.clickHouse;
-    const answer = await request(`${url}/?database=${database}`, { method: 'POST', body: sql });
+    const { url, username, password, database } = this.clickHouse;
+    const headers = { 'x-clickhouse-user': username, 'x-clickhouse-key': password };
+    const answer = await request(`${url}/?database=${database}`, { method: 'POST', body: sql, headers });
     return (await answer.body.text()).trim();
   }
 }
