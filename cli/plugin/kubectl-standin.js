@@ -11,4 +11,5 @@ if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
   );
   process.exit(1);
 }
-await import('./lib/main.js');
+const { runPlugin } = await import('./lib/main.js');
+await runPlugin();
