@@ -35,7 +35,7 @@ const run = (query: string) => client.command({ query });
 const forget = async (number: number): Promise<void> => {
   await run(`CREATE TABLE ${database}.kept AS ${database}.migrations`);
   await run(`INSERT INTO ${database}.kept SELECT * FROM ${database}.migrations WHERE number != ${number}`);
-  await run(`EXCHANGE TABLES ${database}.kept AND ${database}.migrations`);
+  await run(`RENAME TABLE ${database}.migrations TO ${database}.all, ${database}.kept TO ${database}.migrations`);
 };
 const applyFromTheFuture = (): Promise<unknown> =>
   run(`INSERT INTO ${database}.migrations (number, name) VALUES (999, '999_future')`);
