@@ -55,6 +55,14 @@ describe('a form', () => {
   });
 });
 
+it('refuses ?_data=, for which Remix would log a warning each time', async () => {
+  await using pages = await startPages({ projects: { loader: () => Response.json(1) } });
+  for (const path of ['/projects?_data=root', '/projects?q=a&_data', '/projects.data?_data=x']) {
+    const response = await fetch(`${pages.url}${path}`);
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('?_data=')]);
+  }
+});
+
 const ENDLESS_BYTES = 256 * 1024 * 1024;
 /** A response without an end (but for a test that fails), that counts what is taken of it. */
 const endless = () => {

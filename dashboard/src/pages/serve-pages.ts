@@ -26,6 +26,11 @@ export const servePages = ({ build, contextOf, bodyOf }: ServePagesParts): Reque
       response.status(400).type('text').send('The address cannot be read.\n');
       return;
     }
+    // The old way to a route's data, for which Remix logs a warning each time.
+    if (new URL(url).searchParams.has('_data')) {
+      response.status(400).type('text').send('Pages take no ?_data=: take it out of the address.\n');
+      return;
+    }
     // Also after a response without a body (HEAD): what a route has started for it ends then.
     const closed = new AbortController();
     response.once('close', () => closed.abort());
