@@ -177,14 +177,15 @@ test('a tenant’s Services lead to its own pods; ClickHouse and the stream are 
   expect((await call('own'))[0]).toBe(502);
 
   // Behind the address of a Service nothing can be seen: here the password and the certificates are the boundary.
-  const [status, body] = await call('mixed');
-  expect([status, body]).toEqual([403, expect.stringContaining('AUTHENTICATION_FAILED')]);
+  // The node's own rules for an address come a moment after the object.
+  await expect
+    .poll(() => call('mixed'), { timeout: 30_000 })
+    .toEqual([403, expect.stringContaining('AUTHENTICATION_FAILED')]);
   expect((await call('stream'))[0]).toBe(502);
   expect(await helloWithoutCertificate(operator, 9443)).toBe('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED');
 
   await apply(ownService(await stand.image()));
   await tenant('wait', '--for=condition=Ready', 'pod/own', '--timeout=60s');
-  // The node's own rules for the address come a moment after the object.
   const address = await tenant('get', 'service', 'own', '-o', 'jsonpath={.spec.clusterIP}');
   const direct = async (): Promise<string> => (await request(`http://${address}/`)).body.text();
   await expect.poll(direct, { timeout: 30_000 }).toBe('pod');

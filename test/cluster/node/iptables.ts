@@ -40,8 +40,21 @@ export const removeNodeChains = async (): Promise<void> => {
   for (const command of COMMANDS) {
     const { stdout } = await runCommand(`${command}-save`, []);
     const input = removalOf(stdout);
-    if (input === '') continue;
-    const { code, stderr } = await runCommand(`${command}-restore`, ['--noflush', '--wait', '10'], { input });
-    if (code !== 0) throw new Error(`${command}-restore ended with ${code}: ${stderr}\n${input}`);
+    if (input !== '') await restore(command, input);
   }
+};
+
+/**
+ * Refuses packets to the addresses of Services that still have them when kube-proxy's rules are through: none leaves this machine for
+ * whatever answers there, before these rules are written and after they are gone.
+ */
+export const refuseUnserved = async (serviceRange: string): Promise<void> => {
+  const chain = 'KUBE-STANDIN-UNSERVED';
+  const rules = [`-A ${chain} -d ${serviceRange} -j REJECT`, `-I OUTPUT -j ${chain}`, `-I FORWARD -j ${chain}`];
+  await restore('iptables', `${['*filter', `:${chain} - [0:0]`, ...rules, 'COMMIT'].join('\n')}\n`);
+};
+
+const restore = async (command: (typeof COMMANDS)[number], input: string): Promise<void> => {
+  const { code, stderr } = await runCommand(`${command}-restore`, ['--noflush', '--wait', '10'], { input });
+  if (code !== 0) throw new Error(`${command}-restore ended with ${code}: ${stderr}\n${input}`);
 };
