@@ -1,28 +1,10 @@
-import { lookup as systemLookup } from 'node:dns';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { refuseAddress, type AddressPolicy, type AddressRefusal } from './address-policy.ts';
 import { connectError, EgressError } from './egress-error.ts';
 import type { RefusedTargets } from './refused-targets.ts';
-import type { ServiceLookup } from './service-lookup.ts';
-
-export interface ResolvedAddress {
-  readonly address: string;
-  readonly family: number;
-}
-
-/** All addresses of a name, in the order to try them. Rejects as `dns.lookup` does. */
-export type Lookup = (hostname: string) => Promise<readonly ResolvedAddress[]>;
-
-/** Asks the machine's resolver (/etc/hosts, search domains, DNS), as every other program here does. */
-export const lookupAll: Lookup = (hostname) =>
-  new Promise((resolve, reject) => {
-    systemLookup(hostname, { all: true, order: 'verbatim' }, (error, addresses) => {
-      if (error) reject(error);
-      else resolve(addresses);
-    });
-  });
+import type { Lookup, ResolvedAddress, ServiceLookup } from './lookup.ts';
 
 export interface ConnectorOptions {
   readonly policy: AddressPolicy;

@@ -1,10 +1,10 @@
 export { ADDRESS_CLASSES, classifyAddress, type AddressClass } from './address-class.ts';
 export { checkAddress, checkUpstreamUrl, isCidr, type AddressPolicy, type CheckOptions } from './address-policy.ts';
-export { type Lookup, type ResolvedAddress } from './connector.ts';
 export { createEgress, type Egress, type EgressOptions, type UpstreamRequest } from './egress.ts';
 export { EgressError } from './egress-error.ts';
 export { type UpstreamAnswer } from './exchange.ts';
 export { stripHopByHop } from './headers.ts';
+export { type Lookup, type ResolvedAddress } from './lookup.ts';
 export { isTarget, parseTarget, RefusedTargets, targetOf, type Target } from './refused-targets.ts';
 export {
   replayHeaders,

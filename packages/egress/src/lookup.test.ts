@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startDnsServer, type DnsServer } from './dns-server.testing.ts';
-import { lookupService, type ServiceAddresses } from './service-lookup.ts';
+import { lookupService, type ServiceAddresses } from './lookup.ts';
 
 const NAME = 'orders.shop.svc.cluster.local';
 const MANY = Array.from({ length: 200 }, (_, index) => `10.1.0.${index}`);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
 import { classOf, destinationsOf } from './address-class.ts';
 import { hostOf, type AddressRefusal } from './address-policy.ts';
-import { lookupAll, type Lookup } from './connector.ts';
+import { lookupAll, type Lookup } from './lookup.ts';
 
 /** Where something listens that is never an upstream: ClickHouse, the config stream, metrics, the API server. */
 export interface Target {

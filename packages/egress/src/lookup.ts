@@ -1,5 +1,22 @@
-import type { ResolvedAddress } from './connector.ts';
+import { lookup as systemLookup } from 'node:dns';
 import { queryAddresses, type NameServer } from './dns-query.ts';
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** All addresses of a name, in the order to try them. Rejects as `dns.lookup` does. */
+export type Lookup = (hostname: string) => Promise<readonly ResolvedAddress[]>;
+
+/** Asks the machine's resolver (/etc/hosts, search domains, DNS), as every other program here does. */
+export const lookupAll: Lookup = (hostname) =>
+  new Promise((resolve, reject) => {
+    systemLookup(hostname, { all: true, order: 'verbatim' }, (error, addresses) => {
+      if (error) reject(error);
+      else resolve(addresses);
+    });
+  });
 
 /** What the cluster's DNS says of a Service's name. */
 export interface ServiceAddresses {
