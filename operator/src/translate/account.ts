@@ -1,8 +1,7 @@
 import { API_KEY_DATA_KEY, apiKeySecretName, configKey, type AccountConfig } from '@standin/contract';
 import type { AccountSpec } from '@standin/crds';
-import type { Entry } from './entry.ts';
 import { ACCEPTED, fails, holds, invalid, NOT_LOOKED_AT } from './findings.ts';
-import type { Evaluation, Finding, KeyState, TranslateSettings } from './types.ts';
+import type { Entry, Evaluation, Finding, KeyState, TranslateSettings } from './types.ts';
 
 /** @param holder who has the key, if it is known */
 export const evaluateAccount = (

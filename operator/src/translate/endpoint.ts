@@ -1,9 +1,8 @@
 import { configKey, type EndpointConfig, type ForwardActionConfig, type HeaderPair } from '@standin/contract';
 import { durationMs, type EndpointSpec, type Problem } from '@standin/crds';
-import type { Entry } from './entry.ts';
 import { ACCEPTED, fails, firstFault, holds, invalid, NOT_LOOKED_AT, title } from './findings.ts';
 import { jsonFault } from './json-document.ts';
-import type { Evaluation, Finding, TranslateSettings } from './types.ts';
+import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 type ActionConfig = EndpointConfig['action'];
 

@@ -1,28 +1,8 @@
-import type { ConfigKind } from '@standin/contract';
-import { parseObject, type ParsedObject, type Problem } from '@standin/crds';
-import type { Claimant } from './claims.ts';
+import { parseObject, type Problem } from '@standin/crds';
 import { endpointProblems } from './endpoint.ts';
 import { projectUri } from './project.ts';
 import type { ServiceRef } from './services.ts';
-import type { ConfigRef, ConfigResource, Evaluation, KeyState, TranslateSettings } from './types.ts';
-
-type ParsedConfig = Extract<ParsedObject, { readonly kind: ConfigKind }>;
-
-/** An object as the translator keeps it. */
-export interface Entry extends Claimant {
-  readonly ref: ConfigRef;
-  readonly uid: string;
-  readonly generation: number;
-  readonly createdAtMs: number;
-  /** Undefined if the spec cannot be read. */
-  readonly parsed: ParsedConfig | undefined;
-  /** What is wrong with the object itself, whatever else exists. */
-  readonly problems: readonly Problem[];
-  /** What it claims; only a valid object claims anything. */
-  claim: string | undefined;
-  /** Of the last flush. */
-  evaluation: Evaluation | undefined;
-}
+import type { ConfigRef, ConfigResource, Entry, KeyState, ParsedConfig, TranslateSettings } from './types.ts';
 
 /** Reads an object; never throws. */
 export const readEntry = (object: ConfigResource, settings: TranslateSettings): Entry => {

@@ -1,7 +1,6 @@
 import { LIMITS, type ConditionReason, type ObjectRef } from '@standin/contract';
 import type { Problem } from '@standin/crds';
-import type { Entry } from './entry.ts';
-import type { Evaluation, Finding } from './types.ts';
+import type { Entry, Evaluation, Finding } from './types.ts';
 
 const truncate = (message: string): string =>
   message.length <= LIMITS.conditionMessageLengthMax

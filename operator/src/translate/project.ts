@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { configKey, type ProjectConfig } from '@standin/contract';
 import type { ProjectSpec } from '@standin/crds';
-import type { Entry } from './entry.ts';
 import { ACCEPTED, fails, firstFault, holds, invalid, NOT_LOOKED_AT, title } from './findings.ts';
-import type { Evaluation, Finding, TranslateSettings } from './types.ts';
+import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 /** 5 bits each: 100 in all, so nobody guesses one and no two meet. */
 const DERIVED_URI_LENGTH = 20;

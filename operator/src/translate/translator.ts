@@ -14,11 +14,20 @@ import {
 import { evaluateAccount } from './account.ts';
 import { Claims } from './claims.ts';
 import { evaluateEndpoint } from './endpoint.ts';
-import { claimOf, parentOf, readEntry, serviceOf, type Entry } from './entry.ts';
+import { claimOf, parentOf, readEntry, serviceOf } from './entry.ts';
 import { defective, firstFault } from './findings.ts';
 import { evaluateProject } from './project.ts';
 import { Services, type ServiceRef } from './services.ts';
-import type { Changes, ConfigResource, Evaluation, Finding, KeyState, TranslateSettings, Verdict } from './types.ts';
+import type {
+  Changes,
+  ConfigResource,
+  Entry,
+  Evaluation,
+  Finding,
+  KeyState,
+  TranslateSettings,
+  Verdict,
+} from './types.ts';
 
 const PENDING: KeyState = { kind: 'pending' };
 const isConfig = (object: ResourceObject): object is ConfigResource => isConfigKind(object.kind);

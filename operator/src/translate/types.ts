@@ -7,6 +7,8 @@ import type {
   Plan,
   ResourceObject,
 } from '@standin/contract';
+import type { ParsedObject, Problem } from '@standin/crds';
+import type { Claimant } from './claims.ts';
 
 /** An object from which configuration follows; acts (Replay, Share) are none of the translator's business. */
 export type ConfigResource = ResourceObject & { readonly kind: ConfigKind };
@@ -72,4 +74,22 @@ export interface Changes {
 export interface Evaluation {
   readonly verdict: Verdict;
   readonly config: ConfigObject | undefined;
+}
+
+export type ParsedConfig = Extract<ParsedObject, { readonly kind: ConfigKind }>;
+
+/** An object as the translator keeps it. */
+export interface Entry extends Claimant {
+  readonly ref: ConfigRef;
+  readonly uid: string;
+  readonly generation: number;
+  readonly createdAtMs: number;
+  /** Undefined if the spec cannot be read. */
+  readonly parsed: ParsedConfig | undefined;
+  /** What is wrong with the object itself, whatever else exists. */
+  readonly problems: readonly Problem[];
+  /** What it claims; only a valid object claims anything. */
+  claim: string | undefined;
+  /** Of the last flush. */
+  evaluation: Evaluation | undefined;
 }
