@@ -10,6 +10,7 @@ export const clickHouseSchema = z.object({
   database: z.string(),
   cluster: z.string().optional(),
 });
+export type ClickHouseOptions = z.infer<typeof clickHouseSchema>;
 
 /** A URL of ClickHouse's HTTP interface. Throws an `InvalidArgumentError`. */
 export const parseClickHouseUrl = (text: string): string => {

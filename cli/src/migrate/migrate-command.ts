@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { addClickHouseOptions, clickHouseSchema } from '../clickhouse-options.ts';
 
 const migrateSchema = clickHouseSchema.partial({ clickhouseUrl: true }).extend({ print: z.boolean().default(false) });
-export type MigrateCommandOptions = z.infer<typeof migrateSchema>;
 
 /** For whoever may create tables, where gateways may not. */
 export const addMigrateCommand = (program: Command): void => {

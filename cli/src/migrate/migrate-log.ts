@@ -1,11 +1,18 @@
 import { migrationScript, openLogStore } from '@standin/logstore';
+import type { ClickHouseOptions } from '../clickhouse-options.ts';
 import { PlainError } from '../plain-error.ts';
 import { stderrLogger } from '../stderr-logger.ts';
 import { stdout } from '../terminal.ts';
-import type { MigrateCommandOptions } from './migrate-command.ts';
+
+export interface MigrateOptions extends Omit<ClickHouseOptions, 'clickhouseUrl'> {
+  /** Required unless `print`. */
+  readonly clickhouseUrl?: string | undefined;
+  /** Prints the statements and runs none. */
+  readonly print: boolean;
+}
 
 /** `standin migrate`. Rejects with a `LogStoreError` if ClickHouse cannot be reached, or refuses. */
-export const migrateLog = async (options: MigrateCommandOptions): Promise<void> => {
+export const migrateLog = async (options: MigrateOptions): Promise<void> => {
   const { print, clickhouseUrl: url, clickhouseUser: username, clickhousePassword: password } = options;
   const { database, cluster } = options;
   if (print) {

@@ -2,15 +2,27 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { drainSpool, tellDrained, type Drained } from '@standin/gateway';
 import { openLogStore } from '@standin/logstore';
+import type { ClickHouseOptions } from '../clickhouse-options.ts';
 import { PlainError } from '../plain-error.ts';
 import { refusal } from '../refusal.ts';
 import { awaitStop } from '../shutdown.ts';
 import { stderrLogger } from '../stderr-logger.ts';
 import { stdout } from '../terminal.ts';
-import type { DrainCommandOptions } from './spool-commands.ts';
+
+export interface DrainOptions extends ClickHouseOptions {
+  /** A gateway that has written nothing for this long is gone. */
+  readonly quietSeconds: number;
+  /** Fails while anything is left. */
+  readonly expectEmpty: boolean;
+  readonly migrate: boolean;
+  /** Of the config stream, separated by commas. */
+  readonly operatorUrls?: string | undefined;
+  /** Folder of a gateway's certificate for that stream. */
+  readonly operatorTls: string;
+}
 
 /** `standin drain`. Rejects with a `PlainError` if the folder cannot be read, a signal came before the end, or, where that is expected, it is not empty. */
-export const drain = async (dir: string, options: DrainCommandOptions): Promise<void> => {
+export const drain = async (dir: string, options: DrainOptions): Promise<void> => {
   const { clickhouseUrl: url, clickhouseUser: username, clickhousePassword: password, database, cluster } = options;
   const logger = stderrLogger();
   const sink = openLogStore({ url, username, password, database, cluster, logger });

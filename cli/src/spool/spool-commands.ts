@@ -12,7 +12,6 @@ const drainSchema = clickHouseSchema.extend({
   operatorUrls: z.string().optional(),
   operatorTls: z.string(),
 });
-export type DrainCommandOptions = z.infer<typeof drainSchema>;
 
 const quarantineSchema = z.object({ output: z.enum(['text', 'json']) });
 
