@@ -1,13 +1,9 @@
-import { useBrush } from './use-brush.ts';
+import { useBrush, type BrushOptions } from './use-brush.ts';
 import { formatCount, formatInstant, formatTick, type Zone } from './traffic-row.ts';
 import { describeBrush, HISTOGRAM_CLASSES, stackOf, sumOf, timesOf, type HistogramView } from './histogram-view.ts';
 
-export interface HistogramProps {
-  readonly view: HistogramView;
+interface HistogramProps extends BrushOptions {
   readonly zone: Zone;
-  /** Looks at this time only. */
-  readonly onZoom: (since: Date, until: Date) => void;
-  readonly onZoomOut: () => void;
 }
 
 const HEIGHT = 48;
@@ -80,7 +76,7 @@ const Table = ({ view, zone }: Pick<HistogramProps, 'view' | 'zone'>) => (
 
 /** Requests over time. Dragging, or Shift and the arrows, selects a stretch; it is what the list shows then. */
 export const Histogram = ({ view, zone, onZoom, onZoomOut }: HistogramProps) => {
-  const { frame, brush, isSelecting, cursor, handlers } = useBrush({ view, zone, onZoom, onZoomOut });
+  const { frame, brush, isSelecting, cursor, handlers } = useBrush({ view, onZoom, onZoomOut });
   const last = view.counts.length - 1;
   const text = describeBrush(view, brush, zone);
   const { since, until } = timesOf(view, { first: 0, last });

@@ -1,21 +1,11 @@
 import { CircleAlert, Search, X } from 'lucide-react';
-import { useEffect, useId, useRef, useState, type RefObject } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import type { FilterProblem } from '@standin/logstore/search';
 import { classNames } from '../lib/class-names.ts';
-import { paths, type ProjectParams } from '../lib/paths.ts';
+import { paths } from '../lib/paths.ts';
 import { IconButton } from '../ui/icon-button.tsx';
-import type { TimeRange } from './time-range.ts';
 import type { Option } from './use-completion.ts';
-import { useSearchText } from './use-search-text.ts';
-
-export interface SearchBoxProps {
-  readonly params: ProjectParams;
-  /** The search that the list shows. */
-  readonly q: string;
-  readonly range: TimeRange;
-  readonly inputRef: RefObject<HTMLInputElement>;
-  readonly onSearch: (q: string) => void;
-}
+import { useSearchText, type SearchTextOptions } from './use-search-text.ts';
 
 /** The same text below the field, invisible but for the mark under what is wrong. */
 const Underline = ({ text, problem, scroll }: { text: string; problem: FilterProblem; scroll: number }) => {
@@ -85,7 +75,7 @@ const OptionList = ({ id, options, active, onChoose }: OptionListProps) => {
 };
 
 /** The search of the screen: Enter searches, a mistake is marked where it is, and the list stays as it was. */
-export const SearchBox = (props: SearchBoxProps) => {
+export const SearchBox = (props: SearchTextOptions) => {
   const { params, range, inputRef, onSearch } = props;
   const id = useId();
   const [scroll, setScroll] = useState(0);

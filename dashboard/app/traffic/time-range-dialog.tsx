@@ -3,11 +3,13 @@ import { Button } from '../ui/button.tsx';
 import { Dialog, DialogButtons } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
 import { Input } from '../ui/input.tsx';
-import { absoluteRange, resolveRange } from './time-range.ts';
-import type { TimeRangeMenuProps } from './time-range-menu.tsx';
-import { fromLocalInput, toLocalInput } from './traffic-row.ts';
+import { absoluteRange, resolveRange, type TimeRange } from './time-range.ts';
+import { fromLocalInput, toLocalInput, type Zone } from './traffic-row.ts';
 
-export interface TimeRangeDialogProps extends TimeRangeMenuProps {
+interface TimeRangeDialogProps {
+  readonly range: TimeRange;
+  readonly zone: Zone;
+  readonly onChange: (range: TimeRange) => void;
   readonly onClose: () => void;
 }
 

@@ -1,41 +1,22 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import {
-  useEffect,
-  useState,
-  type Key,
-  type MouseEvent,
-  type PointerEvent,
-  type ReactNode,
-  type RefObject,
-} from 'react';
+import { useEffect, useState, type Key, type MouseEvent, type PointerEvent, type ReactNode } from 'react';
 import { classNames } from '../lib/class-names.ts';
 import { useHydrated } from '../ui/time.tsx';
-import type { FeedState, TrafficFeed } from './feed.ts';
 import type { FeedItem } from './feed-items.ts';
 import type { CellField } from './filter-terms.ts';
 import { GapRow, OlderRow } from './table-notices.tsx';
 import { COLUMNS, GRID, ROW_HEIGHTS, type Density } from './table-columns.ts';
 import { TrafficTableRow } from './traffic-table-row.tsx';
-import type { TrafficRow, Zone } from './traffic-row.ts';
-import { useTableKeys } from './use-table-keys.ts';
+import type { Zone } from './traffic-row.ts';
+import { useTableKeys, type TableActions } from './use-table-keys.ts';
 import type { OlderState } from './use-older-rows.ts';
-import type { ValueActionsProps } from './value-actions.tsx';
 
-export interface TrafficTableProps {
-  readonly feed: TrafficFeed;
-  readonly state: FeedState;
+interface TrafficTableProps extends TableActions {
   readonly density: Density;
   readonly zone: Zone;
   readonly now: Date;
-  readonly openId: string | undefined;
-  readonly gridRef: RefObject<HTMLDivElement>;
   readonly older: { readonly state: OlderState; readonly load: () => void };
   readonly gapUrl: (item: FeedItem, next: FeedItem | undefined) => string;
-  readonly onOpen: (row: TrafficRow, replace: boolean) => void;
-  readonly onClose: () => void;
-  readonly onReplay: (row: TrafficRow) => void;
-  readonly onTogglePause: () => void;
-  readonly onFilter: ValueActionsProps['onFilter'];
 }
 
 /** Rows that the server renders: more than a screen. */

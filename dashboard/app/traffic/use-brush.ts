@@ -1,8 +1,14 @@
 import { useRef, useState, type KeyboardEvent, type PointerEvent } from 'react';
-import type { HistogramProps } from './histogram.tsx';
-import { brushOf, timesOf, type Brush } from './histogram-view.ts';
+import { brushOf, timesOf, type Brush, type HistogramView } from './histogram-view.ts';
 
-/** Where somebody is in the chart: a cursor, and where its selection began. */
+export interface BrushOptions {
+  readonly view: HistogramView;
+  /** Looks at this time only. */
+  readonly onZoom: (since: Date, until: Date) => void;
+  readonly onZoomOut: () => void;
+}
+
+/** The cursor in the chart, and where its selection began. */
 interface Selected {
   readonly anchor: number;
   readonly cursor: number;
@@ -20,7 +26,7 @@ const STEPS: Readonly<Record<string, number>> = {
 };
 
 /** Selecting in the chart, with the mouse, a finger or the keys. */
-export const useBrush = ({ view, onZoom, onZoomOut }: HistogramProps) => {
+export const useBrush = ({ view, onZoom, onZoomOut }: BrushOptions) => {
   const frame = useRef<HTMLDivElement>(null);
   const [selected, setSelected] = useState<Selected>();
   const [isDragging, setIsDragging] = useState(false);

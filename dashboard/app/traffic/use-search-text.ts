@@ -1,13 +1,23 @@
-import { useEffect, useState, type KeyboardEvent } from 'react';
+import { useEffect, useState, type KeyboardEvent, type RefObject } from 'react';
+import type { ProjectParams } from '../lib/paths.ts';
 import { problemOf } from './filter-terms.ts';
-import type { SearchBoxProps } from './search-box.tsx';
+import type { TimeRange } from './time-range.ts';
 import { useCompletion, type Option } from './use-completion.ts';
 
-/** Nobody is corrected in the middle of a word. */
+/** A mistake is shown after a pause, not in the middle of a word. */
 const PAUSE_MS = 700;
 
+export interface SearchTextOptions {
+  readonly params: ProjectParams;
+  /** The search that the list shows. */
+  readonly q: string;
+  readonly range: TimeRange;
+  readonly inputRef: RefObject<HTMLInputElement>;
+  readonly onSearch: (q: string) => void;
+}
+
 /** What is typed, its mistakes, and what could be typed next. */
-export const useSearchText = ({ params, q, range, inputRef, onSearch }: SearchBoxProps) => {
+export const useSearchText = ({ params, q, range, inputRef, onSearch }: SearchTextOptions) => {
   const [text, setText] = useState(q);
   const [cursor, setCursor] = useState(0);
   const [isOpen, setIsOpen] = useState(false);

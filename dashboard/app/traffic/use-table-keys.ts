@@ -1,15 +1,26 @@
-import { useState, type KeyboardEvent } from 'react';
+import { useState, type KeyboardEvent, type RefObject } from 'react';
 import { useShortcuts } from '../lib/shortcuts.ts';
+import type { FeedState, TrafficFeed } from './feed.ts';
 import type { FeedItem } from './feed-items.ts';
 import { CELL_FIELDS, type CellField } from './filter-terms.ts';
-import type { TrafficTableProps } from './traffic-table.tsx';
 import type { TrafficRow } from './traffic-row.ts';
-import { copyValue } from './value-actions.tsx';
+import { copyValue, type ValueActionsProps } from './value-actions.tsx';
 
-type Options = Pick<
-  TrafficTableProps,
-  'feed' | 'state' | 'openId' | 'gridRef' | 'onOpen' | 'onClose' | 'onReplay' | 'onFilter' | 'onTogglePause'
-> & { readonly scrollTo: (index: number) => void };
+export interface TableActions {
+  readonly feed: TrafficFeed;
+  readonly state: FeedState;
+  readonly openId: string | undefined;
+  readonly gridRef: RefObject<HTMLDivElement>;
+  readonly onOpen: (row: TrafficRow, replace: boolean) => void;
+  readonly onClose: () => void;
+  readonly onReplay: (row: TrafficRow) => void;
+  readonly onTogglePause: () => void;
+  readonly onFilter: ValueActionsProps['onFilter'];
+}
+
+interface TableKeysOptions extends TableActions {
+  readonly scrollTo: (index: number) => void;
+}
 
 const PAGE = 20;
 const MOVES: Readonly<Record<string, number>> = {
@@ -38,7 +49,7 @@ const rowAfter = (items: readonly FeedItem[], from: number, by: number) => {
 };
 
 /** Moving, opening and filtering without a mouse. The focus stays on the list; it names the row that is meant. */
-export const useTableKeys = (options: Options) => {
+export const useTableKeys = (options: TableKeysOptions) => {
   const { feed, state, openId, gridRef, onOpen, onClose, onReplay, onFilter, onTogglePause, scrollTo } = options;
   const { items } = state;
   const [activeId, setActiveId] = useState(openId);
