@@ -1,6 +1,6 @@
 import { API_KEY_DATA_KEY, SourceError, type ResourceObject, type ResourceSource } from '@standin/contract';
 import type { Logger } from 'pino';
-import type { KeyState } from '../translate/index.ts';
+import type { KeyState, KnownKey } from '../translate/index.ts';
 import { apiKeyProblem, apiKeySha256, generateApiKey } from './api-key.ts';
 
 /** An Account, and where its key is to be found. */
@@ -9,12 +9,6 @@ export interface KeyOwner {
   readonly secretName: string;
   /** The operator makes it; otherwise somebody brings it. */
   readonly generated: boolean;
-}
-
-/** What was read last, and from which Secret. */
-export interface KnownKey {
-  readonly secretName: string;
-  readonly key: KeyState;
 }
 
 export interface AccountKeysOptions {

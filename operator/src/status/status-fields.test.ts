@@ -1,8 +1,7 @@
 import { keyFingerprint } from '@standin/contract';
 import { expect, test } from 'vitest';
-import type { KnownKey } from '../keys/account-keys.ts';
 import type { QuotaUsage } from '../quota/usage.ts';
-import type { Verdict } from '../translate/index.ts';
+import type { KnownKey, Verdict } from '../translate/index.ts';
 import { isSameKey, statusFields } from './status-fields.ts';
 
 const NOW = '2026-11-21T10:00:00Z';

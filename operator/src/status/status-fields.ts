@@ -1,8 +1,7 @@
 import { keyFingerprint, periodOf } from '@standin/contract';
 import { z } from 'zod';
-import type { KnownKey } from '../keys/account-keys.ts';
 import { shownUsage, type QuotaUsage } from '../quota/usage.ts';
-import type { Translator, Verdict } from '../translate/index.ts';
+import type { KnownKey, Translator, Verdict } from '../translate/index.ts';
 import type { EndpointCounts } from './endpoint-counts.ts';
 
 const accountBefore = z.looseObject({

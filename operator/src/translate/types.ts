@@ -21,6 +21,12 @@ export type KeyState =
   | { readonly kind: 'invalid'; readonly secretName: string; readonly message: string }
   | { readonly kind: 'pending' };
 
+/** The key that was read last, and from which Secret. */
+export interface KnownKey {
+  readonly secretName: string;
+  readonly key: KeyState;
+}
+
 export interface TranslateSettings {
   /** Base URL of the gateways, without a slash at its end. */
   readonly gatewayUrl: string;
