@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { writeRunFile } from './dev/run-file.ts';
+import { writeRunFile } from './server/run-file.ts';
 import { checkProject, missingProject } from './known-projects.ts';
 
 const SHOP = { namespace: 'default', name: 'shop' };

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { recordedProjects } from '@standin/operator/recorded-projects';
-import { readRunFile } from './dev/run-file.ts';
+import { readRunFile } from './server/run-file.ts';
 import { PlainError } from './plain-error.ts';
 import { openLocal } from './server/api-client.ts';
 import { listProjects, whatThereIs, type ProjectName } from './server/list-projects.ts';

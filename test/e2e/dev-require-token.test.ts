@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readRunFile } from '../../cli/src/dev/run-file.ts';
+import { readRunFile } from '../../cli/src/server/run-file.ts';
 import { startDashboard, type DashboardRun } from './dashboard-stand.ts';
 import { standin } from './dev-stand.ts';
 

@@ -14,7 +14,7 @@ import { boundRejected } from './bound-rejected.ts';
 import { choosePort } from './choose-port.ts';
 import { devLogger } from './dev-logger.ts';
 import { holdUntilReady, jsonOutput, type DevOutput } from './dev-output.ts';
-import { findRunning, removeRunFile, writeRunFile } from './run-file.ts';
+import { findRunning, removeRunFile, writeRunFile } from '../server/run-file.ts';
 import { chooseDashboardPort, startDashboard } from './start-dashboard.ts';
 import { startStandin, type ResourcesFrom } from './start-standin.ts';
 import { textOutput } from './text-output.ts';

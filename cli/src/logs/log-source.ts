@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import { openLogStore, type LogStore } from '@standin/logstore';
-import { findRunning, readRunFile } from '../dev/run-file.ts';
+import { findRunning, readRunFile } from '../server/run-file.ts';
 import { openEngine } from '../open-engine.ts';
 import { PlainError } from '../plain-error.ts';
 

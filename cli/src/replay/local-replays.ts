@@ -3,7 +3,7 @@ import { GROUP_VERSION, type DesiredObject } from '@standin/contract';
 import { DEFINITIONS, type ReplaySpec } from '@standin/crds';
 import { EVERY_PROJECT, openLogStore } from '@standin/logstore';
 import { actFiles } from '@standin/operator';
-import { findRunning } from '../dev/run-file.ts';
+import { findRunning } from '../server/run-file.ts';
 import { checkProject } from '../known-projects.ts';
 import { PlainError } from '../plain-error.ts';
 import type { ReplayClient, ReplayRef } from './replay-client.ts';

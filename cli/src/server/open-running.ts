@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { EngineAddress } from '@standin/logstore';
-import { findRunning, readRunFile } from '../dev/run-file.ts';
+import { findRunning, readRunFile } from './run-file.ts';
 import { PlainError } from '../plain-error.ts';
 import { openLocal, type ApiClient } from './api-client.ts';
 
