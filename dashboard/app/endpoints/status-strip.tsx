@@ -1,6 +1,7 @@
 import { Check, CircleDashed, X } from 'lucide-react';
 import { classNames } from '../lib/class-names.ts';
-import { toneOfCondition, type ShownCondition } from '../ui/condition-list.tsx';
+import type { ShownCondition } from '../lib/resource-view.ts';
+import { toneOfCondition } from '../ui/condition-list.tsx';
 
 const STEPS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'];
 

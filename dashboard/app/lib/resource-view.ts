@@ -1,5 +1,14 @@
 import type { ResourceObject } from '@standin/contract';
-import type { ShownCondition } from '../ui/condition-list.tsx';
+
+/** A Kubernetes condition, as far as a page shows it. */
+export interface ShownCondition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration: number | undefined;
+  readonly lastTransitionTime: string;
+}
 
 /** How an object is, in the words of its conditions. */
 export interface Readiness {

@@ -3,7 +3,7 @@ import { Link, Outlet, useLoaderData, useNavigate } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
 import { DeleteEndpoint } from '../endpoints/delete-endpoint.tsx';
 import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
-import { useLiveResources } from '../lib/live.ts';
+import { useLiveResources } from '../shell/live.ts';
 import { ownershipReason } from '../lib/ownership.ts';
 import { endpointParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';

@@ -4,7 +4,7 @@ import { Plus, Search } from 'lucide-react';
 import { useRef } from 'react';
 import { EndpointTable } from '../endpoints/endpoint-table.tsx';
 import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
-import { useLiveResources } from '../lib/live.ts';
+import { useLiveResources } from '../shell/live.ts';
 import { projectParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
 import { listEndpoints } from '../lib/resources.server.ts';

@@ -2,7 +2,7 @@ import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type 
 import { Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { orFail } from '../lib/failures.server.ts';
 import { noticeCookie } from '../lib/flash.ts';
-import { useLiveResources } from '../lib/live.ts';
+import { useLiveResources } from '../shell/live.ts';
 import { paths } from '../lib/paths.ts';
 import { useAnswer } from '../lib/use-answer.ts';
 import { createFirstAccount } from '../projects/create-first-account.server.ts';

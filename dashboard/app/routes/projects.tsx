@@ -2,7 +2,7 @@ import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData, useNavigate } from '@remix-run/react';
 import { Plus } from 'lucide-react';
 import { orFail } from '../lib/failures.server.ts';
-import { useLiveResources } from '../lib/live.ts';
+import { useLiveResources } from '../shell/live.ts';
 import { paths } from '../lib/paths.ts';
 import { useRowKeys } from '../lib/row-keys.ts';
 import { useShortcuts } from '../lib/shortcuts.ts';

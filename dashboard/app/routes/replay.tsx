@@ -3,7 +3,7 @@ import { useLoaderData } from '@remix-run/react';
 import { REPLAY_STATES } from '@standin/contract';
 import type { ReplaySummary } from '@standin/logstore';
 import { orFail, refusalOf } from '../lib/failures.server.ts';
-import { useLiveResources } from '../lib/live.ts';
+import { useLiveResources } from '../shell/live.ts';
 import { desiredOf } from '../lib/manifest-yaml.server.ts';
 import { replayParams } from '../lib/params.server.ts';
 import { usePreferences } from '../lib/use-preferences.ts';

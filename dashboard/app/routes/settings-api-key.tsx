@@ -2,7 +2,7 @@ import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
 import { API_KEY_DATA_KEY } from '@standin/contract';
 import { refusalOf } from '../lib/failures.server.ts';
-import { useLiveResources } from '../lib/live.ts';
+import { useLiveResources } from '../shell/live.ts';
 import { projectParams } from '../lib/params.server.ts';
 import { accountSpec, accountStatus } from '../lib/resources.server.ts';
 import { readinessOf } from '../lib/resource-view.ts';

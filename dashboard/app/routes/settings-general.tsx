@@ -2,7 +2,7 @@ import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from
 import { useLoaderData, useLocation, useNavigation } from '@remix-run/react';
 import { orFail } from '../lib/failures.server.ts';
 import { noticeCookie } from '../lib/flash.ts';
-import { useLiveResources } from '../lib/live.ts';
+import { useLiveResources } from '../shell/live.ts';
 import { ownerOf, ownershipReason } from '../lib/ownership.ts';
 import { projectParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';

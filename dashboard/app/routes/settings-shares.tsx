@@ -4,7 +4,7 @@ import { isSharingInPlan } from '../../src/shares/create-share.ts';
 import { listShares, revokeShare } from '../../src/shares/list-shares.ts';
 import { orFail, refusalOf } from '../lib/failures.server.ts';
 import { noticeCookie } from '../lib/flash.ts';
-import { useLiveResources } from '../lib/live.ts';
+import { useLiveResources } from '../shell/live.ts';
 import { projectParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
 import { getProject } from '../lib/resources.server.ts';

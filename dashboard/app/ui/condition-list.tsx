@@ -1,15 +1,6 @@
+import type { ShownCondition } from '../lib/resource-view.ts';
 import { Badge, type Tone } from './badge.tsx';
 import { Time, type TimeProps } from './time.tsx';
-
-/** A Kubernetes condition, as far as a page shows it. */
-export interface ShownCondition {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason: string;
-  readonly message: string;
-  readonly observedGeneration: number | undefined;
-  readonly lastTransitionTime: string;
-}
 
 /** Stalled is bad news while it is True, all others while they are not. */
 export const toneOfCondition = ({ type, status }: Pick<ShownCondition, 'type' | 'status'>): Tone => {

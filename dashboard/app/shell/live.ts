@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { toast } from '../ui/toast.tsx';
-import { paths } from './paths.ts';
-import { useNavigation, useRevalidator } from './remix.ts';
+import { paths } from '../lib/paths.ts';
+import { useNavigation, useRevalidator } from '../lib/remix.ts';
 
 /** A stream that was refused, not interrupted, is asked for again this much later; browsers do not do that by themselves. */
 const REOPEN_MS = 3_000;
