@@ -21,7 +21,7 @@ export const HOSTILE_FOLDERS: readonly string[] = [
   'packages/logstore/src',
   'crds/src',
   ...['sources', 'translate', 'validate'].map((stage) => `operator/src/${stage}`),
-  ...['diff', 'exchange', 'mocks', 'replays', 'traffic'].map((folder) => `dashboard/app/${folder}`),
+  ...['diff', 'exchange', 'mocks', 'replays', 'requests', 'traffic'].map((folder) => `dashboard/app/${folder}`),
   ...['access', 'api', 'shares'].map((folder) => `dashboard/src/${folder}`),
   ...['logs', 'validate'].map((folder) => `cli/src/${folder}`),
 ];
@@ -38,7 +38,7 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
   'formats numbers and times': [
     'cli/src/logs/format-entry.ts#formatDuration',
     ...['formatBytes', 'formatCount', 'formatDuration', 'formatInstant', 'formatRowTime', 'formatTick'].map(
-      (name) => `dashboard/app/traffic/traffic-row.ts#${name}`,
+      (name) => `dashboard/app/requests/traffic-row.ts#${name}`,
     ),
     'dashboard/src/api/parameters.ts#formatCursor',
     'packages/logstore/src/log-entry.ts#formatTime',
@@ -46,7 +46,7 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
   'reads fields of a form or of a URL one by one': [
     'dashboard/app/replays/replay-values.ts#readReplayValues',
     'dashboard/app/replays/replay-values.ts#readBulkValues',
-    'dashboard/app/traffic/time-range.ts#readTimeRange',
+    'dashboard/app/requests/time-range.ts#readTimeRange',
     'dashboard/app/traffic/traffic-query.ts#readTrafficQuery',
   ],
   'waits for files, sockets or ClickHouse, and leaves the contents to other entries': [
@@ -55,7 +55,7 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'dashboard/app/exchange/read-exchange.server.ts#readExchange',
     'dashboard/app/replays/load-result.server.ts#readAnswers',
     'dashboard/app/traffic/read-histogram.server.ts#readHistogram',
-    'dashboard/app/traffic/read-traffic.server.ts#readRows',
+    'dashboard/app/requests/read-traffic.server.ts#readRows',
     'dashboard/src/api/read-body.ts#readJsonBody',
     'gateway/src/config/operator-connection.ts#readAnswer',
     'gateway/src/receive/read-body.ts#readBody',

@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import { classNames } from '../lib/class-names.ts';
 import { paths, type ExchangeParams } from '../lib/paths.ts';
 import { Link, useSearchParams } from '../lib/remix.ts';
-import { formatBytes } from '../traffic/traffic-row.ts';
+import { formatBytes } from '../requests/traffic-row.ts';
 import { Badge } from '../ui/badge.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { CodeView } from '../ui/code-editor.tsx';

@@ -1,5 +1,5 @@
 import { wireText } from '@standin/logstore/formats';
-import { formatDuration } from '../traffic/traffic-row.ts';
+import { formatDuration } from '../requests/traffic-row.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 import type { ExchangeView } from './exchange-view.ts';
 

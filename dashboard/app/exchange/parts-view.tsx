@@ -9,7 +9,7 @@ import {
 import { Download } from 'lucide-react';
 import { useMemo } from 'react';
 import { paths, type ExchangeParams } from '../lib/paths.ts';
-import { formatBytes } from '../traffic/traffic-row.ts';
+import { formatBytes } from '../requests/traffic-row.ts';
 import { bodyBytes, isBinary } from './body-views.ts';
 import { headerValue, type BodyPart, type BodyView } from './exchange-view.ts';
 

@@ -2,7 +2,7 @@ import { requestHead, wireText } from '@standin/logstore/formats';
 import { Download } from 'lucide-react';
 import { useMemo } from 'react';
 import { paths } from '../lib/paths.ts';
-import { formatBytes } from '../traffic/traffic-row.ts';
+import { formatBytes } from '../requests/traffic-row.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';

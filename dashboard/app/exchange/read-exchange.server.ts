@@ -1,7 +1,7 @@
 import type { Backend, ProjectLog } from '../../src/backend.ts';
 import { logAway, notFound } from '../lib/failures.server.ts';
 import type { ExchangeParams } from '../lib/paths.ts';
-import { isAway, openLog, orAway } from '../traffic/read-traffic.server.ts';
+import { isAway, openLog, orAway } from '../requests/read-traffic.server.ts';
 
 /** What `read` finds in the project's log under this id; else the page that says that it is not there, or that the log is away. */
 export const readExchange = async <T>(

@@ -1,5 +1,5 @@
 import { usePreferences } from '../lib/use-preferences.ts';
-import { formatDuration } from '../traffic/traffic-row.ts';
+import { formatDuration } from '../requests/traffic-row.ts';
 import { Time } from '../ui/time.tsx';
 import type { ExchangeTabProps } from './request-tab.tsx';
 import { stagesOf, type Stage } from './timing.ts';

@@ -4,7 +4,7 @@ import type { ProjectLog } from '../../src/backend.ts';
 import { isWorkRefused } from '../../src/workers/work-refused.ts';
 import type { Workers } from '../../src/workers/workers.ts';
 import { bodiesOf } from '../exchange/captured-row.server.ts';
-import type { Away } from '../traffic/read-traffic.server.ts';
+import type { Away } from '../requests/read-traffic.server.ts';
 import type { ResultView } from './result-view.server.ts';
 
 /** What one request got back when it was sent again, and what was captured, where that is still kept. */

@@ -1,6 +1,6 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { exchangeParams } from '../lib/params.server.ts';
-import { answerOrAway, openLog } from '../traffic/read-traffic.server.ts';
+import { answerOrAway, openLog } from '../requests/read-traffic.server.ts';
 
 /** On one page; nobody sends a request again more often. */
 const SHOWN_MAX = 50;

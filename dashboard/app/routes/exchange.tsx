@@ -1,7 +1,7 @@
 import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData, useSearchParams, type ShouldRevalidateFunction } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
-import { ExchangePanel, TAB_PARAM } from '../exchange/exchange-panel.tsx';
+import { ExchangePanel, TAB_PARAM } from '../traffic/exchange-panel.tsx';
 import { exchangeTarget } from '../exchange/exchange-title.tsx';
 import { loadExchange } from '../exchange/load-exchange.server.ts';
 import { readExchange } from '../exchange/read-exchange.server.ts';

@@ -9,7 +9,7 @@ import { usePreferences } from '../lib/use-preferences.ts';
 import { compareAnswers, readAnswers } from '../replays/load-result.server.ts';
 import { findReplay, toReplayView } from '../replays/read-replays.server.ts';
 import { ResultPanel } from '../replays/result-panel.tsx';
-import { isAway, openLog, orAway } from '../traffic/read-traffic.server.ts';
+import { isAway, openLog, orAway } from '../requests/read-traffic.server.ts';
 
 export const meta: MetaFunction = () => [{ title: 'Result of a replay · Standin' }];
 

@@ -19,7 +19,7 @@ import { ReplayProgress } from '../replays/replay-progress.tsx';
 import { hasEnded } from '../replays/replay-view.ts';
 import { ResultPanel } from '../replays/result-panel.tsx';
 import { ResultTable } from '../replays/result-table.tsx';
-import { isAway, openLog, orAway, type Away } from '../traffic/read-traffic.server.ts';
+import { isAway, openLog, orAway, type Away } from '../requests/read-traffic.server.ts';
 import { Notice } from '../ui/notice.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Replay · Standin' }];

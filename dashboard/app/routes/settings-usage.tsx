@@ -9,7 +9,7 @@ import { formatDay, formatMonth } from '../usage/format-day.ts';
 import { loadUsage } from '../usage/load-usage.server.ts';
 import { QuotaBar } from '../usage/quota-bar.tsx';
 import { Forgotten, UsageInLog } from '../usage/usage-in-log.tsx';
-import { formatCount } from '../traffic/traffic-row.ts';
+import { formatCount } from '../requests/traffic-row.ts';
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const account = await getAccount(backend, projectParams(params));

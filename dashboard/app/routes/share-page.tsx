@@ -1,7 +1,7 @@
 import { data, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
 import { SharedExchangeView } from '../shares/shared-exchange-view.tsx';
-import { formatInstant } from '../traffic/traffic-row.ts';
+import { formatInstant } from '../requests/traffic-row.ts';
 
 /** Nobody's page: without a session, without scripts, without the rest of the dashboard (`root.tsx`). */
 export const handle = { isPublic: true };

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { notFound } from '../lib/failures.server.ts';
 import { projectParams } from '../lib/params.server.ts';
 import { exportFormat, exportTraffic } from '../traffic/export-traffic.server.ts';
-import { openLog, trafficFilterOrFail } from '../traffic/read-traffic.server.ts';
+import { openLog, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
 /** All requests of a search as a file. */
 export const loader = async ({ request, params, context: { backend, logger } }: LoaderFunctionArgs) => {

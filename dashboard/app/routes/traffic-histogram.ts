@@ -1,7 +1,7 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { projectParams } from '../lib/params.server.ts';
 import { readHistogram } from '../traffic/read-histogram.server.ts';
-import { answerOrAway, openLog, trafficFilterOrFail } from '../traffic/read-traffic.server.ts';
+import { answerOrAway, openLog, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
 /** Longer than ClickHouse itself takes before it gives up. */
 const ANSWER_MS_MAX = 15_000;

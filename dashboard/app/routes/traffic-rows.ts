@@ -1,6 +1,6 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { projectParams } from '../lib/params.server.ts';
-import { answerOrAway, openLog, readRows, trafficFilterOrFail } from '../traffic/read-traffic.server.ts';
+import { answerOrAway, openLog, readRows, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
 const ROWS_DEFAULT = 200;
 /** Who scrolls far gets larger pages. */

@@ -2,7 +2,7 @@ import type { LoaderFunctionArgs } from '@remix-run/node';
 import { notFound } from '../lib/failures.server.ts';
 import { projectParams } from '../lib/params.server.ts';
 import { loadSelection } from '../traffic/load-traffic.server.ts';
-import { openLog } from '../traffic/read-traffic.server.ts';
+import { openLog } from '../requests/read-traffic.server.ts';
 
 /** One request, for the panel beside the list. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {

@@ -1,7 +1,7 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { eventStream } from '../lib/event-stream.server.ts';
 import { projectParams } from '../lib/params.server.ts';
-import { openLog, trafficFilterOrFail } from '../traffic/read-traffic.server.ts';
+import { openLog, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 import { streamTraffic } from '../traffic/stream-traffic.server.ts';
 
 /** The tail: `rows` with new requests, `away` while the log does not answer. `since` says from when on it is to be complete. */

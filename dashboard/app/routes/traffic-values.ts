@@ -1,8 +1,8 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { LogFilterError, type DistinctField } from '@standin/logstore';
 import { projectParams } from '../lib/params.server.ts';
-import { readTimeRange, resolveRange } from '../traffic/time-range.ts';
-import { answerOrAway, openLog } from '../traffic/read-traffic.server.ts';
+import { readTimeRange, resolveRange } from '../requests/time-range.ts';
+import { answerOrAway, openLog } from '../requests/read-traffic.server.ts';
 
 const VALUES_MAX = 50;
 

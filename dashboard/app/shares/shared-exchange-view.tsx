@@ -1,7 +1,7 @@
 import { wireText } from '@standin/logstore/formats';
 import { Fragment } from 'react';
 import type { SharedExchange, SharedMessage } from '../../src/shares/shared-exchange.ts';
-import { formatBytes, formatDuration, formatInstant } from '../traffic/traffic-row.ts';
+import { formatBytes, formatDuration, formatInstant } from '../requests/traffic-row.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 
 /** As the server writes it in place of what it takes out. */

@@ -1,4 +1,4 @@
-import { compareRows, type RowCursor, type TrafficRow } from './traffic-row.ts';
+import { compareRows, type RowCursor, type TrafficRow } from '../requests/traffic-row.ts';
 
 /** The list, newest first: requests, and what is missing between them. */
 export type FeedItem =

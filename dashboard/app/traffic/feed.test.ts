@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { countItems, mergeItems } from './feed-items.ts';
 import { FEED_LIMITS, TrafficFeed } from './feed.ts';
-import type { TrafficRow } from './traffic-row.ts';
+import type { TrafficRow } from '../requests/traffic-row.ts';
 
 const START = Date.parse('2026-11-21T10:00:00Z');
 const at = (n: number): string => `${new Date(START + n).toISOString().slice(0, -1)}000Z`;

@@ -1,11 +1,5 @@
 import { capWithGap, countItems, endOf, mergeItems, type FeedItem } from './feed-items.ts';
-import { compareRows, type TrafficRow } from './traffic-row.ts';
-
-/** A page of the list, newest first. */
-export interface RowPage {
-  readonly rows: readonly TrafficRow[];
-  readonly hasOlder: boolean;
-}
+import { compareRows, type RowPage, type TrafficRow } from '../requests/traffic-row.ts';
 
 /** What a tail brings at once. */
 export interface RowBatch {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { filterByCell, termsOf, withoutTerm } from './filter-terms.ts';
-import type { TrafficRow } from './traffic-row.ts';
+import type { TrafficRow } from '../requests/traffic-row.ts';
 
 const row: TrafficRow = {
   id: '00000000-0000-7000-8000-000000000001',

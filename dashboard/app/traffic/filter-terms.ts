@@ -6,7 +6,7 @@ import {
   type FilterProblem,
   type Term,
 } from '@standin/logstore/search';
-import type { TrafficRow } from './traffic-row.ts';
+import type { TrafficRow } from '../requests/traffic-row.ts';
 
 /** Columns whose values can be searched for. */
 export const CELL_FIELDS = ['time', 'method', 'status', 'path', 'duration', 'size', 'endpoint'] as const;

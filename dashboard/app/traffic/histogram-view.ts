@@ -1,4 +1,4 @@
-import { formatCount, formatInstant, type Zone } from './traffic-row.ts';
+import { formatCount, formatInstant, type Zone } from '../requests/traffic-row.ts';
 
 /** In the order of a bucket's counts; `none`: without an answer. As `STATUS_CLASSES` of the log store, which no browser needs. */
 export const HISTOGRAM_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;

@@ -1,5 +1,5 @@
 import { useBrush, type BrushOptions } from './use-brush.ts';
-import { formatCount, formatInstant, formatTick, type Zone } from './traffic-row.ts';
+import { formatCount, formatInstant, formatTick, type Zone } from '../requests/traffic-row.ts';
 import { describeBrush, HISTOGRAM_CLASSES, stackOf, sumOf, timesOf, type HistogramView } from './histogram-view.ts';
 
 interface HistogramProps extends BrushOptions {

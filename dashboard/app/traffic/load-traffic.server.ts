@@ -3,8 +3,8 @@ import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
 import { loadExchange } from '../exchange/load-exchange.server.ts';
 import type { ProjectParams } from '../lib/paths.ts';
 import { listEndpoints } from '../lib/resources.server.ts';
-import { isAway, openLog, orAway, readRows, trafficFilter } from './read-traffic.server.ts';
-import { resolveRange } from './time-range.ts';
+import { isAway, openLog, orAway, readRows, trafficFilter } from '../requests/read-traffic.server.ts';
+import { resolveRange } from '../requests/time-range.ts';
 import type { FirstRequest, Selection, TrafficData } from './traffic-data.ts';
 import { readTrafficQuery } from './traffic-query.ts';
 

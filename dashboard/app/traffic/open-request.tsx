@@ -9,9 +9,7 @@ import { Notice } from '../ui/notice.tsx';
 import type { Selection, TrafficData } from './traffic-data.ts';
 
 /** Larger than the list, and not needed to show it. */
-const ExchangePanel = lazy(() =>
-  import('../exchange/exchange-panel.tsx').then((module) => ({ default: module.ExchangePanel })),
-);
+const ExchangePanel = lazy(() => import('./exchange-panel.tsx').then((module) => ({ default: module.ExchangePanel })));
 
 export interface OpenRequestProps {
   readonly data: TrafficData;

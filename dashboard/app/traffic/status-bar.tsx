@@ -6,7 +6,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { Menu, MenuDownload } from '../ui/menu.tsx';
 import type { FeedState } from './feed.ts';
 import type { TrafficData } from './traffic-data.ts';
-import { formatCount } from './traffic-row.ts';
+import { formatCount } from '../requests/traffic-row.ts';
 import type { HistogramState } from './use-histogram.ts';
 import type { Connection } from './use-traffic-stream.ts';
 

@@ -2,8 +2,8 @@ import { LogStoreError, tailSummaries, type LogSummary, type TailedLog, type Tai
 import type { OfProject, ProjectLog } from '../../src/backend.ts';
 import type { EventSink } from '../lib/event-stream.server.ts';
 import type { RowBatch } from './feed.ts';
-import { awayMessage, NO_ANSWER, type Away } from './read-traffic.server.ts';
-import { compareRows, toTrafficRow } from './traffic-row.ts';
+import { awayMessage, NO_ANSWER, type Away } from '../requests/read-traffic.server.ts';
+import { compareRows, toTrafficRow } from '../requests/traffic-row.ts';
 
 /** So often the log is asked, at most: what a person sees of a request is hardly older. */
 const POLL_MS = 150;

@@ -2,7 +2,7 @@ import { classNames } from '../lib/class-names.ts';
 import { Link } from '../lib/remix.ts';
 import { Button } from '../ui/button.tsx';
 import { COLUMNS, ROW_CLASSES, type Density } from './table-columns.ts';
-import { formatCount } from './traffic-row.ts';
+import { formatCount } from '../requests/traffic-row.ts';
 import type { OlderState } from './use-older-rows.ts';
 
 export interface GapRowProps {

@@ -3,8 +3,8 @@ import { Button } from '../ui/button.tsx';
 import { Dialog, DialogButtons } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
 import { Input } from '../ui/input.tsx';
-import { absoluteRange, resolveRange, type TimeRange } from './time-range.ts';
-import { fromLocalInput, toLocalInput, type Zone } from './traffic-row.ts';
+import { absoluteRange, resolveRange, type TimeRange } from '../requests/time-range.ts';
+import { fromLocalInput, toLocalInput, type Zone } from '../requests/traffic-row.ts';
 
 interface TimeRangeDialogProps {
   readonly range: TimeRange;

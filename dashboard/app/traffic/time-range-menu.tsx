@@ -2,8 +2,8 @@ import { Check, ChevronDown, Clock } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx';
-import { ALL_TIME, presetLabel, PRESETS, resolveRange, type TimeRange } from './time-range.ts';
-import { formatInstant, type Zone } from './traffic-row.ts';
+import { ALL_TIME, presetLabel, PRESETS, resolveRange, type TimeRange } from '../requests/time-range.ts';
+import { formatInstant, type Zone } from '../requests/traffic-row.ts';
 
 const TimeRangeDialog = lazy(() =>
   import('./time-range-dialog.tsx').then((module) => ({ default: module.TimeRangeDialog })),

@@ -1,8 +1,8 @@
 import type { FilterProblem } from '@standin/logstore/search';
 import type { ExchangeView } from '../exchange/exchange-view.ts';
 import type { ProjectParams } from '../lib/paths.ts';
-import type { RowPage } from './feed.ts';
-import type { TimeRange } from './time-range.ts';
+import type { RowPage } from '../requests/traffic-row.ts';
+import type { TimeRange } from '../requests/time-range.ts';
 
 /** What an empty project can do to see its first request. */
 export interface FirstRequest {

@@ -7,9 +7,9 @@ import { Button, buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { termsOf, withoutTerm } from './filter-terms.ts';
-import { ALL_TIME, isOpenEnded, presetLabel } from './time-range.ts';
+import { ALL_TIME, isOpenEnded, presetLabel } from '../requests/time-range.ts';
 import type { FirstRequest, TrafficData } from './traffic-data.ts';
-import { formatCount } from './traffic-row.ts';
+import { formatCount } from '../requests/traffic-row.ts';
 import type { TrafficNavigation } from './use-traffic-query.ts';
 
 const Middle = ({ children }: { readonly children: ReactNode }) => (

@@ -1,4 +1,4 @@
-import { readTimeRange, type TimeRange } from './time-range.ts';
+import { readTimeRange, type TimeRange } from '../requests/time-range.ts';
 
 /** The whole state of the Traffic screen: what a reload or a pasted link brings back. */
 export interface TrafficQuery {

@@ -12,7 +12,14 @@ import { OpenRequest } from './open-request.tsx';
 import { SearchBox } from './search-box.tsx';
 import { SplitPane } from './split-pane.tsx';
 import { StatusBar } from './status-bar.tsx';
-import { absoluteRange, fixedRange, isOpenEnded, resolveRange, widerRange, type TimeRange } from './time-range.ts';
+import {
+  absoluteRange,
+  fixedRange,
+  isOpenEnded,
+  resolveRange,
+  widerRange,
+  type TimeRange,
+} from '../requests/time-range.ts';
 import { TimeRangeMenu } from './time-range-menu.tsx';
 import type { TrafficData } from './traffic-data.ts';
 import { TrafficEmpty } from './traffic-empty.tsx';

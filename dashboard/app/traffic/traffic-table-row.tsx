@@ -10,7 +10,7 @@ import {
   formatRowTime,
   type TrafficRow,
   type Zone,
-} from './traffic-row.ts';
+} from '../requests/traffic-row.ts';
 import { ValueActions, type ValueActionsProps } from './value-actions.tsx';
 
 const BAR_WIDTH = 48;

@@ -7,7 +7,7 @@ import type { CellField } from './filter-terms.ts';
 import { GapRow, OlderRow } from './table-notices.tsx';
 import { COLUMNS, GRID, ROW_HEIGHTS, type Density } from './table-columns.ts';
 import { TrafficTableRow } from './traffic-table-row.tsx';
-import type { Zone } from './traffic-row.ts';
+import type { Zone } from '../requests/traffic-row.ts';
 import { useTableKeys, type TableActions } from './use-table-keys.ts';
 import type { OlderState } from './use-older-rows.ts';
 

@@ -1,7 +1,7 @@
 import { completionAt, FIELDS, HEADER_PREFIXES, type Completion } from '@standin/logstore/search';
 import { useEffect, useState } from 'react';
 import { paths, type ProjectParams } from '../lib/paths.ts';
-import type { TimeRange } from './time-range.ts';
+import type { TimeRange } from '../requests/time-range.ts';
 
 /** Something to choose: it replaces `text.slice(from, to)` of the search. */
 export interface Option {

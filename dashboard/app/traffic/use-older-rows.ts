@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { paths } from '../lib/paths.ts';
-import type { RowPage, TrafficFeed } from './feed.ts';
+import type { RowPage } from '../requests/traffic-row.ts';
+import type { TrafficFeed } from './feed.ts';
 import { endOf } from './feed-items.ts';
 import type { TrafficData } from './traffic-data.ts';
 

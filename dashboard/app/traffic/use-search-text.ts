@@ -1,7 +1,7 @@
 import { useEffect, useState, type KeyboardEvent, type RefObject } from 'react';
 import type { ProjectParams } from '../lib/paths.ts';
 import { problemOf } from './filter-terms.ts';
-import type { TimeRange } from './time-range.ts';
+import type { TimeRange } from '../requests/time-range.ts';
 import { useCompletion, type Option } from './use-completion.ts';
 
 /** A mistake is shown after a pause, not in the middle of a word. */

@@ -3,7 +3,7 @@ import { useShortcuts } from '../lib/shortcuts.ts';
 import type { FeedState, TrafficFeed } from './feed.ts';
 import type { FeedItem } from './feed-items.ts';
 import { CELL_FIELDS, type CellField } from './filter-terms.ts';
-import type { TrafficRow } from './traffic-row.ts';
+import type { TrafficRow } from '../requests/traffic-row.ts';
 import { copyValue, type ValueActionsProps } from './value-actions.tsx';
 
 export interface TableActions {

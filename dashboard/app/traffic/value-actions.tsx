@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { classNames } from '../lib/class-names.ts';
 import { toast } from '../ui/toast.tsx';
 import type { CellField } from './filter-terms.ts';
-import type { TrafficRow } from './traffic-row.ts';
+import type { TrafficRow } from '../requests/traffic-row.ts';
 
 export interface ValueActionsProps {
   readonly row: TrafficRow;

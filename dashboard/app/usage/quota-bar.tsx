@@ -1,4 +1,4 @@
-import { formatCount } from '../traffic/traffic-row.ts';
+import { formatCount } from '../requests/traffic-row.ts';
 import { formatDay } from './format-day.ts';
 import type { UsageView } from '../../src/usage/usage-view.ts';
 

@@ -1,5 +1,5 @@
 import type { DayUsage } from '@standin/logstore';
-import { formatCount } from '../traffic/traffic-row.ts';
+import { formatCount } from '../requests/traffic-row.ts';
 import { formatDay } from './format-day.ts';
 
 const HEIGHT = 96;

@@ -1,7 +1,7 @@
 import type { EndpointUsage } from '@standin/logstore';
 import { paths } from '../lib/paths.ts';
 import { Link } from '../lib/remix.ts';
-import { formatCount } from '../traffic/traffic-row.ts';
+import { formatCount } from '../requests/traffic-row.ts';
 import type { UsageView } from '../../src/usage/usage-view.ts';
 
 /** The busiest endpoints; each name leads to what it was asked. */

@@ -80,3 +80,9 @@ export const formatTick = (at: Date, zone: Zone, spanMs: number): string => {
   if (spanMs > 36 * 3_600_000) return text.slice(5, 16);
   return spanMs < 5 * MINUTE_MS ? text.slice(11, 19) : text.slice(11, 16);
 };
+
+/** A page of the list, newest first. */
+export interface RowPage {
+  readonly rows: readonly TrafficRow[];
+  readonly hasOlder: boolean;
+}

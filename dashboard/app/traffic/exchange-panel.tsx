@@ -3,16 +3,16 @@ import type { ProjectParams } from '../lib/paths.ts';
 import { Link, useNavigate, useSearchParams } from '../lib/remix.ts';
 import { useShortcuts } from '../lib/shortcuts.ts';
 import { tabClass } from '../ui/tabs.tsx';
-import { BODY_PARAM } from './body-section.tsx';
+import { BODY_PARAM } from '../exchange/body-section.tsx';
 import { ReplaysTab } from '../replays/replays-tab.tsx';
 import { ExchangeActions } from './exchange-actions.tsx';
-import { ExchangeTitle } from './exchange-title.tsx';
-import type { ExchangeView } from './exchange-view.ts';
-import { RawTab } from './raw-tab.tsx';
-import { RequestTab, type ExchangeTabProps } from './request-tab.tsx';
-import { ResponseTab } from './response-tab.tsx';
-import { SectionLevel } from './section-heading.tsx';
-import { TimingTab } from './timing-tab.tsx';
+import { ExchangeTitle } from '../exchange/exchange-title.tsx';
+import type { ExchangeView } from '../exchange/exchange-view.ts';
+import { RawTab } from '../exchange/raw-tab.tsx';
+import { RequestTab, type ExchangeTabProps } from '../exchange/request-tab.tsx';
+import { ResponseTab } from '../exchange/response-tab.tsx';
+import { SectionLevel } from '../exchange/section-heading.tsx';
+import { TimingTab } from '../exchange/timing-tab.tsx';
 
 interface Tab {
   /** In the URL. */

@@ -4,9 +4,8 @@ import type { Backend, ProjectLog } from '../../src/backend.ts';
 import { orFail } from '../lib/failures.server.ts';
 import type { ProjectParams } from '../lib/paths.ts';
 import { getProject } from '../lib/resources.server.ts';
-import type { RowPage } from './feed.ts';
 import { readTimeRange, resolveRange } from './time-range.ts';
-import { toTrafficRow, type RowCursor } from './traffic-row.ts';
+import { toTrafficRow, type RowCursor, type RowPage } from './traffic-row.ts';
 
 /** A log that is away, in a sentence; the page says it and keeps the rest usable. */
 export interface Away {

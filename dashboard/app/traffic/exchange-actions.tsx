@@ -5,8 +5,8 @@ import { useShortcuts } from '../lib/shortcuts.ts';
 import { ShareAction } from '../shares/share-action.tsx';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { Menu, MenuDownload } from '../ui/menu.tsx';
-import { CopyMenu } from './copy-menu.tsx';
-import type { ExchangeView } from './exchange-view.ts';
+import { CopyMenu } from '../exchange/copy-menu.tsx';
+import type { ExchangeView } from '../exchange/exchange-view.ts';
 
 export interface ExchangeActionsProps {
   readonly view: ExchangeView;
