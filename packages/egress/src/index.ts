@@ -4,6 +4,7 @@ export { type Lookup, type ResolvedAddress } from './connector.ts';
 export { createEgress, type Egress, type EgressOptions, type UpstreamRequest } from './egress.ts';
 export { EgressError } from './egress-error.ts';
 export { type UpstreamAnswer } from './exchange.ts';
+export { GatheredBytes } from './gathered-bytes.ts';
 export { stripHopByHop } from './headers.ts';
 export { isTarget, parseTarget, RefusedTargets, targetOf, type Target } from './refused-targets.ts';
 export {
