@@ -1,3 +1,4 @@
+import { shellQuote } from '@standin/logstore/formats';
 import { formatRejectedLine, formatSummaryLine } from '../logs/format-entry.ts';
 import { styled, type Line, type Output } from '../terminal.ts';
 import { onlyChanges, type DevOutput, type Ready, type ServedEndpoint } from './dev-output.ts';
@@ -100,5 +101,6 @@ const atMost = (lines: readonly string[]): string[] =>
 
 const curlOf = ({ method, url, apiKey }: NonNullable<Ready['example']>): string => {
   const body = method === 'GET' || method === 'DELETE' ? '' : ` -d '{"try": true}'`;
-  return `curl -i -X ${method} -H 'x-api-key: ${apiKey}'${body} '${url}'`;
+  // Keys and slugs are a stranger's, and both may have quotes.
+  return `curl -i -X ${method} -H ${shellQuote(`x-api-key: ${apiKey}`)}${body} ${shellQuote(url)}`;
 };

@@ -1,18 +1,12 @@
 import { paths, type ProjectParams } from '../lib/paths.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
+import { tryCommand, type Tried } from './try-command.ts';
 
-export interface TryItProps {
+export interface TryItProps extends Tried {
   readonly params: ProjectParams;
-  readonly method: string;
-  readonly url: string;
 }
 
 const KEY_SHOWN = 'standin_••••';
-
-const curlOf = ({ method, url }: TryItProps, apiKey: string): string => {
-  const body = method === 'GET' || method === 'DELETE' ? '' : ` -H 'content-type: application/json' -d '{"try": true}'`;
-  return `curl -i -X ${method} -H 'x-api-key: ${apiKey}'${body} '${url.replaceAll("'", '%27')}'`;
-};
 
 /** The key is fetched when the command is copied: it is not part of the page. */
 const readApiKey = async (params: ProjectParams): Promise<string> => {
@@ -27,8 +21,11 @@ export const TryIt = (props: TryItProps) => (
       Try it
     </h2>
     <div className="flex min-h-9 items-center gap-1 rounded border border-line bg-panel py-1 pr-1 pl-3">
-      <code className="min-w-0 flex-1 break-all">{curlOf(props, KEY_SHOWN)}</code>
-      <CopyButton text={async () => curlOf(props, await readApiKey(props.params))} label="Copy curl with the API key" />
+      <code className="min-w-0 flex-1 break-all">{tryCommand(props, KEY_SHOWN)}</code>
+      <CopyButton
+        text={async () => tryCommand(props, await readApiKey(props.params))}
+        label="Copy curl with the API key"
+      />
     </div>
   </section>
 );

@@ -1,3 +1,5 @@
+import { hasControls } from '@standin/contract';
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { DashboardMode } from '../../src/backend.ts';
@@ -16,4 +18,27 @@ it.each<[DashboardMode, string, object]>([
     spec: {},
   } as const;
   expect(parse(manifestYaml(object, mode))).toEqual({ ...object, metadata });
+});
+
+// Prevents: a captured body that erases characters when it is pasted, ends the text of `kubectl create -f -` and goes on in the shell.
+it('a manifest has no control characters, and means the same', () => {
+  const specs = fc.dictionary(
+    fc.constantFrom('a', 'b\u007f', '\u202e'),
+    fc.string({
+      unit: fc.constantFrom('a', ' ', '\n', '\t', '"', '\\', '\r', '\0', '\u007f', '\u009b', '\u2028', '\u202e', ':'),
+    }),
+  );
+  fc.assert(
+    fc.property(specs, (spec) => {
+      const object = {
+        apiVersion: 'standin.dev/v1alpha1',
+        kind: 'Endpoint',
+        metadata: { name: 'a', namespace: 'team' },
+        spec: { ...spec, lines: `a\n${'\u007f'.repeat(6)}b\n` },
+      } as const;
+      const yaml = manifestYaml(object, 'cluster');
+      expect(hasControls(yaml.replaceAll(/[\n\t]/g, ''))).toBe(false);
+      expect(parse(yaml, { version: '1.1' })).toEqual(object);
+    }),
+  );
 });

@@ -1,5 +1,5 @@
-import { DEFAULT_NAMESPACE, type DesiredObject, type ResourceObject } from '@standin/contract';
-import { stringify } from 'yaml';
+import { DEFAULT_NAMESPACE, hasControls, printable, type DesiredObject, type ResourceObject } from '@standin/contract';
+import { Document, visit } from 'yaml';
 import type { DashboardMode } from '../../src/backend.ts';
 
 /** Copies that kubectl keeps for itself; whoever applies the text again makes a new one. */
@@ -24,8 +24,9 @@ const visible = (annotations: Readonly<Record<string, string>> = {}): Readonly<R
 };
 
 /**
- * YAML that `kubectl apply -f -` takes. Long strings are not folded: a body reads as it is sent. A directory's own namespace goes
- * without saying there, as in the files that are written into it.
+ * YAML that `kubectl apply -f -` takes. Long strings are not folded: a body reads as it is sent. Control characters are escaped: pasted
+ * into a terminal, a DEL would erase what stands before it, and the text could end early. A directory's own namespace goes without
+ * saying there, as in the files that are written into it.
  */
 export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: DashboardMode): string => {
   const { apiVersion, kind, spec } = object;
@@ -42,7 +43,15 @@ export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: Dashb
     },
     spec,
   };
-  return stringify(manifest, { lineWidth: 0, version: '1.1', blockQuote: 'literal' });
+  const document = new Document(manifest, { version: '1.1' });
+  visit(document, {
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value === 'string' && hasControls(scalar.value.replaceAll(/[\n\t]/g, '')))
+        scalar.type = 'QUOTE_DOUBLE';
+    },
+  });
+  // YAML has the same escapes, in double quotes.
+  return document.toString({ lineWidth: 0, blockQuote: 'literal' }).replaceAll(/[^\n\t]+/g, printable);
 };
 
 /** A line that no manifest has, so that the shell ends the text where we do. */

@@ -1,4 +1,4 @@
-import type { DesiredObject } from '@standin/contract';
+import { hasControls, type DesiredObject } from '@standin/contract';
 import { manifestYaml } from '../lib/manifest-yaml.server.ts';
 
 /** One word of a POSIX shell. */
@@ -28,7 +28,7 @@ export interface ReplayCommands {
   readonly yaml: string;
   /** `kubectl create -f -`: an act happens anew each time, so it has a generated name. */
   readonly kubectl: string;
-  /** `undefined`: what was edited is too much for a command line. */
+  /** `undefined`: what was edited is too much for a command line, or would act on the terminal that it is pasted into. */
   readonly standin: string | undefined;
 }
 
@@ -87,7 +87,7 @@ const standinCommand = (namespace: string, spec: WrittenSpec): string | undefine
     ...edited,
   ];
   const line = command.map(quote).join(' ');
-  return line.length > COMMAND_CHARS_MAX ? undefined : line;
+  return line.length > COMMAND_CHARS_MAX || hasControls(line.replaceAll('\n', '')) ? undefined : line;
 };
 
 export const replayCommands = (object: DesiredObject): ReplayCommands => {

@@ -137,6 +137,29 @@ describe('waits and streams', () => {
     await expect.poll(async () => (await fetch(`${api.shop}/requests:wait?timeout=0s`)).status).toBe(408);
   });
 
+  // Prevents: a wait for a thousand requests of 10 MiB each that has all of them in memory.
+  it.each([
+    [200, 2],
+    [408, 3],
+  ])('answer one exchange after the other: %d', async (status, count) => {
+    const { promise: isBegun, resolve: begin } = Promise.withResolvers<undefined>();
+    const log = {
+      summaries: () => Promise.resolve([SUMMARY, { ...SUMMARY, id: 'second' }]),
+      entries: async function* () {
+        yield SUMMARY as never;
+        await isBegun;
+        yield SUMMARY as never;
+      },
+    };
+    await using api = await startApiServer(() => Promise.resolve(backendWith(log)));
+    const response = await fetch(`${api.shop}/requests:wait?count=${count}&timeout=0s`);
+    begin(undefined);
+    expect(response.status).toBe(status);
+    const body = (await response.json()) as { items: unknown[]; code?: string };
+    expect(body.items).toHaveLength(2);
+    expect(body.code).toBe(status === 408 ? 'wait_timeout' : undefined);
+  });
+
   it('end when the dashboard stops', async () => {
     await using api = await startApiServer(() => Promise.resolve(backendWith({})));
     const waiting = fetch(`${api.shop}/requests:wait?timeout=50s`);

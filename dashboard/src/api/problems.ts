@@ -165,7 +165,6 @@ export interface ProblemMembers {
   readonly errors?: readonly PlacedError[];
   /** Of the mistake in `q`: from the first character that is wrong to behind the last. */
   readonly position?: { readonly from: number; readonly to: number };
-  readonly items?: readonly unknown[];
 }
 
 /** Thrown by handlers: the answer is problem+json. */

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { ProjectLog } from '../backend.ts';
 import {
   cursor,
   filterParams,
@@ -12,10 +11,10 @@ import {
   waitCount,
   waitTimeout,
 } from './parameters.ts';
-import { ApiProblem } from './problems.ts';
+import { API_PROBLEMS, ApiProblem, problemBody } from './problems.ts';
 import { logOf } from './project-routes.ts';
-import { viewsOf, type View } from './request-views.ts';
-import { defineRoute, writeJson, type ApiCall } from './route.ts';
+import { viewsOf } from './request-views.ts';
+import { defineRoute, writeItems, writeJson, type ApiCall } from './route.ts';
 import { countSchema, requestListSchema, requestSchema, summarySchema } from './schemas.ts';
 import { streamRequests } from './stream-requests.ts';
 import { waitForRequests } from './wait-for-requests.ts';
@@ -81,14 +80,8 @@ const listRequests = defineRoute({
             await write('\n');
           }
         else {
-          let separator = '{"items":[';
-          for await (const item of views) {
-            await write(separator);
-            await writeJson(write, item);
-            separator = ',';
-          }
           const end = nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(nextCursor)}`;
-          await write(`${separator === ',' ? '' : separator}]${end}}\n`);
+          await writeItems(write, views, { before: '{"items":[', after: `]${end}}\n` });
         }
       },
     };
@@ -110,12 +103,6 @@ const countRequests = defineRoute({
     return { kind: 'json', body: { count: await log.count(filterOf(call.query)) } };
   },
 });
-
-const collect = async (log: ProjectLog, found: Parameters<typeof viewsOf>[1], shown: View): Promise<unknown[]> => {
-  const items: unknown[] = [];
-  for await (const item of viewsOf(log, found, shown)) items.push(item);
-  return items;
-};
 
 const awaitRequests = defineRoute({
   method: 'GET',
@@ -151,9 +138,19 @@ const awaitRequests = defineRoute({
       { ...filterOf(filter), after: behind, count, timeoutMs: timeout },
       call.signal,
     );
-    const items = await collect(log, found, shown);
-    if (found.length >= count) return { kind: 'json', body: { items } };
-    throw new ApiProblem('wait_timeout', `${found.length} of ${count} came in ${timeout} ms.`, { items });
+    const isEnough = found.length >= count;
+    const problem = new ApiProblem('wait_timeout', `${found.length} of ${count} came in ${timeout} ms.`);
+    // One exchange in memory at a time: a thousand may have 20 GiB of bodies.
+    return {
+      kind: 'stream',
+      status: isEnough ? 200 : API_PROBLEMS.wait_timeout.status,
+      headers: { 'content-type': isEnough ? 'application/json' : 'application/problem+json' },
+      run: (write) =>
+        writeItems(write, viewsOf(log, found, shown), {
+          before: isEnough ? '{"items":[' : `${JSON.stringify(problemBody(problem)).slice(0, -1)},"items":[`,
+          after: ']}\n',
+        }),
+    };
   },
 });
 

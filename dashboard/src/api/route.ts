@@ -13,6 +13,7 @@ export type Answer =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly headers: Readonly<Record<string, string>> }
   | {
       readonly kind: 'stream';
+      readonly status?: number;
       readonly headers: Readonly<Record<string, string>>;
       /** Writes until it resolves. What it rejects with before its first `write` is answered as a problem; later the connection is cut. */
       run(write: Write): Promise<void>;
@@ -24,6 +25,21 @@ export type Write = (text: string) => Promise<void>;
 /** Others get their turn where the value has bodies in it. */
 export const writeJson = async (write: Write, value: unknown): Promise<void> => {
   for await (const piece of jsonStream(value)) await write(piece);
+};
+
+/** Items of a list as they come, between the text before and behind them. Nothing is written before there is an item, or none. */
+export const writeItems = async (
+  write: Write,
+  items: AsyncIterable<unknown>,
+  { before, after }: { readonly before: string; readonly after: string },
+): Promise<void> => {
+  let separator = before;
+  for await (const item of items) {
+    await write(separator);
+    await writeJson(write, item);
+    separator = ',';
+  }
+  await write(`${separator === before ? before : ''}${after}`);
 };
 
 /** What a handler gets of a request. */

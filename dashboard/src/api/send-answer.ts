@@ -24,6 +24,7 @@ export const sendAnswer = async (response: ServerResponse, answer: Answer): Prom
       sendBytes(response, answer.bytes);
       return;
     case 'stream':
+      response.statusCode = answer.status ?? 200;
       await sendStream(response, answer);
   }
 };

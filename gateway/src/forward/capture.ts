@@ -1,10 +1,11 @@
+import { GatheredBytes } from '@standin/egress';
 import type { ByteBudget } from '../receive/byte-budget.ts';
 
 /** The beginning of an answer's body, and how long the whole was. Its bytes are counted in the budget until `free`. */
 export class Capture {
   readonly #bytesMax: number;
   readonly #budget: ByteBudget;
-  readonly #chunks: Uint8Array[] = [];
+  readonly #gathered = new GatheredBytes();
   #keptBytes = 0;
   #totalBytes = 0;
 
@@ -26,19 +27,18 @@ export class Capture {
     const room = this.#bytesMax - this.#keptBytes;
     if (room <= 0) return;
     const kept = chunk.length <= room ? chunk : chunk.subarray(0, room);
-    this.#chunks.push(kept);
+    this.#gathered.add(kept);
     this.#keptBytes += kept.length;
     this.#budget.addForBody(kept.length);
   }
 
   bytes(): Uint8Array {
-    const [only] = this.#chunks;
-    return this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks, this.#keptBytes);
+    return this.#gathered.bytes();
   }
 
   free(): void {
     this.#budget.freeBody(this.#keptBytes);
     this.#keptBytes = 0;
-    this.#chunks.length = 0;
+    this.#gathered.clear();
   }
 }

@@ -1,4 +1,5 @@
 import type { RejectionCode } from '@standin/contract';
+import { GatheredBytes } from '@standin/egress';
 import { Refusal, retryLater } from '../respond/refusal.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { Arriving } from './connection.ts';
@@ -51,7 +52,7 @@ interface BodyReaderOptions extends ReadBodyOptions {
 class BodyReader implements Arriving {
   readonly #exchange: Exchange;
   readonly #options: BodyReaderOptions;
-  #chunks: Buffer[] = [];
+  readonly #gathered = new GatheredBytes();
   #bytes = 0;
   #takenBytes: number;
   #isSettled = false;
@@ -91,13 +92,12 @@ class BodyReader implements Arriving {
       }
       this.#takenBytes = this.#bytes;
     }
-    this.#chunks.push(chunk);
+    this.#gathered.add(chunk);
   }
 
   #finish(): void {
-    const [first = NOTHING] = this.#chunks;
     this.#exchange.hasUnreadBody = false;
-    this.#settle(this.#chunks.length > 1 ? Buffer.concat(this.#chunks, this.#bytes) : first);
+    this.#settle(this.#gathered.bytes());
   }
 
   #fail(result: Refusal | typeof GONE): void {
@@ -109,7 +109,7 @@ class BodyReader implements Arriving {
   #settle(result: Uint8Array | Refusal | typeof GONE): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    this.#chunks = [];
+    this.#gathered.clear();
     this.#exchange.connection.arriving = undefined;
     this.#options.resolve(result);
   }

@@ -213,6 +213,22 @@ test('one that is suspended from the start sends nothing until it is told to', a
   expect(sent).toHaveLength(COUNT);
 });
 
+// Prevents: sixteen paused Replays of one team that keep those of all others waiting.
+test('a namespace has four at once, paused ones too; the next begins when one ends', async () => {
+  const { lead, replay, status } = setUp();
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  for (const name of names) replay({ ...FAST, state: 'Suspended' }, name);
+  await lead();
+  const paused = (): number => names.filter((name) => status(name).phase === 'Suspended').length;
+  await expect.poll(paused).toBe(4);
+  const waiting = names.find((name) => status(name).phase === undefined) ?? '';
+  replay(
+    { ...FAST, state: 'Cancelled' },
+    names.find((name) => name !== waiting),
+  );
+  await expect.poll(() => status(waiting).phase, { timeout: 10_000 }).toBe('Suspended');
+});
+
 test('one that is cancelled before it began sends nothing', async () => {
   const { lead, replay, ended, sent, status } = setUp();
   replay({ ...FAST, state: 'Cancelled' });

@@ -8,18 +8,26 @@ import { RunControl } from './run-control.ts';
 
 /** Replays that run at once; more wait for their turn. */
 const RUNS_MAX = 16;
+/** Of these, paused ones too, in one namespace: others keep theirs, whatever somebody leaves paused or sends slowly. */
+const RUNS_IN_NAMESPACE_MAX = 4;
 const TURN_MS = 500;
 /** What a Replay waits for is looked at again after this time. */
 const LATER_MS = 2_000;
 const DEFECT_MS = 10_000;
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
 
+interface Run {
+  readonly namespace: string;
+  readonly control: RunControl;
+  readonly ended: Promise<void>;
+}
+
 /** For one leader's term: starts what has not ended, tells runs what changed, and removes what ended a day ago. */
 export class ReplayKeeper {
   readonly #parts: ReplayParts;
   readonly #queue: WorkQueue;
   /** By the Replay's uid. */
-  readonly #runs = new Map<string, { readonly control: RunControl; readonly ended: Promise<void> }>();
+  readonly #runs = new Map<string, Run>();
   /** Ended in this term: the source may show them for a while as they were before. */
   readonly #over = new Set<string>();
   #isStopped = false;
@@ -65,9 +73,14 @@ export class ReplayKeeper {
     const { completedAt } = DEFINITIONS.Replay.status.safeParse(object.status).data ?? {};
     if (completedAt !== undefined) return this.#removeLater(object, Date.parse(completedAt));
     if (this.#over.has(uid)) return undefined;
-    if (this.#runs.size >= RUNS_MAX) return { requeueAfterMs: TURN_MS };
+    if (!this.#hasRoom(object.metadata)) return { requeueAfterMs: TURN_MS };
     this.#start(object);
     return undefined;
+  }
+
+  #hasRoom({ namespace }: Pick<ResourceObject['metadata'], 'namespace'>): boolean {
+    const beside = [...this.#runs.values()].filter((run) => run.namespace === namespace);
+    return this.#runs.size < RUNS_MAX && beside.length < RUNS_IN_NAMESPACE_MAX;
   }
 
   #start(object: ResourceObject): void {
@@ -87,7 +100,7 @@ export class ReplayKeeper {
         else if (end === 'later') this.#queue.addAfter(uid, LATER_MS);
         else if (end === 'defect') this.#queue.addAfter(uid, DEFECT_MS);
       });
-    this.#runs.set(uid, { control, ended });
+    this.#runs.set(uid, { namespace, control, ended });
     metrics.running.set(this.#runs.size);
   }
 

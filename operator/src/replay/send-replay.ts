@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HeaderPair } from '@standin/contract';
-import { EgressError, type Egress, type ReplayRequest, type UpstreamAnswer } from '@standin/egress';
+import { EgressError, GatheredBytes, type Egress, type ReplayRequest, type UpstreamAnswer } from '@standin/egress';
 import type { Destination } from './destination.ts';
 
 /** What came back. `error` is empty when the answer came whole. */
@@ -87,7 +87,7 @@ const reasonOf = (failure: unknown): string =>
 type Body = Pick<Answer, 'body' | 'bodyBytes' | 'truncated'> & { readonly failure: unknown };
 
 const readBody = async ({ body }: UpstreamAnswer, bytesMax: number): Promise<Body> => {
-  const chunks: Buffer[] = [];
+  const gathered = new GatheredBytes();
   let keptBytes = 0;
   let bodyBytes = 0;
   let failure: unknown;
@@ -95,14 +95,14 @@ const readBody = async ({ body }: UpstreamAnswer, bytesMax: number): Promise<Bod
     for await (const chunk of body as AsyncIterable<Buffer>) {
       bodyBytes += chunk.length;
       const part = chunk.subarray(0, Math.max(0, bytesMax - keptBytes));
-      if (part.length > 0) chunks.push(part);
+      if (part.length > 0) gathered.add(part);
       keptBytes += part.length;
       if (bodyBytes > READ_BYTES_MAX) throw new AnswerCut(`The answer is longer than ${READ_BYTES_MAX} bytes.`);
     }
   } catch (error) {
     failure = error;
   }
-  return { body: Buffer.concat(chunks), bodyBytes, truncated: bodyBytes > keptBytes, failure };
+  return { body: gathered.bytes(), bodyBytes, truncated: bodyBytes > keptBytes, failure };
 };
 
 /** A gateway says so when it cannot take any request for the moment: nothing was sent on. */

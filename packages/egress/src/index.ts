@@ -3,6 +3,7 @@ export { checkAddress, checkUpstreamUrl, isCidr, type AddressPolicy, type CheckO
 export { createEgress, type Egress, type EgressOptions, type UpstreamRequest } from './egress.ts';
 export { EgressError } from './egress-error.ts';
 export { type UpstreamAnswer } from './exchange.ts';
+export { GatheredBytes } from './gathered-bytes.ts';
 export { stripHopByHop } from './headers.ts';
 export { type Lookup, type ResolvedAddress } from './lookup.ts';
 export { isTarget, parseTarget, RefusedTargets, targetOf, type Target } from './refused-targets.ts';

@@ -60,6 +60,8 @@ const TEXT: Generators = {
   'elements that never close': repeated('<token>'),
   'a tag that never closes': framed('<token', repeated(' a=')),
   'closing tags': repeated('</token'),
+  'parameters within the value of a parameter': repeated('?a='),
+  'fragments within a fragment': repeated('#a='),
 };
 
 const JSON_BODIES: Generators = {

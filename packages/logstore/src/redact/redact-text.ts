@@ -2,6 +2,8 @@
 const WORD = /[\p{L}_$][\p{L}\p{N}_.$%[\]-]{0,127}/gu;
 const SEPARATOR = /(?:\\*["'`])?[\t ]{0,16}(=>|=|:)\s{0,16}(\\*["'`])?/y;
 const UNQUOTED = /[^\s&;,"'`<>()[\]{}\\]*/y;
+/** Whether it is a credential shows in its beginning. It may have more parameters in it, each of which is judged, too. */
+const QUERY_VALUE = /[^\s&;,"'`<>()[\]{}\\]{0,64}/y;
 const REST_OF_LINE = /[^\r\n<]*/y;
 /** YAML: `password: |` and the lines that are indented below it. */
 const BLOCK = /^[|>][+-]?\d?[\t ]*$/;
@@ -9,7 +11,7 @@ const INDENTED_LINES = /(?:\r?\n(?:[\t ]+[^\r\n]*)?)*/y;
 
 /** What is to be hidden in a text. */
 export interface TextRules {
-  /** `queryValue`: the name stands in a query string, and this is its value. */
+  /** `queryValue`: the name stands in a query string, and so its value begins. */
   readonly hides: (name: string, queryValue?: string) => boolean;
   /** Notes a value; returns what stands in its place. */
   readonly hide: (name: string, value: string) => string;
@@ -50,7 +52,8 @@ const redactPairs = (text: string, { hides, hide }: TextRules): string => {
     const name = decodeName(word);
     if (separator === null) continue;
     const start = index + word.length + separator[0].length;
-    const queryValue = separator[0] === '=' && isInQuery(text, index) ? matchAt(UNQUOTED, text, start)?.[0] : undefined;
+    const queryValue =
+      separator[0] === '=' && isInQuery(text, index) ? matchAt(QUERY_VALUE, text, start)?.[0] : undefined;
     if (!hides(name, queryValue)) continue;
     const end = endOfValue(text, start, separator[1] ?? '', separator[2]);
     if (end === start) continue;

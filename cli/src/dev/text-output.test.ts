@@ -1,0 +1,21 @@
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { formatLine, type Output } from '../terminal.ts';
+import type { Ready } from './dev-output.ts';
+import { textOutput } from './text-output.ts';
+
+const URL = "http://127.0.0.1:8080/uri/a';touch$IFS'pwned";
+const KEY = "k';touch$IFS'pwned";
+const EXAMPLE: Ready = {
+  ...{ gateway: 'http://127.0.0.1:8080', origin: 'manifests', privateUpstreams: true },
+  ...{ accounts: [], projects: [], endpoints: [], example: { method: 'GET', url: URL, apiKey: KEY } },
+};
+
+test('the request to try is one command, whatever the slug and the key are', () => {
+  const lines: string[] = [];
+  const out = { line: (line) => void lines.push(formatLine(line)) } as Partial<Output> as Output;
+  textOutput(out, { colour: false, data: '.standin' }).ready(EXAMPLE);
+  const command = lines.find((line) => line.startsWith('  curl ')) ?? '';
+  const { stdout } = spawnSync('sh', ['-c', command.replace('curl', "printf '%s\\0'")], { encoding: 'utf8' });
+  expect(stdout.split('\0').slice(0, -1)).toEqual(['-i', '-X', 'GET', '-H', `x-api-key: ${KEY}`, URL]);
+});

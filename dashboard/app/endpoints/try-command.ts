@@ -1,0 +1,14 @@
+import { hasControls } from '@standin/contract';
+import { shellQuote } from '@standin/logstore/formats';
+
+export interface Tried {
+  readonly method: string;
+  readonly url: string;
+}
+
+/** A call of an endpoint. Keys and slugs may be a stranger's, and both may have quotes. Throws for a key that no header can carry. */
+export const tryCommand = ({ method, url }: Tried, apiKey: string): string => {
+  if (hasControls(apiKey)) throw new Error('the API key has control characters');
+  const body = method === 'GET' || method === 'DELETE' ? '' : ` -H 'content-type: application/json' -d '{"try": true}'`;
+  return `curl -i -X ${method} -H ${shellQuote(`x-api-key: ${apiKey}`)}${body} ${shellQuote(url)}`;
+};

@@ -1,0 +1,29 @@
+/** Small enough that even tiny ones cost little: each is an object of half a kilobyte, whatever it holds. */
+const PIECES_MAX = 256;
+const BLOCK_BYTES_MIN = 16 * 1024;
+
+/** The bytes of a body in the order in which they come, in little more memory than they have: a chunk may have one byte. */
+export class GatheredBytes {
+  readonly #blocks: Uint8Array[] = [];
+  #pieces: Uint8Array[] = [];
+
+  add(piece: Uint8Array): void {
+    this.#pieces.push(piece);
+    if (this.#pieces.length < PIECES_MAX) return;
+    const block = Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    (block.length < BLOCK_BYTES_MIN ? this.#pieces : this.#blocks).push(block);
+  }
+
+  /** All of them. One piece alone is not copied. */
+  bytes(): Buffer {
+    const all = [...this.#blocks, ...this.#pieces];
+    const [only] = all;
+    return all.length === 1 && Buffer.isBuffer(only) ? only : Buffer.concat(all);
+  }
+
+  clear(): void {
+    this.#blocks.length = 0;
+    this.#pieces = [];
+  }
+}
