@@ -13,11 +13,18 @@ export interface StatementRules {
 export interface CheckedStatement {
   /** It changes nothing: GET may send it. */
   readonly isRead: boolean;
+  /**
+   * From its first word to its last one. ClickHouse's client takes a comment beside a semicolon for its own up to the end of the line, and what
+   * the comment holds on the next lines for statements.
+   */
+  readonly text: string;
   /** Of an insert that ends with its format: what follows is data, and no SQL. */
   readonly insert?: InsertHead;
 }
 
 export interface InsertHead {
+  /** Of its first word. */
+  readonly start: number;
   /** Where `FROM INFILE` belongs: in front of SETTINGS and FORMAT. */
   readonly fileAt: number;
   /** Behind the format's name. */
@@ -49,7 +56,7 @@ const HEAD_TOKENS_MAX = 100;
 
 /** Table functions that compute, or read tables of this engine. */
 const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
-  ...['numbers', 'numbers_mt', 'zeros', 'zeros_mt', 'primes', 'generaterandom', 'generateseries', 'generate_series'],
+  ...['numbers', 'numbers_mt', 'zeros', 'zeros_mt', 'primes', 'generateseries', 'generate_series', 'generaterandom'],
   ...['values', 'null', 'format', 'view', 'merge', 'mergetreeindex'],
 ]);
 const CLUSTER_FUNCTIONS: ReadonlySet<string> = new Set(['cluster', 'clusterallreplicas']);
@@ -78,6 +85,7 @@ export const checkStatement = (sql: string, rules: StatementRules): CheckedState
   const checks = [checkWord(rules), checkEngine(rules), checkMain()];
   const insert = findInsert();
   let depth = 0;
+  let end = 0;
   let previous: Token | undefined;
   for (const token of tokensOf(sql)) {
     if (isSign(previous, ';')) throw malformed('Send one statement at a time');
@@ -86,10 +94,12 @@ export const checkStatement = (sql: string, rules: StatementRules): CheckedState
     if (isSign(token, '(')) depth += 1;
     if (isSign(token, ')')) depth -= 1;
     const found = isWord(head[0], 'INSERT') && depth === 0 ? insert(token, previous) : undefined;
-    if (found !== undefined) return { isRead: false, insert: found };
+    const start = head[0]?.start ?? 0;
+    if (found !== undefined) return { isRead: false, text: sql.slice(start, found.end), insert: { start, ...found } };
+    if (!isSign(token, ';')) end = token.end;
     previous = token;
   }
-  return { isRead: checkKind(head) };
+  return { isRead: checkKind(head), text: sql.slice(head[0]?.start, end) };
 };
 
 type TokenCheck = (token: Token, previous: Token | undefined, depth: number) => void;
@@ -146,7 +156,7 @@ const checkMain = (): TokenCheck => {
 };
 
 /** Finds the end of an insert's SQL, where its data comes in a format. */
-const findInsert = (): ((token: Token, previous: Token | undefined) => InsertHead | undefined) => {
+const findInsert = (): ((token: Token, previous: Token | undefined) => Omit<InsertHead, 'start'> | undefined) => {
   let settings: Token | undefined;
   let hasSource = false;
   let hasFormat = false;
