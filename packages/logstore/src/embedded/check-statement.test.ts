@@ -147,6 +147,19 @@ describe('what leaves the engine', () => {
     'EXPLAIN INSERT INTO t SELECT 1',
     "EXPLAIN TABLE OVERRIDE mysql('h')",
     "SELECT aiGenerate('x', 'y')",
+    "SELECT x FROM values('a String, x String ALIAS file(''/etc/passwd'')', ('q'))",
+    "SELECT * FROM VALUES/**/('x String', 'q')",
+    "INSERT INTO t SELECT x FROM values('x String', 'q')",
+    "INSERT INTO t FROM values('x String', 'q') SELECT x",
+    "INSERT INTO t VALUES ((SELECT x FROM values('x String', 'q')))",
+    "INSERT INTO t VALUES ((SELECT x FROM format(Values, 'x String', '(1)')))",
+    "SELECT * FROM format('Values', 'x String', '(file(''/etc/passwd''))')",
+    "SELECT * FROM generateRandom('x String ALIAS file(''/etc/passwd'')')",
+    "SELECT * FROM `null`('x String ALIAS file(''/etc/passwd'')')",
+    'INSERT INTO t VALUES (1) /*\nSELECT 1 */, (2)',
+    "INSERT INTO t VALUES /* ' */ (1), ('x')",
+    'INSERT INTO t VALUES (["\'"])',
+    "INSERT INTO t VALUES (`'`)",
   ])('refuses %s', (sql) => {
     expect(() => check(sql)).toThrow(/^Code: 497\. DB::Exception: .* \(ACCESS_DENIED\)$/);
   });

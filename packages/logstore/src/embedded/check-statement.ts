@@ -56,9 +56,11 @@ const HEAD_TOKENS_MAX = 100;
 
 /** Table functions that compute, or read tables of this engine. */
 const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
-  ...['numbers', 'numbers_mt', 'zeros', 'zeros_mt', 'primes', 'generateseries', 'generate_series', 'generaterandom'],
-  ...['values', 'null', 'format', 'view', 'merge', 'mergetreeindex'],
+  ...['numbers', 'numbers_mt', 'zeros', 'zeros_mt', 'primes', 'generateseries', 'generate_series'],
+  ...['view', 'merge', 'mergetreeindex'],
 ]);
+/** Table functions that take columns as text, in which `x String ALIAS file('/etc/passwd')` is one, or data in the format Values. */
+const SQL_IN_TEXT: ReadonlySet<string> = new Set(['format', 'generaterandom', 'null', 'values']);
 const CLUSTER_FUNCTIONS: ReadonlySet<string> = new Set(['cluster', 'clusterallreplicas']);
 /** Functions that read files, run models or ask other servers, wherever their names stand: `arrayMap(file, …)`, `* APPLY(file)`. */
 const FUNCTIONS_REFUSED: ReadonlySet<string> = new Set([
@@ -82,7 +84,7 @@ const malformed = (message: string): Error => exception(62, 'SYNTAX_ERROR', mess
  */
 export const checkStatement = (sql: string, rules: StatementRules): CheckedStatement => {
   const head: Token[] = [];
-  const checks = [checkWord(rules), checkEngine(rules), checkMain()];
+  const checks = [checkValues(sql), checkWord(rules), checkEngine(rules), checkMain()];
   const insert = findInsert();
   let depth = 0;
   let end = 0;
@@ -104,6 +106,22 @@ export const checkStatement = (sql: string, rules: StatementRules): CheckedState
 
 type TokenCheck = (token: Token, previous: Token | undefined, depth: number) => void;
 
+/** The table function VALUES is refused; of INSERT … VALUES, ClickHouse reads the data with a reader that differs from its lexer. */
+const checkValues = (sql: string): TokenCheck => {
+  let mayInsert: boolean | undefined;
+  let values: Token | undefined;
+  return (token, previous, depth) => {
+    mayInsert = (mayInsert ?? isWord(token, 'INSERT')) && !isWord(token, 'SELECT', 'WITH', 'FROM', 'FUNCTION');
+    const isBetween = values !== undefined && /\S/.test(sql.slice(previous?.end, token.start));
+    if (isBetween || (values !== undefined && token.kind === 'name'))
+      throw denied('Comments and quoted names behind VALUES are refused: remove them');
+    if (mayInsert && depth === 0 && isWord(token, 'VALUES')) values ??= token;
+    if (!isSign(token, '(') || !isName(previous) || previous === values) return;
+    if (!SQL_IN_TEXT.has(previous.text.toLowerCase())) return;
+    throw denied(`${previous.text}() is refused: text that it takes can hold SQL, which is not checked here`);
+  };
+};
+
 const checkWord =
   ({ tableFunctions, hasClusters }: StatementRules): TokenCheck =>
   (token, previous) => {
@@ -119,7 +137,8 @@ const checkWord =
     if (!isSign(token, '(') || !isName(previous)) return;
     const name = previous.text.toLowerCase();
     // A disk that a statement describes may be any folder.
-    const isReaching = name === 'disk' || (tableFunctions.has(name) && !TABLE_FUNCTIONS.has(name));
+    const isKnown = TABLE_FUNCTIONS.has(name) || SQL_IN_TEXT.has(name);
+    const isReaching = name === 'disk' || (tableFunctions.has(name) && !isKnown);
     if (!isReaching || (hasClusters && CLUSTER_FUNCTIONS.has(name))) return;
     const reason = 'the embedded engine gives no access to files, URLs, other servers and programs';
     throw denied(`${previous.text}() is refused: ${reason}; send the data with INSERT`);
