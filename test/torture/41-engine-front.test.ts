@@ -126,6 +126,7 @@ describe('the password', () => {
     const modeOf = async (...parts: string[]) => ((await stat(path.join(run.data, ...parts))).mode & 0o777).toString(8);
     expect([await modeOf(), await modeOf('running.json')]).toEqual(['700', '600']);
     expect([await modeOf('clickhouse'), await modeOf('clickhouse', 'config', 'users.xml')]).toEqual(['700', '600']);
+    expect(await modeOf('operator')).toBe('700');
     expect(await readFile(path.join(run.data, '.gitignore'), 'utf8')).toBe('*\n');
   });
 });
