@@ -176,6 +176,8 @@ describe('with the password', () => {
     "SELECT * FROM format(JSONEachRow, 'a Int8, x String DEFAULT file(''SECRET'')', '{\"a\": 1}')",
     "SELECT x FROM values('a String, x String ALIAS file(''SECRET'')', ('q'))",
     "SELECT x FROM generateRandom('a String, x String ALIAS file(''SECRET'')') LIMIT 1",
+    "SELECT structureToProtobufSchema('x UInt8 DEFAULT file(''SECRET'')')",
+    "SELECT structureToCapnProtoSchema('x UInt8 DEFAULT toUInt8(file(''SECRET''))')",
     "SELECT * FROM viewExplain('', '', (SELECT file('SECRET')))",
     "DESCRIBE TABLE file('SECRET')",
     "EXPLAIN SELECT file('SECRET')",

@@ -151,6 +151,8 @@ describe('what leaves the engine', () => {
     "SELECT * FROM VALUES/**/('x String', 'q')",
     "INSERT INTO t SELECT x FROM values('x String', 'q')",
     "INSERT INTO t FROM values('x String', 'q') SELECT x",
+    "SELECT structureToProtobufSchema('x UInt8 DEFAULT file(''/etc/passwd'')')",
+    "SELECT * APPLY structureToCapnProtoSchema FROM (SELECT 'x UInt8 DEFAULT file(''/etc/passwd'')')",
     "INSERT INTO t VALUES ((SELECT x FROM values('x String', 'q')))",
     "INSERT INTO t VALUES ((SELECT x FROM format(Values, 'x String', '(1)')))",
     "SELECT * FROM format('Values', 'x String', '(file(''/etc/passwd''))')",

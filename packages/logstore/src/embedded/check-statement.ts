@@ -62,9 +62,13 @@ const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
 /** Table functions that take columns as text, in which `x String ALIAS file('/etc/passwd')` is one, or data in the format Values. */
 const SQL_IN_TEXT: ReadonlySet<string> = new Set(['format', 'generaterandom', 'null', 'values']);
 const CLUSTER_FUNCTIONS: ReadonlySet<string> = new Set(['cluster', 'clusterallreplicas']);
-/** Functions that read files, run models or ask other servers, wherever their names stand: `arrayMap(file, …)`, `* APPLY(file)`. */
+/**
+ * Functions that read files, run models or ask other servers, wherever their names stand: `arrayMap(file, …)`, `* APPLY(file)`. The last two compute
+ * the defaults of the columns that they take as text.
+ */
 const FUNCTIONS_REFUSED: ReadonlySet<string> = new Set([
   ...['file', 'catboostevaluate', 'aiclassify', 'aiembed', 'aiextract', 'aigenerate', 'aitranslate'],
+  ...['structuretocapnprotoschema', 'structuretoprotobufschema'],
 ]);
 const ENGINES =
   /^((Aggregating|Coalescing|Collapsing|Graphite|Replacing|Summing|VersionedCollapsing)?MergeTree|Memory|Log|TinyLog|StripeLog|Null|Set|Join|Merge|Buffer|Atomic)$/;
