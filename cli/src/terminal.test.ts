@@ -33,6 +33,17 @@ test('an output prints lines, JSON on one line, and bytes as they are', () => {
   expect(printed((out) => out.bytes(Buffer.from(HOSTILE)))).toBe(HOSTILE);
 });
 
+// Prevents: a file or an object that is named so that a CI log takes its line for a command.
+test('no line is a command of a CI log', () => {
+  expect(formatLine('::error::a.yaml:1: b')).toBe(':\\x3aerror::a.yaml:1: b');
+  expect(formatLine(['  ', styled('dim', ':'), ':stop-commands::x'])).toBe('  :\\x3astop-commands::x');
+  expect(formatLine(['a ##', styled('dim', '[add-mask]b'), ' ##vso[c]d'])).toBe('a #\\x23[add-mask]b #\\x23vso[c]d');
+  expect(formatLine('a.yaml:1: b::c ## d #[1]')).toBe('a.yaml:1: b::c ## d #[1]');
+  const json = printed((out) => out.json({ name: '##vso[a]' }));
+  expect(json).not.toContain('##');
+  expect(JSON.parse(json)).toEqual({ name: '##vso[a]' });
+});
+
 test('the last handler of errors is the one that is called', async () => {
   const failed = Promise.withResolvers<string>();
   const out = outputTo(new Writable({ write: (_chunk, _encoding, done) => done(new Error('full')) }));

@@ -25,7 +25,17 @@ const formatPiece = (piece: string | Styled, colour: boolean): string => {
 
 /** The line without its end. The only escape sequences in it are those of its styles. */
 export const formatLine = (line: Line, colour = false): string =>
-  (typeof line === 'string' ? [line] : line).map((piece) => formatPiece(piece, colour)).join('');
+  (typeof line === 'string' ? [line] : line)
+    .map((piece) => formatPiece(piece, colour))
+    .join('')
+    .replace(/^(\s*:):/, '$1\\x3a')
+    .replaceAll(CI_PREFIX, '#\\x23');
+
+/**
+ * A CI log obeys lines: GitHub Actions those with `::error::` in front or `##[error]` anywhere
+ * (https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs), Azure Pipelines `##vso[…]`, TeamCity `##teamcity[…]`.
+ */
+const CI_PREFIX = /##(?=\w*\[)/g;
 
 /** Where a command prints. This is the only way: text from manifests, callers and servers must not act on the terminal. */
 export interface Output {
@@ -50,7 +60,7 @@ export const outputTo = (stream: Writable & { readonly isTTY?: boolean }): Outpu
     lines: (text) => {
       for (const one of text.replace(/\n$/, '').split('\n')) line(one);
     },
-    json: (value) => void stream.write(`${printableJson(JSON.stringify(value))}\n`),
+    json: (value) => void stream.write(`${printableJson(JSON.stringify(value)).replaceAll(CI_PREFIX, '#\\u0023')}\n`),
     bytes: (bytes) => void stream.write(bytes),
     onError: (handle) => {
       if (onError === undefined) stream.on('error', (error: NodeJS.ErrnoException) => onError?.(error));

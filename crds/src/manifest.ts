@@ -46,7 +46,7 @@ export const parseManifest = (text: string): Manifest => {
       continue;
     }
     try {
-      documents.push(...readDocument(document, lineAt));
+      for (const read of readDocument(document, lineAt)) documents.push(read);
     } catch (error) {
       // An alias that has no anchor.
       const offset = (document as Document).contents?.range?.[0] ?? 0;

@@ -49,6 +49,13 @@ describe('what is not one of our objects', () => {
   });
 });
 
+// Prevents: a RangeError, as a call can have some 100,000 arguments.
+it('finds all problems of an object with very many', () => {
+  const fields = Array.from({ length: 150_000 }, (_, index) => [`unknown${index}`, 1] as const);
+  const problems = problemsOf(endpoint(Object.fromEntries(fields)));
+  expect(problems.filter(({ message }) => message.startsWith('unknown field'))).toHaveLength(150_000);
+});
+
 describe('the size of a mock', () => {
   const ofBytes = (bytes: number): string => JSON.stringify('a'.repeat(bytes - 2));
 

@@ -40,11 +40,12 @@ export const parseObject = (object: unknown): ParseResult => {
     return failed([{ path: '', message: 'must be a mapping with apiVersion, kind, metadata and spec' }]);
   const kind = kindOf(object);
   if (typeof kind !== 'string') return failed([kind]);
-  const problems = [...unknownFields(object), ...nameProblems(kind, object['metadata'])];
+  const own = [...unknownFields(object), ...nameProblems(kind, object['metadata'])];
   const spec = DEFINITIONS[kind].spec.safeParse(withoutNulls(object['spec']), {
     error: messageOf,
   });
-  if (!spec.success) problems.push(...spec.error.issues.flatMap(problemsOf));
+  // Not `push(...)`: a strange object has more problems than a call can have arguments.
+  const problems = spec.success ? own : own.concat(spec.error.issues.flatMap(problemsOf));
   if (!spec.success || problems.length > 0) return failed(problems);
   return { ok: true, value: { kind, spec: spec.data } as ParsedObject };
 };

@@ -126,6 +126,7 @@ describe('the password', () => {
     const modeOf = async (...parts: string[]) => ((await stat(path.join(run.data, ...parts))).mode & 0o777).toString(8);
     expect([await modeOf(), await modeOf('running.json')]).toEqual(['700', '600']);
     expect([await modeOf('clickhouse'), await modeOf('clickhouse', 'config', 'users.xml')]).toEqual(['700', '600']);
+    expect(await modeOf('operator')).toBe('700');
     expect(await readFile(path.join(run.data, '.gitignore'), 'utf8')).toBe('*\n');
   });
 });
@@ -171,6 +172,12 @@ describe('with the password', () => {
     "SELECT (SELECT count() FROM (SELECT * FROM url('file://SECRET', LineAsString)))",
     "WITH a AS (SELECT * FROM file('SECRET', LineAsString)) SELECT * FROM a",
     "SELECT * FROM eval('SELECT file(''SECRET'')') SETTINGS allow_experimental_eval_table_function = 1",
+    "SELECT * FROM format('Values', 'x String', '(file(''SECRET''))')",
+    "SELECT * FROM format(JSONEachRow, 'a Int8, x String DEFAULT file(''SECRET'')', '{\"a\": 1}')",
+    "SELECT x FROM values('a String, x String ALIAS file(''SECRET'')', ('q'))",
+    "SELECT x FROM generateRandom('a String, x String ALIAS file(''SECRET'')') LIMIT 1",
+    "SELECT structureToProtobufSchema('x UInt8 DEFAULT file(''SECRET'')')",
+    "SELECT structureToCapnProtoSchema('x UInt8 DEFAULT toUInt8(file(''SECRET''))')",
     "SELECT * FROM viewExplain('', '', (SELECT file('SECRET')))",
     "DESCRIBE TABLE file('SECRET')",
     "EXPLAIN SELECT file('SECRET')",
@@ -231,7 +238,7 @@ describe('with the password', () => {
   });
 
   test.for([
-    ['a write by GET', "INSERT INTO FUNCTION null('a String') VALUES ('x')", { method: 'GET' }],
+    ['a write by GET', "INSERT INTO d.t VALUES ('x')", { method: 'GET' }],
     ['a write by GET with its own readonly', 'DROP TABLE d.t', { method: 'GET', search: { readonly: '0' } }],
     ['a setting in the URL', 'SELECT 1 FORMAT Template', { search: { format_template_resultset: 'SECRET' } }],
     ['another dialect in the URL', 'print 1', { search: { dialect: 'kusto' } }],
@@ -255,5 +262,20 @@ describe('with the password', () => {
     const { text } = await ask('SELECT DISTINCT a FROM d.t ORDER BY a FORMAT TSVRaw');
     expect(text.split('\n').slice(0, -1)).toEqual(lines.toSorted());
     await expectUntouched();
+  });
+
+  // Prevents: ClickHouse's client reading lines of a comment as statements, where the comment begins behind a semicolon.
+  test.for([
+    ['behind a statement', 'SELECT 1; /*\nHIDDEN --*/', {}],
+    ['behind an insert', "INSERT INTO d.t VALUES ('x'); /*\nHIDDEN --*/", {}],
+    ['in front of a statement, in a database of the URL', '/*\nHIDDEN --*/ SELECT 1', { search: { database: 'd' } }],
+    ['in front of a GET', '/*\nHIDDEN --*/ SELECT 1', { method: 'GET' }],
+    ['in front of an insert', "/*\nHIDDEN --*/ INSERT INTO d.t FORMAT CSV\n'x'", { search: { database: 'd' } }],
+  ] as const)('runs nothing that a comment holds %s', async ([, sql, options]) => {
+    for (const hidden of ["SELECT file('SECRET')", "SELECT 'x' INTO OUTFILE 'OUT'"]) {
+      const { text, status } = await ask(inPlace(sql.replace('HIDDEN', hidden)), options);
+      expect({ text, status }).toEqual({ text: sql.includes('INSERT') ? '' : '1\n', status: 200 });
+      await expectUntouched();
+    }
   });
 });

@@ -5,11 +5,14 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { apiPath, openServer, type ApiClient } from './api-client.ts';
 
+const ANSWER_BYTES_MAX = 1024 * 1024;
+
 const serve = async (handle: RequestListener, token?: string) => {
   const server = createServer(handle).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const host = `localhost:${(server.address() as AddressInfo).port}`;
-  const client = openServer({ server: `http://${host}/behind/a/path/`, token }) as ApiClient;
+  const address = { server: `http://${host}/behind/a/path/`, token };
+  const client = openServer(address, { answerBytesMax: ANSWER_BYTES_MAX }) as ApiClient;
   return {
     ...{ host, client },
     [Symbol.asyncDispose]: async () => {
@@ -83,6 +86,27 @@ it('tells an answer that breaks off', async () => {
     for await (const line of lines) expect(line).toBe('one');
   };
   await expect(read()).rejects.toMatchObject({ status: 0, isPassing: true });
+});
+
+// Prevents: a server that takes all memory of whoever asks it.
+it.each([200, 403])('leaves an answer %d that does not end', async (status) => {
+  await using server = await serve((_, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' });
+    let isLeft = false;
+    response.on('close', () => (isLeft = true));
+    const send = (): void => {
+      while (!isLeft && response.write(Buffer.alloc(64 * 1024, 'a')));
+    };
+    response.on('drain', send);
+    send();
+  }, 't');
+  const tooLong = `${server.host} answers with more than a Standin dashboard does`;
+  await expect(server.client.ask({ path: '/' }, anything)).rejects.toThrow(tooLong);
+  const readLine = async () => {
+    const { lines } = await server.client.lines({ path: '/' });
+    await lines[Symbol.asyncIterator]().next();
+  };
+  await expect(readLine()).rejects.toThrow(tooLong);
 });
 
 it.each(['', '.', '..'])('has no path for the name %j', (name) => {

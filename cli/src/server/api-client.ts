@@ -55,12 +55,17 @@ export const apiPath = (...parts: readonly string[]): string => {
 
 const problemSchema = z.object({ code: z.string(), detail: z.string() });
 const SERVICE_HEADER = 'standin-service';
+/** Of an answer, or of one of its lines: two bodies of 10 MiB, of which JSON makes up to six times as much, and room. */
+const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
 /**
  * `undefined` without `--server`: the command works with what is on this machine. Throws a `PlainError` for what is no URL, and for plain
  * http to another machine.
  */
-export const openServer = (options: ServerOptions): ApiClient | undefined => {
+export const openServer = (
+  options: ServerOptions,
+  { answerBytesMax = ANSWER_BYTES_MAX }: Partial<Pick<ClientOptions, 'answerBytesMax'>> = {},
+): ApiClient | undefined => {
   const { server, token, trustServer = false, dangerouslyAllowHttp = false } = options;
   if (server === undefined) return undefined;
   if (!URL.canParse(server) || !/^https?:$/.test(new URL(server).protocol)) {
@@ -72,7 +77,8 @@ export const openServer = (options: ServerOptions): ApiClient | undefined => {
       `--server ${server} is plain http: anyone on the way reads the token and the traffic. Use https, or add --dangerously-allow-http`,
     );
   }
-  return apiClient(base, kubeconfigToken(trustServer), token === '' ? undefined : token);
+  const given = token === '' ? undefined : token;
+  return apiClient(base, { findToken: kubeconfigToken(trustServer), given, answerBytesMax });
 };
 
 const needsNoToken: FindToken = ({ server }) =>
@@ -86,10 +92,18 @@ const needsNoToken: FindToken = ({ server }) =>
  * @param token that of its run file, where it was started with --require-token
  */
 export const openLocal = (dashboard: string, token?: string): ApiClient =>
-  apiClient(new URL(dashboard), needsNoToken, token);
+  apiClient(new URL(dashboard), { findToken: needsNoToken, given: token, answerBytesMax: ANSWER_BYTES_MAX });
 
-/** @param given sent at once; without it `findToken` is called when the server asks for a token. */
-const apiClient = (base: URL, findToken: FindToken, given?: string): ApiClient => {
+interface ClientOptions {
+  /** Called when the server asks for a token. */
+  readonly findToken: FindToken;
+  /** A token that is sent at once. */
+  readonly given: string | undefined;
+  /** More is taken for no dashboard's. */
+  readonly answerBytesMax: number;
+}
+
+const apiClient = (base: URL, { findToken, given, answerBytesMax }: ClientOptions): ApiClient => {
   let token = given;
   const attempt = ({ method = 'GET', path, query = {}, body, headers, signal }: ApiRequest): Promise<Response> => {
     const url = new URL(`${base.pathname.replace(/\/+$/, '')}/api/v1${path}`, base);
@@ -116,36 +130,40 @@ const apiClient = (base: URL, findToken: FindToken, given?: string): ApiClient =
       token = await findToken({ server: base, service: response.headers.get(SERVICE_HEADER) ?? undefined });
       response = await attempt(request);
     }
-    if (!response.ok) throw await refusalOf(base, response);
+    if (!response.ok) throw await refusalOf(base, response, answerBytesMax);
     return response;
   };
   return {
     server: base.host,
     ask: async (request, schema) => {
       const response = await send(request);
-      const result = schema.safeParse(parseJson(await reach(base, () => response.text())));
+      const result = schema.safeParse(parseJson(await textOf(base, response, answerBytesMax)));
       if (result.success) return result.data;
       throw new ServerError(`${base.host} answers as no Standin dashboard does`, { status: response.status, code: '' });
     },
     lines: async (request) => {
       const { headers, body } = await send(request);
-      return { headers, lines: linesOf(base, body) };
+      return { headers, lines: linesOf(base, body, answerBytesMax) };
     },
   };
 };
 
 /** A line may be as long as a body, so it is put together once. */
-async function* linesOf(base: URL, body: ReadableStream | null): AsyncGenerator<string> {
+async function* linesOf(base: URL, body: ReadableStream | null, lengthMax: number): AsyncGenerator<string> {
   if (body === null) return;
   let pieces: string[] = [];
+  let length = 0;
   try {
     const chunks: AsyncIterable<string> = Readable.fromWeb(body).setEncoding('utf8');
     for await (const chunk of chunks) {
       const [first = '', ...others] = chunk.split('\n');
       pieces.push(first);
+      length += first.length;
+      if (length > lengthMax) throw tooLong(base);
       for (const next of others) {
         yield pieces.join('');
         pieces = [next];
+        length = next.length;
       }
     }
   } catch (error) {
@@ -153,6 +171,22 @@ async function* linesOf(base: URL, body: ReadableStream | null): AsyncGenerator<
   }
   if (pieces.some((piece) => piece !== '')) yield pieces.join('');
 }
+
+/** The whole body. Leaving the loop ends the connection. */
+const textOf = (base: URL, { body }: Response, bytesMax: number): Promise<string> =>
+  reach(base, async () => {
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) throw tooLong(base);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString('utf8');
+  });
+
+const tooLong = ({ host }: URL): ServerError =>
+  new ServerError(`${host} answers with more than a Standin dashboard does`, { status: 200, code: '' });
 
 const reach = async <T>(base: URL, work: () => Promise<T>): Promise<T> => {
   try {
@@ -164,7 +198,7 @@ const reach = async <T>(base: URL, work: () => Promise<T>): Promise<T> => {
 
 const failureOf = (base: URL, error: unknown): unknown => {
   const { name, cause = error } = error as Error;
-  if (name === 'AbortError') return error;
+  if (name === 'AbortError' || error instanceof ServerError) return error;
   return new ServerError(`cannot reach ${base.host}: ${(cause as Error).message}`, {
     status: 0,
     code: '',
@@ -180,9 +214,9 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-const refusalOf = async (base: URL, response: Response): Promise<ServerError> => {
+const refusalOf = async (base: URL, response: Response, bytesMax: number): Promise<ServerError> => {
   const { status } = response;
-  const problem = problemSchema.safeParse(parseJson(await reach(base, () => response.text())));
+  const problem = problemSchema.safeParse(parseJson(await textOf(base, response, bytesMax)));
   if (problem.success)
     return new ServerError(`${base.host}: ${problem.data.detail}`, { status, code: problem.data.code });
   return new ServerError(`${base.host} answers ${status}, and not as a Standin dashboard does`, { status, code: '' });

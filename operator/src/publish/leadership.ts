@@ -31,7 +31,7 @@ const RETRY_MS = 1_000;
 export const soleLeader = (dataDir: string, logger: Logger): Leadership => ({
   run: async ({ onStartedLeading, signal }) => {
     const file = path.join(dataDir, 'epoch');
-    await mkdir(dataDir, { recursive: true });
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
     const before = Number(await readFile(file, 'utf8').catch(() => '0'));
     for (let epoch = Number.isSafeInteger(before) ? before + 1 : 1; !signal.aborted; epoch += 1) {
       await writeFile(file, `${epoch}\n`);

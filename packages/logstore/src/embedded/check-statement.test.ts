@@ -12,6 +12,7 @@ const rules = {
     'cluster',
     'numbers',
     'format',
+    'values',
     'input',
   ]),
   hasClusters: false,
@@ -31,11 +32,10 @@ describe('what only reads', () => {
     'explain PIPELINE graph = 1, compact = 0 WITH 1 AS x SELECT x',
     'SELECT * FROM numbers(3) -- FROM file(1)',
     "SELECT 'INTO OUTFILE' AS `OUTFILE`, \"INFILE\", 'file(''/etc/passwd'')'",
-    "SELECT format('{}', 1)",
     'SELECT engine FROM system.tables',
     'SELECT url, t.s3 FROM log WHERE remote IN (1)',
   ])('is %s', (sql) => {
-    expect(check(sql)).toEqual({ isRead: true });
+    expect(check(sql)).toMatchObject({ isRead: true });
   });
 });
 
@@ -53,11 +53,23 @@ describe('what writes inside the engine', () => {
     'RENAME TABLE a TO b',
     'DELETE FROM t WHERE 1',
     "INSERT INTO t (a, values) VALUES ('SETTINGS x FORMAT CSV')",
+    "INSERT INTO t\nVALUES ('a', NULL),\n  (upper('b'), [1, 2]) ;",
     'INSERT INTO t WITH 1 AS x SELECT x FORMAT Null;',
     'INSERT INTO t SELECT a AS format, b FROM u',
   ])('is %s', (sql) => {
-    expect(check(sql)).toEqual({ isRead: false });
+    expect(check(sql)).toMatchObject({ isRead: false });
   });
+});
+
+// Prevents: ClickHouse's client reading lines of a comment as statements, where the comment begins behind a semicolon.
+test.for([
+  ['/*\nDROP TABLE t --*/ SELECT 1', 'SELECT 1'],
+  ['SELECT 1; /*\nDROP TABLE t --*/', 'SELECT 1'],
+  ['SELECT /* a */ 1 -- b\n;', 'SELECT /* a */ 1'],
+  ["-- x\nINSERT INTO t VALUES ('1'); -- y", "INSERT INTO t VALUES ('1')"],
+  ["/* x */ INSERT INTO t FORMAT CSV\n'1'; /*", 'INSERT INTO t FORMAT CSV'],
+] as const)('the statement in %j is %j', ([sql, text]) => {
+  expect(check(sql).text).toBe(text);
 });
 
 describe('an insert whose data follows', () => {
@@ -135,6 +147,21 @@ describe('what leaves the engine', () => {
     'EXPLAIN INSERT INTO t SELECT 1',
     "EXPLAIN TABLE OVERRIDE mysql('h')",
     "SELECT aiGenerate('x', 'y')",
+    "SELECT x FROM values('a String, x String ALIAS file(''/etc/passwd'')', ('q'))",
+    "SELECT * FROM VALUES/**/('x String', 'q')",
+    "INSERT INTO t SELECT x FROM values('x String', 'q')",
+    "INSERT INTO t FROM values('x String', 'q') SELECT x",
+    "SELECT structureToProtobufSchema('x UInt8 DEFAULT file(''/etc/passwd'')')",
+    "SELECT * APPLY structureToCapnProtoSchema FROM (SELECT 'x UInt8 DEFAULT file(''/etc/passwd'')')",
+    "INSERT INTO t VALUES ((SELECT x FROM values('x String', 'q')))",
+    "INSERT INTO t VALUES ((SELECT x FROM format(Values, 'x String', '(1)')))",
+    "SELECT * FROM format('Values', 'x String', '(file(''/etc/passwd''))')",
+    "SELECT * FROM generateRandom('x String ALIAS file(''/etc/passwd'')')",
+    "SELECT * FROM `null`('x String ALIAS file(''/etc/passwd'')')",
+    'INSERT INTO t VALUES (1) /*\nSELECT 1 */, (2)',
+    "INSERT INTO t VALUES /* ' */ (1), ('x')",
+    'INSERT INTO t VALUES (["\'"])',
+    "INSERT INTO t VALUES (`'`)",
   ])('refuses %s', (sql) => {
     expect(() => check(sql)).toThrow(/^Code: 497\. DB::Exception: .* \(ACCESS_DENIED\)$/);
   });
@@ -148,8 +175,10 @@ describe('what leaves the engine', () => {
 
   test('servers of a configuration file can be reached, by cluster functions and Distributed tables alone', () => {
     const clusters = { ...rules, hasClusters: true };
-    expect(checkStatement("SELECT * FROM cluster('c', d.t)", clusters)).toEqual({ isRead: true });
-    expect(checkStatement('CREATE TABLE t AS u ENGINE = Distributed(c, d, u)', clusters)).toEqual({ isRead: false });
+    expect(checkStatement("SELECT * FROM cluster('c', d.t)", clusters)).toMatchObject({ isRead: true });
+    expect(checkStatement('CREATE TABLE t AS u ENGINE = Distributed(c, d, u)', clusters)).toMatchObject({
+      isRead: false,
+    });
     expect(() => checkStatement("SELECT * FROM remote('h', d.t)", clusters)).toThrow('remote() is refused');
   });
 });

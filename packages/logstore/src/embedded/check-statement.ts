@@ -13,11 +13,18 @@ export interface StatementRules {
 export interface CheckedStatement {
   /** It changes nothing: GET may send it. */
   readonly isRead: boolean;
+  /**
+   * From its first word to its last one. ClickHouse's client takes a comment beside a semicolon for its own up to the end of the line, and what
+   * the comment holds on the next lines for statements.
+   */
+  readonly text: string;
   /** Of an insert that ends with its format: what follows is data, and no SQL. */
   readonly insert?: InsertHead;
 }
 
 export interface InsertHead {
+  /** Of its first word. */
+  readonly start: number;
   /** Where `FROM INFILE` belongs: in front of SETTINGS and FORMAT. */
   readonly fileAt: number;
   /** Behind the format's name. */
@@ -49,13 +56,19 @@ const HEAD_TOKENS_MAX = 100;
 
 /** Table functions that compute, or read tables of this engine. */
 const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
-  ...['numbers', 'numbers_mt', 'zeros', 'zeros_mt', 'primes', 'generaterandom', 'generateseries', 'generate_series'],
-  ...['values', 'null', 'format', 'view', 'merge', 'mergetreeindex'],
+  ...['numbers', 'numbers_mt', 'zeros', 'zeros_mt', 'primes', 'generateseries', 'generate_series'],
+  ...['view', 'merge', 'mergetreeindex'],
 ]);
+/** Table functions that take columns as text, in which `x String ALIAS file('/etc/passwd')` is one, or data in the format Values. */
+const SQL_IN_TEXT: ReadonlySet<string> = new Set(['format', 'generaterandom', 'null', 'values']);
 const CLUSTER_FUNCTIONS: ReadonlySet<string> = new Set(['cluster', 'clusterallreplicas']);
-/** Functions that read files, run models or ask other servers, wherever their names stand: `arrayMap(file, …)`, `* APPLY(file)`. */
+/**
+ * Functions that read files, run models or ask other servers, wherever their names stand: `arrayMap(file, …)`, `* APPLY(file)`. The last two compute
+ * the defaults of the columns that they take as text.
+ */
 const FUNCTIONS_REFUSED: ReadonlySet<string> = new Set([
   ...['file', 'catboostevaluate', 'aiclassify', 'aiembed', 'aiextract', 'aigenerate', 'aitranslate'],
+  ...['structuretocapnprotoschema', 'structuretoprotobufschema'],
 ]);
 const ENGINES =
   /^((Aggregating|Coalescing|Collapsing|Graphite|Replacing|Summing|VersionedCollapsing)?MergeTree|Memory|Log|TinyLog|StripeLog|Null|Set|Join|Merge|Buffer|Atomic)$/;
@@ -75,9 +88,10 @@ const malformed = (message: string): Error => exception(62, 'SYNTAX_ERROR', mess
  */
 export const checkStatement = (sql: string, rules: StatementRules): CheckedStatement => {
   const head: Token[] = [];
-  const checks = [checkWord(rules), checkEngine(rules), checkMain()];
+  const checks = [checkValues(sql), checkWord(rules), checkEngine(rules), checkMain()];
   const insert = findInsert();
   let depth = 0;
+  let end = 0;
   let previous: Token | undefined;
   for (const token of tokensOf(sql)) {
     if (isSign(previous, ';')) throw malformed('Send one statement at a time');
@@ -86,13 +100,31 @@ export const checkStatement = (sql: string, rules: StatementRules): CheckedState
     if (isSign(token, '(')) depth += 1;
     if (isSign(token, ')')) depth -= 1;
     const found = isWord(head[0], 'INSERT') && depth === 0 ? insert(token, previous) : undefined;
-    if (found !== undefined) return { isRead: false, insert: found };
+    const start = head[0]?.start ?? 0;
+    if (found !== undefined) return { isRead: false, text: sql.slice(start, found.end), insert: { start, ...found } };
+    if (!isSign(token, ';')) end = token.end;
     previous = token;
   }
-  return { isRead: checkKind(head) };
+  return { isRead: checkKind(head), text: sql.slice(head[0]?.start, end) };
 };
 
 type TokenCheck = (token: Token, previous: Token | undefined, depth: number) => void;
+
+/** The table function VALUES is refused; of INSERT … VALUES, ClickHouse reads the data with a reader that differs from its lexer. */
+const checkValues = (sql: string): TokenCheck => {
+  let mayInsert: boolean | undefined;
+  let values: Token | undefined;
+  return (token, previous, depth) => {
+    mayInsert = (mayInsert ?? isWord(token, 'INSERT')) && !isWord(token, 'SELECT', 'WITH', 'FROM', 'FUNCTION');
+    const isBetween = values !== undefined && /\S/.test(sql.slice(previous?.end, token.start));
+    if (isBetween || (values !== undefined && token.kind === 'name'))
+      throw denied('Comments and quoted names behind VALUES are refused: remove them');
+    if (mayInsert && depth === 0 && isWord(token, 'VALUES')) values ??= token;
+    if (!isSign(token, '(') || !isName(previous) || previous === values) return;
+    if (!SQL_IN_TEXT.has(previous.text.toLowerCase())) return;
+    throw denied(`${previous.text}() is refused: text that it takes can hold SQL, which is not checked here`);
+  };
+};
 
 const checkWord =
   ({ tableFunctions, hasClusters }: StatementRules): TokenCheck =>
@@ -109,7 +141,8 @@ const checkWord =
     if (!isSign(token, '(') || !isName(previous)) return;
     const name = previous.text.toLowerCase();
     // A disk that a statement describes may be any folder.
-    const isReaching = name === 'disk' || (tableFunctions.has(name) && !TABLE_FUNCTIONS.has(name));
+    const isKnown = TABLE_FUNCTIONS.has(name) || SQL_IN_TEXT.has(name);
+    const isReaching = name === 'disk' || (tableFunctions.has(name) && !isKnown);
     if (!isReaching || (hasClusters && CLUSTER_FUNCTIONS.has(name))) return;
     const reason = 'the embedded engine gives no access to files, URLs, other servers and programs';
     throw denied(`${previous.text}() is refused: ${reason}; send the data with INSERT`);
@@ -146,7 +179,7 @@ const checkMain = (): TokenCheck => {
 };
 
 /** Finds the end of an insert's SQL, where its data comes in a format. */
-const findInsert = (): ((token: Token, previous: Token | undefined) => InsertHead | undefined) => {
+const findInsert = (): ((token: Token, previous: Token | undefined) => Omit<InsertHead, 'start'> | undefined) => {
   let settings: Token | undefined;
   let hasSource = false;
   let hasFormat = false;

@@ -30,7 +30,7 @@ const ask = async (fromElsewhere: boolean, headers: OutgoingHttpHeaders = {}, pa
   return { status: response.statusCode, body: await text(response) };
 };
 
-const answered = { status: 200, body: 'SELECT 1\n' };
+const answered = { status: 200, body: 'SELECT 1' };
 const authorization = `Basic ${Buffer.from('standin:secret').toString('base64')}`;
 
 describe('a front for this machine', () => {

@@ -182,11 +182,11 @@ const answerQuery = async (
   const head = checked.insert;
   const result =
     head === undefined
-      ? await engine.run('other', statementOf(request, search, query), defaultFormat)
+      ? await engine.run('other', statementOf(request, search, checked.text), defaultFormat)
       : await insert(engine, request, search, { query, head, hasBody: false });
   const gzip =
     search.get('enable_http_compression') === '1' && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
-  answerResult(response, result, { format: formatOf(query) ?? defaultFormat, gzip });
+  answerResult(response, result, { format: formatOf(checked.text) ?? defaultFormat, gzip });
 };
 
 /** Answers as soon as something was inserted after the mark; with 204 where that takes long. */

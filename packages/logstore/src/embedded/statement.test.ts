@@ -21,8 +21,9 @@ describe('engineText', () => {
 
 describe('an insert with data', () => {
   test('reads its file in place of the body', () => {
-    const head = { fileAt: 'INSERT INTO log '.length, end: 'INSERT INTO log SETTINGS x = 1 FORMAT CSV'.length };
-    expect(insertFromFile('INSERT INTO log SETTINGS x = 1 FORMAT CSV', head, "/tmp/it's")).toBe(
+    const sql = '/* x */ INSERT INTO log SETTINGS x = 1 FORMAT CSV';
+    const head = { start: sql.indexOf('INSERT'), fileAt: sql.indexOf('SETTINGS'), end: sql.length };
+    expect(insertFromFile(sql, head, "/tmp/it's")).toBe(
       "INSERT INTO log FROM INFILE '/tmp/it\\'s' COMPRESSION 'none' SETTINGS x = 1 FORMAT CSV",
     );
   });
@@ -36,7 +37,7 @@ describe('an insert with data', () => {
     ['\n\n1', '\n1'],
   ])('has behind its format %j the data %j', (rest, data) => {
     const sql = 'INSERT INTO log FORMAT CSV';
-    expect(dataIn(`${sql}${rest}`, { fileAt: 0, end: sql.length })).toBe(data);
+    expect(dataIn(`${sql}${rest}`, { end: sql.length })).toBe(data);
   });
 });
 

@@ -46,11 +46,11 @@ export const engineText = (statement: EngineStatement): string => {
 export const isInsert = (query: string): boolean => /^\s*INSERT\s/i.test(query);
 
 /** The same insert, reading its data from a file: the only way into chdb that keeps binary data as it is. */
-export const insertFromFile = (query: string, { fileAt, end }: InsertHead, path: string): string =>
-  `${query.slice(0, fileAt)}FROM INFILE ${quote(path)} COMPRESSION 'none' ${query.slice(fileAt, end)}`;
+export const insertFromFile = (query: string, { start, fileAt, end }: InsertHead, path: string): string =>
+  `${query.slice(start, fileAt)}FROM INFILE ${quote(path)} COMPRESSION 'none' ${query.slice(fileAt, end)}`;
 
 /** What stands behind an insert's format: its data begins on the next line, or behind the space. */
-export const dataIn = (query: string, { end }: InsertHead): string => {
+export const dataIn = (query: string, { end }: Pick<InsertHead, 'end'>): string => {
   const rest = query.slice(end);
   return /^[\s;]*$/.test(rest) ? '' : rest.replace(/^[ \t\f\v]*(\r?\n)?/, '');
 };
