@@ -1,7 +1,8 @@
 import type { DesiredObject, LogRow, ResourceObject } from '@standin/contract';
 import type { Backend } from '../../src/backend.ts';
+import { capturedOf } from '../../src/workers/captured-of.ts';
 import type { Workers } from '../../src/workers/workers.ts';
-import { bodiesOf, readRow } from '../exchange/captured-row.server.ts';
+import { readRow } from '../exchange/captured-row.server.ts';
 import { orFail } from '../lib/failures.server.ts';
 import { ownerOf, ownershipReason } from '../lib/ownership.ts';
 import type { ExchangeParams } from '../lib/paths.ts';
@@ -44,7 +45,7 @@ export const loadMockPage = async (
       ...{ row, endpoint },
       draft: { reason: 'The endpoint that gave this answer was deleted; this one only has its name.' },
     };
-  const draft = await orFail(workers.run('draftMock', { row, endpoint, mode: backend.mode }, bodiesOf(row)));
+  const draft = await orFail(workers.run('draftMock', { row, endpoint, mode: backend.mode }, capturedOf(row)));
   if ('reason' in draft) return { row, endpoint, draft };
   return { row, endpoint, draft: { ...draft, obstacle: await obstacleOf(backend, endpoint, draft.object) } };
 };

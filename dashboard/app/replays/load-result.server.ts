@@ -1,9 +1,9 @@
 import type { LogRow } from '@standin/contract';
 import type { ReplayAnswer } from '@standin/logstore';
 import type { ProjectLog } from '../../src/backend.ts';
+import { capturedOf } from '../../src/workers/captured-of.ts';
 import { isWorkRefused } from '../../src/workers/work-refused.ts';
 import type { Workers } from '../../src/workers/workers.ts';
-import { bodiesOf } from '../exchange/captured-row.server.ts';
 import type { Away } from '../requests/read-traffic.server.ts';
 import type { ResultView } from './result-view.server.ts';
 
@@ -25,8 +25,9 @@ export const readAnswers = async (
 
 /** Both beside each other; or why that takes too much. */
 export const compareAnswers = async (workers: Workers, pair: AnswerPair): Promise<ResultView | Away> => {
+  const { body, headers } = pair.answer.response;
   try {
-    return await workers.run('compareAnswers', pair, [...bodiesOf(pair.row), pair.answer.response.body]);
+    return await workers.run('compareAnswers', pair, [...capturedOf(pair.row), body, ...headers.flat()]);
   } catch (error) {
     if (isWorkRefused(error)) return { away: error.message };
     throw error;

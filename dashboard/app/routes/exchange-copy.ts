@@ -1,5 +1,6 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { bodiesOf, readRow } from '../exchange/captured-row.server.ts';
+import { capturedOf } from '../../src/workers/captured-of.ts';
+import { readRow } from '../exchange/captured-row.server.ts';
 import { COPY_FORMATS } from '../exchange/exchange-formats.ts';
 import { gatewayUrl } from '../exchange/gateway-url.server.ts';
 import { harStream } from '../exchange/har-stream.server.ts';
@@ -23,7 +24,7 @@ export const loader = async ({ request, params, context: { backend, workers } }:
     return textStream(jsonOf(harStream(entry, options)), { 'content-type': JSON_TYPE });
   }
   const row = await readRow(backend, names);
-  return Response.json(await orFail(workers.run('writeSnippet', { row, format, options }, bodiesOf(row))));
+  return Response.json(await orFail(workers.run('writeSnippet', { row, format, options }, capturedOf(row))));
 };
 
 /** As `Response.json` writes an `ExchangeCopy`. */

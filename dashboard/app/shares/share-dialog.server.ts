@@ -2,8 +2,9 @@ import { DEFINITIONS } from '@standin/crds';
 import { ALWAYS_HIDDEN, type RedactionRules } from '@standin/logstore/redact';
 import type { DashboardContext } from '../../src/dashboard-context.ts';
 import { createShare, isSharingInPlan } from '../../src/shares/create-share.ts';
+import { capturedOf } from '../../src/workers/captured-of.ts';
 import type { RedactedShare } from '../../src/workers/tasks.ts';
-import { bodiesOf, readRow } from '../exchange/captured-row.server.ts';
+import { readRow } from '../exchange/captured-row.server.ts';
 import { orFail, refusalOf } from '../lib/failures.server.ts';
 import { errorsOf } from '../lib/form-errors.ts';
 import type { ExchangeParams } from '../lib/paths.ts';
@@ -18,7 +19,7 @@ const redacted = async (
   rules?: RedactionRules,
 ): Promise<RedactedShare> => {
   const row = await readRow(backend, params);
-  return orFail(workers.run('redactShare', { row, rules }, bodiesOf(row)));
+  return orFail(workers.run('redactShare', { row, rules }, capturedOf(row)));
 };
 
 const linesOf = (form: FormData, field: string): string[] => {

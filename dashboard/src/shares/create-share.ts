@@ -5,6 +5,7 @@ import { DEFINITIONS, parseObject, type Problem } from '@standin/crds';
 import type { RedactionRules } from '@standin/logstore/redact';
 import type { Backend } from '../backend.ts';
 import { SHARE_PATH } from './serve-shares.ts';
+import { capturedOf } from '../workers/captured-of.ts';
 import type { Workers } from '../workers/workers.ts';
 import { createShareToken, shareTokenSha256 } from './share-token.ts';
 
@@ -96,8 +97,7 @@ export const createShare = async (
   const lifetime = Math.min(lifetimeMs, LIMITS.shareLifetimeMsMax);
   const expiresAt = new Date(Date.now() + lifetime).toISOString().replace(/\.\d+Z$/, 'Z');
   const name = newName();
-  const bodies = [row.requestBody, row.responseBody];
-  const { rules, exchange } = await workers.run('redactShare', { row, rules: wanted.redact }, bodies);
+  const { rules, exchange } = await workers.run('redactShare', { row, rules: wanted.redact }, capturedOf(row));
   const { headers, query, jsonPaths } = rules;
   const title = `${exchange.method} ${exchange.target.slice(0, TITLE_CHARS_MAX)}`;
   const spec = {

@@ -2,6 +2,7 @@ import type { Condition, ResourceObject } from '@standin/contract';
 import { DEFINITIONS, parseObject, type ShareSpec } from '@standin/crds';
 import type { LogStore } from '@standin/logstore';
 import type { RedactionRules } from '@standin/logstore/redact';
+import { capturedOf } from '../workers/captured-of.ts';
 import type { Workers } from '../workers/workers.ts';
 import { ShareCache } from './share-cache.ts';
 import { isShareToken, shareTokenSha256 } from './share-token.ts';
@@ -83,8 +84,7 @@ export const publicShares = ({ source, store, workers, now = Date.now }: PublicS
     const row = await store.row(spec.requestId);
     // A Share of one project must not show another's log, whatever id it names.
     if (row?.projectUid !== projectUid) return undefined;
-    const bodies = [row.requestBody, row.responseBody];
-    return (await workers.run('redactShare', { row, rules: rulesOf(spec) }, bodies)).exchange;
+    return (await workers.run('redactShare', { row, rules: rulesOf(spec) }, capturedOf(row))).exchange;
   };
 
   return {

@@ -6,13 +6,13 @@ import type { TaskName, Tasks, Work } from './worker.ts';
 /** Does with captured bytes what would keep everybody else waiting. */
 export interface Workers {
   /**
-   * Calls a function of `tasks.ts` in a worker, or here where the bodies in its input are short. Those that are bytes are handed over to the
-   * worker: they are empty afterwards. Rejects with `WorkRefused`, or with what the function throws.
+   * Calls a function of `tasks.ts` in a worker, or here where what was captured in its input is short (see `capturedOf`). Bytes are handed over
+   * to the worker: they are empty afterwards. Rejects with `WorkRefused`, or with what the function throws.
    */
   run<N extends TaskName>(
     name: N,
     input: Parameters<Tasks[N]>[0],
-    bodies: readonly (Uint8Array | string)[],
+    captured: readonly (Uint8Array | string)[],
   ): Promise<ReturnType<Tasks[N]>>;
   close(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface WorkersOptions {
   readonly waitMs?: number;
   /** Calls that wait. */
   readonly queueMax?: number;
-  /** Bodies of at most so many bytes together are worked on here: to hand them over takes longer. */
+  /** At most so many captured bytes are worked on here: to hand them over takes longer. */
   readonly inlineBytesMax?: number;
 }
 
@@ -58,13 +58,13 @@ export const startWorkers = (options: WorkersOptions = {}): Workers => {
     recordTiming: false,
   });
   return {
-    run: async (name, input, bodies) => {
-      const bytes = bodies.reduce((sum, { length }) => sum + length, 0);
+    run: async (name, input, captured) => {
+      const bytes = captured.reduce((sum, { length }) => sum + length, 0);
       const work = tasks[name] as (given: typeof input) => ReturnType<Tasks[typeof name]>;
       if (bytes <= inlineBytesMax) return work(input);
       // Piscina's own limit does not count calls that can be aborted.
       if (pool.queueSize >= queueMax) throw new WorkRefused('Busy');
-      return (await perform(pool, { name, input }, bodies, options)) as ReturnType<typeof work>;
+      return (await perform(pool, { name, input }, captured, options)) as ReturnType<typeof work>;
     },
     close: () => pool.destroy(),
   };
@@ -73,7 +73,7 @@ export const startWorkers = (options: WorkersOptions = {}): Workers => {
 const perform = async (
   pool: Piscina,
   work: Omit<Work, 'started'>,
-  bodies: readonly (Uint8Array | string)[],
+  captured: readonly (Uint8Array | string)[],
   { deadlineMs = DEADLINE_MS, waitMs = WAIT_MS }: WorkersOptions,
 ): Promise<unknown> => {
   const started = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -90,7 +90,7 @@ const perform = async (
       timer = setTimeout(() => stop.abort(), deadlineMs);
     });
   try {
-    const transferList = transferable(bodies);
+    const transferList = transferable(captured);
     return await pool.run({ ...work, started }, { name: 'perform', signal: stop.signal, transferList });
   } catch (error) {
     throw toRefusal(error, late);
@@ -103,10 +103,10 @@ const perform = async (
 };
 
 /** Short buffers are parts of a pool that others use, too. */
-const transferable = (bodies: readonly (Uint8Array | string)[]): ArrayBuffer[] => [
+const transferable = (captured: readonly (Uint8Array | string)[]): ArrayBuffer[] => [
   ...new Set(
-    bodies
-      .map((body) => (typeof body === 'string' ? undefined : body.buffer))
+    captured
+      .map((part) => (typeof part === 'string' ? undefined : part.buffer))
       .filter((buffer): buffer is ArrayBuffer => buffer instanceof ArrayBuffer && buffer.byteLength > Buffer.poolSize),
   ),
 ];
