@@ -17,7 +17,7 @@ import type { Tracing } from './observe/tracing.ts';
 import { Pipeline } from './pipeline.ts';
 import { ByteBudget } from './receive/byte-budget.ts';
 import { Receiver } from './receive/server.ts';
-import type { RejectedRequest } from './respond/refusal.ts';
+import type { RejectedRequest } from './request/refusal.ts';
 import type { SpoolDisk } from './record/spool/spool-disk.ts';
 import { Spool } from './record/spool/spool.ts';
 import type { GatewaySettings } from './settings.ts';

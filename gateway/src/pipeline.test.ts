@@ -25,7 +25,7 @@ import { exchange, headerOf, RawClient } from './raw-client.testing.ts';
 import { ByteBudget } from './receive/byte-budget.ts';
 import { Receiver } from './receive/server.ts';
 import type { Recorder } from './record/recorder.ts';
-import { Refusal } from './respond/refusal.ts';
+import { Refusal } from './request/refusal.ts';
 
 /** A recorder that waits for the test to decide. */
 class HeldRecorder implements Recorder {

@@ -15,8 +15,8 @@ import { readHead } from './receive/read-head.ts';
 import type { Accepted } from './record/build-row.ts';
 import type { Recorder } from './record/recorder.ts';
 import { rowId } from './record/row-id.ts';
-import { rejectionProblem } from './respond/problem.ts';
-import { Refusal, retryLater, type RejectedRequest } from './respond/refusal.ts';
+import { rejectionProblem } from './request/problem.ts';
+import { Refusal, retryLater, type RejectedRequest } from './request/refusal.ts';
 import { respond } from './respond/respond.ts';
 import type { GatewaySettings } from './settings.ts';
 

@@ -13,7 +13,7 @@ import {
   WITH_KEY,
   type TestGateway,
 } from './gateway.testing.ts';
-import type { RejectedRequest } from './respond/refusal.ts';
+import type { RejectedRequest } from './request/refusal.ts';
 import { exchange, headerOf, type RawAnswer } from './raw-client.testing.ts';
 
 const BODY_MAX = 64 * 1024;

@@ -3,7 +3,7 @@ import type { AccountConfig, PermitAnswer, PermitRequest, UsageReport } from '@s
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { account, KEY } from '../gateway.testing.ts';
-import { Refusal } from '../respond/refusal.ts';
+import { Refusal } from '../request/refusal.ts';
 import { BlockQuotaGate, type BlockQuotaGateOptions } from './block-quota-gate.ts';
 import { NO_QUOTA, type Permit } from './quota-gate.ts';
 

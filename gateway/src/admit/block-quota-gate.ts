@@ -8,7 +8,7 @@ import {
   type UsageReport,
 } from '@standin/contract';
 import type { Logger } from 'pino';
-import { Refusal, retryLater } from '../respond/refusal.ts';
+import { Refusal, retryLater } from '../request/refusal.ts';
 import { PermitPool, type Decided } from './permit-pool.ts';
 import { NO_QUOTA, type Permit, type QuotaGate } from './quota-gate.ts';
 

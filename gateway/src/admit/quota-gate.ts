@@ -1,5 +1,5 @@
 import type { AccountConfig } from '@standin/contract';
-import type { Refusal } from '../respond/refusal.ts';
+import type { Refusal } from '../request/refusal.ts';
 
 /** What a request was admitted by: goes into its durable record. */
 export interface Permit {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { keyFingerprint, type AccountConfig } from '@standin/contract';
 import type { RoutingTable } from '../match/routing-table.ts';
 import type { RequestHead } from '../receive/read-head.ts';
-import { Refusal } from '../respond/refusal.ts';
+import { Refusal } from '../request/refusal.ts';
 
 export type KeyHeaderName = 'exact' | 'any-case';
 

@@ -1,6 +1,6 @@
 import type { RejectionCode } from '@standin/contract';
 import { GatheredBytes } from '@standin/egress';
-import { Refusal, retryLater } from '../respond/refusal.ts';
+import { Refusal, retryLater } from '../request/refusal.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { Arriving } from './connection.ts';
 import type { Exchange } from './exchange.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { HeaderPair } from '@standin/contract';
 import type { HeadVerdict } from '../authenticate/head-scanner.ts';
-import { Refusal } from '../respond/refusal.ts';
+import { Refusal } from '../request/refusal.ts';
 
 /** A request's head, taken apart once. All text is latin1: one character per byte. */
 export interface RequestHead {

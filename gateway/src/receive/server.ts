@@ -2,8 +2,8 @@ import { METHODS as NODE_METHODS, STATUS_CODES, type IncomingMessage, type Serve
 import { Socket, type AddressInfo } from 'node:net';
 import type { HeaderPair, RejectionCode } from '@standin/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { rejectionProblem } from '../respond/problem.ts';
-import { Refusal } from '../respond/refusal.ts';
+import { rejectionProblem } from '../request/problem.ts';
+import { Refusal } from '../request/refusal.ts';
 import type { GatewaySettings } from '../settings.ts';
 import { Connection } from './connection.ts';
 import { Exchange } from './exchange.ts';

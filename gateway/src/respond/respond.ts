@@ -1,7 +1,7 @@
 import { buildRow, type Accepted } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { MockAnswer } from './mock-answer.ts';
-import { retryLater, type Refusal } from './refusal.ts';
+import { retryLater, type Refusal } from '../request/refusal.ts';
 
 /** Records the exchange, then answers with the mock, verbatim. */
 export const respond = async (

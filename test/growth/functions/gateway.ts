@@ -13,8 +13,8 @@ import {
 import { match } from '../../../gateway/src/match/match.ts';
 import { RoutingTable } from '../../../gateway/src/match/routing-table.ts';
 import { readHead, type RequestHead } from '../../../gateway/src/receive/read-head.ts';
-import { rejectionProblem } from '../../../gateway/src/respond/problem.ts';
-import { Refusal } from '../../../gateway/src/respond/refusal.ts';
+import { rejectionProblem } from '../../../gateway/src/request/problem.ts';
+import { Refusal } from '../../../gateway/src/request/refusal.ts';
 import { areValidLines, decodeLines, requestHeaders, stripHopByHop } from '../../../packages/egress/src/headers.ts';
 import { replayRequest } from '../../../packages/egress/src/replay-request.ts';
 import { joinUpstreamUrl, splitUpstreamUrl } from '../../../packages/egress/src/upstream-url.ts';
@@ -145,7 +145,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
     near: { 'slashes before a wrong end': framed('/', repeated('/'), 'x') },
   },
   {
-    of: 'gateway/src/respond/problem.ts#rejectionProblem',
+    of: 'gateway/src/request/problem.ts#rejectionProblem',
     limit: TARGET,
     run: (text) => rejectionProblem(new Refusal('endpoint_not_found', { detail: text })),
   },
