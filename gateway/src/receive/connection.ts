@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { RejectionCode } from '@standin/contract';
-import { HeadScanner } from '../authenticate/head-scanner.ts';
+import { HeadScanner } from './head-scanner.ts';
 import type { Exchange } from './exchange.ts';
 
 /** A body on its way that may never be whole. */

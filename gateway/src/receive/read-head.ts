@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { HeaderPair } from '@standin/contract';
-import type { HeadVerdict } from '../authenticate/head-scanner.ts';
+import type { HeadVerdict } from './head-scanner.ts';
 import { Refusal } from '../request/refusal.ts';
 
 /** A request's head, taken apart once. All text is latin1: one character per byte. */

@@ -1,8 +1,8 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { LIMITS, type HeaderPair } from '@standin/contract';
-import { BodySkipper } from '../../../gateway/src/authenticate/body-skipper.ts';
-import { HeadScanner } from '../../../gateway/src/authenticate/head-scanner.ts';
+import { BodySkipper } from '../../../gateway/src/receive/body-skipper.ts';
+import { HeadScanner } from '../../../gateway/src/receive/head-scanner.ts';
 import { LineSplitter } from '../../../gateway/src/config/line-splitter.ts';
 import {
   acceptsTrailers,
@@ -61,7 +61,7 @@ table.put('Project/u', { kind: 'Project', config: project });
 
 export const GATEWAY: readonly GrowthEntry[] = [
   {
-    of: 'gateway/src/authenticate/head-scanner.ts#HeadScanner',
+    of: 'gateway/src/receive/head-scanner.ts#HeadScanner',
     limit: HEAD,
     run: (text) => new HeadScanner().push(Buffer.from(`GET / HTTP/1.1\r\n${text}`, 'latin1')),
     near: {
@@ -72,7 +72,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
     },
   },
   {
-    of: 'gateway/src/authenticate/body-skipper.ts#BodySkipper',
+    of: 'gateway/src/receive/body-skipper.ts#BodySkipper',
     limit: BODY,
     run: (text) => {
       const skipper = new BodySkipper();
