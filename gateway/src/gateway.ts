@@ -15,11 +15,11 @@ import { listenAdmin } from './observe/admin-server.ts';
 import { Metrics } from './observe/metrics.ts';
 import type { Tracing } from './observe/tracing.ts';
 import { Pipeline } from './pipeline.ts';
-import { ByteBudget } from './receive/byte-budget.ts';
 import { Receiver } from './receive/server.ts';
-import type { RejectedRequest } from './request/refusal.ts';
 import type { SpoolDisk } from './record/spool/spool-disk.ts';
 import { Spool } from './record/spool/spool.ts';
+import { ByteBudget } from './request/byte-budget.ts';
+import type { RejectedRequest } from './request/refusal.ts';
 import type { GatewaySettings } from './settings.ts';
 
 export interface GatewayOptions {
@@ -145,7 +145,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   });
   const receiver = await Receiver.listen({
     settings,
-    onExchange: (exchange, target) => pipeline.handle(exchange, target),
+    onExchange: (exchange, target, verdict) => pipeline.handle(exchange, target, verdict),
     onRefused: (code) => {
       metrics.rejected(code);
       onRejected?.({ code, status: REJECTIONS[code].status, method: '', path: '' });

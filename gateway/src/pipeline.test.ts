@@ -22,9 +22,9 @@ import {
 import { Metrics } from './observe/metrics.ts';
 import { Pipeline } from './pipeline.ts';
 import { exchange, headerOf, RawClient } from './raw-client.testing.ts';
-import { ByteBudget } from './receive/byte-budget.ts';
 import { Receiver } from './receive/server.ts';
 import type { Recorder } from './record/recorder.ts';
+import { ByteBudget } from './request/byte-budget.ts';
 import { Refusal } from './request/refusal.ts';
 
 /** A recorder that waits for the test to decide. */
@@ -116,7 +116,7 @@ beforeEach(async () => {
   const pipeline = new Pipeline(parts);
   receiver = await Receiver.listen({
     settings,
-    onExchange: (one, target) => pipeline.handle(one, target),
+    onExchange: (one, target, verdict) => pipeline.handle(one, target, verdict),
     onRefused: () => undefined,
   });
   url = `http://127.0.0.1:${receiver.port}`;
@@ -250,7 +250,7 @@ test('without a configuration a request is told to come back', async () => {
   });
   const empty = await Receiver.listen({
     settings,
-    onExchange: (one, target) => pipeline.handle(one, target),
+    onExchange: (one, target, verdict) => pipeline.handle(one, target, verdict),
     onRefused: () => undefined,
   });
   const answer = await exchange(`http://127.0.0.1:${empty.port}`, post(PATH));

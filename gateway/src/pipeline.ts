@@ -8,13 +8,14 @@ import { forward } from './forward/forward.ts';
 import { match, type Route } from './match/match.ts';
 import type { Metrics } from './observe/metrics.ts';
 import type { RequestSpan, Tracing } from './observe/tracing.ts';
-import type { ByteBudget } from './receive/byte-budget.ts';
-import type { Exchange } from './receive/exchange.ts';
+import type { HeadVerdict } from './receive/head-scanner.ts';
 import { GONE, readBody } from './receive/read-body.ts';
 import { readHead } from './receive/read-head.ts';
 import type { Accepted } from './record/build-row.ts';
 import type { Recorder } from './record/recorder.ts';
 import { rowId } from './record/row-id.ts';
+import type { ByteBudget } from './request/byte-budget.ts';
+import type { Exchange } from './request/exchange.ts';
 import { rejectionProblem } from './request/problem.ts';
 import { Refusal, retryLater, type RejectedRequest } from './request/refusal.ts';
 import { respond } from './respond/respond.ts';
@@ -59,10 +60,10 @@ export class Pipeline {
     this.#captureBytesMax = parts.settings.limits.responseCaptureBytes;
   }
 
-  /** `target` is the request target as received. Never throws. */
-  handle(exchange: Exchange, target: string): void {
+  /** `target` is the request target as received, `verdict` the scanner's. Never throws. */
+  handle(exchange: Exchange, target: string, verdict: HeadVerdict | undefined): void {
     this.running++;
-    void this.#run(exchange, target);
+    void this.#run(exchange, target, verdict);
   }
 
   /** Resolves when no request is running. */
@@ -70,9 +71,9 @@ export class Pipeline {
     return this.running === 0 ? Promise.resolve() : new Promise((resolve) => (this.#onIdle = resolve));
   }
 
-  async #run(exchange: Exchange, target: string): Promise<void> {
+  async #run(exchange: Exchange, target: string, verdict: HeadVerdict | undefined): Promise<void> {
     try {
-      const accepted = await this.#accept(exchange, target);
+      const accepted = await this.#accept(exchange, target, verdict);
       exchange.decide(this.isDraining || (accepted instanceof Refusal && accepted.closes));
       if (accepted === GONE) return;
       if (accepted instanceof Refusal) this.#refuse(exchange, target, accepted);
@@ -105,9 +106,12 @@ export class Pipeline {
   }
 
   /** receive → authenticate → match → read → admit. */
-  async #accept(exchange: Exchange, target: string): Promise<Accepted | Refusal | typeof GONE> {
+  async #accept(
+    exchange: Exchange,
+    target: string,
+    verdict: HeadVerdict | undefined,
+  ): Promise<Accepted | Refusal | typeof GONE> {
     const { settings, config, budget } = this.#parts;
-    const verdict = exchange.connection.scanner.take();
     const head = readHead(exchange.request, target, verdict, settings.limits.requestTargetBytes);
     if (head instanceof Refusal) return head;
     exchange.hasUnreadBody = head.isChunked || head.contentLength > 0;

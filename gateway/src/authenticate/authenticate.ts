@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { keyFingerprint, type AccountConfig } from '@standin/contract';
 import type { RoutingTable } from '../match/routing-table.ts';
-import type { RequestHead } from '../receive/read-head.ts';
 import { Refusal } from '../request/refusal.ts';
+import type { RequestHead } from '../request/request-head.ts';
 
 export type KeyHeaderName = 'exact' | 'any-case';
 

@@ -1,5 +1,5 @@
 import { GatheredBytes } from '@standin/egress';
-import type { ByteBudget } from '../receive/byte-budget.ts';
+import type { ByteBudget } from '../request/byte-budget.ts';
 
 /** The beginning of an answer's body, and how long the whole was. Its bytes are counted in the budget until `free`. */
 export class Capture {

@@ -1,5 +1,5 @@
 import type { UpstreamAnswer } from '@standin/egress';
-import type { Exchange } from '../receive/exchange.ts';
+import type { Exchange } from '../request/exchange.ts';
 import type { Capture } from './capture.ts';
 
 export interface RelayOptions {

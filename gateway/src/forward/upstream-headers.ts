@@ -1,6 +1,6 @@
 import { REJECTED_HEADER, type HeaderPair } from '@standin/contract';
 import { stripHopByHop } from '@standin/egress';
-import type { RequestHead } from '../receive/read-head.ts';
+import type { RequestHead } from '../request/request-head.ts';
 
 const isNamed = (name: string, wanted: string): boolean =>
   name.length === wanted.length && name.toLowerCase() === wanted;

@@ -1,7 +1,7 @@
 import type { AccountConfig, ProjectConfig } from '@standin/contract';
 import type { Authenticated } from '../authenticate/authenticate.ts';
-import type { RequestHead } from '../receive/read-head.ts';
 import { Refusal } from '../request/refusal.ts';
+import type { RequestHead } from '../request/request-head.ts';
 import type { Endpoint, Methods, RoutingTable } from './routing-table.ts';
 
 /** Whose endpoint answers. */

@@ -4,8 +4,8 @@ import type { BlockQuotaGate } from '../admit/block-quota-gate.ts';
 import type { ConfigClient } from '../config/config-client.ts';
 import type { ConfigStore } from '../config/config-store.ts';
 import type { Delivery } from '../deliver/delivery.ts';
-import type { ByteBudget } from '../receive/byte-budget.ts';
 import type { Spool } from '../record/spool/spool.ts';
+import type { ByteBudget } from '../request/byte-budget.ts';
 
 /** What the gauges are read from when somebody asks. */
 export interface Observed {

@@ -35,8 +35,8 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { HeaderPair } from '@standin/contract';
 import type { Logger } from 'pino';
-import type { Exchange } from '../receive/exchange.ts';
 import type { Accepted } from '../record/build-row.ts';
+import type { Exchange } from '../request/exchange.ts';
 
 /** Longest wait at the end for a collector that takes no more spans. */
 const STOP_TIMEOUT_MS = 3_000;

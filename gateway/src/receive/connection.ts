@@ -1,18 +1,9 @@
 import type { Socket } from 'node:net';
-import type { RejectionCode } from '@standin/contract';
+import type { Arriving, CallerConnection, Exchange } from '../request/exchange.ts';
 import { HeadScanner } from './head-scanner.ts';
-import type { Exchange } from './exchange.ts';
-
-/** A body on its way that may never be whole. */
-export interface Arriving {
-  /** The parser gave up on it, or it took too long: its request can still be told so. */
-  broken(code: RejectionCode): void;
-  /** The connection is closed. */
-  gone(): void;
-}
 
 /** What the gateway knows about one caller's connection. */
-export class Connection {
+export class Connection implements CallerConnection {
   readonly socket: Socket;
   readonly scanner = new HeadScanner();
   /** Constant for the connection's life; gone from the socket once it is closed. */

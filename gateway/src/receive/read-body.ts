@@ -1,10 +1,9 @@
 import type { RejectionCode } from '@standin/contract';
 import { GatheredBytes } from '@standin/egress';
+import type { ByteBudget } from '../request/byte-budget.ts';
+import type { Arriving, Exchange } from '../request/exchange.ts';
 import { Refusal, retryLater } from '../request/refusal.ts';
-import type { ByteBudget } from './byte-budget.ts';
-import type { Arriving } from './connection.ts';
-import type { Exchange } from './exchange.ts';
-import type { RequestHead } from './read-head.ts';
+import type { RequestHead } from '../request/request-head.ts';
 
 export interface ReadBodyOptions {
   readonly bodyBytesMax: number;

@@ -1,33 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { HeaderPair } from '@standin/contract';
-import type { HeadVerdict } from './head-scanner.ts';
 import { Refusal } from '../request/refusal.ts';
-
-/** A request's head, taken apart once. All text is latin1: one character per byte. */
-export interface RequestHead {
-  readonly method: string;
-  /** As received. */
-  readonly target: string;
-  /** First path segment, without slashes. */
-  readonly projectUri: string;
-  /** What follows it, up to the query. */
-  readonly path: string;
-  /** What follows the first `?`. */
-  readonly query: string;
-  readonly httpVersion: string;
-  /** In wire order. The key's value is in here until `authenticate` has replaced it. */
-  readonly headers: HeaderPair[];
-  readonly host: string;
-  /** Headers named `x-api-key` in any case. */
-  readonly keyCount: number;
-  /** Place of the last of them in `headers`. */
-  readonly keyIndex: number;
-  readonly keyPadded: boolean;
-  /** 0 if none was sent. */
-  readonly contentLength: number;
-  readonly isChunked: boolean;
-  readonly expectsContinue: boolean;
-}
+import type { RequestHead } from '../request/request-head.ts';
+import type { HeadVerdict } from './head-scanner.ts';
 
 // RFC 3986 host and port, and the brackets of an IPv6 address: nothing that could begin another part of a URL.
 const HOST = /^[A-Za-z0-9\-._~!$&'()*+;=:[\]%]+$/;

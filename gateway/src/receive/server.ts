@@ -2,17 +2,18 @@ import { METHODS as NODE_METHODS, STATUS_CODES, type IncomingMessage, type Serve
 import { Socket, type AddressInfo } from 'node:net';
 import type { HeaderPair, RejectionCode } from '@standin/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
+import { httpDate } from '../request/clock.ts';
+import { Exchange } from '../request/exchange.ts';
 import { rejectionProblem } from '../request/problem.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { GatewaySettings } from '../settings.ts';
 import { Connection } from './connection.ts';
-import { Exchange } from './exchange.ts';
-import { httpDate } from './http-date.ts';
+import type { HeadVerdict } from './head-scanner.ts';
 
 export interface ReceiveOptions {
   readonly settings: GatewaySettings;
-  /** Called for each request whose head has arrived. Never throws. */
-  readonly onExchange: (exchange: Exchange, target: string) => void;
+  /** Called for each request whose head has arrived, with the target as received and the scanner's verdict. Never throws. */
+  readonly onExchange: (exchange: Exchange, target: string, verdict: HeadVerdict | undefined) => void;
   /** Called for each request that was refused because its bytes are not HTTP, or came too slowly. */
   readonly onRefused: (code: RejectionCode) => void;
 }
@@ -154,7 +155,8 @@ export class Receiver {
     const stallTimeoutMs = this.#options.settings.limits.responseStallTimeoutMs;
     const before = connection.latest;
     const exchange = new Exchange(request, response, { connection, stallTimeoutMs });
-    const begin = (): void => this.#options.onExchange(exchange, request.originalUrl ?? '');
+    connection.latest = exchange;
+    const begin = (): void => this.#options.onExchange(exchange, request.originalUrl ?? '', connection.scanner.take());
     // The parser announces requests that came together one right after the other. None is served behind a refusal that ends
     // the connection: what looks like a request there may be anything.
     if (before === undefined) begin();

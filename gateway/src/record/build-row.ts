@@ -2,8 +2,8 @@ import type { HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
 import type { Permit } from '../admit/quota-gate.ts';
 import type { Authenticated } from '../authenticate/authenticate.ts';
 import type { Route } from '../match/match.ts';
-import type { Exchange } from '../receive/exchange.ts';
-import type { RequestHead } from '../receive/read-head.ts';
+import type { Exchange } from '../request/exchange.ts';
+import type { RequestHead } from '../request/request-head.ts';
 
 /** A request that is there whole, matched and admitted. */
 export interface Accepted {

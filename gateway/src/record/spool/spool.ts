@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { LogRow } from '@standin/contract';
 import { rowSize } from '@standin/logstore';
 import type { Logger } from 'pino';
-import type { ByteBudget } from '../../receive/byte-budget.ts';
+import type { ByteBudget } from '../../request/byte-budget.ts';
 import type { Recorder } from '../recorder.ts';
 import { rowId } from '../row-id.ts';
 import { DiskGuard } from './disk-guard.ts';

@@ -1,13 +1,29 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { HeaderPair } from '@standin/contract';
-import { wallClockUs } from './clock.ts';
-import type { Connection } from './connection.ts';
-import { httpDate } from './http-date.ts';
+import type { Socket } from 'node:net';
+import type { HeaderPair, RejectionCode } from '@standin/contract';
+import { httpDate, wallClockUs } from './clock.ts';
 
 /** How long a request's rest is read and thrown away after its answer, so that a reset does not eat the answer. */
 const LINGER_MS = 2_000;
 
 const CLOSE: HeaderPair = ['connection', 'close'];
+
+/** A body that is still arriving. */
+export interface Arriving {
+  /** The parser rejected the body, or it took too long. The request can still be refused with this code. */
+  broken(code: RejectionCode): void;
+  /** The connection is closed. */
+  gone(): void;
+}
+
+/** What the stages need of a caller's connection. */
+export interface CallerConnection {
+  readonly socket: Socket;
+  /** Stays the same after the socket is closed. */
+  readonly peerAddress: string;
+  /** The reader of the body that is arriving. */
+  arriving: Arriving | undefined;
+}
 
 /**
  * One request and its answer on the wire: what the stages need of node:http, and nothing about what they decide. Answers carry
@@ -16,7 +32,7 @@ const CLOSE: HeaderPair = ['connection', 'close'];
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly connection: Connection;
+  readonly connection: CallerConnection;
   /** `performance.now()` when the head had arrived. */
   readonly startedMs: number;
   /** Microseconds since the epoch, likewise. */
@@ -34,7 +50,7 @@ export class Exchange {
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    { connection, stallTimeoutMs }: { connection: Connection; stallTimeoutMs: number },
+    { connection, stallTimeoutMs }: { connection: CallerConnection; stallTimeoutMs: number },
   ) {
     this.request = request;
     this.response = response;
@@ -42,7 +58,6 @@ export class Exchange {
     this.startedMs = performance.now();
     this.receivedAtUs = wallClockUs(this.startedMs);
     this.#stallTimeoutMs = stallTimeoutMs;
-    connection.latest = this;
   }
 
   /**

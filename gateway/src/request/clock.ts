@@ -18,3 +18,16 @@ export const wallClockUs = (nowMs: number): number => {
   }
   return Math.floor(estimateMs * 1000);
 };
+
+let dateText = '';
+let dateSecond = 0;
+
+/** The value of `Date` for a moment in milliseconds since the epoch. The text is formatted once per second. */
+export const httpDate = (nowMs: number): string => {
+  const now = Math.floor(nowMs / 1000);
+  if (now !== dateSecond) {
+    dateSecond = now;
+    dateText = new Date(nowMs).toUTCString();
+  }
+  return dateText;
+};
