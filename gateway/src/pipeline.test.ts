@@ -5,7 +5,7 @@ import type { LogRow } from '@standin/contract';
 import { createEgress } from '@standin/egress';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { NO_QUOTA, type Permit, type QuotaGate } from './admit/quota-gate.ts';
+import { NO_QUOTA, type QuotaGate } from './admit/quota-gate.ts';
 import { ConfigStore } from './config/config-store.ts';
 import {
   account,
@@ -24,6 +24,7 @@ import { Pipeline } from './pipeline.ts';
 import { exchange, headerOf, RawClient } from './raw-client.testing.ts';
 import { Receiver } from './receive/server.ts';
 import type { Recorder } from './record/recorder.ts';
+import type { Permit } from './request/accepted.ts';
 import { ByteBudget } from './request/byte-budget.ts';
 import { Refusal } from './request/refusal.ts';
 

@@ -1,23 +1,24 @@
 import type { HeaderPair } from '@standin/contract';
 import type { Egress } from '@standin/egress';
 import type { Logger } from 'pino';
-import type { Permit, QuotaGate } from './admit/quota-gate.ts';
-import { authenticate, INVALID_KEY, type Authenticated } from './authenticate/authenticate.ts';
+import type { QuotaGate } from './admit/quota-gate.ts';
+import { authenticate, INVALID_KEY } from './authenticate/authenticate.ts';
 import type { ConfigStore } from './config/config-store.ts';
 import { forward } from './forward/forward.ts';
-import { match, type Route } from './match/match.ts';
+import { match } from './match/match.ts';
 import type { Metrics } from './observe/metrics.ts';
 import type { RequestSpan, Tracing } from './observe/tracing.ts';
 import type { HeadVerdict } from './receive/head-scanner.ts';
 import { GONE, readBody } from './receive/read-body.ts';
 import { readHead } from './receive/read-head.ts';
-import type { Accepted } from './record/build-row.ts';
 import type { Recorder } from './record/recorder.ts';
 import { rowId } from './record/row-id.ts';
+import type { Accepted, Authenticated, Permit } from './request/accepted.ts';
 import type { ByteBudget } from './request/byte-budget.ts';
 import type { Exchange } from './request/exchange.ts';
 import { rejectionProblem } from './request/problem.ts';
 import { Refusal, retryLater, type RejectedRequest } from './request/refusal.ts';
+import type { Route } from './request/route.ts';
 import { respond } from './respond/respond.ts';
 import type { GatewaySettings } from './settings.ts';
 

@@ -8,9 +8,10 @@ import {
   type UsageReport,
 } from '@standin/contract';
 import type { Logger } from 'pino';
+import type { Permit } from '../request/accepted.ts';
 import { Refusal, retryLater } from '../request/refusal.ts';
 import { PermitPool, type Decided } from './permit-pool.ts';
-import { NO_QUOTA, type Permit, type QuotaGate } from './quota-gate.ts';
+import { NO_QUOTA, type QuotaGate } from './quota-gate.ts';
 
 /** What is asked of the leading operator. Rejects when there is none, or it does not answer in time. */
 type AskPermits = (request: Omit<PermitRequest, 'gateway' | 'instance'>) => Promise<PermitAnswer>;

@@ -1,6 +1,6 @@
 import { LIMITS, periodEndMs, type PermitRequest } from '@standin/contract';
+import type { Permit } from '../request/accepted.ts';
 import { DemandWindow } from './demand-window.ts';
-import type { Permit } from './quota-gate.ts';
 
 interface Block {
   readonly id: string;

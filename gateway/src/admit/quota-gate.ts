@@ -1,14 +1,6 @@
 import type { AccountConfig } from '@standin/contract';
+import type { Permit } from '../request/accepted.ts';
 import type { Refusal } from '../request/refusal.ts';
-
-/** What a request was admitted by: goes into its durable record. */
-export interface Permit {
-  /** The month that it counts in: `2026-11`. */
-  readonly period: string;
-  readonly block: string;
-  /** Its own within the block. */
-  readonly number: number;
-}
 
 /** Of an account that may have as many as it likes. */
 export const NO_QUOTA: Permit = { period: '', block: '', number: 0 };

@@ -1,19 +1,16 @@
 import { hash } from 'node:crypto';
 import { keyFingerprint, type AccountConfig } from '@standin/contract';
-import type { RoutingTable } from '../match/routing-table.ts';
+import type { Authenticated } from '../request/accepted.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
 
-export type KeyHeaderName = 'exact' | 'any-case';
-
-/** Whose key the request carries. */
-export interface Authenticated {
-  /** Accounts with this key: one, unless people chose the same own key twice. */
-  readonly holders: readonly AccountConfig[];
-  readonly fingerprint: string;
-  /** Lower-case hex. Stays in this process. */
-  readonly keySha256: string;
+/** The accounts of the configuration. */
+export interface KeyHolders {
+  /** Accounts whose key has this digest. */
+  holdersOf(keySha256: string): readonly AccountConfig[];
 }
+
+export type KeyHeaderName = 'exact' | 'any-case';
 
 const MISSING = new Refusal('api_key_missing');
 const REPEATED = new Refusal('api_key_repeated');
@@ -41,7 +38,7 @@ const remember = (key: string, digest: string): void => {
  */
 export const authenticate = (
   head: RequestHead,
-  table: RoutingTable,
+  accounts: KeyHolders,
   keyHeaderName: KeyHeaderName,
 ): Authenticated | Refusal => {
   if (head.keyCount === 0) return MISSING;
@@ -50,7 +47,7 @@ export const authenticate = (
   if (keyHeaderName === 'exact' && name !== 'x-api-key') return NAME_NOT_LOWERCASE;
   if (head.keyPadded) return PADDED;
   const digest = digestOf(key);
-  const holders = table.holdersOf(digest);
+  const holders = accounts.holdersOf(digest);
   if (holders.length === 0) return INVALID_KEY;
   remember(key, digest);
   const fingerprint = keyFingerprint(digest);

@@ -1,5 +1,6 @@
 import type { ConfigObject } from '@standin/contract';
-import type { Endpoint, TableEntry } from '../match/routing-table.ts';
+import type { TableEntry } from '../match/routing-table.ts';
+import type { Endpoint } from '../request/route.ts';
 import { MockAnswer } from '../respond/mock-answer.ts';
 
 type EndpointConfig = Extract<ConfigObject, { kind: 'Endpoint' }>;

@@ -1,15 +1,23 @@
 import type { HeaderPair, UpstreamFailureCode } from '@standin/contract';
 import { EgressError, joinUpstreamUrl, type Egress, type UpstreamAnswer } from '@standin/egress';
-import type { Endpoint } from '../match/routing-table.ts';
-import type { RequestSpan, UpstreamSpan } from '../observe/tracing.ts';
-import { buildRequestRow, buildRow, type Accepted, type Answered } from '../record/build-row.ts';
+import { buildRequestRow, buildRow, type Answered } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
+import type { Accepted } from '../request/accepted.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
 import { upstreamProblem } from '../request/problem.ts';
 import { retryLater, type Refusal } from '../request/refusal.ts';
+import type { Endpoint } from '../request/route.ts';
 import { Capture } from './capture.ts';
 import { relayBody, type RelayEnd } from './relay-body.ts';
 import { acceptsTrailers, frameAnswer, passableTrailers, upstreamHeaders, type Framing } from './upstream-headers.ts';
+
+/** The span of a call to an upstream. */
+interface UpstreamSpan {
+  /** The headers to send: this span replaces the caller's. */
+  headers(headers: readonly HeaderPair[]): HeaderPair[];
+  /** The response has arrived, or will not. */
+  end(end: { readonly status?: number; readonly error?: string | undefined }): void;
+}
 
 export type ForwardEndpoint = Extract<Endpoint, { kind: 'Forward' }>;
 
@@ -17,8 +25,8 @@ export interface ForwardOptions {
   readonly recorder: Recorder;
   readonly egress: Egress;
   readonly budget: ByteBudget;
-  /** Undefined: nobody wants spans. */
-  readonly span?: RequestSpan | undefined;
+  /** The span of the request; undefined without tracing. */
+  readonly span?: { upstream(url: string): UpstreamSpan } | undefined;
   readonly captureBytesMax: number;
 }
 

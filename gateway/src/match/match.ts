@@ -1,15 +1,9 @@
-import type { AccountConfig, ProjectConfig } from '@standin/contract';
-import type { Authenticated } from '../authenticate/authenticate.ts';
+import type { ProjectConfig } from '@standin/contract';
+import type { Authenticated } from '../request/accepted.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
-import type { Endpoint, Methods, RoutingTable } from './routing-table.ts';
-
-/** Whose endpoint answers. */
-export interface Route {
-  readonly account: AccountConfig;
-  readonly project: ProjectConfig;
-  readonly endpoint: Endpoint;
-}
+import type { Route } from '../request/route.ts';
+import type { Methods, RoutingTable } from './routing-table.ts';
 
 const PROJECT_NOT_FOUND = new Refusal('project_not_found');
 const OTHER_ACCOUNT = new Refusal('api_key_other_account');

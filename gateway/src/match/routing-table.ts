@@ -1,14 +1,5 @@
 import type { AccountConfig, ConfigKey, EndpointConfig, Method, ProjectConfig } from '@standin/contract';
-import type { MockAnswer } from '../respond/mock-answer.ts';
-
-/** An endpoint, ready to answer. */
-export type Endpoint =
-  | { readonly kind: 'JSON'; readonly config: EndpointConfig; readonly mock: MockAnswer }
-  | {
-      readonly kind: 'Forward';
-      readonly config: EndpointConfig;
-      readonly forward: Extract<EndpointConfig['action'], { kind: 'Forward' }>;
-    };
+import type { Endpoint } from '../request/route.ts';
 
 /** An object of the configuration that this gateway can use. */
 export type TableEntry =

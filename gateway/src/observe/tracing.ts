@@ -35,7 +35,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { HeaderPair } from '@standin/contract';
 import type { Logger } from 'pino';
-import type { Accepted } from '../record/build-row.ts';
+import type { Accepted } from '../request/accepted.ts';
 import type { Exchange } from '../request/exchange.ts';
 
 /** Longest wait at the end for a collector that takes no more spans. */
@@ -85,7 +85,7 @@ const finish = (
 };
 
 /** The question to an upstream. */
-export class UpstreamSpan {
+class UpstreamSpan {
   readonly #exchange: Exchange;
   readonly #span: Span;
   readonly #context: Context;

@@ -1,24 +1,5 @@
 import type { HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
-import type { Permit } from '../admit/quota-gate.ts';
-import type { Authenticated } from '../authenticate/authenticate.ts';
-import type { Route } from '../match/match.ts';
-import type { Exchange } from '../request/exchange.ts';
-import type { RequestHead } from '../request/request-head.ts';
-
-/** A request that is there whole, matched and admitted. */
-export interface Accepted {
-  readonly id: string;
-  readonly gateway: string;
-  readonly exchange: Exchange;
-  readonly head: RequestHead;
-  readonly body: Uint8Array;
-  readonly trailers: readonly HeaderPair[];
-  readonly authenticated: Authenticated;
-  readonly route: Route;
-  readonly permit: Permit;
-  /** Microseconds from the head's arrival to the end of the body. */
-  readonly requestUs: number;
-}
+import type { Accepted } from '../request/accepted.ts';
 
 /** What was answered, as far as the log wants to know. */
 export interface Answered {

@@ -1,5 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { HeaderPair, JsonActionConfig } from '@standin/contract';
+import type { Mock } from '../request/route.ts';
 
 /** The gateway frames answers and manages connections itself; `standin-rejected` would make an answer look like a refusal. */
 const RESERVED_HEADERS = new Set([
@@ -28,7 +29,7 @@ const isDate = ([name]: HeaderPair): boolean => name.toLowerCase() === 'date';
  * A mock, ready to be written: nothing but the date is computed per request. Throws, with a message for people, if HTTP cannot
  * carry it.
  */
-export class MockAnswer {
+export class MockAnswer implements Mock {
   readonly status: number;
   readonly #text: string;
   readonly #headers: readonly HeaderPair[];
