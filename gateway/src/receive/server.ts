@@ -3,12 +3,11 @@ import { Socket, type AddressInfo } from 'node:net';
 import type { HeaderPair, RejectionCode } from '@standin/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { httpDate } from '../request/clock.ts';
-import { Exchange } from '../request/exchange.ts';
+import { Exchange, type Arriving, type CallerConnection } from '../request/exchange.ts';
 import { rejectionProblem } from '../request/problem.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { GatewaySettings } from '../settings.ts';
-import { Connection } from './connection.ts';
-import type { HeadVerdict } from './head-scanner.ts';
+import { HeadScanner, type HeadVerdict } from './head-scanner.ts';
 
 export interface ReceiveOptions {
   readonly settings: GatewaySettings;
@@ -58,6 +57,30 @@ const farewell = (code: RejectionCode, detail?: string): Buffer => {
     body,
   ]);
 };
+
+/** An IPv4 caller of a dual-stack listener looks like `::ffff:192.0.2.1`. */
+const plainAddress = (address: string): string => (address.startsWith('::ffff:') ? address.slice(7) : address);
+
+/** A caller's connection, with what only the receiver needs to know of it. */
+class Connection implements CallerConnection {
+  readonly socket: Socket;
+  readonly scanner = new HeadScanner();
+  /** The socket forgets its peer's address when it is closed. */
+  readonly peerAddress: string;
+  arriving: Arriving | undefined;
+  /** The exchange that began last. HTTP sends responses in the order of the requests, so when this one is out, all are. */
+  latest: Exchange | undefined;
+  /** The parser rejected the bytes of this connection, or a timeout expired. */
+  isBroken = false;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    this.peerAddress = plainAddress(socket.remoteAddress ?? '');
+    // Ahead of the parser, so that the verdict on a head exists when the parser announces the request.
+    socket.prependListener('data', (chunk: Buffer) => this.scanner.push(chunk));
+    socket.once('close', () => this.arriving?.gone());
+  }
+}
 
 /**
  * The caller's side of the gateway: HTTP/1.1 on a socket, through Fastify. Routing is not Fastify's: every method and every
