@@ -30,7 +30,7 @@ export interface PipelineParts {
   readonly recorder: Recorder;
   readonly egress: Egress;
   readonly metrics: Metrics;
-  /** Undefined: nobody wants spans. */
+  /** Undefined without tracing. */
   readonly tracing?: Tracing | undefined;
   readonly logger: Logger;
   /** See `GatewayOptions`. */
@@ -46,13 +46,16 @@ const pairsOf = (raw: readonly string[]): readonly HeaderPair[] => {
   return pairs;
 };
 
-/** The way of every request through the stages. A stage refuses by returning a `Refusal`; from `record` on nothing is refused. */
+/**
+ * Takes each request through the stages. A stage refuses a request by returning a `Refusal`. Once `record` has stored a request,
+ * it is not refused.
+ */
 export class Pipeline {
   readonly #parts: PipelineParts;
   readonly #captureBytesMax: number;
-  /** Every answer from now on ends its connection. */
+  /** While true, every response ends its connection. */
   isDraining = false;
-  /** Requests between their head's arrival and the end of their answer. */
+  /** Requests between the arrival of their head and the end of their response. */
   running = 0;
   #onIdle: (() => void) | undefined;
 
@@ -120,7 +123,7 @@ export class Pipeline {
 
     const table = config.tableAt(exchange.startedMs);
     if (table === undefined) return retryLater('not_ready');
-    // Connections are bounded by the listener, but one may send many requests without waiting for answers.
+    // The listener bounds connections, but one connection may send many requests without waiting for responses.
     if (this.running > settings.limits.connections) return retryLater('overloaded');
     const authenticated = authenticate(head, table, settings.apiKeyHeader.name);
     if (authenticated instanceof Refusal) return authenticated;
@@ -149,7 +152,7 @@ export class Pipeline {
     };
   }
 
-  /** One permit, at once where one is at hand. Who waits for it may find that the key was replaced, as while a body arrives. */
+  /** Spends one permit. Waiting for one may take time, in which the key may be replaced, as while a body arrives. */
   #admit(authenticated: Authenticated, route: Route): Permit | Refusal | Promise<Permit | Refusal> {
     const { gate } = this.#parts;
     const admitted = this.#revoked(authenticated, route) ?? gate.admit(route.account);
@@ -162,7 +165,7 @@ export class Pipeline {
     });
   }
 
-  /** A body may take half a minute; a key that was replaced meanwhile opens nothing any more. */
+  /** A body may take half a minute to arrive. A key that is replaced in the meantime is no longer valid. */
   #revoked({ keySha256 }: Authenticated, { account }: Route): Refusal | undefined {
     const table = this.#parts.config.tableAt(performance.now());
     if (table === undefined) return retryLater('not_ready');
@@ -179,7 +182,7 @@ export class Pipeline {
   }
 
   #refuse(exchange: Exchange, target: string, refusal: Refusal): void {
-    // Whoever was too slow is not waited for any longer.
+    // The rest of a request that timed out is not awaited.
     if (refusal.code === 'request_timeout') exchange.hasUnreadBody = false;
     const { status, headers, body } = rejectionProblem(refusal);
     const { metrics, onRejected } = this.#parts;

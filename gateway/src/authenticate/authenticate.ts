@@ -16,10 +16,10 @@ const MISSING = new Refusal('api_key_missing');
 const REPEATED = new Refusal('api_key_repeated');
 const NAME_NOT_LOWERCASE = new Refusal('api_key_header_name');
 const PADDED = new Refusal('api_key_whitespace');
-/** Unknown, revoked and malformed keys alike. */
+/** The same refusal for unknown, revoked and malformed keys. */
 export const INVALID_KEY = new Refusal('api_key_invalid');
 
-/** Digests of valid keys, so that a busy key is hashed once. */
+/** Digests of valid keys, so that a key in frequent use is hashed once. */
 const DIGESTS_KEPT_MAX = 10_000;
 const digests = new Map<string, string>();
 
@@ -33,8 +33,8 @@ const remember = (key: string, digest: string): void => {
 };
 
 /**
- * Exactly one header named `x-api-key`, in lowercase unless the setting says otherwise, with no whitespace added to its value
- * on the wire, and a key that an account holds now. Lookup by digest: how long it takes tells nothing about the key.
+ * Requires exactly one header named `x-api-key`, in lowercase unless the setting says otherwise, with no whitespace added to its
+ * value on the wire, and a key that an account holds now. The lookup is by digest, so its duration reveals nothing about the key.
  */
 export const authenticate = (
   head: RequestHead,
@@ -51,7 +51,7 @@ export const authenticate = (
   if (holders.length === 0) return INVALID_KEY;
   remember(key, digest);
   const fingerprint = keyFingerprint(digest);
-  // The one thing that is not kept as received.
+  // The log keeps everything as received except for the key.
   head.headers[head.keyIndex] = [name, `sha256:${fingerprint}`];
   return { holders, fingerprint, keySha256: digest };
 };

@@ -25,8 +25,8 @@ const methodNotAllowed = (methods: Methods, method: string): Refusal => {
 };
 
 /**
- * The endpoint at the request's path and method, in the project of one of the key's accounts. Project URI and path are compared
- * byte by byte with the raw target; the query plays no part.
+ * Finds the endpoint at the request's path and method, in the project of one of the key's accounts. Project URI and path are
+ * compared byte by byte with the raw target. The query has no influence.
  */
 export const match = (head: RequestHead, { holders }: Authenticated, table: RoutingTable): Route | Refusal => {
   const project = table.projectAt(head.projectUri);

@@ -42,7 +42,7 @@ const collect = (raw: readonly string[]): HeaderFacts => {
   return facts;
 };
 
-/** Lengths first: most headers are none of these, and need no lowercase copy. */
+/** Compares lengths first: most headers are none of these and need no lowercase copy. */
 const note = (facts: HeaderFacts, name: string, value: string): void => {
   switch (name.length) {
     case 4:
@@ -93,7 +93,7 @@ const checkFacts = (facts: HeaderFacts, httpVersion: string): Refusal | undefine
 
 const checkTarget = (target: string, targetBytesMax: number): Refusal | undefined => {
   if (target.length > targetBytesMax) return new Refusal('target_too_long', { closes: true });
-  // `//evil.example/x` is a host to anything that resolves it as a URL; `#` is never sent by a client that knows better.
+  // A URL parser reads `//evil.example/x` as a host. Correct clients never send `#`.
   if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
     return new Refusal('target_invalid', { closes: true });
   }
@@ -101,8 +101,8 @@ const checkTarget = (target: string, targetBytesMax: number): Refusal | undefine
 };
 
 /**
- * Takes a parsed head apart and refuses what node:http lets through and RFC 9112 does not, or Standin does not serve. `verdict`
- * is what the raw bytes said.
+ * Splits a parsed head, and refuses requests that node:http accepts but RFC 9112 forbids, or that Standin does not serve.
+ * `verdict` comes from the raw bytes.
  */
 export const readHead = (
   request: IncomingMessage,

@@ -1,12 +1,12 @@
-/** The wall clock may step by this much before the gateway's microseconds follow it, milliseconds. */
+/** The wall clock may deviate by this many milliseconds before the gateway's microseconds follow it. */
 const STEP_MS = 2;
 
 let wallMs = Date.now();
 let monotonicMs = performance.now();
 
 /**
- * Microseconds since the epoch at the moment that `performance.now()` gave as `nowMs`. `Date.now()` has only milliseconds, and
- * `performance.timeOrigin` knows nothing of corrections to the clock since the process began.
+ * Microseconds since the epoch at the time `nowMs` of `performance.now()`. `Date.now()` has only milliseconds, and
+ * `performance.timeOrigin` ignores corrections of the clock since the process began.
  */
 export const wallClockUs = (nowMs: number): number => {
   const estimateMs = wallMs + (nowMs - monotonicMs);

@@ -4,7 +4,7 @@ import type { Accepted } from '../request/accepted.ts';
 import { retryLater, type Refusal } from '../request/refusal.ts';
 import type { Mock } from '../request/route.ts';
 
-/** Records the exchange, then answers with the mock, verbatim. */
+/** Records the exchange, then sends the mock verbatim. */
 export const respond = async (accepted: Accepted, mock: Mock, recorder: Recorder): Promise<Refusal | undefined> => {
   const { exchange } = accepted;
   const headers = mock.headers(exchange.date());
