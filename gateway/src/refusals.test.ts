@@ -21,7 +21,7 @@ const BODY_MAX = 64 * 1024;
 const objects = [...BASIC_OBJECTS, endpoint('/v1/orders', {}, { method: 'GET' })];
 
 let stand: TestGateway;
-/** What whoever runs the gateway is told. */
+/** The refusals that the embedding process received. */
 const told: RejectedRequest[] = [];
 beforeAll(async () => {
   stand = await startTestGateway({

@@ -44,7 +44,7 @@ const drain = (options: Partial<DrainOptions> = {}) =>
     ...options,
   });
 
-/** Nobody has written there for an hour. */
+/** The last write there was an hour ago. */
 const letRest = async (): Promise<void> => {
   const longAgo = new Date(Date.now() - 3_600_000);
   for (const file of await readdir(path.join(dir, INCARNATION)))

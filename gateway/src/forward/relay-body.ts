@@ -6,7 +6,7 @@ export interface RelayOptions {
   readonly capture: Capture;
   /** Undefined: chunked towards the caller. */
   readonly contentLength: number | undefined;
-  /** If the caller has gone, this much of the response is still read for the log. */
+  /** If the caller has disconnected, this much of the response is still read for the log. */
   readonly readBytesMax: number;
 }
 
