@@ -3,6 +3,8 @@ import { isBuiltin } from 'node:module';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { GROWTH_ENTRIES, HOSTILE_FOLDERS, NOT_MEASURED } from './growth/registry.ts';
+import { cyclesIn, fileGraph, folderGraph } from './suite/import-cycles.ts';
+import { KNOWN_FILE_CYCLES, KNOWN_FOLDER_CYCLES } from './suite/known-cycles.ts';
 import { moduleImports } from './suite/module-imports.ts';
 import { isCode, ROOT, sourceFiles, type SourceFile } from './suite/source-files.ts';
 
@@ -22,6 +24,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   test: ['@standin/crds', '@standin/operator', '@standin/gateway', '@standin/dashboard', ...PACKAGES],
 };
 const WORKSPACES = Object.keys(MAY_IMPORT);
+
+/** The subfolders of each of these depend on each other in one direction. */
+const FOLDER_BASES = WORKSPACES.filter((folder) => folder !== 'test').flatMap((folder) =>
+  folder === 'dashboard' ? ['dashboard/app', 'dashboard/src'] : [`${folder}/src`],
+);
 
 const LINES_MAX = 500;
 /** Generated files and plain tables, which nobody reads from top to bottom. */
@@ -48,6 +55,8 @@ const isRemixModule = (file: string): boolean => /^dashboard\/app\/(routes\/|rou
 /** Runs in a checkout only, where `npm run generate` writes the charts. */
 const isGenerator = (file: string): boolean => file.startsWith('cli/src/chart/');
 const isConfigFile = (file: string): boolean => /\.config\.(ts|js)$/.test(file);
+
+const imports = fileGraph(code);
 
 /** `PATH:LINE: the line` for each line that matches. */
 const linesMatching = ({ path: file, text }: SourceFile, pattern: RegExp): string[] =>
@@ -80,6 +89,20 @@ describe('the rules below', () => {
       './f.ts false',
     ]);
   });
+
+  it('see cycles between files, and between folders whose files form none', () => {
+    const graphOf = (importOf: Readonly<Record<string, string>>) =>
+      fileGraph(Object.entries(importOf).map(([file, specifier]) => ({ path: file, text: `import '${specifier}';` })));
+    const circle = graphOf({ 'x/a.ts': './b.ts', 'x/b.ts': '../y/c.ts', 'y/c.ts': '../x/a.ts', 'y/d.ts': './c.ts' });
+    expect(cyclesIn(circle)).toEqual([['x/a.ts', 'x/b.ts', 'y/c.ts']]);
+    const line = graphOf({
+      'dashboard/app/a/1.ts': '~/b/2.ts',
+      'dashboard/app/b/2.ts': '',
+      'dashboard/app/b/3.ts': '../a/1.ts',
+    });
+    expect(cyclesIn(line)).toEqual([]);
+    expect(cyclesIn(folderGraph(line, 'dashboard/app'))).toEqual([['a', 'b']]);
+  });
 });
 
 describe('dependencies', () => {
@@ -106,6 +129,22 @@ describe('dependencies', () => {
         .map(({ specifier }) => `${file} imports ${specifier}`);
     });
     expect(violations).toEqual([]);
+  });
+
+  // Prevents: two folders that can only be understood, tested and moved together.
+  it('go between the folders of a workspace in one direction', () => {
+    // A test composes what the folders of its subject only know by an interface.
+    const shipped = new Map([...imports].filter(([file]) => !isTestCode(file)));
+    const cycles = FOLDER_BASES.flatMap((base) =>
+      cyclesIn(folderGraph(shipped, base)).map((folders) => `${base}: ${folders.join(', ')}`),
+    );
+    expect(cycles.sort()).toEqual([...KNOWN_FOLDER_CYCLES].sort());
+  });
+
+  // Prevents: files that are one concern cut into pieces, and names that are undefined while modules load.
+  it('go between files in one direction', () => {
+    const cycles = cyclesIn(imports).map((group) => group.join(', '));
+    expect(cycles.sort()).toEqual([...KNOWN_FILE_CYCLES].sort());
   });
 
   // Prevents: a package that works in this checkout, where everything is hoisted, and fails in an image with only its own dependencies.

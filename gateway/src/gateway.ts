@@ -15,58 +15,62 @@ import { listenAdmin } from './observe/admin-server.ts';
 import { Metrics } from './observe/metrics.ts';
 import type { Tracing } from './observe/tracing.ts';
 import { Pipeline } from './pipeline.ts';
-import { ByteBudget } from './receive/byte-budget.ts';
 import { Receiver } from './receive/server.ts';
-import type { RejectedRequest } from './respond/refusal.ts';
 import type { SpoolDisk } from './record/spool/spool-disk.ts';
 import { Spool } from './record/spool/spool.ts';
+import { ByteBudget } from './request/byte-budget.ts';
+import type { RejectedRequest } from './request/refusal.ts';
 import type { GatewaySettings } from './settings.ts';
 
 export interface GatewayOptions {
   readonly settings: GatewaySettings;
   readonly logger: Logger;
-  /** Where the log goes instead of the ClickHouse of the settings. Closed on `stop`. */
+  /** Receives the log instead of the ClickHouse of the settings. Closed on `stop`. */
   readonly logSink?: LogSink;
-  /** What the spool writes to instead of the machine's file system; tests put faults there. */
+  /** The file system of the spool instead of the machine's own. Tests inject faults here. */
   readonly spoolDisk?: SpoolDisk;
-  /** What no endpoint may lead to, besides what the gateway adds to it. */
+  /** Targets that no endpoint may call, besides those that the gateway adds. */
   readonly refused?: RefusedTargets;
-  /** What `/metrics` shows besides the gateway's own metrics: those of the process, where it is the gateway's. */
+  /** Further metrics to show on `/metrics`: those of the process, if the gateway owns the process. */
   readonly registry?: Registry;
-  /** Told of each request that is refused, for whoever shows them; must not throw. They are in the metrics without it. */
+  /** Called for each refused request. Must not throw. The metrics count refused requests in any case. */
   readonly onRejected?: ((rejected: RejectedRequest) => void) | undefined;
 }
 
 export interface Gateway {
-  /** Where callers are answered, without a slash at the end. */
+  /** The URL for callers, without a slash at the end. */
   readonly url: string;
-  /** Where /metrics, /healthz and /readyz are. */
+  /** The URL of /metrics, /healthz and /readyz. */
   readonly adminUrl: string;
-  /** Drains, delivers what it can of the log, says goodbye to the operator. Takes at most `drainMs` + 2 × `drainTimeoutMs` and some seconds. */
+  /**
+   * Drains, delivers as much of the log as it can, says goodbye to the operator. Takes at most `drainMs` + 2 × `drainTimeoutMs`
+   * and a few seconds.
+   */
   stop(): Promise<void>;
 }
 
-/** An address that one can connect to, for one on which a server listens. */
+/** The URL at which a server that listens on this address can be reached. */
 const urlOf = (host: string, port: number): string => {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 };
 
-/** Where accepted requests are kept. */
+/** Opens the spool, which stores accepted requests. */
 const openSpool = ({ settings, logger, spoolDisk: disk }: GatewayOptions, budget: ByteBudget): Promise<Spool> => {
   const { dataDir, durability } = settings;
   const { dir = path.join(dataDir, 'spool'), bytes: bytesMax, ...limits } = settings.spool;
   return Spool.open({ dir, durability, bytesMax, ...limits, budget, logger, ...(disk !== undefined && { disk }) });
 };
 
-/** The configuration in force, what keeps it up to date, and the permits that come from there. */
+/** The active configuration, the client that updates it, and the gate that gets permits through that client. */
 const openConfig = ({ settings, logger }: GatewayOptions, spool: Spool) => {
   const { name, operator, dataDir, maxStalenessMs } = settings;
   const store = new ConfigStore({ logger, maxStalenessMs });
   const diskCopy = new DiskCopy(dataDir, store, logger);
   const { urls, tls } = operator;
   const decided = async (): Promise<void> => {
-    // Whoever was admitted just before is handed to the recorder in the same turn of the event loop; who was refused gives back in another.
+    // A request that was just admitted reaches the recorder in the same turn of the event loop; one that was refused gives its
+    // permit back in another turn.
     await endOfTurn();
     await spool.decided();
     await endOfTurn();
@@ -86,7 +90,7 @@ const openConfig = ({ settings, logger }: GatewayOptions, spool: Spool) => {
   return { store, client, gate };
 };
 
-/** What no endpoint may lead to: parts of Standin, and what the administrator names. */
+/** Targets that no endpoint may call: parts of Standin, and those that the administrator names. */
 const refusedBy = ({ settings, refused = new RefusedTargets([]) }: GatewayOptions): RefusedTargets => {
   const { egress, clickhouse, operator } = settings;
   for (const target of egress.refuse.map(parseTarget)) refused.add(target);
@@ -99,7 +103,7 @@ const openEgress = ({ egress }: GatewaySettings, refused: RefusedTargets, logger
   return createEgress({ policy: egress, refused, logger, ...(ca !== undefined && { ca }) });
 };
 
-/** The ClickHouse of the settings. */
+/** A log sink for the ClickHouse of the settings. */
 const openSink = ({ settings: { clickhouse }, logger }: GatewayOptions): LogSink => {
   const store = openLogStore({ ...clickhouse, logger });
   const closing = new AbortController();
@@ -114,7 +118,7 @@ const openSink = ({ settings: { clickhouse }, logger }: GatewayOptions): LogSink
   };
 };
 
-/** OpenTelemetry's packages are loaded only where somebody wants spans. */
+/** Loads OpenTelemetry's packages only if tracing is configured. */
 const openTracing = async ({ settings, logger }: GatewayOptions): Promise<Tracing | undefined> => {
   const { url, sampleRatio } = settings.tracing;
   if (url === undefined) return undefined;
@@ -122,7 +126,7 @@ const openTracing = async ({ settings, logger }: GatewayOptions): Promise<Tracin
   return new Tracing({ url, sampleRatio, name: settings.name, logger });
 };
 
-/** Resolves when the gateway listens. Whether it has a configuration by then, `/readyz` says. */
+/** Resolves when the gateway listens. `/readyz` reports whether it has a configuration by then. */
 export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { settings, logger, onRejected } = options;
   const budget = new ByteBudget(settings.limits.inFlightBytes);
@@ -145,7 +149,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   });
   const receiver = await Receiver.listen({
     settings,
-    onExchange: (exchange, target) => pipeline.handle(exchange, target),
+    onExchange: (exchange, target, verdict) => pipeline.handle(exchange, target, verdict),
     onRefused: (code) => {
       metrics.rejected(code);
       onRejected?.({ code, status: REJECTIONS[code].status, method: '', path: '' });
@@ -180,7 +184,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
 
   const stop = async (): Promise<void> => {
     logger.info({ runningRequests: pipeline.running }, 'gateway stops');
-    // Load balancers learn of it by the probe, callers by `connection: close`; both still get answers meanwhile.
+    // Load balancers notice by the readiness probe, callers by `connection: close`. Both still get responses in the meantime.
     pipeline.isDraining = true;
     await delay(settings.drainMs);
 
@@ -191,12 +195,12 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
       Promise.race([pipeline.idle(), delay(settings.drainTimeoutMs, undefined, { ref: false })]),
     ]);
     clearTimeout(cut);
-    // What is still running now is recorded as it stands.
+    // Requests that are still running are recorded in their current state.
     await spool.close();
     await egress.close();
     const bytes = await delivery.stop(settings.drainTimeoutMs);
     if (bytes > 0) logger.warn({ bytes, folder: spool.folder }, 'the rest of the log waits on disk for the next start');
-    // What could not be given back is settled by the next process, once it has found this folder.
+    // The next process settles permits that could not be given back, once it has found this folder.
     if (await gate.close()) await spool.removeFolder();
     await client.stop();
     await starting;

@@ -1,7 +1,7 @@
 export { runGateway, type Gateway, type GatewayOptions } from './gateway.ts';
 export { tellDrained, type OperatorAccess } from './config/tell-drained.ts';
 export { gatewaySettings, type GatewaySettings } from './settings.ts';
-export type { RejectedRequest } from './respond/refusal.ts';
+export type { RejectedRequest } from './request/refusal.ts';
 export type { LogSink } from './deliver/log-sink.ts';
 export { drainSpool, type Drained, type DrainOptions } from './deliver/drain-spool.ts';
 export { readQuarantine, type Quarantined } from './deliver/quarantine.ts';

@@ -18,13 +18,13 @@ const readSettings = (): GatewaySettings => {
 const settings = readSettings();
 const logger = pino({ name: 'gateway', level: settings.logLevel, hooks: { streamWrite: printableJson } });
 const registry = new Registry();
-// Its measurement of the event loop takes half a percent of a core: `standin dev` goes without.
+// Measuring the event loop takes half a percent of a core, so `standin dev` does not do it.
 collectDefaultMetrics({ register: registry });
 const gateway = await runGateway({ settings, logger, registry });
 
 const stop = (signal: NodeJS.Signals): void => {
   logger.info({ signal }, 'signal received');
-  // A second one ends the process at once.
+  // A second signal ends the process immediately.
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => process.exit(1));
   gateway.stop().then(
     () => process.exit(0),

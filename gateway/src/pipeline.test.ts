@@ -5,7 +5,7 @@ import type { LogRow } from '@standin/contract';
 import { createEgress } from '@standin/egress';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { NO_QUOTA, type Permit, type QuotaGate } from './admit/quota-gate.ts';
+import { NO_QUOTA, type QuotaGate } from './admit/quota-gate.ts';
 import { ConfigStore } from './config/config-store.ts';
 import {
   account,
@@ -22,10 +22,11 @@ import {
 import { Metrics } from './observe/metrics.ts';
 import { Pipeline } from './pipeline.ts';
 import { exchange, headerOf, RawClient } from './raw-client.testing.ts';
-import { ByteBudget } from './receive/byte-budget.ts';
 import { Receiver } from './receive/server.ts';
 import type { Recorder } from './record/recorder.ts';
-import { Refusal } from './respond/refusal.ts';
+import type { Permit } from './request/accepted.ts';
+import { ByteBudget } from './request/byte-budget.ts';
+import { Refusal } from './request/refusal.ts';
 
 /** A recorder that waits for the test to decide. */
 class HeldRecorder implements Recorder {
@@ -116,7 +117,7 @@ beforeEach(async () => {
   const pipeline = new Pipeline(parts);
   receiver = await Receiver.listen({
     settings,
-    onExchange: (one, target) => pipeline.handle(one, target),
+    onExchange: (one, target, verdict) => pipeline.handle(one, target, verdict),
     onRefused: () => undefined,
   });
   url = `http://127.0.0.1:${receiver.port}`;
@@ -250,7 +251,7 @@ test('without a configuration a request is told to come back', async () => {
   });
   const empty = await Receiver.listen({
     settings,
-    onExchange: (one, target) => pipeline.handle(one, target),
+    onExchange: (one, target, verdict) => pipeline.handle(one, target, verdict),
     onRefused: () => undefined,
   });
   const answer = await exchange(`http://127.0.0.1:${empty.port}`, post(PATH));

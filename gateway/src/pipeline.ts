@@ -1,22 +1,24 @@
 import type { HeaderPair } from '@standin/contract';
 import type { Egress } from '@standin/egress';
 import type { Logger } from 'pino';
-import type { Permit, QuotaGate } from './admit/quota-gate.ts';
-import { authenticate, INVALID_KEY, type Authenticated } from './authenticate/authenticate.ts';
+import type { QuotaGate } from './admit/quota-gate.ts';
+import { authenticate, INVALID_KEY } from './authenticate/authenticate.ts';
 import type { ConfigStore } from './config/config-store.ts';
 import { forward } from './forward/forward.ts';
-import { match, type Route } from './match/match.ts';
+import { match } from './match/match.ts';
 import type { Metrics } from './observe/metrics.ts';
 import type { RequestSpan, Tracing } from './observe/tracing.ts';
-import type { ByteBudget } from './receive/byte-budget.ts';
-import type { Exchange } from './receive/exchange.ts';
+import type { HeadVerdict } from './receive/head-scanner.ts';
 import { GONE, readBody } from './receive/read-body.ts';
 import { readHead } from './receive/read-head.ts';
-import type { Accepted } from './record/build-row.ts';
 import type { Recorder } from './record/recorder.ts';
 import { rowId } from './record/row-id.ts';
-import { rejectionProblem } from './respond/problem.ts';
-import { Refusal, retryLater, type RejectedRequest } from './respond/refusal.ts';
+import type { Accepted, Authenticated, Permit } from './request/accepted.ts';
+import type { ByteBudget } from './request/byte-budget.ts';
+import type { Exchange } from './request/exchange.ts';
+import { rejectionProblem } from './request/problem.ts';
+import { Refusal, retryLater, type RejectedRequest } from './request/refusal.ts';
+import type { Route } from './request/route.ts';
 import { respond } from './respond/respond.ts';
 import type { GatewaySettings } from './settings.ts';
 
@@ -28,7 +30,7 @@ export interface PipelineParts {
   readonly recorder: Recorder;
   readonly egress: Egress;
   readonly metrics: Metrics;
-  /** Undefined: nobody wants spans. */
+  /** Undefined without tracing. */
   readonly tracing?: Tracing | undefined;
   readonly logger: Logger;
   /** See `GatewayOptions`. */
@@ -44,13 +46,16 @@ const pairsOf = (raw: readonly string[]): readonly HeaderPair[] => {
   return pairs;
 };
 
-/** The way of every request through the stages. A stage refuses by returning a `Refusal`; from `record` on nothing is refused. */
+/**
+ * Takes each request through the stages. A stage refuses a request by returning a `Refusal`. Once `record` has stored a request,
+ * it is not refused.
+ */
 export class Pipeline {
   readonly #parts: PipelineParts;
   readonly #captureBytesMax: number;
-  /** Every answer from now on ends its connection. */
+  /** While true, every response ends its connection. */
   isDraining = false;
-  /** Requests between their head's arrival and the end of their answer. */
+  /** Requests between the arrival of their head and the end of their response. */
   running = 0;
   #onIdle: (() => void) | undefined;
 
@@ -59,10 +64,10 @@ export class Pipeline {
     this.#captureBytesMax = parts.settings.limits.responseCaptureBytes;
   }
 
-  /** `target` is the request target as received. Never throws. */
-  handle(exchange: Exchange, target: string): void {
+  /** `target` is the request target as received, `verdict` the scanner's. Never throws. */
+  handle(exchange: Exchange, target: string, verdict: HeadVerdict | undefined): void {
     this.running++;
-    void this.#run(exchange, target);
+    void this.#run(exchange, target, verdict);
   }
 
   /** Resolves when no request is running. */
@@ -70,9 +75,9 @@ export class Pipeline {
     return this.running === 0 ? Promise.resolve() : new Promise((resolve) => (this.#onIdle = resolve));
   }
 
-  async #run(exchange: Exchange, target: string): Promise<void> {
+  async #run(exchange: Exchange, target: string, verdict: HeadVerdict | undefined): Promise<void> {
     try {
-      const accepted = await this.#accept(exchange, target);
+      const accepted = await this.#accept(exchange, target, verdict);
       exchange.decide(this.isDraining || (accepted instanceof Refusal && accepted.closes));
       if (accepted === GONE) return;
       if (accepted instanceof Refusal) this.#refuse(exchange, target, accepted);
@@ -105,9 +110,12 @@ export class Pipeline {
   }
 
   /** receive → authenticate → match → read → admit. */
-  async #accept(exchange: Exchange, target: string): Promise<Accepted | Refusal | typeof GONE> {
+  async #accept(
+    exchange: Exchange,
+    target: string,
+    verdict: HeadVerdict | undefined,
+  ): Promise<Accepted | Refusal | typeof GONE> {
     const { settings, config, budget } = this.#parts;
-    const verdict = exchange.connection.scanner.take();
     const head = readHead(exchange.request, target, verdict, settings.limits.requestTargetBytes);
     if (head instanceof Refusal) return head;
     exchange.hasUnreadBody = head.isChunked || head.contentLength > 0;
@@ -115,7 +123,7 @@ export class Pipeline {
 
     const table = config.tableAt(exchange.startedMs);
     if (table === undefined) return retryLater('not_ready');
-    // Connections are bounded by the listener, but one may send many requests without waiting for answers.
+    // The listener bounds connections, but one connection may send many requests without waiting for responses.
     if (this.running > settings.limits.connections) return retryLater('overloaded');
     const authenticated = authenticate(head, table, settings.apiKeyHeader.name);
     if (authenticated instanceof Refusal) return authenticated;
@@ -144,7 +152,7 @@ export class Pipeline {
     };
   }
 
-  /** One permit, at once where one is at hand. Who waits for it may find that the key was replaced, as while a body arrives. */
+  /** Spends one permit. Waiting for one may take time, in which the key may be replaced, as while a body arrives. */
   #admit(authenticated: Authenticated, route: Route): Permit | Refusal | Promise<Permit | Refusal> {
     const { gate } = this.#parts;
     const admitted = this.#revoked(authenticated, route) ?? gate.admit(route.account);
@@ -157,7 +165,7 @@ export class Pipeline {
     });
   }
 
-  /** A body may take half a minute; a key that was replaced meanwhile opens nothing any more. */
+  /** A body may take half a minute to arrive. A key that is replaced in the meantime is no longer valid. */
   #revoked({ keySha256 }: Authenticated, { account }: Route): Refusal | undefined {
     const table = this.#parts.config.tableAt(performance.now());
     if (table === undefined) return retryLater('not_ready');
@@ -174,7 +182,7 @@ export class Pipeline {
   }
 
   #refuse(exchange: Exchange, target: string, refusal: Refusal): void {
-    // Whoever was too slow is not waited for any longer.
+    // The rest of a request that timed out is not awaited.
     if (refusal.code === 'request_timeout') exchange.hasUnreadBody = false;
     const { status, headers, body } = rejectionProblem(refusal);
     const { metrics, onRejected } = this.#parts;

@@ -32,11 +32,11 @@ const parseAnswers = (bytes: Buffer): RawAnswer[] => {
   return answers;
 };
 
-/** A connection that sends exactly the bytes it is told to. */
+/** A connection that sends exactly the given bytes. */
 export class RawClient {
   readonly socket: Socket;
   #received = Buffer.alloc(0);
-  /** The last request's answer has no body, whatever its length says. */
+  /** The last request's response has no body, regardless of its length. */
   #isHead = false;
   #change = Promise.withResolvers<undefined>();
 

@@ -13,7 +13,7 @@ import {
   WITH_KEY,
   type TestGateway,
 } from './gateway.testing.ts';
-import type { RejectedRequest } from './respond/refusal.ts';
+import type { RejectedRequest } from './request/refusal.ts';
 import { exchange, headerOf, type RawAnswer } from './raw-client.testing.ts';
 
 const BODY_MAX = 64 * 1024;
@@ -21,7 +21,7 @@ const BODY_MAX = 64 * 1024;
 const objects = [...BASIC_OBJECTS, endpoint('/v1/orders', {}, { method: 'GET' })];
 
 let stand: TestGateway;
-/** What whoever runs the gateway is told. */
+/** The refusals that the embedding process received. */
 const told: RejectedRequest[] = [];
 beforeAll(async () => {
   stand = await startTestGateway({

@@ -192,7 +192,7 @@ export const gatewaySettings = z.object({
     .describe('Least severe level that is logged.'),
   maxStalenessMs: milliseconds
     .refine((ms) => ms === 0 || ms >= LIMITS.maxStalenessMsMin, `must be 0, or at least ${LIMITS.maxStalenessMsMin}`)
-    // The same for the chart's schema.
+    // The chart's schema has the same rule.
     .meta({ not: { exclusiveMinimum: 0, exclusiveMaximum: LIMITS.maxStalenessMsMin } })
     .default(0)
     .describe(

@@ -2,8 +2,8 @@ import { LIMITS, type LogRow } from '@standin/contract';
 import { drainSpool } from '@standin/gateway';
 import type { LogStore } from '@standin/logstore';
 import { pino } from 'pino';
-import { ByteBudget } from '../../gateway/src/receive/byte-budget.ts';
 import { Spool } from '../../gateway/src/record/spool/spool.ts';
+import { ByteBudget } from '../../gateway/src/request/byte-budget.ts';
 
 const SEGMENT_BYTES = 8 * 1024 * 1024;
 /** Rows that are recorded at once. */

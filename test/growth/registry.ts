@@ -16,7 +16,9 @@ export const GROWTH_ENTRIES: readonly GrowthEntry[] = [
 
 /** Folders whose functions come across what strangers wrote. */
 export const HOSTILE_FOLDERS: readonly string[] = [
-  ...['authenticate', 'config', 'forward', 'match', 'receive', 'respond'].map((stage) => `gateway/src/${stage}`),
+  ...['authenticate', 'config', 'forward', 'match', 'receive', 'request', 'respond'].map(
+    (stage) => `gateway/src/${stage}`,
+  ),
   'packages/egress/src',
   'packages/logstore/src',
   'crds/src',

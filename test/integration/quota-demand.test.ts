@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { BlockQuotaGate } from '../../gateway/src/admit/block-quota-gate.ts';
 import { account, KEY } from '../../gateway/src/gateway.testing.ts';
-import { Refusal } from '../../gateway/src/respond/refusal.ts';
+import { Refusal } from '../../gateway/src/request/refusal.ts';
 import { MemoryLedgers } from '../../operator/src/quota/memory-ledgers.testing.ts';
 import { QuotaKeeper } from '../../operator/src/quota/quota-keeper.ts';
 

@@ -8,51 +8,52 @@ import {
   type UsageReport,
 } from '@standin/contract';
 import type { Logger } from 'pino';
-import { Refusal, retryLater } from '../respond/refusal.ts';
+import type { Permit } from '../request/accepted.ts';
+import { Refusal, retryLater } from '../request/refusal.ts';
 import { PermitPool, type Decided } from './permit-pool.ts';
-import { NO_QUOTA, type Permit, type QuotaGate } from './quota-gate.ts';
+import { NO_QUOTA, type QuotaGate } from './quota-gate.ts';
 
-/** What is asked of the leading operator. Rejects when there is none, or it does not answer in time. */
+/** Asks the leading operator for permits. Rejects when no operator leads, or it does not answer in time. */
 type AskPermits = (request: Omit<PermitRequest, 'gateway' | 'instance'>) => Promise<PermitAnswer>;
 
 export interface BlockQuotaGateOptions {
   readonly ask: AskPermits;
-  /** Tells the leading operator what was spent. Rejects as `ask` does. */
+  /** Reports to the leading operator how many permits are spent. Rejects as `ask` does. */
   readonly tell: (accounts: UsageReport['accounts']) => Promise<void>;
-  /** Before how much was spent of a block is told for good. */
+  /** Called before the final count of a block is reported. */
   readonly decided?: Decided;
   readonly logger: Logger;
-  /** Milliseconds since the epoch: for the end of the month, which it decides nothing about. */
+  /** Milliseconds since the epoch. It only estimates the end of the month; the operator's clock decides. */
   readonly clock?: () => number;
-  /** Milliseconds of a clock that is never set: for whatever lasts some time. */
+  /** Milliseconds of a clock that is never set, for durations. */
   readonly uptime?: () => number;
 }
 
 type Exhausted = Extract<PermitAnswer, { kind: 'exhausted' }>;
 type Waiter = (outcome: Permit | Refusal) => void;
 
-/** One account's. */
+/** The state of one account. */
 interface State {
   readonly uid: string;
   readonly pool: PermitPool;
   quota: number;
   waiting: Waiter[];
   asking: Promise<void> | undefined;
-  /** Of uptime. Before that, what is left is not asked to be more. */
+  /** Uptime before which no further permits are requested while some are left. */
   askAfterMs: number;
   exhausted: Exhausted | undefined;
   exhaustedUntilMs: number;
 }
 
-/** After a failure, and while the operator's clock says that the month is not over yet. */
+/** Pause after a failure, and while the operator's clock says that the month is not over yet. */
 const FAILURE_PAUSE_MS = 1_000;
 const ROLLOVER_PAUSE_MS = 10_000;
-/** Well below `LIMITS.quotaRecallWaitMs`: elsewhere requests wait for what goes back. */
+/** Well below `LIMITS.quotaRecallWaitMs`: requests at other gateways wait for the permits that go back. */
 const DECIDED_WAIT_MS_MAX = 100;
 
 /**
- * Admits from blocks of permits that the operator grants, without I/O where one is at hand; asks for the next before the last one runs
- * out. There is one question at a time about an account, so that the operator can tell which blocks arrived.
+ * Admits requests from blocks of permits that the operator grants, and requests the next block before the last one runs out. At most
+ * one request per account is in flight, so that the operator can tell which blocks arrived.
  */
 export class BlockQuotaGate implements QuotaGate {
   readonly #options: BlockQuotaGateOptions;
@@ -62,14 +63,14 @@ export class BlockQuotaGate implements QuotaGate {
   #isTelling = false;
   #isFailing = false;
   #isClosed = false;
-  /** Questions that the operator did not answer. */
+  /** Requests for permits that the operator did not answer. */
   failedAsks = 0;
 
   constructor(options: BlockQuotaGateOptions) {
     this.#options = options;
   }
 
-  /** Permits at hand, of all accounts. */
+  /** Available permits of all accounts. */
   get permitsLeft(): number {
     let sum = 0;
     for (const { pool } of this.#states.values()) sum += pool.left;
@@ -102,7 +103,7 @@ export class BlockQuotaGate implements QuotaGate {
     if (permit !== NO_QUOTA) this.#states.get(account.uid)?.pool.giveBack(permit);
   }
 
-  /** The account's permits run out elsewhere: what is left here goes back. */
+  /** The account's permits run out at other gateways, so the ones that are left here go back. */
   recall(accountUid: string): void {
     const state = this.#states.get(accountUid);
     if (state === undefined) return;
@@ -112,7 +113,7 @@ export class BlockQuotaGate implements QuotaGate {
     this.#ask(state);
   }
 
-  /** Says now and then what was spent, and asks for more where traffic has grown, until `close`. */
+  /** Reports spent permits regularly, and requests more where traffic has grown, until `close`. */
   start(): void {
     this.#timer = setInterval(() => {
       this.#keepUp();
@@ -127,12 +128,12 @@ export class BlockQuotaGate implements QuotaGate {
     }
   }
 
-  /** Another operator leads, or the same one again. */
+  /** A stream to the leading operator has begun, possibly a different one. */
   connected(): void {
     for (const { pool } of this.#states.values()) pool.forgetTold();
   }
 
-  /** Gives everything back; nothing may be admitted any more, and the recorder is closed. False: the operator does not take all of it now. */
+  /** Returns all permits, after the last request is admitted and recorded. False: the operator did not take all of them. */
   async close(): Promise<boolean> {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -141,7 +142,7 @@ export class BlockQuotaGate implements QuotaGate {
   }
 
   async #giveAllBack({ uid, pool, asking }: State): Promise<boolean> {
-    // Its answer may be a block.
+    // The response may contain a block.
     await asking;
     pool.closeAll();
     pool.finishAll();
@@ -162,7 +163,7 @@ export class BlockQuotaGate implements QuotaGate {
     return this.#options.uptime?.() ?? performance.now();
   }
 
-  /** What cannot be told now is told next time. */
+  /** A report that fails is repeated at the next interval. */
   async #tell(): Promise<void> {
     if (this.#isTelling) return;
     const untold: { readonly pool: PermitPool; readonly account: string; readonly blocks: PermitRequest['closed'] }[] =
@@ -188,7 +189,7 @@ export class BlockQuotaGate implements QuotaGate {
     const known = this.#states.get(uid);
     if (known?.quota === quota) return known;
     if (known !== undefined) {
-      // Granted under a quota that is no more.
+      // The old permits were granted under a larger quota.
       if (quota < known.quota) known.pool.closeAll();
       known.quota = quota;
       known.exhausted = undefined;
@@ -203,11 +204,11 @@ export class BlockQuotaGate implements QuotaGate {
     return state;
   }
 
-  /** Asks for permits, or only reports what goes back where nobody needs any. */
+  /** Requests permits; where no request needs any, it only reports the ones that go back. */
   #ask(state: State): void {
     state.asking ??= this.#askOnce(state).then(() => {
       state.asking = undefined;
-      // What could not be reported goes with the next question.
+      // A failed report is repeated with the next request.
       const canReport = state.pool.hasClosed && this.#uptime >= state.askAfterMs;
       if (!this.#isClosed && (state.waiting.length > 0 || canReport)) this.#ask(state);
     });
@@ -215,7 +216,7 @@ export class BlockQuotaGate implements QuotaGate {
 
   async #askOnce(state: State): Promise<void> {
     const { uid, pool, waiting } = state;
-    // What is closed is to go back with this question.
+    // This request returns the closed blocks.
     if (pool.isClosing) await this.#decided();
     const report = pool.report(++this.#serial);
     const isWanted =
@@ -231,13 +232,13 @@ export class BlockQuotaGate implements QuotaGate {
       this.failedAsks++;
       state.askAfterMs = this.#uptime + FAILURE_PAUSE_MS;
       this.#reportFailure(error);
-      // Better a permit of the month that is over than none.
+      // A permit of a month that is over is better than none.
       this.#serve(state);
       this.#refuse(state, retryLater('quota_unavailable'));
     }
   }
 
-  /** A disk that takes longer is not waited for. */
+  /** Waits for the decisions on spent permits, unless the disk takes too long. */
   async #decided(): Promise<void> {
     const waited = new AbortController();
     const pause = delay(DECIDED_WAIT_MS_MAX, undefined, { signal: waited.signal }).catch(() => undefined);
@@ -245,7 +246,7 @@ export class BlockQuotaGate implements QuotaGate {
     waited.abort();
   }
 
-  /** Once, until there was an answer again: every request may fail while no operator is there. */
+  /** Logs one warning until the operator answers again. */
   #reportFailure(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     this.#options.logger[this.#isFailing ? 'debug' : 'warn']({ reason }, 'no permits can be had');

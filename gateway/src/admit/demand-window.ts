@@ -1,11 +1,12 @@
-/** With less of a history than this a few requests at once would pass for steady demand. */
+/** With a shorter history, a few requests at once would look like steady demand. */
 const HISTORY_MS_MIN = 1_000;
-/** Long enough to see through pauses between requests, short enough that a burst after a quiet hour counts as what it is. */
+/** Long enough to span pauses between requests, short enough to measure a burst after a quiet hour correctly. */
 const HALF_MS = 5_000;
 
 /**
- * How many requests a second come of late: in the last 5 to 10 s, or since the present half of that began, whichever is more; so that
- * growth is seen within a second or two, whatever there was before. Without I/O; times are milliseconds of a clock that is never set.
+ * The current number of requests per second: the larger of the rates over the last 5 to 10 s and over the current half of that.
+ * So growth shows within a second or two, whatever the rate was before. No I/O; times are milliseconds of a clock that is never
+ * set.
  */
 export class DemandWindow {
   #sinceMs: number;
@@ -36,7 +37,7 @@ export class DemandWindow {
   #moveTo(nowMs: number): void {
     const elapsedMs = nowMs - this.#sinceMs;
     if (elapsedMs < HALF_MS) return;
-    // What is further back was another time.
+    // Older counts no longer describe the current demand.
     const isRecent = elapsedMs < 2 * HALF_MS;
     this.#countBefore = isRecent ? this.#count : 0;
     this.#msBefore = isRecent ? HALF_MS : 0;

@@ -1,37 +1,37 @@
 import { LIMITS, periodEndMs, type PermitRequest } from '@standin/contract';
+import type { Permit } from '../request/accepted.ts';
 import { DemandWindow } from './demand-window.ts';
-import type { Permit } from './quota-gate.ts';
 
 interface Block {
   readonly id: string;
   readonly period: string;
-  /** When the period is over. */
+  /** The end of the period, milliseconds since the epoch. */
   readonly endMs: number;
   readonly permits: number;
   spent: number;
-  /** Permits that were ever taken: the number of the last one. */
+  /** Permits taken so far, including those given back; also the number of the last one. */
   taken: number;
 }
 
-/** What a request for permits says of this pool. */
+/** The part of a request for permits that describes this pool. */
 export type PoolReport = Pick<PermitRequest, 'serial' | 'held' | 'closed'>;
 
-/** Resolves when every permit that is spent by now is either for good or given back. */
+/** Resolves when every request that has spent a permit by now is recorded or has given it back. */
 export type Decided = () => Promise<void>;
 
 const WANT_MIN = 10;
 const PREFETCH_SHARE = 0.5;
 /** One to spend from, one in reserve; two more around a change of the month. */
 const BLOCKS_MAX = 4;
-/** Far more than are closed while one write to the disk lasts. Beyond it, what is given back of the oldest one counts as used. */
+/** Far more blocks than close during one write to the disk. Beyond it, permits given back to the oldest one count as used. */
 const CLOSING_MAX = 16;
 
-/** The permits of one account that this gateway holds, in blocks. Without I/O; `uptimeMs` is of a clock that is never set. */
+/** The permits of one account that this gateway holds, in blocks. No I/O; `uptimeMs` is of a clock that is never set. */
 export class PermitPool {
   readonly #blocks: Block[] = [];
-  /** Blocks that nothing is spent from any more, while permits of them may still be given back. */
+  /** Blocks from which nothing more is spent, while their permits may still be given back. */
   readonly #closing = new Map<string, Block>();
-  /** Blocks of which it is final how much was spent, until the operator has noted it. */
+  /** Blocks whose count of spent permits is final, until the operator has recorded it. */
   readonly #closed = new Map<string, number>();
   #left = 0;
   #granted = 0;
@@ -41,7 +41,7 @@ export class PermitPool {
 
   readonly #decided: Decided | undefined;
 
-  /** Without `decided`, what is given back of a block that is closed counts as used. */
+  /** Without `decided`, permits that are given back to a closed block count as used. */
   constructor(uptimeMs: number, decided?: Decided) {
     this.#decided = decided;
     this.#taken = new DemandWindow(uptimeMs);
@@ -51,12 +51,12 @@ export class PermitPool {
     return this.#left;
   }
 
-  /** There is something that the operator does not know yet. */
+  /** The operator does not know the final count of some blocks yet. */
   get hasClosed(): boolean {
     return this.#closed.size > 0;
   }
 
-  /** Of blocks that may be spent from; there may be nothing left in them. */
+  /** There are blocks to spend from. They may be empty. */
   get hasOpen(): boolean {
     return this.#blocks.length > 0;
   }
@@ -83,7 +83,7 @@ export class PermitPool {
     return undefined;
   }
 
-  /** A permit of a block whose end was told counts as used. */
+  /** A permit of a block whose final count is reported counts as used. */
   giveBack({ block: id }: Permit): void {
     const open = this.#blocks.find((one) => one.id === id);
     const block = open ?? this.#closing.get(id);
@@ -116,7 +116,7 @@ export class PermitPool {
     while (this.#blocks.length > 0) this.#closeFirst();
   }
 
-  /** Nothing is given back any more of what is closed. */
+  /** Ends the closing of all blocks. Permits that are given back later count as used. */
   finishAll(): void {
     for (const block of this.#closing.values()) this.#finish(block);
   }
@@ -127,8 +127,8 @@ export class PermitPool {
   }
 
   /**
-   * Demand has grown so much that what is left lasts for less than half of what a block should, and more of it can be had. Where nothing
-   * is left, others may need it more, and the next request asks.
+   * Demand has grown so much that the remaining permits last for less than half the time that a block should, and more are
+   * available. With none left, other gateways may need them more, and the next request asks.
    */
   isShort(uptimeMs: number): boolean {
     const isCapped = this.#granted < this.#wanted;
@@ -137,7 +137,7 @@ export class PermitPool {
   }
 
   /**
-   * By this clock, the month of the permits at hand is over. The operator's decides.
+   * By this clock, the month of the first block is over. The operator's clock decides.
    *
    * @param nowMs milliseconds since the epoch
    */
@@ -146,14 +146,14 @@ export class PermitPool {
     return block !== undefined && this.#blocks.length < BLOCKS_MAX && block.endMs <= nowMs;
   }
 
-  /** Permits for as long as a block should last, as demand is of late. */
+  /** The number of permits that lasts as long as a block should, at the current demand. */
   want(waiting: number, uptimeMs: number): number {
     const demand = this.#demand(waiting, uptimeMs);
     this.#wanted = Math.min(Math.max(WANT_MIN, waiting, demand), LIMITS.quotaBlockPermitsMax);
     return this.#wanted;
   }
 
-  /** What is spent of blocks that the operator takes for open, where that has changed since it was told; else undefined. */
+  /** The spent permits per block that the operator considers open; undefined if that has not changed since the last report. */
   untold(): PermitRequest['closed'] | undefined {
     const open = this.#held().map(({ id, spent }) => ({ block: id, used: spent }));
     const closed = Array.from(this.#closed, ([block, used]) => ({ block, used }));
@@ -165,12 +165,12 @@ export class PermitPool {
     this.#told = textOf(blocks);
   }
 
-  /** Somebody else leads now, who knows nothing. */
+  /** The operator that leads now has none of the reports. */
   forgetTold(): void {
     this.#told = undefined;
   }
 
-  /** @param serial grows with every report of this process, of whatever pool */
+  /** @param serial grows with every report of this process, across all pools */
   report(serial: number): PoolReport {
     const closed = [...this.#closed].slice(0, LIMITS.quotaBlocksNamedMax);
     return {
@@ -180,12 +180,12 @@ export class PermitPool {
     };
   }
 
-  /** The operator has answered a request that said this. */
+  /** The operator has answered a request with this report. */
   reported({ closed }: PoolReport): void {
     for (const { block } of closed) this.#closed.delete(block);
   }
 
-  /** For as long as a block should last. */
+  /** The permits that requests need in the time that a block should last. */
   #demand(waiting: number, uptimeMs: number): number {
     return Math.ceil(this.#taken.perMs(waiting, uptimeMs) * LIMITS.quotaBlockDemandMs);
   }
@@ -201,12 +201,12 @@ export class PermitPool {
     if (oldest !== undefined && this.#closing.size > CLOSING_MAX) this.#finish(oldest);
   }
 
-  /** What is spent of it is final. */
+  /** Makes the count of spent permits final. */
   #finish({ id, spent }: Block): void {
     if (this.#closing.delete(id)) this.#closed.set(id, spent);
   }
 
-  /** For the operator: what is not closed for good may still be spent. */
+  /** Blocks to report as held: their permits may still be spent. */
   #held(): Block[] {
     return [...this.#closing.values(), ...this.#blocks];
   }

@@ -1,22 +1,17 @@
 import type { AccountConfig } from '@standin/contract';
-import type { Refusal } from '../respond/refusal.ts';
+import type { Permit } from '../request/accepted.ts';
+import type { Refusal } from '../request/refusal.ts';
 
-/** What a request was admitted by: goes into its durable record. */
-export interface Permit {
-  /** The month that it counts in: `2026-11`. */
-  readonly period: string;
-  readonly block: string;
-  /** Its own within the block. */
-  readonly number: number;
-}
-
-/** Of an account that may have as many as it likes. */
+/** The permit of an account without a quota. */
 export const NO_QUOTA: Permit = { period: '', block: '', number: 0 };
 
-/** Decides whether an account may have one more request this month. */
+/** Decides whether an account may send one more request this month. */
 export interface QuotaGate {
-  /** Spends one permit of the account, or refuses. Called once the request is there whole. Only where none is at hand it takes time. */
+  /**
+   * Spends one permit of the account, or refuses. Called once the request is complete. Returns a promise only if no permit is
+   * available.
+   */
   admit(account: AccountConfig): Permit | Refusal | Promise<Permit | Refusal>;
-  /** Gives a permit back: the request could not be recorded, so it was not accepted. */
+  /** Gives a permit back: the request was not recorded, so it was not accepted. */
   giveBack(account: AccountConfig, permit: Permit): void;
 }

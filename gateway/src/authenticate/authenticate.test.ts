@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { RoutingTable } from '../match/routing-table.ts';
 import { account, KEY, OTHER_KEY, sha256 } from '../gateway.testing.ts';
-import type { RequestHead } from '../receive/read-head.ts';
-import { Refusal } from '../respond/refusal.ts';
+import { RoutingTable } from '../match/routing-table.ts';
+import { Refusal } from '../request/refusal.ts';
+import type { RequestHead } from '../request/request-head.ts';
 import { authenticate, type KeyHeaderName } from './authenticate.ts';
 
 let table: RoutingTable;

@@ -1,28 +1,25 @@
 import { hash } from 'node:crypto';
 import { keyFingerprint, type AccountConfig } from '@standin/contract';
-import type { RoutingTable } from '../match/routing-table.ts';
-import type { RequestHead } from '../receive/read-head.ts';
-import { Refusal } from '../respond/refusal.ts';
+import type { Authenticated } from '../request/accepted.ts';
+import { Refusal } from '../request/refusal.ts';
+import type { RequestHead } from '../request/request-head.ts';
+
+/** The accounts of the configuration. */
+export interface KeyHolders {
+  /** Accounts whose key has this digest. */
+  holdersOf(keySha256: string): readonly AccountConfig[];
+}
 
 export type KeyHeaderName = 'exact' | 'any-case';
-
-/** Whose key the request carries. */
-export interface Authenticated {
-  /** Accounts with this key: one, unless people chose the same own key twice. */
-  readonly holders: readonly AccountConfig[];
-  readonly fingerprint: string;
-  /** Lower-case hex. Stays in this process. */
-  readonly keySha256: string;
-}
 
 const MISSING = new Refusal('api_key_missing');
 const REPEATED = new Refusal('api_key_repeated');
 const NAME_NOT_LOWERCASE = new Refusal('api_key_header_name');
 const PADDED = new Refusal('api_key_whitespace');
-/** Unknown, revoked and malformed keys alike. */
+/** The same refusal for unknown, revoked and malformed keys. */
 export const INVALID_KEY = new Refusal('api_key_invalid');
 
-/** Digests of valid keys, so that a busy key is hashed once. */
+/** Digests of valid keys, so that a key in frequent use is hashed once. */
 const DIGESTS_KEPT_MAX = 10_000;
 const digests = new Map<string, string>();
 
@@ -36,12 +33,12 @@ const remember = (key: string, digest: string): void => {
 };
 
 /**
- * Exactly one header named `x-api-key`, in lowercase unless the setting says otherwise, with no whitespace added to its value
- * on the wire, and a key that an account holds now. Lookup by digest: how long it takes tells nothing about the key.
+ * Requires exactly one header named `x-api-key`, in lowercase unless the setting says otherwise, with no whitespace added to its
+ * value on the wire, and a key that an account holds now. The lookup is by digest, so its duration reveals nothing about the key.
  */
 export const authenticate = (
   head: RequestHead,
-  table: RoutingTable,
+  accounts: KeyHolders,
   keyHeaderName: KeyHeaderName,
 ): Authenticated | Refusal => {
   if (head.keyCount === 0) return MISSING;
@@ -50,11 +47,11 @@ export const authenticate = (
   if (keyHeaderName === 'exact' && name !== 'x-api-key') return NAME_NOT_LOWERCASE;
   if (head.keyPadded) return PADDED;
   const digest = digestOf(key);
-  const holders = table.holdersOf(digest);
+  const holders = accounts.holdersOf(digest);
   if (holders.length === 0) return INVALID_KEY;
   remember(key, digest);
   const fingerprint = keyFingerprint(digest);
-  // The one thing that is not kept as received.
+  // The log keeps everything as received except for the key.
   head.headers[head.keyIndex] = [name, `sha256:${fingerprint}`];
   return { holders, fingerprint, keySha256: digest };
 };

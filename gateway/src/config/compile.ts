@@ -1,10 +1,11 @@
 import type { ConfigObject } from '@standin/contract';
-import type { Endpoint, TableEntry } from '../match/routing-table.ts';
+import type { TableEntry } from '../match/routing-table.ts';
+import type { Endpoint } from '../request/route.ts';
 import { MockAnswer } from '../respond/mock-answer.ts';
 
 type EndpointConfig = Extract<ConfigObject, { kind: 'Endpoint' }>;
 
-/** Throws, with a message for people, if this gateway cannot serve the object. */
+/** Prepares an object for the routing table. Throws, with a message for people, if this gateway cannot serve it. */
 export const compile = (object: ConfigObject): TableEntry => {
   switch (object.kind) {
     case 'Account':

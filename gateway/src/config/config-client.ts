@@ -9,48 +9,48 @@ import { Revocations } from './revocations.ts';
 import { NotLeaderError, StreamSession } from './stream-session.ts';
 
 export interface ConfigClientOptions {
-  /** Name of this gateway. */
+  /** The name of this gateway. */
   readonly name: string;
-  /** Of this process, unlike any other's. */
+  /** Unique to this process. */
   readonly instance: string;
   readonly urls: readonly string[];
   readonly tlsDir: string;
-  /** After how long without word from the operator requests are refused; 0: never. The operator is told. */
+  /** The time without contact to the operator after which requests are refused; 0: never. The operator receives it. */
   readonly maxStalenessMs: number;
   readonly store: ConfigStore;
   readonly diskCopy: DiskCopy;
-  /** An account's permits are to go back. */
+  /** The permits of this account have to go back. */
   readonly onRecall: (accountUid: string) => void;
   /** Resolves when every request that has been admitted by now is accepted or refused. */
   readonly decided: () => Promise<void>;
-  /** A stream is open and its snapshot in force. */
+  /** A stream is open and its snapshot is active. */
   readonly onConnected: () => void;
   readonly logger: Logger;
 }
 
 const BACKOFF_MS_MIN = 100;
 const BACKOFF_MS_MAX = 2_000;
-/** How long a gateway that starts waits for operators to say anything. */
+/** How long a starting gateway waits for a response from any operator. */
 const PATIENCE_MS = 5_000;
 /**
- * How much later it takes the copy on its disk where operators are there and none leads: as long as they need to agree. Without a leader there are
- * no permits of a quota, so that requests would be refused that others can answer.
+ * The longer wait for the copy on disk if operators respond and none leads: the time of an election. Without a leader no permits
+ * are available, so this gateway would refuse requests that others can serve.
  */
 const ELECTION_MS = 15_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
-/** Callers wait for it. */
+/** Short, because callers wait for it. */
 const PERMITS_TIMEOUT_MS = 3_000;
 const FAILURES_KEPT_MAX = 1_000;
 
-/** What a round over all operators had: a stream, which has ended by now; operators of which none leads; no answer at all. */
+/** The result of a round over all operators: a stream, which has ended by now; responses, but no leader; or no response. */
 type RoundOutcome = 'stream' | 'no leader' | 'nobody';
 
 /** How a session ended. */
 interface SessionEnd {
   readonly hadStream: boolean;
-  /** The operator answered, and does not lead. */
+  /** The operator responded and does not lead. */
   readonly follows?: boolean;
-  /** Named by an operator that does not lead. */
+  /** The leader, as named by an operator that does not lead. */
   readonly leaderUrl?: string | undefined;
 }
 
@@ -60,8 +60,8 @@ const reasonOf = (error: unknown): string => {
 };
 
 /**
- * Keeps a `ConfigStore` at what the leading operator says: tries all addresses of all operators, follows the hint of those that do
- * not lead, and comes back, whatever happens. While nobody answers, the configuration in force stays.
+ * Keeps a `ConfigStore` up to date with the leading operator. It tries all addresses of all operators, follows the hint of those
+ * that do not lead, and reconnects after every failure. While no operator responds, the current configuration stays active.
  */
 export class ConfigClient {
   readonly #options: ConfigClientOptions;
@@ -73,7 +73,7 @@ export class ConfigClient {
   #hint: string | undefined;
   #hasSnapshot = false;
   readonly #failures = new Set<string>();
-  /** A stream is open and its snapshot in force. */
+  /** A stream is open and its snapshot is active. */
   isConnected = false;
 
   constructor(options: ConfigClientOptions) {
@@ -81,7 +81,7 @@ export class ConfigClient {
     this.#revocations = new Revocations(options);
   }
 
-  /** Resolves when there is a configuration, or none could be had yet: then `ConfigStore` gets one later. */
+  /** Resolves when there is a configuration, or none is available yet. In that case `ConfigStore` gets one later. */
   async start(): Promise<void> {
     const first = Promise.withResolvers<RoundOutcome>();
     this.#running = this.#run(first.resolve);
@@ -93,27 +93,27 @@ export class ConfigClient {
     if (isOpen) this.#election = setTimeout(() => void this.#restore(), ELECTION_MS);
   }
 
-  /** Asks the leading operator for permits of a quota. Rejects when there is none, or it does not answer in time. */
+  /** Requests permits of a quota from the leading operator. Rejects when no operator leads, or it does not answer in time. */
   async askPermits(request: Omit<PermitRequest, 'gateway' | 'instance'>): Promise<PermitAnswer> {
     if (this.#connection === undefined || !this.isConnected) throw new Error('no operator is connected');
     return this.#connection.permits(request, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
   }
 
-  /** Tells the leading operator what was spent of permits. Rejects when there is none, or it does not answer in time. */
+  /** Reports spent permits to the leading operator. Rejects when no operator leads, or it does not answer in time. */
   async tellUsage(accounts: UsageReport['accounts']): Promise<void> {
     if (this.#connection === undefined || !this.isConnected) throw new Error('no operator is connected');
     await this.#connection.usage(accounts, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
   }
 
-  /** Tells the leading operator of a process whose every record is in the log, and that is no more. Rejects as `tellUsage`. */
+  /** Reports an ended process, whose records are all in the log, to the leading operator. Rejects as `tellUsage` does. */
   async tellDrained(instance: string): Promise<void> {
     if (this.#connection === undefined || !this.isConnected) throw new Error('no operator is connected');
     await this.#connection.drained(instance, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
   }
 
   /**
-   * Removes the copy on disk, then says goodbye to the operator: it does not wait for this gateway any more. Where the copy cannot be removed,
-   * it has to, as for one that was killed.
+   * Removes the copy on disk, then sends a goodbye message, so that the operator does not wait for this gateway. If the copy
+   * cannot be removed, there is no goodbye, and the operator waits as for a killed gateway.
    */
   async stop(): Promise<void> {
     if (await this.#options.diskCopy.discard()) await this.#goodbye();
@@ -129,12 +129,12 @@ export class ConfigClient {
     });
   }
 
-  /** Takes the copy on disk, unless an operator was faster. */
+  /** Starts from the copy on disk, unless a stream was faster. */
   async #restore(): Promise<void> {
     if (!this.#hasSnapshot && !this.#stopped.signal.aborted) await this.#options.diskCopy.restore();
   }
 
-  /** Until it is stopped; `onFirst` hears of the first round, or of its stream. */
+  /** Runs rounds until `stop`. Calls `onFirst` after the first round or at its stream's first commit. */
   async #run(onFirst: (outcome: RoundOutcome) => void): Promise<void> {
     const { signal } = this.#stopped;
     for (let attempt = 0; !signal.aborted; attempt++) {
@@ -146,7 +146,7 @@ export class ConfigClient {
     }
   }
 
-  /** Tries every address once, until one has a stream for us. */
+  /** Tries every address once, until one provides a stream. */
   async #round(onCommit: () => void): Promise<RoundOutcome> {
     const { signal } = this.#stopped;
     const queue = await this.#addresses();
@@ -160,7 +160,7 @@ export class ConfigClient {
         queue.unshift(...(await this.#resolve(end.leaderUrl)));
       }
     }
-    // A leader that was named and does not answer is asked last from now on.
+    // If the named leader does not respond, it is tried last from now on.
     this.#hint = undefined;
     return outcome;
   }
@@ -194,7 +194,7 @@ export class ConfigClient {
       return await session.run(this.#stopped.signal);
     } catch (error) {
       if (error instanceof NotLeaderError) return { hadStream: false, follows: true, leaderUrl: error.leaderUrl };
-      // We ended it ourselves.
+      // `stop` ended the session.
       if (this.#stopped.signal.aborted) return { hadStream: this.isConnected };
       const reason = reasonOf(error);
       if (this.isConnected) logger.warn({ ...where, reason }, 'config stream ended');
@@ -207,14 +207,14 @@ export class ConfigClient {
     }
   }
 
-  /** Once per reason, until there was a stream again: while operators are away, every address fails every other second. */
+  /** Warns once per reason until the next stream: while operators are unavailable, every address fails every other second. */
   #reportFailure(failure: { readonly url: string; readonly address?: string; readonly reason: string }): void {
     const text = `${failure.url} ${failure.address ?? ''} ${failure.reason}`;
     this.#options.logger[this.#failures.has(text) ? 'debug' : 'warn'](failure, 'no config stream');
     if (this.#failures.size < FAILURES_KEPT_MAX) this.#failures.add(text);
   }
 
-  /** All addresses of all operators, in an order of our own, so that gateways spread. */
+  /** All addresses of all operators, in an order specific to this gateway, so that gateways spread. */
   async #addresses(): Promise<OperatorAddress[]> {
     const found = await Promise.all(this.#options.urls.map((url) => this.#resolve(url)));
     const shuffled = found

@@ -15,30 +15,30 @@ import type { Logger } from 'pino';
 import { RoutingTable, type TableEntry } from '../match/routing-table.ts';
 import { compile } from './compile.ts';
 
-/** A transaction that has ended: what to acknowledge. */
+/** A finished transaction, to be acknowledged. */
 export interface Committed {
   readonly revision: Revision;
   readonly rejected: readonly RejectedObject[];
-  /** A key that was valid before is not any more: it must not come back from this gateway's disk. */
+  /** A key is no longer valid, so it must not return from this gateway's disk. */
   readonly revokesKey: boolean;
 }
 
-/** What the operator said makes no sense here: the connection is given up, and a snapshot asked for anew. */
+/** A message of the operator is inconsistent with the state here. The session ends, and the next one begins with a snapshot. */
 export class StreamProtocolError extends Error {
   override readonly name = 'StreamProtocolError';
 }
 
-/** By two clocks: the first stands still while a machine is suspended, the second can be set. */
+/** A time on two clocks: the first stops while a machine is suspended, the second can be set. */
 export interface Moment {
-  /** Of `performance.now()`. */
+  /** `performance.now()` */
   readonly uptimeMs: number;
-  /** Since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly atMs: number;
 }
 
 export interface ConfigStoreOptions {
   readonly logger: Logger;
-  /** 0: the last configuration stays in force for ever. */
+  /** 0: the last configuration stays active without limit. */
   readonly maxStalenessMs: number;
   /** Milliseconds since the epoch. */
   readonly clock?: () => number;
@@ -48,7 +48,7 @@ type Begin = Pick<Extract<StreamMessage, { type: 'begin' }>, 'revision' | 'snaps
 
 interface Change {
   readonly key: ConfigKey;
-  /** Undefined: the object goes. */
+  /** Undefined: the object is removed. */
   readonly entry: TableEntry | undefined;
 }
 
@@ -57,19 +57,19 @@ interface Transaction {
   readonly isSnapshot: boolean;
   readonly changes: Change[];
   readonly rejected: Map<ConfigKey, string>;
-  /** Keys that this transaction says something about. */
+  /** Keys of the objects that this transaction puts or removes. */
   readonly named: Set<ConfigKey>;
 }
 
-/** No operator believes for longer than a lease that it leads. */
+/** An operator believes for at most a lease that it still leads. */
 const OLDER_MS = 2 * LIMITS.leaseDurationMs;
 const MESSAGE_LENGTH_MAX = 1_000;
-/** As many as an acknowledgement may hold. */
+/** The most that an acknowledgement may contain. */
 const REJECTED_MAX = 1_000;
 
 /**
- * The configuration in force. A transaction is prepared aside, object by object as it arrives, and takes effect as a whole when
- * it is committed: no request sees half of it. An object that this gateway cannot use keeps its last good version.
+ * The active configuration. A transaction is prepared separately, object by object as it arrives, and its commit applies it as a
+ * whole, so no request sees half of it. An object that this gateway cannot use keeps its last good version.
  */
 export class ConfigStore {
   readonly #logger: Logger;
@@ -77,7 +77,7 @@ export class ConfigStore {
   readonly #clock: () => number;
   #table: RoutingTable | undefined;
   #revision: Revision = { epoch: 0, number: 0 };
-  /** The configuration is the disk's: whatever an operator says is newer. */
+  /** The configuration comes from the disk. Any from an operator is newer. */
   #isFromDisk = false;
   #rejected = new Map<ConfigKey, string>();
   #transaction: Transaction | undefined;
@@ -107,44 +107,48 @@ export class ConfigStore {
     return this.#rejected.size;
   }
 
-  /** Milliseconds since the operator's last word; undefined: it has said nothing yet. */
+  /** Milliseconds since the last message of the operator; undefined before the first one. */
   ageMs(nowMs: number): number | undefined {
     return this.#heardMs === undefined ? undefined : nowMs - this.#heardMs;
   }
 
-  /** What requests at `nowMs` (of `performance.now()`) are matched against; undefined: none may be answered. */
+  /** The routing table for requests at `nowMs` (of `performance.now()`); undefined if none may be served. */
   tableAt(nowMs: number): RoutingTable | undefined {
     return this.#maxStalenessMs > 0 && this.#isStaleAt(nowMs) ? undefined : this.#table;
   }
 
-  /** By either clock: one that is set back leaves the other, one that is set forward refuses until the next acknowledgement. */
+  /**
+   * By either clock: if one is set back, the other still counts; if one is set forward, requests are refused until the next
+   * acknowledgement.
+   */
   #isStaleAt(nowMs: number): boolean {
     const { uptimeMs, atMs } = this.#confirmed;
     return Math.max(nowMs - uptimeMs, this.#clock() - atMs) > this.#maxStalenessMs;
   }
 
-  /** All objects in force, for the copy on disk. */
+  /** All active objects, for the copy on disk. */
   *objects(): Generator<ConfigObject> {
     for (const { config } of this.#table?.entries() ?? []) yield config;
   }
 
-  /** The operator is alive. */
+  /** Records a message of the operator. */
   heard(nowMs: number): void {
     this.#heardMs = nowMs;
   }
 
   /**
-   * The operator has answered an acknowledgement that was sent at `sent`: it waits for this gateway until `maxStalenessMs` after
-   * that at the earliest. Counted from when it was sent, not from what is read: a process that was frozen finds old messages in its sockets.
+   * Records the response to an acknowledgement that was sent at `sent`: the operator waits for this gateway at least until
+   * `maxStalenessMs` after that. The time of sending counts, not that of reading, because a process that was frozen finds old
+   * messages in its sockets.
    */
   confirmed(sent: Moment): void {
     this.#confirmed = sent;
   }
 
   /**
-   * What to do with a transaction: `skip` a delta that is older than what is in force; `refuse` an operator whose snapshot is.
-   * Such an operator does not know yet that it no longer leads. If one is still there after `OLDER_MS`, then its epochs have
-   * begun anew, and what it says is the truth.
+   * Decides about a transaction: `skip` a delta that is older than the active revision, `refuse` an operator whose snapshot is
+   * older. Such an operator does not know yet that it no longer leads. If it is still connected after `OLDER_MS`, the epochs have
+   * restarted, and its snapshot is valid.
    */
   judge({ revision, snapshot }: Begin, nowMs: number): 'take' | 'skip' | 'refuse' {
     if (this.#isFromDisk || compareRevisions(parseRevision(revision), this.#revision) >= 0) {
@@ -159,7 +163,7 @@ export class ConfigStore {
     return 'take';
   }
 
-  /** A connection ended: what it had begun is void. */
+  /** Discards the open transaction of a connection that ended. */
   abandon(): void {
     this.#transaction = undefined;
   }
@@ -200,7 +204,7 @@ export class ConfigStore {
     this.#logger.warn({ object: key, reason: message }, 'object rejected, its last good version stays in force');
   }
 
-  /** Everything since `begin` takes effect. */
+  /** Applies the changes since `begin`. */
   commit(revision: string): Committed {
     const transaction = this.#current();
     if (revision !== formatRevision(transaction.revision)) {
@@ -210,7 +214,7 @@ export class ConfigStore {
     const before = this.#table;
     const digests = keyDigests(before, transaction);
     const table = transaction.isSnapshot || before === undefined ? new RoutingTable() : before;
-    // Nothing below can fail or wait: requests see the state before, or the state after.
+    // The following statements neither fail nor wait: requests see the state before or the state after.
     for (const { key, entry } of transaction.changes) {
       if (entry === undefined) table.remove(key);
       else table.put(key, entry);
@@ -228,7 +232,7 @@ export class ConfigStore {
     };
   }
 
-  /** Starts from the copy on disk, until an operator is heard; nothing happens if it was faster. */
+  /** Starts from the copy on disk. Does nothing if a stream was faster. */
   restore(revision: Revision, objects: readonly unknown[]): void {
     if (this.#table !== undefined) return;
     const table = new RoutingTable();
@@ -238,7 +242,7 @@ export class ConfigStore {
       try {
         table.put(configKey(parsed.data), compile(parsed.data));
       } catch {
-        // It was good when it was written. An operator will say so again, and hear why it is not any more.
+        // The object was valid when it was written. The operator will send it again and receive the reason why it no longer is.
       }
     }
     this.#table = table;
@@ -259,7 +263,7 @@ export class ConfigStore {
   }
 }
 
-/** Digests that the transaction may take out of force. */
+/** Digests of keys that the transaction may revoke. */
 const keyDigests = (table: RoutingTable | undefined, { isSnapshot, named }: Transaction): string[] => {
   if (table === undefined) return [];
   const candidates = isSnapshot ? table.entries() : [...named].map((key) => table.entry(key));

@@ -112,7 +112,7 @@ describe('a transaction', () => {
     const gateway = await startWith();
     await operator.publish([account('own', OWN_NEXT_KEY)]);
     expect([await statusOf(gateway), await statusOf(gateway, PATH, OWN_NEXT_KEY)]).toEqual([401, 200]);
-    // The copy on disk does not know the old key any more either.
+    // The copy on disk no longer contains the old key either.
     expect(await readFile(copyPath(), 'utf8')).not.toContain(account('own', KEY).keySha256);
   });
 
@@ -303,7 +303,7 @@ describe('the copy on disk', () => {
     operator.leads = false;
     const { refusals } = operator;
     const second = await start();
-    // Had nobody answered, the copy would have been taken after the first time.
+    // Without any response, the copy would have been taken after the first wait.
     await until(() => operator.refusals >= refusals + 3);
     expect(await readiness(second)).toBe(503);
     operator.leads = true;
@@ -315,7 +315,7 @@ describe('the copy on disk', () => {
     await startWith();
     await until(copyHasKey);
     const path = copyPath();
-    // Nothing can be written there any more.
+    // Writing there fails from now on.
     await mkdir(`${path}.${process.pid}.tmp`);
     await operator.publish([account('own', OWN_NEXT_KEY)]);
     await expect(stat(path)).rejects.toThrow('ENOENT');

@@ -5,9 +5,9 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ConfigStore } from './config-store.ts';
 
-/** Changes that follow each other within this time are written once. */
+/** Changes within this time of each other are written once. */
 const DEBOUNCE_MS = 1_000;
-/** Lines handed to the file at once. */
+/** Lines per write to the file. */
 const LINES_PER_WRITE = 500;
 
 const FILE_NAME = 'config.ndjson';
@@ -16,7 +16,7 @@ const beginLine = z.object({ type: z.literal('begin'), revision: z.string() });
 const putLine = z.object({ type: z.literal('put'), object: z.unknown() });
 const commitLine = z.object({ type: z.literal('commit'), revision: z.string() });
 
-/** The configuration as it was written last. */
+/** The configuration of the last write. */
 interface StoredConfig {
   readonly revision: Revision;
   readonly objects: readonly unknown[];
@@ -34,7 +34,7 @@ const parseCopy = (text: string): StoredConfig | undefined => {
   return { revision: parseRevision(begin.data.revision), objects };
 };
 
-/** `objects` is taken at one moment; turning it into text may take its time. */
+/** Encodes `objects`, which were read at one moment, over several turns of the event loop. */
 function* lines(revision: string, objects: readonly ConfigObject[]): Generator<string> {
   yield JSON.stringify({ type: 'begin', revision, snapshot: true } satisfies StreamMessage);
   for (const object of objects) yield JSON.stringify({ type: 'put', object } satisfies StreamMessage);
@@ -42,8 +42,9 @@ function* lines(revision: string, objects: readonly ConfigObject[]): Generator<s
 }
 
 /**
- * The copy of the configuration with which a gateway starts when no operator answers: one snapshot of the config stream, as
- * NDJSON. It holds digests of keys and the mocks, so only its owner may read it. Replaced as a whole, so that it is never half.
+ * The copy of the configuration with which a gateway starts when no operator responds: one snapshot of the config stream, as
+ * NDJSON. It contains digests of keys and the mocks, so only its owner may read it. It is replaced as a whole, so the file is
+ * never partial.
  */
 export class DiskCopy {
   readonly #path: string;
@@ -59,7 +60,7 @@ export class DiskCopy {
     this.#logger = logger;
   }
 
-  /** Puts the copy in force; false if there is none, or none that can be read. */
+  /** Activates the copy. False: there is none, or it cannot be read. */
   async restore(): Promise<boolean> {
     try {
       const copy = parseCopy(await readFile(this.#path, 'utf8'));
@@ -74,14 +75,15 @@ export class DiskCopy {
     }
   }
 
-  /** The configuration has changed. */
+  /** Schedules a write, because the configuration has changed. */
   schedule(): void {
     if (!this.#isDiscarded) this.#timer ??= setTimeout(() => void this.flush(), DEBOUNCE_MS);
   }
 
   /**
-   * True: nothing older than the configuration of this moment is on disk. With `isRequired`, as when a key was revoked, the copy of before is
-   * removed where it cannot be replaced: a gateway that starts without one waits for the operator, with one it accepts a dead key.
+   * True: nothing older than the current configuration is on disk. With `isRequired`, as after a revocation, the old copy is
+   * removed if it cannot be replaced. A gateway that starts without a copy waits for the operator; with the old one it would
+   * accept a revoked key.
    */
   flush({ isRequired = false } = {}): Promise<boolean> {
     clearTimeout(this.#timer);
@@ -91,8 +93,8 @@ export class DiskCopy {
   }
 
   /**
-   * Removes the copy, and writes none any more. False: it may still be there. Nobody waits for a gateway that has stopped: started from its copy,
-   * it would accept keys that were revoked meanwhile.
+   * Removes the copy and writes no more. False: it may still exist. The operator does not wait for a stopped gateway, which would
+   * accept keys from its copy that have been revoked since.
    */
   discard(): Promise<boolean> {
     this.#isDiscarded = true;
@@ -124,7 +126,7 @@ export class DiskCopy {
       this.#logger.info({ path: this.#path }, 'there is no copy of the configuration on disk any more');
       return true;
     } catch (error) {
-      // Nor is its folder there.
+      // Its folder does not exist either.
       if (isAbsent(error)) return true;
       this.#logger.error(
         { path: this.#path, err: error },
@@ -154,7 +156,7 @@ const writeLines = async (path: string, all: Iterable<string>): Promise<void> =>
   }
 };
 
-/** Without it a power cut may bring back what was replaced or removed. */
+/** Without this, a power cut may restore the file that was replaced or removed. */
 const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r');
   try {

@@ -28,14 +28,14 @@ export class FakeOperator {
   onGoodbye: () => void = () => undefined;
   readonly permitRequests: PermitRequest[] = [];
   readonly usageReports: UsageReport[] = [];
-  /** Processes that are no more, as told. */
+  /** Processes that were reported as ended. */
   readonly drained: string[] = [];
   /** What requests for permits are answered; undefined: with an error. */
   permits: (request: PermitRequest) => PermitAnswer | undefined = () => undefined;
   /** Given to gateways while this operator does not lead. */
   leaderUrl: string | null = null;
   leads = true;
-  /** How often it said that it does not lead. */
+  /** The number of responses that it does not lead. */
   refusals = 0;
   /** Otherwise acknowledgements are heard, and their answers never arrive. */
   answersAcks = true;

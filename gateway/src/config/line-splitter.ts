@@ -1,6 +1,6 @@
 const LF = 0x0a;
 
-/** Cuts a stream of bytes into lines, with a bound on how long one may be. */
+/** Splits a stream of bytes into lines of a bounded length. */
 export class LineSplitter {
   readonly #lineBytesMax: number;
   #parts: Buffer[] = [];
@@ -10,7 +10,7 @@ export class LineSplitter {
     this.#lineBytesMax = lineBytesMax;
   }
 
-  /** The lines that this chunk completes, without their ends. Throws a RangeError when a line grows too long. */
+  /** The lines that this chunk completes, without line breaks. Throws a RangeError when a line is too long. */
   *push(chunk: Buffer): Generator<string> {
     let from = 0;
     for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, from)) {

@@ -12,21 +12,21 @@ import {
   type UsageReport,
 } from '@standin/contract';
 
-/** One address under which an operator may answer. */
+/** One address at which an operator may respond. */
 export interface OperatorAddress {
   readonly url: URL;
-  /** What its host resolved to. */
+  /** The resolved address of the host. */
   readonly address: string;
 }
 
-/** An operator that does not answer within this time counts as away. */
+/** An operator that does not respond within this time counts as unavailable. */
 const ANSWER_TIMEOUT_MS = 3_000;
-/** The stream, acknowledgements, and questions for the permits of many accounts at once. */
+/** For the stream, acknowledgements, and requests for permits of many accounts at once. */
 const SOCKETS_MAX = 16;
-/** Answers other than the stream are a line. */
+/** Responses other than the stream are one line. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** What a gateway says of itself when it connects. */
+/** What a gateway reports about itself when it connects. */
 export interface GatewayIdentity {
   readonly name: string;
   readonly instance: string;
@@ -39,8 +39,8 @@ interface Answer {
 }
 
 /**
- * HTTPS to one operator, with both sides' certificates. They are read at each connection: an operator that renews them does not
- * wait for gateways to restart.
+ * HTTPS to one operator, with certificates of both sides. They are read for each connection, so an operator can renew them
+ * without a restart of the gateways.
  */
 export class OperatorConnection {
   readonly #target: OperatorAddress;
@@ -57,7 +57,7 @@ export class OperatorConnection {
     const [ca, cert, key] = await Promise.all(
       ['ca.crt', 'tls.crt', 'tls.key'].map((file) => readFile(join(tlsDir, file))),
     );
-    // Operators are dialled by address; who they are, the certificate says.
+    // Operators are dialled by address; the certificate proves their identity.
     const tls = { ca, cert, key, servername: STREAM_SERVER_NAME, minVersion: 'TLSv1.3' as const };
     return new OperatorConnection(target, new Agent({ ...tls, keepAlive: true, maxSockets: SOCKETS_MAX }), gateway);
   }
@@ -66,14 +66,14 @@ export class OperatorConnection {
     return this.#target.url.origin;
   }
 
-  /** The config stream, once its head is there. Whoever gets it destroys it. */
+  /** The config stream, after its head has arrived. The caller destroys it. */
   stream(signal: AbortSignal): Promise<IncomingMessage> {
     const { name, instance, maxStalenessMs } = this.#gateway;
     const query = new URLSearchParams({ gateway: name, instance, maxStalenessMs: String(maxStalenessMs) });
     return this.#send('GET', `/v1/config?${query.toString()}`, { signal });
   }
 
-  /** False: the operator does not know this gateway, which has to connect anew. */
+  /** False: the operator does not know this gateway, which has to reconnect. */
   async ack(ack: Omit<Ack, 'gateway' | 'instance'>, signal: AbortSignal): Promise<boolean> {
     const { name, instance } = this.#gateway;
     const body = JSON.stringify({ gateway: name, instance, ...ack } satisfies Ack);
@@ -82,7 +82,7 @@ export class OperatorConnection {
     return status === 204;
   }
 
-  /** See `LIMITS.quotaRecallWaitMs` for how long an answer may take. Rejects with whatever is no answer. */
+  /** See `LIMITS.quotaRecallWaitMs` for how long a response may take. Rejects with any response that is not an answer. */
   async permits(request: Omit<PermitRequest, 'gateway' | 'instance'>, signal: AbortSignal): Promise<PermitAnswer> {
     const { name: gateway, instance } = this.#gateway;
     const named = { gateway, instance, ...request } satisfies PermitRequest;
@@ -108,7 +108,7 @@ export class OperatorConnection {
     if (status !== 204) throw new Error(`the operator answered a report of a drained spool with ${status}`);
   }
 
-  /** Says that this gateway goes and is not to be waited for. */
+  /** Announces that this gateway stops, so that the operator does not wait for it. */
   async goodbye(signal: AbortSignal): Promise<void> {
     const { name, instance } = this.#gateway;
     const path = `/v1/gateways/${encodeURIComponent(name)}?instance=${encodeURIComponent(instance)}`;
@@ -143,7 +143,7 @@ export class OperatorConnection {
         clearTimeout(timer);
         resolve(response);
       });
-      // After the response an error shows on the response itself.
+      // After the response has begun, an error occurs on the response itself.
       request.on('error', (error) => {
         clearTimeout(timer);
         reject(error);
@@ -153,7 +153,7 @@ export class OperatorConnection {
   }
 }
 
-/** A whole answer that is not a stream. */
+/** Reads a whole response that is not a stream. */
 export const readAnswer = async (response: IncomingMessage): Promise<Answer> => {
   const timer = setTimeout(() => response.destroy(new Error('the answer stalled')), ANSWER_TIMEOUT_MS);
   const chunks: Buffer[] = [];

@@ -7,12 +7,12 @@ export interface RevocationParts {
 }
 
 /**
- * Keys that are not in force any more, until nothing of this gateway knows them. Outlives sessions: what one of them could not finish, the
- * next one does before it acknowledges anything.
+ * Keys that were revoked, until nothing of this gateway accepts them. They outlive sessions: the next session finishes the work
+ * of the last one before it acknowledges anything.
  */
 export class Revocations {
   readonly #parts: RevocationParts;
-  /** What an earlier process left on the disk is not known. */
+  /** Starts at 1, because an earlier process may have left revoked keys on disk. */
   #revoked = 1;
   #finished = 0;
 
@@ -20,14 +20,14 @@ export class Revocations {
     this.#parts = parts;
   }
 
-  /** A key has just gone out of force. */
+  /** A key has just been revoked. */
   add(): void {
     this.#revoked++;
   }
 
   /**
-   * True: no key that was revoked before this call opens anything any more: what it was used for is recorded or refused, and it is not on the
-   * disk. False: it may, so nothing is to be acknowledged. However long the disk takes, until `signal`.
+   * True: every key that was revoked before this call is unusable. The requests that used it are recorded or refused, and it is
+   * not on disk. False: it may still be usable, so nothing may be acknowledged. Waits for the disk until `signal`.
    */
   async finish(signal: AbortSignal): Promise<boolean> {
     const upTo = this.#revoked;

@@ -16,12 +16,12 @@ import { LineSplitter } from './line-splitter.ts';
 import { readAnswer, type OperatorConnection } from './operator-connection.ts';
 import type { Revocations } from './revocations.ts';
 
-/** A mock of `LIMITS.mockBodyBytesMax`, escaped, with its headers, is far below this. */
+/** Far above the size of a mock of `LIMITS.mockBodyBytesMax`, escaped, with its headers. */
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const ACK_ATTEMPTS_MAX = 4;
 const ACK_RETRY_MS = 100;
 const REVOKE_RETRY_MS = 1_000;
-/** This operator does not lead; another may. */
+/** This operator does not lead; another one may. */
 export class NotLeaderError extends Error {
   override readonly name = 'NotLeaderError';
   readonly leaderUrl: string | undefined;
@@ -39,11 +39,11 @@ export interface SessionParts {
   readonly logger: Logger;
   /** A snapshot or delta has taken effect. */
   readonly onCommit: () => void;
-  /** An account's permits are to go back. */
+  /** The permits of this account have to go back. */
   readonly onRecall: (accountUid: string) => void;
 }
 
-/** What one look at a message that the schema refuses can still say about it. */
+/** The parts of a message that can be read if the schema rejects it. */
 const putOfSomething = z.object({
   type: z.literal('put'),
   object: z.object({ kind: z.enum(['Account', 'Project', 'Endpoint']), uid: z.string() }),
@@ -64,7 +64,7 @@ export class StreamSession {
     this.#parts = parts;
   }
 
-  /** Never resolves: rejects with the reason why the session ended. */
+  /** Never resolves. Rejects with the reason why the session ended. */
   async run(signal: AbortSignal): Promise<never> {
     const { store } = this.#parts;
     const ended = AbortSignal.any([signal, this.#end.signal]);
@@ -130,7 +130,7 @@ export class StreamSession {
     }
   }
 
-  /** An operator that is newer than this gateway may know objects that it does not: those are rejected one by one. */
+  /** A newer operator may send objects that this gateway does not know. They are rejected individually. */
   #takeUnknown(json: unknown, error: z.ZodError): void {
     const put = putOfSomething.safeParse(json);
     if (!put.success) throw new StreamProtocolError(`a message is not understood: ${z.prettifyError(error)}`);
@@ -161,24 +161,24 @@ export class StreamSession {
     this.#acknowledge(committed);
   }
 
-  /** After each commit; and again at each heartbeat, so that the operator knows that this gateway is alive. */
+  /** Called after each commit, and again at each heartbeat, so that the operator knows that this gateway is alive. */
   #acknowledge(committed: Committed): void {
     this.#unacked = committed;
     this.#acking ??= this.#ackAll();
   }
 
-  /** The newest revision speaks for all before it. */
+  /** Acknowledges the newest revision, which includes all before it. */
   async #ackAll(): Promise<void> {
     for (let next = this.#nextAck(); next !== undefined; next = this.#nextAck()) {
       await this.#finishRevocations();
       await this.#ack(next);
       this.#lastAcked = next;
     }
-    // In the same turn in which there was nothing left: a commit that comes now begins anew.
+    // In the same turn as the last check, so that a commit after it starts a new loop.
     this.#acking = undefined;
   }
 
-  /** After an acknowledgement no key that was revoked by then is accepted, be it by a gateway that wakes up with what is on its disk. */
+  /** After an acknowledgement, no key that was revoked by then is accepted, not even after a restart from the copy on disk. */
   async #finishRevocations(): Promise<void> {
     const { signal } = this.#end;
     while (!signal.aborted && !(await this.#parts.revocations.finish(signal))) {
@@ -203,7 +203,7 @@ export class StreamSession {
         return;
       } catch (error) {
         this.#parts.logger.info({ err: error, attempt }, 'the operator does not take an acknowledgement');
-        // Connecting anew gets a snapshot, and with it another acknowledgement.
+        // Reconnecting brings a snapshot, and with it another acknowledgement.
         if (attempt === ACK_ATTEMPTS_MAX) this.#end.abort();
         else await delay(ACK_RETRY_MS * 2 ** attempt, undefined, { signal }).catch(() => undefined);
       }

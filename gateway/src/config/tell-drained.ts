@@ -1,19 +1,19 @@
 import { lookup } from 'node:dns/promises';
 import { OperatorConnection, type OperatorAddress } from './operator-connection.ts';
 
-/** How the config stream is reached. */
+/** How to reach the config stream. */
 export interface OperatorAccess {
-  /** Every address of every name is tried: one of them leads. */
+  /** Every address of every name is tried, until one leads. */
   readonly urls: readonly string[];
-  /** Has ca.crt, tls.crt and tls.key. */
+  /** The folder with ca.crt, tls.crt and tls.key. */
   readonly tlsDir: string;
 }
 
 const ANSWER_TIMEOUT_MS = 5_000;
 
 /**
- * Tells the leading operator of a gateway's process that is no more and whose every record is in the log, as the gateway itself does at its next
- * start; for one who is no gateway. Rejects when no operator takes it.
+ * Reports an ended gateway process, whose records are all in the log, to the leading operator. The gateway itself does that at
+ * its next start; this is for other programs. Rejects when no operator accepts it.
  */
 export const tellDrained = async ({ urls, tlsDir }: OperatorAccess, incarnation: string): Promise<void> => {
   const failures: unknown[] = [];
@@ -37,7 +37,7 @@ const resolve = async (text: string): Promise<readonly OperatorAddress[]> => {
   return found.map(({ address }) => ({ url, address }));
 };
 
-/** Resolves with why it failed. */
+/** Resolves with the failure, if there is one. */
 const tellOne = async (target: OperatorAddress, tlsDir: string, incarnation: string): Promise<unknown> => {
   const connection = await OperatorConnection.open(target, tlsDir, { name: 'drain', instance: '', maxStalenessMs: 0 });
   try {

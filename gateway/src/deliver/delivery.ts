@@ -15,21 +15,22 @@ export interface DeliveryOptions {
   readonly spool: Spool;
   /** Bring the tables up to date before the first insert. */
   readonly migrate: boolean;
-  /** What another process left and has not changed for this long has no writer any more. */
+  /** A segment of another process that has not changed for this long has no writer. */
   readonly quietMs: number;
-  /** Told of each earlier process whose every record is in ClickHouse, until it resolves. */
+  /** Called for each earlier process whose records are all in ClickHouse, until it resolves. */
   readonly onDrained: (incarnation: string) => Promise<void>;
   readonly logger: Logger;
 }
 
-/** A row waits this long for others at most; the insert itself takes the rest of `LIMITS.flushIntervalMsMax`. */
+/** The longest wait of a row for others. The insert itself takes the rest of `LIMITS.flushIntervalMsMax`. */
 const FLUSH_INTERVAL_MS = LIMITS.flushIntervalMsMax / 2;
 const LOOK_FOR_ORPHANS_MS_MAX = 60_000;
 const PAUSE_AFTER_ERROR_MS = 1_000;
 
 /**
- * Takes the spool's segments to ClickHouse, one at a time. While that works, a segment is sealed and sent within `FLUSH_INTERVAL_MS`;
- * while it fails, segments grow to their full size and wait on disk. What earlier processes left is delivered in between.
+ * Delivers the spool's segments to ClickHouse, one at a time. While that works, a segment is sealed and sent within
+ * `FLUSH_INTERVAL_MS`. While it fails, segments grow to their full size and wait on disk. Segments of earlier processes are
+ * delivered in between.
  */
 export class Delivery {
   readonly #options: DeliveryOptions;
@@ -41,7 +42,7 @@ export class Delivery {
   #orphanSteps: AsyncGenerator<void> | undefined;
   #lookForOrphansAtMs = 0;
   #isPrepared = false;
-  /** Taken from the spool, not delivered yet. */
+  /** The segment that was taken from the spool and is not delivered yet. */
   #next: SealedSegment | undefined;
   #isStopping = false;
   #running: Promise<void> | undefined;
@@ -73,7 +74,7 @@ export class Delivery {
     return this.#inserter.failedAttempts;
   }
 
-  /** `performance.now()` since which nothing could be delivered; undefined while it works. */
+  /** `performance.now()` when delivery began to fail; undefined while it works. */
   get failingSinceMs(): number | undefined {
     return this.#inserter.failingSinceMs;
   }
@@ -82,7 +83,7 @@ export class Delivery {
     return this.#own.damagedRecords + this.#orphans.damagedRecords;
   }
 
-  /** Things in quarantine, also from earlier. */
+  /** Rows and damaged records in quarantine, including earlier ones. */
   get quarantined(): number {
     return this.#quarantine.count;
   }
@@ -92,8 +93,8 @@ export class Delivery {
   }
 
   /**
-   * The spool is closed. Delivers what it holds, for at most `timeoutMs`; what is left stays on disk, for the next process. Resolves
-   * with how many bytes that are.
+   * Delivers the rest of the closed spool, for at most `timeoutMs`. Undelivered segments stay on disk for the next process.
+   * Resolves with their size in bytes.
    */
   async stop(timeoutMs: number): Promise<number> {
     const { spool } = this.#options;
@@ -127,7 +128,7 @@ export class Delivery {
     this.#isPrepared = true;
   }
 
-  /** True: all is delivered, and nothing will follow. */
+  /** True: everything is delivered, and nothing will follow. */
   async #step(): Promise<boolean> {
     const { spool } = this.#options;
     this.#next ??= spool.takeSealed();
@@ -136,20 +137,20 @@ export class Delivery {
       if (bytes === 0) spool.guard.removed(this.#next.bytes);
       this.#next = undefined;
     } else if (this.#isStopping) {
-      // Requests that were cut off at the end become rows.
+      // Requests that were cut off on stop become rows.
       return this.#own.finish();
     } else if (this.#flushInMs() <= 0) await spool.seal();
     else if (!(await this.#deliverOrphan())) await this.#rest();
     return false;
   }
 
-  /** How long what is in the open segment may still wait. */
+  /** How long the rows in the open segment may still wait. */
   #flushInMs(): number {
     const { openSinceMs } = this.#options.spool;
     return openSinceMs === undefined ? Infinity : openSinceMs + FLUSH_INTERVAL_MS - performance.now();
   }
 
-  /** One segment that another process left; false if there is none now. */
+  /** Delivers one segment of another process. False: there is none now. */
   async #deliverOrphan(): Promise<boolean> {
     if (this.#orphanSteps === undefined) {
       if (performance.now() < this.#lookForOrphansAtMs) return false;
@@ -164,7 +165,7 @@ export class Delivery {
     return false;
   }
 
-  /** Until the next flush, or until there is something to flush. */
+  /** Waits until the next flush, or until there is something to flush. */
   async #rest(): Promise<void> {
     if (this.#isStopping) return;
     const flushInMs = this.#flushInMs();

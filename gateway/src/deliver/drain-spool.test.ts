@@ -6,9 +6,9 @@ import { FakeOperator } from '../config/fake-operator.testing.ts';
 import { makeStreamCertificates } from '../config/stream-certificates.testing.ts';
 import { tellDrained } from '../config/tell-drained.ts';
 import { quiet, writeCertificates } from '../gateway.testing.ts';
-import { ByteBudget } from '../receive/byte-budget.ts';
-import { Spool } from '../record/spool/spool.ts';
 import { testRow } from '../record/spool/spool.testing.ts';
+import { Spool } from '../record/spool/spool.ts';
+import { ByteBudget } from '../request/byte-budget.ts';
 import { drainSpool, type DrainOptions } from './drain-spool.ts';
 import { MemorySink } from './memory-sink.testing.ts';
 
@@ -44,7 +44,7 @@ const drain = (options: Partial<DrainOptions> = {}) =>
     ...options,
   });
 
-/** Nobody has written there for an hour. */
+/** The last write there was an hour ago. */
 const letRest = async (): Promise<void> => {
   const longAgo = new Date(Date.now() - 3_600_000);
   for (const file of await readdir(path.join(dir, INCARNATION)))

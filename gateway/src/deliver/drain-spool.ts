@@ -8,37 +8,37 @@ import { Orphans } from './orphans.ts';
 import { Quarantine } from './quarantine.ts';
 
 export interface DrainOptions {
-  /** A gateway's spool. */
+  /** The spool of a gateway. */
   readonly dir: string;
   readonly sink: LogSink;
   readonly logger: Logger;
-  /** A last segment that nobody has written to for this long is removed; a younger one is delivered, and stays. */
+  /** A last segment that has not changed for this long is removed. A younger one is delivered and stays. */
   readonly quietMs: number;
-  /** Bring the log's tables up to date first; false if ClickHouse's user may only insert. */
+  /** Bring the log's tables up to date first. False if ClickHouse's user may only insert. */
   readonly migrate: boolean;
   /**
-   * Told of each process of a gateway whose every record is in the log, as `DrainedFolders` does. Without it, what is left of its folder stays,
-   * empty, until somebody tells the operator: then what that process held of quotas is settled.
+   * Called for each gateway process whose records are all in the log, as by `DrainedFolders`. Without it, the empty folder stays
+   * until the operator is notified, which then settles the permits that the process held.
    */
   readonly onDrained?: ((incarnation: string) => Promise<void>) | undefined;
-  /** Gives up. */
+  /** Stops the work when it aborts. */
   readonly signal: AbortSignal;
 }
 
 export interface Drained {
   readonly rows: number;
-  /** In quarantine now, with what was there before. */
+  /** Files in quarantine now, including earlier ones. */
   readonly quarantined: number;
-  /** Segments that are still there: delivered, but young; or not delivered, if `gaveUp`. */
+  /** Segments that remain: delivered but young, or undelivered if `gaveUp`. */
   readonly leftBytes: number;
-  /** Processes of gateways of which the operator does not know yet that all of theirs is in the log. */
+  /** Gateway processes whose records are all in the log, but whose end the operator does not know yet. */
   readonly untold: number;
   readonly gaveUp: boolean;
 }
 
 /**
- * Delivers everything that gateways left in a spool, for one whose gateway does not come back. Safe beside a gateway that still uses
- * it: what is delivered twice is read once. Rejects if the folder cannot be read.
+ * Delivers the segments in a spool whose gateway does not return. Safe while a gateway still uses the spool: a row that is
+ * delivered twice is read once. Rejects if the folder cannot be read.
  */
 export const drainSpool = async ({
   dir,

@@ -8,12 +8,12 @@ export interface DrainedFoldersOptions {
   /** The folder that all incarnations share. */
   readonly dir: string;
   readonly quarantine: Quarantine;
-  /** Told of each of them, until it resolves. */
+  /** Called for each of them, until it resolves. */
   readonly onDrained: (incarnation: string) => Promise<void>;
   readonly logger: Logger;
 }
 
-/** Folders of incarnations that are no more, and whose every record is in ClickHouse: they stay until the operator knows that. */
+/** Folders of ended incarnations whose records are all in ClickHouse. They stay until the operator has been notified. */
 export class DrainedFolders {
   readonly #options: DrainedFoldersOptions;
   #running: Promise<void> | undefined;
@@ -22,7 +22,7 @@ export class DrainedFolders {
     this.#options = options;
   }
 
-  /** Resolves after one attempt for each. What fails is there at the next call. */
+  /** Resolves after one attempt for each. The next call repeats those that failed. */
   tell(): Promise<void> {
     this.#running ??= this.#tellAll().finally(() => (this.#running = undefined));
     return this.#running;
@@ -43,7 +43,7 @@ export class DrainedFolders {
     }
   }
 
-  /** What is in quarantine was accepted and is not in the log: with it, what the log has of a process is too little. */
+  /** Requests in quarantine were accepted and are missing from the log, so the log's count of this process is too low. */
   async #tellOne(incarnation: string): Promise<void> {
     if (this.#options.quarantine.count === 0) await this.#options.onDrained(incarnation);
   }

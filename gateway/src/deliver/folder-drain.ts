@@ -13,31 +13,31 @@ export interface FolderDrainOptions {
   readonly inserter: Inserter;
   readonly quarantine: Quarantine;
   readonly logger: Logger;
-  /** A segment of this many bytes is no longer there. */
+  /** Called when a segment of this many bytes is removed. */
   readonly onRemoved: (bytes: number) => void;
 }
 
 interface Held {
   readonly bytes: number;
-  /** Its writer may still be alive: the file stays. */
+  /** The writer of the segment may still be alive, so the file stays. */
   readonly mayGrow: boolean;
-  /** Its requests whose answers have not been met. */
+  /** The segment's requests whose response has not been found. */
   readonly requests: Map<string, RequestRecord>;
 }
 
 const READ_AGAIN_MS = 1_000;
-/** Memory that is kept for the next segment. */
+/** The largest buffer that is kept for the next segment. */
 const SPARE_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Delivers the segments of one incarnation, in the order in which they were written. A segment is one batch, for ever: its token
- * follows from its name and its bytes. A segment is removed when ClickHouse has its exchanges and every request in it has met its
- * answer, so what is on disk is the cursor; what is removed or delivered a second time does no harm.
+ * Delivers the segments of one incarnation, in the order in which they were written. A segment is always the same batch: its
+ * token derives from its name and its bytes. A segment is removed when ClickHouse has its exchanges and every request in it has
+ * met its response, so the files are the cursor. Removing or delivering a segment twice is harmless.
  */
 export class FolderDrain {
   readonly #options: FolderDrainOptions;
   readonly #held = new Map<string, Held>();
-  /** Request → the segment that holds it. */
+  /** Request → the segment that contains it. */
   readonly #segmentOf = new Map<string, string>();
   #spare: Buffer | undefined;
 
@@ -48,8 +48,8 @@ export class FolderDrain {
   }
 
   /**
-   * Resolves when the segment's exchanges are in ClickHouse, with the bytes that the file had: 0 if it is not there, because somebody
-   * else has delivered it. Undefined: gave up. One that may grow is not removed.
+   * Resolves when the segment's exchanges are in ClickHouse, with the size of the file: 0 if it does not exist, because another
+   * process has delivered it. Undefined: delivery gave up. A segment that may grow is not removed.
    */
   async deliver(file: string, { mayGrow = false } = {}): Promise<number | undefined> {
     const content = await this.#read(file);
@@ -62,7 +62,7 @@ export class FolderDrain {
     for (const damage of content.damage) await this.#note(file, damage, mayGrow);
     const { failedAttempts } = this.#options.inserter;
     if (!(await this.#options.inserter.insert(batchOf(file, content)))) return undefined;
-    // An attempt that failed may still be reading them.
+    // An attempt that failed may still be reading this memory.
     const isUnread = failedAttempts === this.#options.inserter.failedAttempts;
     this.#spare = isUnread ? reusable(content) : undefined;
     this.#hold(file, content, mayGrow);
@@ -71,7 +71,7 @@ export class FolderDrain {
     return content.bytes;
   }
 
-  /** What has no answer by now never gets one: its requests become rows. False: gave up. */
+  /** Turns requests without a response into rows: no response will follow. False: delivery gave up. */
   async finish(): Promise<boolean> {
     for (const [file, { requests }] of [...this.#held]) {
       const batch = requests.size === 0 ? undefined : await readRequests(file, [...requests.values()]);
@@ -86,7 +86,7 @@ export class FolderDrain {
     return true;
   }
 
-  /** Undefined: gave up. */
+  /** Undefined: delivery gave up. */
   async #read(file: string): Promise<SegmentContent | 'gone' | undefined> {
     const signal = this.#options.inserter.hasGivenUp;
     while (!signal.aborted) {
@@ -134,13 +134,13 @@ export class FolderDrain {
       await rm(file, { force: true });
       this.#options.onRemoved(held.bytes);
     } catch (error) {
-      // It will be delivered again by the next process, with the same token.
+      // The next process delivers it again, with the same token.
       this.#options.logger.error({ err: error, file }, 'a delivered segment cannot be removed');
     }
   }
 }
 
-/** What the same bytes always get, and others never. */
+/** The same bytes always get the same token, and different bytes a different one. */
 const batchOf = (file: string, { exchanges, columnCount }: SegmentContent) => {
   const { rows, ends } = exchanges;
   const incarnation = path.basename(path.dirname(file));

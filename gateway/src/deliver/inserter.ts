@@ -14,25 +14,25 @@ export interface InserterOptions {
 const BACKOFF_MS_MIN = 100;
 const BACKOFF_MS_MAX = 10_000;
 
-/** The rows themselves are at fault. */
+/** The rows themselves cause the error. */
 const isPermanent = (error: unknown): boolean => error instanceof LogStoreError && error.kind === 'permanent';
 
-/** For the log: without the cause, whose text may quote captured data. */
+/** For the log, without the cause, whose text may quote captured data. */
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Half to whole, so that gateways which failed together do not come back together. */
+/** Between half and all of the pause, so that gateways that failed together do not retry together. */
 const backoffMs = (attempt: number): number =>
   Math.min(BACKOFF_MS_MIN * 2 ** attempt, BACKOFF_MS_MAX) * (0.5 + Math.random() / 2);
 
-/** Rows whose bytes and token belong together for ever. */
+/** Rows whose bytes always have the same token. */
 export interface TokenBatch extends RowBatch {
   readonly token: string;
   readonly columnCount: number;
 }
 
 /**
- * Takes batches to ClickHouse: the same bytes with the same token until they are acknowledged, so each lands once. Rows that
- * ClickHouse will never take are found by halving their batch, and go into quarantine.
+ * Inserts batches into ClickHouse: the same bytes with the same token until they are acknowledged, so each row is stored once.
+ * Rows that ClickHouse always rejects are found by halving their batch, and go into quarantine.
  */
 export class Inserter {
   readonly #options: InserterOptions;
@@ -41,14 +41,14 @@ export class Inserter {
   deliveredRows = 0;
   deliveredBatches = 0;
   failedAttempts = 0;
-  /** `performance.now()` since which nothing could be delivered; undefined while it works. */
+  /** `performance.now()` when delivery began to fail; undefined while it works. */
   failingSinceMs: number | undefined;
 
   constructor(options: InserterOptions) {
     this.#options = options;
   }
 
-  /** Aborted: nothing is tried any more, and every call resolves with false. */
+  /** Aborted: no call is attempted, and each resolves with false. */
   get hasGivenUp(): AbortSignal {
     return this.#giveUp.signal;
   }
@@ -57,7 +57,7 @@ export class Inserter {
     this.#giveUp.abort();
   }
 
-  /** Brings the tables up to date. False: gave up. */
+  /** Brings the tables up to date. False: delivery gave up. */
   migrate(): Promise<boolean> {
     return this.#persist(
       'bring the log’s tables up to date',
@@ -66,7 +66,7 @@ export class Inserter {
     );
   }
 
-  /** True: every row is in ClickHouse or in quarantine. False: gave up. */
+  /** True: every row is in ClickHouse or in quarantine. False: delivery gave up. */
   async insert(batch: TokenBatch): Promise<boolean> {
     const { rows, ends, token, columnCount } = batch;
     if (ends.length === 0) return true;
@@ -81,14 +81,16 @@ export class Inserter {
     return true;
   }
 
-  /** The halves' tokens follow from the batch's, so that they too land once. */
+  /** The tokens of the halves derive from the batch's, so the halves are also stored once. */
   async #insertHalves({ token, columnCount, ...batch }: TokenBatch): Promise<boolean> {
     const [first, second] = splitBatch(batch, batch.ends.length >> 1);
     const isFirstDone = await this.insert({ ...first, token: `${token}.0`, columnCount });
     return isFirstDone && this.insert({ ...second, token: `${token}.1`, columnCount });
   }
 
-  /** A row that is neither in ClickHouse nor in quarantine stays in its segment: a full disk may have room again. */
+  /**
+   * A row that is neither in ClickHouse nor in quarantine stays in its segment, because a full disk may have room again later.
+   */
   #putAside({ rows, columnCount }: TokenBatch, error: unknown): Promise<boolean> {
     const { quarantine, logger } = this.#options;
     const reason = reasonOf(error);
@@ -102,7 +104,9 @@ export class Inserter {
     );
   }
 
-  /** Repeats a call until it succeeds (true) or delivery gives up (false). Rejects with an error that no repetition changes. */
+  /**
+   * Repeats a call until it succeeds (true) or delivery gives up (false). Rejects with an error that repetition cannot change.
+   */
   async #persist(task: string, call: () => Promise<void>, isFinal = isPermanent): Promise<boolean> {
     const { signal } = this.#giveUp;
     for (let attempt = 0; !signal.aborted; attempt++) {

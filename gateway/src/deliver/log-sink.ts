@@ -1,4 +1,4 @@
 import type { LogStore } from '@standin/logstore';
 
-/** What delivery needs of the log store. */
+/** The part of the log store that delivery needs. */
 export type LogSink = Pick<LogStore, 'migrate' | 'insert' | 'close'>;

@@ -3,7 +3,7 @@ import type { LogRow } from '@standin/contract';
 import { decodeRow, RowBinaryReader, type InsertBatch } from '@standin/logstore';
 import type { LogSink } from './log-sink.ts';
 
-/** A log in memory that reads what it is given, and fails when told to. */
+/** A log in memory that decodes its batches, and fails on request. */
 export class MemorySink implements LogSink {
   readonly rows: LogRow[] = [];
   readonly attempts: InsertBatch[] = [];

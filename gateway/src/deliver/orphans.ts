@@ -6,21 +6,21 @@ import { FolderDrain, type FolderDrainOptions } from './folder-drain.ts';
 export interface OrphansOptions extends Omit<FolderDrainOptions, 'onRemoved'> {
   /** The folder that all incarnations share. */
   readonly dir: string;
-  /** The folder of this process, which is no orphan. */
+  /** The folder of this process, which is not orphaned. */
   readonly ownFolder?: string;
-  /** A last segment that has not changed for this long has no writer any more. */
+  /** A last segment that has not changed for this long has no writer. */
   readonly quietMs: number;
 }
 
 /**
- * Delivers what other incarnations left. Whether one of them is still alive cannot be known (its pod may have been deleted by force
- * while it writes on), and need not be: all its segments but the last are finished; the last is delivered as it stands, marked with the
- * length that was taken, delivered again if it has grown, and removed when it has been quiet for long. Whatever lands twice has
- * the same id.
+ * Delivers the segments of other incarnations. Whether one of them is still alive cannot be known (its pod may have been deleted
+ * by force while it writes), and need not be. All its segments but the last are finished. The last one is delivered as it is and
+ * marked with the delivered length. It is delivered again if it has grown, and removed when it has been quiet for long enough.
+ * Rows that are delivered twice have the same id.
  */
 export class Orphans {
   readonly #options: OrphansOptions;
-  /** Of all segments that were there at the last look, and are not removed. */
+  /** The bytes of all segments that existed at the last look and are not removed. */
   bytes = 0;
   damagedRecords = 0;
 
@@ -28,13 +28,13 @@ export class Orphans {
     this.#options = options;
   }
 
-  /** Sums up what is there. */
+  /** Sums up the sizes of the existing segments. */
   async look(): Promise<void> {
     const sizes = await Promise.all((await this.#folders()).map(sizeOfFolder));
     this.bytes = sizes.reduce((sum, bytes) => sum + bytes, 0);
   }
 
-  /** Delivers a segment per step, oldest folders first. Ends when nothing is left to do now, or delivery gave up. */
+  /** Delivers a segment per step, oldest folders first. Ends when nothing is left to do for now, or delivery gave up. */
   async *steps(): AsyncGenerator<void> {
     await this.look();
     for (const folder of await this.#folders()) yield* this.#drain(folder);
@@ -74,7 +74,7 @@ export class Orphans {
     await retire(folder);
   }
 
-  /** Marks what was delivered of a file that may grow, or removes it if it has not for long. */
+  /** Marks the delivered length of a file that may grow, or removes the file if it has been quiet for long enough. */
   async #settle(folder: string, name: string, bytes: number): Promise<void> {
     const file = path.join(folder, name);
     const found = await statOf(file);
@@ -89,18 +89,18 @@ export class Orphans {
   }
 }
 
-/** Takes its name from an empty folder: should its writer be alive after all, it can begin no segment any more. */
+/** Renames an empty folder. If its writer is alive after all, it cannot begin another segment. */
 const retire = async (folder: string): Promise<void> => {
   if ((await namesIn(folder)).length > 0) return;
   const drained = drainedName(folder);
   await rename(folder, drained);
-  // Begun in between.
+  // A segment was begun in between.
   if ((await namesIn(drained)).length > 0) await rename(drained, folder);
 };
 
 const isGone = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
-/** Sorted; none if there is no such folder. */
+/** Sorted; empty if there is no such folder. */
 const namesIn = async (folder: string): Promise<string[]> => {
   try {
     return (await readdir(folder)).sort();

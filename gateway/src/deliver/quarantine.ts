@@ -8,47 +8,50 @@ import type { Damage } from './read-segment.ts';
 
 const description = z.object({
   kind: z.enum(['row', 'damage']),
-  /** Why it is here. */
+  /** Why the bytes are in quarantine. */
   reason: z.string(),
-  /** When it came here, RFC 3339. */
+  /** When they were added, RFC 3339. */
   at: z.iso.datetime(),
-  /** Of a row: how many of `LOG_COLUMNS` it has. */
+  /** For a row: how many of `LOG_COLUMNS` it has. */
   columnCount: z.int().optional(),
-  /** Of damage: the segment, and where in it. */
+  /** For damage: the segment, and the position in it. */
   segment: z.string().optional(),
   offset: z.int().optional(),
 });
 
-/** One thing in quarantine. */
+/** One entry of the quarantine. */
 export interface Quarantined extends Readonly<z.infer<typeof description>> {
   /** The file with its bytes. */
   readonly file: string;
   readonly bytes: number;
-  /** What a row says; undefined if it cannot be read either. */
+  /** The decoded row; undefined if it cannot be read. */
   readonly row: LogRow | undefined;
 }
 
-/** Below the folder of the spool. */
+/** Below the spool's folder. */
 const FOLDER = 'quarantine';
 const BYTES_SUFFIX = '.bin';
 const DESCRIPTION_SUFFIX = '.json';
 
-/** The folder of a spool in which everything is kept that could not be delivered for its own fault. Nothing removes it but people. */
+/**
+ * The folder of a spool that keeps everything that could not be delivered because of its own content. Only people remove files
+ * from it.
+ */
 export class Quarantine {
   readonly #folder: string;
-  /** Files with bytes. */
+  /** The number of files with bytes. */
   count = 0;
 
   constructor(spoolDir: string) {
     this.#folder = path.join(spoolDir, FOLDER);
   }
 
-  /** Counts what is there from earlier. */
+  /** Counts the existing files. */
   async open(): Promise<void> {
     this.count = (await filesIn(this.#folder)).length;
   }
 
-  /** Resolves when it is on disk. The same row twice is there once. */
+  /** Resolves when the row is on disk. Adding the same row twice stores it once. */
   addRow({ row, columnCount, reason }: { row: Buffer; columnCount: number; reason: string }): Promise<void> {
     return this.#add(row, { kind: 'row', reason, columnCount });
   }
@@ -69,7 +72,7 @@ export class Quarantine {
   }
 }
 
-/** What is in the quarantine of a spool's folder, oldest first. */
+/** The entries in the quarantine of a spool's folder, oldest first. */
 export const readQuarantine = async (spoolDir: string): Promise<Quarantined[]> => {
   const folder = path.join(spoolDir, FOLDER);
   const found = await Promise.all(

@@ -3,36 +3,36 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RowBatch } from '../record/spool/row-buffer.ts';
 import { decodeHeader, HEADER_BYTES, idKeyAt, readParts } from '../record/spool/segment-format.ts';
 
-/** The request of an exchange whose answer stands elsewhere, or nowhere. */
+/** The request of an exchange whose response is in another place, or missing. */
 export interface RequestRecord {
   /** The id's bytes (`idKeyAt`). */
   readonly idKey: string;
-  /** Where its row stands in the segment. */
+  /** The position of its row in the segment. */
   readonly start: number;
   readonly end: number;
 }
 
-/** Bytes of a segment that are no record. */
+/** Bytes of a segment that are not a record. */
 export interface Damage {
   readonly kind: 'corrupt' | 'torn' | 'header';
   readonly offset: number;
   readonly bytes: Buffer;
 }
 
-/** What a segment holds, as delivery needs it. */
+/** The content of a segment, in the form that delivery needs. */
 export interface SegmentContent {
-  /** Size of the file. */
+  /** The size of the file. */
   readonly bytes: number;
   readonly columnCount: number;
-  /** The whole exchanges, ready to be inserted. */
+  /** The whole exchanges, ready to insert. */
   readonly exchanges: RowBatch;
   readonly requests: readonly RequestRecord[];
-  /** Ids of exchanges whose requests are records, too. */
+  /** Ids of exchanges whose requests are also records. */
   readonly answeredKeys: readonly string[];
   readonly damage: readonly Damage[];
 }
 
-/** So much is checked and moved before others get their turn: well below a millisecond. */
+/** The bytes that are checked and moved before other work gets its turn: well below a millisecond. */
 const BYTES_PER_TURN = 1024 * 1024;
 
 /** Undefined: there is no such file. */
@@ -62,13 +62,13 @@ const headerDamage = (segment: Buffer): SegmentContent => ({
   exchanges: { rows: Buffer.alloc(0), ends: [] },
   requests: [],
   answeredKeys: [],
-  // Shorter than a header: begun when the process or the machine ended.
+  // A segment shorter than a header was begun when the process or the machine ended.
   damage: segment.length < HEADER_BYTES ? [] : [{ kind: 'header', offset: 0, bytes: Buffer.from(segment) }],
 });
 
 /**
- * Reads a segment and checks every record. Undefined: there is no such file. The memory of `spare` is used where it is large enough;
- * `exchanges` lies in it, its rows moved together over what stood between them.
+ * Reads a segment and checks every record. Undefined: there is no such file. The memory of `spare` is used if it is large enough.
+ * `exchanges` lies in that memory, with its rows moved together over the bytes between them.
  */
 export const readSegment = async (file: string, spare?: Buffer): Promise<SegmentContent | undefined> => {
   const segment = await readWhole(file, spare);
@@ -88,7 +88,7 @@ export const readSegment = async (file: string, spare?: Buffer): Promise<Segment
     else if (part.type === 'request') requests.push({ idKey: idKeyAt(segment, start), start, end });
     else {
       if (part.type === 'answer') answeredKeys.push(idKeyAt(segment, start));
-      // Never over what is still to be read: a row is shorter than its frame, and the first stands behind the header.
+      // Never overwrites unread bytes: a row is shorter than its frame, and the first row follows the header.
       segment.copyWithin(rowsEnd, start, end);
       rowsEnd += end - start;
       ends.push(rowsEnd);

@@ -1,7 +1,7 @@
 import { GatheredBytes } from '@standin/egress';
-import type { ByteBudget } from '../receive/byte-budget.ts';
+import type { ByteBudget } from '../request/byte-budget.ts';
 
-/** The beginning of an answer's body, and how long the whole was. Its bytes are counted in the budget until `free`. */
+/** The beginning of a response body, and the length of the whole. The budget counts its bytes until `free`. */
 export class Capture {
   readonly #bytesMax: number;
   readonly #budget: ByteBudget;

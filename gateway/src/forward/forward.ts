@@ -1,15 +1,23 @@
 import type { HeaderPair, UpstreamFailureCode } from '@standin/contract';
 import { EgressError, joinUpstreamUrl, type Egress, type UpstreamAnswer } from '@standin/egress';
-import type { Endpoint } from '../match/routing-table.ts';
-import type { RequestSpan, UpstreamSpan } from '../observe/tracing.ts';
-import type { ByteBudget } from '../receive/byte-budget.ts';
-import { buildRequestRow, buildRow, type Accepted, type Answered } from '../record/build-row.ts';
+import { buildRequestRow, buildRow, type Answered } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
-import { upstreamProblem } from '../respond/problem.ts';
-import { retryLater, type Refusal } from '../respond/refusal.ts';
+import type { Accepted } from '../request/accepted.ts';
+import type { ByteBudget } from '../request/byte-budget.ts';
+import { upstreamProblem } from '../request/problem.ts';
+import { retryLater, type Refusal } from '../request/refusal.ts';
+import type { Endpoint } from '../request/route.ts';
 import { Capture } from './capture.ts';
 import { relayBody, type RelayEnd } from './relay-body.ts';
 import { acceptsTrailers, frameAnswer, passableTrailers, upstreamHeaders, type Framing } from './upstream-headers.ts';
+
+/** The span of a call to an upstream. */
+interface UpstreamSpan {
+  /** The headers to send: this span replaces the caller's. */
+  headers(headers: readonly HeaderPair[]): HeaderPair[];
+  /** The response has arrived, or will not. */
+  end(end: { readonly status?: number; readonly error?: string | undefined }): void;
+}
 
 export type ForwardEndpoint = Extract<Endpoint, { kind: 'Forward' }>;
 
@@ -17,8 +25,8 @@ export interface ForwardOptions {
   readonly recorder: Recorder;
   readonly egress: Egress;
   readonly budget: ByteBudget;
-  /** Undefined: nobody wants spans. */
-  readonly span?: RequestSpan | undefined;
+  /** The span of the request; undefined without tracing. */
+  readonly span?: { upstream(url: string): UpstreamSpan } | undefined;
   readonly captureBytesMax: number;
 }
 
@@ -35,8 +43,8 @@ const failureOf = (error: unknown): Failure =>
     : { code: 'upstream_invalid', message: error instanceof Error ? error.message : String(error) };
 
 /**
- * Records the request, asks the upstream once, streams its answer through, and records the exchange before the last byte of the
- * answer goes out. From the first record on the request counts, however it ends.
+ * Records the request, calls the upstream once, streams its response through, and records the exchange before the last byte of
+ * the response is sent. After the first record the request counts, whatever happens next.
  */
 export const forward = async (
   accepted: Accepted,
@@ -55,7 +63,7 @@ export const forward = async (
   try {
     answer = await options.egress.request({
       url: upstreamUrl,
-      // Matched, so it is one of an endpoint's.
+      // The request is matched, so its method is one of an endpoint's.
       method: endpoint.config.method,
       headers: span?.headers(headers) ?? headers,
       body: body.length > 0 ? body : undefined,
@@ -70,7 +78,7 @@ export const forward = async (
   return undefined;
 };
 
-/** The way of one answer: from the upstream to the caller and into the log. */
+/** Carries one response from the upstream to the caller and into the log. */
 class Relay {
   readonly #accepted: Accepted;
   readonly #upstreamUrl: string;
@@ -88,7 +96,7 @@ class Relay {
     this.#capture = new Capture(options.captureBytesMax, options.budget);
   }
 
-  /** No answer came, or none that can be passed on: 502 or 504, stored and counted like any answer. */
+  /** No response came, or none that can be passed on: 502 or 504, stored and counted like any response. */
   async fail({ code, message }: Failure): Promise<void> {
     const { exchange } = this.#accepted;
     this.#span?.end({ error: code });
@@ -126,14 +134,14 @@ class Relay {
     const failure = end.error === undefined ? undefined : failureOf(end.error);
     this.#span?.end({ status: answer.status, error: failure?.code });
     const recorded = this.#recordAnswer(answer, framing, end, failure);
-    // The recorder has its copy: counting both would refuse others for memory that is about to be free.
+    // The recorder has its copy. Counting both would refuse other requests for memory that is about to be free.
     this.#capture.free();
     await recorded;
     if (end.error !== undefined) exchange.destroy();
     else exchange.end(end.heldBack, this.#trailersFor(answer));
   }
 
-  /** RFC 9110 section 6.5.1: only to a recipient that said it takes them. */
+  /** RFC 9110 section 6.5.1: only for a recipient that accepts trailers. */
   #trailersFor(answer: UpstreamAnswer): readonly HeaderPair[] {
     if (!acceptsTrailers(this.#accepted.head)) return [];
     return passableTrailers(answer.trailers(), answer.headers);

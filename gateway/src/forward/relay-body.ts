@@ -1,27 +1,27 @@
 import type { UpstreamAnswer } from '@standin/egress';
-import type { Exchange } from '../receive/exchange.ts';
+import type { Exchange } from '../request/exchange.ts';
 import type { Capture } from './capture.ts';
 
 export interface RelayOptions {
   readonly capture: Capture;
   /** Undefined: chunked towards the caller. */
   readonly contentLength: number | undefined;
-  /** Once the caller is gone, this much of the answer is still read, for the log. */
+  /** If the caller has disconnected, this much of the response is still read for the log. */
   readonly readBytesMax: number;
 }
 
 export interface RelayEnd {
-  /** The bytes with which the answer would be whole for the caller: to be sent once it is recorded. */
+  /** The bytes that complete the response for the caller, to be sent once it is recorded. */
   readonly heldBack: Uint8Array | undefined;
-  /** The upstream broke off; the caller must not believe that it has everything. */
+  /** The upstream broke off. The caller must not take the response for complete. */
   readonly error: unknown;
-  /** The caller was gone, and the rest of the answer was not read any more. */
+  /** The caller closed the connection, and the rest of the response was not read. */
   readonly isCutShort: boolean;
 }
 
 /**
- * Passes an answer's body on as it comes, no faster than the caller takes it. Nothing is held back but the chunk that completes
- * a body of known length (a chunked one is complete only with its terminator).
+ * Passes a response body on as it arrives, no faster than the caller takes it. It holds back only the chunk that completes a body
+ * of known length. A chunked body is complete only with its terminator.
  */
 export const relayBody = async (
   answer: UpstreamAnswer,

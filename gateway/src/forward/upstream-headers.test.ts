@@ -14,7 +14,7 @@ test('trailers lose what the head would lose, and nothing else', () => {
   fc.assert(
     fc.property(lines, lines, (headers, trailers) => {
       const connection = headers.filter(([header]) => /^connection$/i.test(header));
-      // As if the trailers had come in the head. A length there is framed anew.
+      // As if the trailers had come in the head. A length there is framed again.
       const head = [...connection, ...trailers.filter(([trailer]) => !LENGTH.test(trailer))];
       const asHead = frameAnswer(200, head, 'now')?.headers.filter(([header]) => header !== 'date');
       expect(passableTrailers(trailers, headers)).toEqual(asHead);

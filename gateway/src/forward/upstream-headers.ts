@@ -1,14 +1,14 @@
 import { REJECTED_HEADER, type HeaderPair } from '@standin/contract';
 import { stripHopByHop } from '@standin/egress';
-import type { RequestHead } from '../receive/read-head.ts';
+import type { RequestHead } from '../request/request-head.ts';
 
 const isNamed = (name: string, wanted: string): boolean =>
   name.length === wanted.length && name.toLowerCase() === wanted;
 
 /**
- * What goes upstream: the caller's headers in order and case, without the key, with `x-forwarded-for`, `-host` and `-proto`. A proxy
- * in front may have set the last two already: it knows better what the caller asked for. Hop-by-hop headers, `host` and
- * framing are egress's to leave out.
+ * The headers for the upstream: the caller's in order and case, without the key, with `x-forwarded-for`, `-host` and `-proto`. A
+ * proxy in front may already have set the last two, and knows better what the caller requested. `egress` removes hop-by-hop
+ * headers, `host` and framing.
  */
 export const upstreamHeaders = (head: RequestHead, peerAddress: string): HeaderPair[] => {
   const kept: HeaderPair[] = [];
@@ -26,7 +26,7 @@ export const upstreamHeaders = (head: RequestHead, peerAddress: string): HeaderP
     if (isNamed(name, 'x-forwarded-proto')) hasProto = true;
     kept.push(header);
   }
-  // `Connection` may name any of these as meant for this hop only: a caller must not take away what the gateway adds.
+  // `Connection` may declare any of these as hop-by-hop: a caller must not remove headers that the gateway adds.
   const forwarded = stripHopByHop(kept);
   forwarded.push(['x-forwarded-for', [...forwardedFor, peerAddress].join(', ')]);
   if (!hasHost) forwarded.push(['x-forwarded-host', head.host]);
@@ -34,25 +34,27 @@ export const upstreamHeaders = (head: RequestHead, peerAddress: string): HeaderP
   return forwarded;
 };
 
-/** How the answer's body is framed towards the caller. */
+/** The framing of the response body towards the caller. */
 export interface Framing {
   /** Undefined: chunked. */
   readonly contentLength: number | undefined;
   readonly headers: readonly HeaderPair[];
 }
 
-/** One length, however often it is repeated (RFC 9110 section 8.6); anything else is no length. */
+/** One length, however often it is repeated (RFC 9110 section 8.6). Anything else is not a length. */
 const lengthOf = (values: readonly string[]): number | undefined => {
   const members = new Set(values.flatMap((value) => value.split(',')).map((member) => member.trim()));
   const [only = ''] = members;
   return members.size === 1 && /^\d{1,15}$/.test(only) ? Number(only) : undefined;
 };
 
-/** What of an answer's head or trailers an upstream may say to a caller: nothing of the connection, of framing, or of a rejection. */
+/**
+ * The headers or trailers of a response that an upstream may send to a caller: none about the connection, framing or a rejection.
+ */
 const withoutOurs = (lines: readonly HeaderPair[]): HeaderPair[] =>
   stripHopByHop(lines).filter(([name]) => !isNamed(name, 'content-length') && !isNamed(name, REJECTED_HEADER));
 
-/** Undefined: the upstream contradicts itself about the length of its answer. */
+/** Undefined: the upstream contradicts itself about the length of its response. */
 export const frameAnswer = (status: number, headers: readonly HeaderPair[], date: string): Framing | undefined => {
   const lengths = headers.filter(([name]) => isNamed(name, 'content-length')).map(([, value]) => value);
   const isChunked = headers.some(([name]) => isNamed(name, 'transfer-encoding'));
@@ -69,9 +71,10 @@ export const acceptsTrailers = ({ headers }: RequestHead): boolean =>
   headers.some(([name, value]) => isNamed(name, 'te') && /(^|,)\s*trailers\s*(,|$)/i.test(value));
 
 /**
- * Trailers lose what the head would lose, also what the head's `Connection` names, and `host` (RFC 9110 section 6.5.1).
+ * Removes the trailers that the head would also lose, including those that the head's `Connection` names, and `host` (RFC 9110
+ * section 6.5.1).
  *
- * @param headers of the same answer
+ * @param headers of the same response
  */
 export const passableTrailers = (trailers: readonly HeaderPair[], headers: readonly HeaderPair[]): HeaderPair[] => {
   const connection = headers.filter(([name]) => isNamed(name, 'connection'));

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compile } from '../config/compile.ts';
 import { account, BASIC_OBJECTS, endpoint, KEY, project, sha256, URI } from '../gateway.testing.ts';
-import type { RequestHead } from '../receive/read-head.ts';
-import { Refusal } from '../respond/refusal.ts';
+import { Refusal } from '../request/refusal.ts';
+import type { RequestHead } from '../request/request-head.ts';
 import { match } from './match.ts';
 import { RoutingTable } from './routing-table.ts';
 

@@ -1,15 +1,9 @@
-import type { AccountConfig, ProjectConfig } from '@standin/contract';
-import type { Authenticated } from '../authenticate/authenticate.ts';
-import type { RequestHead } from '../receive/read-head.ts';
-import { Refusal } from '../respond/refusal.ts';
-import type { Endpoint, Methods, RoutingTable } from './routing-table.ts';
-
-/** Whose endpoint answers. */
-export interface Route {
-  readonly account: AccountConfig;
-  readonly project: ProjectConfig;
-  readonly endpoint: Endpoint;
-}
+import type { ProjectConfig } from '@standin/contract';
+import type { Authenticated } from '../request/accepted.ts';
+import { Refusal } from '../request/refusal.ts';
+import type { RequestHead } from '../request/request-head.ts';
+import type { Route } from '../request/route.ts';
+import type { Methods, RoutingTable } from './routing-table.ts';
 
 const PROJECT_NOT_FOUND = new Refusal('project_not_found');
 const OTHER_ACCOUNT = new Refusal('api_key_other_account');
@@ -31,8 +25,8 @@ const methodNotAllowed = (methods: Methods, method: string): Refusal => {
 };
 
 /**
- * The endpoint at the request's path and method, in the project of one of the key's accounts. Project URI and path are compared
- * byte by byte with the raw target; the query plays no part.
+ * Finds the endpoint at the request's path and method, in the project of one of the key's accounts. Project URI and path are
+ * compared byte by byte with the raw target. The query has no influence.
  */
 export const match = (head: RequestHead, { holders }: Authenticated, table: RoutingTable): Route | Refusal => {
   const project = table.projectAt(head.projectUri);

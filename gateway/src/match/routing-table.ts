@@ -1,16 +1,7 @@
 import type { AccountConfig, ConfigKey, EndpointConfig, Method, ProjectConfig } from '@standin/contract';
-import type { MockAnswer } from '../respond/mock-answer.ts';
+import type { Endpoint } from '../request/route.ts';
 
-/** An endpoint, ready to answer. */
-export type Endpoint =
-  | { readonly kind: 'JSON'; readonly config: EndpointConfig; readonly mock: MockAnswer }
-  | {
-      readonly kind: 'Forward';
-      readonly config: EndpointConfig;
-      readonly forward: Extract<EndpointConfig['action'], { kind: 'Forward' }>;
-    };
-
-/** An object of the configuration that this gateway can use. */
+/** An object of the configuration that this gateway can serve. */
 export type TableEntry =
   | { readonly kind: 'Account'; readonly config: AccountConfig }
   | { readonly kind: 'Project'; readonly config: ProjectConfig }
@@ -21,24 +12,24 @@ type Paths = Map<string, Map<Method, Endpoint>>;
 
 const NOBODY: readonly AccountConfig[] = [];
 
-/** Differs from a path only in what people get wrong: case, and slashes at the end. */
+/** The path without the differences that people overlook: case, and slashes at the end. */
 const looseForm = (path: string): string => {
   let end = path.length;
-  // A regular expression would begin again at each of many slashes that something follows.
+  // A regular expression would start again at each slash of a long run that does not end the path.
   while (path[end - 1] === '/') end -= 1;
   return path.slice(0, end).toLowerCase();
 };
 
 /**
- * Everything that requests are matched against. Putting and removing cost the same however many objects there are. Changes that
- * belong together are made in one go, without waiting in between: so no request ever sees half of them.
+ * The configuration that requests are matched against. The cost of `put` and `remove` does not depend on the number of objects. A
+ * transaction changes the table synchronously, so no request sees half of it.
  */
 export class RoutingTable {
   readonly #entries = new Map<ConfigKey, TableEntry>();
   readonly #holders = new Map<string, readonly AccountConfig[]>();
   readonly #projects = new Map<string, ProjectConfig>();
   readonly #paths = new Map<string, Paths>();
-  /** Loose form → path, per project; made when a path is not found, dropped when an endpoint of the project changes. */
+  /** Loose form → path, per project. Built when a path is not found, dropped when an endpoint of the project changes. */
   readonly #looseForms = new Map<string, Map<string, string>>();
 
   get size(): number {
@@ -107,7 +98,7 @@ export class RoutingTable {
         break;
       }
       case 'Project':
-        // Within one change another project may have taken the URI over already.
+        // Within one transaction another project may already have taken over the URI.
         if (this.#projects.get(entry.config.uri) === entry.config) this.#projects.delete(entry.config.uri);
         break;
       case 'Endpoint':

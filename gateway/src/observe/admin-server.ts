@@ -6,11 +6,11 @@ export interface AdminServerOptions {
   readonly host: string;
   readonly port: number;
   readonly registry: Registry;
-  /** Why no traffic should come here now; empty: it should. */
+  /** Reasons why the gateway should get no traffic now; empty if it should. */
   readonly notReadyBecause: () => readonly string[];
 }
 
-/** `/metrics`, `/healthz` and `/readyz`, on a port of their own that callers do not reach. */
+/** Serves `/metrics`, `/healthz` and `/readyz` on a separate port that callers do not reach. */
 export const listenAdmin = async (options: AdminServerOptions): Promise<{ app: FastifyInstance; port: number }> => {
   const { host, port, registry, notReadyBecause } = options;
   const app = Fastify({ logger: false, forceCloseConnections: true });

@@ -4,10 +4,10 @@ import type { BlockQuotaGate } from '../admit/block-quota-gate.ts';
 import type { ConfigClient } from '../config/config-client.ts';
 import type { ConfigStore } from '../config/config-store.ts';
 import type { Delivery } from '../deliver/delivery.ts';
-import type { ByteBudget } from '../receive/byte-budget.ts';
 import type { Spool } from '../record/spool/spool.ts';
+import type { ByteBudget } from '../request/byte-budget.ts';
 
-/** What the gauges are read from when somebody asks. */
+/** The sources of the gauges, read at each scrape. */
 export interface Observed {
   readonly store: ConfigStore;
   readonly client: ConfigClient;
@@ -19,14 +19,12 @@ export interface Observed {
   readonly connectionCount: () => Promise<number>;
 }
 
-/** Seconds. A mock takes a fraction of a millisecond, an upstream as long as its timeout. */
+/** Seconds. A mock takes a fraction of a millisecond, an upstream up to its timeout. */
 const DURATION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
 
 const STATUS_CLASSES = ['', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 
-/**
- * What the gateway counts. Per request a plain number grows; Prometheus' objects are filled when they are scraped.
- */
+/** The metrics of the gateway. Each request increments plain numbers; Prometheus' objects are filled at each scrape. */
 export class Metrics {
   readonly registry: Registry;
   readonly #answers: Record<Action, number[]> = { JSON: [0, 0, 0, 0, 0, 0], Forward: [0, 0, 0, 0, 0, 0] };

@@ -184,7 +184,7 @@ test('the caller decides what is sampled; the ratio does where none did', async 
     await post('/f', { traceparent: NOT_SAMPLED });
   }, 0);
   expect(found.map(({ traceId }) => traceId)).toStrictEqual([TRACE_ID]);
-  // The upstream is told so.
+  // The upstream gets that decision.
   expect(upstreamHeaders['traceparent']).toMatch(new RegExp(`^00-${TRACE_ID}-[0-9a-f]{16}-00$`));
 });
 

@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry spans of accepted requests, after the semantic conventions for HTTP: a server span for each, and a client span
- * where an upstream was asked, which the upstream sees as its parent. Loaded only where `tracing.url` is set.
+ * OpenTelemetry spans of accepted requests, by the semantic conventions for HTTP: a server span for each request, and a client
+ * span for each call to an upstream, which the upstream sees as its parent. Loaded only if `tracing.url` is set.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -35,10 +35,10 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { HeaderPair } from '@standin/contract';
 import type { Logger } from 'pino';
-import type { Exchange } from '../receive/exchange.ts';
-import type { Accepted } from '../record/build-row.ts';
+import type { Accepted } from '../request/accepted.ts';
+import type { Exchange } from '../request/exchange.ts';
 
-/** Longest wait at the end for a collector that takes no more spans. */
+/** Longest wait on stop for a collector that does not take the remaining spans. */
 const STOP_TIMEOUT_MS = 3_000;
 const SERVER_ERROR_MIN = 500;
 const CLIENT_ERROR_MIN = 400;
@@ -47,14 +47,14 @@ const propagator = new W3CTraceContextPropagator();
 /** The headers that the propagator reads and writes. */
 const TRACE_HEADERS: readonly string[] = propagator.fields();
 
-/** Microseconds since the epoch, by the same clock that the log has its times from. */
+/** Microseconds since the epoch, by the clock that also sets the times in the log. */
 const now = (exchange: Exchange): number => exchange.receivedAtUs + exchange.elapsedUs();
 
 const hrTime = (us: number): HrTime => [Math.floor(us / 1e6), (us % 1e6) * 1000];
 
 const isTraceHeader = ([name]: HeaderPair): boolean => TRACE_HEADERS.includes(name.toLowerCase());
 
-/** Where the caller's span is, if it sent one. Of a header that came twice nothing is believed, as the specification wants it. */
+/** The caller's span context, if it sent one. A header that occurs twice is ignored, as the specification requires. */
 const callerContext = (headers: readonly HeaderPair[]): Context => {
   const found = headers.filter(isTraceHeader).map(([name, value]) => [name.toLowerCase(), value] as const);
   if (found.length === 0) return ROOT_CONTEXT;
@@ -66,13 +66,13 @@ const callerContext = (headers: readonly HeaderPair[]): Context => {
 };
 
 interface SpanEnd {
-  /** Of the answer, if one came. */
+  /** The status of the response, if one came. */
   readonly status?: number;
-  /** A code, where it did not come, or not whole. */
+  /** A code, if the response is missing or incomplete. */
   readonly error?: string | undefined;
 }
 
-/** From `errorMin` on a status is an error. */
+/** Ends the span. A status of at least `errorMin` is an error. */
 const finish = (
   span: Span,
   exchange: Exchange,
@@ -84,8 +84,8 @@ const finish = (
   span.end(hrTime(now(exchange)));
 };
 
-/** The question to an upstream. */
-export class UpstreamSpan {
+/** The span of a call to an upstream. */
+class UpstreamSpan {
   readonly #exchange: Exchange;
   readonly #span: Span;
   readonly #context: Context;
@@ -101,20 +101,20 @@ export class UpstreamSpan {
     this.#context = trace.setSpan(parent, this.#span);
   }
 
-  /** What the upstream is sent: this span in place of the caller's. */
+  /** The headers to send: this span replaces the caller's. */
   headers(headers: readonly HeaderPair[]): HeaderPair[] {
     const passed = headers.filter((header) => !isTraceHeader(header));
     propagator.inject(this.#context, passed, { set: (pairs: HeaderPair[], name, value) => pairs.push([name, value]) });
     return passed;
   }
 
-  /** The answer is there, or will not come. */
+  /** The response has arrived, or will not. */
   end(end: SpanEnd): void {
     finish(this.#span, this.#exchange, { ...end, errorMin: CLIENT_ERROR_MIN });
   }
 }
 
-/** A request, from its head's arrival to the end of its answer. */
+/** The span of a request, from its head's arrival to the end of its response. */
 export class RequestSpan {
   readonly #tracer: Tracer;
   readonly #accepted: Accepted;
@@ -140,16 +140,16 @@ export class RequestSpan {
     return new UpstreamSpan(this.#tracer, this.#context, exchange, attributes);
   }
 
-  /** What was answered is read off the exchange. */
+  /** Reads the outcome from the exchange. */
   end(): void {
     const { response } = this.#accepted.exchange;
-    // The caller went away first, or the gateway failed.
+    // The caller closed the connection first, or the gateway failed.
     if (!response.headersSent) finish(this.#span, this.#accepted.exchange, { error: 'no_answer' });
     else finish(this.#span, this.#accepted.exchange, { status: response.statusCode, errorMin: SERVER_ERROR_MIN });
   }
 }
 
-/** Of a `Host` header; the port only where it has one. */
+/** The attributes of a `Host` header. The port is included only if the header has one. */
 const addressOf = (host: string): Attributes => {
   const url = URL.parse(`http://${host}`);
   if (url === null) return {};
@@ -167,7 +167,7 @@ const upstreamAttributes = (text: string): Attributes => {
   };
 };
 
-/** No key, and no query: the log has them, under access control; a span goes wherever its collector sends it. */
+/** The attributes of a request, without key and query: the log has them, under access control, while spans leave the system. */
 const attributesOf = ({ id, head, exchange, route: { account, project, endpoint } }: Accepted): Attributes => ({
   'http.request.method': head.method,
   'http.route': head.path,
@@ -184,7 +184,7 @@ const attributesOf = ({ id, head, exchange, route: { account, project, endpoint 
   'standin.action': endpoint.kind,
 });
 
-/** OpenTelemetry's own complaints: mostly of a collector that is away. */
+/** Logs OpenTelemetry's own errors, mostly about a collector that is unavailable. */
 const diagnosticsTo = (logger: Logger): DiagLogger => {
   const warn = (message: string): void => logger.warn({ stage: 'observe' }, `tracing: ${message}`);
   const nothing = (): void => undefined;
@@ -192,11 +192,11 @@ const diagnosticsTo = (logger: Logger): DiagLogger => {
 };
 
 export interface TracingOptions {
-  /** Where spans go, by OTLP over HTTP. */
+  /** The collector, by OTLP over HTTP. */
   readonly url: string;
-  /** Of requests whose caller has not decided it: 0 to 1. */
+  /** The share of requests to sample, 0 to 1, where the caller has not decided it. */
   readonly sampleRatio: number;
-  /** Of the gateway. */
+  /** The name of the gateway. */
   readonly name: string;
   readonly logger: Logger;
 }
@@ -205,7 +205,7 @@ export class Tracing {
   readonly #provider: TracerProvider;
   readonly #tracer: Tracer;
 
-  /** What else OpenTelemetry can be told, as headers for the collector, it reads from its own variables (`OTEL_…`). */
+  /** OpenTelemetry reads further settings, such as headers for the collector, from its own variables (`OTEL_…`). */
   constructor({ url, sampleRatio, name, logger }: TracingOptions) {
     diag.setLogger(diagnosticsTo(logger), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
     this.#provider = new TracerProvider({
@@ -222,7 +222,7 @@ export class Tracing {
     return new RequestSpan(this.#tracer, accepted);
   }
 
-  /** Sends what is left, if there is somebody who takes it. */
+  /** Sends the remaining spans, if the collector takes them in time. */
   async stop(): Promise<void> {
     await Promise.race([
       this.#provider.shutdown().catch(() => undefined),

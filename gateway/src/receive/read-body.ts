@@ -1,17 +1,16 @@
 import type { RejectionCode } from '@standin/contract';
 import { GatheredBytes } from '@standin/egress';
-import { Refusal, retryLater } from '../respond/refusal.ts';
-import type { ByteBudget } from './byte-budget.ts';
-import type { Arriving } from './connection.ts';
-import type { Exchange } from './exchange.ts';
-import type { RequestHead } from './read-head.ts';
+import type { ByteBudget } from '../request/byte-budget.ts';
+import type { Arriving, Exchange } from '../request/exchange.ts';
+import { Refusal, retryLater } from '../request/refusal.ts';
+import type { RequestHead } from '../request/request-head.ts';
 
 export interface ReadBodyOptions {
   readonly bodyBytesMax: number;
   readonly budget: ByteBudget;
 }
 
-/** The caller went away before its request was whole: there is nobody to answer. */
+/** The caller closed the connection before its request was complete, so no response is possible. */
 export const GONE = Symbol('gone');
 
 const NOTHING = new Uint8Array(0);
@@ -26,8 +25,8 @@ const tooLarge = (bodyBytesMax: number): Refusal =>
   });
 
 /**
- * The whole body as bytes, whatever the method and content type. Its bytes are taken from the budget, and stay taken when it
- * resolves with a body: whoever gets it gives them back.
+ * Reads the whole body as bytes, whatever the method and content type. Its bytes are taken from the budget. If the result is a
+ * body, they stay taken, and the pipeline gives them back.
  */
 export const readBody = (
   exchange: Exchange,

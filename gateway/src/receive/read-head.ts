@@ -1,33 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { HeaderPair } from '@standin/contract';
-import type { HeadVerdict } from '../authenticate/head-scanner.ts';
-import { Refusal } from '../respond/refusal.ts';
-
-/** A request's head, taken apart once. All text is latin1: one character per byte. */
-export interface RequestHead {
-  readonly method: string;
-  /** As received. */
-  readonly target: string;
-  /** First path segment, without slashes. */
-  readonly projectUri: string;
-  /** What follows it, up to the query. */
-  readonly path: string;
-  /** What follows the first `?`. */
-  readonly query: string;
-  readonly httpVersion: string;
-  /** In wire order. The key's value is in here until `authenticate` has replaced it. */
-  readonly headers: HeaderPair[];
-  readonly host: string;
-  /** Headers named `x-api-key` in any case. */
-  readonly keyCount: number;
-  /** Place of the last of them in `headers`. */
-  readonly keyIndex: number;
-  readonly keyPadded: boolean;
-  /** 0 if none was sent. */
-  readonly contentLength: number;
-  readonly isChunked: boolean;
-  readonly expectsContinue: boolean;
-}
+import { Refusal } from '../request/refusal.ts';
+import type { RequestHead } from '../request/request-head.ts';
+import type { HeadVerdict } from './head-scanner.ts';
 
 // RFC 3986 host and port, and the brackets of an IPv6 address: nothing that could begin another part of a URL.
 const HOST = /^[A-Za-z0-9\-._~!$&'()*+;=:[\]%]+$/;
@@ -67,7 +42,7 @@ const collect = (raw: readonly string[]): HeaderFacts => {
   return facts;
 };
 
-/** Lengths first: most headers are none of these, and need no lowercase copy. */
+/** Compares lengths first: most headers are none of these and need no lowercase copy. */
 const note = (facts: HeaderFacts, name: string, value: string): void => {
   switch (name.length) {
     case 4:
@@ -118,7 +93,7 @@ const checkFacts = (facts: HeaderFacts, httpVersion: string): Refusal | undefine
 
 const checkTarget = (target: string, targetBytesMax: number): Refusal | undefined => {
   if (target.length > targetBytesMax) return new Refusal('target_too_long', { closes: true });
-  // `//evil.example/x` is a host to anything that resolves it as a URL; `#` is never sent by a client that knows better.
+  // A URL parser reads `//evil.example/x` as a host. Correct clients never send `#`.
   if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
     return new Refusal('target_invalid', { closes: true });
   }
@@ -126,8 +101,8 @@ const checkTarget = (target: string, targetBytesMax: number): Refusal | undefine
 };
 
 /**
- * Takes a parsed head apart and refuses what node:http lets through and RFC 9112 does not, or Standin does not serve. `verdict`
- * is what the raw bytes said.
+ * Splits a parsed head, and refuses requests that node:http accepts but RFC 9112 forbids, or that Standin does not serve.
+ * `verdict` comes from the raw bytes.
  */
 export const readHead = (
   request: IncomingMessage,

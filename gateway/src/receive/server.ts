@@ -2,27 +2,27 @@ import { METHODS as NODE_METHODS, STATUS_CODES, type IncomingMessage, type Serve
 import { Socket, type AddressInfo } from 'node:net';
 import type { HeaderPair, RejectionCode } from '@standin/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { rejectionProblem } from '../respond/problem.ts';
-import { Refusal } from '../respond/refusal.ts';
+import { httpDate } from '../request/clock.ts';
+import { Exchange, type Arriving, type CallerConnection } from '../request/exchange.ts';
+import { rejectionProblem } from '../request/problem.ts';
+import { Refusal } from '../request/refusal.ts';
 import type { GatewaySettings } from '../settings.ts';
-import { Connection } from './connection.ts';
-import { Exchange } from './exchange.ts';
-import { httpDate } from './http-date.ts';
+import { HeadScanner, type HeadVerdict } from './head-scanner.ts';
 
 export interface ReceiveOptions {
   readonly settings: GatewaySettings;
-  /** Called for each request whose head has arrived. Never throws. */
-  readonly onExchange: (exchange: Exchange, target: string) => void;
-  /** Called for each request that was refused because its bytes are not HTTP, or came too slowly. */
+  /** Called for each request whose head has arrived, with the target as received and the scanner's verdict. Never throws. */
+  readonly onExchange: (exchange: Exchange, target: string, verdict: HeadVerdict | undefined) => void;
+  /** Called for each request that was refused because its bytes are not HTTP, or arrived too slowly. */
   readonly onRefused: (code: RejectionCode) => void;
 }
 
-/** How often stalled requests are looked for: what the timeouts may be late by. */
+/** Interval of the check for stalled requests: timeouts may be late by this much. */
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
-/** After a last answer to bytes that were not HTTP, the caller has this long to take it. */
+/** Time for the caller to read the last response after bytes that are not HTTP. */
 const FAREWELL_MS = 2_000;
 
-/** Node's parser stops at a head that is larger than allowed, and says so by this code. */
+/** Node's parser stops at a head above the limit and reports it by this code. */
 const refusalOf = (error: Error, requestLineBytes: number, targetBytesMax: number): RejectionCode => {
   const code = 'code' in error ? error.code : undefined;
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout';
@@ -32,7 +32,7 @@ const refusalOf = (error: Error, requestLineBytes: number, targetBytesMax: numbe
   return 'bad_request';
 };
 
-/** What Node's parser stumbled over, for people, where that is more than «not HTTP». */
+/** The cause of a parser error, for people, where it is more specific than "not HTTP". */
 const DETAILS: Readonly<Record<string, string>> = {
   HPE_INVALID_METHOD: 'Its method is none that Node.js knows; methods are case-sensitive (GET, not get).',
   HPE_INVALID_URL:
@@ -47,7 +47,7 @@ const detailOf = (error: Error): string | undefined =>
 const LOST = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED']);
 const isLost = (error: Error): boolean => 'code' in error && typeof error.code === 'string' && LOST.has(error.code);
 
-/** A refusal for which node:http has no response object. */
+/** A refusal as raw bytes, for errors for which node:http has no response object. */
 const farewell = (code: RejectionCode, detail?: string): Buffer => {
   const { status, headers, body } = rejectionProblem(new Refusal(code, detail === undefined ? {} : { detail }));
   const lines: HeaderPair[] = [...headers, ['date', httpDate(Date.now())], ['connection', 'close']];
@@ -58,9 +58,33 @@ const farewell = (code: RejectionCode, detail?: string): Buffer => {
   ]);
 };
 
+/** An IPv4 caller of a dual-stack listener looks like `::ffff:192.0.2.1`. */
+const plainAddress = (address: string): string => (address.startsWith('::ffff:') ? address.slice(7) : address);
+
+/** A caller's connection, with what only the receiver needs to know of it. */
+class Connection implements CallerConnection {
+  readonly socket: Socket;
+  readonly scanner = new HeadScanner();
+  /** The socket forgets its peer's address when it is closed. */
+  readonly peerAddress: string;
+  arriving: Arriving | undefined;
+  /** The exchange that began last. HTTP sends responses in the order of the requests, so when this one is out, all are. */
+  latest: Exchange | undefined;
+  /** The parser rejected the bytes of this connection, or a timeout expired. */
+  isBroken = false;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    this.peerAddress = plainAddress(socket.remoteAddress ?? '');
+    // Ahead of the parser, so that the verdict on a head exists when the parser announces the request.
+    socket.prependListener('data', (chunk: Buffer) => this.scanner.push(chunk));
+    socket.once('close', () => this.arriving?.gone());
+  }
+}
+
 /**
- * The caller's side of the gateway: HTTP/1.1 on a socket, through Fastify. Routing is not Fastify's: every method and every
- * target arrives at one hook, as received, before anything has been decoded or parsed.
+ * The caller's side of the gateway: HTTP/1.1 on a socket, through Fastify but without its routing. Requests of every method and
+ * target reach one hook as received, before anything is decoded or parsed.
  */
 export class Receiver {
   readonly #app: FastifyInstance;
@@ -86,7 +110,7 @@ export class Receiver {
         maxHeaderSize: limits.requestHeadBytes,
         headersTimeout: Math.min(limits.requestHeadTimeoutMs, limits.requestTimeoutMs),
         connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
-        // Exactly one Host is what receive asks for, with an answer that says so.
+        // The receive stage requires exactly one Host itself, with an explanatory response.
         requireHostHeader: false,
       },
       clientErrorHandler: (error, socket) => receiver.#onClientError(error, socket),
@@ -107,7 +131,7 @@ export class Receiver {
     });
   }
 
-  /** No new connections; those without a request end now. Resolves when the last one has ended, by itself or by `cut`. */
+  /** Accepts no new connections and ends idle ones. Resolves when the last connection has ended, by itself or by `cut`. */
   async close(): Promise<void> {
     const { server } = this.#app;
     const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
@@ -116,7 +140,7 @@ export class Receiver {
     await this.#app.close();
   }
 
-  /** Ends all connections at once. */
+  /** Ends all connections immediately. */
   cut(): void {
     this.#app.server.closeAllConnections();
   }
@@ -125,18 +149,18 @@ export class Receiver {
     const app = this.#app;
     const { server } = app;
     const { settings } = this.#options;
-    // CONNECT is an event of its own.
+    // Node emits a separate event for CONNECT.
     const known = new Set<string>([...app.supportedMethods, 'CONNECT']);
     for (const method of NODE_METHODS) if (!known.has(method)) app.addHttpMethod(method);
     app.route({ method: app.supportedMethods, url: '/', handler: () => undefined });
-    // It never calls `done`: what follows is ours, not Fastify's.
+    // The hook never calls `done`, so Fastify does nothing more with the request.
     app.addHook('onRequest', (request, reply) => {
       reply.hijack();
       this.#onRequest(request.raw, reply.raw);
     });
     server.maxConnections = settings.limits.connections;
     server.on('connection', (socket: Socket) => this.#connections.set(socket, new Connection(socket)));
-    // The answers to both expectations are the stages' to give.
+    // The stages respond to both expectations.
     const pass = (request: IncomingMessage, response: ServerResponse) => void server.emit('request', request, response);
     server.on('checkContinue', pass).on('checkExpectation', pass);
     server.on('connect', (_request, socket) => {
@@ -154,14 +178,15 @@ export class Receiver {
     const stallTimeoutMs = this.#options.settings.limits.responseStallTimeoutMs;
     const before = connection.latest;
     const exchange = new Exchange(request, response, { connection, stallTimeoutMs });
-    const begin = (): void => this.#options.onExchange(exchange, request.originalUrl ?? '');
-    // The parser announces requests that came together one right after the other. None is served behind a refusal that ends
-    // the connection: what looks like a request there may be anything.
+    connection.latest = exchange;
+    const begin = (): void => this.#options.onExchange(exchange, request.originalUrl ?? '', connection.scanner.take());
+    // The parser announces pipelined requests one right after the other. None is served after a refusal that ends the connection:
+    // the bytes there may only look like a request.
     if (before === undefined) begin();
     else before.whenPassed(begin);
   }
 
-  /** The parser or a timeout has given up on what this connection sends. */
+  /** The parser rejected the bytes of this connection, or a timeout expired. */
   #onClientError(error: Error, socket: Socket): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined || socket.destroyed || !socket.writable || isLost(error)) {
@@ -175,7 +200,7 @@ export class Receiver {
       connection.scanner.requestLineBytes,
       this.#options.settings.limits.requestTargetBytes,
     );
-    // A request is half here: its own answer says what is wrong with it.
+    // A request is half read: its own response reports the error.
     if (connection.arriving !== undefined) {
       connection.arriving.broken(code);
       return;

@@ -1,26 +1,7 @@
 import type { HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
-import type { Permit } from '../admit/quota-gate.ts';
-import type { Authenticated } from '../authenticate/authenticate.ts';
-import type { Route } from '../match/match.ts';
-import type { Exchange } from '../receive/exchange.ts';
-import type { RequestHead } from '../receive/read-head.ts';
+import type { Accepted } from '../request/accepted.ts';
 
-/** A request that is there whole, matched and admitted. */
-export interface Accepted {
-  readonly id: string;
-  readonly gateway: string;
-  readonly exchange: Exchange;
-  readonly head: RequestHead;
-  readonly body: Uint8Array;
-  readonly trailers: readonly HeaderPair[];
-  readonly authenticated: Authenticated;
-  readonly route: Route;
-  readonly permit: Permit;
-  /** Microseconds from the head's arrival to the end of the body. */
-  readonly requestUs: number;
-}
-
-/** What was answered, as far as the log wants to know. */
+/** The response, as the log stores it. */
 export interface Answered {
   readonly outcome: Outcome;
   readonly status: number;
@@ -37,7 +18,9 @@ export interface Answered {
 const DAY_S = 24 * 60 * 60;
 const NOTHING = new Uint8Array(0);
 
-/** The whole exchange (version 2). Everything that ClickHouse sorts, partitions or expires by stems from the acceptance alone. */
+/**
+ * The whole exchange (version 2). All columns by which ClickHouse sorts, partitions or expires come from the acceptance alone.
+ */
 export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 = 2): LogRow => {
   const { exchange, head, authenticated, route, permit } = accepted;
   const { account, project, endpoint } = route;
@@ -59,7 +42,7 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
     outcome: answered.outcome,
     clientAddress: exchange.connection.peerAddress,
     keyFingerprint: authenticated.fingerprint,
-    // Matched, so it is one of ours.
+    // The request is matched, so this is one of the known methods.
     method: head.method as Method,
     target: head.target,
     path: head.path,
@@ -85,7 +68,7 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
   };
 };
 
-/** The request alone (version 1), in case that its answer never comes. */
+/** The request alone (version 1), in case its response never comes. */
 export const buildRequestRow = (accepted: Accepted, upstreamUrl: string): LogRow =>
   buildRow(
     accepted,

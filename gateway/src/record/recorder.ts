@@ -1,21 +1,21 @@
 import type { LogRow } from '@standin/contract';
 
 /**
- * Where accepted requests are kept until ClickHouse has them. What `request` or `exchange` has said yes to is not lost by
- * anything that the implementation promises to survive; what it refuses was not accepted, and is answered with 503.
- * Both copy the row before they return: its bodies are the caller's again at once.
+ * Keeps accepted requests until ClickHouse has them. A row that `request` or `exchange` has accepted survives everything that the
+ * implementation promises to survive. A row that they refuse was not accepted, and the response is 503. Both copy the row before
+ * they return, so the caller may reuse its bodies immediately.
  */
 export interface Recorder {
   /**
-   * Forward, before the upstream is dialled: the request alone (version 1). It becomes a row only if `exchange` never follows.
-   * False: it cannot be kept, nothing may be sent upstream.
+   * Called for Forward before the upstream is dialled, with the request alone (version 1). It becomes a row only if `exchange`
+   * never follows. False: it cannot be kept, so nothing may be sent upstream.
    */
   request(row: LogRow): Promise<boolean>;
   /**
-   * Before the last byte of the answer goes out: the whole exchange (version 2). Never false after `request` said yes to the
-   * same id.
+   * Called before the last byte of the response is sent, with the whole exchange (version 2). Never false after `request` has
+   * accepted the same id.
    */
   exchange(row: LogRow): Promise<boolean>;
-  /** Hands over what was begun and never ended, as it stands. Everything that comes later is refused. */
+  /** Hands over unfinished exchanges in their current state. Later rows are refused. */
   close(): Promise<void>;
 }

@@ -2,13 +2,13 @@ import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 
 const ID_BYTES = 16;
-/** Asking the system for randomness costs as much as parsing a request, so it is asked once for many ids. */
+/** A call for random bytes costs as much as parsing a request, so one call serves many ids. */
 const POOL_IDS = 1_024;
 
 const pool = new Uint8Array(ID_BYTES * POOL_IDS);
 let at = pool.length;
 
-/** A UUIDv7 of the given moment, milliseconds since the epoch. Ids of one millisecond are in no order. */
+/** A UUIDv7 of the given moment, milliseconds since the epoch. Ids of the same millisecond have no order. */
 export const rowId = (nowMs: number): string => {
   if (at === pool.length) {
     randomFillSync(pool);

@@ -1,7 +1,8 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { HeaderPair, JsonActionConfig } from '@standin/contract';
+import type { Mock } from '../request/route.ts';
 
-/** The gateway frames answers and manages connections itself; `standin-rejected` would make an answer look like a refusal. */
+/** The gateway frames responses and manages connections itself; `standin-rejected` would make a response look like a refusal. */
 const RESERVED_HEADERS = new Set([
   'connection',
   'content-length',
@@ -14,21 +15,18 @@ const RESERVED_HEADERS = new Set([
   'upgrade',
 ]);
 
-/** RFC 9110: answers with these statuses have no content, and say nothing about its length. */
+/** RFC 9110: responses with these statuses have no content, and no statement about its length. */
 const BODYLESS_STATUSES = new Set([204, 304]);
 
-/** Above this, writing the body on its own is cheaper than copying it behind the head. */
+/** Above this size, writing the body separately is cheaper than copying it after the head. */
 const ONE_WRITE_BYTES_MAX = 16 * 1024;
 
 const NOTHING = Buffer.alloc(0);
 
 const isDate = ([name]: HeaderPair): boolean => name.toLowerCase() === 'date';
 
-/**
- * A mock, ready to be written: nothing but the date is computed per request. Throws, with a message for people, if HTTP cannot
- * carry it.
- */
-export class MockAnswer {
+/** A prepared mock: a request computes only the date. Throws, with a message for people, if HTTP cannot carry it. */
+export class MockAnswer implements Mock {
   readonly status: number;
   readonly #text: string;
   readonly #headers: readonly HeaderPair[];
@@ -55,7 +53,7 @@ export class MockAnswer {
     if (this.#hasOwnDate) this.#datedHeaders = this.#headers;
   }
 
-  /** Names in their case, in order, with `Date`. The same array for the same date. */
+  /** Names in their case, in order, with `Date`. Returns the same array for the same date. */
   headers(date: string): readonly HeaderPair[] {
     if (!this.#hasOwnDate && date !== this.#date) {
       this.#date = date;
@@ -64,13 +62,13 @@ export class MockAnswer {
     return this.#datedHeaders;
   }
 
-  /** The body as the log keeps it. */
+  /** The body as the log stores it. */
   get bytes(): Buffer {
     this.#bytes ??= this.#text === '' ? NOTHING : Buffer.from(this.#text);
     return this.#bytes;
   }
 
-  /** The body as it is written fastest: one byte per character if it is a string. */
+  /** The body in the form that is written fastest. A string has one byte per character. */
   get wire(): string | Buffer {
     return this.#isAscii && this.#text.length <= ONE_WRITE_BYTES_MAX ? this.#text : this.bytes;
   }

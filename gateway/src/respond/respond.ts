@@ -1,14 +1,11 @@
-import { buildRow, type Accepted } from '../record/build-row.ts';
+import { buildRow } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
-import type { MockAnswer } from './mock-answer.ts';
-import { retryLater, type Refusal } from './refusal.ts';
+import type { Accepted } from '../request/accepted.ts';
+import { retryLater, type Refusal } from '../request/refusal.ts';
+import type { Mock } from '../request/route.ts';
 
-/** Records the exchange, then answers with the mock, verbatim. */
-export const respond = async (
-  accepted: Accepted,
-  mock: MockAnswer,
-  recorder: Recorder,
-): Promise<Refusal | undefined> => {
+/** Records the exchange, then sends the mock verbatim. */
+export const respond = async (accepted: Accepted, mock: Mock, recorder: Recorder): Promise<Refusal | undefined> => {
   const { exchange } = accepted;
   const headers = mock.headers(exchange.date());
   const { status, bytes } = mock;

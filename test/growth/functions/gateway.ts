@@ -1,8 +1,6 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { LIMITS, type HeaderPair } from '@standin/contract';
-import { BodySkipper } from '../../../gateway/src/authenticate/body-skipper.ts';
-import { HeadScanner } from '../../../gateway/src/authenticate/head-scanner.ts';
 import { LineSplitter } from '../../../gateway/src/config/line-splitter.ts';
 import {
   acceptsTrailers,
@@ -12,9 +10,12 @@ import {
 } from '../../../gateway/src/forward/upstream-headers.ts';
 import { match } from '../../../gateway/src/match/match.ts';
 import { RoutingTable } from '../../../gateway/src/match/routing-table.ts';
-import { readHead, type RequestHead } from '../../../gateway/src/receive/read-head.ts';
-import { rejectionProblem } from '../../../gateway/src/respond/problem.ts';
-import { Refusal } from '../../../gateway/src/respond/refusal.ts';
+import { BodySkipper } from '../../../gateway/src/receive/body-skipper.ts';
+import { HeadScanner } from '../../../gateway/src/receive/head-scanner.ts';
+import { readHead } from '../../../gateway/src/receive/read-head.ts';
+import { rejectionProblem } from '../../../gateway/src/request/problem.ts';
+import { Refusal } from '../../../gateway/src/request/refusal.ts';
+import type { RequestHead } from '../../../gateway/src/request/request-head.ts';
 import { areValidLines, decodeLines, requestHeaders, stripHopByHop } from '../../../packages/egress/src/headers.ts';
 import { replayRequest } from '../../../packages/egress/src/replay-request.ts';
 import { joinUpstreamUrl, splitUpstreamUrl } from '../../../packages/egress/src/upstream-url.ts';
@@ -61,7 +62,7 @@ table.put('Project/u', { kind: 'Project', config: project });
 
 export const GATEWAY: readonly GrowthEntry[] = [
   {
-    of: 'gateway/src/authenticate/head-scanner.ts#HeadScanner',
+    of: 'gateway/src/receive/head-scanner.ts#HeadScanner',
     limit: HEAD,
     run: (text) => new HeadScanner().push(Buffer.from(`GET / HTTP/1.1\r\n${text}`, 'latin1')),
     near: {
@@ -72,7 +73,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
     },
   },
   {
-    of: 'gateway/src/authenticate/body-skipper.ts#BodySkipper',
+    of: 'gateway/src/receive/body-skipper.ts#BodySkipper',
     limit: BODY,
     run: (text) => {
       const skipper = new BodySkipper();
@@ -145,7 +146,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
     near: { 'slashes before a wrong end': framed('/', repeated('/'), 'x') },
   },
   {
-    of: 'gateway/src/respond/problem.ts#rejectionProblem',
+    of: 'gateway/src/request/problem.ts#rejectionProblem',
     limit: TARGET,
     run: (text) => rejectionProblem(new Refusal('endpoint_not_found', { detail: text })),
   },

@@ -1,10 +1,10 @@
 import { RowBuffer, type RowBatch } from './row-buffer.ts';
 
-/** Records that are written together, and those who wait for it. */
+/** Records that are written together, and the calls that wait for it. */
 export class CommitBatch implements RowBatch {
   readonly rows: Buffer;
   readonly ends: readonly number[];
-  /** Places of the records that must be kept; few, and none in a batch of mocks. */
+  /** Indexes of the records that must be kept: few, and none in a batch of mocks. */
   readonly #musts: readonly number[];
   readonly #refusable: PromiseWithResolvers<boolean>;
   readonly #must: PromiseWithResolvers<boolean>;
@@ -17,7 +17,7 @@ export class CommitBatch implements RowBatch {
     this.#must = waiting.must;
   }
 
-  /** When it is known of those who can be refused whether they are. */
+  /** Resolves when the outcome of all records that may be refused is known. */
   get decided(): Promise<unknown> {
     return this.#refusable.promise;
   }
@@ -27,7 +27,7 @@ export class CommitBatch implements RowBatch {
     this.#must.resolve(areKept);
   }
 
-  /** Tells those who can be refused that their records are not kept (with `all`, everybody), and returns the rest, if any. */
+  /** Refuses the records that may be refused (with `all`, all of them), and returns the rest, if any. */
   refuse(all = false): CommitBatch | undefined {
     this.#refusable.resolve(false);
     if (all || this.#musts.length === 0) {
@@ -54,7 +54,7 @@ const newWaiting = (): Waiting => ({
   must: Promise.withResolvers(),
 });
 
-/** Records that wait for the next commits, in batches of at most `batchBytes`, encoded where they lie. */
+/** Records that wait for the next commits, in batches of at most `batchBytes`, encoded in place. */
 export class CommitQueue {
   readonly #gathering: RowBuffer;
   #waiting = newWaiting();
@@ -68,13 +68,13 @@ export class CommitQueue {
     return this.#full.length === 0 && this.#gathering.rowCount === 0;
   }
 
-  /** Of all that waits now. */
+  /** Likewise, for all records that wait now. */
   get decided(): Promise<unknown> {
     const gathering = this.#gathering.rowCount > 0 ? [this.#waiting.refusable.promise] : [];
     return Promise.all([...this.#full.map((batch) => batch.decided), ...gathering]);
   }
 
-  /** Resolves as the record's batch is settled. `put` as in `RowBuffer.add`. */
+  /** Resolves when the record's batch is settled. `put` as in `RowBuffer.add`. */
   add(bytes: number, put: (block: Buffer, offset: number) => void, mustBeKept: boolean): Promise<boolean> {
     if (this.#gathering.isFullFor(bytes)) this.#full.push(this.#close());
     this.#gathering.add(bytes, put);
@@ -88,7 +88,7 @@ export class CommitQueue {
     return this.#full.shift() ?? (this.#gathering.rowCount > 0 ? this.#close() : undefined);
   }
 
-  /** Refuses what can be refused. Returns how many bytes of each batch that were. */
+  /** Refuses the records that may be refused. Returns their bytes in each batch. */
   refuse(): number[] {
     const batches = this.#gathering.rowCount > 0 ? [...this.#full, this.#close()] : this.#full;
     this.#full = [];
@@ -99,7 +99,7 @@ export class CommitQueue {
     });
   }
 
-  /** Takes back the memory of a batch that nobody reads any more. */
+  /** Takes back the memory of a batch that is no longer read. */
   recycle(batch: CommitBatch): void {
     this.#gathering.recycle(batch);
   }

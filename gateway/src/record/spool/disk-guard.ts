@@ -3,18 +3,18 @@ import type { SpoolDisk } from './spool-disk.ts';
 export interface DiskGuardOptions {
   readonly folder: string;
   readonly disk: SpoolDisk;
-  /** The spool may become this large. */
+  /** The largest size of the spool. */
   readonly bytesMax: number;
-  /** This much of the disk stays free: for the answers to requests that were accepted before it filled up. */
+  /** This much of the disk stays free, for responses to requests that were accepted before it filled up. */
   readonly reserveBytes: number;
 }
 
-/** Says whether there is room for more: within the spool's own size, and on its disk. */
+/** Decides whether there is room for more, within the spool's own size and on its disk. */
 export class DiskGuard {
   readonly #options: DiskGuardOptions;
   #freeBytes = 0;
 
-  /** In segments that other processes left. */
+  /** Bytes in segments of other processes. */
   orphanBytes = 0;
   #ownBytes = 0;
 
@@ -22,12 +22,12 @@ export class DiskGuard {
     this.#options = options;
   }
 
-  /** As of the last look, less what was written since. */
+  /** Free bytes at the last look, less the bytes that were written since. */
   get freeBytes(): number {
     return this.#freeBytes;
   }
 
-  /** In all segments. */
+  /** Bytes in all segments. */
   get storedBytes(): number {
     return this.#ownBytes + this.orphanBytes;
   }
@@ -37,7 +37,7 @@ export class DiskGuard {
     return this.storedBytes + bytes <= bytesMax && this.#freeBytes - bytes >= reserveBytes;
   }
 
-  /** Why there is no room, for people. */
+  /** The reason why there is no room, for people. */
   get shortage(): string {
     const { bytesMax, reserveBytes, folder } = this.#options;
     return this.storedBytes > bytesMax
@@ -54,7 +54,7 @@ export class DiskGuard {
     this.#ownBytes -= bytes;
   }
 
-  /** Rejects if the disk does not answer: then there is no room. */
+  /** Rejects if the disk does not respond. Then there is no room. */
   async look(): Promise<void> {
     const { disk, folder } = this.#options;
     try {

@@ -1,19 +1,19 @@
-/** Rows that travel together. */
+/** Rows of one insert. */
 export interface RowBatch {
-  /** Concatenated: the body of an insert. */
+  /** All rows, concatenated: the body of an insert. */
   readonly rows: Buffer;
-  /** Where each row ends. */
+  /** The end of each row. */
   readonly ends: readonly number[];
 }
 
 const CAPACITY_BYTES_MIN = 64 * 1024;
-/** One is being filled while another is on its way. */
+/** One is filled while another is being written. */
 const SPARE_BLOCKS_MAX = 2;
 
 /**
- * Gathers rows, encoded where they lie, in one block of memory. Thousands of small buffers that wait for the next flush would
- * each outlive the garbage collector's nursery, and cost more to keep than to write. Blocks are used again: at 30 MB/s fresh ones
- * cost a third of the gateway's throughput in page faults and full collections.
+ * Collects rows, encoded in place, in one block of memory. Thousands of small buffers that wait for the next flush would each
+ * outlive the garbage collector's nursery, and cost more to keep than to write. Blocks are reused: at 30 MB/s new ones cost a
+ * third of the gateway's throughput in page faults and full collections.
  */
 export class RowBuffer {
   readonly #bytesMax: number;
@@ -31,7 +31,7 @@ export class RowBuffer {
     return this.#ends.length;
   }
 
-  /** Whether this row belongs to the next batch. The first row always fits. */
+  /** Whether this row belongs to the next batch. The first row is always accepted. */
   isFullFor(rowBytes: number): boolean {
     return this.#bytes > 0 && this.#bytes + rowBytes > this.#bytesMax;
   }
@@ -45,7 +45,7 @@ export class RowBuffer {
     this.#ends.push(needed);
   }
 
-  /** Hands over what is here, and begins anew. */
+  /** Returns the collected rows, and starts an empty batch. */
   take(): RowBatch {
     const batch = { rows: this.#block.subarray(0, this.#bytes), ends: this.#ends };
     this.#block = this.#spare.pop() ?? Buffer.allocUnsafe(0);
@@ -55,8 +55,8 @@ export class RowBuffer {
   }
 
   /**
-   * Takes back the memory of a batch that nobody reads any more, and never will. That of a batch which was put together elsewhere is
-   * left alone: it may lie in the pool that all small buffers of the process share.
+   * Takes back the memory of a batch that will never be read again. The memory of a batch from elsewhere is left alone, because
+   * it may be in the pool that all small buffers of the process share.
    */
   recycle({ rows }: RowBatch): void {
     if (!this.#ownMemory.has(rows.buffer)) return;
@@ -73,7 +73,7 @@ export class RowBuffer {
   }
 }
 
-/** The rows before and from `middle` on, as batches. */
+/** The rows before `middle` and those from `middle` on, as batches. */
 export const splitBatch = ({ rows, ends }: RowBatch, middle: number): readonly [RowBatch, RowBatch] => {
   const cut = ends[middle - 1] ?? 0;
   return [

@@ -15,23 +15,23 @@ import type { AppendFile, SpoolDisk } from './spool-disk.ts';
 import { segmentName } from './spool-folder.ts';
 
 export interface SegmentWriterOptions {
-  /** Exists, is empty, and is this process's alone. */
+  /** An existing, empty folder that only this process uses. */
   readonly folder: string;
   readonly disk: SpoolDisk;
   readonly isDurable: boolean;
-  /** A segment is sealed before it grows beyond this, unless one record is larger. */
+  /** A segment is sealed before it exceeds this size, unless one record is larger. */
   readonly segmentBytes: number;
-  /** After this time without a write others may take a segment for abandoned: nothing is added to it any more. */
+  /** After this time without a write other processes may consider a segment abandoned, so nothing is added to it. */
   readonly idleMsMax: number;
-  /** Bytes that wait for the disk: `change` is positive when they come, negative when they are written or refused. */
+  /** Counts bytes that wait for the disk: `change` is positive when they arrive, negative when they are written or refused. */
   readonly onWaiting: (change: number) => void;
   readonly onWritten: (bytes: number) => void;
   readonly onFailure: (error: unknown) => void;
-  /** There is something in the open segment, where there was nothing before. */
+  /** Called when the open segment gets its first record. */
   readonly onBegun: () => void;
 }
 
-/** A segment that nobody writes to any more. */
+/** A segment that is no longer written to. */
 export interface SealedSegment {
   readonly file: string;
   readonly bytes: number;
@@ -40,11 +40,14 @@ export interface SealedSegment {
 interface OpenSegment {
   readonly path: string;
   readonly file: AppendFile;
-  /** What was acknowledged of it. */
+  /** The acknowledged bytes. */
   bytes: number;
-  /** Of its last write, milliseconds since the epoch: also a process or machine that stood still knows that time has passed. */
+  /**
+   * The time of its last write, milliseconds since the epoch. A process or machine that was suspended also sees that time has
+   * passed.
+   */
   writtenAtMs: number;
-  /** `performance.now()` of its first record; undefined: it has none. */
+  /** `performance.now()` of its first record; undefined if it has none. */
   sinceMs: number | undefined;
 }
 
@@ -52,8 +55,8 @@ const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 2_000;
 
 /**
- * Appends records to segments by group commit: one write for all that wait, then all of them are released. A write that failed is
- * never repeated in its segment: what was acknowledged of it stays, the rest moves to a new one.
+ * Appends records to segments by group commit: one write for all records that wait, which then releases all of them. A failed
+ * write is never repeated in its segment: the acknowledged records stay in it, and the rest moves to a new one.
  */
 export class SegmentWriter {
   readonly #options: SegmentWriterOptions;
@@ -64,13 +67,13 @@ export class SegmentWriter {
   #segmentNumber = 0;
   readonly #sealed: SealedSegment[] = [];
   #running: Promise<void> | undefined;
-  /** Of the last batch that was taken from the queue. */
+  /** The outcome of the last batch that was taken from the queue. */
   #decided: Promise<unknown> = Promise.resolve();
   #sealWanted: PromiseWithResolvers<void> | undefined;
   #isClosed = false;
   readonly #closing = new AbortController();
 
-  /** The disk takes nothing: only answers to requests that were recorded still wait for it. */
+  /** The disk accepts no writes. Only responses to recorded requests still wait for it. */
   isRefusing = false;
   commits = 0;
   failedCommits = 0;
@@ -80,7 +83,7 @@ export class SegmentWriter {
     this.#queue = new CommitQueue(options.segmentBytes);
   }
 
-  /** Since when there is something in the open segment; undefined: there is nothing. */
+  /** `performance.now()` of the first record in the open segment; undefined if it is empty. */
   get openSinceMs(): number | undefined {
     return this.#segment?.sinceMs;
   }
@@ -91,7 +94,7 @@ export class SegmentWriter {
 
   /**
    * True when the record of `rowBytes` is in a segment. False: it is not, and never will be. An `answer` is refused only when the
-   * writer closes: its request may have reached an upstream.
+   * writer closes, because its request may have reached an upstream.
    */
   append(type: RecordType, row: LogRow, rowBytes: number): Promise<boolean> {
     const mustBeKept = type === 'answer';
@@ -108,26 +111,26 @@ export class SegmentWriter {
     return kept;
   }
 
-  /** Resolves when all that waits now is in a segment, or refused; answers are not waited for. */
+  /** Resolves when all records that wait now are in a segment or refused, except responses. */
   async decided(): Promise<void> {
     await Promise.all([this.#decided, this.#queue.decided]);
   }
 
-  /** Resolves when what is in the open segment is in a sealed one. */
+  /** Resolves when the records of the open segment are in a sealed one. */
   seal(): Promise<void> {
     this.#sealWanted ??= Promise.withResolvers();
     this.#start();
     return this.#sealWanted.promise;
   }
 
-  /** Finds out whether the disk takes anything again. */
+  /** Checks whether the disk accepts writes again. */
   async probe(): Promise<void> {
     if (this.#running !== undefined || !this.isRefusing) return;
     this.#running = this.#tryToOpen().finally(() => this.#ended());
     await this.#running;
   }
 
-  /** Writes what waits, seals the segment. Everything that comes later is refused. */
+  /** Writes the waiting records and seals the segment. Later records are refused. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.isRefusing) this.#closing.abort();
@@ -154,7 +157,7 @@ export class SegmentWriter {
   }
 
   async #run(): Promise<void> {
-    // Whoever arrived in the same turn of the event loop shares the first commit.
+    // Records that arrived in the same turn of the event loop share the first commit.
     await endOfTurn();
     for (;;) {
       const batch = this.#queue.take();
@@ -174,7 +177,7 @@ export class SegmentWriter {
   async #commit(whole: CommitBatch): Promise<void> {
     let batch: CommitBatch | undefined = whole;
     this.#decided = whole.decided;
-    /** Of any attempt: what it left behind is delivered as it stands, whatever becomes of the others. */
+    /** Whether any attempt may have left bytes. They are delivered as they are, whatever the outcome of the other attempts. */
     let mayRemain = false;
     for (let attempt = 0; batch !== undefined; attempt++) {
       try {
@@ -189,15 +192,15 @@ export class SegmentWriter {
         this.failedCommits++;
         this.#options.onFailure(error);
         if (!(await this.#abandonSegment())) mayRemain = true;
-        // A new segment may do better at once.
+        // A new segment may succeed immediately.
         if (attempt > 0) batch = await this.#refuseAndWait(batch, mayRemain, attempt);
       }
     }
   }
 
   /**
-   * Nobody is told that a record is not kept while its bytes may still be in a file. What must be kept is tried again, until the
-   * writer closes.
+   * A record is not refused while its bytes may still be in a file. Records that must be kept are retried until the writer
+   * closes.
    */
   async #refuseAndWait(batch: CommitBatch, mayRemain: boolean, attempt: number): Promise<CommitBatch | undefined> {
     this.isRefusing = true;
@@ -224,7 +227,7 @@ export class SegmentWriter {
     onBegun();
   }
 
-  /** Whether so much more may be written to the open segment. */
+  /** Whether this many more bytes may be written to the open segment. */
   #takes(bytes: number): boolean {
     const { segmentBytes, idleMsMax } = this.#options;
     const segment = this.#segment;
@@ -246,7 +249,7 @@ export class SegmentWriter {
     return segment;
   }
 
-  /** With `isClean`, its file holds what was acknowledged and nothing else. */
+  /** With `isClean`, the file contains the acknowledged records and nothing else. */
   async #sealSegment(isClean = true): Promise<void> {
     const segment = this.#segment;
     if (segment === undefined) return;
@@ -261,7 +264,7 @@ export class SegmentWriter {
     }
   }
 
-  /** Ends the segment where its last acknowledged record ends. False if that could not be done. */
+  /** Ends the segment after its last acknowledged record. False if that failed. */
   async #abandonSegment(): Promise<boolean> {
     const segment = this.#segment;
     if (segment === undefined) return true;
@@ -270,7 +273,7 @@ export class SegmentWriter {
       () => false,
     );
     await this.#sealSegment(isUndone);
-    // Whoever waits for that must not wait for the disk.
+    // Calls that wait for the seal must not wait for the disk.
     this.#sealWanted?.resolve();
     this.#sealWanted = undefined;
     return isUndone;

@@ -5,23 +5,23 @@ import path from 'node:path';
 /** A file that only grows. */
 export interface AppendFile {
   /**
-   * Resolves when all of these bytes are in the file; on disk, if it was created to be durable. Once it has rejected, nobody
-   * knows what of them is there: the kernel forgets a page that it could not write, and reports the next attempt as a success
+   * Resolves when all of these bytes are in the file; on disk, if the file is durable. After a rejection it is unknown which of
+   * them were written: the kernel forgets a page that it could not write, and reports the next attempt as a success
    * (https://lwn.net/Articles/752063/). Never append again.
    */
   append(bytes: Uint8Array): Promise<void>;
-  /** Takes back everything behind the first `bytes` bytes. */
+  /** Removes everything after the first `bytes` bytes. */
   truncate(bytes: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What the spool's writer needs of a file system; tests put faults in between. */
+/** The part of a file system that the spool's writer needs. Tests inject faults here. */
 export interface SpoolDisk {
-  /** Makes the folder, with those above it; its name is on disk. */
+  /** Creates the folder and its parents. Its name is on disk. */
   createFolder(folder: string): Promise<void>;
-  /** Creates a file that must not exist yet; its name is on disk if it is to be durable. */
+  /** Creates a file that must not exist yet. Its name is on disk if the file is durable. */
   create(file: string, options: { readonly isDurable: boolean }): Promise<AppendFile>;
-  /** No error if it is gone already. */
+  /** No error if the file does not exist. */
   remove(file: string): Promise<void>;
   /** Bytes that this process may still write below the folder. */
   freeBytes(folder: string): Promise<number>;
@@ -36,7 +36,7 @@ const syncFolder = async (folder: string): Promise<void> => {
   }
 };
 
-/** How many bytes were written. At thousands of writes per second, `FileHandle.write` costs noticeably more. */
+/** Returns the number of written bytes. At thousands of writes per second, `FileHandle.write` costs noticeably more. */
 const writeAt = (fd: number, bytes: Uint8Array, position: number): Promise<number> =>
   new Promise((resolve, reject) => {
     write(fd, bytes, 0, bytes.length, position, (error, bytesWritten) => {
@@ -45,7 +45,7 @@ const writeAt = (fd: number, bytes: Uint8Array, position: number): Promise<numbe
     });
   });
 
-/** The machine's own file system. */
+/** The file system of the machine. */
 export const nodeDisk: SpoolDisk = {
   async createFolder(folder) {
     const first = await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -6,9 +6,9 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
 import { quiet } from '../../gateway.testing.ts';
-import { ByteBudget } from '../../receive/byte-budget.ts';
-import { Spool, type SpoolOptions } from './spool.ts';
+import { ByteBudget } from '../../request/byte-budget.ts';
 import { diskError, FaultyDisk, recordsIn, testRow } from './spool.testing.ts';
+import { Spool, type SpoolOptions } from './spool.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -59,7 +59,7 @@ export interface WriteFault {
 
 export const diskError = (code: 'ENOSPC' | 'EIO'): NodeJS.ErrnoException => Object.assign(new Error(code), { code });
 
-/** The real file system, with faults where the test says so. */
+/** The real file system, with the faults that the test sets. */
 export class FaultyDisk implements SpoolDisk {
   /** Asked before each write of records. */
   onAppend: (bytes: Uint8Array) => WriteFault | undefined | Promise<WriteFault | undefined> = () => undefined;
@@ -80,7 +80,7 @@ export class FaultyDisk implements SpoolDisk {
       this.failingCreates--;
       throw diskError('EIO');
     }
-    // The process is not killed here, and nobody pulls the plug.
+    // Here the process is not killed and the power not cut.
     const real = await nodeDisk.create(file, { isDurable: false });
     let isHeader = true;
     return {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { LogRow } from '@standin/contract';
 import { rowSize } from '@standin/logstore';
 import type { Logger } from 'pino';
-import type { ByteBudget } from '../../receive/byte-budget.ts';
+import type { ByteBudget } from '../../request/byte-budget.ts';
 import type { Recorder } from '../recorder.ts';
 import { rowId } from '../row-id.ts';
 import { DiskGuard } from './disk-guard.ts';
@@ -13,14 +13,14 @@ import { nodeDisk, type SpoolDisk } from './spool-disk.ts';
 export interface SpoolOptions {
   /** The folder that all incarnations share. */
   readonly dir: string;
-  /** disk: a record survives a power cut. process: it survives the end of the process, however that comes. */
+  /** disk: a record survives a power cut. process: it survives any end of the process. */
   readonly durability: 'disk' | 'process';
   readonly bytesMax: number;
   readonly segmentBytes: number;
   readonly reserveBytes: number;
-  /** What has not changed for this long has no writer any more, for others. */
+  /** A segment that has not changed for this long has no writer, as other processes see it. */
   readonly quietMs: number;
-  /** Memory for records that wait for the disk. */
+  /** The memory for records that wait for the disk. */
   readonly budget: ByteBudget;
   readonly logger: Logger;
   readonly disk?: SpoolDisk;
@@ -30,18 +30,18 @@ const LOOK_INTERVAL_MS = 1_000;
 const NO = Promise.resolve(false);
 
 /**
- * Keeps accepted requests on disk until ClickHouse has them: see README.md. Each process writes into a folder of its own, an
- * incarnation, and never into another's: whoever was here before may still be writing.
+ * Keeps accepted requests on disk until ClickHouse has them (see README.md). Each process writes into a folder of its own, an
+ * incarnation, and never into another's, because an earlier process may still be writing.
  */
 export class Spool implements Recorder {
   readonly dir: string;
-  /** This incarnation's folder. */
+  /** The folder of this incarnation. */
   readonly folder: string;
   readonly guard: DiskGuard;
   readonly #budget: ByteBudget;
   readonly #writer: SegmentWriter;
   readonly #logger: Logger;
-  /** Ids of requests that are recorded, and wait for their answer. */
+  /** Ids of recorded requests that wait for their response. */
   readonly #begun = new Set<string>();
   readonly #timer: NodeJS.Timeout;
   #wasFailing = false;
@@ -73,7 +73,7 @@ export class Spool implements Recorder {
     this.#timer = setInterval(() => void this.look(), LOOK_INTERVAL_MS).unref();
   }
 
-  /** Rejects when the folder cannot be made or the disk cannot be asked. */
+  /** Rejects if the folder cannot be created or the disk does not respond. */
   static async open(options: SpoolOptions): Promise<Spool> {
     const folder = path.join(options.dir, rowId(Date.now()));
     try {
@@ -88,12 +88,12 @@ export class Spool implements Recorder {
     return spool;
   }
 
-  /** The name of this process among all that used this spool. */
+  /** The name of this process among all that have used this spool. */
   get incarnation(): string {
     return path.basename(this.folder);
   }
 
-  /** Nothing more is accepted now, because it could not be kept. */
+  /** New requests are refused, because they could not be kept. */
   get isFull(): boolean {
     return this.#writer.isRefusing || !this.guard.hasRoomFor(0);
   }
@@ -122,7 +122,7 @@ export class Spool implements Recorder {
     return this.#writer.append('exchange', row, rowBytes);
   }
 
-  /** Resolves when it is known of every request that has been handed over by now whether it is accepted. */
+  /** Resolves when the outcome of every request that has been handed over by now is known. */
   decided(): Promise<void> {
     return this.#writer.decided();
   }
@@ -132,12 +132,12 @@ export class Spool implements Recorder {
     await this.#writer.close();
   }
 
-  /** After `close`: removes the folder, if all of it is delivered. */
+  /** Called after `close`. Removes the folder if all of it is delivered. */
   async removeFolder(): Promise<void> {
     await rmdir(this.folder).catch(() => undefined);
   }
 
-  /** Calls back whenever there is something in a segment that was empty: in at most a flush interval it is to be delivered. */
+  /** Sets the callback for the first record in an empty segment, which has to be delivered within a flush interval. */
   onBegun(callback: () => void): void {
     this.#onBegun = callback;
   }
@@ -152,12 +152,12 @@ export class Spool implements Recorder {
     return this.#writer.seal();
   }
 
-  /** The next segment that is to be delivered, each once, in the order in which they were written. */
+  /** The next segment to deliver, each once, in the order in which they were written. */
   takeSealed(): SealedSegment | undefined {
     return this.#writer.takeSealed();
   }
 
-  /** Looks whether the disk has room, and takes writes, again. */
+  /** Checks again whether the disk has room and accepts writes. */
   async look(): Promise<void> {
     await this.guard.look().catch((error: unknown) => this.#failed(error));
     this.#tellRoom();
@@ -165,7 +165,7 @@ export class Spool implements Recorder {
     else await this.#writer.probe();
   }
 
-  /** Once, when requests begin to be refused for want of room, and when that is over. */
+  /** Logs once when requests begin to be refused for lack of room, and once when that ends. */
   #tellRoom(): void {
     const hasRoom = this.guard.hasRoomFor(0);
     if (hasRoom === this.#hadRoom) return;
@@ -175,7 +175,7 @@ export class Spool implements Recorder {
   }
 
   #hasRoomFor(rowBytes: number, row: LogRow): boolean {
-    // Those that wait for the disk are not written yet, but will be.
+    // Records that wait for the disk are not written yet, but will be.
     const bytes = this.#budget.unrecordedBytes + rowBytes;
     return this.guard.hasRoomFor(bytes) && this.#budget.hasRoomForRow(rowBytes, row.requestBody.length);
   }

@@ -1,6 +1,6 @@
 /**
- * Memory for what the gateway holds on behalf of callers: bodies that are being received, and log rows on their way to the disk.
- * One bound over both, because both are the same memory; counted apart, because the remedy differs.
+ * Memory that the gateway holds for callers: bodies that are arriving, and log rows that wait for the disk. One bound applies to
+ * both, because they use the same memory. They are counted separately, because the remedy differs.
  */
 export class ByteBudget {
   readonly #bytesMax: number;
@@ -23,19 +23,19 @@ export class ByteBudget {
     return this.#receivedBytes + this.#unrecordedBytes >= this.#bytesMax;
   }
 
-  /** The disk, not the traffic, is what fills it. */
+  /** The disk fills the budget, not the traffic. */
   get isFullOfRows(): boolean {
     return this.#unrecordedBytes > this.#bytesMax / 2;
   }
 
-  /** Makes room for a body, unless there is none. */
+  /** Reserves room for a body. False: there is none. */
   takeForBody(bytes: number): boolean {
     if (this.#receivedBytes + this.#unrecordedBytes + bytes > this.#bytesMax) return false;
     this.#receivedBytes += bytes;
     return true;
   }
 
-  /** Counts bytes of an exchange that was accepted already: it must not fail any more. */
+  /** Counts bytes of an exchange that is already accepted and must not fail. */
   addForBody(bytes: number): void {
     this.#receivedBytes += bytes;
   }
@@ -44,7 +44,7 @@ export class ByteBudget {
     this.#receivedBytes -= bytes;
   }
 
-  /** Whether a row of this size may be added while the body it repeats, of `bodyBytes`, is still held. */
+  /** Whether a row of this size fits while the body that it repeats, of `bodyBytes`, is still held. */
   hasRoomForRow(bytes: number, bodyBytes: number): boolean {
     return this.#receivedBytes - bodyBytes + this.#unrecordedBytes + bytes <= this.#bytesMax;
   }

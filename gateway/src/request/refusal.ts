@@ -1,27 +1,27 @@
 import type { HeaderPair, RejectionCode } from '@standin/contract';
 
 export interface RefusalOptions {
-  /** More specific than the table's: what this caller should do. */
+  /** More specific than the table's detail: what this caller should do. */
   readonly detail?: string;
   /** `Allow`, `Retry-After`, `WWW-Authenticate`. */
   readonly headers?: readonly HeaderPair[];
   /** Extension members of the problem (RFC 9457 section 3.2). */
   readonly members?: Readonly<Record<string, unknown>>;
-  /** The rest of what this connection sends cannot be trusted to be what it seems. */
+  /** The next bytes of this connection cannot be trusted to be a request. */
   readonly closes?: boolean;
 }
 
-/** What may be shown of a request that was refused. */
+/** The part of a refused request that may be shown. */
 export interface RejectedRequest {
   readonly code: RejectionCode;
   readonly status: number;
-  /** Empty, as is the path, for bytes that are no request. */
+  /** Empty, like the path, for bytes that are not a request. */
   readonly method: string;
   /** As received, with the project URI; without the query, which may hold credentials. */
   readonly path: string;
 }
 
-/** A decision of a stage that the request is not accepted. Stages return it; nothing is thrown on the way of a request. */
+/** A stage's decision not to accept a request. Stages return it and throw nothing. */
 export class Refusal {
   readonly code: RejectionCode;
   readonly detail: string | undefined;
@@ -38,7 +38,7 @@ export class Refusal {
   }
 }
 
-/** Seconds after which a 503 is worth another try. */
+/** Seconds after which a caller should retry a 503. */
 const RETRY_AFTER: readonly HeaderPair[] = [['retry-after', '1']];
 
 export const retryLater = (

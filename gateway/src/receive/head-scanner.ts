@@ -1,6 +1,6 @@
 import { BodySkipper } from './body-skipper.ts';
 
-/** What the bytes of one request head say, before any parser has tidied them. */
+/** Facts about one request head from its raw bytes, before the parser trims them. */
 export interface HeadVerdict {
   readonly requestLineBytes: number;
   /** Header lines in the head. */
@@ -9,7 +9,7 @@ export interface HeadVerdict {
   readonly keyLines: number;
   /** Bytes of the last such line's value, without the blanks around it. */
   readonly keyLength: number;
-  /** Such a line had more than one space after its colon, a tab there, or a blank behind its value. */
+  /** Such a line had more than one space after its colon, a tab there, or a blank after its value. */
   readonly keyPadded: boolean;
 }
 
@@ -39,21 +39,21 @@ const KEY = watched('x-api-key', KEY_VALUE);
 const CONTENT_LENGTH = watched('content-length', LENGTH_VALUE);
 const TRANSFER_ENCODING = watched('transfer-encoding', CODING_VALUE);
 
-/** The one watched name that begins with this letter, whatever its case. */
+/** The only watched name that begins with this letter, in either case. */
 const nameBeginning = (letter: number): WatchedName | undefined => {
   if (letter === 0x78) return KEY;
   if (letter === 0x63) return CONTENT_LENGTH;
   return letter === 0x74 ? TRANSFER_ENCODING : undefined;
 };
 
-/** Verdicts that no request has asked for: pipelining that nothing answers is not followed any further. */
+/** Bounds the verdicts that wait for their requests. Pipelined requests beyond it get no verdict. */
 const VERDICTS_WAITING_MAX = 1_024;
 
 /**
- * Reads all bytes of a connection beside Node's parser, which trims header values, and keeps one verdict per request head.
- * Heads straddle chunks, chunks hold several heads, bodies contain look-alikes: so it follows the framing
- * (RFC 9112 section 6), as strictly as it needs to for what Node's parser lets through. It decides nothing alone: whoever
- * takes a verdict compares it with the parsed head and closes the connection if the two disagree.
+ * Reads all bytes of a connection beside Node's parser, which trims header values, and keeps one verdict per request head. Heads
+ * span chunks, chunks contain several heads, and bodies contain lookalikes. So the scanner follows the framing (RFC 9112 section
+ * 6), as strictly as necessary for the input that Node's parser accepts. It decides nothing alone: `readHead` compares a verdict
+ * with the parsed head, and the connection closes if the two disagree.
  */
 export class HeadScanner {
   readonly #verdicts: HeadVerdict[] = [];
@@ -67,7 +67,7 @@ export class HeadScanner {
   #keyLines = 0;
   #keyLength = 0;
   #keyPadded = false;
-  /** Blanks since the value's last visible byte, and visible bytes so far, inner blanks included. */
+  /** Blanks since the value's last visible byte, and visible bytes so far, including the blanks between them. */
   #blanks = 0;
   #valueLength = 0;
   #tabAhead = false;
@@ -75,7 +75,7 @@ export class HeadScanner {
   #contentLength = 0;
   #chunked = false;
 
-  /** Of the oldest head not yet taken, be it whole or not: why a head is too large. */
+  /** Of the oldest head that was not taken, complete or not. It shows why a head is too large. */
   get requestLineBytes(): number {
     return this.#verdicts[0]?.requestLineBytes ?? this.#requestLineBytes;
   }
@@ -90,12 +90,12 @@ export class HeadScanner {
     }
   }
 
-  /** The verdict on the oldest head not yet taken. */
+  /** Removes and returns the verdict on the oldest head. */
   take(): HeadVerdict | undefined {
     return this.#verdicts.shift();
   }
 
-  /** Reads on until the chunk ends or a body begins; returns where. */
+  /** Scans until the chunk ends or a body begins. Returns the index. */
   #scanHead(chunk: Uint8Array, from: number): number {
     const end = chunk.length;
     let at = from;
@@ -182,9 +182,9 @@ export class HeadScanner {
       this.#valueLength += this.#blanks + 1;
     }
     this.#blanks = 0;
-    // A value with anything but digits does not get past the parser.
+    // The parser rejects a value that contains anything but digits.
     if (this.#state === LENGTH_VALUE) this.#contentLength = this.#contentLength * 10 + (byte - 0x30);
-    // Neither does any coding after chunked; a coding before it is refused by receive.
+    // The parser also rejects codings after chunked; receive refuses codings before it.
     else if (this.#state === CODING_VALUE) this.#chunked = true;
   }
 

@@ -17,7 +17,7 @@ const hexDigit = (byte: number): number => {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 };
 
-/** Finds where a request's body ends (RFC 9112 sections 6 and 7), without looking at what is in it. */
+/** Finds the end of a request's body (RFC 9112 sections 6 and 7), without reading its content. */
 export class BodySkipper {
   #state = DONE;
   #remaining = 0;
@@ -36,7 +36,7 @@ export class BodySkipper {
     this.#remaining = 0;
   }
 
-  /** Skips what belongs to the body; returns where it ends in `chunk`, or the chunk's length. */
+  /** Skips the bytes of the body. Returns the index of its end in `chunk`, or the chunk's length. */
   skip(chunk: Uint8Array, from: number): number {
     const end = chunk.length;
     let at = from;
@@ -79,7 +79,7 @@ export class BodySkipper {
     if (this.#remaining === 0) {
       this.#state = TRAILER_START;
     } else {
-      // The data and the line break behind it.
+      // The data and the line break after it.
       this.#remaining += 2;
       this.#state = CHUNK_DATA;
     }

@@ -1,27 +1,43 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { HeaderPair } from '@standin/contract';
-import { wallClockUs } from './clock.ts';
-import type { Connection } from './connection.ts';
-import { httpDate } from './http-date.ts';
+import type { Socket } from 'node:net';
+import type { HeaderPair, RejectionCode } from '@standin/contract';
+import { httpDate, wallClockUs } from './clock.ts';
 
-/** How long a request's rest is read and thrown away after its answer, so that a reset does not eat the answer. */
+/** How long the rest of a request is read and discarded after its response, so that a reset does not destroy the response. */
 const LINGER_MS = 2_000;
 
 const CLOSE: HeaderPair = ['connection', 'close'];
 
+/** A body that is still arriving. */
+export interface Arriving {
+  /** The parser rejected the body, or it took too long. The request can still be refused with this code. */
+  broken(code: RejectionCode): void;
+  /** The connection is closed. */
+  gone(): void;
+}
+
+/** What the stages need of a caller's connection. */
+export interface CallerConnection {
+  readonly socket: Socket;
+  /** Stays the same after the socket is closed. */
+  readonly peerAddress: string;
+  /** The reader of the body that is arriving. */
+  arriving: Arriving | undefined;
+}
+
 /**
- * One request and its answer on the wire: what the stages need of node:http, and nothing about what they decide. Answers carry
- * the headers they are given, in their order and case, and `connection: close` where the connection ends.
+ * One request and its response on the wire: the part of node:http that the stages need, without their decisions. Responses have
+ * the headers that they are given, in order and case, and `connection: close` where the connection ends.
  */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly connection: Connection;
-  /** `performance.now()` when the head had arrived. */
+  readonly connection: CallerConnection;
+  /** `performance.now()` at the arrival of the head. */
   readonly startedMs: number;
-  /** Microseconds since the epoch, likewise. */
+  /** Microseconds since the epoch at the arrival of the head. */
   readonly receivedAtUs: number;
-  /** A body may be on its way that nobody has read to its end. */
+  /** Part of the body may not have been read. */
   hasUnreadBody = true;
   /** The caller waits for `100 Continue` before it sends its body. */
   awaitsContinue = false;
@@ -34,7 +50,7 @@ export class Exchange {
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    { connection, stallTimeoutMs }: { connection: Connection; stallTimeoutMs: number },
+    { connection, stallTimeoutMs }: { connection: CallerConnection; stallTimeoutMs: number },
   ) {
     this.request = request;
     this.response = response;
@@ -42,12 +58,11 @@ export class Exchange {
     this.startedMs = performance.now();
     this.receivedAtUs = wallClockUs(this.startedMs);
     this.#stallTimeoutMs = stallTimeoutMs;
-    connection.latest = this;
   }
 
   /**
-   * The request is accepted, or refused. With `closes`, or if HTTP demands it, its answer will be the connection's last: HTTP/1.0
-   * keeps a connection only if both sides say so; a final answer in place of 100 leaves the body's fate open.
+   * The request is accepted or refused. With `closes`, or if HTTP requires it, its response ends the connection. HTTP/1.0 keeps a
+   * connection only if both sides say so. A final response in place of 100 leaves open whether the body follows.
    */
   decide(closes: boolean): void {
     const { request, response } = this;
@@ -56,7 +71,7 @@ export class Exchange {
     this.#onDecided?.();
   }
 
-  /** Calls `next` once it is known whether the connection goes on behind this request; never, if it does not. */
+  /** Calls `next` when the connection is known to continue after this request; never if it ends. */
   whenPassed(next: () => void): void {
     const pass = (): void => {
       if (!this.#closes) next();
@@ -65,17 +80,17 @@ export class Exchange {
     else this.#onDecided = pass;
   }
 
-  /** Microseconds since the head had arrived. */
+  /** Microseconds since the arrival of the head. */
   elapsedUs(): number {
     return Math.round((performance.now() - this.startedMs) * 1000);
   }
 
-  /** The caller's end of the connection is gone: no answer reaches it. */
+  /** The caller has closed the connection: no response reaches it. */
   get isGone(): boolean {
     return this.response.destroyed || this.connection.socket.destroyed;
   }
 
-  /** The value for the `Date` header of an answer to this request. */
+  /** The value for the `Date` header of a response to this request. */
   date(): string {
     return httpDate(this.receivedAtUs / 1000);
   }
@@ -86,7 +101,7 @@ export class Exchange {
     this.response.writeContinue();
   }
 
-  /** Hands over a whole answer. A string is one byte per character. */
+  /** Sends a whole response. A string has one byte per character. */
   answer(status: number, headers: readonly HeaderPair[], body: string | Uint8Array): void {
     if (this.isGone) return;
     this.begin(status, headers);
@@ -95,18 +110,18 @@ export class Exchange {
     else this.end(body);
   }
 
-  /** Hands over the head of an answer; `write` and `end` follow. Without a reason phrase the status has its usual one. */
+  /** Sends the head of a response; `write` and `end` follow. Without a reason phrase, the status has its usual one. */
   begin(status: number, headers: readonly HeaderPair[], reason?: string): void {
     if (this.isGone) return;
     const { response } = this;
     response.sendDate = false;
     if (reason !== undefined && reason !== '') response.statusMessage = reason;
-    // HTTP/1.1 connections persist without saying so; Node would add `Connection` and `Keep-Alive` to each answer.
+    // HTTP/1.1 connections persist by default; Node would add `Connection` and `Keep-Alive` to each response.
     if (!this.#closes) response.removeHeader('connection');
     response.writeHead(status, (this.#closes ? [...headers, CLOSE] : headers) as unknown as string[]);
   }
 
-  /** Sends the head ahead of a body that may take its time. */
+  /** Sends the head before a body that may take time. */
   flushHead(): void {
     if (!this.isGone) this.response.flushHeaders();
   }
@@ -116,7 +131,10 @@ export class Exchange {
     return this.isGone || this.response.write(chunk);
   }
 
-  /** Resolves when the caller has taken what was written, or is gone, or has taken nothing for too long and is cut off. */
+  /**
+   * Resolves when the caller has taken all written bytes, has closed the connection, or is cut off because it took none for too
+   * long.
+   */
   drained(): Promise<void> {
     const { response } = this;
     if (this.isGone) return Promise.resolve();
@@ -141,15 +159,15 @@ export class Exchange {
     if (connection.socket.writableLength > 0) response.setTimeout(this.#stallTimeoutMs);
   }
 
-  /** Cuts the connection: the caller must not take what it has for a whole answer. */
+  /** Cuts the connection, so that the caller cannot mistake a partial response for a whole one. */
   destroy(): void {
     this.response.destroy();
     this.#ended = true;
   }
 
   /**
-   * Closing a socket that holds unread bytes resets the connection, and a reset can overtake the answer. So the answer goes out
-   * whole, and the end of the connection waits for the rest of the request (RFC 9112 section 9.6).
+   * Closing a socket with unread bytes resets the connection, and a reset can overtake the response. So the whole response is
+   * sent first, and the connection ends after the rest of the request (RFC 9112 section 9.6).
    */
   #endAfterRequest(body: string | Uint8Array): void {
     const { request, response } = this;

@@ -1,0 +1,28 @@
+import type { HeaderPair } from '@standin/contract';
+
+/** A parsed request head. All text is latin1: one character per byte. */
+export interface RequestHead {
+  readonly method: string;
+  /** As received. */
+  readonly target: string;
+  /** The first path segment, without slashes. */
+  readonly projectUri: string;
+  /** The rest of the path, up to the query. */
+  readonly path: string;
+  /** The part after the first `?`. */
+  readonly query: string;
+  readonly httpVersion: string;
+  /** In wire order. They hold the key until `authenticate` replaces it by its fingerprint. */
+  readonly headers: HeaderPair[];
+  readonly host: string;
+  /** Headers named `x-api-key` in any case. */
+  readonly keyCount: number;
+  /** The index of the last of them in `headers`. */
+  readonly keyIndex: number;
+  /** The key has whitespace around it on the wire, beyond one space after the colon. */
+  readonly keyPadded: boolean;
+  /** 0 if the request has no Content-Length. */
+  readonly contentLength: number;
+  readonly isChunked: boolean;
+  readonly expectsContinue: boolean;
+}

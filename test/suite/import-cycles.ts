@@ -1,0 +1,67 @@
+import path from 'node:path';
+import { moduleImports } from './module-imports.ts';
+import type { SourceFile } from './source-files.ts';
+
+/** Node → the nodes that it imports. */
+export type ImportGraph = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** File → the files of the checkout that it imports by a relative path or by the dashboard's `~/`. */
+export const fileGraph = (code: readonly SourceFile[]): ImportGraph => {
+  const known = new Set(code.map((file) => file.path));
+  return new Map(
+    code.map(({ path: file, text }) => {
+      const imported = moduleImports(file, text)
+        .map(({ specifier }) => resolve(file, specifier))
+        .filter((target) => known.has(target));
+      return [file, new Set(imported)];
+    }),
+  );
+};
+
+const resolve = (file: string, specifier: string): string => {
+  if (specifier.startsWith('~/')) return `dashboard/app/${specifier.slice(2)}`;
+  return specifier.startsWith('.') ? path.posix.join(path.posix.dirname(file), specifier) : '';
+};
+
+/** Folder → the other folders directly below `base` that its files import. */
+export const folderGraph = (files: ImportGraph, base: string): ImportGraph => {
+  const graph = new Map<string, Set<string>>();
+  for (const [file, imported] of files) {
+    const folder = folderOf(file, base);
+    if (folder === undefined) continue;
+    const targets = graph.get(folder) ?? new Set<string>();
+    graph.set(folder, targets);
+    for (const target of imported) {
+      const other = folderOf(target, base);
+      if (other !== undefined && other !== folder) targets.add(other);
+    }
+  }
+  return graph;
+};
+
+const folderOf = (file: string, base: string): string | undefined =>
+  file.startsWith(`${base}/`) ? /^([^/]+)\//.exec(file.slice(base.length + 1))?.[1] : undefined;
+
+/** Groups of nodes that import each other in a circle, each sorted (Tarjan's strongly connected components). */
+export const cyclesIn = (graph: ImportGraph): readonly (readonly string[])[] => {
+  const order = new Map<string, number>();
+  const stack: string[] = [];
+  const cycles: string[][] = [];
+  const visit = (node: string): number => {
+    const index = order.size;
+    let low = index;
+    order.set(node, index);
+    stack.push(node);
+    for (const next of graph.get(node) ?? []) {
+      if (!order.has(next)) low = Math.min(low, visit(next));
+      else if (stack.includes(next)) low = Math.min(low, order.get(next) ?? low);
+    }
+    if (low === index) {
+      const group = stack.splice(stack.indexOf(node));
+      if (group.length > 1) cycles.push(group.sort());
+    }
+    return low;
+  };
+  for (const node of graph.keys()) if (!order.has(node)) visit(node);
+  return cycles;
+};
