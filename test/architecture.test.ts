@@ -269,7 +269,8 @@ describe('code', () => {
             ({ specifier }) =>
               isBuiltin(specifier) ||
               /\.server\.ts$/.test(specifier) ||
-              ['@standin/crds', '@standin/kube', '@standin/logstore', 'zod', 'yaml', 'pino'].includes(specifier),
+              packageOf(specifier) === '@standin/kube' ||
+              ['@standin/crds', '@standin/logstore', 'zod', 'yaml', 'pino'].includes(specifier),
           )
           .map(({ specifier }) => `${file} imports ${specifier}`),
       );

@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { parseSettings, printableJson, SettingsError } from '@standin/contract';
-import { loadKubeClient } from '@standin/kube';
+import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import { pino } from 'pino';
 import { clusterAccess } from './access/cluster-access.ts';

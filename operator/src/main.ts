@@ -1,6 +1,7 @@
 import process from 'node:process';
 import { parseSettings, printableJson, SettingsError } from '@standin/contract';
-import { LeaderElector, loadKubeClient } from '@standin/kube';
+import { LeaderElector } from '@standin/kube';
+import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import { pino } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';

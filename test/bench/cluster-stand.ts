@@ -1,4 +1,5 @@
-import { loadKubeClient, resourcePath, type KubeClient } from '@standin/kube';
+import { resourcePath, type KubeClient } from '@standin/kube';
+import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { deploy, type Deployment } from '../harness/deployment.ts';

@@ -1,4 +1,5 @@
-import { loadKubeClient, resourcePath, type KubeClient } from '@standin/kube';
+import { resourcePath, type KubeClient } from '@standin/kube';
+import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { certificateSecret } from '../../operator/src/publish/certificate-secret.ts';
 import { planCertificates } from '../../operator/src/publish/certificates.ts';

@@ -1,5 +1,6 @@
 import { type Kind, RESOURCES } from '@standin/contract';
-import { isNotFound, type KubeClient, loadKubeClient, resourcePath } from '@standin/kube';
+import { isNotFound, type KubeClient, resourcePath } from '@standin/kube';
+import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { request } from 'undici';
 import type { Cluster } from '../harness/cluster.ts';
 import type { DeployedGateway } from '../harness/deployment.ts';

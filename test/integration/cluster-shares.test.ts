@@ -1,5 +1,6 @@
 import { GROUP_VERSION } from '@standin/contract';
-import { loadKubeClient, type KubeClient } from '@standin/kube';
+import type { KubeClient } from '@standin/kube';
+import { loadKubeClient } from '@standin/kube/load-kube-client';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { followClusterShares } from '../../dashboard/src/cluster/cluster-shares.ts';

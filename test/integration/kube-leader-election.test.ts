@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
-import { LeaderElector, loadKubeClient, type KubeClient, type Lease, type Term } from '@standin/kube';
+import { LeaderElector, type KubeClient, type Lease, type Term } from '@standin/kube';
+import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';

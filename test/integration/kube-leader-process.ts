@@ -1,5 +1,6 @@
 /** A candidate for leadership in a process of its own; tells its parent when it leads. Arguments: kubeconfig, namespace, lease. */
-import { LeaderElector, loadKubeClient } from '@standin/kube';
+import { LeaderElector } from '@standin/kube';
+import { loadKubeClient } from '@standin/kube/load-kube-client';
 import pino from 'pino';
 
 export interface LeaderReport {

@@ -1,5 +1,6 @@
 import type { ServiceListener, ServiceObject } from '@standin/contract';
-import { loadKubeClient, type KubeClient } from '@standin/kube';
+import type { KubeClient } from '@standin/kube';
+import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { kubernetesServices } from '@standin/operator';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';

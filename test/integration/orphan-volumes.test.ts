@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { loadKubeClient, type KubeClient } from '@standin/kube';
+import type { KubeClient } from '@standin/kube';
+import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { OrphanKeeper } from '../../operator/src/drain/orphan-keeper.ts';

@@ -1,4 +1,5 @@
-import { loadKubeClient, type KubeClient } from '@standin/kube';
+import type { KubeClient } from '@standin/kube';
+import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { missingFields } from '../../operator/src/check-crds.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';

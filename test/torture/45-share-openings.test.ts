@@ -17,8 +17,8 @@ import { isLongRun } from './oracle.ts';
 
 /** 45: captured bodies of 10 MiB that cost their readers most, opened by everyone at once, on every page. */
 
-/** In time of the processor: what the issue allows, and half of it again for a machine that does other things. */
-const HELD_UP_MS_MAX = 150;
+/** In time of the processor. */
+const HELD_UP_MS_MAX = 100;
 const OPENINGS = 20;
 
 let run: DashboardRun;

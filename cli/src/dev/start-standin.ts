@@ -26,7 +26,7 @@ import {
   type OperatorSettings,
 } from '@standin/operator';
 import type { EngineAddress, LogStore } from '@standin/logstore';
-import { LeaderElector, loadKubeClient, type KubeClient } from '@standin/kube';
+import { LeaderElector, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { PlainError } from '../plain-error.ts';
@@ -98,7 +98,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   });
   const registry = new Registry();
   const operatorLogger = logger.child({ process: 'operator' });
-  const opened = openSource({ ...options, logger: operatorLogger }, operatorConfig, registry);
+  const opened = await openSource({ ...options, logger: operatorLogger }, operatorConfig, registry);
   const { leadership, ledgers, where, services } = opened;
   const { source, observed } = observeSource(opened.source);
   const origin = displayPath(from.kind === 'directory' ? from.dir : from.kubeconfig);
@@ -174,17 +174,19 @@ const displayPath = (name: string): string => {
 /** Where an object is written that a message is about; empty where nobody knows. */
 type Where = (ref: ObjectRef, message: string) => string;
 
-const openSource = (
-  { from, dataDir, logger }: StandinOptions,
-  settings: OperatorSettings,
-  registry: Registry,
-): {
+interface OpenedSource {
   readonly source: ResourceSource;
   readonly services?: ServiceSource;
   readonly leadership: Leadership;
   readonly ledgers: LedgerStore;
   readonly where: Where;
-} => {
+}
+
+const openSource = async (
+  { from, dataDir, logger }: StandinOptions,
+  settings: OperatorSettings,
+  registry: Registry,
+): Promise<OpenedSource> => {
   if (from.kind === 'directory') {
     const source = directorySource({ dir: from.dir, dataDir, logger });
     const where: Where = (ref, message) => {
@@ -195,7 +197,7 @@ const openSource = (
     const ledgers = ledgerFiles(path.join(operatorDir, 'quota'));
     return { source, where, ledgers, leadership: soleLeader(operatorDir, logger) };
   }
-  const client = openCluster(from.kubeconfig, registry);
+  const client = await openCluster(from.kubeconfig, registry);
   const cluster = { client, namespaces: [], logger, registry };
   const source = kubernetesSource(cluster);
   const services = kubernetesServices(cluster);
@@ -204,7 +206,9 @@ const openSource = (
   return { source, services, leadership, ledgers: ledgerConfigMaps(client, namespace), where: () => '' };
 };
 
-const openCluster = (kubeconfigPath: string, registry: Registry): KubeClient => {
+const openCluster = async (kubeconfigPath: string, registry: Registry): Promise<KubeClient> => {
+  // Loaded here: without a cluster, the Kubernetes client is memory that nothing uses.
+  const { loadKubeClient } = await import('@standin/kube/load-kube-client');
   try {
     return loadKubeClient({ kubeconfigPath, registry });
   } catch (error) {

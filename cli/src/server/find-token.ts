@@ -1,4 +1,4 @@
-import type { KubeToken } from '@standin/kube';
+import type { KubeToken } from '@standin/kube/kube-token';
 import { isConfirmed } from '../confirm.ts';
 import { PlainError } from '../plain-error.ts';
 import { stateFolder } from '../settings.ts';
@@ -43,7 +43,7 @@ export const kubeconfigToken =
   };
 
 const readToken = async (): Promise<KubeToken> => {
-  const { readKubeToken } = await import('@standin/kube');
+  const { readKubeToken } = await import('@standin/kube/kube-token');
   const kube = await readKubeToken().catch((error: unknown) => {
     throw new PlainError(`no token for the server: ${(error as Error).message}`, { cause: error });
   });

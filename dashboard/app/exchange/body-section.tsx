@@ -8,6 +8,7 @@ import { Badge } from '../ui/badge.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
+import { useHydrated } from '../ui/time.tsx';
 import { bodyText, bodyViewsOf, decodePair, splitPairs, type BodyViewName } from './body-views.ts';
 import type { BodyPart, BodyView } from './exchange-view.ts';
 import { formatJson } from './format-json.ts';
@@ -151,11 +152,15 @@ const FormFields = ({ text }: { readonly text: string }) => {
   return <PairList title="Fields" pairs={pairs} total={fields.length} fromWire={false} />;
 };
 
+/** The server indents no more: 256 KiB of small values take a twentieth of a second, in which it answers nobody. */
+const INDENTED_BY_SERVER_MAX = 64 * 1024;
+
 const PrettyJson = ({ label, text }: { readonly label: string; readonly text: string }) => {
-  const formatted = useMemo(() => formatJson(text), [text]);
+  const isIndented = useHydrated() || text.length <= INDENTED_BY_SERVER_MAX;
+  const formatted = useMemo(() => (isIndented ? formatJson(text) : undefined), [isIndented, text]);
   return (
     <>
-      {formatted === undefined && (
+      {isIndented && formatted === undefined && (
         <p className="text-muted">It is nested too deeply to be indented; this is the body as it came.</p>
       )}
       <CodeView label={label} language="json" text={formatted ?? text} />

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { anonymousConfig, KubeClient, tokenConfig, type SharedConnectionConfig } from '@standin/kube';
+import { KubeClient, type SharedConnectionConfig } from '@standin/kube';
+import { anonymousConfig, tokenConfig } from '@standin/kube/kube-config';
 
 /** Somebody who is signed in, as the API server sees them. */
 export interface ClusterUser {

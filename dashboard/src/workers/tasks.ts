@@ -8,8 +8,8 @@ import { boundaryOf, latin1Text, parseMultipart, type Snippet, type SnippetOptio
 import { defaultRedaction, type RedactionRules } from '@standin/logstore/redact';
 import { isWorkerThread, move } from 'piscina';
 import { snippetOf, type SnippetFormat } from '../../app/exchange/exchange-formats.ts';
-import { draftOf, type Draft } from '../../app/mocks/draft-of-row.server.ts';
-import { resultView, type ResultView } from '../../app/replays/result-view.server.ts';
+import type { Draft } from '../../app/mocks/draft-of-row.server.ts';
+import type { ResultView } from '../../app/replays/result-view.server.ts';
 import type { DashboardMode } from '../backend.ts';
 import { sharedExchange, type SharedExchange } from '../shares/shared-exchange.ts';
 
@@ -36,21 +36,29 @@ export const redactShare = ({
   return { rules: used, exchange: sharedExchange(entry, used) };
 };
 
+// The two that show differences load CodeMirror when they are called: it takes 10 MiB.
+
 /** A replay's answer beside the captured one. */
-export const compareAnswers = ({
+export const compareAnswers = async ({
   row,
   answer,
 }: {
   readonly row: LogRow | undefined;
   readonly answer: ReplayAnswer;
-}): ResultView => resultView(row, answer);
+}): Promise<ResultView> => {
+  const { resultView } = await import('../../app/replays/result-view.server.ts');
+  return resultView(row, answer);
+};
 
 /** A captured answer as the mock of its endpoint. */
-export const draftMock = (input: {
+export const draftMock = async (input: {
   readonly row: LogRow;
   readonly endpoint: ResourceObject;
   readonly mode: DashboardMode;
-}): Draft => draftOf(input);
+}): Promise<Draft> => {
+  const { draftOf } = await import('../../app/mocks/draft-of-row.server.ts');
+  return draftOf(input);
+};
 
 /** A request as a command or a call. */
 export const writeSnippet = ({

@@ -3,6 +3,8 @@ import * as tasks from './tasks.ts';
 import { WorkRefused, type WorkRefusal } from './work-refused.ts';
 import type { TaskName, Tasks, Work } from './worker.ts';
 
+type Result<N extends TaskName> = Awaited<ReturnType<Tasks[N]>>;
+
 /** Does with captured bytes what would keep everybody else waiting. */
 export interface Workers {
   /**
@@ -13,7 +15,7 @@ export interface Workers {
     name: N,
     input: Parameters<Tasks[N]>[0],
     captured: readonly (Uint8Array | string)[],
-  ): Promise<ReturnType<Tasks[N]>>;
+  ): Promise<Result<N>>;
   close(): Promise<void>;
 }
 
@@ -58,13 +60,17 @@ export const startWorkers = (options: WorkersOptions = {}): Workers => {
     recordTiming: false,
   });
   return {
-    run: async (name, input, captured) => {
+    run: async <N extends TaskName>(
+      name: N,
+      input: Parameters<Tasks[N]>[0],
+      captured: readonly (Uint8Array | string)[],
+    ): Promise<Result<N>> => {
       const bytes = captured.reduce((sum, { length }) => sum + length, 0);
-      const work = tasks[name] as (given: typeof input) => ReturnType<Tasks[typeof name]>;
+      const work = tasks[name] as (given: typeof input) => Result<N> | Promise<Result<N>>;
       if (bytes <= inlineBytesMax) return work(input);
       // Piscina's own limit does not count calls that can be aborted.
       if (pool.queueSize >= queueMax) throw new WorkRefused('Busy');
-      return (await perform(pool, { name, input }, captured, options)) as ReturnType<typeof work>;
+      return (await perform(pool, { name, input }, captured, options)) as Result<N>;
     },
     close: () => pool.destroy(),
   };

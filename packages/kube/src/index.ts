@@ -6,22 +6,12 @@ export {
   KubeClient,
   MERGE_PATCH,
   WRITE_RATE_DEFAULT,
-  loadKubeClient,
   type CallOptions,
   type KubeClientOptions,
-  type LoadClientOptions,
   type Query,
   type RequestOptions,
 } from './kube-client.ts';
-export {
-  SharedConnectionConfig,
-  anonymousConfig,
-  loadConfig,
-  tokenConfig,
-  type Lane,
-  type LoadOptions,
-} from './kube-config.ts';
-export { readKubeToken, type KubeClusterIdentity, type KubeToken } from './kube-token.ts';
+export type { Lane, SharedConnectionConfig } from './kube-config.ts';
 export { objectKey, type KubeList, type KubeObject } from './kube-object.ts';
 export { LEADER_URL_ANNOTATION, microTime, type Lease } from './lease.ts';
 export {

@@ -5,9 +5,10 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeApiServer, clientFor, fail, json } from '../testing/fake-api-server.ts';
 import { ApiError } from './api-error.ts';
-import { KubeClient, loadKubeClient } from './kube-client.ts';
+import { KubeClient } from './kube-client.ts';
 import { anonymousConfig, tokenConfig } from './kube-config.ts';
 import { listAll } from './list-all.ts';
+import { loadKubeClient } from './load-kube-client.ts';
 
 describe('KubeClient', () => {
   let server: FakeApiServer;

@@ -1,10 +1,9 @@
-import { HttpMethod, RequestContext } from '@kubernetes/client-node';
 import type { Registry } from 'prom-client';
 import { request, type Dispatcher } from 'undici';
 import { ApiError, refused, unreachable } from './api-error.ts';
 import { backoffMs } from './backoff.ts';
 import { systemClock, type Clock } from './clock.ts';
-import { loadConfig, type Lane, type LoadOptions, type SharedConnectionConfig } from './kube-config.ts';
+import type { Lane, SharedConnectionConfig } from './kube-config.ts';
 import { clientMetrics } from './metrics.ts';
 import { TokenBucket, type RateLimit } from './token-bucket.ts';
 
@@ -185,16 +184,14 @@ export class KubeClient {
     }
     let code = '<error>';
     try {
-      const context = new RequestContext(url.href, HttpMethod.GET);
-      await this.config.applySecurityAuthentication(context, options.lane);
-      const dispatcher = context.getDispatcher();
+      const { headers, dispatcher } = await this.config.authenticate(url.href, options.lane);
       const response = await request(url, {
         method: options.method,
         headers: {
           accept: 'application/json',
           'user-agent': 'standin',
           ...(options.body === undefined ? {} : { 'content-type': options.contentType ?? 'application/json' }),
-          ...context.getHeaders(),
+          ...headers,
         },
         body: options.body === undefined ? null : JSON.stringify(options.body),
         ...(dispatcher === undefined ? {} : { dispatcher }),
@@ -222,14 +219,3 @@ export class KubeClient {
     });
   }
 }
-
-export interface LoadClientOptions extends LoadOptions, Omit<KubeClientOptions, 'config'> {}
-
-/** A client for the cluster of a kubeconfig, or of the pod that this process runs in. Connects at the first call. */
-export const loadKubeClient = (options: LoadClientOptions = {}): KubeClient =>
-  new KubeClient({
-    config: loadConfig(options),
-    registry: options.registry,
-    writeRate: options.writeRate,
-    clock: options.clock,
-  });

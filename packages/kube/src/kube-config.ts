@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { AgentOptions } from 'node:https';
-import { KubeConfig, type Cluster, type RequestContext } from '@kubernetes/client-node';
+import { HttpMethod, KubeConfig, RequestContext, type Cluster } from '@kubernetes/client-node';
 import { Agent, ProxyAgent, type Dispatcher, type buildConnector } from 'undici';
 import { parse } from 'yaml';
 
@@ -22,6 +22,12 @@ const TOKEN_FILE_MAX_AGE_MS = 10_000;
  * renewal, which must not wait behind others.
  */
 export type Lane = 'shared' | 'own';
+
+/** What a call takes from the config. */
+interface Authenticated {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly dispatcher: Dispatcher | undefined;
+}
 
 const createDispatcher = (options: DispatcherOptions, lane: Lane): Dispatcher => {
   const common = {
@@ -78,6 +84,14 @@ export class SharedConnectionConfig extends KubeConfig {
     const token = this.#readToken();
     if (token !== undefined) context.setHeaderParam('Authorization', `Bearer ${token}`);
     if (context.getDispatcher() === undefined) context.setDispatcher(this.#dispatcher(lane));
+  }
+
+  /** The credentials for a call to this URL, and the connections that it uses. */
+  async authenticate(url: string, lane?: Lane): Promise<Authenticated> {
+    // The method is of no account: only the headers and the dispatcher are read.
+    const context = new RequestContext(url, HttpMethod.GET);
+    await this.applySecurityAuthentication(context, lane);
+    return { headers: context.getHeaders(), dispatcher: context.getDispatcher() };
   }
 
   /** Closes idle connections, and the others when their calls have ended. */

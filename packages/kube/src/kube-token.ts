@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { HttpMethod, RequestContext, type Cluster } from '@kubernetes/client-node';
+import type { Cluster } from '@kubernetes/client-node';
 import { loadConfig, type LoadOptions } from './kube-config.ts';
 
 /** A cluster as a kubeconfig knows it: its API server, and the authority that vouches for it. */
@@ -32,10 +32,9 @@ export const readKubeToken = async (options: LoadOptions = {}): Promise<KubeToke
   const cluster = config.getCurrentCluster();
   // A token is never sent without encryption; the client would say so, to somebody who has none.
   if (cluster === null || cluster.server.startsWith('http:')) return undefined;
-  const context = new RequestContext(cluster.server, HttpMethod.GET);
-  await config.applySecurityAuthentication(context);
+  const { headers } = await config.authenticate(cluster.server);
   await config.close();
-  const header = Object.entries(context.getHeaders()).find(([name]) => name.toLowerCase() === 'authorization')?.[1];
+  const header = Object.entries(headers).find(([name]) => name.toLowerCase() === 'authorization')?.[1];
   const token = header === undefined ? undefined : /^Bearer (.+)$/i.exec(header)?.[1];
   return token === undefined ? undefined : { token, context: config.getCurrentContext(), cluster: identityOf(cluster) };
 };

@@ -1,4 +1,3 @@
-import { V1MicroTime } from '@kubernetes/client-node';
 import { isConflict, isNotFound } from './api-error.ts';
 import type { CallOptions, KubeClient } from './kube-client.ts';
 import { resourcePath } from './resource-path.ts';
@@ -26,7 +25,7 @@ export interface Lease {
 }
 
 /** The API server demands six digits; a plain Date is answered with 400, and nobody ever leads. */
-export const microTime = (date: Date): string => new V1MicroTime(date.getTime()).toISOString();
+export const microTime = (date: Date): string => date.toISOString().replace('Z', '000Z');
 
 /**
  * A new Lease's transitions start at the seconds since 2026 instead of 0: epochs must grow over leaders even when somebody

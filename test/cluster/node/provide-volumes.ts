@@ -1,14 +1,8 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  isConflict,
-  loadKubeClient,
-  resourcePath,
-  type KubeClient,
-  type KubeList,
-  type KubeObject,
-} from '@standin/kube';
+import { isConflict, resourcePath, type KubeClient, type KubeList, type KubeObject } from '@standin/kube';
+import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { KUBECONFIG, VOLUME_FOLDER } from './layout.ts';
 
 interface Claim extends KubeObject {
