@@ -6,7 +6,6 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { buffer } from 'node:stream/consumers';
 import { startEmbeddedEngine } from '@standin/logstore';
-import type { TestClickHouse } from './clickhouse.ts';
 import { createTempFolder } from './temp-folder.ts';
 
 /** Two replicas of one shard, which are the same engine twice: everything is there on both. */
@@ -56,7 +55,7 @@ const forward = async (engineUrl: string, incoming: IncomingMessage, answer: Ser
 };
 
 /** The embedded engine as the cluster `CLUSTER`, as far as it can be one. */
-export const startClickHouseCluster = async (): Promise<TestClickHouse> => {
+export const startClickHouseCluster = async () => {
   const dataDir = await createTempFolder('clickhouse-cluster');
   const configFile = path.join(dataDir, 'config.xml');
   await writeFile(configFile, CONFIG);

@@ -6,7 +6,7 @@ import { capturedOf } from '../workers/captured-of.ts';
 import type { Workers } from '../workers/workers.ts';
 import { ShareCache } from './share-cache.ts';
 import { isShareToken, shareTokenSha256 } from './share-token.ts';
-import type { SharedExchange } from './shared-exchange.ts';
+import type { SharedExchange } from '../shared-exchange.ts';
 
 /** What a link shows. */
 export interface OpenedShare {

@@ -11,7 +11,7 @@ import { snippetOf, type SnippetFormat } from '../../app/exchange/exchange-forma
 import type { Draft } from '../../app/mocks/draft-of-row.server.ts';
 import type { ResultView } from '../../app/replays/result-view.server.ts';
 import type { DashboardMode } from '../backend.ts';
-import { sharedExchange, type SharedExchange } from '../shares/shared-exchange.ts';
+import { sharedExchange, type SharedExchange } from '../shared-exchange.ts';
 
 /** A worker would copy the bytes of a result otherwise. */
 const moved = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>

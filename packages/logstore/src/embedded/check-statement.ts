@@ -1,4 +1,4 @@
-import { exception } from './exceptions.ts';
+import { exception } from './engine-exception.ts';
 import { tokensOf, type Token } from './tokens.ts';
 
 /** What decides which statements the engine takes. */

@@ -1,8 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { DEFAULT_USER, type Credentials } from './engine-process.ts';
-import type { EngineException } from './engine.ts';
-import { exception } from './exceptions.ts';
+import { exception, type EngineException } from './engine-exception.ts';
 
 /**
  * Who asks, by the ways of ClickHouse's HTTP interface (https://clickhouse.com/docs/interfaces/http): X-ClickHouse-User and -Key, Basic

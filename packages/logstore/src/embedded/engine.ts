@@ -3,23 +3,13 @@ import path from 'node:path';
 import { Session, type SessionOptions } from 'chdb';
 import type { StatementRules } from './check-statement.ts';
 import { writeEngineConfig } from './engine-config.ts';
+import { EngineException } from './engine-exception.ts';
 import { EngineStartError } from './engine-process.ts';
 import { createGate } from './gate.ts';
 import { ignoreInGit } from './ignore-in-git.ts';
 import { createInsertCounter, type InsertCounter } from './insert-counter.ts';
 import { engineText, isInsert } from './statement.ts';
 import type { EngineStatement } from './statement.ts';
-
-/** An exception of the engine: `message` is its own text (`Code: 60. DB::Exception: …`). */
-export class EngineException extends Error {
-  override readonly name = 'EngineException';
-  readonly code: number;
-
-  constructor(code: number, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-}
 
 export interface EngineResult {
   readonly bytes: Uint8Array;

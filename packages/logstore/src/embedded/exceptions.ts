@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { EngineException } from './engine.ts';
+import { EngineException, exception } from './engine-exception.ts';
 import { GateFullError } from './gate.ts';
 import { StatementError } from './statement.ts';
 
@@ -23,10 +23,6 @@ const statuses: ReadonlyMap<number, number> = new Map(
 );
 
 const exceptionStatus = (code: number): number => statuses.get(code) ?? 500;
-
-/** One of the front's own, worded like the server's. */
-export const exception = (code: number, name: string, message: string): EngineException =>
-  new EngineException(code, `Code: ${code}. DB::Exception: ${message} (${name})`);
 
 const asException = (error: unknown): EngineException => {
   if (error instanceof EngineException) return error;

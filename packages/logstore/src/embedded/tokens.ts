@@ -1,4 +1,4 @@
-import { exception } from './exceptions.ts';
+import { exception } from './engine-exception.ts';
 
 /** A piece of SQL that means something. `text` of a quoted name or a string is what stands between the quotes. */
 export interface Token {

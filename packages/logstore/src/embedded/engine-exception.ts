@@ -1,0 +1,14 @@
+/** An exception of the engine: `message` is its own text (`Code: 60. DB::Exception: …`). */
+export class EngineException extends Error {
+  override readonly name = 'EngineException';
+  readonly code: number;
+
+  constructor(code: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** One of the front's own, worded like the server's. */
+export const exception = (code: number, name: string, message: string): EngineException =>
+  new EngineException(code, `Code: ${code}. DB::Exception: ${message} (${name})`);
