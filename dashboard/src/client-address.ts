@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
-/** Proxies in front of each other; nobody has more, and a caller may write any number of addresses. */
+/** Proxies in a row. No installation has more, and a caller may send any number of addresses. */
 const HOPS_MAX = 16;
 
 type Family = 'ipv4' | 'ipv6';
@@ -40,7 +40,7 @@ export type ClientAddress = (request: Pick<IncomingMessage, 'headers' | 'socket'
 
 /**
  * Who a request is from: the address of its connection, or where that is a trusted proxy the last address in `X-Forwarded-For` that is none:
- * each proxy adds whom it got the request from at the end, and what stands before that anybody may have written.
+ * each proxy appends the address that it got the request from; any client may have written what precedes it.
  *
  * @param trustedProxies addresses and networks (`isNetwork`)
  */

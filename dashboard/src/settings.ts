@@ -11,7 +11,7 @@ export const dashboardSettings = z.object({
 });
 
 export type DashboardSettings = Readonly<z.infer<typeof dashboardSettings>> & {
-  /** See `clusterDashboardSettings`; nobody is between `standin dev` and its browsers. */
+  /** See `clusterDashboardSettings`; no proxy is between `standin dev` and its browsers. */
   readonly trustedProxies?: readonly string[] | undefined;
 };
 

@@ -34,7 +34,7 @@ export interface OperatorParts {
   readonly settings: OperatorSettings;
   readonly translateSettings: TranslateSettings;
   readonly source: ResourceSource;
-  /** Undefined: nobody knows Services here, and `serviceRef` is taken at its word. */
+  /** Undefined: Services are unknown here, and `serviceRef` is not checked. */
   readonly services?: ServiceSource | undefined;
   /** What no replay may lead to, besides what the operator adds to it. */
   readonly refused?: RefusedTargets;

@@ -195,7 +195,7 @@ describe('a hostile server', () => {
     }
   });
 
-  test('cannot do it with an error that nobody foresaw, whose stack is shown', async () => {
+  test('cannot do it with an unexpected error, whose stack is shown', async () => {
     await using server = await startHostileServer(({ url }, response) => {
       if (url?.includes(':stream') !== true) response.end('{"items":[]}');
       else response.end(`event: request\ndata: \x1b[2J\x9b31m${HOSTILE.replaceAll(/[\r\n]/g, '')}\n\n`);

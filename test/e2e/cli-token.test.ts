@@ -221,7 +221,7 @@ describe('plain http', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('is allowed with --dangerously-allow-http; the server is asked about all the same', async () => {
+  test('is allowed with --dangerously-allow-http; consent for the server is still asked for', async () => {
     await using server = await startHostileServer(dashboard());
     const url = `http://0.0.0.0:${server.port}`;
     const { code, stderr } = await usage(url, '--dangerously-allow-http');

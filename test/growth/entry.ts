@@ -15,5 +15,5 @@ export interface GrowthEntry {
   readonly cpuMsMax?: number;
 }
 
-/** What an input of the largest size may cost: nobody notices a page, a request or a command that waits for so long. */
+/** What an input of the largest size may cost: a delay of this length in a page, a request or a command goes unnoticed. */
 export const CPU_MS_MAX = 400;

@@ -4,7 +4,7 @@ import process from 'node:process';
 const SIZES = [1 / 8, 1 / 4, 1 / 2, 1] as const;
 /** How much more than linear a time may grow: caches, garbage, a busy machine. A quadratic function takes 8 times as long as a linear one. */
 const SLACK = 4;
-/** Less is not measured reliably, and blocks nobody. */
+/** Less is not measured reliably, and blocks no request. */
 const FLOOR_MS = 5;
 /** Measurements of one size, of which the shortest counts: whatever else happens on a machine only makes them longer. */
 const RUNS = 3;

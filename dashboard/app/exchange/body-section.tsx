@@ -152,7 +152,7 @@ const FormFields = ({ text }: { readonly text: string }) => {
   return <PairList title="Fields" pairs={pairs} total={fields.length} fromWire={false} />;
 };
 
-/** The server indents no more: 256 KiB of small values take a twentieth of a second, in which it answers nobody. */
+/** The server indents no more than this: 256 KiB of small values would block its event loop for 50 ms. */
 const INDENTED_BY_SERVER_MAX = 64 * 1024;
 
 const PrettyJson = ({ label, text }: { readonly label: string; readonly text: string }) => {

@@ -3,7 +3,7 @@ import { paths, type ProjectParams } from '../lib/paths.ts';
 import type { RowBatch, TrafficFeed } from './feed.ts';
 import { endOf } from './feed-items.ts';
 
-/** `away`: the stream is there, but the log does not answer; `refused`: there is no place for another stream. `message` says so. */
+/** `away`: the stream is open, but the log does not respond; `refused`: the server has no place for another stream. `message` has the reason. */
 export type Connection =
   | { readonly kind: 'connecting' | 'live' | 'reconnecting' | 'off' }
   | { readonly kind: 'away' | 'refused'; readonly message: string };
@@ -18,7 +18,7 @@ export interface StreamOptions {
 }
 
 const RETRY_MS = 1_000;
-/** Somebody has to close a page first. */
+/** Another page has to be closed first. */
 const REFUSED_RETRY_MS = 15_000;
 /** The server says something every five seconds. */
 const SILENCE_MS_MAX = 12_000;

@@ -53,7 +53,7 @@ export interface FormBodyOptions {
 
 /**
  * The body of a page's request as Remix reads it: nothing is read before an action asks for it. What is too large fails there with the
- * response that says so; Remix shows it as the page's error.
+ * response that gives the reason; Remix shows it as the page's error.
  */
 export const formBody = (
   request: Request,

@@ -9,7 +9,7 @@ const PAGE_STREAM_LIMITS: PageStreamLimits = { perReaderMax: 20, totalMax: 200 }
 /** Takes a place for a stream until `release` is called, or says why there is none. */
 export type OpenStream = () => { readonly release: () => void } | { readonly refusal: string };
 
-/** Places for all pages of a process, by whoever reads them. */
+/** Places for all pages of a process, by reader. */
 export const pageStreams = ({ perReaderMax, totalMax } = PAGE_STREAM_LIMITS): ((reader: string) => OpenStream) => {
   const open = new Map<string, number>();
   let total = 0;

@@ -38,7 +38,7 @@ export type CreateShareResult =
     }
   | { readonly ok: false; readonly reason: 'Invalid'; readonly message: string; readonly problems: readonly Problem[] };
 
-const SHARING_NEEDS_PRO = 'Sharing needs the plan Pro. Ask whoever manages the account for spec.plan: Pro.';
+const SHARING_NEEDS_PRO = 'Sharing needs the Pro plan. Ask an administrator of the account to set spec.plan: Pro.';
 
 /** Annotation of a Share: what it shows, in a line, with the same things hidden. For lists; nothing depends on it. */
 export const SHARE_TITLE = `${API_GROUP}/request`;

@@ -13,7 +13,7 @@ const SHARE = { expiresAt: '2026-11-21T13:00:00Z' } as OpenedShare;
 const servers: Server[] = [];
 afterEach(() => servers.splice(0).forEach((server) => server.close()));
 
-/** Opens links of a server behind a trusted proxy, as somebody with this address. */
+/** Opens links of a server behind a trusted proxy, as a client with this address. */
 const serve = async (open: PublicShares['open']): Promise<(token: string, address: string) => Promise<Response>> => {
   const app = express();
   app.use(

@@ -8,7 +8,7 @@ import { RunControl } from './run-control.ts';
 
 /** Replays that run at once; more wait for their turn. */
 const RUNS_MAX = 16;
-/** Of these, paused ones too, in one namespace: others keep theirs, whatever somebody leaves paused or sends slowly. */
+/** Of these in one namespace, paused ones included: replays that are paused or slow leave places for other namespaces. */
 const RUNS_IN_NAMESPACE_MAX = 4;
 const TURN_MS = 500;
 /** What a Replay waits for is looked at again after this time. */

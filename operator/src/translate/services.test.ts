@@ -16,7 +16,7 @@ describe('an endpoint that forwards to a Service', () => {
 
   it('follows what becomes of it, and nothing else does', () => {
     const translator = translatorOf(account, project, forwarding, other);
-    // Nobody watches Services.
+    // Services are not watched.
     expect(state(translator)).toEqual(['ResolvedRefs', true]);
     translator.servicesIn(undefined, undefined);
     translator.flush();

@@ -13,7 +13,7 @@ const PORTS_SHOWN_MAX = 10;
 
 const keyOf = ({ namespace, name }: Named): string => `${namespace}/${name}`;
 
-/** What is known of Services. Where nobody watches them (a directory of manifests) each is taken to be as it should. */
+/** What is known of Services. Where they are not watched (a directory of manifests), each is assumed to be valid. */
 export class Services {
   readonly #services = new Map<string, ServiceObject>();
   /** By namespace: what keeps its Services from being read; undefined if nothing does. */

@@ -7,7 +7,7 @@ export interface World {
   readonly objects: Iterable<ResourceObject>;
   /** By the Account's uid; without an entry the key was not read yet. */
   readonly keys: ReadonlyMap<string, KeyState>;
-  /** All there are; undefined: nobody watches them. */
+  /** All of them; undefined: they are not watched. */
   readonly services?: Iterable<ServiceObject>;
 }
 

@@ -94,7 +94,7 @@ describe('the addresses of a name', () => {
     expect(check(targets, '10.0.0.1', 1)).toBeDefined();
   });
 
-  test('hold up nobody for long where the name server is silent', async () => {
+  test('do not delay requests for long where the name server is silent', async () => {
     const targets = new RefusedTargets([parseTarget('a:1')], () => new Promise(() => undefined));
     const started = performance.now();
     await targets.refresh(1);

@@ -88,7 +88,7 @@ test('tells of a millisecond again only where its rows have changed', async () =
   feed.close();
 });
 
-test('the readers of a project share its polls, and each is told of everything', async () => {
+test('the readers of a project share its polls, and each receives everything', async () => {
   const stand = newStand();
   const feeds = Array.from({ length: 10 }, () => open(stand));
   const other = open(stand, 'another');
@@ -105,7 +105,7 @@ test('the readers of a project share its polls, and each is told of everything',
   for (const feed of [...feeds, other]) feed.close();
 });
 
-test('a reader that comes later is told of what comes after it, also where a poll is under way', async () => {
+test('a reader that joins later receives what is inserted after it joined, also while a poll runs', async () => {
   const stand = newStand();
   stand.answer(0, { [-10]: 1 });
   const first = open(stand);
@@ -281,7 +281,7 @@ test('nothing is asked any longer once the last reader has left', async () => {
   const asked = stand.asked.length;
   for (let turns = 0; turns < 50; turns += 1) await turn();
   expect(stand.asked.length).toBeLessThanOrEqual(asked + 1);
-  // A closed feed keeps nobody waiting.
+  // A closed feed keeps no reader waiting.
   await second.next();
   // And the next reader starts another poller.
   const third = open(stand);

@@ -6,7 +6,7 @@ import type { Inserts, InsertsFilter } from './read-inserts.ts';
 /** Tells one reader which rows are new to the log. */
 export interface InsertFeed {
   /**
-   * Milliseconds of `inserted_at` that have rows which the reader was not told of, with rows that it knows among them. The first call
+   * Milliseconds of `inserted_at` that have rows which the reader has not received, possibly among rows that it has. The first call
    * resolves with none, as soon as nothing later is missed; others once there are some, or the log answers again after a failure, or
    * the feed is closed. Rejects for each failed poll.
    */

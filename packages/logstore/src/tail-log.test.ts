@@ -146,7 +146,7 @@ test.each(['summaries', 'polls'] as const)('a failure of the %s is the caller’
   await expect(tailSummaries(store, ALL, new AbortController().signal).next()).rejects.toThrow('gone');
 });
 
-test('goes on after failures where it is told to: nothing is missed, nothing shown twice', async () => {
+test('continues after failures where it is asked to: no row is missed, none is shown twice', async () => {
   const [a, b, old] = [summary(1, 7_000), summary(3, 9_000), summary(2, 6_000)] as const;
   const { failures, rows, store } = newLog(a);
   failures.polls.push(new Error('no poll'));

@@ -9,7 +9,7 @@ export type TailFilter = Omit<LogFilter, 'order' | 'after' | 'until' | 'limit' |
 export interface TailOptions {
   /** How often the log is asked for inserts, at most; see `LogStore.follow`. */
   readonly pollIntervalMs?: number;
-  /** Told of each read that fails; it is made again, unless this throws. Without it the tail ends. */
+  /** Called for each read that fails. The read is repeated unless this throws; without this option the tail ends. */
   readonly onFailure?: (error: unknown) => void | Promise<void>;
   /**
    * Told each time everything was yielded that the log had, with the newest insert among it: `insertedSince` of a tail that continues
@@ -110,7 +110,7 @@ async function* foundPages(
       try {
         if (toRead.length === 0) {
           const stamps = await feed.next();
-          // Everything that comes into the log from here on is told of.
+          // Every row that is inserted from here on is announced.
           toRead = isFirst ? [{ insertedSince: new Date(Math.max(0, newestMs - UNDER_WAY_MS)) }] : inParts(stamps);
           isFirst = false;
         }

@@ -89,7 +89,7 @@ const launch = async (
   });
   child.on('error', (error) => logger?.error({ err: error }, 'clickhouse engine process'));
   const ready = firstWord(child);
-  // A child that ended already says so itself.
+  // A child that has ended reports that itself.
   child.send(login, () => undefined);
   logLines(child, ready, logger);
   try {

@@ -37,7 +37,7 @@ export const baseUrlOf = (entry: RequestEntry, { baseUrl }: SnippetOptions): str
 
 export const TRAILERS_NOTE = 'The request had trailers, which cannot be sent this way.';
 
-/** Nobody pastes more; the body is downloaded and named instead. */
+/** More is too long to paste: the body is downloaded, and the snippet names the file. */
 export const SNIPPET_BODY_BYTES_MAX = 1024 * 1024;
 
 /** Of a file with the body of a request, as the dashboard names it when it is downloaded. */

@@ -99,7 +99,7 @@ describe('by default', () => {
     expect(bodyOf(body)).toBe(shown);
   });
 
-  it('withholds multipart within multipart within multipart that nobody sends', () => {
+  it('withholds multipart that is nested three times', () => {
     const type = (boundary: number): string => `multipart/mixed; boundary=b${boundary}.`;
     const nested = (depth: number): string =>
       `--b${depth}.\r\nContent-Type: ${type(depth + 1)}\r\n\r\n${depth === 9 ? 'x' : nested(depth + 1)}\r\n--b${depth}.--`;
@@ -168,7 +168,7 @@ describe('by default', () => {
     expect(decodeBrackets(entry.query)).toBe(shown);
     expect(decodeBrackets(entry.request.target)).toBe(`/g95gprojecturi/v1/orders?${shown}`);
   });
-  /** What is escaped anew has its brackets escaped, as often as what is around them. */
+  /** Text that is escaped again has its brackets escaped as often as the text around them. */
   const decodeBrackets = (text: string): string => text.replaceAll(/%(?:25)*5B(redacted)%(?:25)*5D/g, '[$1]');
 
   it.each([
