@@ -141,6 +141,8 @@ export class Receiver {
     server.on('checkContinue', pass).on('checkExpectation', pass);
     server.on('connect', (_request, socket) => {
       this.#options.onRefused('target_invalid');
+      // Node has taken its own listeners off: a reset would be an uncaught exception.
+      socket.on('error', () => socket.destroy());
       if (socket instanceof Socket) this.#sayFarewell(socket, farewell('target_invalid'));
     });
   }
