@@ -21,6 +21,8 @@ export class Connection {
   arriving: Arriving | undefined;
   /** The exchange that began last. HTTP sends answers in the order of the requests: when this one is out, all are. */
   latest: Exchange | undefined;
+  /** Requests behind one that is neither accepted nor refused yet. */
+  waiting = 0;
   /** The parser, or a timeout, gave up on what this connection sends. */
   isBroken = false;
 

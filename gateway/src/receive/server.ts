@@ -22,6 +22,10 @@ const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 /** After a last answer to bytes that were not HTTP, the caller has this long to take it. */
 const FAREWELL_MS = 2_000;
 
+/** Requests that may wait for the decision about one before them: each takes some kilobytes, and as few as 18 bytes on the wire. */
+const WAITING_PER_CONNECTION_MAX = 1_024;
+const WAITING_MAX = 10_000;
+
 /** Node's parser stops at a head that is larger than allowed, and says so by this code. */
 const refusalOf = (error: Error, requestLineBytes: number, targetBytesMax: number): RejectionCode => {
   const code = 'code' in error ? error.code : undefined;
@@ -66,6 +70,8 @@ export class Receiver {
   readonly #app: FastifyInstance;
   readonly #options: ReceiveOptions;
   readonly #connections = new WeakMap<Socket, Connection>();
+  /** Requests that wait for the decision about one before them. */
+  #waiting = 0;
 
   private constructor(app: FastifyInstance, options: ReceiveOptions) {
     this.#app = app;
@@ -155,12 +161,27 @@ export class Receiver {
     }
     const stallTimeoutMs = this.#options.settings.limits.responseStallTimeoutMs;
     const before = connection.latest;
+    const isFull = connection.waiting >= WAITING_PER_CONNECTION_MAX || this.#waiting >= WAITING_MAX;
+    if (before?.isDecided === false && isFull) {
+      request.socket.destroy();
+      return;
+    }
     const exchange = new Exchange(request, response, { connection, stallTimeoutMs });
     const begin = (): void => this.#options.onExchange(exchange, request.originalUrl ?? '');
+    if (before === undefined) {
+      begin();
+      return;
+    }
     // The parser announces requests that came together one right after the other. None is served behind a refusal that ends
     // the connection: what looks like a request there may be anything.
-    if (before === undefined) begin();
-    else before.whenPassed(begin);
+    connection.waiting++;
+    this.#waiting++;
+    before.whenDecided((closes) => {
+      connection.waiting--;
+      this.#waiting--;
+      if (closes) exchange.decide(true);
+      else begin();
+    });
   }
 
   /** The parser or a timeout has given up on what this connection sends. */
