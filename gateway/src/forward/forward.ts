@@ -20,6 +20,8 @@ export interface ForwardOptions {
   /** Undefined: nobody wants spans. */
   readonly span?: RequestSpan | undefined;
   readonly captureBytesMax: number;
+  /** Once the caller is gone, its answer is read for this long at most, for the log. */
+  readonly readMsMax: number;
 }
 
 interface Failure {
@@ -122,6 +124,7 @@ class Relay {
       capture: this.#capture,
       contentLength: framing.contentLength,
       readBytesMax: this.#options.captureBytesMax,
+      readMsMax: this.#options.readMsMax,
     });
     const failure = end.error === undefined ? undefined : failureOf(end.error);
     this.#span?.end({ status: answer.status, error: failure?.code });
