@@ -64,8 +64,14 @@ class HeldRecorder implements Recorder {
 
 class CountingGate implements QuotaGate {
   permits = 10;
+  /** Nobody is admitted or refused before that. */
+  asking: Promise<void> | undefined;
 
-  admit(): Permit | Refusal {
+  admit(): Permit | Refusal | Promise<Permit | Refusal> {
+    return this.asking?.then(() => this.#decide()) ?? this.#decide();
+  }
+
+  #decide(): Permit | Refusal {
     if (this.permits === 0) return new Refusal('quota_exceeded', { headers: [['retry-after', '60']] });
     this.permits--;
     return NO_QUOTA;
@@ -228,6 +234,26 @@ describe('memory', () => {
       'overloaded',
     ]);
     client.destroy();
+  });
+
+  test('requests that wait for the decision about one before them are bounded', async () => {
+    const asking = Promise.withResolvers<undefined>();
+    gate.asking = asking.promise;
+    const some = await RawClient.connect(url);
+    some.send(post('/nobody').repeat(500) + post(PATH) + post('/nobody').repeat(500));
+    const many = await RawClient.connect(url);
+    many.send(post(PATH));
+    // Each of these is one read of the gateway at most.
+    for (let read = 0; read < 50 && !many.isClosed; read++) {
+      many.send('GET / HTTP/1.1\r\n\r\n'.repeat(200));
+      await new Promise(setImmediate);
+    }
+    await expect.poll(() => many.isClosed).toBe(true);
+    asking.resolve(undefined);
+    (await recorder.call(0)).decide(true);
+    expect(await some.answers(1_001)).toHaveLength(1_001);
+    some.destroy();
+    many.destroy();
   });
 
   test('a log that nobody takes is named as the reason', async () => {

@@ -174,11 +174,11 @@ export class Pipeline {
 
   /** record → respond or forward. */
   #answer(accepted: Accepted, span: RequestSpan | undefined): Promise<Refusal | undefined> {
-    const { recorder, egress, budget } = this.#parts;
+    const { recorder, egress, budget, settings } = this.#parts;
     const { endpoint } = accepted.route;
-    return endpoint.kind === 'JSON'
-      ? respond(accepted, endpoint.mock, recorder)
-      : forward(accepted, endpoint, { recorder, egress, budget, span, captureBytesMax: this.#captureBytesMax });
+    if (endpoint.kind === 'JSON') return respond(accepted, endpoint.mock, recorder);
+    const bounds = { captureBytesMax: this.#captureBytesMax, readMsMax: settings.limits.responseStallTimeoutMs };
+    return forward(accepted, endpoint, { recorder, egress, budget, span, ...bounds });
   }
 
   #refuse(exchange: Exchange, target: string, refusal: Refusal): void {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import type { RejectionCode } from '@standin/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -53,6 +55,16 @@ test('whoever wants to is told of each, without what a query may hold', async ()
     { code: 'bad_request', status: 400, method: '', path: '' },
     { code: 'target_invalid', status: 400, method: '', path: '' },
   ]);
+});
+
+test('a caller that resets the connection of its CONNECT does not end the gateway', async () => {
+  const { hostname, port } = new URL(stand.gateway.url);
+  const socket = connect(Number(port), hostname);
+  socket.write(request('CONNECT', 'gateway:443', [HOST]));
+  await once(socket, 'data');
+  socket.resetAndDestroy();
+  await once(socket, 'close');
+  expect((await send('POST', '/nobody')).status).toBe(404);
 });
 
 const problem = ({ body }: RawAnswer): Record<string, unknown> =>

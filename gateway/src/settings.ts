@@ -124,7 +124,9 @@ export const gatewaySettings = z.object({
         .describe('Time for a whole request, head and body, to arrive; 408 after it.'),
       responseStallTimeoutMs: timeout
         .default(LIMITS.responseStallTimeoutMs)
-        .describe('A caller that takes no byte of its answer for this long is cut off.'),
+        .describe(
+          'A caller that takes no byte of its answer for this long is cut off; once it is gone, the answer is read for this long, for the log.',
+        ),
       keepAliveTimeoutMs: timeout
         .default(LIMITS.keepAliveTimeoutMs)
         .describe('How long an idle connection is kept; longer than the load balancer in front keeps it.'),

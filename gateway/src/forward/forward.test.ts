@@ -44,7 +44,10 @@ beforeAll(async () => {
   closed.close();
   const forwards = (slug: string, url: string) => endpoint(slug, { kind: 'Forward', url, timeoutMs: 700 });
   stand = await startTestGateway({
-    settings: { egress: { allowPrivate: true }, limits: { responseCaptureBytes: CAPTURE_MAX } },
+    settings: {
+      egress: { allowPrivate: true },
+      limits: { responseCaptureBytes: CAPTURE_MAX, responseStallTimeoutMs: 1_000 },
+    },
     objects: [
       ...BASIC_OBJECTS,
       forwards('/f', `${urlOf(upstream)}/base?fixed=1`),
@@ -336,6 +339,23 @@ describe('an upstream that fails', () => {
     pending[0]?.end('end');
     const row = await rowOf();
     expect([row.outcome, text(row.responseBody), row.responseTruncated]).toEqual(['forwarded', 'begin end', false]);
+  });
+
+  test('an answer that trickles is not read for ever once the caller has gone away', async () => {
+    const cut = Promise.withResolvers<undefined>();
+    answer = (_incoming, response) => {
+      const timer = setInterval(() => response.write('z'), 50);
+      response.on('close', () => {
+        clearInterval(timer);
+        cut.resolve(undefined);
+      });
+    };
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(request('POST', `${PATH}?${marker}`, [HOST, WITH_KEY]));
+    await once(client.socket, 'data');
+    client.destroy();
+    await cut.promise;
+    expect((await rowOf()).responseTruncated).toBe(true);
   });
 
   test('an endless answer ends when nobody reads it any more', async () => {

@@ -28,6 +28,8 @@ export interface ForwardOptions {
   /** The span of the request; undefined without tracing. */
   readonly span?: { upstream(url: string): UpstreamSpan } | undefined;
   readonly captureBytesMax: number;
+  /** Once the caller is gone, its answer is read for this long at most, for the log. */
+  readonly readMsMax: number;
 }
 
 interface Failure {
@@ -130,6 +132,7 @@ class Relay {
       capture: this.#capture,
       contentLength: framing.contentLength,
       readBytesMax: this.#options.captureBytesMax,
+      readMsMax: this.#options.readMsMax,
     });
     const failure = end.error === undefined ? undefined : failureOf(end.error);
     this.#span?.end({ status: answer.status, error: failure?.code });

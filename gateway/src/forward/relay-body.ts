@@ -8,6 +8,8 @@ export interface RelayOptions {
   readonly contentLength: number | undefined;
   /** If the caller has disconnected, this much of the response is still read for the log. */
   readonly readBytesMax: number;
+  /** Likewise, milliseconds: an upstream that sends a byte now and then never ends. */
+  readonly readMsMax: number;
 }
 
 export interface RelayEnd {
@@ -26,15 +28,18 @@ export interface RelayEnd {
 export const relayBody = async (
   answer: UpstreamAnswer,
   exchange: Exchange,
-  { capture, contentLength, readBytesMax }: RelayOptions,
+  { capture, contentLength, readBytesMax, readMsMax }: RelayOptions,
 ): Promise<RelayEnd> => {
   let heldBack: Uint8Array | undefined;
+  let goneMs: number | undefined;
   if (answer.body.readableLength === 0 && contentLength !== 0) exchange.flushHead();
   try {
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
       capture.add(chunk);
       if (exchange.isGone) {
-        if (capture.totalBytes >= readBytesMax) return { heldBack, error: undefined, isCutShort: true };
+        goneMs ??= performance.now();
+        const isEnough = capture.totalBytes >= readBytesMax || performance.now() - goneMs >= readMsMax;
+        if (isEnough) return { heldBack, error: undefined, isCutShort: true };
       } else if (contentLength !== undefined && capture.totalBytes >= contentLength) {
         heldBack = chunk;
       } else if (!exchange.write(chunk)) {

@@ -22,6 +22,10 @@ const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 /** Time for the caller to read the last response after bytes that are not HTTP. */
 const FAREWELL_MS = 2_000;
 
+/** Requests that may wait for the decision about an earlier one: each takes some kilobytes, and as few as 18 bytes on the wire. */
+const WAITING_PER_CONNECTION_MAX = 1_024;
+const WAITING_MAX = 10_000;
+
 /** Node's parser stops at a head above the limit and reports it by this code. */
 const refusalOf = (error: Error, requestLineBytes: number, targetBytesMax: number): RejectionCode => {
   const code = 'code' in error ? error.code : undefined;
@@ -65,6 +69,8 @@ const plainAddress = (address: string): string => (address.startsWith('::ffff:')
 class Connection implements CallerConnection {
   readonly socket: Socket;
   readonly scanner = new HeadScanner();
+  /** Requests after one that is neither accepted nor refused yet. */
+  waiting = 0;
   /** The socket forgets its peer's address when it is closed. */
   readonly peerAddress: string;
   arriving: Arriving | undefined;
@@ -90,6 +96,8 @@ export class Receiver {
   readonly #app: FastifyInstance;
   readonly #options: ReceiveOptions;
   readonly #connections = new WeakMap<Socket, Connection>();
+  /** Requests that wait for the decision about one before them. */
+  #waiting = 0;
 
   private constructor(app: FastifyInstance, options: ReceiveOptions) {
     this.#app = app;
@@ -165,6 +173,8 @@ export class Receiver {
     server.on('checkContinue', pass).on('checkExpectation', pass);
     server.on('connect', (_request, socket) => {
       this.#options.onRefused('target_invalid');
+      // Node has taken its own listeners off: a reset would be an uncaught exception.
+      socket.on('error', () => socket.destroy());
       if (socket instanceof Socket) this.#sayFarewell(socket, farewell('target_invalid'));
     });
   }
@@ -177,13 +187,28 @@ export class Receiver {
     }
     const stallTimeoutMs = this.#options.settings.limits.responseStallTimeoutMs;
     const before = connection.latest;
+    const isFull = connection.waiting >= WAITING_PER_CONNECTION_MAX || this.#waiting >= WAITING_MAX;
+    if (before?.isDecided === false && isFull) {
+      request.socket.destroy();
+      return;
+    }
     const exchange = new Exchange(request, response, { connection, stallTimeoutMs });
     connection.latest = exchange;
     const begin = (): void => this.#options.onExchange(exchange, request.originalUrl ?? '', connection.scanner.take());
+    if (before === undefined) {
+      begin();
+      return;
+    }
     // The parser announces pipelined requests one right after the other. None is served after a refusal that ends the connection:
     // the bytes there may only look like a request.
-    if (before === undefined) begin();
-    else before.whenPassed(begin);
+    connection.waiting++;
+    this.#waiting++;
+    before.whenDecided((closes) => {
+      connection.waiting--;
+      this.#waiting--;
+      if (closes) exchange.decide(true);
+      else begin();
+    });
   }
 
   /** The parser rejected the bytes of this connection, or a timeout expired. */

@@ -45,7 +45,7 @@ export class Exchange {
   #closes = false;
   #ended = false;
   #isDecided = false;
-  #onDecided: (() => void) | undefined;
+  #onDecided: ((closes: boolean) => void) | undefined;
 
   constructor(
     request: IncomingMessage,
@@ -68,16 +68,17 @@ export class Exchange {
     const { request, response } = this;
     this.#closes = closes || this.awaitsContinue || !response.shouldKeepAlive || request.httpVersionMinor === 0;
     this.#isDecided = true;
-    this.#onDecided?.();
+    this.#onDecided?.(this.#closes);
   }
 
-  /** Calls `next` when the connection is known to continue after this request; never if it ends. */
-  whenPassed(next: () => void): void {
-    const pass = (): void => {
-      if (!this.#closes) next();
-    };
-    if (this.#isDecided) pass();
-    else this.#onDecided = pass;
+  get isDecided(): boolean {
+    return this.#isDecided;
+  }
+
+  /** Calls `next` once it is known whether the connection ends with this request. */
+  whenDecided(next: (closes: boolean) => void): void {
+    if (this.#isDecided) next(this.#closes);
+    else this.#onDecided = next;
   }
 
   /** Microseconds since the arrival of the head. */
@@ -163,6 +164,7 @@ export class Exchange {
   destroy(): void {
     this.response.destroy();
     this.#ended = true;
+    if (!this.#isDecided) this.decide(true);
   }
 
   /**
