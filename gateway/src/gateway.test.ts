@@ -178,6 +178,15 @@ describe('the log', () => {
     ]);
   });
 
+  test('has no key of a trailer', async () => {
+    const body = `1\r\na\r\n0\r\nX-Api-Key: ${KEY}\r\nx-t: 1\r\n\r\n`;
+    await send('POST', `${PATH}?trailer`, ['Transfer-Encoding: chunked'], body);
+    expect((await rowOf('trailer'))?.requestTrailers).toEqual([
+      ['X-Api-Key', `sha256:${sha256(KEY).slice(0, 8)}`],
+      ['x-t', '1'],
+    ]);
+  });
+
   test('has the body of a GET', async () => {
     await send('GET', `${PATH}?get`, ['Content-Length: 2'], 'hi');
     expect(Buffer.from((await rowOf('get'))?.requestBody ?? []).toString()).toBe('hi');

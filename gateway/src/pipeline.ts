@@ -2,7 +2,7 @@ import type { HeaderPair } from '@standin/contract';
 import type { Egress } from '@standin/egress';
 import type { Logger } from 'pino';
 import type { QuotaGate } from './admit/quota-gate.ts';
-import { authenticate, INVALID_KEY } from './authenticate/authenticate.ts';
+import { authenticate, INVALID_KEY, withoutKey } from './authenticate/authenticate.ts';
 import type { ConfigStore } from './config/config-store.ts';
 import { forward } from './forward/forward.ts';
 import { match } from './match/match.ts';
@@ -144,7 +144,7 @@ export class Pipeline {
       exchange,
       head,
       body,
-      trailers: pairsOf(exchange.request.rawTrailers),
+      trailers: pairsOf(exchange.request.rawTrailers).map(withoutKey),
       authenticated,
       route,
       permit,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { keyFingerprint, type AccountConfig } from '@standin/contract';
+import { keyFingerprint, type AccountConfig, type HeaderPair } from '@standin/contract';
 import type { Authenticated } from '../request/accepted.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
@@ -31,6 +31,10 @@ const remember = (key: string, digest: string): void => {
   if (digests.size >= DIGESTS_KEPT_MAX) digests.clear();
   digests.set(key, digest);
 };
+
+/** A trailer is no place for a key: one that is sent there does not count, and the log keeps it no more than a header's. */
+export const withoutKey = ([name, value]: HeaderPair): HeaderPair =>
+  name.toLowerCase() === 'x-api-key' ? [name, `sha256:${keyFingerprint(digestOf(value))}`] : [name, value];
 
 /**
  * Requires exactly one header named `x-api-key`, in lowercase unless the setting says otherwise, with no whitespace added to its
