@@ -40,7 +40,12 @@ export interface StreamServerOptions {
   readonly logger: Logger;
 }
 
-const TLS = { requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' } as const;
+/** Anyone who reaches the port may open a connection; without a certificate it must not last. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+const TLS = {
+  ...({ requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' } as const),
+  handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+};
 /** 1,000 rejected objects, each with a message of 1,000 characters, escaped at their worst. */
 const ACK_BYTES_MAX = 8 * 1024 * 1024;
 /** For the head and body of a request; an answer, such as a stream, may take as long as it likes. */
