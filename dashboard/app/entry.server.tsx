@@ -32,8 +32,8 @@ const handleRequest = (
         ...(waitForAll ? { onAllReady: respond } : { onShellReady: respond }),
         onShellError: reject,
         onError: (error) => {
-          // What fails before the shell is there rejects, and is logged once.
-          if (answered) logger.error({ err: error }, 'page failed while it was streamed');
+          // An error before the shell is ready rejects, and is logged once. A reader who left is no error.
+          if (answered && !request.signal.aborted) logger.error({ err: error }, 'page failed while it was streamed');
         },
       },
     );
