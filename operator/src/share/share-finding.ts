@@ -60,7 +60,7 @@ export const judgeShare = (share: ResourceObject, surroundings: ShareSurrounding
     return verdict(fails('ProjectNotReady', message, 'spec.projectRef.name'));
   }
   if (account.plan !== 'Pro') {
-    const message = `Sharing needs the plan Pro; Account ${project.accountRef.name} has ${account.plan}. Ask an administrator of the account to set spec.plan: Pro.`;
+    const message = `Sharing needs the Pro plan; Account ${project.accountRef.name} has ${account.plan}. Ask an administrator of the account to set spec.plan: Pro.`;
     return verdict(fails('NotInPlan', message));
   }
   return verdict(holds('Accepted', 'The link works.'));
