@@ -300,7 +300,7 @@ export class Leader {
     return account === undefined || secret === undefined ? undefined : { account, ...secret };
   }
 
-  /** Undefined while the gateways have not been sent this key. */
+  /** Undefined unless this is the last published key. */
   #keyProgrammed(accountUid: string, sha256: string): ProgrammedState | undefined {
     const known = this.#keys.known(accountUid)?.key;
     if (known?.kind !== 'key' || known.sha256 !== sha256 || this.#parts.desired.hasPending) return undefined;

@@ -61,7 +61,7 @@ export const openServerReader = async (client: ApiClient, choice: LogChoice): Pr
         }
       } catch (error) {
         if (isAborted(signal)) return;
-        // An error before the first success is a mistake in the request. Later errors are temporary.
+        // An error before the first event is a mistake in the request. Later errors are retried if they are temporary.
         if (position === undefined || !(error instanceof ServerError && error.isPassing)) throw error;
         notice(error);
       }

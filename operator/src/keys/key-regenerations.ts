@@ -44,7 +44,7 @@ export interface KeyRegenerationsOptions {
 
 const WORKERS = 4;
 const BACKOFF = { baseMs: 50, capMs: 10_000 };
-/** The delay until a written key has been read again and published. */
+/** The delay for a written key to be read again and published. */
 const SOON = { requeueAfterMs: 20 };
 /** The interval at which the list of waiting gateways is refreshed. Acknowledgements are reported immediately. */
 const LATER = { requeueAfterMs: 1_000 };

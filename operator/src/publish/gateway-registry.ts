@@ -23,8 +23,8 @@ interface Gateway {
   /** See `KnownGateway`. */
   maxStalenessMs: number;
   /**
-   * Runs `maxStalenessMs` after the last acknowledgement. The gateway then no longer answers, and is not waited for until it
-   * acknowledges again.
+   * Fires when `maxStalenessMs` has passed since the last acknowledgement. The gateway then no longer answers, and is not waited
+   * for until it acknowledges again.
    */
   expiry: NodeJS.Timeout | undefined;
 }

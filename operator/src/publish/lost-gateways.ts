@@ -51,7 +51,7 @@ export class LostGateways {
     for (const { name } of gateways) this.#drop(name);
   }
 
-  /** The state of a revoked key. `state` is the state at the `known` known gateways. */
+  /** The state of a revoked key, which includes lost gateways. `state` is that of the known gateways, `known` in number. */
   waitsFor(state: ProgrammedState, known: number): ProgrammedState {
     if (this.count === 0 || state.kind === 'rejected') return state;
     const waiting = state.kind === 'waiting' ? state.gateways : [];

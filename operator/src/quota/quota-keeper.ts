@@ -45,7 +45,7 @@ interface Account {
   recalledAt: number;
   /** Permits that gateways have reported as spent, by block. */
   readonly spent: Map<string, number>;
-  /** Quota and period of the last refusal. Empty: a later request was granted. Undefined: neither in this term. */
+  /** Quota and period of the last refusal. Empty: the last request for permits was granted. Undefined: no request in this term. */
   exhausted: string | undefined;
 }
 

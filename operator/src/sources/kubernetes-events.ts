@@ -42,7 +42,7 @@ const seriesKey = (object: EventSubject, event: SourceEvent): string =>
     .update(JSON.stringify([object.metadata.uid, event.type, event.reason, event.message]))
     .digest('base64');
 
-/** kubectl prints it to a terminal. */
+/** kubectl prints the note to a terminal. */
 const noteOf = (message: string): string => {
   const note = printable(message);
   return note.length <= NOTE_LENGTH_MAX ? note : `${note.slice(0, NOTE_LENGTH_MAX - 1)}…`;

@@ -22,7 +22,7 @@ interface Service extends KubeObject {
   };
 }
 
-/** What is kept in memory. */
+/** The part that is kept in memory. */
 interface KeptService extends KubeObject {
   readonly service: ServiceObject;
 }
@@ -43,7 +43,7 @@ const keep = (object: KubeObject): KeptService => {
   };
 };
 
-/** The Services of a cluster, with one watch per namespace. A missing right is logged once, and the watch is retried. */
+/** The Services of a cluster, with one watch per namespace. A missing right is logged, and the watch is retried. */
 export const kubernetesServices = (options: KubernetesServicesOptions): ServiceSource => ({
   start: async (listener, signal) => {
     const scopes = options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)];
