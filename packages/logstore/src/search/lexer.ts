@@ -29,7 +29,7 @@ const isSpace = (char: string): boolean => /\s/.test(char);
 /** The characters that end a word. */
 const endsWord = (char: string): boolean => char === '(' || char === ')' || char === '"' || isSpace(char);
 
-/** `field:` at the beginning of a word. A header's name may contain more characters, but not begin with them. */
+/** `field:` at the beginning of a word. A header's name may contain more kinds of characters, but not at the beginning. */
 const fieldStart = /^([A-Za-z_][!#$%&'*+.^_`|~0-9A-Za-z-]*):/;
 
 /** Throws a `FilterSyntaxError` for a fatal problem. */
