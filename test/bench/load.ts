@@ -53,7 +53,7 @@ class Load {
   #refused = 0;
   #running = 0;
 
-  // Open model.
+  // For the open model.
   readonly #random = seededRandom(SEED);
   readonly #free: LoadConnection[] = [];
   /** Due times of the requests that found no free connection, starting at `#firstWaiting`. */

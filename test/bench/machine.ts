@@ -86,5 +86,4 @@ export const printMeasurements = (measurements: readonly Measurement[]): void =>
   printTable(measurements.map(({ what, measured, bar, met }) => ({ what, measured, bar, '': met ? 'met' : 'MISSED' })));
 };
 
-/** The middle one. */
 export const median = (values: readonly number[]): number => percentile(values, 0.5);

@@ -39,7 +39,6 @@ export interface ApiAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly bytes: Buffer;
-  /** The body as JSON. */
   readonly json: unknown;
 }
 

@@ -4,7 +4,7 @@ import { runCommand } from '../cluster/run-command.ts';
 
 /**
  * `npm run audit`: fails on a known vulnerability of severity high or critical in a package that runs in production. If a registry does not
- * answer audits, it prints the registry's name and does not fail, because many mirrors do not support audits.
+ * answer audits, it prints the registry's message and does not fail, because many mirrors do not support audits.
  */
 
 /** Advisory → the reason that it does not affect us. */

@@ -270,13 +270,11 @@ export class Stand implements AsyncDisposable {
     await this.gateway.waitForUrl(`http://127.0.0.1:${this.adminPort}/readyz`);
   }
 
-  /** A value of the gateway's metrics. */
   async metric(name: string): Promise<number> {
     const text = await (await fetch(`http://127.0.0.1:${this.adminPort}/metrics`)).text();
     return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
   }
 
-  /** The row of that request. */
   async row(marker: string): Promise<LogEntry> {
     const find = async () => (await this.#list()).find(({ query }) => query === marker);
     const row = await eventually(`the row ${marker}`, find, { timeoutMs: DELIVERED_WITHIN_MS });

@@ -35,7 +35,6 @@ export const hasNodeChains = async (): Promise<boolean> => {
   return saved.some(({ stdout }) => /^:KUBE-SERVICES /m.test(stdout));
 };
 
-/** Removes the chains of a node. */
 export const removeNodeChains = async (): Promise<void> => {
   for (const command of COMMANDS) {
     const { stdout } = await runCommand(`${command}-save`, []);
