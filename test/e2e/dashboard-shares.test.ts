@@ -45,7 +45,7 @@ const capturedId = async (project: string): Promise<string> => {
   return id;
 };
 
-/** A project of an account on the plan Free, beside that of the quickstart, whose account gets Pro. */
+/** A project of an account on the plan Free, next to that of the quickstart, whose account gets Pro. */
 const addProjects = async (): Promise<void> => {
   const account = path.join(run.manifests, 'account.yaml');
   await writeFile(account, (await readFile(account, 'utf8')).replace('plan: Free', 'plan: Pro'));
