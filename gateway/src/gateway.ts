@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { setImmediate as endOfTurn, setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { REJECTIONS } from '@standin/contract';
 import { createEgress, parseTarget, RefusedTargets, targetOf, type Egress } from '@standin/egress';
 import { checkSchema, openLogStore } from '@standin/logstore';
@@ -18,6 +18,7 @@ import { Pipeline } from './pipeline.ts';
 import { Receiver } from './receive/server.ts';
 import type { SpoolDisk } from './record/spool/spool-disk.ts';
 import { Spool } from './record/spool/spool.ts';
+import { Barrier } from './request/barrier.ts';
 import { ByteBudget } from './request/byte-budget.ts';
 import type { RejectedRequest } from './request/refusal.ts';
 import type { GatewaySettings } from './settings.ts';
@@ -63,28 +64,20 @@ const openSpool = ({ settings, logger, spoolDisk: disk }: GatewayOptions, budget
 };
 
 /** The active configuration, the client that updates it, and the gate that gets permits through that client. */
-const openConfig = ({ settings, logger }: GatewayOptions, spool: Spool) => {
+const openConfig = ({ settings, logger }: GatewayOptions, instance: string, unsettled: Barrier) => {
   const { name, operator, dataDir, maxStalenessMs } = settings;
   const store = new ConfigStore({ logger, maxStalenessMs });
   const diskCopy = new DiskCopy(dataDir, store, logger);
   const { urls, tls } = operator;
-  const decided = async (): Promise<void> => {
-    // A request that was just admitted reaches the recorder in the same turn of the event loop; one that was refused gives its
-    // permit back in another turn.
-    await endOfTurn();
-    await spool.decided();
-    await endOfTurn();
-  };
   const client = new ConfigClient({
-    ...{ name, instance: spool.incarnation, urls, tlsDir: tls.dir, maxStalenessMs, store, diskCopy, logger },
+    ...{ name, instance, urls, tlsDir: tls.dir, maxStalenessMs, store, diskCopy, logger },
     onRecall: (accountUid) => gate.recall(accountUid),
     onConnected: () => gate.connected(),
-    decided,
+    settled: () => unsettled.passed(),
   });
   const gate = new BlockQuotaGate({
     ask: (request) => client.askPermits(request),
     tell: (accounts) => client.tellUsage(accounts),
-    decided,
     logger: logger.child({ stage: 'admit' }),
   });
   return { store, client, gate };
@@ -136,14 +129,15 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const refused = refusedBy(options);
   const egress = openEgress(settings, refused, logger.child({ stage: 'forward' }));
 
-  const { store, client, gate } = openConfig(options, spool);
+  const unsettled = new Barrier();
+  const { store, client, gate } = openConfig(options, spool.incarnation, unsettled);
   const sink = options.logSink ?? openSink(options);
   const delivery = new Delivery({
     ...{ sink, spool, logger, migrate: settings.clickhouse.migrate, quietMs: settings.spool.quietMs },
     onDrained: (incarnation) => client.tellDrained(incarnation),
   });
   const pipeline = new Pipeline({
-    ...{ settings, budget, gate, egress, metrics, tracing, logger, onRejected },
+    ...{ settings, budget, gate, unsettled, egress, metrics, tracing, logger, onRejected },
     config: store,
     recorder: spool,
   });

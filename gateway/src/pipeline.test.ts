@@ -25,6 +25,7 @@ import { exchange, headerOf, RawClient } from './raw-client.testing.ts';
 import { Receiver } from './receive/server.ts';
 import type { Recorder } from './record/recorder.ts';
 import type { Permit } from './request/accepted.ts';
+import { Barrier } from './request/barrier.ts';
 import { ByteBudget } from './request/byte-budget.ts';
 import { Refusal } from './request/refusal.ts';
 
@@ -64,6 +65,7 @@ class HeldRecorder implements Recorder {
 
 class CountingGate implements QuotaGate {
   permits = 10;
+  used = 0;
   /** No request is admitted or refused before that. */
   asking: Promise<void> | undefined;
 
@@ -77,6 +79,10 @@ class CountingGate implements QuotaGate {
     return NO_QUOTA;
   }
 
+  use(): void {
+    this.used++;
+  }
+
   giveBack(): void {
     this.permits++;
   }
@@ -87,6 +93,7 @@ const CONNECTIONS_MAX = 3;
 let config: ConfigStore;
 let recorder: HeldRecorder;
 let gate: CountingGate;
+let unsettled: Barrier;
 let budget: ByteBudget;
 let receiver: Receiver;
 let url: string;
@@ -103,6 +110,7 @@ beforeEach(async () => {
   await once(upstream, 'listening');
   recorder = new HeldRecorder();
   gate = new CountingGate();
+  unsettled = new Barrier();
   budget = new ByteBudget(1_000);
   config = new ConfigStore({ logger: quiet, maxStalenessMs: 0 });
   config.restore({ epoch: 1, number: 1 }, [
@@ -115,6 +123,7 @@ beforeEach(async () => {
     config,
     budget,
     gate,
+    unsettled,
     recorder,
     egress,
     metrics: new Metrics(new Registry()),
@@ -152,6 +161,44 @@ test('a key that is replaced while the body arrives opens nothing any more', asy
   expect([answer?.status, answer && headerOf(answer, 'standin-rejected')]).toEqual([401, 'api_key_invalid']);
   expect([gate.permits, budget.receivedBytes]).toEqual([10, 0]);
   client.destroy();
+});
+
+describe('a key that is revoked, and a permit that is recalled, wait for the requests that were admitted with them', () => {
+  const isPassed = async (passed: Promise<void>): Promise<boolean> => {
+    const soon = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 50));
+    return Promise.race([passed.then(() => true), soon]);
+  };
+
+  test.each([
+    ['a mock', PATH, true],
+    ['a mock that is refused', PATH, false],
+    ['a forwarded request', `/${URI}/f`, true],
+    ['a forwarded request that is refused', `/${URI}/f`, false],
+  ])('until the recorder has answered: %s', async (_, path, isKept) => {
+    const client = await RawClient.connect(url);
+    client.send(post(path));
+    const first = await recorder.call(0);
+    const passed = unsettled.passed();
+    // Requests that are admitted later are not waited for.
+    const other = await RawClient.connect(url);
+    other.send(post(PATH));
+    await recorder.call(1);
+    expect([await isPassed(passed), gate.used, gate.permits]).toEqual([false, 0, 8]);
+    first.decide(isKept);
+    await passed;
+    expect([gate.used, gate.permits]).toEqual(isKept ? [1, 8] : [0, 9]);
+    client.destroy();
+    other.destroy();
+  });
+
+  test('also while a recorder fails', async () => {
+    recorder.exchange = () => Promise.reject(new Error('broken'));
+    const client = await RawClient.connect(url);
+    client.send(post(PATH));
+    await expect.poll(() => client.isClosed).toBe(true);
+    await unsettled.passed();
+    expect([gate.used, gate.permits]).toEqual([0, 10]);
+  });
 });
 
 describe('a mock', () => {
@@ -270,6 +317,7 @@ test('without a configuration a request is told to come back', async () => {
     config,
     budget,
     gate,
+    unsettled,
     recorder,
     egress,
     metrics: new Metrics(new Registry()),

@@ -4,22 +4,24 @@ import type { Logger } from 'pino';
 import type { QuotaGate } from './admit/quota-gate.ts';
 import { authenticate, INVALID_KEY, withoutKey } from './authenticate/authenticate.ts';
 import type { ConfigStore } from './config/config-store.ts';
-import { forward } from './forward/forward.ts';
+import { forward, upstreamUrlOf } from './forward/forward.ts';
 import { match } from './match/match.ts';
 import type { Metrics } from './observe/metrics.ts';
 import type { RequestSpan, Tracing } from './observe/tracing.ts';
 import type { HeadVerdict } from './receive/head-scanner.ts';
 import { GONE, readBody } from './receive/read-body.ts';
 import { readHead } from './receive/read-head.ts';
+import { buildRequestRow } from './record/build-row.ts';
 import type { Recorder } from './record/recorder.ts';
 import { rowId } from './record/row-id.ts';
 import type { Accepted, Authenticated, Permit } from './request/accepted.ts';
+import type { Barrier } from './request/barrier.ts';
 import type { ByteBudget } from './request/byte-budget.ts';
 import type { Exchange } from './request/exchange.ts';
 import { rejectionProblem } from './request/problem.ts';
 import { Refusal, retryLater, type RejectedRequest } from './request/refusal.ts';
 import type { Route } from './request/route.ts';
-import { respond } from './respond/respond.ts';
+import { buildMockRow, respond } from './respond/respond.ts';
 import type { GatewaySettings } from './settings.ts';
 
 export interface PipelineParts {
@@ -27,6 +29,8 @@ export interface PipelineParts {
   readonly config: ConfigStore;
   readonly budget: ByteBudget;
   readonly gate: QuotaGate;
+  /** Requests that are admitted, and neither recorded nor refused yet. A revoked key and a recalled permit wait for them. */
+  readonly unsettled: Barrier;
   readonly recorder: Recorder;
   readonly egress: Egress;
   readonly metrics: Metrics;
@@ -36,6 +40,8 @@ export interface PipelineParts {
   /** See `GatewayOptions`. */
   readonly onRejected?: ((rejected: RejectedRequest) => void) | undefined;
 }
+
+type Admitted = Pick<Accepted, 'permit' | 'settle'>;
 
 const NO_TRAILERS: readonly HeaderPair[] = [];
 
@@ -92,16 +98,16 @@ export class Pipeline {
   }
 
   async #serve(accepted: Accepted): Promise<void> {
-    const { metrics, budget, gate, tracing } = this.#parts;
+    const { metrics, budget, tracing } = this.#parts;
     const { exchange, head, route, body } = accepted;
+    const recording = this.#record(accepted);
     const span = tracing?.start(accepted);
     try {
-      const refusal = await this.#answer(accepted, span);
-      if (refusal === undefined) {
+      if (await recording) {
+        await this.#answer(accepted, span);
         metrics.answered(route.endpoint.kind, exchange.response.statusCode, performance.now() - exchange.startedMs);
       } else {
-        gate.giveBack(route.account, accepted.permit);
-        this.#refuse(exchange, head.target, refusal);
+        this.#refuse(exchange, head.target, retryLater('log_unavailable'));
       }
     } finally {
       budget.freeBody(body.length);
@@ -132,11 +138,11 @@ export class Pipeline {
 
     const body = await readBody(exchange, head, { bodyBytesMax: settings.limits.requestBodyBytes, budget });
     if (body instanceof Refusal || body === GONE) return body;
-    const admitted = this.#admit(authenticated, route);
-    const permit = admitted instanceof Promise ? await admitted : admitted;
-    if (permit instanceof Refusal) {
+    const admitting = this.#admit(authenticated, route);
+    const admitted = admitting instanceof Promise ? await admitting : admitting;
+    if (admitted instanceof Refusal) {
       budget.freeBody(body.length);
-      return permit;
+      return admitted;
     }
     return {
       id: rowId(Math.floor(exchange.receivedAtUs / 1000)),
@@ -147,19 +153,24 @@ export class Pipeline {
       trailers: pairsOf(exchange.request.rawTrailers).map(withoutKey),
       authenticated,
       route,
-      permit,
+      ...admitted,
       requestUs: exchange.elapsedUs(),
     };
   }
 
-  /** Spends one permit. Waiting for one may take time, in which the key may be replaced, as while a body arrives. */
-  #admit(authenticated: Authenticated, route: Route): Permit | Refusal | Promise<Permit | Refusal> {
-    const { gate } = this.#parts;
-    const admitted = this.#revoked(authenticated, route) ?? gate.admit(route.account);
-    if (!(admitted instanceof Promise)) return admitted;
-    return admitted.then((permit) => {
+  /**
+   * Spends one permit, and enters the barrier. Waiting for a permit may take time, in which the key may be replaced, as while a body
+   * arrives.
+   */
+  #admit(authenticated: Authenticated, route: Route): Admitted | Refusal | Promise<Admitted | Refusal> {
+    const { gate, unsettled } = this.#parts;
+    const enter = (permit: Permit | Refusal): Admitted | Refusal =>
+      permit instanceof Refusal ? permit : { permit, settle: unsettled.enter() };
+    const spent = this.#revoked(authenticated, route) ?? gate.admit(route.account);
+    if (!(spent instanceof Promise)) return enter(spent);
+    return spent.then((permit) => {
       const refusal = permit instanceof Refusal ? permit : this.#revoked(authenticated, route);
-      if (refusal === undefined) return permit;
+      if (refusal === undefined) return enter(permit);
       if (!(permit instanceof Refusal)) gate.giveBack(route.account, permit);
       return refusal;
     });
@@ -172,13 +183,36 @@ export class Pipeline {
     return table.holdersOf(keySha256).some(({ uid }) => uid === account.uid) ? undefined : INVALID_KEY;
   }
 
-  /** record → respond or forward. */
-  #answer(accepted: Accepted, span: RequestSpan | undefined): Promise<Refusal | undefined> {
+  /**
+   * Records the request: a mock with its response, a forwarded request before its upstream is called. From then on it counts, whatever
+   * happens next. False: it is not recorded, so it is not accepted.
+   */
+  async #record(accepted: Accepted): Promise<boolean> {
+    const { recorder, gate } = this.#parts;
+    const { account, endpoint } = accepted.route;
+    let isRecorded = false;
+    try {
+      isRecorded =
+        endpoint.kind === 'JSON'
+          ? await recorder.exchange(buildMockRow(accepted, endpoint.mock))
+          : await recorder.request(buildRequestRow(accepted, upstreamUrlOf(accepted, endpoint)));
+    } finally {
+      if (isRecorded) gate.use(account, accepted.permit);
+      else gate.giveBack(account, accepted.permit);
+      accepted.settle();
+    }
+    return isRecorded;
+  }
+
+  async #answer(accepted: Accepted, span: RequestSpan | undefined): Promise<void> {
     const { recorder, egress, budget, settings } = this.#parts;
     const { endpoint } = accepted.route;
-    if (endpoint.kind === 'JSON') return respond(accepted, endpoint.mock, recorder);
+    if (endpoint.kind === 'JSON') {
+      respond(accepted, endpoint.mock);
+      return;
+    }
     const bounds = { captureBytesMax: this.#captureBytesMax, readMsMax: settings.limits.responseStallTimeoutMs };
-    return forward(accepted, endpoint, { recorder, egress, budget, span, ...bounds });
+    await forward(accepted, endpoint, { recorder, egress, budget, span, ...bounds });
   }
 
   #refuse(exchange: Exchange, target: string, refusal: Refusal): void {

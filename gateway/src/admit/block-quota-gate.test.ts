@@ -32,12 +32,20 @@ const question = (): Asked => {
 };
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Those that can be admitted at once. */
-const admitNow = (quota = 10): Permit | Refusal => {
+/** A request that is admitted immediately, and neither recorded nor refused yet. */
+const admitOnly = (quota = 10): Permit | Refusal => {
   const outcome = gate.admit(limited(quota));
   if (outcome instanceof Promise) throw new Error('it waits');
   return outcome;
 };
+
+const use = (admitted: Permit | Refusal): Permit | Refusal => {
+  if (!(admitted instanceof Refusal)) gate.use(limited(10), admitted);
+  return admitted;
+};
+
+/** A request that is admitted immediately, and recorded. */
+const admitNow = (quota = 10): Permit | Refusal => use(admitOnly(quota));
 
 const newGate = (more: Partial<BlockQuotaGateOptions> = {}): BlockQuotaGate =>
   new BlockQuotaGate({
@@ -67,14 +75,17 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** The first request, admitted by a block of so many permits. */
-const begin = async (permits: number, quota = 10): Promise<Permit | Refusal> => {
+/** The first request, admitted by a block of so many permits, and neither recorded nor refused yet. */
+const beginOnly = async (permits: number, quota = 10): Promise<Permit | Refusal> => {
   const first = gate.admit(limited(quota));
   question().answer(grant(permits));
   const permit = await first;
   await settled();
   return permit;
 };
+
+/** The first request, admitted by a block of so many permits, and recorded. */
+const begin = async (permits: number, quota = 10): Promise<Permit | Refusal> => use(await beginOnly(permits, quota));
 
 test('an account without a quota is admitted without a question', () => {
   expect(gate.admit(account('own', KEY))).toBe(NO_QUOTA);
@@ -191,7 +202,7 @@ test('without an operator what is at hand is spent, then nothing is known', asyn
 });
 
 test('a permit comes back when its request could not be stored, and its number is not used again', async () => {
-  const first = await begin(1, 10);
+  const first = await beginOnly(1, 10);
   gate.giveBack(limited(10), first as Permit);
   expect(admitNow()).toMatchObject({ block: 'b1', number: 2 });
 });
@@ -223,38 +234,32 @@ describe('a block is closed', () => {
   });
 
   test('and how much was spent is said when all that was admitted is recorded, or given back', async () => {
-    const decided = Promise.withResolvers<undefined>();
-    gate = newGate({ decided: () => decided.promise });
-    await begin(5);
-    const refused = admitNow();
+    const recorded = await beginOnly(5);
+    const refused = admitOnly();
     gate.recall('account-own');
+    gate.giveBack(limited(10), refused as Permit);
     await settled();
     expect(asked).toEqual([]);
-    gate.giveBack(limited(10), refused as Permit);
-    decided.resolve(undefined);
+    use(recorded);
     await settled();
     const { held, closed } = question();
     expect({ held, closed }).toEqual({ held: [], closed: [{ block: 'b1', used: 1 }] });
   });
 
   test('but is held as long as its disk takes: another question is not kept waiting, and the next recall gets it', async () => {
-    const decided = Promise.withResolvers<undefined>();
-    gate = newGate({ decided: () => decided.promise });
-    const refused = await begin(5);
+    const refused = await beginOnly(5);
     gate.recall('account-own');
     const first = await vi.waitFor(question);
     expect([first.want, first.held, first.closed]).toEqual([0, ['b1'], []]);
     first.answer({ kind: 'noted' });
-    gate.giveBack(limited(10), refused as Permit);
-    decided.resolve(undefined);
     await settled();
+    gate.giveBack(limited(10), refused as Permit);
     gate.recall('account-own');
     expect(question().closed).toEqual([{ block: 'b1', used: 0 }]);
   });
 
   test('at the end, however long the disk takes', async () => {
-    gate = newGate({ decided: () => new Promise(() => undefined) });
-    await begin(5);
+    await beginOnly(5);
     const closing = gate.close();
     await settled();
     const { closed, answer } = question();

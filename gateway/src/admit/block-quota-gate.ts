@@ -10,7 +10,7 @@ import {
 import type { Logger } from 'pino';
 import type { Permit } from '../request/accepted.ts';
 import { Refusal, retryLater } from '../request/refusal.ts';
-import { PermitPool, type Decided } from './permit-pool.ts';
+import { PermitPool } from './permit-pool.ts';
 import { NO_QUOTA, type QuotaGate } from './quota-gate.ts';
 
 /** Asks the leading operator for permits. Rejects when no operator leads, or it does not answer in time. */
@@ -20,8 +20,6 @@ export interface BlockQuotaGateOptions {
   readonly ask: AskPermits;
   /** Reports to the leading operator how many permits are spent. Rejects as `ask` does. */
   readonly tell: (accounts: UsageReport['accounts']) => Promise<void>;
-  /** Called before the final count of a block is reported. */
-  readonly decided?: Decided;
   readonly logger: Logger;
   /** Milliseconds since the epoch. It only estimates the end of the month; the operator's clock decides. */
   readonly clock?: () => number;
@@ -49,7 +47,7 @@ interface State {
 const FAILURE_PAUSE_MS = 1_000;
 const ROLLOVER_PAUSE_MS = 10_000;
 /** Well below `LIMITS.quotaRecallWaitMs`: requests at other gateways wait for the permits that go back. */
-const DECIDED_WAIT_MS_MAX = 100;
+const SETTLED_WAIT_MS_MAX = 100;
 
 /**
  * Admits requests from blocks of permits that the operator grants, and requests the next block before the last one runs out. At most
@@ -97,6 +95,10 @@ export class BlockQuotaGate implements QuotaGate {
       state.waiting.push(resolve);
       this.#ask(state);
     });
+  }
+
+  use(account: AccountConfig, permit: Permit): void {
+    if (permit !== NO_QUOTA) this.#states.get(account.uid)?.pool.use(permit);
   }
 
   giveBack(account: AccountConfig, permit: Permit): void {
@@ -197,7 +199,7 @@ export class BlockQuotaGate implements QuotaGate {
       return known;
     }
     const state: State = {
-      ...{ uid, quota, pool: new PermitPool(this.#uptime, this.#options.decided), waiting: [], asking: undefined },
+      ...{ uid, quota, pool: new PermitPool(this.#uptime), waiting: [], asking: undefined },
       ...{ askAfterMs: 0, exhausted: undefined, exhaustedUntilMs: 0 },
     };
     this.#states.set(uid, state);
@@ -217,7 +219,7 @@ export class BlockQuotaGate implements QuotaGate {
   async #askOnce(state: State): Promise<void> {
     const { uid, pool, waiting } = state;
     // This request returns the closed blocks.
-    if (pool.isClosing) await this.#decided();
+    if (pool.isClosing) await this.#settled(pool);
     const report = pool.report(++this.#serial);
     const isWanted =
       waiting.length > 0 || (pool.hasOpen && pool.needsMore()) || pool.isShort(this.#uptime) || pool.isOver(this.#now);
@@ -238,11 +240,11 @@ export class BlockQuotaGate implements QuotaGate {
     }
   }
 
-  /** Waits for the decisions on spent permits, unless the disk takes too long. */
-  async #decided(): Promise<void> {
+  /** Waits until the spent permits of closing blocks are used or given back, unless the disk takes too long. */
+  async #settled(pool: PermitPool): Promise<void> {
     const waited = new AbortController();
-    const pause = delay(DECIDED_WAIT_MS_MAX, undefined, { signal: waited.signal }).catch(() => undefined);
-    await Promise.race([this.#options.decided?.(), pause]);
+    const pause = delay(SETTLED_WAIT_MS_MAX, undefined, { signal: waited.signal }).catch(() => undefined);
+    await Promise.race([pool.settled(), pause]);
     waited.abort();
   }
 

@@ -8,16 +8,16 @@ interface Block {
   /** The end of the period, milliseconds since the epoch. */
   readonly endMs: number;
   readonly permits: number;
+  /** Permits that requests have taken and not given back. */
   spent: number;
+  /** Spent permits whose requests are neither recorded nor refused yet. */
+  unsettled: number;
   /** Permits taken so far, including those given back; also the number of the last one. */
   taken: number;
 }
 
 /** The part of a request for permits that describes this pool. */
 export type PoolReport = Pick<PermitRequest, 'serial' | 'held' | 'closed'>;
-
-/** Resolves when every request that has spent a permit by now is recorded or has given it back. */
-export type Decided = () => Promise<void>;
 
 const WANT_MIN = 10;
 const PREFETCH_SHARE = 0.5;
@@ -29,7 +29,7 @@ const CLOSING_MAX = 16;
 /** The permits of one account that this gateway holds, in blocks. No I/O; `uptimeMs` is of a clock that is never set. */
 export class PermitPool {
   readonly #blocks: Block[] = [];
-  /** Blocks from which nothing more is spent, while their permits may still be given back. */
+  /** Blocks from which nothing more is spent, while some of their permits are unsettled. */
   readonly #closing = new Map<string, Block>();
   /** Blocks whose count of spent permits is final, until the operator has recorded it. */
   readonly #closed = new Map<string, number>();
@@ -38,12 +38,9 @@ export class PermitPool {
   #wanted = 0;
   readonly #taken: DemandWindow;
   #told: string | undefined;
+  #onSettled: (() => void)[] = [];
 
-  readonly #decided: Decided | undefined;
-
-  /** Without `decided`, permits that are given back to a closed block count as used. */
-  constructor(uptimeMs: number, decided?: Decided) {
-    this.#decided = decided;
+  constructor(uptimeMs: number) {
     this.#taken = new DemandWindow(uptimeMs);
   }
 
@@ -74,6 +71,7 @@ export class PermitPool {
     for (let [block] = this.#blocks; block !== undefined; [block] = this.#blocks) {
       if (block.spent < block.permits) {
         block.spent++;
+        block.unsettled++;
         this.#left--;
         this.#taken.add(uptimeMs);
         return { period: block.period, block: block.id, number: ++block.taken };
@@ -83,13 +81,24 @@ export class PermitPool {
     return undefined;
   }
 
+  /** Every permit that was taken is used or given back, once. */
+  use(permit: Permit): void {
+    const block = this.#blockOf(permit);
+    if (block !== undefined) this.#settle(block);
+  }
+
   /** A permit of a block whose final count is reported counts as used. */
-  giveBack({ block: id }: Permit): void {
-    const open = this.#blocks.find((one) => one.id === id);
-    const block = open ?? this.#closing.get(id);
+  giveBack(permit: Permit): void {
+    const block = this.#blockOf(permit);
     if (block === undefined) return;
     block.spent--;
-    if (open !== undefined) this.#left++;
+    if (!this.#closing.has(block.id)) this.#left++;
+    this.#settle(block);
+  }
+
+  /** Resolves when no block is closing. */
+  settled(): Promise<void> {
+    return this.isClosing ? new Promise((resolve) => this.#onSettled.push(resolve)) : Promise.resolve();
   }
 
   add({
@@ -102,7 +111,7 @@ export class PermitPool {
     readonly permits: number;
   }): void {
     this.closeBefore(period);
-    this.#blocks.push({ id, period, endMs: periodEndMs(period), permits, spent: 0, taken: 0 });
+    this.#blocks.push({ id, period, endMs: periodEndMs(period), permits, spent: 0, unsettled: 0, taken: 0 });
     this.#left += permits;
     this.#granted = permits;
   }
@@ -195,15 +204,26 @@ export class PermitPool {
     if (block === undefined) return;
     this.#left -= block.permits - block.spent;
     this.#closing.set(block.id, block);
-    if (this.#decided === undefined) this.#finish(block);
-    else void this.#decided().then(() => this.#finish(block));
+    if (block.unsettled === 0) this.#finish(block);
     const [oldest] = this.#closing.values();
     if (oldest !== undefined && this.#closing.size > CLOSING_MAX) this.#finish(oldest);
   }
 
+  /** Undefined after the block's count was reported. */
+  #blockOf({ block: id }: Permit): Block | undefined {
+    return this.#blocks.find((one) => one.id === id) ?? this.#closing.get(id);
+  }
+
+  #settle(block: Block): void {
+    block.unsettled--;
+    if (block.unsettled === 0 && this.#closing.has(block.id)) this.#finish(block);
+  }
+
   /** Makes the count of spent permits final. */
   #finish({ id, spent }: Block): void {
-    if (this.#closing.delete(id)) this.#closed.set(id, spent);
+    this.#closing.delete(id);
+    this.#closed.set(id, spent);
+    if (!this.isClosing) for (const resolve of this.#onSettled.splice(0)) resolve();
   }
 
   /** Blocks to report as held: their permits may still be spent. */

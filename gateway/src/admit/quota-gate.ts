@@ -12,6 +12,8 @@ export interface QuotaGate {
    * available.
    */
   admit(account: AccountConfig): Permit | Refusal | Promise<Permit | Refusal>;
+  /** The request was recorded, so its permit is used. */
+  use(account: AccountConfig, permit: Permit): void;
   /** Gives a permit back: the request was not recorded, so it was not accepted. */
   giveBack(account: AccountConfig, permit: Permit): void;
 }

@@ -21,8 +21,8 @@ export interface ConfigClientOptions {
   readonly diskCopy: DiskCopy;
   /** The permits of this account have to go back. */
   readonly onRecall: (accountUid: string) => void;
-  /** Resolves when every request that has been admitted by now is accepted or refused. */
-  readonly decided: () => Promise<void>;
+  /** Resolves when every request that has been admitted by now is recorded or refused. */
+  readonly settled: () => Promise<void>;
   /** A stream is open and its snapshot is active. */
   readonly onConnected: () => void;
   readonly logger: Logger;

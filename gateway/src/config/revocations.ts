@@ -2,8 +2,8 @@ import type { DiskCopy } from './disk-copy.ts';
 
 export interface RevocationParts {
   readonly diskCopy: DiskCopy;
-  /** Resolves when every request that has been admitted by now is accepted or refused. */
-  readonly decided: () => Promise<void>;
+  /** Resolves when every request that has been admitted by now is recorded or refused. */
+  readonly settled: () => Promise<void>;
 }
 
 /**
@@ -42,8 +42,8 @@ export class Revocations {
   }
 
   async #settle(): Promise<boolean> {
-    const { diskCopy, decided } = this.#parts;
-    const [isOffDisk] = await Promise.all([diskCopy.flush({ isRequired: true }), decided()]);
+    const { diskCopy, settled } = this.#parts;
+    const [isOffDisk] = await Promise.all([diskCopy.flush({ isRequired: true }), settled()]);
     return isOffDisk;
   }
 }

@@ -1,11 +1,10 @@
 import type { HeaderPair, UpstreamFailureCode } from '@standin/contract';
 import { EgressError, joinUpstreamUrl, type Egress, type UpstreamAnswer } from '@standin/egress';
-import { buildRequestRow, buildRow, type Answered } from '../record/build-row.ts';
+import { buildRow, type Answered } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { Accepted } from '../request/accepted.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
 import { upstreamProblem } from '../request/problem.ts';
-import { retryLater, type Refusal } from '../request/refusal.ts';
 import type { Endpoint } from '../request/route.ts';
 import { Capture } from './capture.ts';
 import { relayBody, type RelayEnd } from './relay-body.ts';
@@ -44,20 +43,20 @@ const failureOf = (error: unknown): Failure =>
     ? error
     : { code: 'upstream_invalid', message: error instanceof Error ? error.message : String(error) };
 
+export const upstreamUrlOf = ({ head }: Accepted, { forward }: ForwardEndpoint): string =>
+  joinUpstreamUrl(forward.url, head.query);
+
 /**
- * Records the request, calls the upstream once, streams its response through, and records the exchange before the last byte of
- * the response is sent. After the first record the request counts, whatever happens next.
+ * Calls the upstream once, streams its response through, and records the exchange before the last byte of the response is sent. The
+ * request itself is recorded already.
  */
 export const forward = async (
   accepted: Accepted,
   endpoint: ForwardEndpoint,
   options: ForwardOptions,
-): Promise<Refusal | undefined> => {
+): Promise<void> => {
   const { exchange, head, body } = accepted;
-  const upstreamUrl = joinUpstreamUrl(endpoint.forward.url, head.query);
-  const isRecorded = await options.recorder.request(buildRequestRow(accepted, upstreamUrl));
-  if (!isRecorded) return retryLater('log_unavailable');
-
+  const upstreamUrl = upstreamUrlOf(accepted, endpoint);
   const span = options.span?.upstream(upstreamUrl);
   const relay = new Relay(accepted, upstreamUrl, span, options);
   const headers = upstreamHeaders(head, exchange.connection.peerAddress);
@@ -74,10 +73,9 @@ export const forward = async (
     });
   } catch (error) {
     await relay.fail(failureOf(error));
-    return undefined;
+    return;
   }
   await relay.pass(answer);
-  return undefined;
 };
 
 /** Carries one response from the upstream to the caller and into the log. */

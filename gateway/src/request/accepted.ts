@@ -32,6 +32,8 @@ export interface Accepted {
   readonly authenticated: Authenticated;
   readonly route: Route;
   readonly permit: Permit;
+  /** Called once the request is recorded or refused. Until then, neither its key nor its permit is settled. */
+  readonly settle: () => void;
   /** Microseconds from the head's arrival to the end of the body. */
   readonly requestUs: number;
 }

@@ -1,29 +1,25 @@
+import type { LogRow } from '@standin/contract';
 import { buildRow } from '../record/build-row.ts';
-import type { Recorder } from '../record/recorder.ts';
 import type { Accepted } from '../request/accepted.ts';
-import { retryLater, type Refusal } from '../request/refusal.ts';
 import type { Mock } from '../request/route.ts';
 
-/** Records the exchange, then sends the mock verbatim. */
-export const respond = async (accepted: Accepted, mock: Mock, recorder: Recorder): Promise<Refusal | undefined> => {
-  const { exchange } = accepted;
-  const headers = mock.headers(exchange.date());
+/** The whole exchange. It is known before the mock is sent. */
+export const buildMockRow = (accepted: Accepted, mock: Mock): LogRow => {
   const { status, bytes } = mock;
-  const isRecorded = await recorder.exchange(
-    buildRow(accepted, {
-      outcome: 'mocked',
-      status,
-      headers,
-      trailers: [],
-      body: bytes,
-      bodyBytes: bytes.length,
-      isTruncated: false,
-      upstreamUrl: '',
-      upstreamError: '',
-      upstreamFirstByteUs: 0,
-    }),
-  );
-  if (!isRecorded) return retryLater('log_unavailable');
-  exchange.answer(status, headers, mock.wire);
-  return undefined;
+  return buildRow(accepted, {
+    outcome: 'mocked',
+    status,
+    headers: mock.headers(accepted.exchange.date()),
+    trailers: [],
+    body: bytes,
+    bodyBytes: bytes.length,
+    isTruncated: false,
+    upstreamUrl: '',
+    upstreamError: '',
+    upstreamFirstByteUs: 0,
+  });
 };
+
+/** Sends the mock verbatim. */
+export const respond = ({ exchange }: Accepted, mock: Mock): void =>
+  exchange.answer(mock.status, mock.headers(exchange.date()), mock.wire);

@@ -17,11 +17,6 @@ export class CommitBatch implements RowBatch {
     this.#must = waiting.must;
   }
 
-  /** Resolves when the outcome of all records that may be refused is known. */
-  get decided(): Promise<unknown> {
-    return this.#refusable.promise;
-  }
-
   settle(areKept: boolean): void {
     this.#refusable.resolve(areKept);
     this.#must.resolve(areKept);
@@ -66,12 +61,6 @@ export class CommitQueue {
 
   get isEmpty(): boolean {
     return this.#full.length === 0 && this.#gathering.rowCount === 0;
-  }
-
-  /** Likewise, for all records that wait now. */
-  get decided(): Promise<unknown> {
-    const gathering = this.#gathering.rowCount > 0 ? [this.#waiting.refusable.promise] : [];
-    return Promise.all([...this.#full.map((batch) => batch.decided), ...gathering]);
   }
 
   /** Resolves when the record's batch is settled. `put` as in `RowBuffer.add`. */

@@ -67,8 +67,6 @@ export class SegmentWriter {
   #segmentNumber = 0;
   readonly #sealed: SealedSegment[] = [];
   #running: Promise<void> | undefined;
-  /** The outcome of the last batch that was taken from the queue. */
-  #decided: Promise<unknown> = Promise.resolve();
   #sealWanted: PromiseWithResolvers<void> | undefined;
   #isClosed = false;
   readonly #closing = new AbortController();
@@ -109,11 +107,6 @@ export class SegmentWriter {
     const kept = this.#queue.add(frameBytes, put, mustBeKept);
     this.#start();
     return kept;
-  }
-
-  /** Resolves when all records that wait now are in a segment or refused, except responses. */
-  async decided(): Promise<void> {
-    await Promise.all([this.#decided, this.#queue.decided]);
   }
 
   /** Resolves when the records of the open segment are in a sealed one. */
@@ -176,7 +169,6 @@ export class SegmentWriter {
 
   async #commit(whole: CommitBatch): Promise<void> {
     let batch: CommitBatch | undefined = whole;
-    this.#decided = whole.decided;
     /** Whether any attempt may have left bytes. They are delivered as they are, whatever the outcome of the other attempts. */
     let mayRemain = false;
     for (let attempt = 0; batch !== undefined; attempt++) {

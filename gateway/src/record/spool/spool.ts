@@ -122,11 +122,6 @@ export class Spool implements Recorder {
     return this.#writer.append('exchange', row, rowBytes);
   }
 
-  /** Resolves when the outcome of every request that has been handed over by now is known. */
-  decided(): Promise<void> {
-    return this.#writer.decided();
-  }
-
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#writer.close();
