@@ -7,6 +7,7 @@ export { checkUpdate, parseObject } from './parse.ts';
 export type { ParsedObject, ParseResult, Problem, Specs } from './parse.ts';
 export { regenerationWindow } from './regeneration-window.ts';
 export type { RegenerationWindow } from './regeneration-window.ts';
+export { writeYaml } from './write-yaml.ts';
 export { yamlDocuments } from './yaml-documents.ts';
 export type { AccountSpec, AccountStatus } from './v1alpha1/account.ts';
 export type { EndpointSpec, EndpointStatus } from './v1alpha1/endpoint.ts';

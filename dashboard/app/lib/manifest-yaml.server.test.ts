@@ -20,6 +20,16 @@ it.each<[DashboardMode, string, object]>([
   expect(parse(manifestYaml(object, mode))).toEqual({ ...object, metadata });
 });
 
+it.each([' \n', '\n\n ', '\n\ta\n', `${'a\n'.repeat(30)} \nb`])('a body of %j keeps its blanks', (body) => {
+  const object = {
+    apiVersion: 'standin.dev/v1alpha1',
+    kind: 'Endpoint',
+    metadata: { name: 'a', namespace: 'team', annotations: { body } },
+    spec: { json: { body } },
+  } as const;
+  expect(parse(manifestYaml(object, 'cluster'), { version: '1.1' })).toEqual(object);
+});
+
 // Prevents a captured body, when pasted, from erasing characters, ending the text of `kubectl create -f -` and continuing in the shell.
 it('a manifest has no control characters, and means the same', () => {
   const specs = fc.dictionary(

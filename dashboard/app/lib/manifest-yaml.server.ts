@@ -1,5 +1,6 @@
-import { DEFAULT_NAMESPACE, hasControls, printable, type DesiredObject, type ResourceObject } from '@standin/contract';
-import { Document, visit } from 'yaml';
+import { DEFAULT_NAMESPACE, type DesiredObject, type ResourceObject } from '@standin/contract';
+import { writeYaml } from '@standin/crds';
+import { Document } from 'yaml';
 import type { DashboardMode } from '../../src/backend.ts';
 
 /** Copies that kubectl keeps for itself. Applying the text again creates a new one. */
@@ -24,9 +25,8 @@ const visible = (annotations: Readonly<Record<string, string>> = {}): Readonly<R
 };
 
 /**
- * YAML for `kubectl apply -f -`. Long strings are not folded: a body reads as it is sent. Control characters are escaped: pasted into a terminal, a
- * DEL would erase the characters before it, and the text could end early. In local mode the default namespace is left out, as in the files that
- * are written into the directory.
+ * YAML for `kubectl apply -f -`. It has no control characters, so it can be pasted into a terminal. In local mode the default namespace is
+ * left out, as in the files that are written into the directory.
  */
 export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: DashboardMode): string => {
   const { apiVersion, kind, spec } = object;
@@ -43,15 +43,7 @@ export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: Dashb
     },
     spec,
   };
-  const document = new Document(manifest, { version: '1.1' });
-  visit(document, {
-    Scalar: (_, scalar) => {
-      if (typeof scalar.value === 'string' && hasControls(scalar.value.replaceAll(/[\n\t]/g, '')))
-        scalar.type = 'QUOTE_DOUBLE';
-    },
-  });
-  // YAML has the same escapes in double quotes.
-  return document.toString({ lineWidth: 0, blockQuote: 'literal' }).replaceAll(/[^\n\t]+/g, printable);
+  return writeYaml(new Document(manifest, { version: '1.1' }), { blockQuote: 'literal' });
 };
 
 /** A line that the manifest does not contain, so that the shell ends the text there. */

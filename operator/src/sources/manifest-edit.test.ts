@@ -96,6 +96,20 @@ spec:
     expect(removeFromManifest(COMMENTED, { kind: 'Project', namespace: 'default', name: 'a' })).toBeUndefined();
   });
 
+  it.each([' \n', '\n\n ', '  {\n  }\n', '-\na', '\t\n\ta\n', '\u2028\n'])(
+    'writes %j in every style that was there',
+    (text) => {
+      const styles = ['text', "'text'", '"text"', '|\n        text', '>\n        text'];
+      for (const style of styles) {
+        const file = `apiVersion: ${GROUP_VERSION}\nkind: Endpoint\nmetadata:\n    name: a\nspec:\n    slug: ${style}\n`;
+        expect(specsOf(editManifest(file, desired({ slug: text, x: text })) ?? '')).toEqual([
+          ['a', { slug: text, x: text }],
+        ]);
+      }
+      expect(specsOf(newManifest(desired({ slug: text }), false))).toEqual([['a', { slug: text }]]);
+    },
+  );
+
   const value = fc.letrec((tie) => ({
     any: fc.oneof(
       { maxDepth: 3 },

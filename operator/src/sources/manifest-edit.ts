@@ -1,5 +1,5 @@
 import { DEFAULT_NAMESPACE, GROUP_VERSION, SourceError, type DesiredObject, type ObjectRef } from '@standin/contract';
-import { yamlDocuments } from '@standin/crds';
+import { writeYaml, yamlDocuments } from '@standin/crds';
 import { Document, isMap, isScalar, isSeq, Pair, type Node, type YAMLMap } from 'yaml';
 
 /** The same options as in parseManifest. With 1.1, text like `on` is quoted when it is written. */
@@ -7,8 +7,6 @@ const PARSE_OPTIONS = { version: '1.1', prettyErrors: false, logLevel: 'error' }
 
 /** The parts of the author's style that the text reveals. The rest of a document is preserved node by node. */
 const writeOptions = (text: string) => ({
-  // Disables the folding of long lines.
-  lineWidth: 0,
   indentSeq: !/^( *)[^\s#-][^\n]*:[ \t]*\n\1- /m.test(text),
   indent: /^[^\s#-][^\n]*:[ \t]*\n( {4})\S/m.test(text) ? 4 : 2,
   flowCollectionPadding: /\{ /.test(text),
@@ -116,7 +114,7 @@ export const newManifest = ({ apiVersion, kind, metadata, spec }: DesiredObject,
     spec,
   };
   if (json) return `${JSON.stringify(whole, null, 2)}\n`;
-  return new Document(whole, PARSE_OPTIONS).toString({ lineWidth: 0 });
+  return writeYaml(new Document(whole, PARSE_OPTIONS));
 };
 
 /** The file's text with the object's spec, labels and annotations as desired. Undefined if the file does not contain the object. */
@@ -153,6 +151,6 @@ export const removeFromManifest = (text: string, ref: ObjectRef): string | undef
 const replaceDocument = (text: string, found: Found, document: Document.Parsed): string => {
   if (isJson(text) && found.documents.length === 1) return `${JSON.stringify(document.toJS(), null, 2)}\n`;
   const parts = slices(text, found.documents);
-  parts[found.index] = document.toString(writeOptions(text));
+  parts[found.index] = writeYaml(document, writeOptions(text));
   return parts.join('');
 };

@@ -3,19 +3,27 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeApiServer, clientFor, fail, json, recordingLogger, type SeenRequest } from '../testing/fake-api-server.ts';
 import { until } from '../testing/until.ts';
+import { systemClock } from './clock.ts';
 import type { KubeClient } from './kube-client.ts';
 import type { KubeObject } from './kube-object.ts';
 import { Reflector } from './reflector.ts';
 
-/** A small API server with a history that can be compacted, as in etcd: it responds with 410 to versions older than `compacted`. */
+/**
+ * A small API server with a history that can be compacted, as in etcd: it responds with 410 to versions older than `compacted`.
+ * All pages of a list show the version of its first page.
+ */
 class HistoryServer {
   readonly objects = new Map<string, KubeObject>();
   readonly #history: { readonly version: number; readonly line: string }[] = [];
+  /** What each list with pages found, by its version. */
+  readonly #snapshots = new Map<number, readonly KubeObject[]>();
   readonly #watches = new Set<ServerResponse>();
   #version = 1;
   #compacted = 0;
   /** The statuses of the next requests, which fail. */
   failures: number[] = [];
+  /** Called before each page after the first. */
+  beforeNextPage: () => void = () => undefined;
 
   readonly script = ({ query }: SeenRequest, response: ServerResponse): void => {
     const failure = this.failures.shift();
@@ -76,12 +84,14 @@ class HistoryServer {
   }
 
   #list(limit: number, token: string | null, response: ServerResponse): void {
-    const all = [...this.objects.values()];
+    if (token !== null) this.beforeNextPage();
     const [version = this.#version, start = 0] = (token ?? '').split(':').filter(Boolean).map(Number);
     if (version < this.#compacted) {
       fail(response, 410, 'Expired');
       return;
     }
+    if (token === null) this.#snapshots.set(version, [...this.objects.values()]);
+    const all = this.#snapshots.get(version) ?? [];
     const end = limit === 0 ? all.length : start + limit;
     const metadata = {
       resourceVersion: String(version),
@@ -102,6 +112,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('cut', 'end', 'garble', 'compact', 'wait') }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail'), status: fc.constantFrom(410, 500, 503, 403) }) },
 );
+
+const STEPS_MAX = 40;
+/** All backoffs are a hundredth: 5 s, the longest, is 50 ms. */
+const IMPATIENT_CLOCK = {
+  ...systemClock,
+  sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 100, signal),
+};
+/** Each step causes at most one backoff, so all of them together take 2 s (40 × 50 ms). The rest is for a slow machine. */
+const AGREEMENT_MS_MAX = 10_000;
 
 describe('Reflector under faults', () => {
   let server: FakeApiServer;
@@ -126,37 +145,61 @@ describe('Reflector under faults', () => {
     }
   };
 
+  /** Runs a reflector while `change` changes the server, until both have the same objects. */
+  const expectAgreement = async (api: HistoryServer, change: () => Promise<void>): Promise<void> => {
+    server.script = api.script;
+    const told = new Map<string, string | undefined>();
+    const stop = new AbortController();
+    const reflector = new Reflector({
+      client,
+      path: '/x',
+      resource: 'x',
+      pageSize: 2,
+      handler: {
+        put: ({ metadata }) => told.set(metadata.name, metadata.resourceVersion),
+        remove: ({ metadata }) => told.delete(metadata.name),
+      },
+      logger: recordingLogger(),
+      clock: IMPATIENT_CLOCK,
+    });
+    const running = reflector.run(stop.signal);
+    try {
+      await change();
+      const wanted = () =>
+        [...api.objects.values()].map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion ?? ''}`);
+      const got = () => [...told].map(([name, version]) => `${name} ${version ?? ''}`);
+      await until('agreement', () => wanted().sort().join() === got().sort().join(), AGREEMENT_MS_MAX);
+      expect([...reflector.list()]).toHaveLength(api.objects.size);
+    } finally {
+      // An open watch would keep the hooks from closing the client.
+      stop.abort();
+      await running;
+      api.cut();
+    }
+  };
+
   it('ends with what the server has, and has told each difference', { timeout: 60_000 }, async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }), async (steps) => {
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: STEPS_MAX, size: 'max' }), async (steps) => {
         const api = new HistoryServer();
         api.put('a');
-        server.script = api.script;
-        const told = new Map<string, string | undefined>();
-        const stop = new AbortController();
-        const reflector = new Reflector({
-          client,
-          path: '/x',
-          resource: 'x',
-          pageSize: 2,
-          handler: {
-            put: ({ metadata }) => told.set(metadata.name, metadata.resourceVersion),
-            remove: ({ metadata }) => told.delete(metadata.name),
-          },
-          logger: recordingLogger(),
-        });
-        const running = reflector.run(stop.signal);
-        await play(api, steps);
-        const wanted = () =>
-          [...api.objects.values()].map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion ?? ''}`);
-        const got = () => [...told].map(([name, version]) => `${name} ${version ?? ''}`);
-        await until('agreement', () => wanted().sort().join() === got().sort().join(), 10_000);
-        expect([...reflector.list()]).toHaveLength(api.objects.size);
-        stop.abort();
-        await running;
-        api.cut();
+        await expectAgreement(api, () => play(api, steps));
       }),
       { numRuns: 25 },
     );
+  });
+
+  it('ends with what the server has if objects change between two pages of a list', async () => {
+    const api = new HistoryServer();
+    for (const each of ['a', 'b', 'c']) api.put(each);
+    let changes = 0;
+    api.beforeNextPage = () => {
+      changes += 1;
+      // Moves the others forward, and adds one at the end.
+      api.remove('a');
+      api.put('d');
+    };
+    await expectAgreement(api, () => until('the second page', () => changes > 0));
+    expect(changes).toBe(1);
   });
 });
