@@ -227,6 +227,25 @@ describe('a KeyRegeneration', () => {
     30_000,
   );
 
+  // Prevents: thousands of KeyRegenerations of one account read it every second.
+  it('that waits for its predecessor is not looked at until that ends', async () => {
+    waiting = ['gateway-1'];
+    source.put('KeyRegeneration', 'one', SPEC);
+    await expectPhase('one', 'Running');
+    source.put('KeyRegeneration', 'two', SPEC);
+    await expectPhase('two', 'Pending');
+    const reads = { team: 0, one: 0 };
+    source.disturb = (call, name) => {
+      if (call === 'get' && (name === 'team' || name === 'one')) reads[name] += 1;
+    };
+    // The first one looks at its gateways once a second. Only the second one reads the first.
+    await expect.poll(() => reads.team, { timeout: 10_000 }).toBeGreaterThan(2);
+    expect(reads.one).toBe(0);
+    waiting = [];
+    regenerations?.progress();
+    await expectPhase('two', 'Completed');
+  });
+
   it('whose predecessor was deleted under way goes on', async () => {
     waiting = ['gateway-1'];
     source.put('KeyRegeneration', 'one', SPEC);

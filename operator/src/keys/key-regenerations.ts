@@ -89,8 +89,9 @@ export class KeyRegenerations {
     this.#queue.add(metadata.uid);
   }
 
-  forget({ metadata: { uid } }: ResourceObject): void {
-    this.#acts.delete(uid);
+  forget({ metadata: { uid, namespace } }: ResourceObject): void {
+    // Others of the same account may have waited for it.
+    if (this.#acts.delete(uid)) this.#lookAtOpen(namespace);
   }
 
   /** Gateways acknowledged a revision, or were forgotten. */
@@ -156,8 +157,8 @@ export class KeyRegenerations {
     const { recent, left, resetsAt, current } = regenerationWindow(account, now);
     if (current?.uid === uid) return true;
     if (current !== undefined && (await this.#isOpen(account.metadata.namespace, current))) {
-      await this.#say(act, pending('Pending', `KeyRegeneration ${current.name} of the same account is under way.`));
-      return LATER;
+      // The Account is reported when the other one ends, and `forget` is called when it is deleted.
+      return this.#say(act, pending('Pending', `KeyRegeneration ${current.name} of the same account is under way.`));
     }
     if (left === 0) {
       const message = `The key of Account ${account.metadata.name} was regenerated ${recent.length} times within the last hour. The next one is possible at ${String(resetsAt)}; nothing was changed.`;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request, type RequestOptions } from 'node:https';
+import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -32,13 +33,12 @@ const account = (uid: string): ConfigObject => ({
 beforeAll(async () => {
   certificates = await planCertificates(undefined, new Date());
 });
+const listen = async (options: { connectionsMax?: number } = {}): Promise<void> => {
+  const certificate = serverCertificate(certificates);
+  server = await StreamServer.listen({ host: '127.0.0.1', port: 0, certificate, logger, ...options });
+};
 beforeEach(async () => {
-  server = await StreamServer.listen({
-    host: '127.0.0.1',
-    port: 0,
-    certificate: serverCertificate(certificates),
-    logger,
-  });
+  await listen();
   reports = [];
   remembered = Promise.resolve();
   publication = {
@@ -264,4 +264,36 @@ test('a changed certificate is used for new connections, still with TLS 1.3 only
   await expect(call('GET', '/', { ca, ...gateway, maxVersion: 'TLSv1.2' })).rejects.toThrow();
   expect(() => server.setCertificate({ ...serverCertificate(renewed), key: certificates.operator.key })).toThrow();
   expect((await call('DELETE', '/v1/gateways/g?instance=i', { ca, ...gateway })).statusCode).toBe(204);
+});
+
+test('connections in a handshake do not displace gateways, and leave room for others', async () => {
+  await server.close();
+  await listen({ connectionsMax: 8 });
+  server.lead(publication);
+  const { next } = await follow('gateway-0');
+  await next();
+  await next();
+  let closedCount = 0;
+  const silent = Array.from({ length: 40 }, () => {
+    const socket = connect(server.port, '127.0.0.1').on('error', () => undefined);
+    open.add(socket);
+    return socket.on('close', () => (closedCount += 1));
+  });
+  await expect.poll(() => closedCount).toBe(silent.length - 2);
+  const other = await follow('gateway-1');
+  expect(await other.next()).toMatchObject({ type: 'begin', snapshot: true });
+  publication.log.append({ put: [account('a')], remove: [] });
+  expect(await next()).toMatchObject({ type: 'begin', revision: '1.1' });
+});
+
+test('there is a limit of connections with a certificate, too; those that exist stay', async () => {
+  await server.close();
+  await listen({ connectionsMax: 4 });
+  server.lead(publication);
+  const streams = [];
+  for (const gateway of ['a', 'b', 'c', 'd']) streams.push(await follow(gateway));
+  await expect(follow('e')).rejects.toThrow();
+  for (const { next } of streams) expect(await next()).toMatchObject({ type: 'begin', snapshot: true });
+  streams[0]?.response.destroy();
+  await expect.poll(() => follow('e').catch(() => undefined)).toBeDefined();
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Server as HttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import {
   ackSchema,
@@ -38,7 +38,17 @@ export interface StreamServerOptions {
   readonly port: number;
   readonly certificate: ServerCertificate;
   readonly logger: Logger;
+  /** Default: `CONNECTIONS_MAX`. */
+  readonly connectionsMax?: number;
 }
+
+/**
+ * A gateway usually has two connections, and at most 16: enough for 1,500 gateways and the drain Jobs. A connection takes some 50 kB
+ * of memory.
+ */
+const CONNECTIONS_MAX = 4_096;
+/** At most this part of the connections are in a handshake. The rest is for clients with a certificate. */
+const HANDSHAKING_PART = 1 / 4;
 
 /** Any client that reaches the port may open a connection. Without a certificate, it must end soon. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
@@ -83,7 +93,8 @@ export class StreamServer {
     this.#logger = logger;
   }
 
-  static async listen({ host, port, certificate, logger }: StreamServerOptions): Promise<StreamServer> {
+  static async listen(options: StreamServerOptions): Promise<StreamServer> {
+    const { host, port, certificate, logger, connectionsMax = CONNECTIONS_MAX } = options;
     const app = Fastify({
       https: { ...certificate, ...TLS },
       bodyLimit: ACK_BYTES_MAX,
@@ -93,6 +104,9 @@ export class StreamServer {
     });
     const server = new StreamServer(app, logger);
     server.#addRoutes();
+    app.server.maxConnections = connectionsMax;
+    app.server.on('drop', () => logger.warn({ connectionsMax }, 'connection of a gateway refused: there are too many'));
+    boundHandshakes(app.server, Math.ceil(connectionsMax * HANDSHAKING_PART));
     await app.listen({ host, port });
     return server;
   }
@@ -219,3 +233,27 @@ export class StreamServer {
     }
   }
 }
+
+/** The TLS socket of a connection has the same address as its TCP socket. */
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
+/**
+ * Ends the oldest handshake when there are too many. A gateway finishes its handshake much faster than the clients that fill the
+ * port with silent connections are replaced by others.
+ */
+const boundHandshakes = (server: Server, max: number): void => {
+  const handshaking = new Map<string, Socket>();
+  server.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket);
+    handshaking.set(peer, socket);
+    socket.once('close', () => {
+      if (handshaking.get(peer) === socket) handshaking.delete(peer);
+    });
+    if (handshaking.size <= max) return;
+    const [oldest] = handshaking;
+    if (oldest === undefined) return;
+    handshaking.delete(oldest[0]);
+    oldest[1].destroy();
+  });
+  server.on('secureConnection', (socket: TLSSocket) => handshaking.delete(peerOf(socket)));
+};

@@ -48,14 +48,14 @@ export class MemoryLog {
       replays: {
         insert: (results) => this.#call('insert', () => void this.results.push(...results)),
         answer: () => this.#call('answer', () => undefined),
-        counts: () =>
+        counts: ({ replayUid }) =>
           this.#call('counts', () => {
-            const counts = Map.groupBy(this.#last().values(), ({ status }) => status);
+            const counts = Map.groupBy(this.#last(replayUid).values(), ({ status }) => status);
             return [...counts].map(([status, found]) => ({ status, count: found.length }));
           }),
-        ids: ({ sinceUs }) =>
+        ids: ({ replayUid, sinceUs }) =>
           this.#call('ids', () =>
-            [...this.#last().values()]
+            [...this.#last(replayUid).values()]
               .filter(({ requestReceivedAtUs }) => requestReceivedAtUs >= sinceUs)
               .map(({ requestId }) => requestId),
           ),
@@ -64,8 +64,9 @@ export class MemoryLog {
     return part as unknown as LogStore;
   }
 
-  #last(): Map<string, ReplayResult> {
-    return new Map(this.results.map((result) => [result.requestId, result]));
+  #last(replayUid: string): Map<string, ReplayResult> {
+    const results = this.results.filter((result) => result.replayUid === replayUid);
+    return new Map(results.map((result) => [result.requestId, result]));
   }
 
   async *#read(summaries: readonly LogSummary[]): AsyncGenerator<LogEntry> {

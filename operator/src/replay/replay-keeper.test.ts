@@ -1,129 +1,8 @@
-import { Readable } from 'node:stream';
-import type { ResourceObject, SourceListener } from '@standin/contract';
-import { createEgress, EgressError, type Egress, type UpstreamRequest } from '@standin/egress';
-import { systemClock, type Clock } from '@standin/kube';
-import type { LogStore } from '@standin/logstore';
-import pino from 'pino';
-import { Registry } from 'prom-client';
-import { afterEach, expect, test } from 'vitest';
-import { MemorySource } from '../memory-source.testing.ts';
-import { AWAY, capturedEntry, MemoryLog } from './memory-log.testing.ts';
-import { ReplayKeeper } from './replay-keeper.ts';
-import { replayMetrics } from './replay-metrics.ts';
+import { expect, test } from 'vitest';
+import { AWAY } from './memory-log.testing.ts';
+import { ALL, COUNT, FAST, FILTER, RETENTION_DAYS_MAX, setUp } from './replay-term.testing.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-const COUNT = 30;
-
-/** Makes hours pass immediately. Tests await conditions. */
-class QuickClock implements Clock {
-  readonly slept: number[] = [];
-  offsetMs = 0;
-  now = (): number => systemClock.now();
-  date = (): Date => new Date(Date.now() + this.offsetMs);
-  random = (): number => 0.5;
-  sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
-    this.slept.push(ms);
-    return systemClock.sleep(Math.min(ms, 1), signal);
-  };
-}
-
-const entriesOf = (projectUid: string) => Array.from({ length: COUNT }, (_, n) => capturedEntry(projectUid, n));
-
-const untilAborted = (signal: AbortSignal | undefined): Promise<never> =>
-  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
-
-/** Less than the project's setting. */
-const RETENTION_DAYS_MAX = 7;
-
-/** Sets up one term of leadership over a source, a log and a target in memory. */
-const setUp = ({ withStore = true } = {}) => {
-  const source = new MemorySource();
-  const objects = new Map<string, ResourceObject>();
-  source.put('Account', 'team', {});
-  const project = source.put('Project', 'shop', { accountRef: { name: 'team' } });
-  const entries = entriesOf(project.metadata.uid);
-  const log = new MemoryLog(entries);
-  const sent: string[] = [];
-  const clock = new QuickClock();
-  const target: { answer: (body: string) => number; holds: (body: string) => boolean } = {
-    answer: () => 200,
-    holds: () => false,
-  };
-  const egress: Egress = {
-    ...createEgress({ policy: { allowPrivate: false, allow: [] } }),
-    request: ({ body = new Uint8Array(), signal }: UpstreamRequest) => {
-      const text = Buffer.from(body).toString();
-      if (target.holds(text)) return untilAborted(signal);
-      const status = target.answer(text);
-      sent.push(text);
-      if (status === 0) return Promise.reject(new EgressError('upstream_unreachable', 'Nobody answers.'));
-      return Promise.resolve({
-        status,
-        statusText: '',
-        headers: [],
-        body: Readable.from([Buffer.from('ok')]),
-        trailers: () => [],
-      });
-    },
-  };
-  const store: LogStore | undefined = withStore ? log.store : undefined;
-  const lead = async () => {
-    const registry = new Registry();
-    const keeper: ReplayKeeper = new ReplayKeeper({
-      ...{
-        source,
-        objects,
-        store,
-        clock,
-        registry,
-        logger: pino({ level: 'silent' }),
-        metrics: replayMetrics(registry),
-      },
-      translator: { verdict: () => undefined, serviceFault: () => undefined },
-      prepareStore: () => Promise.resolve(),
-      egress: { gateway: egress, upstream: egress },
-      gatewayUrl: 'http://gateway',
-      clusterDomain: 'cluster.local',
-      retentionDaysMax: RETENTION_DAYS_MAX,
-    });
-    const listener: SourceListener = {
-      put: (object) => {
-        objects.set(object.metadata.uid, object);
-        keeper.seen(object);
-      },
-      remove: (object) => {
-        objects.delete(object.metadata.uid);
-        keeper.forget(object);
-      },
-      problems: () => undefined,
-    };
-    await source.start(listener, new AbortController().signal);
-    keeper.begin();
-    cleanups.push(() => keeper.stop());
-    return keeper;
-  };
-  const replay = (spec: object, name = 'again') =>
-    source.put('Replay', name, {
-      projectRef: { name: 'shop' },
-      target: { kind: 'URL', url: 'http://api.example.com/' },
-      ...spec,
-    });
-  const status = (name = 'again') =>
-    (source.object('Replay', name).status ?? {}) as Record<string, unknown> & {
-      conditions?: { type: string; reason: string; message: string }[];
-    };
-  const ended = () => expect.poll(() => status().completedAt, { timeout: 10_000 }).toBeDefined();
-  return { source, log, sent, clock, target, entries, lead, replay, status, ended };
-};
-
-const cleanups: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0)) await cleanup();
-});
-
-const FILTER = { from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z' };
-const ALL = Array.from({ length: COUNT }, (_, n) => String(n));
-const FAST = { filter: FILTER, ratePerSecond: 1_000 };
 
 test('all requests of a filter are sent once; what they answered is counted', async () => {
   const { lead, replay, ended, status, sent, target, source } = setUp();
@@ -211,22 +90,6 @@ test('one that is suspended from the start sends nothing until it is told to', a
   replay(FAST);
   await ended();
   expect(sent).toHaveLength(COUNT);
-});
-
-// Prevents: sixteen paused Replays of one team block those of all other teams.
-test('a namespace has four at once, paused ones too; the next begins when one ends', async () => {
-  const { lead, replay, status } = setUp();
-  const names = ['a', 'b', 'c', 'd', 'e'];
-  for (const name of names) replay({ ...FAST, state: 'Suspended' }, name);
-  await lead();
-  const paused = (): number => names.filter((name) => status(name).phase === 'Suspended').length;
-  await expect.poll(paused).toBe(4);
-  const waiting = names.find((name) => status(name).phase === undefined) ?? '';
-  replay(
-    { ...FAST, state: 'Cancelled' },
-    names.find((name) => name !== waiting),
-  );
-  await expect.poll(() => status(waiting).phase, { timeout: 10_000 }).toBe('Suspended');
 });
 
 test('one that is cancelled before it began sends nothing', async () => {

@@ -2,25 +2,26 @@ import { LIMITS, SourceError, type ResourceObject } from '@standin/contract';
 import { DEFINITIONS } from '@standin/crds';
 import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Registry } from 'prom-client';
+import { Places } from './places.ts';
 import { specOf } from './replay-plan.ts';
 import { ReplayRun, type ReplayParts } from './replay-run.ts';
 import { RunControl } from './run-control.ts';
 
-/** Maximum number of concurrent replays. Others wait. */
-const RUNS_MAX = 16;
-/** Maximum number in one namespace, including paused ones. So paused or slow replays leave room for other namespaces. */
-const RUNS_IN_NAMESPACE_MAX = 4;
-const TURN_MS = 500;
-/** The delay before a waiting Replay is looked at again. */
-const LATER_MS = 2_000;
 const DEFECT_MS = 10_000;
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
+/** Replays that wait only for a moment do not report it. */
+const WAIT_SHOWN_MS = 250;
+/** Writes of waiting Replays at the same time. The operator's other writes share one rate limit with them. */
+const WAITING_WRITERS = 2;
 
 interface Run {
-  readonly namespace: string;
+  readonly run: ReplayRun;
   readonly control: RunControl;
   readonly ended: Promise<void>;
 }
+
+const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
+  `${namespace}/${name}`;
 
 /**
  * Runs for one leader's term: starts Replays that have not ended, notifies runs of changes, and removes Replays that ended a day
@@ -29,8 +30,13 @@ interface Run {
 export class ReplayKeeper {
   readonly #parts: ReplayParts;
   readonly #queue: WorkQueue;
-  /** By the Replay's uid. */
+  /** Writes the statuses of runs that wait, by the Replay's uid. */
+  readonly #waitingQueue: WorkQueue;
+  readonly #places: Places;
+  /** All that have not ended, by the Replay's uid. */
   readonly #runs = new Map<string, Run>();
+  /** The same, by the namespace and name of the project. */
+  readonly #byProject = new Map<string, Set<RunControl>>();
   /** Replays that ended in this term. The source may show their old state for a while. */
   readonly #over = new Set<string>();
   #isStopped = false;
@@ -42,6 +48,14 @@ export class ReplayKeeper {
       ...{ name: 'replay', backoff: BACKOFF, registry, logger },
       reconcile: (uid) => this.#reconcile(uid),
     });
+    this.#waitingQueue = new WorkQueue({
+      ...{ name: 'replay-waiting', concurrency: WAITING_WRITERS, backoff: BACKOFF, registry, logger },
+      reconcile: async (uid) => {
+        await this.#runs.get(uid)?.run.writeWaiting();
+        return undefined;
+      },
+    });
+    this.#places = new Places(() => parts.clock.now());
   }
 
   begin(): void {
@@ -50,6 +64,8 @@ export class ReplayKeeper {
 
   /** The source reports an object, changed or not. */
   seen(object: ResourceObject): void {
+    if (object.kind === 'Project')
+      for (const control of this.#byProject.get(keyOf(object.metadata)) ?? []) control.seeProject();
     if (object.kind !== 'Replay') return;
     const { uid } = object.metadata;
     const run = this.#runs.get(uid);
@@ -66,7 +82,7 @@ export class ReplayKeeper {
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const { control } of this.#runs.values()) control.stop();
-    await this.#queue.stop();
+    await Promise.all([this.#queue.stop(), this.#waitingQueue.stop()]);
     await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
   }
 
@@ -76,35 +92,40 @@ export class ReplayKeeper {
     const { completedAt } = DEFINITIONS.Replay.status.safeParse(object.status).data ?? {};
     if (completedAt !== undefined) return this.#removeLater(object, Date.parse(completedAt));
     if (this.#over.has(uid)) return undefined;
-    if (!this.#hasRoom(object.metadata)) return { requeueAfterMs: TURN_MS };
     this.#start(object);
     return undefined;
   }
 
-  #hasRoom({ namespace }: Pick<ResourceObject['metadata'], 'namespace'>): boolean {
-    const beside = [...this.#runs.values()].filter((run) => run.namespace === namespace);
-    return this.#runs.size < RUNS_MAX && beside.length < RUNS_IN_NAMESPACE_MAX;
-  }
-
   #start(object: ResourceObject): void {
-    const { metrics, logger } = this.#parts;
     const { uid, namespace, name } = object.metadata;
-    const control = new RunControl(specOf(object, 'Replay')?.state ?? 'Running');
-    const ended = new ReplayRun(this.#parts, object, control)
+    const spec = specOf(object, 'Replay');
+    const control = new RunControl(spec?.state ?? 'Running');
+    const leaveProject = this.#joinProject(keyOf({ namespace, name: spec?.projectRef.name ?? '' }), control);
+    const writeLater = (): void => this.#waitingQueue.addAfter(uid, WAIT_SHOWN_MS);
+    const run = new ReplayRun({ ...this.#parts, places: this.#places, writeLater }, object, control);
+    const ended = run
       .run()
       .catch((error: unknown) => {
-        logger.error({ err: error, namespace, replay: name }, 'a replay broke off; it is taken up again');
+        this.#parts.logger.error({ err: error, namespace, replay: name }, 'a replay broke off; it is taken up again');
         return 'defect' as const;
       })
       .then((end) => {
         this.#runs.delete(uid);
-        metrics.running.set(this.#runs.size);
+        leaveProject();
         if (end === 'over' && this.#parts.objects.has(uid)) this.#over.add(uid);
-        else if (end === 'later') this.#queue.addAfter(uid, LATER_MS);
         else if (end === 'defect') this.#queue.addAfter(uid, DEFECT_MS);
       });
-    this.#runs.set(uid, { namespace, control, ended });
-    metrics.running.set(this.#runs.size);
+    this.#runs.set(uid, { run, control, ended });
+  }
+
+  /** Returns a function that undoes it. */
+  #joinProject(project: string, control: RunControl): () => void {
+    const controls = this.#byProject.get(project) ?? new Set();
+    this.#byProject.set(project, controls.add(control));
+    return () => {
+      controls.delete(control);
+      if (controls.size === 0) this.#byProject.delete(project);
+    };
   }
 
   async #removeLater(object: ResourceObject, completedAtMs: number): Promise<ReconcileResult | undefined> {

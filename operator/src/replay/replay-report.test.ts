@@ -21,6 +21,7 @@ test('a status that says the same already is not written again', async () => {
         ...{ source, uid, clock: systemClock, logger: pino({ level: 'silent' }) },
         ref: { kind: 'Replay', namespace: 'default', name: 'again' },
         object: () => source.object('Replay', 'again'),
+        writeLater: () => undefined,
       },
       WAITING,
     );

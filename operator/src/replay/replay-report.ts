@@ -14,6 +14,7 @@ import { conditionOf } from '../status/conditions.ts';
 import { statusDifference, type StatusFields } from '../status/status-difference.ts';
 import { conditionsIn } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
+import { PLACES_IN_NAMESPACE_MAX, PLACES_MAX } from './places.ts';
 
 /** A Replay's status, without the bookkeeping of its conditions. */
 export interface ReplayFacts {
@@ -30,12 +31,34 @@ export interface ReplayFacts {
   readonly result?: { readonly status: number; readonly durationMs: number; readonly error?: string } | undefined;
 }
 
+export const PAUSED = {
+  phase: 'Suspended',
+  complete: {
+    ok: false,
+    reason: 'Suspended',
+    message: 'Paused by spec.state; what was on its way is still answered.',
+  },
+} as const;
+
+export const NO_PLACE = {
+  phase: 'Pending',
+  complete: {
+    ok: false,
+    reason: 'Waiting',
+    message:
+      `The operator runs ${PLACES_MAX} Replays at a time, ${PLACES_IN_NAMESPACE_MAX} of one namespace. ` +
+      'This one waits for a place and continues by itself.',
+  },
+} as const;
+
 export interface ReplayReportOptions {
   readonly source: Pick<ResourceSource, 'get' | 'writeStatus'>;
   readonly ref: ObjectRef;
   readonly uid: string;
   /** The latest known version. Undefined: deleted. */
   readonly object: () => ResourceObject | undefined;
+  /** Calls `writeWaiting` later: thousands of Replays may wait, and their writes must not delay those of others. */
+  readonly writeLater: () => void;
   readonly logger: Logger;
   readonly clock: Clock;
 }
@@ -85,6 +108,7 @@ export class ReplayReport {
   #writing: Promise<void> = Promise.resolve();
   #writtenAt: number | undefined;
   #isClosed = false;
+  #isWaiting = false;
   /** The object after the last write. The source's own view lags behind. */
   #written: ResourceObject | undefined;
 
@@ -99,9 +123,21 @@ export class ReplayReport {
 
   /** Sets changed facts, which are written soon. */
   set(changes: Partial<ReplayFacts>): void {
-    this.#facts = { ...this.#facts, ...changes };
-    this.#isDirty = true;
-    this.#schedule();
+    this.#isWaiting = false;
+    this.#change(changes);
+  }
+
+  /** Sets the facts of a Replay that waits, which are written when others leave room for it. */
+  wait(changes: Partial<ReplayFacts>): void {
+    this.#isWaiting = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#change(changes);
+  }
+
+  /** Writes the facts of a Replay that still waits. Rejects if that fails. */
+  async writeWaiting(): Promise<void> {
+    if (this.#isWaiting) await this.#write();
   }
 
   /** Resolves when everything is written, the object is deleted, or `signal` aborts. */
@@ -127,6 +163,13 @@ export class ReplayReport {
     return this.#isDirty && !this.#isClosed;
   }
 
+  #change(changes: Partial<ReplayFacts>): void {
+    this.#facts = { ...this.#facts, ...changes };
+    this.#isDirty = true;
+    if (this.#isWaiting) this.#options.writeLater();
+    else this.#schedule();
+  }
+
   #schedule(): void {
     if (this.#isClosed || this.#timer !== undefined) return;
     const now = this.#options.clock.now();
@@ -134,11 +177,11 @@ export class ReplayReport {
       this.#writtenAt === undefined ? FIRST_WRITE_MS : Math.max(0, this.#writtenAt + WRITE_INTERVAL_MS - now);
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      void this.#write();
+      this.#write().catch(() => this.#options.writeLater());
     }, delayMs);
   }
 
-  /** Never rejects: a failed write is retried with the next facts. */
+  /** Rejects only if the Replay waits. Otherwise, a failed write is repeated with the next facts. */
   #write(): Promise<void> {
     const write = async (): Promise<void> => {
       if (!this.#needsWrite()) return;
@@ -148,12 +191,14 @@ export class ReplayReport {
         await this.#writeOnce();
       } catch (error) {
         this.#isDirty = true;
+        if (this.#isWaiting) throw error;
         this.#options.logger.warn({ err: error }, 'cannot write the status of a replay; trying again');
         this.#schedule();
       }
     };
-    this.#writing = this.#writing.then(write);
-    return this.#writing;
+    const written = this.#writing.then(write);
+    this.#writing = written.catch(() => undefined);
+    return written;
   }
 
   async #writeOnce(): Promise<void> {

@@ -1,20 +1,19 @@
+import { setImmediate } from 'node:timers/promises';
 import { LIMITS, type ReplayPhase, type ResourceObject, type ResourceSource } from '@standin/contract';
 import { DEFINITIONS, type ReplayStatus } from '@standin/crds';
 import type { Clock } from '@standin/kube';
-import { LogStoreError, type CountFilter, type LogStore, type ReplayResult } from '@standin/logstore';
+import { LogStoreError, type LogStore, type ReplayResult } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Finding } from '../translate/index.ts';
-import { capturedRequests, type Captured } from './captured-requests.ts';
 import { findEntry } from './find-entry.ts';
-import { Pace } from './pace.ts';
-import { formatPosition, parsePosition, ReplayCursor, type Position } from './replay-cursor.ts';
+import type { Places, Ticket } from './places.ts';
 import { ReplayCounts } from './replay-counts.ts';
 import type { ReplayMetrics } from './replay-metrics.ts';
 import { resolveReplay, type ReplayPlan } from './replay-plan.ts';
-import { ReplayReport, secondsOf } from './replay-report.ts';
+import { NO_PLACE, PAUSED, ReplayReport, secondsOf, type ReplayReportOptions } from './replay-report.ts';
 import { ReplaySender, type SenderParts } from './replay-sender.ts';
-import { ResultBuffer } from './result-buffer.ts';
 import type { RunControl } from './run-control.ts';
+import { sendMany, TOO_SLOW } from './send-many.ts';
 
 export interface ReplayParts extends SenderParts {
   readonly source: ResourceSource;
@@ -28,50 +27,68 @@ export interface ReplayParts extends SenderParts {
   readonly clock: Clock;
 }
 
-/** `over`: the status shows how it ended. `later`: something is missing and may appear. `stopped`: no status is written. */
-export type RunEnd = 'over' | 'later' | 'stopped';
+export interface RunParts extends ReplayParts, Pick<ReplayReportOptions, 'writeLater'> {
+  readonly places: Places;
+}
 
-/** Maximum number of requests of one Replay in flight, unless the original order is required. */
-const AT_ONCE = 64;
-const GATHER_MS = 100;
-const CAPTURE_BYTES_MAX_BULK = 256 * 1024;
+/** `over`: the status shows how it ended. `stopped`: no status is written. */
+export type RunEnd = 'over' | 'stopped';
+
+/** `again`: it may need another turn. `blocked`: only its project can help. */
+type TurnEnd = RunEnd | 'again' | 'blocked';
+
 const RETRY_MS = { base: 200, cap: 10_000 };
-/** ClickHouse's error code for a query that exceeds its time limit. */
-const TOO_SLOW = '159';
 
 const ACCEPTED: Finding = { ok: true, reason: 'Accepted', message: 'The replay is valid.' };
 const RUNNING: Finding = { ok: false, reason: 'Running', message: 'Requests are being sent.' };
+const NOT_YET: Finding = { ok: false, reason: 'Pending', message: 'The operator reads it when it has a place.' };
 
-/** Runs one Replay, from the position in its status to its end. */
+interface Turn {
+  readonly plan: ReplayPlan;
+  readonly store: LogStore;
+  readonly ticket: Ticket;
+}
+
+/** Thrown where work is left for a later turn. */
+class TurnOver extends Error {
+  override readonly name = 'TurnOver';
+}
+
+/** Runs one Replay in turns, from the position in its status to its end. Only a Replay that has a place sends requests. */
 export class ReplayRun {
-  readonly #parts: ReplayParts;
+  readonly #parts: RunParts;
   readonly #object: ResourceObject;
   readonly #control: RunControl;
   readonly #report: ReplayReport;
-  readonly #before: ReplayStatus;
   readonly #counts: ReplayCounts;
   readonly #logger: Logger;
+  /** The responses that were stored before this run are counted. */
+  #isCounted = false;
 
-  constructor(parts: ReplayParts, object: ResourceObject, control: RunControl) {
+  constructor(parts: RunParts, object: ResourceObject, control: RunControl) {
     const { namespace, name, uid } = object.metadata;
     this.#parts = parts;
     this.#object = object;
     this.#control = control;
     this.#logger = parts.logger.child({ namespace, replay: name });
-    this.#before = DEFINITIONS.Replay.status.safeParse(object.status).data ?? {};
+    const before: ReplayStatus = DEFINITIONS.Replay.status.safeParse(object.status).data ?? {};
     this.#counts = new ReplayCounts();
-    const { source, clock, objects } = parts;
+    const { source, clock, objects, writeLater } = parts;
     const ref = { kind: 'Replay', namespace, name } as const;
-    const options = { source, clock, ref, uid, logger: this.#logger, object: () => objects.get(uid) };
-    const { startedAt, planned, cursor, byStatus: counts = [] } = this.#before;
-    const facts = { phase: 'Pending', accepted: ACCEPTED, complete: RUNNING, counts } as const;
+    const options = { source, clock, ref, uid, writeLater, logger: this.#logger, object: () => objects.get(uid) };
+    const { startedAt, planned, cursor, byStatus: counts = [] } = before;
+    const accepted = startedAt === undefined ? NOT_YET : ACCEPTED;
+    const facts = { phase: 'Pending', accepted, complete: RUNNING, counts } as const;
     this.#report = new ReplayReport(options, { ...facts, startedAt, planned, cursor });
   }
 
   /** Rejects with unexpected errors. */
   async run(): Promise<RunEnd> {
     try {
-      return await this.#run();
+      for (;;) {
+        const end = await this.#turn();
+        if (end === 'over' || end === 'stopped') return end;
+      }
     } catch (error) {
       if (this.#control.stopped.aborted) return 'stopped';
       // Requests that were in flight when the log store became unavailable are not waited for.
@@ -82,41 +99,85 @@ export class ReplayRun {
     }
   }
 
-  async #run(): Promise<RunEnd> {
+  /** Writes the status of a run that waits. Rejects if that fails. */
+  writeWaiting(): Promise<void> {
+    return this.#report.writeWaiting();
+  }
+
+  /** Waits for what is missing, or for a place, and continues as far as possible. */
+  async #turn(): Promise<TurnEnd> {
+    const { places, metrics } = this.#parts;
+    const { state, stopped } = this.#control;
+    if (stopped.aborted) return 'stopped';
+    // Changes from here on are noticed.
+    const changed = this.#control.change();
+    const projectSeen = this.#control.projectSeen();
+    if (state === 'Suspended' && this.#isCounted) {
+      this.#report.wait(PAUSED);
+      await changed;
+      return 'again';
+    }
+    // A cancelled Replay needs its place for a moment only.
+    const ticket = places.join(this.#object.metadata.namespace, state === 'Cancelled' ? 'first' : 'last');
+    let end: TurnEnd = 'again';
+    try {
+      if (ticket.takenAt === undefined) this.#report.wait(state === 'Suspended' ? PAUSED : NO_PLACE);
+      await Promise.race([ticket.granted, changed]);
+      if (ticket.takenAt === undefined) return end;
+      metrics.running.set(places.taken);
+      end = await this.#run(ticket);
+    } catch (error) {
+      if (!(error instanceof TurnOver)) throw error;
+    } finally {
+      places.leave(ticket);
+      metrics.running.set(places.taken);
+    }
+    if (end === 'blocked') await Promise.race([changed, projectSeen]);
+    return end;
+  }
+
+  async #run(ticket: Ticket): Promise<TurnEnd> {
+    // Thousands of Replays that cannot begin have short turns. Other work goes on between them.
+    await setImmediate();
     const { store, objects } = this.#parts;
     const resolution = resolveReplay(this.#object, objects.values(), this.#parts);
     if (resolution.kind === 'invalid') return this.#refuse(resolution.finding);
-    if (this.#control.state === 'Cancelled' && this.#before.startedAt === undefined) return this.#end('Cancelled');
-    if (resolution.kind === 'waiting') return this.#wait(resolution.finding);
+    const { startedAt } = this.#report.facts;
+    if (this.#control.state === 'Cancelled' && startedAt === undefined) return this.#end('Cancelled');
+    if (resolution.kind === 'waiting') return this.#block(resolution.finding);
     if (store === undefined) {
       const message = 'The operator has no log store: set STANDIN_CLICKHOUSE_URL for it.';
-      return this.#wait({ ok: false, reason: 'NoLogStore', message });
+      return this.#block({ ok: false, reason: 'NoLogStore', message });
     }
-    await this.#retry(() => this.#parts.prepareStore());
-    // The stored results are authoritative: a status may be outdated or lost.
-    const key = { projectUid: resolution.plan.project.uid, replayUid: this.#object.metadata.uid };
-    this.#counts.add(await this.#retry(() => store.replays.counts(key)));
-    this.#report.set({ counts: this.#counts.list() });
-    if (!(await this.#mayGoOn())) return this.#finish();
-    const startedAt = this.#before.startedAt ?? secondsOf(this.#parts.clock.date());
-    this.#report.set({ phase: 'Running', startedAt });
+    await this.#read(ticket, () => this.#parts.prepareStore());
+    if (!this.#isCounted) {
+      // The stored results are authoritative: a status may be outdated or lost.
+      const key = { projectUid: resolution.plan.project.uid, replayUid: this.#object.metadata.uid };
+      this.#counts.add(await this.#read(ticket, () => store.replays.counts(key)));
+      this.#isCounted = true;
+    }
+    this.#report.set({ accepted: ACCEPTED, counts: this.#counts.list() });
+    if (!this.#control.maySend) return this.#interrupt();
+    this.#report.set({
+      ...{ phase: 'Running', complete: RUNNING },
+      startedAt: startedAt ?? secondsOf(this.#parts.clock.date()),
+    });
     const { requestId } = resolution.plan.spec;
-    return requestId === undefined
-      ? this.#sendMany(resolution.plan, store)
-      : this.#sendOne(resolution.plan, store, requestId);
+    const turn = { plan: resolution.plan, store, ticket };
+    return requestId === undefined ? this.#sendMany(turn) : this.#sendOne(turn, requestId);
   }
 
-  async #sendOne(plan: ReplayPlan, store: LogStore, requestId: string): Promise<RunEnd> {
+  async #sendOne({ plan, store, ticket }: Turn, requestId: string): Promise<TurnEnd> {
     this.#report.set({ planned: 1 });
     const key = { projectUid: plan.project.uid, replayUid: this.#object.metadata.uid, requestId };
-    const earlier = this.#counts.total === 0 ? undefined : await this.#retry(() => store.replays.answer(key));
+    const earlier = this.#counts.total === 0 ? undefined : await this.#read(ticket, () => store.replays.answer(key));
     if (earlier !== undefined) {
       this.#sayResult(earlier.status, earlier.durationMs, earlier.error);
       return this.#finish();
     }
     const entry = await findEntry(requestId, {
       ...{ store, projectUid: plan.project.uid, clock: this.#parts.clock, signal: this.#control.stopped },
-      retry: (work) => this.#retry(work),
+      retry: (work) => this.#read(ticket, work),
     });
     if (entry === undefined) {
       const message = `The log of Project ${plan.project.name} has no entry ${requestId}, or not any more.`;
@@ -133,99 +194,35 @@ export class ReplayRun {
     return this.#finish();
   }
 
-  async #sendMany(plan: ReplayPlan, store: LogStore): Promise<RunEnd> {
-    const { spec, project } = plan;
-    if (spec.filter === undefined) throw new Error('a Replay without requestId has a filter');
-    const { limit } = spec.filter;
-    // Excludes requests that the replay itself causes.
-    const until = new Date(Math.min(Date.parse(spec.filter.to), Date.parse(this.#object.metadata.creationTimestamp)));
-    const filter = { projectUid: project.uid, search: plan.search, since: new Date(spec.filter.from), until };
-    const start = parsePosition(this.#before.cursor);
-    const planned = this.#before.planned ?? (await this.#count(store, filter, limit));
-    this.#report.set({ planned });
-
-    const cursor = new ReplayCursor(start);
-    const skip = await this.#doneSince(store, plan, start);
-    const retry = <T>(work: () => Promise<T>): Promise<T> => this.#retry(work);
-    const left = limit - (start?.count ?? 0);
-    const captured = capturedRequests({ store, filter: { ...filter, after: start?.at }, limit: left, skip, retry });
-    const buffer = new ResultBuffer({ store: store.replays, gatherMs: GATHER_MS, retry });
-    await this.#sendAll(captured, { plan, cursor, buffer });
-    return this.#finish();
-  }
-
-  async #sendAll(
-    captured: AsyncIterable<Captured>,
-    { plan, cursor, buffer }: { plan: ReplayPlan; cursor: ReplayCursor; buffer: ResultBuffer },
-  ): Promise<void> {
-    const { ending, stopped } = this.#control;
-    const sender = new ReplaySender(this.#parts, {
-      plan,
-      replay: this.#object,
-      captureBytesMax: CAPTURE_BYTES_MAX_BULK,
+  async #sendMany({ plan, store, ticket }: Turn): Promise<TurnEnd> {
+    const isComplete = await sendMany({
+      ...{ parts: this.#parts, replay: this.#object, plan, store, control: this.#control },
+      ...{ report: this.#report, counts: this.#counts, note: (result) => this.#note(result) },
+      read: (work) => this.#read(ticket, work),
+      retry: (work) => this.#retry(work),
+      mustLeave: () => this.#parts.places.mustLeave(ticket),
+      draining: () => {
+        if (this.#control.state === 'Suspended') this.#report.set(PAUSED);
+      },
     });
-    const pace = new Pace(plan.spec.ratePerSecond, plan.spec.order === 'Original' ? 1 : AT_ONCE, this.#parts.clock);
-    const underWay = new Set<Promise<void>>();
-    const failures: unknown[] = [];
-    for await (const { summary, entry } of captured) {
-      const done = cursor.begin(summary);
-      const advance = (): void => {
-        done();
-        const { position } = cursor;
-        this.#report.set({ cursor: position && formatPosition(position), counts: this.#counts.list() });
-      };
-      if (entry === undefined) {
-        advance();
-        continue;
-      }
-      await buffer.room();
-      await pace.enter(ending);
-      if (!(await this.#mayGoOn()) || failures.length > 0) break;
-      const sent = sender.send(entry, stopped).finally(() => pace.leave());
-      const stored = sent.then(async (result) => {
-        await buffer.add(result);
-        this.#note(result);
-        advance();
-      });
-      const task = stored.catch((error: unknown) => void failures.push(error)).finally(() => underWay.delete(task));
-      underWay.add(task);
-    }
-    await Promise.all(underWay);
-    if (failures.length > 0) throw failures[0];
+    return isComplete ? this.#finish() : this.#interrupt();
   }
 
-  /** Waits while the replay is suspended. False if no more requests may be sent. */
-  async #mayGoOn(): Promise<boolean> {
-    const { phase, complete } = this.#report.facts;
-    while (this.#control.state === 'Suspended' && !this.#control.stopped.aborted) {
-      const message = 'Paused by spec.state; what was on its way is still answered.';
-      this.#report.set({ phase: 'Suspended', complete: { ok: false, reason: 'Suspended', message } });
-      await this.#control.change();
-      this.#report.set({ phase, complete });
-    }
-    return !this.#control.ending.aborted;
+  /** Not everything is sent. */
+  #interrupt(): Promise<TurnEnd> | TurnEnd {
+    return this.#control.state === 'Cancelled' ? this.#finish() : 'again';
   }
 
-  /** Undefined: counting takes too long. */
-  async #count(store: LogStore, filter: CountFilter, limit: number): Promise<number | undefined> {
-    try {
-      return Math.min(limit, await this.#retry(() => store.count(filter)));
-    } catch (error) {
-      if (error instanceof LogStoreError && error.code === TOO_SLOW) return undefined;
-      throw error;
-    }
-  }
-
-  /** Requests after the cursor that got a response before this operator led. */
-  async #doneSince(store: LogStore, { project }: ReplayPlan, start: Position | undefined): Promise<Set<string>> {
-    if (this.#counts.total === 0) return new Set();
-    const sinceUs = start === undefined ? 0 : Date.parse(start.at.receivedAt) * 1_000;
-    const key = { projectUid: project.uid, replayUid: this.#object.metadata.uid, sinceUs };
-    return new Set(await this.#retry(() => store.replays.ids(key)));
+  /** Like `#retry`, but gives the place back when it is paused or others need it: reads may be repeated in the next turn. */
+  #read<T>(ticket: Ticket, work: () => Promise<T>): Promise<T> {
+    return this.#retry(work, () => {
+      const isPaused = this.#control.state === 'Suspended' && this.#isCounted;
+      if (isPaused || this.#parts.places.mustLeave(ticket)) throw new TurnOver('the place is given back');
+    });
   }
 
   /** Repeats work while the log store is unavailable, but not after the replay was cancelled. */
-  async #retry<T>(work: () => Promise<T>): Promise<T> {
+  async #retry<T>(work: () => Promise<T>, beforeAgain: () => void = () => undefined): Promise<T> {
     const { complete } = this.#report.facts;
     for (let attempt = 0; ; attempt++) {
       this.#control.stopped.throwIfAborted();
@@ -240,6 +237,7 @@ export class ReplayRun {
         this.#report.set({ complete: { ok: false, reason: 'Waiting', message } });
         const waitMs = Math.min(RETRY_MS.cap, RETRY_MS.base * 2 ** Math.min(attempt, 10));
         await this.#parts.clock.sleep(waitMs, this.#control.ending);
+        beforeAgain();
       }
     }
   }
@@ -254,11 +252,10 @@ export class ReplayRun {
     this.#report.set({ counts: this.#counts.list(), result: { status, durationMs: Math.round(durationMs), ...shown } });
   }
 
-  async #wait(finding: Finding): Promise<RunEnd> {
+  #block(finding: Finding): TurnEnd {
     const complete: Finding = { ok: false, reason: 'Waiting', message: finding.message };
-    this.#report.set({ phase: 'Pending', accepted: finding, complete });
-    await this.#report.flush(this.#control.stopped);
-    return 'later';
+    this.#report.wait({ phase: 'Pending', accepted: finding, complete });
+    return 'blocked';
   }
 
   /** None of its requests can be sent. */

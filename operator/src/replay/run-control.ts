@@ -6,6 +6,7 @@ export class RunControl {
   readonly #stopping = new AbortController();
   readonly #cancelling = new AbortController();
   #changed = Promise.withResolvers<undefined>();
+  #projectSeen = Promise.withResolvers<undefined>();
 
   constructor(state: ReplayState) {
     this.#state = state;
@@ -26,6 +27,10 @@ export class RunControl {
     return AbortSignal.any([this.#stopping.signal, this.#cancelling.signal]);
   }
 
+  get maySend(): boolean {
+    return this.#state === 'Running' && !this.stopped.aborted;
+  }
+
   set(state: ReplayState): void {
     if (state === this.#state) return;
     this.#state = state;
@@ -41,6 +46,18 @@ export class RunControl {
   /** Resolves when the state changes, or the run is stopped. */
   change(): Promise<unknown> {
     return this.#changed.promise;
+  }
+
+  /** The project of the Replay was reported. It may exist now, or be valid. */
+  seeProject(): void {
+    const { resolve } = this.#projectSeen;
+    this.#projectSeen = Promise.withResolvers();
+    resolve(undefined);
+  }
+
+  /** Resolves when the project is reported. */
+  projectSeen(): Promise<unknown> {
+    return this.#projectSeen.promise;
   }
 
   #wake(): void {

@@ -1,0 +1,82 @@
+import { beforeEach, expect, test } from 'vitest';
+import { Places, type Ticket } from './places.ts';
+
+const TURN_MS = 30_000;
+let now = 0;
+let places: Places;
+beforeEach(() => {
+  now = 0;
+  places = new Places(() => now);
+});
+
+const join = (namespace: string, count = 1): Ticket[] => Array.from({ length: count }, () => places.join(namespace));
+const takenOf = (tickets: readonly Ticket[]): number => tickets.filter(({ takenAt }) => takenAt !== undefined).length;
+/** Gives back the places of those whose turn is over. */
+const giveBack = (tickets: readonly Ticket[]): void => {
+  for (const ticket of tickets.filter((candidate) => places.mustLeave(candidate))) places.leave(ticket);
+};
+
+test('sixteen at once, four of one namespace', () => {
+  expect(takenOf(join('a', 10))).toBe(4);
+  for (const namespace of ['b', 'c', 'd']) join(namespace, 10);
+  expect([places.taken, takenOf(join('e'))]).toEqual([16, 0]);
+});
+
+// Prevents: four namespaces together take all places for as long as they like.
+test('when all turns are over, each one that waits gets a place, and nobody else leaves', () => {
+  const busy = ['a', 'b', 'c', 'd'].flatMap((namespace) => join(namespace, 4));
+  const late = ['e', 'f'].flatMap((namespace) => join(namespace));
+  now = TURN_MS - 1;
+  giveBack(busy);
+  expect(takenOf(late)).toBe(0);
+  now = TURN_MS;
+  const leaving = busy.filter((ticket) => places.mustLeave(ticket));
+  expect(leaving).toHaveLength(2);
+  for (const ticket of leaving) places.leave(ticket);
+  expect([takenOf(late), places.taken]).toEqual([2, 16]);
+});
+
+test('a turn lasts as long as no other Replay could use the place', () => {
+  const b = join('b');
+  const [first, ...others] = join('a', 5);
+  now = TURN_MS;
+  // A fifth Replay of namespace a waits: a place of another namespace does not help it.
+  expect(b.some((ticket) => places.mustLeave(ticket))).toBe(false);
+  expect(first !== undefined && places.mustLeave(first)).toBe(true);
+  expect(others.some((ticket) => places.mustLeave(ticket))).toBe(false);
+});
+
+test('the thousand Replays of four namespaces do not delay the one of another', () => {
+  const busy = ['a', 'b', 'c', 'd'].flatMap((namespace) => join(namespace, 250));
+  const [late] = join('e');
+  let grants = 0;
+  while (late?.takenAt === undefined) {
+    const leaver = busy.find(({ takenAt }) => takenAt !== undefined);
+    if (leaver === undefined) throw new Error('a place is taken');
+    places.leave(busy.splice(busy.indexOf(leaver), 1)[0] ?? leaver);
+    grants += 1;
+  }
+  expect(grants).toBeLessThanOrEqual(5);
+});
+
+test('within a namespace, first come, first served; one that only ends goes first', () => {
+  const [running] = join('a', 4);
+  const [second, third] = join('a', 2);
+  const ending = places.join('a', 'first');
+  if (running === undefined || second === undefined || third === undefined) throw new Error('there are six');
+  places.leave(running);
+  expect(takenOf([ending, second, third])).toBe(1);
+  places.leave(ending);
+  expect([second.takenAt, third.takenAt]).toEqual([0, undefined]);
+});
+
+test('one that leaves the line takes no place', () => {
+  const running = join('a', 4);
+  const [gone, next] = join('a', 2);
+  if (gone === undefined || next === undefined) throw new Error('there are two');
+  places.leave(gone);
+  for (const ticket of running) places.leave(ticket);
+  expect([gone.takenAt, next.takenAt, places.taken]).toEqual([undefined, 0, 1]);
+  places.leave(next);
+  expect(places.taken).toBe(0);
+});

@@ -1,0 +1,124 @@
+import { Readable } from 'node:stream';
+import type { ResourceObject, SourceListener } from '@standin/contract';
+import { createEgress, EgressError, type Egress, type UpstreamRequest } from '@standin/egress';
+import { systemClock, type Clock } from '@standin/kube';
+import type { LogStore } from '@standin/logstore';
+import pino from 'pino';
+import { Registry } from 'prom-client';
+import { afterEach, expect } from 'vitest';
+import { MemorySource } from '../memory-source.testing.ts';
+import { capturedEntry, MemoryLog } from './memory-log.testing.ts';
+import { ReplayKeeper } from './replay-keeper.ts';
+import { replayMetrics } from './replay-metrics.ts';
+
+export const COUNT = 30;
+
+/** Makes hours pass immediately. Tests await conditions. */
+class QuickClock implements Clock {
+  readonly slept: number[] = [];
+  offsetMs = 0;
+  /** Of all sleeps, and of what tests add. */
+  passedMs = 0;
+  now = (): number => systemClock.now() + this.passedMs;
+  date = (): Date => new Date(Date.now() + this.offsetMs);
+  random = (): number => 0.5;
+  sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
+    this.slept.push(ms);
+    this.passedMs += ms;
+    return systemClock.sleep(Math.min(ms, 1), signal);
+  };
+}
+
+const entriesOf = (projectUid: string) => Array.from({ length: COUNT }, (_, n) => capturedEntry(projectUid, n));
+
+const untilAborted = (signal: AbortSignal | undefined): Promise<never> =>
+  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+
+/** Less than the project's setting. */
+export const RETENTION_DAYS_MAX = 7;
+
+/** Sets up one term of leadership over a source, a log and a target in memory. */
+export const setUp = ({ withStore = true } = {}) => {
+  const source = new MemorySource();
+  const objects = new Map<string, ResourceObject>();
+  source.put('Account', 'team', {});
+  const project = source.put('Project', 'shop', { accountRef: { name: 'team' } });
+  const entries = entriesOf(project.metadata.uid);
+  const log = new MemoryLog(entries);
+  const sent: string[] = [];
+  /** The paths of the targets' URLs, in the order of `sent`. */
+  const sentTo: string[] = [];
+  const clock = new QuickClock();
+  const target: { answer: (body: string) => number; holds: (body: string) => boolean } = {
+    answer: () => 200,
+    holds: () => false,
+  };
+  const egress: Egress = {
+    ...createEgress({ policy: { allowPrivate: false, allow: [] } }),
+    request: ({ url, body = new Uint8Array(), signal }: UpstreamRequest) => {
+      const text = Buffer.from(body).toString();
+      if (target.holds(text)) return untilAborted(signal);
+      const status = target.answer(text);
+      sent.push(text);
+      sentTo.push(new URL(url).pathname);
+      if (status === 0) return Promise.reject(new EgressError('upstream_unreachable', 'Nobody answers.'));
+      return Promise.resolve({
+        status,
+        statusText: '',
+        headers: [],
+        body: Readable.from([Buffer.from('ok')]),
+        trailers: () => [],
+      });
+    },
+  };
+  const store: LogStore | undefined = withStore ? log.store : undefined;
+  const lead = async () => {
+    const registry = new Registry();
+    const keeper: ReplayKeeper = new ReplayKeeper({
+      ...{ source, objects, store, clock, registry, metrics: replayMetrics(registry) },
+      logger: pino({ level: 'silent' }),
+      translator: { verdict: () => undefined, serviceFault: () => undefined },
+      prepareStore: () => Promise.resolve(),
+      egress: { gateway: egress, upstream: egress },
+      gatewayUrl: 'http://gateway',
+      clusterDomain: 'cluster.local',
+      retentionDaysMax: RETENTION_DAYS_MAX,
+    });
+    const listener: SourceListener = {
+      put: (object) => {
+        objects.set(object.metadata.uid, object);
+        keeper.seen(object);
+      },
+      remove: (object) => {
+        objects.delete(object.metadata.uid);
+        keeper.forget(object);
+      },
+      problems: () => undefined,
+    };
+    await source.start(listener, new AbortController().signal);
+    keeper.begin();
+    cleanups.push(() => keeper.stop());
+    return keeper;
+  };
+  const replay = (spec: object, name = 'again') =>
+    source.put('Replay', name, {
+      projectRef: { name: 'shop' },
+      target: { kind: 'URL', url: 'http://api.example.com/' },
+      ...spec,
+    });
+  const status = (name = 'again') =>
+    (source.object('Replay', name).status ?? {}) as Record<string, unknown> & {
+      conditions?: { type: string; reason: string; message: string }[];
+    };
+  const ended = (name = 'again') => expect.poll(() => status(name).completedAt, { timeout: 10_000 }).toBeDefined();
+  return { source, log, sent, sentTo, clock, target, entries, lead, replay, status, ended };
+};
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+});
+
+export const FILTER = { from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z' };
+export const ALL = Array.from({ length: COUNT }, (_, n) => String(n));
+export const FAST = { filter: FILTER, ratePerSecond: 1_000 };

@@ -1,0 +1,142 @@
+import { expect, test } from 'vitest';
+import { AWAY } from './memory-log.testing.ts';
+import { ALL, COUNT, FAST, setUp } from './replay-term.testing.ts';
+
+const conditionOf = (
+  { conditions = [] }: { conditions?: { type: string; reason: string; message: string }[] },
+  wanted: string,
+) => conditions.find(({ type }) => type === wanted);
+const to = (name: string) => ({ target: { kind: 'URL', url: `http://api.example.com/${name}` } });
+const FOUR = ['a', 'b', 'c', 'd'];
+
+// Prevents: paused Replays stop those of all others.
+test('paused Replays have no place: others are sent meanwhile, and the paused ones when they are resumed', async () => {
+  const { lead, replay, status, sent, ended } = setUp();
+  const names = [...FOUR, 'e', 'f'];
+  for (const name of names) replay({ ...FAST, state: 'Suspended' }, name);
+  await lead();
+  await expect.poll(() => names.map((name) => status(name).phase)).toEqual(names.map(() => 'Suspended'));
+  replay(FAST, 'late');
+  await ended('late');
+  expect(sent).toHaveLength(COUNT);
+  for (const name of names) replay(FAST, name);
+  for (const name of names) await ended(name);
+  expect(sent).toHaveLength(COUNT * (names.length + 1));
+});
+
+test('one that is paused in the middle continues behind what was sent, and gave its place to others', async () => {
+  const { lead, replay, status, sentTo, sent, ended, target } = setUp();
+  const spec = { ...FAST, ...to('paused'), order: 'Original' };
+  let isPaused = false;
+  // While a request is on its way.
+  target.answer = (body) => {
+    if (body === '10' && !isPaused) {
+      isPaused = true;
+      for (const name of FOUR) replay({ ...spec, state: 'Suspended' }, name);
+    }
+    return 200;
+  };
+  for (const name of FOUR) replay(spec, name);
+  await lead();
+  await expect.poll(() => FOUR.map((name) => status(name).phase)).toEqual(FOUR.map(() => 'Suspended'));
+  const before = sent.length;
+  replay({ ...FAST, ...to('late') }, 'late');
+  await ended('late');
+  expect(sentTo.slice(before)).toEqual(ALL.map(() => '/late'));
+  for (const name of FOUR) replay(spec, name);
+  for (const name of FOUR) await ended(name);
+  for (const name of FOUR) expect(status(name)).toMatchObject({ phase: 'Succeeded', planned: COUNT, sent: COUNT });
+  expect(sent).toHaveLength(COUNT * 5);
+});
+
+test('when its turn is over, a Replay makes room for one that waits; each request is sent once, in order', async () => {
+  const { lead, replay, status, sentTo, sent, ended, target, clock } = setUp();
+  target.answer = () => {
+    clock.passedMs += 7_000;
+    return 200;
+  };
+  const names = [...FOUR, 'e', 'f'];
+  for (const name of names) replay({ ...FAST, ...to(name), order: 'Original' }, name);
+  await lead();
+  for (const name of names) await ended(name);
+  for (const name of names) {
+    expect(sent.filter((_, index) => sentTo[index] === `/${name}`)).toEqual(ALL);
+    expect(status(name)).toMatchObject({ phase: 'Succeeded', planned: COUNT, sent: COUNT });
+  }
+  expect(sentTo.indexOf('/f')).toBeLessThan(sentTo.lastIndexOf('/a'));
+});
+
+test('one whose search the log store cannot answer makes room, too', async () => {
+  const { lead, replay, ended, log, status } = setUp();
+  let isAway = true;
+  log.disturb = (call) => {
+    if (call === 'summaries' && isAway) throw AWAY;
+  };
+  for (const name of FOUR) replay(FAST, name);
+  await lead();
+  await expect.poll(() => FOUR.map((name) => status(name).phase)).toEqual(FOUR.map(() => 'Running'));
+  replay({ requestId: '0190c2f0-0000-7000-8000-000000000003' }, 'one');
+  await ended('one');
+  isAway = false;
+  for (const name of FOUR) await ended(name);
+});
+
+test('one that waits for a place says so; it is deleted, cancelled and taken over while it waits', async () => {
+  const { lead, replay, status, source, sentTo, ended, target } = setUp();
+  target.holds = () => true;
+  for (const name of FOUR) replay({ ...FAST, ...to(name) }, name);
+  const first = await lead();
+  await expect.poll(() => FOUR.map((name) => status(name).phase)).toEqual(FOUR.map(() => 'Running'));
+  for (const name of ['e', 'f', 'g']) replay({ ...FAST, ...to(name) }, name);
+  const waits = (name: string) =>
+    expect
+      .poll(() => [status(name).phase, conditionOf(status(name), 'Complete')])
+      .toMatchObject([
+        'Pending',
+        {
+          reason: 'Waiting',
+          message:
+            'The operator runs 16 Replays at a time, 4 of one namespace. This one waits for a place and continues by itself.',
+        },
+      ]);
+  for (const name of ['e', 'f', 'g']) await waits(name);
+  source.remove('Replay', 'e');
+  replay({ ...FAST, state: 'Cancelled' }, 'f');
+  source.remove('Replay', 'a');
+  await ended('f');
+  expect(status('f').phase).toBe('Cancelled');
+  await expect.poll(() => status('g').phase).toBe('Running');
+  await first.stop();
+  target.holds = () => false;
+  await lead();
+  for (const name of ['b', 'c', 'd', 'g']) await ended(name);
+  const counts = [...Map.groupBy(sentTo, (path) => path)].map(([path, { length }]) => [path, length]);
+  expect(counts.sort()).toEqual(['/b', '/c', '/d', '/g'].map((path) => [path, COUNT]));
+});
+
+// Prevents: waiting Replays are looked at again and again.
+test('hundreds of Replays that wait need no timer', async () => {
+  const { lead, replay, source, status, target } = setUp();
+  target.holds = () => true;
+  const namesOf = (what: string): string[] => Array.from({ length: 300 }, (_, n) => `${what}-${n}`);
+  const reasonsOf = (names: readonly string[], type: string): unknown[] => [
+    ...new Set(names.map((name) => conditionOf(status(name), type)?.reason)),
+  ];
+  const keeper = await lead();
+  const [paused, lost] = [namesOf('paused'), namesOf('lost')];
+  for (const name of paused) replay({ ...FAST, state: 'Suspended' }, name);
+  for (const name of lost) replay({ ...FAST, projectRef: { name: 'missing' } }, name);
+  await expect.poll(() => reasonsOf(paused, 'Complete'), { timeout: 20_000 }).toEqual(['Suspended']);
+  await expect.poll(() => reasonsOf(lost, 'Accepted'), { timeout: 20_000 }).toEqual(['ProjectNotFound']);
+  for (const name of FOUR) replay({ ...FAST, order: 'Original' }, name);
+  await expect.poll(() => FOUR.map((name) => status(name).phase)).toEqual(FOUR.map(() => 'Running'));
+  const timers = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+  const waiting = namesOf('waiting');
+  for (const name of waiting) replay(FAST, name);
+  await expect.poll(() => reasonsOf(waiting, 'Complete'), { timeout: 20_000 }).toEqual(['Waiting']);
+  const writes = source.statusWrites.length;
+  // Those of the test runner and of the requests that are held.
+  await expect.poll(timers).toBeLessThan(50);
+  expect(source.statusWrites).toHaveLength(writes);
+  await keeper.stop();
+});

@@ -1,0 +1,145 @@
+import type { ResourceObject } from '@standin/contract';
+import type { Clock } from '@standin/kube';
+import { LogStoreError, type CountFilter, type LogStore, type ReplayResult } from '@standin/logstore';
+import { capturedRequests, type Captured } from './captured-requests.ts';
+import { Pace } from './pace.ts';
+import { formatPosition, parsePosition, ReplayCursor, type Position } from './replay-cursor.ts';
+import type { ReplayCounts } from './replay-counts.ts';
+import type { ReplayPlan } from './replay-plan.ts';
+import type { ReplayReport } from './replay-report.ts';
+import { ReplaySender, type SenderParts } from './replay-sender.ts';
+import { ResultBuffer } from './result-buffer.ts';
+import type { RunControl } from './run-control.ts';
+
+/** Repeats work that needs the log store until the store is available. */
+type Retry = <T>(work: () => Promise<T>) => Promise<T>;
+
+export interface SendManyOptions {
+  readonly parts: SenderParts & { readonly clock: Clock };
+  readonly replay: ResourceObject;
+  readonly plan: ReplayPlan;
+  readonly store: LogStore;
+  readonly control: RunControl;
+  readonly report: ReplayReport;
+  readonly counts: ReplayCounts;
+  /** Called with each result that is stored. */
+  readonly note: (result: ReplayResult) => void;
+  /** For reads, which may be left for a later turn: it may then reject. */
+  readonly read: Retry;
+  readonly retry: Retry;
+  /** Whether this turn is over, because another Replay needs the place. */
+  readonly mustLeave: () => boolean;
+  /** Called when nothing more is sent for now, before the rest of the responses is awaited. */
+  readonly draining: () => void;
+}
+
+/** Maximum number of requests of one Replay in flight, unless the original order is required. */
+const AT_ONCE = 64;
+const GATHER_MS = 100;
+const CAPTURE_BYTES_MAX_BULK = 256 * 1024;
+/** ClickHouse's error code for a query that exceeds its time limit. */
+export const TOO_SLOW = '159';
+
+/**
+ * Sends what a Replay's filter finds, from the position in its status. Resolves when nothing is in flight and all results are
+ * stored: with true if everything was sent, with false if the run may not send now.
+ */
+export const sendMany = async (options: SendManyOptions): Promise<boolean> => {
+  const { plan, store, replay, report, read, retry } = options;
+  const { spec, project } = plan;
+  if (spec.filter === undefined) throw new Error('a Replay without requestId has a filter');
+  const { limit } = spec.filter;
+  // Excludes requests that the replay itself causes.
+  const until = new Date(Math.min(Date.parse(spec.filter.to), Date.parse(replay.metadata.creationTimestamp)));
+  const filter = { projectUid: project.uid, search: plan.search, since: new Date(spec.filter.from), until };
+  const start = parsePosition(report.facts.cursor);
+  report.set({ planned: report.facts.planned ?? (await count(options, filter, limit)) });
+
+  const skip = await doneSince(options, start);
+  const left = limit - (start?.count ?? 0);
+  const captured = capturedRequests({ store, filter: { ...filter, after: start?.at }, limit: left, skip, retry: read });
+  const sending: Sending = {
+    cursor: new ReplayCursor(start),
+    buffer: new ResultBuffer({ store: store.replays, gatherMs: GATHER_MS, retry }),
+    inFlight: new Set(),
+    failures: [],
+  };
+  const isComplete = await sendEach(captured, sending, options).catch((error: unknown) => {
+    if (options.control.state === 'Cancelled') throw error;
+    sending.failures.push(error);
+    return false;
+  });
+  if (!isComplete) options.draining();
+  await Promise.all(sending.inFlight);
+  if (sending.failures.length > 0) throw sending.failures[0];
+  return isComplete;
+};
+
+interface Sending {
+  readonly cursor: ReplayCursor;
+  readonly buffer: ResultBuffer;
+  readonly inFlight: Set<Promise<void>>;
+  readonly failures: unknown[];
+}
+
+const sendEach = async (
+  captured: AsyncIterable<Captured>,
+  { cursor, buffer, inFlight, failures }: Sending,
+  { parts, plan, replay, control, report, counts, note, mustLeave }: SendManyOptions,
+): Promise<boolean> => {
+  const { ending, stopped } = control;
+  const sender = new ReplaySender(parts, { plan, replay, captureBytesMax: CAPTURE_BYTES_MAX_BULK });
+  const pace = new Pace(plan.spec.ratePerSecond, plan.spec.order === 'Original' ? 1 : AT_ONCE, parts.clock);
+  let sentCount = 0;
+  for await (const { summary, entry } of captured) {
+    const done = cursor.begin(summary);
+    const advance = (): void => {
+      done();
+      const { position } = cursor;
+      report.set({ cursor: position && formatPosition(position), counts: counts.list() });
+    };
+    if (entry === undefined) {
+      advance();
+      continue;
+    }
+    await buffer.room();
+    await pace.enter(ending);
+    // Each turn sends at least one request, however long the search takes.
+    if (!control.maySend || failures.length > 0 || (sentCount > 0 && mustLeave())) return false;
+    sentCount += 1;
+    const sent = sender.send(entry, stopped).finally(() => pace.leave());
+    const stored = sent.then(async (result) => {
+      await buffer.add(result);
+      note(result);
+      advance();
+    });
+    const task = stored.catch((error: unknown) => void failures.push(error)).finally(() => inFlight.delete(task));
+    inFlight.add(task);
+  }
+  return true;
+};
+
+/** Undefined: counting takes too long. */
+const count = async (
+  { store, read }: SendManyOptions,
+  filter: CountFilter,
+  limit: number,
+): Promise<number | undefined> => {
+  try {
+    return Math.min(limit, await read(() => store.count(filter)));
+  } catch (error) {
+    if (error instanceof LogStoreError && error.code === TOO_SLOW) return undefined;
+    throw error;
+  }
+};
+
+/** Requests after the cursor that got a response before this turn. */
+const doneSince = async (
+  { store, plan, replay, counts, read }: SendManyOptions,
+  start: Position | undefined,
+): Promise<Set<string>> => {
+  if (counts.total === 0) return new Set();
+  const sinceUs = start === undefined ? 0 : Date.parse(start.at.receivedAt) * 1_000;
+  const key = { projectUid: plan.project.uid, replayUid: replay.metadata.uid, sinceUs };
+  return new Set(await read(() => store.replays.ids(key)));
+};
