@@ -40,7 +40,8 @@ export const REJECTIONS = {
   chunks_too_small: {
     status: 400,
     title: 'The request body has too many small chunks',
-    detail: 'Send the body with a Content-Length, or in chunks of some kilobytes: let the client buffer what it writes.',
+    detail:
+      'Send the body with a Content-Length, or in chunks of some kilobytes: let the client buffer what it writes.',
     retryable: false,
   },
   api_key_missing: {

@@ -24,11 +24,7 @@ describe('a bad upstream', () => {
       /not valid HTTP/,
     ],
     ['a head over 64 KiB', `HTTP/1.1 200 OK\r\nx-a: ${'x'.repeat(70_000)}\r\n\r\n`, /too large/],
-    [
-      'a head of 2,001 short lines',
-      `HTTP/1.1 200 OK\r\n${'a:\r\n'.repeat(2_001)}\r\n`,
-      /more than 2000 header lines/,
-    ],
+    ['a head of 2,001 short lines', `HTTP/1.1 200 OK\r\n${'a:\r\n'.repeat(2_001)}\r\n`, /more than 2000 header lines/],
     ['no HTTP at all', '220 mail.example.test ESMTP\r\n\r\n', /not valid HTTP/],
     [
       'a control character in a header',
