@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { hostOf, isLoopbackHost } from '@standin/contract';
 import type { DashboardMode } from './backend.ts';
 
 /** Why a request is refused, as a sentence for its reader. */
@@ -9,15 +10,10 @@ export interface Refusal {
 
 type Head = Pick<IncomingMessage, 'method' | 'headers'>;
 
-const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 const READING: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** The caller is on this machine, or at the local end of a port-forward. */
-export const isAskedAsLoopback = ({ headers }: Head): boolean =>
-  LOOPBACK_NAMES.has(hostOf(headers.host)?.hostname ?? '');
-
-const hostOf = (text: string | undefined): URL | undefined =>
-  text !== undefined && URL.canParse(`http://${text}`) ? new URL(`http://${text}`) : undefined;
+export const isAskedAsLoopback = ({ headers }: Head): boolean => isLoopbackHost(headers.host);
 
 /**
  * Checks that apply to every request, before anything else.
@@ -28,7 +24,7 @@ const hostOf = (text: string | undefined): URL | undefined =>
  */
 export const checkRequest = ({ method, headers }: Head, mode: DashboardMode): Refusal | undefined => {
   const host = hostOf(headers.host);
-  if (host === undefined || (mode === 'local' && !LOOPBACK_NAMES.has(host.hostname))) {
+  if (host === undefined || (mode === 'local' && !isLoopbackHost(headers.host))) {
     return {
       status: 421,
       message: 'This dashboard answers on localhost only: open it under the address that standin dev printed.',
@@ -55,7 +51,7 @@ export const checkApiRequest = (
   const host = hostOf(headers.host);
   if (host === undefined) return 'host_invalid';
   if (mode === 'cluster') return undefined;
-  if (!LOOPBACK_NAMES.has(host.hostname)) return 'host_invalid';
+  if (!isLoopbackHost(headers.host)) return 'host_invalid';
   const { origin } = headers;
   const isForeign = origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host.host);
   // Sent by a page, but without Origin: <img src>, <script src>.

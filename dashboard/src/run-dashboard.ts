@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { LIMITS } from '@standin/contract';
+import { isLoopbackAddress, LIMITS } from '@standin/contract';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
 import type { Access, Session } from './access.ts';
@@ -48,7 +48,6 @@ export interface Dashboard {
   stop(): Promise<void>;
 }
 
-const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 const STOP_MS_MAX = 2_000;
 const NONCE_BYTES = 16;
 /** A request that exceeds its timeout is cut at most this much later. */
@@ -58,7 +57,7 @@ const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 export const runDashboard = async (options: DashboardOptions): Promise<Dashboard> => {
   const { settings, service, access, buildDir, logger } = options;
   const { mode } = access;
-  if (mode === 'local' && !LOOPBACK.has(settings.host)) {
+  if (mode === 'local' && !isLoopbackAddress(settings.host)) {
     throw new Error(`without a login the dashboard listens on loopback only, not on ${settings.host}`);
   }
   preferProductionReact();

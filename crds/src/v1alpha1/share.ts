@@ -40,7 +40,7 @@ const spec = z
     redact: redact
       .optional()
       .describe(
-        'What is hidden besides API keys, authorization and cookies, which always are. Default: every field whose name is one that secrets have.',
+        'What is hidden besides API keys, authorization, cookies and addresses of callers, which always are. Default: every field whose name is one that secrets have.',
       ),
   })
   .describe('Shows one log entry to whoever has the link. Nothing of it can be changed: delete it to revoke the link.');

@@ -179,7 +179,8 @@ const Rules = ({ data: { rules, alwaysHidden }, errors }: RulesProps) => {
       </div>
       <p className="mt-1 text-small text-muted">
         One name a line; * stands for any characters, $..token is any token in JSON. Hidden always, and wherever their
-        values stand again: {alwaysHidden.join(', ')}, and what is known to be a credential by its form.
+        values stand again: {alwaysHidden.join(', ')}, addresses of callers (x-forwarded-for and the like), and what is
+        known to be a credential by its form.
       </p>
     </fieldset>
   );

@@ -10,6 +10,13 @@ const TRAILER_START = 5;
 const TRAILER_LINE = 6;
 const TRAILER_END = 7;
 
+/**
+ * Node's parser takes about 1 microsecond for each chunk, whatever its size. So this many may be small (some 100 ms for one body);
+ * beyond it they need the average size of a short line of text. Clients that write line by line stay below both.
+ */
+const SMALL_CHUNKS_MAX = 65_536;
+const CHUNK_BYTES_MIN = 64;
+
 /** The value of a hexadecimal digit, or -1. */
 const hexDigit = (byte: number): number => {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
@@ -21,6 +28,13 @@ const hexDigit = (byte: number): number => {
 export class BodySkipper {
   #state = DONE;
   #remaining = 0;
+  #chunks = 0;
+  #chunkedBytes = 0;
+
+  /** The body has far more chunks than its bytes need. */
+  get isCrumbled(): boolean {
+    return this.#chunks > SMALL_CHUNKS_MAX && this.#chunkedBytes < this.#chunks * CHUNK_BYTES_MIN;
+  }
 
   get isDone(): boolean {
     return this.#state === DONE;
@@ -34,6 +48,8 @@ export class BodySkipper {
   startChunked(): void {
     this.#state = CHUNK_SIZE;
     this.#remaining = 0;
+    this.#chunks = 0;
+    this.#chunkedBytes = 0;
   }
 
   /** Skips the bytes of the body. Returns the index of its end in `chunk`, or the chunk's length. */
@@ -79,6 +95,8 @@ export class BodySkipper {
     if (this.#remaining === 0) {
       this.#state = TRAILER_START;
     } else {
+      this.#chunks++;
+      this.#chunkedBytes += this.#remaining;
       // The data and the line break after it.
       this.#remaining += 2;
       this.#state = CHUNK_DATA;

@@ -80,6 +80,11 @@ export class HeadScanner {
     return this.#verdicts[0]?.requestLineBytes ?? this.#requestLineBytes;
   }
 
+  /** The body that is arriving has too many small chunks. */
+  get isCrumbled(): boolean {
+    return this.#body.isCrumbled;
+  }
+
   push(chunk: Uint8Array): void {
     let at = 0;
     while (at < chunk.length) {

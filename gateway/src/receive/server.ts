@@ -76,14 +76,17 @@ class Connection implements CallerConnection {
   arriving: Arriving | undefined;
   /** The exchange that began last. HTTP sends responses in the order of the requests, so when this one is out, all are. */
   latest: Exchange | undefined;
-  /** The parser rejected the bytes of this connection, or a timeout expired. */
+  /** The parser rejected the bytes of this connection, a timeout expired, or a body has too many small chunks. */
   isBroken = false;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, onCrumbled: (connection: Connection) => void) {
     this.socket = socket;
     this.peerAddress = plainAddress(socket.remoteAddress ?? '');
     // Ahead of the parser, so that the verdict on a head exists when the parser announces the request.
-    socket.prependListener('data', (chunk: Buffer) => this.scanner.push(chunk));
+    socket.prependListener('data', (chunk: Buffer) => {
+      this.scanner.push(chunk);
+      if (this.scanner.isCrumbled) onCrumbled(this);
+    });
     socket.once('close', () => this.arriving?.gone());
   }
 }
@@ -167,7 +170,8 @@ export class Receiver {
       this.#onRequest(request.raw, reply.raw);
     });
     server.maxConnections = settings.limits.connections;
-    server.on('connection', (socket: Socket) => this.#connections.set(socket, new Connection(socket)));
+    const onCrumbled = (connection: Connection): void => this.#onCrumbled(connection);
+    server.on('connection', (socket: Socket) => this.#connections.set(socket, new Connection(socket, onCrumbled)));
     // The stages respond to both expectations.
     const pass = (request: IncomingMessage, response: ServerResponse) => void server.emit('request', request, response);
     server.on('checkContinue', pass).on('checkExpectation', pass);
@@ -218,13 +222,21 @@ export class Receiver {
       socket.destroy();
       return;
     }
+    const { requestTargetBytes } = this.#options.settings.limits;
+    const code = refusalOf(error, connection.scanner.requestLineBytes, requestTargetBytes);
+    this.#break(connection, code, detailOf(error));
+  }
+
+  /** Nothing that follows is parsed: the parser costs the same for a body that is discarded. */
+  #onCrumbled(connection: Connection): void {
+    connection.socket.removeAllListeners('data');
+    this.#break(connection, 'chunks_too_small');
+  }
+
+  /** Refuses the request that is arriving, or the next. The connection ends. */
+  #break(connection: Connection, code: RejectionCode, detail?: string): void {
     if (connection.isBroken) return;
     connection.isBroken = true;
-    const code = refusalOf(
-      error,
-      connection.scanner.requestLineBytes,
-      this.#options.settings.limits.requestTargetBytes,
-    );
     // A request is half read: its own response reports the error.
     if (connection.arriving !== undefined) {
       connection.arriving.broken(code);
@@ -232,7 +244,7 @@ export class Receiver {
     }
     this.#options.onRefused(code);
     const owed = connection.latest?.response;
-    const say = (): void => this.#sayFarewell(socket, farewell(code, detailOf(error)));
+    const say = (): void => this.#sayFarewell(connection.socket, farewell(code, detail));
     if (owed === undefined || owed.writableFinished) say();
     else owed.once('finish', say);
   }

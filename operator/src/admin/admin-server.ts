@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { isRebound } from '@standin/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 
@@ -20,6 +21,11 @@ export class AdminServer {
   static async listen({ host, port, registry }: AdminServerOptions): Promise<AdminServer> {
     const app = Fastify({ forceCloseConnections: true });
     const server = new AdminServer(app);
+    // On loopback, another website must not read what a user of this machine does.
+    app.addHook('onRequest', (request, reply, done) => {
+      if (isRebound(host, request.headers.host)) void reply.code(421).send('This port answers on localhost only.\n');
+      else done();
+    });
     app.get('/healthz', () => 'ok\n');
     app.get('/readyz', async (_request, reply) => {
       await reply.code(server.#ready ? 200 : 503).send(server.#ready ? 'ok\n' : 'the sources were not read yet\n');

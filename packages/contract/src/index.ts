@@ -5,6 +5,7 @@ export * from './config-objects.ts';
 export * from './config-stream.ts';
 export * from './limits.ts';
 export * from './log-row.ts';
+export * from './loopback.ts';
 export * from './printable.ts';
 export * from './quota.ts';
 export * from './rejections.ts';

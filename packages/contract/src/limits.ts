@@ -26,7 +26,10 @@ export const LIMITS = {
   responseCaptureBytesMax: 10 * 1024 * 1024,
   forwardTimeoutMsDefault: 30_000,
   forwardTimeoutMsMax: 300_000,
+  /** Names and values of the header lines, and likewise of the trailers; 502 above it. */
   upstreamHeadBytesMax: 64 * 1024,
+  /** Header lines, and likewise trailers; 502 above it. The same as Node's own limit. */
+  upstreamHeadLinesMax: 2_000,
 
   // ── resources ──
   /** kubectl apply keeps a copy in an annotation of at most 262,144 bytes. */

@@ -37,6 +37,13 @@ export const REJECTIONS = {
     detail: 'Send plain HTTP/1.1 without an Upgrade header (curl: --http1.1; Java: HttpClient.Version.HTTP_1_1).',
     retryable: false,
   },
+  chunks_too_small: {
+    status: 400,
+    title: 'The request body has too many small chunks',
+    detail:
+      'Send the body with a Content-Length, or in chunks of some kilobytes: let the client buffer what it writes.',
+    retryable: false,
+  },
   api_key_missing: {
     status: 401,
     title: 'The x-api-key header is missing',

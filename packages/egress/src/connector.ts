@@ -5,6 +5,7 @@ import { refuseAddress, type AddressPolicy, type AddressRefusal } from './addres
 import { connectError, EgressError } from './egress-error.ts';
 import type { RefusedTargets } from './refused-targets.ts';
 import type { Lookup, ResolvedAddress, ServiceLookup } from './lookup.ts';
+import type { SocketWatch } from './socket-watch.ts';
 
 export interface ConnectorOptions {
   readonly policy: AddressPolicy;
@@ -23,37 +24,6 @@ export interface ConnectorOptions {
 
 /** Node tries one address this long before it also tries the next (RFC 8305 recommends 250 ms). */
 const ATTEMPT_TIMEOUT_MS = 250;
-
-/**
- * Records what undici's errors and events do not report: the socket of an error, and whether a response without a length "ended"
- * because its connection was reset (undici takes the reset for the end).
- */
-export class SocketWatch {
-  readonly #failed = new WeakMap<Error, Socket>();
-  #failing: Error | undefined;
-
-  /** Bytes read from the socket that failed with `error`; 0 if no socket did. */
-  bytesReadBefore(error: Error): number {
-    return this.#failed.get(error)?.bytesRead ?? 0;
-  }
-
-  /** The error that undici's own listener is handling at this moment. */
-  get failing(): Error | undefined {
-    return this.#failing;
-  }
-
-  /** Calls `handOver`, which attaches undici's listeners, so that they run between the two listeners of this class. */
-  watch(socket: Socket, handOver: () => void): void {
-    socket.on('error', (error: Error) => {
-      this.#failed.set(error, socket);
-      this.#failing = error;
-    });
-    handOver();
-    socket.on('error', () => {
-      this.#failing = undefined;
-    });
-  }
-}
 
 /** The author of the URL may see a literal address, but not the addresses of a name: those go to the operator's log. */
 const blocked = (hostname: string, { address, kind }: AddressRefusal): EgressError =>

@@ -1,4 +1,4 @@
-import type { UpstreamFailureCode } from '@standin/contract';
+import { LIMITS, type UpstreamFailureCode } from '@standin/contract';
 import { errors } from 'undici';
 
 /**
@@ -21,6 +21,12 @@ export class EgressError extends Error {
     this.detail = detail;
   }
 }
+
+export const tooManyLines = (): EgressError =>
+  new EgressError(
+    'upstream_invalid',
+    `The upstream's answer has more than ${LIMITS.upstreamHeadLinesMax} header lines or trailers.`,
+  );
 
 const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
 

@@ -24,6 +24,7 @@ describe('a bad upstream', () => {
       /not valid HTTP/,
     ],
     ['a head over 64 KiB', `HTTP/1.1 200 OK\r\nx-a: ${'x'.repeat(70_000)}\r\n\r\n`, /too large/],
+    ['a head of 2,001 short lines', `HTTP/1.1 200 OK\r\n${'a:\r\n'.repeat(2_001)}\r\n`, /more than 2000 header lines/],
     ['no HTTP at all', '220 mail.example.test ESMTP\r\n\r\n', /not valid HTTP/],
     [
       'a control character in a header',
@@ -85,6 +86,36 @@ describe('a bad upstream', () => {
       expect(Buffer.concat(seen).toString()).toBe('abc');
     },
   );
+
+  test('that answers with 2,001 trailers, all in one piece: the body fails', async () => {
+    const trailers = 'a:\r\n'.repeat(2_001);
+    const upstream = await upstreamWith(
+      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n${trailers}\r\n`,
+    );
+    const { body } = await egressWith().request(get(upstream.port));
+    await expect(buffer(body)).rejects.toMatchObject({ code: 'upstream_invalid' });
+  });
+
+  // Prevents: 14 MB of memory for each head or trailers that do not end.
+  test.each([
+    ['a head', 'HTTP/1.1 200 OK\r\n'],
+    ['a head after early hints', 'HTTP/1.1 103 Early Hints\r\na: b\r\n\r\nHTTP/1.1 200 OK\r\n'],
+    ['trailers', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n'],
+  ])('that sends %s of endless short lines: the connection is cut', async (_name, start) => {
+    const closed = Promise.withResolvers<unknown>();
+    const upstream = await upstreamWith((socket) => {
+      socket.once('close', closed.resolve);
+      socket.write(start + 'a:\r\n'.repeat(20_000));
+    });
+    const asking = egressWith()
+      .request(get(upstream.port))
+      .then(({ body }) => buffer(body));
+    await expect(asking).rejects.toMatchObject({
+      code: 'upstream_invalid',
+      message: expect.stringContaining('more than 2000 header lines') as string,
+    });
+    await closed.promise;
+  });
 
   test('that is silent: upstream_timeout on time, and the connection is cut', async () => {
     const upstream = await upstreamWith(() => undefined);

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createEgress, type EgressOptions } from './egress.ts';
 import { answer, askAndIdle, cleanUp, egressWith, get, resolving, upstreamWith } from './egress.testing.ts';
@@ -100,6 +101,41 @@ describe('a good upstream', () => {
     const result = await egressWith().request(get(upstream.port));
     expect(result.headers).toEqual([['x-large', large]]);
     expect((await buffer(result.body)).toString()).toBe('until the end');
+  });
+
+  test('may send 2,000 header lines and 2,000 trailers, again and again', async () => {
+    const lines = 'a:\r\n'.repeat(1_999);
+    const upstream = await upstreamWith((socket) =>
+      socket.write(
+        `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n${lines}\r\n${'1\r\n\n\r\n'.repeat(5_000)}0\r\nb:\r\n${lines}\r\n`,
+      ),
+    );
+    const egress = egressWith();
+    for (let round = 0; round < 3; round += 1) {
+      const result = await egress.request(get(upstream.port));
+      expect(await buffer(result.body)).toHaveLength(5_000);
+      expect([result.headers.length, result.trailers().length]).toEqual([2_000, 2_000]);
+      await nextTurn();
+      await nextTurn();
+    }
+    expect(upstream.connections()).toBe(1);
+  });
+
+  // Prevents: 200 bytes of memory for each byte of an answer that waits for a slow caller.
+  test('that sends chunks of one byte: they are joined', async () => {
+    const upstream = await upstreamWith(
+      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(50_000)}0\r\n\r\n`,
+    );
+    const { body } = await egressWith().request(get(upstream.port));
+    let pieces = 0;
+    let bytes = 0;
+    body.on('data', (piece: Buffer) => {
+      pieces += 1;
+      bytes += piece.length;
+    });
+    await once(body, 'end');
+    expect(bytes).toBe(50_000);
+    expect(pieces).toBeLessThan(500);
   });
 
   test('is slowed down by a reader that does not read', async () => {

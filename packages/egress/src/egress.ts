@@ -2,12 +2,13 @@ import { createSecureContext, getCACertificates } from 'node:tls';
 import { LIMITS, type HeaderPair, type Method } from '@standin/contract';
 import { Agent } from 'undici';
 import { checkUpstreamUrl, type AddressPolicy } from './address-policy.ts';
-import { createConnector, SocketWatch } from './connector.ts';
+import { createConnector } from './connector.ts';
 import { EgressError, exchangeError } from './egress-error.ts';
 import { Exchange, type UpstreamAnswer } from './exchange.ts';
 import { requestHeaders } from './headers.ts';
 import { RefusedTargets, targetOf } from './refused-targets.ts';
 import { lookupAll, lookupService, type Lookup, type ServiceLookup } from './lookup.ts';
+import { SocketWatch } from './socket-watch.ts';
 import { splitUpstreamUrl } from './upstream-url.ts';
 
 export interface EgressOptions {

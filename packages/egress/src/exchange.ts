@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
-import type { HeaderPair } from '@standin/contract';
+import { LIMITS, type HeaderPair } from '@standin/contract';
 import type { Dispatcher } from 'undici';
-import type { SocketWatch } from './connector.ts';
-import { brokeOff, EgressError, exchangeError } from './egress-error.ts';
+import { brokeOff, EgressError, exchangeError, tooManyLines } from './egress-error.ts';
+import { GatheredBytes } from './gathered-bytes.ts';
 import { areValidLines, decodeLines } from './headers.ts';
+import type { SocketWatch } from './socket-watch.ts';
 
 /** The response of an upstream. Headers and trailers are latin1, in wire order and case. */
 export interface UpstreamAnswer {
@@ -29,6 +30,8 @@ export interface ExchangeEvents {
 
 /** Buffered in memory per response before the upstream is slowed down. */
 const BODY_HIGH_WATER_MARK_BYTES = 64 * 1024;
+/** Smaller chunks that arrive together are joined: each takes some 200 bytes of memory while it waits, whatever its size. */
+const CHUNK_BYTES_MIN = 1024;
 const PRINTABLE = /^[\t\x20-\x7e]*$/;
 
 type Controller = Dispatcher.DispatchController;
@@ -41,6 +44,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #events: ExchangeEvents;
   #controller: Controller | undefined;
   #body: Readable | undefined;
+  readonly #small = new GatheredBytes();
+  #hasSmall = false;
   #trailers: readonly HeaderPair[] = [];
   #answerBegan = false;
   #settled = false;
@@ -69,9 +74,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Controller, status: number, _headers: unknown, statusText = ''): void {
+    this.#sockets.progressed();
     // 103 Early Hints and similar. undici itself refuses 100 and 101, which no request asked for.
     if (status >= 100 && status < 200) return;
     const headers = linesOf(controller.rawHeaders);
+    if (headers.length > LIMITS.upstreamHeadLinesMax) throw tooManyLines();
     if (status < 200 || status > 599)
       throw new EgressError('upstream_invalid', `The upstream answered with status ${status}.`);
     if (!areValidLines(headers)) {
@@ -88,6 +95,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
         callback(error);
       },
     });
+    // An answer that comes in one piece can fail before its reader has attached a listener.
+    body.on('error', () => undefined);
     this.#body = body;
     this.#settled = true;
     this.#events.answered({
@@ -100,16 +109,42 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
-    if (this.#body?.push(chunk) === false) controller.pause();
+    this.#sockets.progressed(chunk);
+    if (chunk.length >= CHUNK_BYTES_MIN) {
+      this.#pushSmall(controller);
+      this.#push(controller, chunk);
+      return;
+    }
+    this.#small.add(chunk);
+    if (this.#hasSmall) return;
+    this.#hasSmall = true;
+    process.nextTick(() => this.#pushSmall(controller));
+  }
+
+  #pushSmall(controller: Controller): void {
+    if (!this.#hasSmall) return;
+    this.#hasSmall = false;
+    const bytes = this.#small.bytes();
+    this.#small.clear();
+    this.#push(controller, bytes);
+  }
+
+  #push(controller: Controller, bytes: Buffer): void {
+    if (this.#body?.push(bytes) === false) controller.pause();
   }
 
   onResponseEnd(controller: Controller): void {
+    this.#pushSmall(controller);
     const reset = this.#sockets.failing;
     if (reset) {
       this.#body?.destroy(exchangeError(reset, true));
       return;
     }
     const trailers = linesOf(controller.rawTrailers);
+    if (trailers.length > LIMITS.upstreamHeadLinesMax) {
+      this.#body?.destroy(tooManyLines());
+      return;
+    }
     if (!areValidLines(trailers)) {
       this.#body?.destroy(
         new EgressError('upstream_invalid', "The upstream's trailers hold characters that HTTP forbids."),
@@ -120,7 +155,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#body?.push(null);
   }
 
-  onResponseError(_controller: Controller, error: Error): void {
+  onResponseError(controller: Controller, error: Error): void {
+    this.#pushSmall(controller);
     if (this.#body) {
       this.#body.destroy(exchangeError(error, true));
       return;

@@ -198,6 +198,57 @@ describe('by default', () => {
   });
 });
 
+describe('addresses of callers', () => {
+  it.each([
+    ['X-Forwarded-For', '203.0.113.7, 198.51.100.12:4711'],
+    ['X-Original-Forwarded-For', '203.0.113.7'],
+    ['Forwarded', 'for=203.0.113.7;host=shop.example;proto=https, for="[2001:db8::17]:4711"'],
+    ['X-Real-IP', '203.0.113.7'],
+    ['CF-Connecting-IP', '2001:db8::17'],
+    ['True-Client-IP', '203.0.113.7'],
+  ])('in %s are hidden under any rules, and wherever the upstream echoes them', (name, value) => {
+    const addresses = ['203.0.113.7', '198.51.100.12', '2001:db8::17'].filter((address) => value.includes(address));
+    const entry = testEntry({
+      headers: [
+        [name, value],
+        ['host', 'shop.example'],
+      ],
+      responseBody: `{"origin":${JSON.stringify(addresses)}}`,
+    });
+    for (const shown of [redact(entry, NONE), byDefault(entry)]) {
+      expect(shown.entry.request.headers).toEqual([
+        [name, '[redacted]'],
+        ['host', 'shop.example'],
+      ]);
+      expect(shown.entry.response.body).toBe(`{"origin":${JSON.stringify(addresses.map(() => '[redacted]'))}}`);
+      expect(shown.hidden).toEqual([{ kind: 'header', name: name.toLowerCase() }]);
+    }
+  });
+
+  it('of a connection without a proxy are hidden where the upstream echoes them', () => {
+    const entry = testEntry({ clientAddress: '203.0.113.7', responseBody: '{"origin": "203.0.113.7"}' });
+    expect(redact(entry, NONE).entry.response.body).toBe('{"origin": "[redacted]"}');
+  });
+
+  it('of this machine do not hide its name', () => {
+    const entry = testEntry({
+      headers: [
+        ['host', '127.0.0.1:4000'],
+        ['x-forwarded-for', '127.0.0.1, unknown'],
+      ],
+    });
+    expect(redact({ ...entry, upstreamError: 'unknown' }, NONE).entry).toMatchObject({
+      request: {
+        headers: [
+          ['host', '127.0.0.1:4000'],
+          ['x-forwarded-for', '[redacted]'],
+        ],
+      },
+      upstreamError: 'unknown',
+    });
+  });
+});
+
 describe('what cannot be looked through', () => {
   it.each([
     ['binary', { body: 'AP8=' }, 'binary'],

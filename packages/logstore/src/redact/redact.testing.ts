@@ -51,6 +51,7 @@ export interface TestExchange {
   readonly upstreamUrl?: string;
   readonly headers?: readonly HeaderPair[];
   readonly body?: string;
+  readonly clientAddress?: string;
   readonly responseHeaders?: readonly HeaderPair[];
   readonly responseBody?: string;
   readonly truncated?: boolean;
@@ -58,10 +59,10 @@ export interface TestExchange {
 
 /** An exchange with the part under test, and nothing else. Bodies are UTF-8. */
 export const testEntry = (exchange: TestExchange): LogEntry => {
-  const { query = '', path = entry.path, upstreamUrl = '' } = exchange;
+  const { query = '', path = entry.path, upstreamUrl = '', clientAddress = entry.clientAddress } = exchange;
   return {
     ...entry,
-    ...{ path, query, upstreamUrl },
+    ...{ path, query, upstreamUrl, clientAddress },
     request: {
       ...entry.request,
       target: `/g95gprojecturi${path}${query === '' ? '' : `?${query}`}`,

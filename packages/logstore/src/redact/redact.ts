@@ -153,6 +153,7 @@ export const redact = (entry: LogEntry, rules: RedactionRules): RedactedEntry =>
   const { request, response } = entry;
   const shown = redactFields(redactor, entry);
   const { requestBody, responseBody } = shown;
+  redactor.address(entry.clientAddress);
 
   // A value that was removed from one part must not appear in another, for example if the upstream echoes the request.
   const sweep = (text: string): string => redactor.values.sweep(text, 'latin1');

@@ -1,5 +1,5 @@
 /**
- * What a Share hides in addition to `ALWAYS_HIDDEN` and credentials that are recognized by their form. Names are
+ * What a Share hides in addition to `ALWAYS_HIDDEN`, addresses of callers, and credentials that are recognized by their form. Names are
  * case-insensitive, and `*` matches any characters.
  *
  * `headers`: of request and response, including trailers. `query`: parameters of the query string, form and multipart fields, and
@@ -14,6 +14,24 @@ export interface RedactionRules {
 
 /** Headers that are hidden without a rule, and that no rule shows. */
 export const ALWAYS_HIDDEN = ['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key'] as const;
+
+/** Headers in which proxies and content delivery networks state the address of a caller. Hidden likewise. */
+export const ADDRESS_HEADERS: readonly string[] = [
+  'x-forwarded-for',
+  'x-original-forwarded-for',
+  'forwarded',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-envoy-external-address',
+  'x-azure-clientip',
+  'cf-connecting-ip',
+  'cf-connecting-ipv6',
+  'cf-pseudo-ipv4',
+  'true-client-ip',
+  'fastly-client-ip',
+  'fly-client-ip',
+];
 
 /** A position in a JSON document. */
 export interface JsonCursor {
@@ -124,7 +142,7 @@ export const compileRules = ({ headers, query, jsonPaths }: RedactionRules): Fie
     const steps = parseJsonPath(text);
     return steps === undefined ? [] : [steps];
   });
-  const isHeader = nameMatcher([...headers, ...ALWAYS_HIDDEN]);
+  const isHeader = nameMatcher([...headers, ...ALWAYS_HIDDEN, ...ADDRESS_HEADERS]);
   return {
     header: isHeader,
     field: nameMatcher(query),

@@ -1,8 +1,9 @@
+import { isIP } from 'node:net';
 import { REDACTED, redactShapes } from './credential-shapes.ts';
 import { HiddenValues, type TextEncoding } from './hidden-values.ts';
 import { parseJsonTree, type JsonNode } from './json-tree.ts';
 import { redactText } from './redact-text.ts';
-import { formatJsonPath, type FieldMatcher, type JsonCursor } from './redaction-rules.ts';
+import { ADDRESS_HEADERS, formatJsonPath, type FieldMatcher, type JsonCursor } from './redaction-rules.ts';
 
 /** A field whose value was removed. `shape`: a credential that was recognized by its form. */
 export interface HiddenField {
@@ -17,6 +18,15 @@ const FIELDS_MAX = 200;
 /** `Bearer …`: the part of a credential that stays, so that its kind is visible. */
 const SCHEME = /^(basic|bearer|digest|negotiate|apikey|token|aws4-hmac-sha256)\s/i;
 const BASE64 = /^[A-Za-z0-9+/_-]{16,}={0,2}$/;
+
+/** Reads `192.0.2.1:4711`, `[2001:db8::1]:4711`, and the same without a port. */
+const addressOf = (text: string): string => {
+  if (isIP(text) !== 0) return text;
+  const host = text.replace(/:\d+$/, '');
+  return host.startsWith('[') ? host.slice(1, -1) : host;
+};
+
+const LOOPBACK = /^(?:127\.|::1$)/;
 
 /** `%3D`, `%253D`, … */
 const ESCAPED_EQUALS = /%(?:25)*3d/i;
@@ -50,7 +60,7 @@ export class Redactor {
 
   /** Records a removed value and returns its replacement. */
   hide(kind: HiddenField['kind'], name: string, value: string, encoding: TextEncoding): string {
-    if (this.#fields.size < FIELDS_MAX) this.#fields.set(`${kind} ${name}`, { kind, name });
+    this.#note(kind, name);
     const scheme = SCHEME.exec(value)?.[0] ?? '';
     const secret = value.slice(scheme.length);
     this.values.add(secret, encoding);
@@ -66,8 +76,27 @@ export class Redactor {
   }
 
   header(name: string, value: string): string {
-    if (this.#matcher.header(name)) return this.hide('header', name.toLowerCase(), value, 'latin1');
-    return this.value(value, 'latin1');
+    if (!this.#matcher.header(name)) return this.value(value, 'latin1');
+    const lower = name.toLowerCase();
+    return ADDRESS_HEADERS.includes(lower)
+      ? this.#hideAddresses(lower, value)
+      : this.hide('header', lower, value, 'latin1');
+  }
+
+  /** Removes an address of a caller wherever it stands. Loopback addresses say nothing about a caller. */
+  address(address: string): void {
+    if (isIP(address) !== 0 && !LOOPBACK.test(address)) this.values.add(address, 'latin1');
+  }
+
+  /** Like `hide`. The words and host names beside the addresses (`unknown`, `host=`) may stand elsewhere. */
+  #hideAddresses(name: string, value: string): string {
+    this.#note('header', name);
+    for (const part of value.split(/[\s,;="]+/)) this.address(addressOf(part));
+    return REDACTED;
+  }
+
+  #note(kind: HiddenField['kind'], name: string): void {
+    if (this.#fields.size < FIELDS_MAX) this.#fields.set(`${kind} ${name}`, { kind, name });
   }
 
   /** Redacts `name=value&…`, escaped as in URLs and forms. */

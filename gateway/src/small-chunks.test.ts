@@ -1,0 +1,95 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { HOST, PATH, request, startTestGateway, WITH_KEY, type TestGateway } from './gateway.testing.ts';
+import { exchange, headerOf, RawClient } from './raw-client.testing.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+const usedBytes = (): number => {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+};
+
+/** From here on, the chunks of a body need a size of 64 bytes on average. */
+const SMALL_CHUNKS_MAX = 65_536;
+const LAST_CHUNK = '0\r\n\r\n';
+
+let stand: TestGateway;
+beforeAll(async () => {
+  stand = await startTestGateway();
+});
+afterAll(async () => {
+  await stand[Symbol.asyncDispose]();
+});
+
+const head = (target: string, ...lines: string[]): string =>
+  request('POST', target, [HOST, 'Transfer-Encoding: chunked', ...lines]);
+const chunks = (count: number, bytes = 1): string => `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`.repeat(count);
+
+const bodyBytesHeld = async (): Promise<number> => {
+  const metrics = await (await fetch(`${stand.gateway.adminUrl}/metrics`)).text();
+  return Number(/^standin_receive_held_bytes (\d+)$/m.exec(metrics)?.[1]);
+};
+
+describe('a body in chunks of one byte', () => {
+  // Prevents: a body of 10 MiB that takes 5 GB, because each chunk is an object.
+  test('takes little more memory than its bytes while it arrives', async () => {
+    const COUNT = 60_000;
+    const before = usedBytes();
+    const clients = await Promise.all(Array.from({ length: 4 }, () => RawClient.connect(stand.gateway.url)));
+    for (const client of clients) client.send(head(PATH, WITH_KEY) + chunks(COUNT));
+    await expect.poll(bodyBytesHeld).toBe(clients.length * COUNT);
+    expect(usedBytes() - before).toBeLessThan(30 * clients.length * COUNT);
+    for (const client of clients) client.send(LAST_CHUNK);
+    for (const client of clients) {
+      expect((await client.answers())[0]?.status).toBe(200);
+      client.destroy();
+    }
+  });
+
+  test('is stored whole up to the limit', async () => {
+    const answer = await exchange(
+      stand.gateway.url,
+      head(`${PATH}?whole`, WITH_KEY) + chunks(SMALL_CHUNKS_MAX) + LAST_CHUNK,
+    );
+    expect(answer.status).toBe(200);
+    const isStored = ({ rows }: TestGateway['sink']) => rows.some(({ query }) => query === 'whole');
+    await stand.sink.until(isStored);
+    expect(stand.sink.rows.find(({ query }) => query === 'whole')?.requestBody).toHaveLength(SMALL_CHUNKS_MAX);
+  });
+
+  test('is refused beyond it, and the connection closes', async () => {
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(head(PATH, WITH_KEY) + chunks(2 * SMALL_CHUNKS_MAX));
+    const [answer] = await client.answers();
+    expect([answer?.status, answer && headerOf(answer, 'standin-rejected')]).toEqual([400, 'chunks_too_small']);
+    await client.closed();
+    expect(await bodyBytesHeld()).toBe(0);
+  });
+
+  test('ends the connection if the request is already refused', async () => {
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(head(PATH));
+    expect((await client.answers())[0]?.status).toBe(401);
+    client.send(chunks(2 * SMALL_CHUNKS_MAX));
+    const [, second] = await client.answers(2);
+    expect(second && headerOf(second, 'standin-rejected')).toBe('chunks_too_small');
+    await client.closed();
+  });
+
+  test('leaves the next body of its connection its own limit', async () => {
+    const client = await RawClient.connect(stand.gateway.url);
+    for (const count of [1, 2]) {
+      client.send(head(PATH, WITH_KEY) + chunks(SMALL_CHUNKS_MAX) + LAST_CHUNK);
+      expect((await client.answers(count)).at(-1)?.status).toBe(200);
+    }
+    client.destroy();
+  });
+});
+
+test('a body in many chunks of 64 bytes is accepted', async () => {
+  const answer = await exchange(stand.gateway.url, head(PATH, WITH_KEY) + chunks(100_000, 64) + LAST_CHUNK);
+  expect(answer.status).toBe(200);
+});

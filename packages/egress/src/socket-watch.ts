@@ -1,0 +1,88 @@
+import type { Socket } from 'node:net';
+import { LIMITS } from '@standin/contract';
+import { tooManyLines } from './egress-error.ts';
+
+const LF = 0x0a;
+/** One read may hold the trailers of an answer and the head of the next, beside the line breaks of chunks. */
+const UNFINISHED_LINES_MAX = 3 * LIMITS.upstreamHeadLinesMax;
+const NOTHING = new Uint8Array(0);
+
+const countLines = (bytes: Uint8Array, from: number): number => {
+  let lines = 0;
+  for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) lines += 1;
+  return lines;
+};
+
+/** The bytes of one connection that the parser keeps: lines of a head or of trailers that has not ended. */
+interface Unfinished {
+  /** In earlier reads. */
+  lines: number;
+  lastRead: Uint8Array;
+  /** Index in the last read after the last piece of a body. */
+  from: number;
+}
+
+/**
+ * Records what undici's errors and events do not report: the socket of an error, whether a response without a length "ended"
+ * because its connection was reset (undici takes the reset for the end), and how many lines a head has that does not end. undici
+ * bounds the bytes of the names and values; 60,000 lines of one letter are below that bound and take 14 MB.
+ */
+export class SocketWatch {
+  readonly #failed = new WeakMap<Error, Socket>();
+  #failing: Error | undefined;
+  /** Of the connection that was read last. */
+  #unfinished: Unfinished | undefined;
+
+  /** Bytes read from the socket that failed with `error`; 0 if no socket did. */
+  bytesReadBefore(error: Error): number {
+    return this.#failed.get(error)?.bytesRead ?? 0;
+  }
+
+  /** The error that undici's own listener is handling at this moment. */
+  get failing(): Error | undefined {
+    return this.#failing;
+  }
+
+  /**
+   * A handler calls it for each head, and with each piece of a body, which is a view into the last read: undici calls handlers
+   * while it parses what it has read.
+   */
+  progressed(piece?: Uint8Array): void {
+    const unfinished = this.#unfinished;
+    if (unfinished === undefined) return;
+    unfinished.lines = 0;
+    if (piece) unfinished.from = Math.max(0, piece.byteOffset + piece.length - unfinished.lastRead.byteOffset);
+  }
+
+  /** Calls `handOver`, which attaches undici's listeners, so that they run between the two listeners of this class. */
+  watch(socket: Socket, handOver: () => void): void {
+    socket.on('error', (error: Error) => {
+      this.#failed.set(error, socket);
+      this.#failing = error;
+    });
+    this.#countLines(socket);
+    handOver();
+    socket.on('error', () => {
+      this.#failing = undefined;
+    });
+  }
+
+  /** undici reads sockets only by `read`, and once more after each read that it has parsed. */
+  #countLines(socket: Socket): void {
+    const read = socket.read.bind(socket) as (bytes?: number) => Buffer | null;
+    const unfinished: Unfinished = { lines: 0, lastRead: NOTHING, from: 0 };
+    socket.read = (bytes?: number): Buffer | null => {
+      this.#unfinished = unfinished;
+      unfinished.lines += countLines(unfinished.lastRead, unfinished.from);
+      unfinished.lastRead = NOTHING;
+      if (unfinished.lines > UNFINISHED_LINES_MAX) {
+        socket.destroy(tooManyLines());
+        return null;
+      }
+      const data = read(bytes);
+      unfinished.lastRead = data ?? NOTHING;
+      unfinished.from = 0;
+      return data;
+    };
+  }
+}
