@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
 
 /** Processes, sockets and timers on a busy machine: once may be chance. `npm test` names what needed it. */
@@ -9,7 +8,7 @@ const WORKERS = 2;
 
 /** These files measure time, memory or the whole machine, or load all of it: no other file runs at the same time. */
 const ALONE = [
-  'test/e2e/{dashboard-traffic-load,high-availability,key-regeneration}.test.ts',
+  'test/e2e/{dashboard-traffic-load,high-availability,key-regeneration,main-job}.test.ts',
   'test/integration/{images,kube-leader-election}.test.ts',
   'test/node/**/*.test.ts',
 ];
@@ -23,7 +22,7 @@ const INTEGRATION = {
   expect: { poll: { timeout: 15_000 } },
 };
 
-/** vitest starts a group when the one before has ended. Projects without parallelism are last. */
+/** vitest starts a group when the one before has ended. Projects with one worker are last: with two cores also `unit`, which has no retry. */
 const SIDE_BY_SIDE = { maxWorkers: WORKERS, sequence: { groupOrder: 1 } };
 
 /**
@@ -42,7 +41,6 @@ export default defineConfig({
           // Five seconds, vitest's default, are few where everything else runs at the same time.
           testTimeout: 20_000,
           include: ['{packages,crds,operator,gateway,dashboard,cli}/**/*.test.ts', 'test/{,cluster/**/}*.test.ts'],
-          maxWorkers: Math.max(WORKERS, availableParallelism() - 1),
         },
       },
       {
