@@ -1,11 +1,20 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 /** Processes, sockets and timers on a busy machine: once may be chance. `npm test` names what needed it. */
 const RETRY = 1;
 
+/** Tests mostly wait: for sockets, timers, a browser, the start of a process. Two files side by side use what one leaves idle. */
+const WORKERS = 2;
+
+/** These files measure time, memory or the whole machine, or load all of it: no other file runs at the same time. */
+const ALONE = [
+  'test/e2e/{dashboard-traffic-load,high-availability,key-regeneration,main-job}.test.ts',
+  'test/integration/{images,kube-leader-election}.test.ts',
+  'test/node/**/*.test.ts',
+];
+
 const INTEGRATION = {
   setupFiles: ['test/harness/setup.ts'],
-  fileParallelism: false,
   retry: RETRY,
   testTimeout: 60_000,
   hookTimeout: 120_000,
@@ -13,10 +22,13 @@ const INTEGRATION = {
   expect: { poll: { timeout: 15_000 } },
 };
 
+/** vitest starts a group when the one before has ended. Projects with one worker are last: with two cores also `unit`, which has no retry. */
+const SIDE_BY_SIDE = { maxWorkers: WORKERS, sequence: { groupOrder: 1 } };
+
 /**
  * Projects by what they need: `unit` nothing, `integration` the ClickHouse engine, real sockets and a real Kubernetes API server
  * (test/harness starts them), `clickhouse-cluster` reads and writes of the log once more, as a cluster of ClickHouse has it; `torture` the same under
- * faults. All but `unit` file after file, because they measure time and memory of whole processes.
+ * faults. `alone`, `growth` and `torture` run file after file, because they measure time and memory of whole processes.
  */
 export default defineConfig({
   test: {
@@ -28,17 +40,16 @@ export default defineConfig({
           name: 'unit',
           // Five seconds, vitest's default, are few where everything else runs at the same time.
           testTimeout: 20_000,
-          include: [
-            '{packages,crds,operator,gateway,dashboard,cli}/**/*.test.ts',
-            'test/{,cluster/**/,growth/}*.test.ts',
-          ],
+          include: ['{packages,crds,operator,gateway,dashboard,cli}/**/*.test.ts', 'test/{,cluster/**/}*.test.ts'],
         },
       },
       {
         test: {
           name: 'integration',
-          include: ['test/{integration,e2e,node}/**/*.test.ts'],
+          include: ['test/{integration,e2e}/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...ALONE],
           ...INTEGRATION,
+          ...SIDE_BY_SIDE,
         },
       },
       {
@@ -47,8 +58,11 @@ export default defineConfig({
           include: ['test/integration/{logstore,log-tail,search,replay-results,usage,settled-permits}.test.ts'],
           env: { STANDIN_TEST_CLICKHOUSE_CLUSTER: '1' },
           ...INTEGRATION,
+          ...SIDE_BY_SIDE,
         },
       },
+      { test: { name: 'alone', include: ALONE, fileParallelism: false, ...INTEGRATION } },
+      { test: { name: 'growth', include: ['test/growth/**/*.test.ts'], fileParallelism: false } },
       {
         test: {
           name: 'torture',

@@ -258,10 +258,12 @@ describe('the end of standin dev', () => {
     const piped = runCommand('bash', ['-c', command], { cwd: ROOT }).finally(() => (hasEnded = true));
     // A process notices that a pipe is closed when it writes to it.
     let broken = 0;
-    await eventually('the end of standin dev', async () => {
+    const breakAnother = async (): Promise<boolean> => {
       await writeFile(path.join(manifests, `broken-${(broken += 1)}.yaml`), '[');
       return hasEnded;
-    });
+    };
+    // Includes its start.
+    await eventually('the end of standin dev', breakAnother, { timeoutMs: 50_000 });
     const { stderr, stdout } = await piped;
     expect(stderr).toBe('');
     expect(stdout).toContain('Ready. 3 endpoints');

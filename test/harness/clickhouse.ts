@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { startEmbeddedEngine } from '@standin/logstore';
 import { startClickHouseCluster } from './clickhouse-cluster.ts';
-import { CONTAINERS_VARIABLE } from './cluster-broker.ts';
+import { CONTAINERS_VARIABLE } from './environment.ts';
 import { createTempFolder } from './temp-folder.ts';
 
 /** A real ClickHouse, empty, for one test file. `openLogStore(clickHouse)` connects to it. */

@@ -4,12 +4,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { connectCluster, startCluster, type OwnCluster } from './cluster.ts';
+import { CONTAINERS_VARIABLE, KUBECONFIG_VARIABLE } from './environment.ts';
 import { installStandin } from './install-standin.ts';
 import { createTempFolder } from './temp-folder.ts';
 
-/** Set by `npm test -- --containers`. */
-export const CONTAINERS_VARIABLE = 'STANDIN_TEST_CONTAINERS';
-export const KUBECONFIG_VARIABLE = 'STANDIN_TEST_KUBECONFIG';
 const K3S_IMAGE = 'rancher/k3s:v1.35.3-k3s1';
 
 /** The cluster that all tests of a run share: the data with which a test's worker reaches it. */

@@ -1,20 +1,38 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+
+/** Below the ports that the kernel gives to connections and to servers on port 0: they cannot take one of these in between. */
+const LOWEST = 10_000;
+const HIGHEST = 29_999;
 
 /**
  * Different TCP ports of an address of this machine that were free a moment ago. Use them only for programs that cannot choose a port
- * themselves (port 0) and report it: with port 0, no other process can take the port in between.
+ * themselves (port 0) and report it. They are random, because test files run side by side.
  */
 export const freePorts = async (count: number, address = '127.0.0.1'): Promise<readonly number[]> => {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, address));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return ports;
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const port = randomInt(LOWEST, HIGHEST + 1);
+    if (await isFree(port, address)) ports.add(port);
+  }
+  return [...ports];
 };
 
 export const freePort = async (address?: string): Promise<number> => {
   const [port] = await freePorts(1, address);
   if (port === undefined) throw new Error('no free port');
   return port;
+};
+
+const isFree = async (port: number, address: string): Promise<boolean> => {
+  const server = createServer().listen(port, address);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return false;
+    throw error;
+  }
+  await once(server.close(), 'close');
+  return true;
 };

@@ -12,7 +12,10 @@ for (const check of STATIC_CHECKS) {
 }
 
 const started = performance.now();
-const tests = await runVitest({ args: ['--project', 'unit', ...process.argv.slice(2)], quiet: true });
+const tests = await runVitest({
+  args: ['--project', 'unit', '--project', 'growth', ...process.argv.slice(2)],
+  quiet: true,
+});
 const name = `unit tests (${tests.passed} passed, ${tests.failed} failed, ${tests.skipped} skipped)`;
 console.log(checkLine({ name, passed: tests.failed === 0, durationMs: performance.now() - started, output: '' }));
 

@@ -5,7 +5,7 @@ import type { DockerEngine } from '../cluster/docker-engine.ts';
 import { buildGoProgram, goVersion, lacksGoProgram, MissingToolError, type Progress } from '../cluster/go-program.ts';
 import { findKubectl } from '../cluster/kubectl.ts';
 import { runCommand } from '../cluster/run-command.ts';
-import { KUBECONFIG_VARIABLE } from '../harness/cluster-broker.ts';
+import { KUBECONFIG_VARIABLE } from '../harness/environment.ts';
 import { findBrowserNeeds, prepareBrowser } from './browser-needs.ts';
 import { findClusterNeeds, type ClusterNeeds } from './cluster-needs.ts';
 import { findDockerNeeds, prepareImages } from './docker-needs.ts';

@@ -3,7 +3,7 @@
  * static checks, unit, integration, end-to-end and torture tests. Arguments go to vitest: `npm test -- gateway` runs the files with that in
  * their path. `--containers`: Kubernetes and ClickHouse from Docker images instead of our own programs.
  */
-import { CONTAINERS_VARIABLE } from '../harness/cluster-broker.ts';
+import { CONTAINERS_VARIABLE } from '../harness/environment.ts';
 import {
   filesThatWait,
   findNeeds,

@@ -23,6 +23,8 @@ export interface VitestOptions {
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const RESULTS_FILE = path.join(ROOT, 'test/.results/vitest.json');
+/** Tests start hundreds of our processes. With Node's cache of compiled sources, a command takes less than half of the CPU time. */
+const COMPILE_CACHE = path.join(ROOT, 'node_modules/.cache/standin-tests');
 /** The whole suite takes half of this time. A longer run hangs. */
 const TIMEOUT_MS = 60 * 60_000;
 const KILL_AFTER_MS = 10_000;
@@ -66,7 +68,11 @@ export const runVitest = async ({ args, env = process.env, quiet = false }: Vite
   ];
   const command = ['node_modules/vitest/vitest.mjs', 'run', '--passWithNoTests', ...reporters, ...args];
   // A separate process group, so that a run that hangs can be ended with all its workers.
-  const child = spawn(process.execPath, command, { cwd: ROOT, env, stdio: 'inherit', detached: true });
+  const child = spawn(process.execPath, command, {
+    cwd: ROOT,
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },
+    ...{ stdio: 'inherit', detached: true },
+  });
   const signalGroup = (signal: NodeJS.Signals): void => {
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
       process.kill(-child.pid, signal);
