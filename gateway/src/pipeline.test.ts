@@ -89,6 +89,7 @@ class CountingGate implements QuotaGate {
 }
 
 const CONNECTIONS_MAX = 3;
+const BUDGET_BYTES = 10_000;
 
 let config: ConfigStore;
 let recorder: HeldRecorder;
@@ -111,7 +112,7 @@ beforeEach(async () => {
   recorder = new HeldRecorder();
   gate = new CountingGate();
   unsettled = new Barrier();
-  budget = new ByteBudget(1_000);
+  budget = new ByteBudget(BUDGET_BYTES);
   config = new ConfigStore({ logger: quiet, maxStalenessMs: 0 });
   config.restore({ epoch: 1, number: 1 }, [
     ...BASIC_OBJECTS,
@@ -262,12 +263,28 @@ describe('a Forward', () => {
 
 describe('memory', () => {
   test('a body for which there is no room is refused, whether its length is known or not', async () => {
-    const known = await exchange(url, post(PATH, 'x'.repeat(1_001)));
+    const known = await exchange(url, post(PATH, 'x'.repeat(BUDGET_BYTES + 1)));
     expect([known.status, headerOf(known, 'standin-rejected')]).toEqual([503, 'overloaded']);
     const head = request('POST', PATH, [HOST, WITH_KEY, 'Transfer-Encoding: chunked']);
-    const chunked = await exchange(url, `${head}${(1_001).toString(16)}\r\n${'x'.repeat(1_001)}\r\n0\r\n\r\n`);
+    const chunked = await exchange(
+      url,
+      `${head}${(BUDGET_BYTES + 1).toString(16)}\r\n${'x'.repeat(BUDGET_BYTES + 1)}\r\n0\r\n\r\n`,
+    );
     expect([chunked.status, headerOf(chunked, 'standin-rejected')]).toEqual([503, 'overloaded']);
     expect(budget.receivedBytes).toBe(0);
+  });
+
+  test('the heads of running requests take room, until their responses end', async () => {
+    const long = request('POST', PATH, [HOST, WITH_KEY, ...Array.from({ length: 50 }, (_, index) => `h${index}: v`)]);
+    const first = await RawClient.connect(url);
+    first.send(long);
+    const held = await recorder.call(0);
+    expect(budget.receivedBytes).toBeGreaterThan(5_000);
+    expect(headerOf(await exchange(url, long), 'standin-rejected')).toBe('overloaded');
+    held.decide(true);
+    await first.answers();
+    expect(budget.receivedBytes).toBe(0);
+    first.destroy();
   });
 
   test('requests that are sent without waiting for answers are bounded', async () => {
@@ -304,7 +321,7 @@ describe('memory', () => {
   });
 
   test('a log that nobody takes is named as the reason', async () => {
-    budget.addRow(999);
+    budget.addRow(BUDGET_BYTES - 1);
     expect(headerOf(await exchange(url, post(PATH, 'body')), 'standin-rejected')).toBe('log_unavailable');
   });
 });

@@ -9,7 +9,7 @@ import { match } from './match/match.ts';
 import type { Metrics } from './observe/metrics.ts';
 import type { RequestSpan, Tracing } from './observe/tracing.ts';
 import type { HeadVerdict } from './receive/head-scanner.ts';
-import { GONE, readBody } from './receive/read-body.ts';
+import { GONE, noRoom, readBody } from './receive/read-body.ts';
 import { readHead } from './receive/read-head.ts';
 import { buildRequestRow } from './record/build-row.ts';
 import type { Recorder } from './record/recorder.ts';
@@ -92,6 +92,7 @@ export class Pipeline {
       this.#parts.logger.error({ err: error }, 'request failed');
       exchange.destroy();
     } finally {
+      this.#parts.budget.freeBody(exchange.headerBytes);
       this.running--;
       if (this.running === 0) this.#onIdle?.();
     }
@@ -136,6 +137,8 @@ export class Pipeline {
     const route = match(head, authenticated, table);
     if (route instanceof Refusal) return route;
 
+    if (!budget.takeForBody(head.headerBytes)) return noRoom(budget);
+    exchange.headerBytes = head.headerBytes;
     const body = await readBody(exchange, head, { bodyBytesMax: settings.limits.requestBodyBytes, budget });
     if (body instanceof Refusal || body === GONE) return body;
     const admitting = this.#admit(authenticated, route);

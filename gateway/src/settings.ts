@@ -138,7 +138,7 @@ export const gatewaySettings = z.object({
         .describe('Open connections of callers, and requests that run at once; more are refused.'),
       inFlightBytes: bytes
         .default(LIMITS.inFlightBytesMax)
-        .describe('Memory for bodies being received and log rows on their way to the disk; 503 above it.'),
+        .describe('Memory for running requests (heads and bodies) and log rows that wait for the disk; 503 above it.'),
       responseCaptureBytes: bytes
         .default(LIMITS.responseCaptureBytesMax)
         .describe('How much of an upstream’s answer is stored; the whole answer reaches the caller.'),

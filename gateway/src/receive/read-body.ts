@@ -15,7 +15,7 @@ export const GONE = Symbol('gone');
 
 const NOTHING = new Uint8Array(0);
 
-const noRoom = (budget: ByteBudget, closes = false): Refusal =>
+export const noRoom = (budget: ByteBudget, closes = false): Refusal =>
   retryLater(budget.isFullOfRows ? 'log_unavailable' : 'overloaded', closes);
 
 const tooLarge = (bodyBytesMax: number): Refusal =>

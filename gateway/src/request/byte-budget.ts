@@ -1,5 +1,5 @@
 /**
- * Memory that the gateway holds for callers: bodies that are arriving, and log rows that wait for the disk. One bound applies to
+ * Memory that the gateway holds for callers: heads and bodies of requests, and log rows that wait for the disk. One bound applies to
  * both, because they use the same memory. They are counted separately, because the remedy differs.
  */
 export class ByteBudget {
@@ -28,7 +28,7 @@ export class ByteBudget {
     return this.#unrecordedBytes > this.#bytesMax / 2;
   }
 
-  /** Reserves room for a body. False: there is none. */
+  /** Reserves room for a body, or for a head. False: there is none. */
   takeForBody(bytes: number): boolean {
     if (this.#receivedBytes + this.#unrecordedBytes + bytes > this.#bytesMax) return false;
     this.#receivedBytes += bytes;

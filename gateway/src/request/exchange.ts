@@ -37,6 +37,8 @@ export class Exchange {
   readonly startedMs: number;
   /** Microseconds since the epoch at the arrival of the head. */
   readonly receivedAtUs: number;
+  /** Bytes of the head that are taken from the byte budget. */
+  headerBytes = 0;
   /** Part of the body may not have been read. */
   hasUnreadBody = true;
   /** The caller waits for `100 Continue` before it sends its body. */

@@ -14,6 +14,8 @@ export interface RequestHead {
   readonly httpVersion: string;
   /** In wire order. They hold the key until `authenticate` replaces it by its fingerprint. */
   readonly headers: HeaderPair[];
+  /** The approximate memory of these headers. */
+  readonly headerBytes: number;
   readonly host: string;
   /** Headers named `x-api-key` in any case. */
   readonly keyCount: number;

@@ -18,7 +18,7 @@ export const LIMITS = {
   responseStallTimeoutMs: 30_000,
   /** Node's own default is 5 s. Load balancers keep idle connections for 60 s and must close first. */
   keepAliveTimeoutMs: 65_000,
-  /** Bytes of bodies in flight or not yet on disk, over all requests; 503 above it. */
+  /** Bytes of heads and bodies of running requests, and of rows not yet on disk; 503 above it. */
   inFlightBytesMax: 256 * 1024 * 1024,
 
   // ── responses ──
