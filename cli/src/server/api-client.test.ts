@@ -6,13 +6,14 @@ import { z } from 'zod';
 import { apiPath, openServer, type ApiClient } from './api-client.ts';
 
 const ANSWER_BYTES_MAX = 1024 * 1024;
+const HEAD_MS_MAX = 500;
 
 const serve = async (handle: RequestListener, token?: string) => {
   const server = createServer(handle).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const host = `localhost:${(server.address() as AddressInfo).port}`;
   const address = { server: `http://${host}/behind/a/path/`, token };
-  const client = openServer(address, { answerBytesMax: ANSWER_BYTES_MAX }) as ApiClient;
+  const client = openServer(address, { answerBytesMax: ANSWER_BYTES_MAX, headMsMax: HEAD_MS_MAX }) as ApiClient;
   return {
     ...{ host, client },
     [Symbol.asyncDispose]: async () => {
@@ -50,6 +51,24 @@ it('says what the server says, and whether to ask again', async () => {
 it.each([200, 404])('knows what is no dashboard by its %d', async (status) => {
   await using server = await serve((_, response) => response.writeHead(status).end('<html>'));
   await expect(server.client.ask({ path: '/' }, anything)).rejects.toThrow(/a Standin dashboard|no Standin dashboard/);
+});
+
+it('gives up on a server that accepts the connection and stays silent', async () => {
+  await using server = await serve(({ socket }, response) => {
+    response.on('close', () => socket.destroy());
+  });
+  await expect(server.client.ask({ path: '/' }, anything)).rejects.toMatchObject({
+    message: `cannot reach ${server.host}: it has not answered within 0.5 s. Check that this is the address of a Standin dashboard`,
+    isPassing: true,
+  });
+});
+
+it('waits longer for the rest of a response that has begun', async () => {
+  await using server = await serve((_, response) => {
+    response.write('{"a":');
+    setTimeout(() => response.end('1}'), 2 * HEAD_MS_MAX);
+  });
+  expect(await server.client.ask({ path: '/' }, anything)).toEqual({ a: 1 });
 });
 
 it('follows no redirect with its token', async () => {

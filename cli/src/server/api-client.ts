@@ -57,6 +57,8 @@ const problemSchema = z.object({ code: z.string(), detail: z.string() });
 const SERVICE_HEADER = 'standin-service';
 /** Limit for a response, or for one of its lines: two bodies of 10 MiB, up to six times as large in JSON, and some room. */
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
+/** Limit for the time until a response begins: a dashboard gives up on ClickHouse earlier. Node bounds later silence, at five minutes. */
+const HEAD_MS_MAX = 60_000;
 
 /**
  * `undefined` without `--server`: the command works on this machine. Throws a `PlainError` for an invalid URL, and for plain http
@@ -64,7 +66,10 @@ const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
  */
 export const openServer = (
   options: ServerOptions,
-  { answerBytesMax = ANSWER_BYTES_MAX }: Partial<Pick<ClientOptions, 'answerBytesMax'>> = {},
+  {
+    answerBytesMax = ANSWER_BYTES_MAX,
+    headMsMax = HEAD_MS_MAX,
+  }: Partial<Pick<ClientOptions, 'answerBytesMax' | 'headMsMax'>> = {},
 ): ApiClient | undefined => {
   const { server, token, trustServer = false, dangerouslyAllowHttp = false } = options;
   if (server === undefined) return undefined;
@@ -78,7 +83,7 @@ export const openServer = (
     );
   }
   const given = token === '' ? undefined : token;
-  return apiClient(base, { findToken: kubeconfigToken(trustServer), given, answerBytesMax });
+  return apiClient(base, { findToken: kubeconfigToken(trustServer), given, answerBytesMax, headMsMax });
 };
 
 const needsNoToken: FindToken = ({ server }) =>
@@ -92,7 +97,10 @@ const needsNoToken: FindToken = ({ server }) =>
  * @param token the token in its run file, if it was started with --require-token
  */
 export const openLocal = (dashboard: string, token?: string): ApiClient =>
-  apiClient(new URL(dashboard), { findToken: needsNoToken, given: token, answerBytesMax: ANSWER_BYTES_MAX });
+  apiClient(new URL(dashboard), {
+    ...{ findToken: needsNoToken, given: token },
+    ...{ answerBytesMax: ANSWER_BYTES_MAX, headMsMax: HEAD_MS_MAX },
+  });
 
 interface ClientOptions {
   /** Called when the server requires a token. */
@@ -101,9 +109,10 @@ interface ClientOptions {
   readonly given: string | undefined;
   /** A larger response cannot come from a dashboard. */
   readonly answerBytesMax: number;
+  readonly headMsMax: number;
 }
 
-const apiClient = (base: URL, { findToken, given, answerBytesMax }: ClientOptions): ApiClient => {
+const apiClient = (base: URL, { findToken, given, answerBytesMax, headMsMax }: ClientOptions): ApiClient => {
   let token = given;
   const attempt = ({ method = 'GET', path, query = {}, body, headers, signal }: ApiRequest): Promise<Response> => {
     const url = new URL(`${base.pathname.replace(/\/+$/, '')}/api/v1${path}`, base);
@@ -113,7 +122,6 @@ const apiClient = (base: URL, { findToken, given, answerBytesMax }: ClientOption
     const init: RequestInit = {
       method,
       redirect: 'error',
-      signal: signal ?? null,
       headers: {
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...(method !== 'GET' && { 'content-type': 'application/json' }),
@@ -121,7 +129,7 @@ const apiClient = (base: URL, { findToken, given, answerBytesMax }: ClientOption
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     };
-    return reach(base, () => fetch(url, init));
+    return reach(base, () => fetchHead(url, { ...init, signal: signal ?? null }, headMsMax));
   };
   const send = async (request: ApiRequest): Promise<Response> => {
     let response = await attempt(request);
@@ -146,6 +154,23 @@ const apiClient = (base: URL, { findToken, given, answerBytesMax }: ClientOption
       return { headers, lines: linesOf(base, body, answerBytesMax) };
     },
   };
+};
+
+/** `fetch`, with a limit for the time until the response begins. */
+const fetchHead = async (url: URL, init: RequestInit, msMax: number): Promise<Response> => {
+  const silence = new AbortController();
+  const timer = setTimeout(() => {
+    const message = `it has not answered within ${msMax / 1_000} s. Check that this is the address of a Standin dashboard`;
+    silence.abort(new Error(message));
+  }, msMax);
+  try {
+    return await fetch(url, {
+      ...init,
+      signal: AbortSignal.any([silence.signal, ...(init.signal ? [init.signal] : [])]),
+    });
+  } finally {
+    clearTimeout(timer);
+  }
 };
 
 /** A line may be as long as a body, so its parts are joined once. */
