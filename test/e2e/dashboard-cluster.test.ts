@@ -271,7 +271,7 @@ describe('resources', () => {
       '{"spec":{"retentionDays":3}}',
     ]);
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Nothing was saved. Somebody else changed this project').waitFor();
+    await page.getByText('Not saved. This project changed').waitFor();
     expect(await page.getByLabel('Retention').inputValue()).toBe('9');
     // Again is no way around it.
     const answered = page.waitForResponse((response) => response.request().method() === 'POST');

@@ -12,12 +12,12 @@ const STATUS: Readonly<Record<SourceErrorKind, number>> = {
 };
 
 const TITLES: Readonly<Record<SourceErrorKind, string>> = {
-  NotFound: 'There is no such thing',
-  Conflict: 'Somebody else changed it meanwhile',
-  Invalid: 'This cannot be stored as it is',
-  Unauthorized: 'You are not signed in any more',
-  Forbidden: 'You may not do this',
-  Unavailable: 'The resources are away',
+  NotFound: 'Not found',
+  Conflict: 'Changed by someone else',
+  Invalid: 'Not valid',
+  Unauthorized: 'Signed out',
+  Forbidden: 'Permission denied',
+  Unavailable: 'Can’t reach the API server',
 };
 
 const respond = (failure: Failure, status: number): Response =>
@@ -29,7 +29,7 @@ export const notFound = (what: string, message = 'It may have been renamed or de
 
 /** Thrown by a loader of a page that shows nothing but what is in the log; `message`: why it does not answer. */
 export const logAway = (message: string): Response =>
-  respond({ kind: 'Unavailable', title: 'The log is away', message }, 503);
+  respond({ kind: 'Unavailable', title: 'Log unavailable', message }, 503);
 
 /** No 503: pages repeat those by themselves, and this fails again. */
 export const tooHeavy = (message: string): Response =>

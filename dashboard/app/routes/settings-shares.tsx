@@ -47,7 +47,7 @@ const Shares = () => {
       {isInPlan === false && (
         <Notice look="locked">
           Sharing is part of the plan Pro. This project’s account is on Free: links show nothing, and none can be made
-          until whoever manages the account sets <code>spec.plan: Pro</code>.
+          until an administrator of the account sets <code>spec.plan: Pro</code>.
         </Notice>
       )}
       {refused !== undefined && <Notice look="bad">{refused.refusal}</Notice>}

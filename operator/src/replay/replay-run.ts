@@ -198,7 +198,7 @@ export class ReplayRun {
   async #mayGoOn(): Promise<boolean> {
     const { phase, complete } = this.#report.facts;
     while (this.#control.state === 'Suspended' && !this.#control.stopped.aborted) {
-      const message = 'Paused by spec.state; what was on its way is still answered.';
+      const message = 'Paused by spec.state. Requests in flight will finish.';
       this.#report.set({ phase: 'Suspended', complete: { ok: false, reason: 'Suspended', message } });
       await this.#control.change();
       this.#report.set({ phase, complete });
