@@ -9,7 +9,7 @@ import { isCode, ROOT, sourceFiles, type SourceFile } from './suite/source-files
 
 const PACKAGES = ['@standin/contract', '@standin/logstore', '@standin/egress', '@standin/kube'];
 
-/** Workspace folder → the workspaces that it may import: the table of docs/architecture.md. */
+/** Workspace folder → the workspaces that it may import: the table in docs/architecture.md. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'packages/contract': [],
   'packages/logstore': ['@standin/contract'],
@@ -24,13 +24,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 const WORKSPACES = Object.keys(MAY_IMPORT);
 
-/** The subfolders of each of these depend on each other in one direction. */
+/** The subfolders of each of these folders depend on each other in one direction. */
 const FOLDER_BASES = WORKSPACES.filter((folder) => folder !== 'test').flatMap((folder) =>
   folder === 'dashboard' ? ['dashboard/app', 'dashboard/src'] : [`${folder}/src`],
 );
 
 const LINES_MAX = 500;
-/** Generated files and plain tables, which nobody reads from top to bottom. */
+/** Generated files and plain tables, which are not read from top to bottom. */
 const MAY_BE_LONG: readonly string[] = [
   'package-lock.json',
   'test/cluster/program/go.sum',
@@ -47,22 +47,22 @@ const packageOf = (specifier: string): string =>
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)
     .join('/');
-/** Also what only tests load: `raw-upstream.testing.ts`. */
+/** Includes files that only tests load: `raw-upstream.testing.ts`. */
 const isTestCode = (file: string): boolean =>
   file.startsWith('test/') || /\.(test|testing)\.tsx?$/.test(file) || file.includes('/testdata/');
 const isRemixModule = (file: string): boolean => /^dashboard\/app\/(routes\/|routes\.|root\.|entry\.)/.test(file);
-/** Runs in a checkout only, where `npm run generate` writes the charts. */
+/** Runs in a checkout only: `npm run generate` writes the charts there. */
 const isGenerator = (file: string): boolean => file.startsWith('cli/src/chart/');
 const isConfigFile = (file: string): boolean => /\.config\.(ts|js)$/.test(file);
 
 const imports = fileGraph(code);
 
-/** `PATH:LINE: the line` for each line that matches. */
+/** `PATH:LINE: the line` for each matching line. */
 const linesMatching = ({ path: file, text }: SourceFile, pattern: RegExp): string[] =>
   text.split('\n').flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : []));
 
 describe('the rules below', () => {
-  // Prevents: all of them passing because a pattern finds no file.
+  // Prevents: all checks pass because a pattern finds no file.
   it('look at the code of every workspace that there is', () => {
     const present = WORKSPACES.filter((folder) => existsSync(path.join(ROOT, folder, 'package.json')));
     expect(new Set(code.map(({ path: file }) => workspaceOf(file)))).toEqual(new Set([...present, undefined]));
@@ -105,7 +105,8 @@ describe('the rules below', () => {
 });
 
 describe('dependencies', () => {
-  // Prevents: a gateway that needs the operator's code to build, or a contract with I/O in it, one convenient import at a time.
+  // Prevents: a gateway that needs the operator's code to build, or a contract with I/O in it, because of one convenient import after
+  // another.
   it('go between workspaces only in the directions of docs/architecture.md', () => {
     const violations = code.flatMap(({ path: file, text }) => {
       const allowed = MAY_IMPORT[workspaceOf(file) ?? ''] ?? [];
@@ -116,11 +117,11 @@ describe('dependencies', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: the rule above going unnoticed past package names, and a package's index.ts no longer being its public API.
+  // Prevents: imports that bypass the rule above without a package name, and a package's index.ts that is no longer its public API.
   it('do not leave a workspace by a relative path', () => {
     const violations = code.flatMap(({ path: file, text }) => {
       const workspace = workspaceOf(file);
-      // The harness also reaches generators and start scripts, which are no API.
+      // The harness also loads generators and start scripts, which are not part of an API.
       if (workspace === undefined || workspace === 'test') return [];
       return moduleImports(file, text)
         .filter(({ specifier }) => specifier.startsWith('.'))
@@ -132,7 +133,7 @@ describe('dependencies', () => {
 
   // Prevents: two folders that can only be understood, tested and moved together.
   it('go between the folders of a workspace in one direction', () => {
-    // A test composes what the folders of its subject only know by an interface.
+    // A test composes parts that its subject knows only by an interface.
     const shipped = new Map([...imports].filter(([file]) => !isTestCode(file)));
     const cycles = FOLDER_BASES.flatMap((base) =>
       cyclesIn(folderGraph(shipped, base)).map((folders) => `${base}: ${folders.join(', ')}`),
@@ -140,12 +141,12 @@ describe('dependencies', () => {
     expect(cycles).toEqual([]);
   });
 
-  // Prevents: files that are one concern cut into pieces, and names that are undefined while modules load.
+  // Prevents: files that split one concern, and names that are undefined while modules load.
   it('go between files in one direction', () => {
     expect(cyclesIn(imports)).toEqual([]);
   });
 
-  // Prevents: a package that works in this checkout, where everything is hoisted, and fails in an image with only its own dependencies.
+  // Prevents: a package that works in this checkout, where all packages are hoisted, but fails in an image with only its own dependencies.
   it('are declared in the package.json of the workspace that imports them', () => {
     const declared = (folder: string, field: 'dependencies' | 'devDependencies'): readonly string[] => {
       const manifest = JSON.parse(readFileSync(path.join(ROOT, folder, 'package.json'), 'utf8')) as {
@@ -175,7 +176,7 @@ describe('dependencies', () => {
 });
 
 describe('files', () => {
-  // Prevents: the one file where everything ends up and that nobody reviews whole.
+  // Prevents: a single file that collects everything and that no reviewer reads completely.
   it(`have at most ${LINES_MAX} lines`, () => {
     const violations = files
       .filter(({ path: file }) => /\.(ts|tsx|js|go|sum|json|yaml)$/.test(file) && !MAY_BE_LONG.includes(file))
@@ -189,18 +190,18 @@ describe('files', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: two spellings of one word, and names that differ by case only, which breaks checkouts on macOS and Windows.
+  // Prevents: two spellings of one word, and names that differ only in case, which breaks checkouts on macOS and Windows.
   it('have names in kebab-case', () => {
     const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*$/;
     const violations = code
       .map(({ path: file }) => file)
-      // Remix gives route files their names' meaning.
+      // Remix derives routes from these names.
       .filter((file) => !file.startsWith('dashboard/app/routes/'))
       .filter((file) => !file.split('/').every((part) => kebab.test(part.replace(/^\./, ''))));
     expect(violations).toEqual([]);
   });
 
-  // Prevents: a stage whose input, output and invariants are known only to whoever wrote it.
+  // Prevents: a stage whose input, output and invariants only its author knows.
   it('of a stage begin with a README of 5 to 15 lines', () => {
     const stages = ['operator/src', 'gateway/src'].flatMap((folder) =>
       readdirSync(path.join(ROOT, folder), { withFileTypes: true })
@@ -215,7 +216,7 @@ describe('files', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: a checkout that works on one machine, and a lockfile that sends everybody to somebody's mirror.
+  // Prevents: a checkout that works on one machine only, and a lockfile that directs everyone to one particular mirror.
   it('name no folder of a machine and no host of a package registry', () => {
     const machine = /(^|[\s'"`=(:])(\/root\/|\/home\/[a-z]|\/Users\/[a-zA-Z]|\/work\/[a-z]|C:\\Users)/;
     const registry = /https?:\/\/[^\s/'"]*(registry|artifactory|nexus|mirror|goproxy|proxy\.golang)/;
@@ -227,7 +228,7 @@ describe('files', () => {
 });
 
 describe('code', () => {
-  // Prevents: a test that passes against a mock of the very code whose contract changed. Ports, clocks and ids are passed in instead.
+  // Prevents: a test that passes against a mock of the code whose contract changed. Tests inject ports, clocks and ids instead.
   it('mocks no module of ours', () => {
     const violations = code.flatMap((file) =>
       linesMatching(file, /\bvi\.(do)?[mM]ock\(\s*(import\(\s*)?['"`](\.|@?standin)/),
@@ -235,7 +236,7 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: one thing with another name in each file that imports it. Config files and Remix's modules have to.
+  // Prevents: an export with a different name in each file that imports it. Config files and Remix's modules require default exports.
   it('has no default exports', () => {
     const violations = code
       .filter(({ path: file }) => !isConfigFile(file) && !isRemixModule(file))
@@ -243,7 +244,7 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: a move to React Router that touches every component (ADR 004). The process and the build speak to Remix, too.
+  // Prevents: a move to React Router that affects every component (ADR 004). The process and the build also use Remix.
   it('of the dashboard takes Remix from routes, root, entries and lib/remix.ts only', () => {
     const mayImport = (file: string): boolean =>
       isRemixModule(file) || file === 'dashboard/app/lib/remix.ts' || !file.startsWith('dashboard/app/');
@@ -255,7 +256,7 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: server code, and the packages behind it, in what browsers load. Remix takes *.server.ts and loaders out of it.
+  // Prevents: server code, and the packages behind it, in the code that browsers load. Remix removes *.server.ts and loaders from it.
   it('of the dashboard does I/O and parses in *.server.ts, loaders and actions only', () => {
     const isServerOnly = (file: string): boolean => isRemixModule(file) || /\.(server|test)\.tsx?$/.test(file);
     const violations = code
@@ -275,7 +276,7 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: a new command that prints what a manifest, a caller or a server wrote, and a terminal that obeys it.
+  // Prevents: a new command that prints text from a manifest, a caller or a server, and a terminal that interprets it.
   it('of the CLI prints through terminal.ts only', () => {
     const printers = ['cli/src/terminal.ts', 'cli/src/stderr-logger.ts'];
     const violations = code
@@ -289,20 +290,20 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: a setting that docs/configuration.md does not know and whose typing mistakes nobody reports. Handing the whole
-  // environment on to a child process reads nothing.
+  // Prevents: a setting that docs/configuration.md does not list and whose misspellings are never reported. A process that passes the whole
+  // environment to a child process reads nothing.
   it('reads the environment in main.ts and settings.ts only', () => {
     const mayRead = /(^|\/)(main|settings)\.ts$/;
     const violations = code
       .filter(({ path: file }) => !isTestCode(file) && !isConfigFile(file) && !mayRead.test(file))
       .filter(({ path: file }) => !file.startsWith('cli/bin/'))
       .flatMap((file) => linesMatching(file, /(?<!\.\.\.)\bprocess\.env\b/))
-      // A comment may name it.
+      // A comment may name the environment.
       .filter((line) => !/: (\/\/|\*)/.test(line));
     expect(violations).toEqual([]);
   });
 
-  // Prevents: the next parser that takes quadratic time, which one captured body then stalls a process with.
+  // Prevents: another parser that takes quadratic time, so that one captured body stalls a process.
   it('that reads hostile input has an entry in test/growth, or a reason not to', () => {
     const named =
       /^export (?:async )?(?:const|function\*?|class) ((?:parse|read|decode|scan|lex|tokeni|split|format|redact|diff|match)\w*)/gm;
@@ -315,7 +316,7 @@ describe('code', () => {
     const entries = new Set(GROWTH_ENTRIES.map(({ of }) => of));
     const excluded = new Set(Object.values(NOT_MEASURED).flat());
     expect(parsers.filter((parser) => !entries.has(parser) && !excluded.has(parser))).toEqual([]);
-    // A function that was renamed would take its entry along by name only.
+    // Detects a renamed function whose entry still has the old name.
     const isExported = (parser: string): boolean => {
       const [file, name = ''] = parser.split('#');
       const source = code.find((candidate) => candidate.path === file)?.text ?? '';

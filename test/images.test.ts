@@ -14,19 +14,19 @@ const workspace = JSON.parse(read('package.json')) as {
 describe('the Dockerfile', () => {
   const dockerfile = read('Dockerfile');
 
-  // Prevents: images that run on another Node than the tests.
+  // Prevents: images that run on a different Node than the tests.
   test('builds on the Node that the tests run on', () => {
     const [, version] = /^ARG NODE_IMAGE=node:([\d.]+)-bookworm-slim$/m.exec(dockerfile) ?? [];
     expect(version).toBe(workspace.devDependencies['node']);
   });
 
-  // Prevents: `npm ci` in an image refusing the lockfile, which names a workspace that is not there.
+  // Prevents: `npm ci` in an image refuses the lockfile because a workspace that it names is missing.
   test('has the manifest of every workspace', () => {
     const copied = [...dockerfile.matchAll(/^COPY (\S+)\/package\.json \1\/$/gm)].map(([, folder]) => folder);
     expect(copied).toEqual(workspace.workspaces);
   });
 
-  // Prevents: a build that works with one builder only, and a registry's name in it.
+  // Prevents: a build that works with one builder only, or that names a registry.
   test('is plain: no syntax of BuildKit, no host', () => {
     expect(dockerfile).not.toMatch(/^# syntax=|--mount=|<<-?\s*['"]?EOF|COPY --link|https?:\/\//m);
     const bases = [...dockerfile.matchAll(/^FROM (\S+) AS/gm)].map(([, base]) => base);
@@ -34,13 +34,13 @@ describe('the Dockerfile', () => {
   });
 });
 
-// Prevents: a chart that installs an image which nobody built.
+// Prevents: a chart that installs an image that does not exist.
 test('the chart names the version of the workspace', () => {
   const chart = parse(read('charts/standin/Chart.yaml')) as { appVersion: string };
   expect(chart.appVersion).toBe(workspace.version);
 });
 
-// Prevents: a new Go module, or a whole kind of dependency, that stays at the version it was added with.
+// Prevents: a new Go module, or a whole kind of dependency, that stays at its first version.
 test('Dependabot watches packages, Go modules, the base image and actions', () => {
   const { updates } = parse(read('.github/dependabot.yml')) as {
     updates: { 'package-ecosystem': string; directory?: string; directories?: string[] }[];
@@ -56,7 +56,7 @@ describe('a workflow', () => {
   const workflows = globSync('.github/workflows/*.yaml', { cwd: ROOT }).map((file) => ({ file, text: read(file) }));
   const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
 
-  // Prevents: a release that is found to be broken when it is made.
+  // Prevents: a release that turns out to be broken only when it is made.
   test.for(workflows)('$file runs scripts, builds targets and calls files that are there', ({ text }) => {
     expect(parse(text)).toMatchObject({ jobs: expect.anything() as unknown });
     const run = [...text.matchAll(/npm (?:run )?(\w+)/g)].map(([, script]) => script);
@@ -69,18 +69,18 @@ describe('a workflow', () => {
     expect(files.filter(([, file]) => !existsSync(path.join(ROOT, file ?? ''))).map(([, file]) => file)).toEqual([]);
   });
 
-  // Prevents: a tag of somebody else's that is moved.
+  // Prevents: the owner of an action moves a tag to other code.
   test.for(workflows)('$file names the commit of each action', ({ text }) => {
     const actions = [...text.matchAll(/uses: ([^\n]+)/g)].map(([, action]) => action);
     expect(actions.filter((action) => !/^(\.\/|\S+@[\da-f]{40} # v\d+\.\d+\.\d+$)/.test(action ?? ''))).toEqual([]);
   });
 
-  // Prevents: a fork that pushes to somebody else's registry.
+  // Prevents: a fork that pushes to the registry of another owner.
   test.for(workflows)('$file names no registry, only the variables of its repository', ({ text }) => {
     expect(text).not.toMatch(/\b(ghcr|docker|quay|gcr|pkg|ecr|azurecr)\.(io|dev)\b/);
   });
 
-  // Prevents: what one step could do for all others that run somebody's code.
+  // Prevents: one step that affects all other steps that run third-party code.
   test.for(workflows)('$file may read, and only its jobs more', ({ text }) => {
     expect(parse(text)).toMatchObject({ permissions: { contents: 'read' } });
   });

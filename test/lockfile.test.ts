@@ -5,11 +5,11 @@ import { ROOT } from './suite/source-files.ts';
 
 type Versions = Readonly<Record<string, string>>;
 
-/** What these tests read of an entry of package-lock.json. */
+/** The fields of an entry of package-lock.json that these tests read. */
 interface LockEntry {
   readonly link?: true;
   readonly inBundle?: true;
-  /** Of a link: the folder of the workspace. */
+  /** For a link: the folder of the workspace. */
   readonly resolved?: string;
   readonly integrity?: string;
   readonly dependencies?: Versions;
@@ -19,7 +19,7 @@ interface LockEntry {
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
-/** Folder from the checkout's root → what is there. */
+/** Folder from the checkout's root → the entry. */
 const lock = new Map(
   Object.entries(
     (JSON.parse(readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8')) as { packages: Record<string, LockEntry> })
@@ -27,7 +27,7 @@ const lock = new Map(
   ),
 );
 
-/** The folder of a package as Node finds it from another folder: in the nearest node_modules. */
+/** The folder of a package as Node resolves it from another folder: in the nearest node_modules. */
 const folderOf = (name: string, from: string): string | undefined => {
   const folder = path.posix.join(from, 'node_modules', name);
   const entry = lock.get(folder);
@@ -39,7 +39,7 @@ const fromRegistry = [...lock].filter(([folder, { link }]) => folder.includes('n
 const workspaces = [...lock].filter(([folder]) => !folder.includes('node_modules/'));
 
 describe('package-lock.json', () => {
-  // Prevents: an entry that was typed in, for which npm installs whatever the registry sends.
+  // Prevents: a manually added entry, for which npm installs whatever the registry sends.
   test('has the hash of every package', () => {
     expect(fromRegistry.length).toBeGreaterThan(1_000);
     // The hash of an archive covers the packages that are bundled in it.
@@ -49,27 +49,27 @@ describe('package-lock.json', () => {
     );
   });
 
-  // Prevents: a lockfile that sends every checkout to the mirror of the machine that wrote it.
+  // Prevents: a lockfile that makes every checkout download from the mirror of the machine that wrote it.
   test('has no download address', () => {
     expect(fromRegistry.filter(([, { resolved }]) => resolved !== undefined).map(([folder]) => folder)).toEqual([]);
   });
 
-  // Prevents: an installation that lacks a native build on every platform but the one that wrote the lockfile.
+  // Prevents: an installation that lacks native builds on every platform except the one that wrote the lockfile.
   test('has every package that another one names, also those for other platforms', () => {
     const missing = [...lock].flatMap(([folder, { dependencies, optionalDependencies }]) =>
       Object.keys({ ...dependencies, ...optionalDependencies })
         .filter((name) => folderOf(name, folder) === undefined)
         .map((name) => `${folder} names ${name}`),
     );
-    // The registry that resolved the lockfile has chdb's library for this platform only. `standin dev` and the image of the engine
-    // need it, and do not run on the other platforms until these are added.
+    // The registry that resolved the lockfile has chdb's library for this platform only. `standin dev` and the engine image need it, and do
+    // not run on the other platforms until those packages are added.
     expect(missing).toEqual(
       ['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu'].map((name) => `node_modules/chdb names @chdb/lib-${name}`),
     );
   });
 });
 
-/** All that an installation without dev dependencies has for a workspace. */
+/** All packages that an installation without dev dependencies has for a workspace. */
 const productionPackages = (folder: string, found = new Set<string>()): ReadonlySet<string> => {
   found.add(folder);
   const { dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta } = lock.get(folder) ?? {};
@@ -81,7 +81,7 @@ const productionPackages = (folder: string, found = new Set<string>()): Readonly
   return found;
 };
 
-// Prevents: a test server or a bundler in what runs beside a tenant's keys, because something small was declared in the wrong place.
+// Prevents: a test server or a bundler in a process with tenants' keys, because a dependency was declared in the wrong place.
 describe.for(['cli', 'operator', 'gateway', 'dashboard', 'packages/logstore'])(
   'the packages of %s in production',
   (folder) => {
@@ -93,7 +93,7 @@ describe.for(['cli', 'operator', 'gateway', 'dashboard', 'packages/logstore'])(
       const production = new Set(workspaces.flatMap(([, { dependencies }]) => Object.keys(dependencies ?? {})));
       const development = workspaces
         .flatMap(([, { devDependencies }]) => Object.keys(devDependencies ?? {}))
-        // Types have no code; the Kubernetes client declares them as its dependencies.
+        // Type packages contain no code. The Kubernetes client declares them as dependencies.
         .filter((name) => !production.has(name) && !name.startsWith('@types/'));
       expect(development).toEqual(
         expect.arrayContaining(['vitest', 'vite', 'eslint', 'testcontainers', 'oidc-provider']),

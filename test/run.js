@@ -1,4 +1,4 @@
-// `npm test`. Plain JavaScript: it runs on the system's Node before anything is installed, then hands over to Node 24.
+// `npm test`. Plain JavaScript: it runs on the system's Node before anything is installed, then starts Node 24.
 import { ensureInstalled } from '../cli/bin/ensure-installed.js';
 import { runWithNode24 } from './suite/run-with-node-24.js';
 

@@ -7,7 +7,7 @@ import { ROOT } from './suite/source-files.ts';
 
 const doc = readFileSync(path.join(ROOT, 'docs/search.md'), 'utf8');
 
-// Prevents: a field that works and that nobody is told of.
+// Prevents: a search field that works but is not documented.
 test('docs/search.md has every field with its example', () => {
   const rows = [...doc.matchAll(/^\| `([a-z.A-Z]+)` .*`([^`]+)` *\|$/gm)].map(([, name, example]) => [name, example]);
   const fields = Object.entries(FIELDS).map(([name, { example }]) => [name, example]);
@@ -28,7 +28,7 @@ test('its bounds are those of the code', () => {
   expect(doc).toContain(`At most ${length} characters, ${termsMax} conditions, ${levels}`);
 });
 
-// Prevents: a search box that ships a validator, or cannot be bundled at all.
+// Prevents: a search box that ships a validator, or that cannot be bundled at all.
 test('the language needs nothing that a browser does not have', async () => {
   const { build } = await import('vite');
   const entry = path.join(ROOT, 'packages/logstore/src/search/index.ts');

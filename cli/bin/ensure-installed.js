@@ -8,13 +8,13 @@ export const root = path.resolve(import.meta.dirname, '../..');
 
 const OLDEST_NODE = 20;
 
-/** Node 24 from the dev dependency `node`; this process's own where it is not installed (production images). */
+/** Node 24 from the dev dependency `node`; this process's Node if it is not installed (production images). */
 export const nodePath = () => {
   const installed = path.join(root, 'node_modules/node/bin/node');
   return existsSync(installed) ? installed : process.execPath;
 };
 
-/** Whether node_modules is what package-lock.json says: npm writes node_modules/.package-lock.json after each install. */
+/** Whether node_modules matches package-lock.json. npm writes node_modules/.package-lock.json after each install. */
 const isInstalled = () => {
   const modified = (file) => (existsSync(path.join(root, file)) ? statSync(path.join(root, file)).mtimeMs : undefined);
   const installed = modified('node_modules/.package-lock.json');
@@ -30,8 +30,8 @@ const run = (command, args) =>
   });
 
 /**
- * Installs the npm packages when they are missing or older than the lockfile, with progress on standard error. Ends the process
- * with a plain sentence when that is impossible.
+ * Installs the npm packages if they are missing or older than the lockfile, and prints progress on standard error. If that is
+ * impossible, prints the reason and ends the process.
  */
 export const ensureInstalled = async () => {
   const major = Number(process.versions.node.split('.')[0]);

@@ -5,7 +5,7 @@ import { nodePath, root } from './ensure-installed.js';
 
 const FIRST_NODE_WITH_TYPE_STRIPPING = [22, 19];
 
-/** Runs cli/src/main.ts: in this process when its Node can, else with Node 24 from the dev dependency. */
+/** Runs cli/src/main.ts in this process if its Node supports that; otherwise, with Node 24 from the dev dependency. */
 export const runMain = async (args) => {
   const main = path.join(root, 'cli/src/main.ts');
   const [major, minor] = process.versions.node.split('.').map(Number);
@@ -15,8 +15,8 @@ export const runMain = async (args) => {
     await import(main);
     return;
   }
-  // A process group of its own: Ctrl-C reaches this process alone, which passes it on once. The IPC channel ends the child when
-  // this process is killed.
+  // The child has its own process group: Ctrl-C reaches only this process, which forwards it once. The IPC channel ends the child
+  // when this process is killed.
   const child = spawn(nodePath(), [main, ...args], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], detached: true });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 130)));

@@ -1,4 +1,4 @@
-// `npm start`: installs what is missing, then runs `standin dev`.
+// `npm start`: installs missing packages, then runs `standin dev`.
 import process from 'node:process';
 import { ensureInstalled } from './ensure-installed.js';
 import { runMain } from './run-main.js';

@@ -2,10 +2,10 @@ import path from 'node:path';
 import { thirdPartyLicences } from '@standin/dashboard/third-party-licences';
 import { defineConfig, type Plugin } from 'vite';
 
-/** What some packages load when they need it is a `require` in the bundle's modules, too, which have none. */
+/** ES modules have no `require`, but some bundled packages call it to load code on demand. */
 const banner = `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);`;
 
-/** Beside the code, whose code it is. */
+/** Puts the licences of the bundled packages next to the code. */
 const withLicences: Plugin = {
   name: 'with-licences',
   async generateBundle() {
@@ -14,13 +14,13 @@ const withLicences: Plugin = {
   },
 };
 
-/** All of `kubectl standin` in one folder, for `packPlugin`. */
+/** Bundles `kubectl standin` into one folder, for `packPlugin`. */
 export default defineConfig({
   root: path.join(import.meta.dirname, '..'),
   plugins: [withLicences],
-  // chdb is the engine of `standin dev`, which the plugin does not have.
+  // chdb is the engine of `standin dev`, which the plugin does not include.
   ssr: { noExternal: true, external: ['chdb'] },
-  // Native code that `ws` uses where it is installed; in a bundle it would take an empty module for that.
+  // `ws` uses optional native modules where they are installed. In a bundle it would find empty modules instead.
   define: { 'process.env.WS_NO_BUFFER_UTIL': '"1"', 'process.env.WS_NO_UTF_8_VALIDATE': '"1"' },
   build: {
     ...{ ssr: 'src/plugin/main.ts', emptyOutDir: true, target: 'node22', minify: false },

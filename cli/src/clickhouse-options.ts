@@ -2,7 +2,7 @@ import { CLICKHOUSE_NAME, CLICKHOUSE_NAME_RULE } from '@standin/contract';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 
-/** What `addClickHouseOptions` leaves of a command line. */
+/** The parsed options of `addClickHouseOptions`. */
 export const clickHouseSchema = z.object({
   clickhouseUrl: z.string(),
   clickhouseUser: z.string(),
@@ -27,13 +27,13 @@ export const parseClickHouseName = (text: string): string => {
   return text;
 };
 
-/** As a variable, it is not in the list of processes. */
+/** The process list does not show environment variables. */
 export const clickHousePassword = (): Option =>
   new Option('--clickhouse-password <password>', 'its password; a command line is not secret, the variable is better')
     .env('STANDIN_CLICKHOUSE_PASSWORD')
     .default('', 'none');
 
-/** Options of a command that speaks to ClickHouse itself, or the variables that the processes of a cluster have. */
+/** Options of a command that connects to ClickHouse directly. The environment variables are those of the processes of a cluster. */
 export const addClickHouseOptions = (command: Command, { urlIsMandatory = true } = {}): Command =>
   command
     .addOption(

@@ -5,18 +5,18 @@ import { PlainError } from './plain-error.ts';
 import { openLocal } from './server/api-client.ts';
 import { listProjects, whatThereIs, type ProjectName } from './server/list-projects.ts';
 
-/** The project that somebody named. */
+/** The project that the user named. */
 export interface NamedProject {
-  /** Undefined: any. */
+  /** Undefined: any namespace. */
   readonly namespace?: string | undefined;
   readonly project: string;
 }
 
-/** Projects of the `standin dev` that runs on a data folder, or did; `undefined` where nobody knows. */
+/** Projects of the `standin dev` that uses or used a data folder; `undefined` if unknown. */
 const projectsOf = async (data: string): Promise<readonly ProjectName[] | undefined> => {
   const dataDir = path.resolve(data);
   const run = await readRunFile(dataDir);
-  // What the folder says then is of a directory that it was used with before.
+  // In that case, the folder describes the directory that it was used with before.
   if (run?.from === 'cluster')
     return run.dashboard === undefined
       ? undefined
@@ -24,20 +24,20 @@ const projectsOf = async (data: string): Promise<readonly ProjectName[] | undefi
   return recordedProjects(dataDir);
 };
 
-/** Rejects with a `PlainError` where it is known that a `standin dev` has no project of this name. */
+/** Rejects with a `PlainError` if a `standin dev` is known to have no project of this name. */
 export const checkProject = async (
   data: string,
   wanted: NamedProject,
   hasRows: () => Promise<boolean>,
 ): Promise<void> => {
-  // What cannot be asked or read is no reason to refuse.
+  // A failed request or read is no reason to reject the name.
   const known = await projectsOf(data).catch(() => undefined);
   const refusal = known && missingProject(known, wanted);
-  // The log of a project outlives it.
+  // A project's log outlives the project.
   if (refusal !== undefined && !(await hasRows())) throw refusal;
 };
 
-/** Undefined where it is there. */
+/** Undefined if the project exists. */
 export const missingProject = (
   known: readonly ProjectName[],
   { namespace, project }: NamedProject,

@@ -1,4 +1,4 @@
-/** Something that the person at the terminal can mend: shown as one line, without a stack. */
+/** An error that the user can fix. It is shown as one line, without a stack. */
 export class PlainError extends Error {
   override readonly name = 'PlainError';
   readonly exitCode: number;
@@ -9,7 +9,7 @@ export class PlainError extends Error {
   }
 }
 
-/** Errors of the other packages whose messages are for people, by name: loading their classes would cost every command its start. */
+/** Errors of other packages whose messages are for users, by name. Loading their classes would slow the start of every command. */
 const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'ApiError',
   'EngineStartError',
@@ -19,11 +19,11 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'SourceError',
 ]);
 
-/** It may have been free when it was chosen. */
+/** The port may have been free when it was chosen. */
 export const isPortTaken = (error: unknown): error is Error & { readonly port: number } =>
   error instanceof Error && 'code' in error && error.code === 'EADDRINUSE' && 'port' in error;
 
-/** Undefined for what nobody foresaw: its stack is worth showing. */
+/** Undefined for an unexpected error, which is shown with its stack. */
 export const plainErrorOf = (error: unknown): PlainError | undefined => {
   if (error instanceof PlainError) return error;
   if (isPortTaken(error)) return new PlainError(`port ${error.port} is in use: stop what uses it, or choose another`);

@@ -1,4 +1,4 @@
-/** What the file system says, as the end of a sentence that begins with the file's name. */
+/** The end of a sentence that begins with the file's name, by error code. */
 const REFUSALS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   ENOTDIR: 'is not a directory',

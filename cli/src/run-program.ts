@@ -14,23 +14,23 @@ import { addUsageCommand } from './usage/usage-command.ts';
 import { addValidateCommand } from './validate/validate-command.ts';
 
 export interface ProgramOptions {
-  /** As people type it. */
+  /** The program's name, as users type it. */
   readonly name: string;
-  /** Whether its output may have colours. */
+  /** Whether the output may have colours. */
   readonly colour: boolean;
-  /** Adds commands that the program has before those that it has everywhere. */
+  /** Adds commands that only this program has. */
   readonly addMore?: (program: Command, colour: boolean) => void;
 }
 
-/** Runs what the command line says, to its end. */
+/** Runs the command line to completion. */
 export const runProgram = async ({ name, colour, addMore }: ProgramOptions): Promise<void> => {
-  // `standin logs | head`, a full disk: nobody reads on, or nobody can.
+  // `standin logs | head`, or a full disk: the output is closed or cannot be written.
   stdout.onError((error) => {
     if (error.code === 'EPIPE') process.exit(0);
     stderr.line(`standin: the output cannot be written (${error.code ?? error.message})`);
     process.exit(1);
   });
-  // As Node does, but printable: the message of an error may quote a stranger.
+  // As Node does, but printable: an error message may contain untrusted text.
   process.on('uncaughtException', (error) => {
     stderr.lines(inspect(error));
     process.exit(1);

@@ -3,16 +3,16 @@ import process from 'node:process';
 export interface Stop {
   /** Aborts at the first stop signal. */
   readonly signal: AbortSignal;
-  /** As if a signal had come. */
+  /** Has the same effect as a signal. */
   request(): void;
-  /** Everything is closed: signals have their ordinary effect again. */
+  /** Everything is closed: signals have their default effect again. */
   done(): void;
 }
 
-/** A terminal and a wrapper may both pass on the same Ctrl-C; only a later signal is a second one. */
+/** A terminal and a wrapper may both forward the same Ctrl-C. Only a later signal counts as a second one. */
 const SAME_SIGNAL_MS = 500;
 
-/** Turns SIGINT, SIGTERM, SIGHUP, and the end of the process that started this one, into an `AbortSignal`. A second signal exits at once. */
+/** Turns SIGINT, SIGTERM, SIGHUP, and the end of the parent process into an `AbortSignal`. A second signal exits immediately. */
 export const awaitStop = (): Stop => {
   const controller = new AbortController();
   let firstAt = 0;
@@ -24,7 +24,7 @@ export const awaitStop = (): Stop => {
   };
   const events = ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const;
   for (const event of events) process.on(event, onSignal);
-  // The process that started this one ended before we listened.
+  // The parent process ended before the listener was added.
   if (process.send !== undefined && !process.connected) controller.abort();
   return {
     signal: controller.signal,

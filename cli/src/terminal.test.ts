@@ -5,7 +5,7 @@ import { formatLine, outputTo, styled, wantsColour } from './terminal.ts';
 const HOSTILE = 'a\x1b[31m\r\n\x9b2J\u202eb';
 const SHOWN = String.raw`a\x1b[31m\x0d\x0a\x9b2J\u202eb`;
 
-/** What is printed. */
+/** The printed text. */
 const printed = (print: (out: ReturnType<typeof outputTo>) => void): string => {
   const chunks: Buffer[] = [];
   const stream = new Writable({
@@ -33,7 +33,7 @@ test('an output prints lines, JSON on one line, and bytes as they are', () => {
   expect(printed((out) => out.bytes(Buffer.from(HOSTILE)))).toBe(HOSTILE);
 });
 
-// Prevents: a file or an object that is named so that a CI log takes its line for a command.
+// Prevents: a CI log interprets the name of a file or an object as a command.
 test('no line is a command of a CI log', () => {
   expect(formatLine('::error::a.yaml:1: b')).toBe(':\\x3aerror::a.yaml:1: b');
   expect(formatLine(['  ', styled('dim', ':'), ':stop-commands::x'])).toBe('  :\\x3astop-commands::x');

@@ -6,13 +6,13 @@ import { printable, printableJson } from '@standin/contract';
 
 type Style = Parameters<typeof styleText>[0];
 
-/** A piece of a line in a style of ours, shown where colour is wanted. */
+/** A part of a line with a style, which is shown if colour is enabled. */
 export interface Styled {
   readonly style: Style;
   readonly text: string;
 }
 
-/** One line, in pieces. Any piece may hold text of strangers: a line break in it stays in its line. */
+/** One line, in parts. Any part may contain untrusted text: a line break in it does not end the line. */
 export type Line = string | readonly (string | Styled)[];
 
 export const styled = (style: Style, text: string): Styled => ({ style, text });
@@ -23,7 +23,7 @@ const formatPiece = (piece: string | Styled, colour: boolean): string => {
   return colour ? styleText(piece.style, text, { validateStream: false }) : text;
 };
 
-/** The line without its end. The only escape sequences in it are those of its styles. */
+/** The line without its line break. Its only escape sequences are those of its styles. */
 export const formatLine = (line: Line, colour = false): string =>
   (typeof line === 'string' ? [line] : line)
     .map((piece) => formatPiece(piece, colour))
@@ -32,22 +32,23 @@ export const formatLine = (line: Line, colour = false): string =>
     .replaceAll(CI_PREFIX, '#\\x23');
 
 /**
- * A CI log obeys lines: GitHub Actions those with `::error::` in front or `##[error]` anywhere
- * (https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs), Azure Pipelines `##vso[…]`, TeamCity `##teamcity[…]`.
+ * CI logs interpret some lines as commands: GitHub Actions those that begin with `::error::` or contain `##[error]`
+ * (https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs), Azure Pipelines `##vso[…]`, TeamCity
+ * `##teamcity[…]`.
  */
 const CI_PREFIX = /##(?=\w*\[)/g;
 
-/** Where a command prints. This is the only way: text from manifests, callers and servers must not act on the terminal. */
+/** Where a command prints. All output goes through it: text from manifests, callers and servers must not control the terminal. */
 export interface Output {
   readonly isTerminal: boolean;
   readonly line: (line: Line, colour?: boolean) => void;
-  /** Text whose line breaks are ours; one at its end adds no empty line. */
+  /** Text with trusted line breaks. A line break at its end adds no empty line. */
   readonly lines: (text: string) => void;
   /** The value on one line. */
   readonly json: (value: unknown) => void;
-  /** As they are: for a pipe. */
+  /** Unchanged bytes, for a pipe. */
   readonly bytes: (bytes: Uint8Array) => void;
-  /** What happens where nothing more can be printed, in place of what was to happen until now. */
+  /** Called when output fails. Replaces the previous handler. */
   readonly onError: (handle: (error: NodeJS.ErrnoException) => void) => void;
 }
 
@@ -72,7 +73,7 @@ export const outputTo = (stream: Writable & { readonly isTTY?: boolean }): Outpu
 export const stdout = outputTo(process.stdout);
 export const stderr = outputTo(process.stderr);
 
-/** What is typed behind a question, without the blanks around it. Undefined: there is no terminal to ask at. */
+/** The answer to a question, trimmed. Undefined: there is no terminal. */
 export const ask = async (question: string): Promise<string | undefined> => {
   if (!process.stdin.isTTY) return undefined;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
@@ -83,7 +84,7 @@ export const ask = async (question: string): Promise<string | undefined> => {
   }
 };
 
-/** Colour is for people: on a terminal, unless they said no (https://no-color.org). */
+/** Colour is used on a terminal, unless the user disables it (https://no-color.org). */
 export const wantsColour = (
   { isTerminal }: Pick<Output, 'isTerminal'>,
   env: Readonly<Record<string, string | undefined>>,

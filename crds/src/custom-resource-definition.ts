@@ -7,10 +7,10 @@ import { celValidation } from './rules.ts';
 
 type JsonSchema = Record<string, unknown>;
 
-/** On each CRD: the digest of its schema, so that an operator can tell whether the installed one is its own. */
+/** An annotation of each CRD with the digest of its schema. An operator compares it with its own to detect another version. */
 export const SCHEMA_DIGEST_ANNOTATION = `${API_GROUP}/schema-digest`;
 
-/** `kubectl` shows the first words of an object, so the type goes first and long parts last. */
+/** `kubectl` shows the first words of an object, so the type comes first and long parts come last. */
 const KEY_ORDER = ['type', 'format', 'description', 'default', 'enum', 'required', 'properties', 'items'];
 
 const ordered = (schema: JsonSchema): JsonSchema =>
@@ -34,7 +34,7 @@ const structuralSchema = (schema: z.ZodType): JsonSchema => {
   return result;
 };
 
-/** Of what the gateways serve. */
+/** The conditions of the kinds that gateways serve. */
 const SERVED_CONDITIONS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'] as const;
 
 const rootSchema = (definition: AnyKindDefinition): JsonSchema => {
@@ -80,7 +80,7 @@ const versionOf = (definition: AnyKindDefinition) => ({
   additionalPrinterColumns: definition.printerColumns,
 });
 
-/** 12 hex digits of the SHA-256 of all that the API server knows of the version. */
+/** 12 hex digits of the SHA-256 of everything that the API server receives about the version. */
 export const schemaDigest = (definition: AnyKindDefinition): string =>
   createHash('sha256')
     .update(JSON.stringify(versionOf(definition)))

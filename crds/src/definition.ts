@@ -2,7 +2,7 @@ import type { ConditionType, Kind } from '@standin/contract';
 import type { z } from 'zod';
 import type { Rule, TransitionRule } from './rules.ts';
 
-/** A column of `kubectl get`; those with priority 1 show with `-o wide` only. */
+/** A column of `kubectl get`. Columns with priority 1 appear only with `-o wide`. */
 export interface PrinterColumn {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'date';
@@ -10,18 +10,18 @@ export interface PrinterColumn {
   readonly priority?: 1;
 }
 
-/** The source of truth of one kind: its parser and its CustomResourceDefinition are made from it. */
+/** The source of truth for one kind. Its parser and its CustomResourceDefinition are derived from it. */
 export interface KindDefinition<Spec extends z.ZodType = z.ZodType, Status extends z.ZodType = z.ZodType> {
   readonly kind: Kind;
-  /** What `kubectl explain` says. */
+  /** The text that `kubectl explain` shows. */
   readonly description: string;
   readonly spec: Spec;
   readonly status: Status;
-  /** The conditions that it has from the start, Unknown. Default: those of what is served. */
+  /** The initial conditions, all Unknown. Default: the conditions of served kinds. */
   readonly conditions?: readonly ConditionType[];
-  /** About the name of the object. */
+  /** Rules for the name of the object. */
   readonly nameRules: readonly Rule<string>[];
-  /** About changes of `spec`. */
+  /** Rules for changes of `spec`. */
   readonly transitions: readonly TransitionRule<z.output<Spec>>[];
   readonly printerColumns: readonly PrinterColumn[];
   /** For `kubectl get --field-selector`. */
@@ -30,7 +30,7 @@ export interface KindDefinition<Spec extends z.ZodType = z.ZodType, Status exten
 
 const ofCondition = (field: string): string => `.status.conditions[?(@.type=="Ready")].${field}`;
 
-/** Ready and why not; every kind has them. */
+/** The Ready condition and its reason. Every kind has these columns. */
 export const READY_COLUMNS: readonly PrinterColumn[] = [
   { name: 'Ready', type: 'string', jsonPath: ofCondition('status') },
   { name: 'Reason', type: 'string', jsonPath: ofCondition('reason') },
@@ -43,7 +43,7 @@ export const MESSAGE_COLUMN: PrinterColumn = {
   priority: 1,
 };
 
-/** Any kind's, as far as it can be used without knowing which. */
+/** A definition of any kind, limited to what can be used without knowing the kind. */
 export type AnyKindDefinition = Omit<KindDefinition, 'transitions'> & {
   readonly transitions: readonly TransitionRule<never>[];
 };

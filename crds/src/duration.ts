@@ -11,7 +11,7 @@ export const parseDuration = (text: string): number | undefined =>
     ? [...text.matchAll(PART)].reduce((sum, [, count, unit]) => sum + Number(count) * UNIT_MS[unit as 's'], 0)
     : undefined;
 
-/** Milliseconds of a duration that the schema has let through. Throws a `RangeError` on any other text. */
+/** Converts a duration that the schema has accepted to milliseconds. Throws a `RangeError` for any other text. */
 export const durationMs = (text: string): number => {
   const ms = parseDuration(text);
   if (ms === undefined) throw new RangeError(`not a duration: ${text}`);

@@ -2,7 +2,7 @@ import { CONDITION_REASONS, CONDITION_TYPES, type ConditionType } from '@standin
 import { z } from 'zod';
 import { matches, withRules } from './rules.ts';
 
-/** Kubernetes counts characters as code points, zod as UTF-16 units: an emoji is one and two. */
+/** Kubernetes counts characters as code points, zod as UTF-16 units: an emoji counts as one and as two. */
 const codePoints = (text: string): number => {
   let count = text.length;
   for (let index = 0; index < text.length; index += 1) {
@@ -20,14 +20,14 @@ export const text = ({ min = 0, max }: { min?: number; max: number }) =>
     .string()
     .superRefine((value, context) => {
       const length = codePoints(value);
-      // As in the API server, rules are not checked on a value that has no right size.
+      // Like the API server, check no rules on a value of the wrong size.
       const refuse = (message: string): void => context.addIssue({ code: 'custom', message, continue: false });
       if (length > max) refuse(`Too long: may not be more than ${max} characters`);
       if (length < min) refuse(min === 1 ? 'must not be empty' : `should be at least ${min} characters long`);
     })
     .meta({ maxLength: max, ...(min > 0 && { minLength: min }) });
 
-/** A whole number; `max` keeps it within what JSON readers agree on. */
+/** A whole number. `max` keeps it in the range that all JSON parsers read alike. */
 export const integer = (min: number, max: number) =>
   z
     .int()
@@ -38,7 +38,7 @@ export const integer = (min: number, max: number) =>
 export const SUBDOMAIN_PATTERN = '[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*';
 export const NAME_LENGTH_MAX = 253;
 
-/** The name of another object of the same namespace. */
+/** The name of another object in the same namespace. */
 export const objectName = (noun: string) =>
   withRules(text({ min: 1, max: NAME_LENGTH_MAX }), [
     matches(
@@ -47,7 +47,7 @@ export const objectName = (noun: string) =>
     ),
   ]);
 
-/** `{name}`: a reference to an object of the same namespace. */
+/** `{name}`: a reference to an object in the same namespace. */
 export const reference = (noun: string) =>
   z.strictObject({ name: objectName(noun).describe(`Name of ${noun} in the same namespace.`) });
 
@@ -55,7 +55,7 @@ const TIME_OF_DAY = '([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?';
 const DATE = '(20[0-9]{2})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])';
 export const INSTANT_PATTERN = `${DATE}T${TIME_OF_DAY}Z`;
 
-/** RFC 3339 in UTC, as a person or a program writes it into a spec. */
+/** An RFC 3339 time in UTC, as people and programs write it into a spec. */
 export const instant = () =>
   withRules(text({ min: 1, max: 32 }), [
     matches(INSTANT_PATTERN, 'must be an absolute time in UTC: 2026-11-21T09:00:00Z'),
@@ -81,7 +81,7 @@ const condition = z.strictObject({
   lastTransitionTime: timestamp().describe('When status last changed.'),
 });
 
-/** Fields that the status of every kind has. */
+/** Status fields of every kind. */
 export const commonStatus = {
   observedGeneration: integer(0, Number.MAX_SAFE_INTEGER)
     .optional()
@@ -95,7 +95,7 @@ export const commonStatus = {
 };
 
 /**
- * What an object says before the operator has seen it, so that an operator that is away is visible in `kubectl get`.
+ * The status of an object before the operator has seen it, so that `kubectl get` reveals an unavailable operator.
  * Gateway API does the same.
  */
 export const initialStatus = (types: readonly ConditionType[]) => ({

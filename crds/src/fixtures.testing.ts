@@ -2,18 +2,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseManifest } from './manifest.ts';
 
-/** One file of crds/testdata: an object, and what is to be said of it. */
+/** One file of crds/testdata: an object and the problems that it must produce. */
 export interface Fixture {
   /** File name without `.yaml`. */
   readonly name: string;
   readonly object: Readonly<Record<string, unknown>>;
-  /** Of the comments at the top, `# PATH: MESSAGE`: the message may go on. */
+  /** From the comments at the top, `# PATH: MESSAGE`. The actual message may be longer. */
   readonly expected: readonly { readonly path: string; readonly message: string }[];
 }
 
 const FOLDER = path.join(import.meta.dirname, '../testdata');
 
-/** All fixtures that the schemas accept, or refuse. */
+/** All fixtures that the schemas must accept, or must refuse. */
 export const fixtures = (which: 'accepted' | 'refused'): Fixture[] =>
   readdirSync(path.join(FOLDER, which)).map((file) => {
     const text = readFileSync(path.join(FOLDER, which, file), 'utf8');

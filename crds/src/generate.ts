@@ -7,7 +7,7 @@ import { DEFINITIONS } from './kinds.ts';
 
 const HEADER = '# Generated from crds/src by `npm run generate`; edit the zod schemas there.\n';
 
-/** Path below the repository → content, of each CRD. `npm run check` compares them with what is committed. */
+/** Path below the repository root → content, for each CRD. `npm run check` compares them with the committed files. */
 export const generateManifests = (): Map<string, string> =>
   new Map(
     KINDS.map((kind) => [
@@ -21,17 +21,17 @@ export const generateManifests = (): Map<string, string> =>
     ]),
   );
 
-/** Where a chart has the CRDs as templates, so that `helm upgrade` brings new ones, and what guards them there. */
+/** The charts that contain the CRDs as templates, so that `helm upgrade` installs new versions, and the values that guard them. */
 const CHARTS = [
   { folder: 'charts/standin/templates/crds', only: '.Values.crds.enabled', keep: '.Values.crds.keep' },
   { folder: 'charts/standin-crds/templates', only: undefined, keep: '.Values.keep' },
 ] as const;
 
-/** Kept by Helm when the release goes: with a CRD, all objects of its kind would be deleted. */
+/** Makes Helm keep a CRD when the release is uninstalled: deleting a CRD deletes all objects of its kind. */
 const keptIf = (keep: string): string =>
   `  annotations:\n    {{- if ${keep} }}\n    helm.sh/resource-policy: keep\n    {{- end }}\n`;
 
-/** The same CRDs as templates of the charts: path below the repository → content. */
+/** The same CRDs as templates of the charts: path below the repository root → content. */
 export const generateChartTemplates = (): Map<string, string> =>
   new Map(
     CHARTS.flatMap(({ folder, only, keep }) =>

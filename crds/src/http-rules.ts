@@ -1,11 +1,11 @@
 import { lacks, matches, type Rule } from './rules.ts';
 
-/** What a path segment may hold (RFC 3986 `pchar`), and `/`. */
+/** The characters of a path segment (RFC 3986 `pchar`), and `/`. */
 const PATH_CHARACTER = "([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})";
 
 /**
- * A path that reaches us as it was written. Clients rewrite `.` and `..` segments (also when percent-encoded) before they
- * send, and `//` at the start of a target is a host to some of them: such an endpoint could never be called.
+ * A path that reaches the gateway unchanged. Clients resolve `.` and `..` segments (also percent-encoded ones) before they send a
+ * request, and some clients read `//` at the start of a target as a host. No client could call such an endpoint.
  */
 export const pathRules: readonly Rule<string>[] = [
   { cel: "self.startsWith('/')", holds: (self) => self.startsWith('/'), message: 'must begin with /' },
@@ -44,7 +44,7 @@ export const headerValueRules: readonly Rule<string>[] = [
   lacks('^[ \\t]|[ \\t]$', 'must not begin or end with a space or tab: HTTP drops them'),
 ];
 
-/** Written by the gateway itself; a mock that set them would break the connection or lie about the answer. */
+/** The gateway writes these headers itself. A mock that set them would break the connection or misdescribe the response. */
 const RESERVED_HEADERS = [
   'connection',
   'content-length',

@@ -19,7 +19,7 @@ describe('parseManifest', () => {
     expect(problems.map(({ line }) => line)).toEqual([4, 6, 8]);
   });
 
-  // Prevents: a RangeError, as a call can have some 100,000 arguments.
+  // Prevents: a RangeError, because a call takes at most about 100,000 arguments.
   it('takes a List of very many items apart', () => {
     const { documents, problems } = parseManifest(`apiVersion: v1\nkind: List\nitems:\n${'- 1\n'.repeat(150_000)}`);
     expect([documents.length, problems]).toEqual([150_000, []]);

@@ -2,11 +2,11 @@ import { isMap, isScalar, isSeq, type Document, type Node, type Tags, type YAMLM
 import { yamlDocuments, type YamlFault } from './yaml-documents.ts';
 
 export interface ManifestDocument {
-  /** Plain data; nothing about it has been checked. */
+  /** Plain data that has not been validated. */
   readonly value: unknown;
   /** Line of the document's first key, from 1. */
   readonly line: number;
-  /** Line of a field: of its value, or of the nearest parent that exists. */
+  /** Line of a field's value, or of its nearest existing parent. */
   readonly lineOf: (path: readonly (string | number)[]) => number;
 }
 
@@ -17,13 +17,13 @@ export interface ManifestProblem {
 
 export interface Manifest {
   readonly documents: readonly ManifestDocument[];
-  /** What is not YAML. Its document is left out, the others stand. */
+  /** YAML that cannot be used. Its document is left out; the others are kept. */
   readonly problems: readonly ManifestProblem[];
 }
 
 /**
- * kubectl reads YAML 1.1 (`on` is a boolean, `017` is 15), but neither its dates nor its numbers to the base of 60. The
- * integration test compares the two.
+ * kubectl reads YAML 1.1 (`on` is a boolean, `017` is 15), but supports neither its dates nor its base-60 numbers. The
+ * integration test compares this parser with kubectl.
  */
 const UNKNOWN_TO_KUBECTL = new Set(['timestamp', 'binary', 'set', 'omap', 'pairs']);
 const customTags = (tags: Tags): Tags =>
@@ -34,7 +34,10 @@ const customTags = (tags: Tags): Tags =>
 
 const YAML_OPTIONS = { version: '1.1', customTags, prettyErrors: false, logLevel: 'error' } as const;
 
-/** Documents of a YAML stream, as kubectl reads it; empty ones are left out and the items of a `List` stand alone. Never throws. */
+/**
+ * Reads the documents of a YAML stream like kubectl. Leaves out empty documents and returns each item of a `List` as its own
+ * document. Never throws.
+ */
 export const parseManifest = (text: string): Manifest => {
   const stream = yamlDocuments(text, YAML_OPTIONS);
   const { lineAt } = stream;
@@ -48,7 +51,7 @@ export const parseManifest = (text: string): Manifest => {
     try {
       for (const read of readDocument(document, lineAt)) documents.push(read);
     } catch (error) {
-      // An alias that has no anchor.
+      // An alias has no anchor.
       const offset = (document as Document).contents?.range?.[0] ?? 0;
       faults.push({ offset, message: error instanceof Error ? error.message : String(error) });
     }
@@ -58,7 +61,7 @@ export const parseManifest = (text: string): Manifest => {
 };
 
 const readDocument = (document: Document.Parsed, lineAt: (offset: number) => number): ManifestDocument[] => {
-  // Its aliases are counted already.
+  // `yamlDocuments` has already counted the aliases.
   const value: unknown = document.toJS({ maxAliasCount: -1 });
   if (value === null || value === undefined) return [];
   const lineOf = (path: readonly (string | number)[]): number => {
@@ -79,7 +82,7 @@ const readDocument = (document: Document.Parsed, lineAt: (offset: number) => num
   }));
 };
 
-/** Values of a mapping by key, made when a line in it is first asked for: each problem of a document asks. */
+/** Values of a mapping by key, built on the first lookup of a line in it. Each problem of a document needs a lookup. */
 const members = new WeakMap<YAMLMap, ReadonlyMap<unknown, unknown>>();
 
 const childOf = (node: Node | null | undefined, step: string | number): Node | undefined => {
@@ -91,7 +94,7 @@ const childOf = (node: Node | null | undefined, step: string | number): Node | u
   return known.get(step) as Node | undefined;
 };
 
-/** Items of what `kubectl get -o yaml` prints for several objects. */
+/** Items of the `List` that `kubectl get -o yaml` prints for several objects. */
 const itemsOf = (value: unknown): readonly unknown[] | undefined => {
   const { apiVersion, kind, items } = value as { apiVersion?: unknown; kind?: unknown; items?: unknown };
   return apiVersion === 'v1' && kind === 'List' && Array.isArray(items) ? (items as unknown[]) : undefined;

@@ -49,7 +49,7 @@ describe('what is not one of our objects', () => {
   });
 });
 
-// Prevents: a RangeError, as a call can have some 100,000 arguments.
+// Prevents: a RangeError, because a call takes at most about 100,000 arguments.
 it('finds all problems of an object with very many', () => {
   const fields = Array.from({ length: 150_000 }, (_, index) => [`unknown${index}`, 1] as const);
   const problems = problemsOf(endpoint(Object.fromEntries(fields)));

@@ -9,7 +9,10 @@ import type { ProjectSpec } from './v1alpha1/project.ts';
 import type { ReplaySpec } from './v1alpha1/replay.ts';
 import type { ShareSpec } from './v1alpha1/share.ts';
 
-/** Something wrong with an object; `message` says what to change, in the API server's words where it would refuse the object and they are plain. */
+/**
+ * A problem with an object. `message` says what to change. Where the API server would refuse the object in plain words, `message`
+ * uses the same words.
+ */
 export interface Problem {
   /** `spec.json.headers[0].name` */
   readonly path: string;
@@ -25,15 +28,15 @@ export interface Specs {
   readonly KeyRegeneration: KeyRegenerationSpec;
 }
 
-/** A valid object: kind and spec belong together, defaults are filled in. */
+/** A valid object. `spec` matches `kind`, and defaults are filled in. */
 export type ParsedObject = { readonly [K in Kind]: { readonly kind: K; readonly spec: Specs[K] } }[Kind];
 
 export type ParseResult =
   { readonly ok: true; readonly value: ParsedObject } | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * Checks an object as the API server would with `--validate=strict`: kind, name and spec. `status` is the operator's own and
- * is not looked at.
+ * Checks kind, name and spec of an object as the API server would with `--validate=strict`. Ignores `status`, which belongs to
+ * the operator.
  */
 export const parseObject = (object: unknown): ParseResult => {
   if (!isRecord(object))
@@ -44,22 +47,22 @@ export const parseObject = (object: unknown): ParseResult => {
   const spec = DEFINITIONS[kind].spec.safeParse(withoutNulls(object['spec']), {
     error: messageOf,
   });
-  // Not `push(...)`: a strange object has more problems than a call can have arguments.
+  // Not `push(...)`: a malformed object can have more problems than a call can have arguments.
   const problems = spec.success ? own : own.concat(spec.error.issues.flatMap(problemsOf));
   if (!spec.success || problems.length > 0) return failed(problems);
   return { ok: true, value: { kind, spec: spec.data } as ParsedObject };
 };
 
-/** What forbids changing an object's spec from `before` to `after`, both valid. */
+/** The reasons why an object's spec must not change from `before` to `after`. Both specs are valid. */
 export const checkUpdate = <K extends Kind>(kind: K, before: Specs[K], after: Specs[K]): Problem[] =>
   DEFINITIONS[kind].transitions
     .filter(({ holds }) => !(holds as (self: Specs[K], oldSelf: Specs[K]) => boolean)(after, before))
     .map(({ field, message }) => ({ path: ['spec', ...(field === undefined ? [] : [field])].join('.'), message }));
 
-/** Deeper than any schema of ours. */
+/** Deeper than any schema in this package. */
 const DEPTH_MAX = 10;
 
-/** The API server takes a field that is null (an empty `plan:` in YAML) for one that is not there. */
+/** The API server treats a null field (an empty `plan:` in YAML) as missing. */
 const withoutNulls = (value: unknown, depth = 0): unknown => {
   if (value === null && depth === 0) return undefined;
   if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return value;
@@ -95,7 +98,7 @@ const SUBDOMAIN = new RegExp(`^${SUBDOMAIN_PATTERN}$`);
 const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 const NAMESPACE_LENGTH_MAX = 63;
 
-/** What the API server itself demands of names (RFC 1123), and what our kinds add. */
+/** Checks the API server's own rules for names (RFC 1123) and the rules of the kind. */
 const nameProblems = (kind: Kind, metadata: unknown): Problem[] => {
   const { name, namespace } = isRecord(metadata) ? metadata : {};
   const problems: Problem[] = [];
@@ -124,7 +127,7 @@ const RFC_1123 =
 type Issue = z.core.$ZodIssue;
 type RawIssue = z.core.$ZodRawIssue;
 
-/** The API server's words, so that a message means the same wherever it is read. `text` has plainer ones for what is too short. */
+/** The API server's wording, so that a message is the same everywhere. `text` has plainer messages for values that are too short. */
 const messageOf = (issue: RawIssue): string | undefined => {
   switch (issue.code) {
     case 'invalid_type':
@@ -145,14 +148,14 @@ const messageOf = (issue: RawIssue): string | undefined => {
 };
 const TYPE_NAMES: Readonly<Record<string, string>> = { int: 'integer', number: 'integer' };
 
-/** As JSON schema calls it. */
+/** The type's name in JSON Schema. */
 const typeName = (value: unknown): string => {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value;
 };
 
-/** Values are hostile: they are cut before they are shown. */
+/** Values are untrusted, so they are truncated before they are shown. */
 const unsupported = (value: unknown, values: readonly unknown[]): string => {
   const shown = (JSON.stringify(value) as string | undefined) ?? '""';
   const listed = values.map((option) => JSON.stringify(option)).join(', ');

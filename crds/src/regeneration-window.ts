@@ -1,7 +1,7 @@
 import { LIMITS, type ResourceObject } from '@standin/contract';
 import { z } from 'zod';
 
-/** What an Account's status remembers of regenerations; anything that cannot be read counts as nothing. */
+/** The regenerations recorded in an Account's status. Unreadable data counts as none. */
 const accountStatus = z
   .looseObject({
     apiKey: z
@@ -15,13 +15,13 @@ const accountStatus = z
   .catch({ apiKey: { regenerations: [] } });
 
 export interface RegenerationWindow {
-  /** RFC 3339, the oldest first: regenerations that still count. */
+  /** RFC 3339, oldest first: the regenerations that still count. */
   readonly recent: readonly string[];
-  /** RFC 3339: when the first of them does not count any more; undefined when none does. */
+  /** RFC 3339: when the first of them stops counting. Undefined: none counts. */
   readonly resetsAt: string | undefined;
-  /** How many more there may be now. */
+  /** How many more regenerations are allowed now. */
   readonly left: number;
-  /** The KeyRegeneration that is under way. */
+  /** The KeyRegeneration in progress. */
   readonly current: { readonly name: string; readonly uid: string } | undefined;
 }
 

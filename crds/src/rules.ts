@@ -2,28 +2,27 @@ import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 
 /**
- * One fact about a value, said twice: as CEL for the API server, as a predicate for everybody else (directory source,
- * `standin validate`, dashboard). Message and path are the same on both sides; test/integration/crds.test.ts compares them
- * on a real API server.
+ * One rule for a value in two forms: CEL for the API server, and a predicate for everything else (directory source, `standin
+ * validate`, dashboard). Message and path are the same in both; test/integration/crds.test.ts compares them on a real API server.
  */
 export interface Rule<T> {
   /** CEL; `self` is the value. */
   readonly cel: string;
   readonly holds: (self: T) => boolean;
-  /** What to change, in plain English: begins in lower case, has no full stop. */
+  /** What to change, in plain English. It begins in lower case and has no full stop. */
   readonly message: string;
   /** Field below the value that the message is about. */
   readonly field?: string;
-  /** The field is missing. Else its value is wrong. */
+  /** The field is missing. Otherwise its value is wrong. */
   readonly required?: boolean;
 }
 
-/** A fact about a change: `oldSelf` is what was there before. */
+/** A rule for a change. `oldSelf` is the previous value. */
 export interface TransitionRule<T> extends Omit<Rule<T>, 'holds'> {
   readonly holds: (self: T, oldSelf: T) => boolean;
 }
 
-/** Fields that stay as they were, also when they were missing. */
+/** Requires fields to keep their values. A missing field must stay missing. */
 export const immutable = <T extends object>(
   fields: readonly (keyof T & string)[],
   optional: ReadonlySet<keyof T & string>,
@@ -46,7 +45,7 @@ export const celValidation = (rule: Omit<Rule<never>, 'holds'>) => ({
   ...(rule.required && { reason: 'FieldValueRequired' }),
 });
 
-/** The schema, checked by `rules`, with their CEL in its JSON schema. */
+/** The schema with `rules` as checks, and with their CEL in its JSON schema. */
 export const withRules = <S extends z.ZodType>(schema: S, rules: readonly Rule<z.output<S>>[]): S =>
   schema
     .superRefine((value, context) => {
@@ -56,10 +55,10 @@ export const withRules = <S extends z.ZodType>(schema: S, rules: readonly Rule<z
     })
     .meta({ 'x-kubernetes-validations': rules.map(celValidation) });
 
-/** A string literal of CEL. */
+/** A CEL string literal. */
 const celString = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-/** The whole string matches `source`, a regular expression that RE2 and JavaScript read alike. */
+/** The whole string matches `source`, a regular expression that RE2 and JavaScript interpret alike. */
 export const matches = (source: string, message: string): Rule<string> => {
   const expression = new RegExp(`^(?:${source})$`, 'u');
   return { cel: `self.matches(${celString(`^(?:${source})$`)})`, holds: (self) => expression.test(self), message };

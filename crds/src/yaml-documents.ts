@@ -16,13 +16,13 @@ import {
   type SchemaOptions,
 } from 'yaml';
 
-/** Deeper than any kind of Standin, and than what Kubernetes has; whatever reads a document may do so recursively. */
+/** More levels than any kind of Standin or Kubernetes has. Within this limit, code that reads a document may be recursive. */
 const DEPTH_MAX = 100;
-/** The parser has its open collections on a stack, between a document and a scalar. */
+/** The parser's stack holds the open collections, with a document below and a scalar above them. */
 const STACK_MAX = DEPTH_MAX + 2;
-/** References of one document to its anchors. */
+/** References to anchors in one document. */
 const ALIASES_MAX = 1_000;
-/** Values of one document, with those that its aliases stand for. */
+/** Values in one document, including those that its aliases stand for. */
 const EXPANDED_VALUES_MAX = 250_000;
 
 export interface YamlFault {
@@ -32,13 +32,13 @@ export interface YamlFault {
 
 interface YamlDocument {
   readonly document: Document.Parsed;
-  /** Why it cannot be used. */
+  /** Why the document cannot be used. */
   readonly fault: YamlFault | undefined;
 }
 
 export interface YamlStream {
   readonly documents: readonly YamlDocument[];
-  /** Where the stream is nested too deep. What comes from the beginning of that document on is not among `documents`. */
+  /** Where the stream is nested too deep. `documents` leaves out everything from the beginning of that document. */
   readonly tooDeep: YamlFault | undefined;
   /** Line of an offset, from 1. */
   readonly lineAt: (offset: number) => number;
@@ -47,8 +47,9 @@ export interface YamlStream {
 type YamlOptions = Omit<ParseOptions & DocumentOptions & SchemaOptions, 'uniqueKeys' | 'lineCounter'>;
 
 /**
- * The documents of a YAML stream, in time linear in its length, however hostile it is: `yaml` itself compares each key of a mapping
- * with all others, reads nested collections until the call stack is full, and looks through a document for each alias.
+ * Reads the documents of a YAML stream in time linear in its length, even if the stream is hostile. By itself, `yaml` compares
+ * each key of a mapping with all others, reads nested collections until the call stack overflows, and searches the document for
+ * each alias.
  */
 export const yamlDocuments = (text: string, options: YamlOptions): YamlStream => {
   const lines = new LineCounter();
@@ -58,7 +59,7 @@ export const yamlDocuments = (text: string, options: YamlOptions): YamlStream =>
   return { documents, tooDeep: tokens.tooDeep, lineAt: (offset) => Math.max(1, lines.linePos(offset).line) };
 };
 
-/** The tokens of a stream for the composer, as far as its nesting can be read. */
+/** The tokens of a stream for the composer, up to the point where the nesting is too deep. */
 class ShallowTokens implements Iterable<CST.Token> {
   tooDeep: YamlFault | undefined;
   readonly #text: string;
@@ -95,14 +96,14 @@ const faultOf = (document: Document.Parsed): YamlFault | undefined => {
   return isBomb ? { offset, message: `its aliases stand for more than ${EXPANDED_VALUES_MAX} values` } : undefined;
 };
 
-/** Goes through a document once, in its order. */
+/** Visits each node of a document once, in order. */
 class Reading {
   aliases = 0;
-  /** With those that aliases stand for. */
+  /** Includes the values that aliases stand for. */
   values = 0;
-  /** Offset of the first key that its mapping already has. */
+  /** Offset of the first key that repeats an earlier key of the same mapping. */
   repeated: number | undefined;
-  /** How many values the last anchor of this name stands for. */
+  /** How many values the last anchor of each name stands for. */
   readonly #anchors = new Map<string, number>();
 
   count(node: unknown): void {

@@ -6,7 +6,7 @@ import { cspNonce } from './lib/csp-nonce.ts';
 // Read by react-remove-scroll, which dialogs and menus use, for the style that it adds.
 (globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = cspNonce();
 
-// Remix's decoder reports each load that the next one cut short. To leave a page early is no error.
+// Remix's decoder reports each load that the next one interrupts. Leaving a page early is not an error.
 addEventListener('unhandledrejection', (event) => {
   if (event.reason instanceof DOMException && event.reason.name === 'AbortError') event.preventDefault();
 });

@@ -32,7 +32,7 @@ const handleRequest = (
         ...(waitForAll ? { onAllReady: respond } : { onShellReady: respond }),
         onShellError: reject,
         onError: (error) => {
-          // An error before the shell is ready rejects, and is logged once. A reader who left is no error.
+          // An error before the shell is ready rejects and is logged once. A client that disconnected is not an error.
           if (answered && !request.signal.aborted) logger.error({ err: error }, 'page failed while it was streamed');
         },
       },
@@ -47,7 +47,7 @@ export const handleError = (
   { request, context }: { readonly request: Request; readonly context: AppLoadContext },
 ): void => {
   if (request.signal.aborted) return;
-  // A request that Remix refuses itself (405): anyone can send any number of these.
+  // Remix itself refuses the request (405). Anyone can send any number of these.
   if (isRouteErrorResponse(error) && error.status < 500) return;
   context.logger.error({ err: error, method: request.method, path: new URL(request.url).pathname }, 'page failed');
 };

@@ -54,7 +54,7 @@ interface LayoutProps {
   readonly children: ReactNode;
 }
 
-/** Of a page that says so (`export const handle = { isPublic: true }`): for people without a session, and without scripts. */
+/** For pages with `export const handle = { isPublic: true }`: users without a session, and no scripts. */
 const PublicLayout = ({ children }: LayoutProps) => (
   <html lang="en" data-theme="system">
     <Head />
@@ -69,7 +69,7 @@ const isPublicHandle = (handle: unknown): boolean =>
 
 export { unlessQueryOnly as shouldRevalidate } from './lib/revalidation.ts';
 
-/** Around every page, also those that failed. */
+/** Around every page, including those that failed. */
 export const Layout = ({ children }: LayoutProps) =>
   useMatches().some(({ handle }) => isPublicHandle(handle)) ? (
     <PublicLayout>{children}</PublicLayout>
@@ -77,7 +77,7 @@ export const Layout = ({ children }: LayoutProps) =>
     <DashboardLayout>{children}</DashboardLayout>
   );
 
-/** Whatever is away, the rest stays within reach. */
+/** The parts around a page stay usable if its data is unavailable. */
 const DashboardLayout = ({ children }: LayoutProps) => {
   const nonce = useNonce();
   const root = useRouteLoaderData<typeof loader>('root');

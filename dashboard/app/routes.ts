@@ -1,4 +1,4 @@
-/** URL → module. The URL is the state: every page can be reloaded, bookmarked and sent to somebody. */
+/** URL → module. The URL is the state: every page can be reloaded, bookmarked and shared. */
 interface RouteEntry {
   readonly path?: string;
   readonly index?: boolean;
@@ -42,7 +42,7 @@ export default [
       route('shares', 'settings-shares.tsx'),
     ]),
   ]),
-  // Nested in nothing: they answer with data, not with a page.
+  // Not nested, because these return data, not pages.
   route('p/:namespace/:project/traffic/rows', 'traffic-rows.ts'),
   route('p/:namespace/:project/traffic/stream', 'traffic-stream.ts'),
   route('p/:namespace/:project/traffic/histogram', 'traffic-histogram.ts'),

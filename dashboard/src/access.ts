@@ -4,35 +4,35 @@ import { localToken } from './access/local-token.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Backend, DashboardMode } from './backend.ts';
 
-/** Who sent a request, and what they may see and do. */
+/** The sender of a request, and their rights. */
 export interface Session {
-  /** As the API server calls the person; `undefined`: a program's token, or local mode. */
+  /** The user's name in the API server. Undefined: a program's token, or local mode. */
   readonly user: string | undefined;
   readonly backend: Backend;
-  /** Set-Cookie values that the answer must carry. */
+  /** Set-Cookie values that the response must carry. */
   readonly cookies: readonly string[];
 }
 
-/** Who asks, and with which rights. */
+/** Identifies the sender of a request, and their rights. */
 export interface Access {
   readonly mode: DashboardMode;
   /**
-   * Whoever sent this request; `undefined`: not signed in. Looks at the request's head only. A credential that is not valid any more
-   * shows at its first use, as `SourceError` (`Unauthorized`).
+   * The sender's session. Undefined: not signed in. Reads only the head of the request. A credential that is no longer valid fails at its first use,
+   * with `SourceError` (`Unauthorized`).
    */
   sessionOf(request: IncomingMessage): Promise<Session | undefined>;
-  /** What the sender of this request may see and do; `undefined`: not signed in. */
+  /** A backend with the sender's rights. Undefined: not signed in. */
   backendOf(request: IncomingMessage): Promise<Backend | undefined>;
-  /** `undefined` in local mode, where there is nothing to sign in to. */
+  /** Undefined in local mode, which has no sign-in. */
   readonly signIn: SignIn | undefined;
-  /** Local mode with a token: takes it out of the URL that a person opened. */
+  /** Local mode with a token: removes the token from the URL that the user opened. */
   readonly exchangeToken?: RequestHandler;
 }
 
 /**
- * The dashboard of `standin dev`. Without a token every local user has the rights of the one who started it (docs/adr/012-local-users.md).
+ * The access of `standin dev`. Without a token, every local user has the rights of the user who started it (docs/adr/012-local-users.md).
  *
- * @param token what programs send as bearer, and what the printed URL exchanges for a cookie
+ * @param token what programs send as bearer token, and what the printed URL exchanges for a cookie
  */
 export const localAccess = (backend: Backend, token?: string): Access => {
   const known = token === undefined ? undefined : localToken(token);

@@ -18,17 +18,17 @@ import type {
   UsageRange,
 } from '@standin/logstore';
 
-/** `local`: part of `standin dev`, on loopback, without a login. `cluster`: with the rights of whoever is signed in. */
+/** `local`: part of `standin dev`, on loopback, without a login. `cluster`: with the rights of the signed-in user. */
 export type DashboardMode = 'local' | 'cluster';
 
-/** Everything that a page needs, with the rights of the person who asks. One per request. */
+/** Everything that a page needs, with the rights of the user. One per request. */
 export interface Backend {
   readonly mode: DashboardMode;
   readonly resources: Resources;
   readonly logs: Logs;
 }
 
-/** The generation that the person saw, or `absent` for a new object. Where it is another, the call rejects with `Conflict`. */
+/** The generation that the user saw, or `absent` for a new object. If it differs, the call rejects with `Conflict`. */
 export type ExpectedGeneration = number | 'absent';
 
 /** `problems`: what to change, by field, in the API server's words. Nothing was written. */
@@ -36,26 +36,23 @@ export type ApplyResult =
   | { readonly ok: true; readonly object: ResourceObject }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Custom resources. Everything rejects with `SourceError`: `Forbidden`, `Unavailable`, … */
+/** Custom resources. All methods reject with `SourceError`: `Forbidden`, `Unavailable`, … */
 export interface Resources {
-  /** Of one namespace, or of all that the person may see; by namespace and name. */
+  /** Of one namespace, or of all that the user may see. Sorted by namespace and name. */
   list(kind: Kind, namespace?: string): Promise<readonly ResourceObject[]>;
   get(ref: ObjectRef): Promise<ResourceObject | undefined>;
   /** Creates the object, or replaces its spec, labels and annotations. */
   apply(object: DesiredObject, expected: ExpectedGeneration): Promise<ApplyResult>;
-  /** A dry run: what `apply` would have to say. Writes nothing. */
+  /** A dry run: returns the problems that `apply` would return. Writes nothing. */
   check(object: DesiredObject, expected: ExpectedGeneration): Promise<readonly Problem[]>;
   delete(ref: ObjectRef): Promise<void>;
-  /**
-   * Calls `onChange` with what changes from now on, until `signal` aborts; `undefined`: anything may have changed. Rejects when it
-   * cannot go on.
-   */
+  /** Calls `onChange` for each change from now on, until `signal` aborts. Undefined: anything may have changed. Rejects if it cannot continue. */
   watch(
     namespace: string | undefined,
     onChange: (ref: ObjectRef | undefined) => void,
     signal: AbortSignal,
   ): Promise<void>;
-  /** The key of an Account; `undefined` where there is none yet. */
+  /** The key of an Account. Undefined: it has none yet. */
   readApiKey(account: ResourceObject): Promise<string | undefined>;
 }
 
@@ -67,11 +64,11 @@ export interface ProjectIdentity {
 
 type AccountIdentity = ProjectIdentity;
 
-/** Reads of one project's log, and of no other. */
+/** Reads the log of one project only. */
 export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | 'preview'> {
   /** For functions that take any log. */
   readonly projectUid: string;
-  /** As `LogStore.follow`, of this project. */
+  /** Like `LogStore.follow`, for this project. */
   follow(options: Pick<FollowOptions, 'pollIntervalMs'>): InsertFeed;
   readonly replays: ProjectReplays;
   summaries(filter: OfProject<LogFilter>): ReturnType<LogStore['summaries']>;
@@ -84,10 +81,10 @@ export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | '
   ): ReturnType<LogStore['distinct']>;
 }
 
-/** A filter within a project that is known already. */
+/** A filter within one project. */
 export type OfProject<F extends Pick<LogFilter, 'projectUid'>> = Omit<F, 'projectUid'>;
 
-/** What replays of the project's requests got back; see `ReplayStore`. */
+/** Results of replays of the project's requests. See `ReplayStore`. */
 interface ProjectReplays {
   answer(replayUid: string, requestId: string): Promise<ReplayAnswer | undefined>;
   results(replayUid: string, options: Pick<ReplayResultsFilter, 'status' | 'limit'>): Promise<ReplaySummary[]>;
@@ -95,11 +92,11 @@ interface ProjectReplays {
   counts(replayUid: string): Promise<StatusCount[]>;
 }
 
-/** Logs, after the check that the person may read them. Rejects with `SourceError` (`Forbidden`) or `LogStoreError`. */
+/** Logs. Checks first that the user may read them. Rejects with `SourceError` (`Forbidden`) or `LogStoreError`. */
 export interface Logs {
-  /** The last `hours` hours of each project, by its uid. A project whose log the person may not read is left out. */
+  /** The last `hours` hours of each project, by its uid. Leaves out projects whose log the user may not read. */
   requestsByHour(projects: readonly ProjectIdentity[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
   open(project: ProjectIdentity): Promise<ProjectLog>;
-  /** Of whoever may see the account. Endpoints of projects whose log the person may not read are left out. */
+  /** For users who may see the account. Leaves out endpoints of projects whose log the user may not read. */
   usage(account: AccountIdentity, range: UsageRange): Promise<Usage>;
 }

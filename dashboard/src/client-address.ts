@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
-/** Proxies in a row. No installation has more, and a caller may send any number of addresses. */
+/** Maximum number of proxies in a row. No installation has more, and a caller may send any number of addresses. */
 const HOPS_MAX = 16;
 
 type Family = 'ipv4' | 'ipv6';
 const familyOf = (address: string): Family => (isIP(address) === 4 ? 'ipv4' : 'ipv6');
 
-/** `::ffff:192.0.2.1`, as a socket for both families has it, is `192.0.2.1`. */
+/** `::ffff:192.0.2.1`, as a socket for both families reports it, becomes `192.0.2.1`. */
 export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
 const NETWORK = /^([\da-f.:]+)(?:\/(\d{1,3}))?$/i;
@@ -29,7 +29,7 @@ const listOf = (networks: readonly string[]): BlockList => {
   return list;
 };
 
-/** `192.0.2.1`, and `192.0.2.1:4711` or `[2001:db8::1]:4711`, as some proxies write it; `undefined` for anything else. */
+/** Accepts `192.0.2.1`, and `192.0.2.1:4711` or `[2001:db8::1]:4711`, as some proxies write it. Undefined: anything else. */
 const addressOf = (text: string): string | undefined => {
   const trimmed = text.trim();
   const bare = /^\[([\da-f.:]+)\](?::\d+)?$/i.exec(trimmed)?.[1] ?? /^([\d.]+):\d+$/.exec(trimmed)?.[1] ?? trimmed;
@@ -39,8 +39,8 @@ const addressOf = (text: string): string | undefined => {
 export type ClientAddress = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string;
 
 /**
- * Who a request is from: the address of its connection, or where that is a trusted proxy the last address in `X-Forwarded-For` that is none:
- * each proxy appends the address that it got the request from; any client may have written what precedes it.
+ * The client of a request: the address of its connection or, if that is a trusted proxy, the last address in `X-Forwarded-For` that is not one. Each
+ * proxy appends the address that it received the request from. Any client may have written what precedes it.
  *
  * @param trustedProxies addresses and networks (`isNetwork`)
  */

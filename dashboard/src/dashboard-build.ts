@@ -10,7 +10,7 @@ import { brotliCompress } from 'node:zlib';
 
 const DASHBOARD = path.join(import.meta.dirname, '..');
 const BUILDS = path.join(DASHBOARD, 'build');
-/** Everything that decides what a build contains. The contract's constants are part of the client; routes use modules of the process. */
+/** Everything that determines the contents of a build. The client contains the contract's constants, and routes use modules of the process. */
 const INPUTS = [
   'package.json',
   'vite.config.ts',
@@ -21,24 +21,24 @@ const INPUTS = [
   '../packages/contract/src/**/*.ts',
 ];
 const LOCKFILE = '../package-lock.json';
-/** Older builds are kept for processes that still run from them. */
+/** Older builds are kept for processes that still use them. */
 const BUILDS_KEPT = 3;
 const HASH_LENGTH = 16;
 const OUTPUT_SHOWN_CHARS = 4_000;
 
-/** A build that failed; `message` has the bundler's own words. */
+/** A failed build. `message` has the bundler's own words. */
 export class DashboardBuildError extends Error {
   override readonly name = 'DashboardBuildError';
 }
 
 /**
- * The folder of a production build (`client`, `server`) of the sources as they are. Builds it where there is none, which
- * takes 10 to 20 seconds: `onBuild` is called first. Several processes may do so at once.
+ * The folder of a production build (`client`, `server`) of the current sources. If there is none, calls `onBuild` and builds it, which takes 10 to 20
+ * seconds. Several processes may do so at once.
  */
 export const ensureDashboardBuild = async (onBuild: () => void = () => undefined): Promise<string> => {
   const folder = path.join(BUILDS, await hashInputs());
   if (existsSync(path.join(folder, 'server/index.js'))) {
-    // Which keeps it from being removed as an old one. In an image it can be neither: the root is read-only.
+    // Marks the build as used, so that it is not removed as an old one. In an image the root is read-only: neither is possible.
     await utimes(folder, new Date(), new Date()).catch(() => undefined);
     return folder;
   }
@@ -49,7 +49,7 @@ export const ensureDashboardBuild = async (onBuild: () => void = () => undefined
     await runVite(unfinished);
     await compressAssets(path.join(unfinished, 'client'));
     await rename(unfinished, folder).catch((error: unknown) => {
-      // Another process was faster.
+      // Another process finished first.
       if (!existsSync(path.join(folder, 'server/index.js'))) throw error;
     });
   } finally {
@@ -64,7 +64,7 @@ const hashInputs = async (): Promise<string> => {
   for await (const entry of glob(INPUTS, { cwd: DASHBOARD, withFileTypes: true })) {
     if (entry.isFile()) files.push(path.relative(DASHBOARD, path.join(entry.parentPath, entry.name)));
   }
-  // Absent from production images, which bring their build with them.
+  // Production images have no lockfile, because they include a build.
   if (existsSync(path.join(DASHBOARD, LOCKFILE))) files.push(LOCKFILE);
   const hash = createHash('sha256');
   for (const file of files.sort())
@@ -94,7 +94,7 @@ const runVite = async (buildDirectory: string): Promise<void> => {
 
 const compress = promisify(brotliCompress);
 
-/** Once, at full strength, instead of at every request. */
+/** Compresses once, at the highest level, instead of for every request. */
 const compressAssets = async (folder: string): Promise<void> => {
   for await (const entry of glob('**/*.{js,css,svg}', { cwd: folder, withFileTypes: true })) {
     const file = path.join(entry.parentPath, entry.name);

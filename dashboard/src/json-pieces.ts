@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Of a string, in characters: JSON of so many takes at most some milliseconds, even where each becomes an escape of six. */
+/** String length in characters. The JSON of this many takes at most some milliseconds, even if each becomes an escape of six characters. */
 const PIECE_CHARS_MAX = 64 * 1024;
 
-/** Where the piece ends that begins at `from`. Not between the halves of a surrogate pair: JSON would escape each. */
+/** The end of the piece that begins at `from`. Never splits a surrogate pair, because JSON would escape each half. */
 const endOf = (text: string, from: number): number => {
   const end = Math.min(text.length, from + PIECE_CHARS_MAX);
   return end < text.length && /[\uD800-\uDBFF]/.test(text.charAt(end - 1)) ? end - 1 : end;
@@ -19,12 +19,12 @@ const escaped = function* (text: string): Generator<string> {
 };
 
 /**
- * `JSON.stringify` in pieces, for values with bodies in them: 10 MiB at once take up to a second. The pieces together are the same text. A
- * value without a long string is one piece.
+ * `JSON.stringify` in pieces, for values that contain bodies: 10 MiB at once take up to a second. The pieces together are the same text. A value
+ * without a long string is one piece.
  */
 export const jsonPieces = function* (value: unknown, indent?: number): Generator<string> {
   const long: string[] = [];
-  // Chosen now, so nothing that was captured has it.
+  // Generated now, so that captured data cannot contain it.
   const mark = randomUUID();
   const take = (_: string, item: unknown): unknown => {
     if (typeof item !== 'string' || item.length <= PIECE_CHARS_MAX) return item;
@@ -42,7 +42,7 @@ export const jsonPieces = function* (value: unknown, indent?: number): Generator
   }
 };
 
-/** The pieces as they are asked for; others get their turn between two of them. */
+/** Yields the pieces on demand. Other work runs between two of them. */
 export async function* jsonStream(value: unknown, indent?: number): AsyncGenerator<string> {
   let isFirst = true;
   for (const piece of jsonPieces(value, indent)) {

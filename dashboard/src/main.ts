@@ -12,7 +12,7 @@ import { ensureDashboardBuild } from './dashboard-build.ts';
 import { runDashboard } from './run-dashboard.ts';
 import { clusterDashboardSettings, type ClusterDashboardSettings } from './settings.ts';
 
-/** The dashboard of a cluster: `node dashboard/src/main.ts`, settings in the environment (docs/configuration.md). */
+/** The dashboard of a cluster: `node dashboard/src/main.ts`. Settings come from the environment (docs/configuration.md). */
 const readSettings = (): ClusterDashboardSettings => {
   try {
     return parseSettings(clusterDashboardSettings, process.env);
@@ -66,7 +66,7 @@ const stop = async (): Promise<void> => {
 };
 const onSignal = (signal: NodeJS.Signals): void => {
   logger.info({ signal }, 'signal received');
-  // A second one ends the process at once.
+  // A second signal ends the process at once.
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => process.exit(1));
   stop().then(
     () => process.exit(0),

@@ -7,7 +7,7 @@ import { BodyRefusal, bodyReader, discardRest } from './request-bodies.ts';
 
 const BYTES_MAX = 1_000;
 
-/** Reads each body with `bodyReader` and answers with its length, or with why it was refused. */
+/** Reads each body with `bodyReader` and responds with its length, or with the reason for a refusal. */
 const startReader = async (heldBytesMax?: number) => {
   const read = bodyReader(heldBytesMax);
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -92,7 +92,7 @@ it.each([
     const [answer] = (await once(socket, 'data')) as [Buffer];
     expect(answer.toString()).toContain('too_large');
     const dripping = setInterval(() => socket.write(more), 100);
-    // A reset ends it, too; `once` of node:events would reject.
+    // A reset also ends it, and `once` of node:events would reject.
     await new Promise((resolve) => socket.resume().once('close', resolve));
     clearInterval(dripping);
   },

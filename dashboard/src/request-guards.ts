@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { DashboardMode } from './backend.ts';
 
-/** Why a request is refused, in a sentence for whoever reads it. */
+/** Why a request is refused, as a sentence for its reader. */
 export interface Refusal {
   readonly status: 403 | 421;
   readonly message: string;
@@ -12,7 +12,7 @@ type Head = Pick<IncomingMessage, 'method' | 'headers'>;
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 const READING: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The caller is on this machine, or at the near end of a port-forward. */
+/** The caller is on this machine, or at the local end of a port-forward. */
 export const isAskedAsLoopback = ({ headers }: Head): boolean =>
   LOOPBACK_NAMES.has(hostOf(headers.host)?.hostname ?? '');
 
@@ -20,11 +20,11 @@ const hostOf = (text: string | undefined): URL | undefined =>
   text !== undefined && URL.canParse(`http://${text}`) ? new URL(`http://${text}`) : undefined;
 
 /**
- * What must be true of every request before it is looked at.
+ * Checks that apply to every request, before anything else.
  *
- * Local mode has no login: its address is its protection, so another website must not reach it under a name of its own (DNS
- * rebinding). In every mode what changes something has to come from a page of ours (CSRF); browsers say so in `Origin`, which
- * tells ports apart where cookies do not: captured pages of a gateway on the same host are another origin.
+ * Local mode has no login and relies on its address for protection, so another website must not reach it under its own name (DNS rebinding). In every
+ * mode, a request that changes something has to come from a page of the dashboard (CSRF). Browsers state this in `Origin`. Unlike cookies, it
+ * distinguishes ports: captured pages of a gateway on the same host are another origin.
  */
 export const checkRequest = ({ method, headers }: Head, mode: DashboardMode): Refusal | undefined => {
   const host = hostOf(headers.host);
@@ -45,8 +45,8 @@ export const checkRequest = ({ method, headers }: Head, mode: DashboardMode): Re
 };
 
 /**
- * The same for the JSON API, whose senders are programs: they have no `Origin`, and cookies do not count there. What a browser sends
- * says where it comes from; in a cluster the token decides.
+ * The same checks for the JSON API. Its clients are programs: they send no `Origin`, and cookies do not count. A request from a browser states where
+ * it comes from. In a cluster the token decides.
  */
 export const checkApiRequest = (
   { headers }: Head,
@@ -58,7 +58,7 @@ export const checkApiRequest = (
   if (!LOOPBACK_NAMES.has(host.hostname)) return 'host_invalid';
   const { origin } = headers;
   const isForeign = origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host.host);
-  // Without Origin but from a page: <img src>, <script src>.
+  // Sent by a page, but without Origin: <img src>, <script src>.
   const site = headers['sec-fetch-site'];
   return isForeign || site === 'cross-site' || site === 'same-site' ? 'origin_forbidden' : undefined;
 };

@@ -30,13 +30,13 @@ import { startWorkers, type Workers } from './workers/workers.ts';
 
 export interface DashboardOptions {
   readonly settings: DashboardSettings;
-  /** `NAMESPACE/NAME` of its Service. */
+  /** `NAMESPACE/NAME` of the dashboard's Service. */
   readonly service?: string | undefined;
-  /** Decides what each request may see and do. */
+  /** Determines what each request may see and do. */
   readonly access: Access;
-  /** Links that anybody may open. */
+  /** Links that anyone can open. */
   readonly shares: PublicSharesSource;
-  /** Of `ensureDashboardBuild`. */
+  /** The folder that `ensureDashboardBuild` returns. */
   readonly buildDir: string;
   readonly logger: Logger;
 }
@@ -44,17 +44,17 @@ export interface DashboardOptions {
 export interface Dashboard {
   /** `http://localhost:3000` */
   readonly url: string;
-  /** Resolves when nobody is served any more; streams are ended, running requests get a moment. */
+  /** Resolves when no client is served any longer. Streams end, and running requests get a short time to finish. */
   stop(): Promise<void>;
 }
 
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 const STOP_MS_MAX = 2_000;
 const NONCE_BYTES = 16;
-/** A request that takes too long is cut off at most this much later. */
+/** A request that exceeds its timeout is cut at most this much later. */
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 
-/** Serves the dashboard: guards → headers → assets → shared links → who asks → Remix. Rejects when it cannot listen. */
+/** Serves the dashboard: guards → headers → assets → shared links → session → Remix. Rejects if it cannot listen. */
 export const runDashboard = async (options: DashboardOptions): Promise<Dashboard> => {
   const { settings, service, access, buildDir, logger } = options;
   const { mode } = access;
@@ -123,7 +123,7 @@ const serveApi = (options: ApiOptions): RequestHandler => {
 const guard =
   (mode: DashboardMode): RequestHandler =>
   (request, response, next) => {
-    // Nobody forwards to loopback: what claims so wants another host to be believed.
+    // No proxy forwards to loopback. A forwarding header could only make the dashboard trust another host.
     if (mode === 'local') for (const name of FORWARDING_HEADERS) Reflect.deleteProperty(request.headers, name);
     const refusal = checkRequest(request, mode);
     if (refusal === undefined) next();
@@ -140,12 +140,12 @@ const FORWARDING_HEADERS = [
 const setSecurityHeaders = (_: Request, response: Response, next: NextFunction): void => {
   const nonce = randomBytes(NONCE_BYTES).toString('base64');
   response.locals['nonce'] = nonce;
-  // Pages show what is so now; assets say otherwise for themselves.
+  // Pages show the current state, so they are not cached. Assets override this.
   response.set({ ...securityHeaders(nonce), 'cache-control': 'no-store' });
   next();
 };
 
-/** Who asks. Somebody who follows a link from another site may be signed in, and their browser does not say so yet. */
+/** Identifies the user. A signed-in user may follow a link from another site, in which case their browser does not send the cookie yet. */
 const identify =
   (access: Access): RequestHandler =>
   async (request, response, next) => {
@@ -161,12 +161,12 @@ const identify =
     }
   };
 
-/** SameSite=Strict keeps the session's cookie back then; from a page of ours it is sent. */
+/** In that case SameSite=Strict withholds the session cookie. The browser sends it from a page of the dashboard. */
 const comesFromAnotherSite = ({ method, headers, originalUrl }: Request): boolean =>
   method === 'GET' &&
   headers['sec-fetch-site'] === 'cross-site' &&
   headers['sec-fetch-dest'] === 'document' &&
-  // A page of ours, not `//another.site`; and not the login, which needs no session.
+  // A page of the dashboard: neither `//another.site` nor the login, which needs no session.
   returnPath(originalUrl) === originalUrl;
 
 const sessionOf = ({ locals }: Response): Session | undefined => locals['session'] as Session | undefined;
@@ -189,13 +189,13 @@ const contextOf = ({ access, logger }: DashboardOptions, workers: Workers, stopp
   };
 };
 
-/** Tells programs apart, which have a token and no name. */
+/** Distinguishes programs, which have a token but no name. */
 const tokenDigest = ({ headers }: Request): string =>
   createHash('sha256')
     .update(headers.authorization ?? '')
     .digest('base64');
 
-/** What no page could say: the answer is plain text, the log has the rest. Express knows it by its four parameters. */
+/** Handles failures that no page can show. The response is plain text, and the log has the details. Express identifies it by its four parameters. */
 const answerFailure =
   (logger: Logger) =>
   (error: unknown, request: Request, response: Response, next: NextFunction): void => {

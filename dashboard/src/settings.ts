@@ -4,25 +4,25 @@ import { isNetwork } from './client-address.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 
-/** What every dashboard needs. */
+/** Settings of every dashboard. */
 export const dashboardSettings = z.object({
   host: z.string().default('127.0.0.1').describe('Address on which the dashboard answers; local mode: loopback only.'),
   port: port.default(3000).describe('Port of the dashboard; 0 takes a free one.'),
 });
 
 export type DashboardSettings = Readonly<z.infer<typeof dashboardSettings>> & {
-  /** See `clusterDashboardSettings`; no proxy is between `standin dev` and its browsers. */
+  /** See `clusterDashboardSettings`. There is no proxy between `standin dev` and its browsers. */
   readonly trustedProxies?: readonly string[] | undefined;
 };
 
-/** 256 bits in hexadecimal have 64 characters, in base64 44. */
+/** 256 bits are 64 characters in hexadecimal, and 44 in base64. */
 const SECRET_CHARS_MIN = 32;
 const secret = z
   .string()
   .min(SECRET_CHARS_MIN, `must have at least ${SECRET_CHARS_MIN} characters: openssl rand -base64 32`);
 const HOUR_MS = 3_600_000;
 
-/** Every setting of the dashboard of a cluster; docs/configuration.md is generated from this. */
+/** All settings of a cluster's dashboard. docs/configuration.md is generated from this. */
 export const clusterDashboardSettings = z
   .object({
     host: z.string().default('0.0.0.0').describe('Address on which the dashboard answers.'),
@@ -75,7 +75,7 @@ export const clusterDashboardSettings = z
           .default(12 * HOUR_MS)
           .describe('A session ends after this time, or with its token, milliseconds.'),
       })
-      // What is missing then is the key, and the message names it.
+      // With this default, only the key is missing, and the message names it.
       .prefault({} as never),
     dangerouslyAllowHttp: z
       .stringbool()
@@ -131,7 +131,7 @@ export const clusterDashboardSettings = z
 
 export type ClusterDashboardSettings = Readonly<z.infer<typeof clusterDashboardSettings>>;
 
-/** React decides by NODE_ENV, when it is loaded, whether to check itself at every step. */
+/** React reads NODE_ENV when it is loaded, to decide whether to check itself at every step. */
 export const preferProductionReact = (): void => {
   if (!Object.hasOwn(process.env, 'NODE_ENV')) process.env.NODE_ENV = 'production';
 };

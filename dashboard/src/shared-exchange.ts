@@ -9,12 +9,14 @@ import {
 } from '@standin/logstore/redact';
 import { formatJson } from '../app/exchange/format-json.ts';
 
-/** All that the holder of a link gets to know: neither where it was captured, nor from whom, nor where it was sent on to. */
+/**
+ * Everything that the holder of a link learns. It contains neither where the request was captured, nor who sent it, nor where it was forwarded to.
+ */
 export interface SharedExchange {
   readonly id: string;
   readonly receivedAt: string;
   readonly method: Method;
-  /** latin1: path and query, without the project's URI. */
+  /** Path and query without the project's URI, in latin1. */
   readonly target: string;
   readonly httpVersion: string;
   readonly status: number;
@@ -22,7 +24,7 @@ export interface SharedExchange {
   readonly durationMs: number;
   readonly request: SharedMessage;
   readonly response: SharedMessage;
-  /** What was taken out, by name. */
+  /** The removed values, by name. */
   readonly hidden: readonly HiddenField[];
 }
 
@@ -32,12 +34,12 @@ export interface SharedMessage {
   readonly trailers: readonly HeaderPair[];
   /** JSON with line breaks and indentation. */
   readonly body: string;
-  /** True size of the body, before anything was taken out of it. */
+  /** True size of the body, before anything was removed from it. */
   readonly bytes: number;
   readonly state: RedactedBody;
 }
 
-/** Twice what is shown of a body: the rest is whitespace, which nesting can make as much of as it likes. */
+/** Twice the shown part of a body. The rest is whitespace, and nesting can produce any amount of it. */
 const FORMATTED_CHARS_MAX = 2 * REDACTED_BODY_CHARS_MAX;
 
 const shownBody = (body: string): string => {
@@ -45,7 +47,7 @@ const shownBody = (body: string): string => {
   return formatted === undefined || formatted.length > FORMATTED_CHARS_MAX ? body : formatted;
 };
 
-/** What a Share with these rules shows of an entry: the preview and the public page both come from here. */
+/** What a Share with these rules shows of an entry. Both the preview and the public page use it. */
 export const sharedExchange = (entry: LogEntry, rules: RedactionRules): SharedExchange => {
   const { entry: shown, hidden, request, response } = redact(entry, rules);
   return {

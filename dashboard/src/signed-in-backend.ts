@@ -6,8 +6,8 @@ import type { Backend } from './backend.ts';
 type PageRequest = Pick<IncomingMessage, 'headers' | 'method'> & { readonly originalUrl: string };
 
 /**
- * The backend of a page's request. Where nobody is signed in, or the API server does not accept their token any more, what is thrown leads to
- * the login page and from there back here; a request that is no navigation gets a 401.
+ * The backend of a page's request. If no user is signed in, or the API server no longer accepts their token, it throws a response that leads to the
+ * login page and from there back to the page. A request that is not a navigation gets a 401.
  */
 export const signedInBackend = (backend: Backend | undefined, request: PageRequest): Backend => {
   if (backend === undefined) throw wayToSignIn(request, 'no');
@@ -16,7 +16,7 @@ export const signedInBackend = (backend: Backend | undefined, request: PageReque
   return { ...backend, resources: rethrowing(backend.resources, toSignIn), logs: rethrowing(backend.logs, toSignIn) };
 };
 
-/** The same, but whatever its calls reject with passes through `translate`. */
+/** The same port, but every rejection of its calls passes through `translate`. */
 const rethrowing = <T extends object>(port: T, translate: (error: unknown) => unknown): T =>
   new Proxy(port, {
     get: (target, name, receiver) => {

@@ -14,7 +14,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** Files that a browser may ask for, by URL path. What is not in this table does not exist, so no path can leave the folder. */
+/** Files that a browser may request, by URL path. A file outside this table does not exist, so no path can leave the folder. */
 interface Asset {
   readonly file: string;
   readonly bytes: number;
@@ -26,7 +26,7 @@ interface Asset {
 const BROTLI = '.br';
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
-/** Serves the client's build: file names below /assets/ have a hash of their content. The build has `.br` files beside them. */
+/** Serves the client's build. File names below /assets/ contain a hash of the content. The build has `.br` files beside them. */
 export const staticAssets = async (folder: string): Promise<RequestHandler> => {
   const assets = await listAssets(folder);
   return (request, response, next) => {

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-/** Writes a package; returns the file of it that is in the bundle. */
+/** Writes a package. Returns the path of its file that is in the bundle. */
 const install = async (name: string, files: Readonly<Record<string, string>>): Promise<string> => {
   const folder = path.join(root, 'node_modules', name);
   const all = { 'package.json': JSON.stringify({ name, version: '1.2.3', license: 'MIT' }), ...files };

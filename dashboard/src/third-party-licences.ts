@@ -5,14 +5,14 @@ import { z } from 'zod';
 const packageSchema = z.object({ name: z.string(), version: z.string(), license: z.string().optional() });
 const LICENCE_FILE = /licen[cs]e|copying|notice/i;
 const README = /^readme/i;
-/** From where a README has the licence's text, in packages that have it nowhere else. */
+/** Where the licence text begins in a README, for packages that have it nowhere else. */
 const LICENCE_TEXT = /^.*\b(copyright \(c\)|permission is hereby granted|redistribution and use)/im;
 
-/** `…/node_modules/@scope/name`, or undefined for a file of our own. Rollup marks what it adds to a CommonJS module with a null byte. */
+/** `…/node_modules/@scope/name`. Undefined: a file of the project itself. Rollup marks what it adds to a CommonJS module with a null byte. */
 const packageFolder = (file: string): string | undefined =>
   /[^\0]*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file)?.[0];
 
-/** The texts of a package's licences, also of code that it took from elsewhere and keeps in a folder. */
+/** The licence texts of a package, including those of foreign code that it keeps in a folder. */
 const licenceTexts = async (folder: string): Promise<readonly string[]> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries
@@ -26,7 +26,7 @@ const licenceTexts = async (folder: string): Promise<readonly string[]> => {
   return start < 0 ? [] : [text.slice(start)];
 };
 
-/** What the licences of the packages ask for whose code is in a bundle of these files: their names, and their texts. */
+/** What licences require for the packages whose code is in a bundle of these files: their names and licence texts. */
 export const thirdPartyLicences = async (files: Iterable<string>): Promise<string> => {
   const folders = new Set(
     [...files].map((file) => packageFolder(path.resolve(file))).filter((folder) => folder !== undefined),

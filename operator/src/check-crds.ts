@@ -4,7 +4,7 @@ import type { KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 
-/** As much of an OpenAPI schema as fields are found by. */
+/** The parts of an OpenAPI schema that are needed to find fields. */
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>> | undefined;
   readonly items?: Schema | undefined;
@@ -24,7 +24,7 @@ const documentSchema = z.looseObject({
   }),
 });
 
-/** Paths of the fields that `own` has and `installed` does not; of those that are nested in one of them, only the outer. */
+/** Paths of the fields that `own` has and `installed` does not. For nested fields, only the outermost. */
 const missingIn = (own: Schema, installed: Schema | undefined, path: string): string[] => {
   if (installed === undefined) return [path];
   const { properties = {}, items } = own;
@@ -44,8 +44,9 @@ const ownSchema = (kind: Kind): Schema => {
 };
 
 /**
- * What the API server's CRDs lack of the fields that this operator knows: it drops them from whatever is written. Asks for the OpenAPI document
- * that every authenticated client may read, so it takes no right to CRDs. Rejects with `ApiError`, also where there is no CRD of ours at all.
+ * The fields that this operator knows and the API server's CRDs lack. The API server drops them on every write. Reads the OpenAPI
+ * document, which every authenticated client may read, so no right to CRDs is necessary. Rejects with `ApiError`, also if no
+ * Standin CRD is installed.
  */
 export const missingFields = async (client: KubeClient): Promise<ReadonlyMap<Kind, readonly string[]>> => {
   const { components } = documentSchema.parse(await client.get(`/openapi/v3/apis/${API_GROUP}/${API_VERSION}`));
@@ -63,7 +64,7 @@ export const missingFields = async (client: KubeClient): Promise<ReadonlyMap<Kin
   return new Map(missing.filter(([, fields]) => fields.length > 0));
 };
 
-/** Says at start what to do where the cluster's CRDs are older than this operator. */
+/** Logs at start what to do if the cluster's CRDs are older than this operator. */
 export const checkCrds = async (client: KubeClient, logger: Logger): Promise<void> => {
   try {
     for (const [kind, fields] of await missingFields(client)) {
@@ -73,7 +74,7 @@ export const checkCrds = async (client: KubeClient, logger: Logger): Promise<voi
       );
     }
   } catch (error) {
-    // Whatever is wrong with the API server, the sources say so, too, and try on.
+    // The sources also report problems with the API server, and they retry.
     logger.info({ err: error }, 'the CRDs cannot be compared with those of this operator');
   }
 };

@@ -13,17 +13,17 @@ export interface DesiredStateOptions {
   readonly translator: Translator;
   readonly holdOffMs: number;
   readonly logger: Logger;
-  /** Called at once with every object that the sources show, changed or not. */
+  /** Called immediately with every object that the sources report, changed or not. */
   readonly onSeen: (object: ResourceObject) => void;
-  /** Called after the hold-off with what differs from the last call. */
+  /** Called after the hold-off with the changes since the last call. */
   readonly onChanges: (changes: Changes) => void;
   readonly onRemoved: (object: ResourceObject) => void;
   readonly onProblems: (problems: readonly SourceProblem[]) => void;
 }
 
 /**
- * Everything the sources say, translated: objects go into the translator as they come, and what follows from them comes out
- * together, `holdOffMs` after the first of them (design §6).
+ * The translated state of the sources. Each object goes to the translator immediately. The resulting changes come out together,
+ * `holdOffMs` after the first of them (design §6).
  */
 export class DesiredState implements SourceListener, ServiceListener {
   readonly #options: DesiredStateOptions;
@@ -48,7 +48,7 @@ export class DesiredState implements SourceListener, ServiceListener {
     const { translator, onSeen } = this.#options;
     const { uid, generation } = object.metadata;
     const known = this.#objects.get(uid);
-    // Generations go back only when the API server's database was restored. The translator would take it for old news.
+    // Generations decrease only after the API server's database was restored. The translator would ignore the object as outdated.
     if (known !== undefined && generation < known.metadata.generation) translator.remove(refOf(known), uid);
     this.#objects.set(uid, object);
     translator.put(object);
@@ -88,7 +88,7 @@ export class DesiredState implements SourceListener, ServiceListener {
     this.#schedule();
   }
 
-  /** Does what the end of the hold-off would do, now. */
+  /** Ends the hold-off immediately. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -96,7 +96,7 @@ export class DesiredState implements SourceListener, ServiceListener {
     if (changes.put.length + changes.remove.length + changes.verdicts.length > 0) this.#options.onChanges(changes);
   }
 
-  /** Nothing follows from anything any more. */
+  /** Stops all later output. */
   close(): void {
     clearTimeout(this.#timer);
     this.#isClosed = true;
@@ -108,7 +108,7 @@ export class DesiredState implements SourceListener, ServiceListener {
       try {
         this.flush();
       } catch (error) {
-        // A defect of ours; the configuration stays as it was until the next change.
+        // This is a bug. The configuration stays as it is until the next change.
         this.#options.logger.error({ err: error }, 'translation failed');
       }
     }, this.#options.holdOffMs);

@@ -46,25 +46,25 @@ export interface LeaderParts {
   readonly gatewayMemory: GatewayMemory;
   readonly isGatewayGone: IsGatewayGone;
   readonly ledgers: LedgerStore;
-  /** Undefined: volumes of gateways that were scaled away are nobody's business here. */
+  /** Undefined: this operator does not drain the volumes of gateways that were scaled away. */
   readonly spoolVolumes: SpoolVolumes | undefined;
   readonly countPermits: QuotaKeeperOptions['countPermits'];
   readonly audited: StatusKeeperOptions['audited'];
-  /** How often each Secret is read again: watching them would need `watch` on all Secrets. */
+  /** How often each Secret is read again. Watching them would require `watch` on all Secrets. */
   readonly secretPollMs: number;
   readonly onStatus: ((written: StatusWritten) => void) | undefined;
   readonly replays: Omit<ReplayParts, 'source' | 'objects' | 'translator' | 'logger'>;
 }
 
-/** Reads of Accounts and Secrets at once. */
+/** Maximum number of concurrent reads of Accounts and Secrets. */
 const READERS = 16;
-/** What cannot be read now is read again soon, however often it failed: callers wait for their key. */
+/** Failed reads are retried soon, regardless of the number of failures: callers wait for their key. */
 const KEY_BACKOFF = { baseMs: 100, capMs: 10_000 };
 
-/** What is left of the lease when it could not be renewed in time. */
+/** The time that remains of a lease that was not renewed in time. */
 const END_MS_MAX = LIMITS.leaseDurationMs - LIMITS.leaseRenewDeadlineMs;
 
-/** One term of leadership: makes and reads keys, publishes the configuration to the gateways and writes every status. */
+/** One leader's term: creates and reads keys, publishes the configuration to the gateways and writes every status. */
 export class Leader {
   readonly #term: Term;
   readonly #parts: LeaderParts;
@@ -82,7 +82,7 @@ export class Leader {
   readonly #orphans: OrphanKeeper | undefined;
   readonly #remembered: RememberedGateways;
   #known: readonly KnownGateway[] = [];
-  /** Before that, what changes is not published: the beginning will. */
+  /** Earlier changes are not published individually: the first revision contains them. */
   #hasBegun = false;
 
   constructor(term: Term, parts: LeaderParts) {
@@ -155,12 +155,12 @@ export class Leader {
     });
     this.#remembered = new RememberedGateways({
       ...{ memory: parts.gatewayMemory, registry, logger },
-      // Those that are lost, too: the next leader must not complete what waits for them.
+      // Includes lost gateways: the next leader must not complete what waits for them.
       gateways: () => [...this.#known, ...this.#lost.known],
     });
   }
 
-  /** Reads the known gateways, and Accounts and Secrets past all caches, then serves. Rejects when one of them cannot be read. */
+  /** Reads the known gateways, reads Accounts and Secrets bypassing all caches, then serves. Rejects if one of them cannot be read. */
   async begin(): Promise<void> {
     const { desired, translator, server, logger } = this.#parts;
     const { signal } = this.#term;
@@ -173,7 +173,7 @@ export class Leader {
     });
     if (signal.aborted) return;
 
-    // From here on nothing waits: no change falls between what is published now and what `apply` is told.
+    // The rest runs synchronously, so no change is lost between the first revision and the first call of `apply`.
     desired.flush();
     this.#hasBegun = true;
     for (const uid of this.#accounts()) this.#keyQueue.addAfter(uid, this.#nextReadMs(uid));
@@ -191,7 +191,7 @@ export class Leader {
     logger.info({ objects: this.#log.size }, 'leading');
   }
 
-  /** Publishes what changed and has the statuses written that follow from it. */
+  /** Publishes changes and updates the statuses that depend on them. */
   apply(changes: Changes): void {
     if (!this.#hasBegun) return;
     for (const { uid, keySecret } of changes.verdicts) if (keySecret !== undefined) this.#keyQueue.add(uid);
@@ -201,7 +201,7 @@ export class Leader {
     this.#statuses.changed(changes, number);
   }
 
-  /** The source shows an object, changed or not. */
+  /** The source reports an object, changed or not. */
   seen(object: ResourceObject): void {
     if (!this.#hasBegun) return;
     this.#statuses.seen(object);
@@ -210,7 +210,7 @@ export class Leader {
     this.#regenerations.seen(object);
   }
 
-  /** What the audit says of an account's quota has changed. */
+  /** The audit's result for an account's quota has changed. */
   auditChanged(accountUid: string): void {
     if (this.#hasBegun) this.#statuses.auditChanged(accountUid);
   }
@@ -235,17 +235,17 @@ export class Leader {
     return this.#gateways.gateways;
   }
 
-  /** How much of its quota an account has used; undefined: it has none, or nobody has asked in this term. */
+  /** How much of its quota an account has used. Undefined: it has no quota, or no gateway has requested permits in this term. */
   usage(accountUid: string): QuotaUsage | undefined {
     return this.#quota.usage(accountUid);
   }
 
-  /** What is to be done about each gateway's volume, by its claim; undefined where that is not looked after. */
+  /** The state of each gateway's volume, by claim. Undefined if this operator does not drain volumes. */
   get spoolVolumes(): ReadonlyMap<string, ClaimState> | undefined {
     return this.#orphans?.states;
   }
 
-  /** Every account's key was read, and at least one gateway holds the newest revision. */
+  /** Every account's key has been read, and at least one gateway holds the newest revision. */
   isSettled(): boolean {
     const { number } = this.revision;
     return (
@@ -257,13 +257,13 @@ export class Leader {
   }
 
   /**
-   * Resolves when nothing of this term runs any more, or after `END_MS_MAX`: a call that hangs must not keep this operator from
-   * leading again, and comes too late to harm, since it is conditional on what it had read.
+   * Resolves when nothing of this term is running, or after `END_MS_MAX`. A call that hangs must not prevent this operator from
+   * leading again. It does no harm later, since its write is conditional on the version that it read.
    */
   async end(): Promise<void> {
     this.#hasBegun = false;
     this.#parts.server.follow();
-    // First, since the others are empty from then on.
+    // Must come first, since the others are empty afterwards.
     const written = this.#remembered.stop();
     this.#gateways.close();
     this.#lost.close();
@@ -280,7 +280,10 @@ export class Leader {
     await Promise.race([stopped, delay(END_MS_MAX, undefined, { ref: false })]);
   }
 
-  /** Gateways acknowledged or are forgotten, with the keys of objects that are newly rejected or not any more; or a lost one is gone. */
+  /**
+   * Gateways acknowledged a revision or were forgotten, or a lost gateway is gone. `keys` are the objects that are newly rejected,
+   * or no longer rejected.
+   */
   #progress(keys: readonly ConfigKey[]): void {
     this.#statuses.progress(this.#gateways.floor, [...keys, ...this.#revoked.progress()]);
     this.#regenerations.progress();
@@ -297,7 +300,7 @@ export class Leader {
     return account === undefined || secret === undefined ? undefined : { account, ...secret };
   }
 
-  /** Undefined while it is not the key that the gateways were told. */
+  /** Undefined unless this is the last published key. */
   #keyProgrammed(accountUid: string, sha256: string): ProgrammedState | undefined {
     const known = this.#keys.known(accountUid)?.key;
     if (known?.kind !== 'key' || known.sha256 !== sha256 || this.#parts.desired.hasPending) return undefined;
@@ -310,7 +313,10 @@ export class Leader {
     return this.#lost.waitsFor(this.#gateways.revoked(key, since), this.#gateways.answeringCount);
   }
 
-  /** Spread, so that the Secrets are not read in one gulp; at once when the Account came, or changed, while we began. */
+  /**
+   * Spread over the interval, so that the Secrets are not all read at the same time. 0 if the Account was added or changed while
+   * the term began.
+   */
   #nextReadMs(uid: string): number {
     const isRead = this.#keys.known(uid)?.secretName === this.#keyOwner(uid)?.secretName;
     return isRead ? this.#parts.secretPollMs * Math.random() : 0;
@@ -324,7 +330,7 @@ export class Leader {
       const { namespace, name } = account.metadata;
       const fresh = await source.get({ kind: 'Account', namespace, name });
       const known = desired.objects.get(uid);
-      // Told meanwhile: what was read may be older than that.
+      // Reported by the source since: the read object may be older.
       if (known === undefined || (fresh?.metadata.uid === uid && isOlder(fresh, known))) return;
       if (fresh?.metadata.uid !== uid) desired.remove(known);
       if (fresh !== undefined) desired.put(fresh);
@@ -332,7 +338,7 @@ export class Leader {
   }
 }
 
-/** Takes no more items when `signal` aborts. */
+/** Starts no further items after `signal` aborts. */
 const inParallel = async <T>(
   items: readonly T[],
   signal: AbortSignal,

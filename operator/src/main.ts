@@ -17,7 +17,7 @@ import { ledgerConfigMaps } from './quota/ledger-store.ts';
 import { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';
 import { kubernetesServices, kubernetesSource } from './sources/index.ts';
 
-/** The operator of a cluster: `node operator/src/main.ts`, settings in the environment (docs/configuration.md). */
+/** The operator of a cluster: `node operator/src/main.ts`, with settings from the environment (docs/configuration.md). */
 const readSettings = (): OperatorSettings => {
   try {
     return parseSettings(operatorSettings, process.env);

@@ -15,18 +15,18 @@ interface Stored {
 
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
-/** A source in memory, with what a test needs to disturb it. The rules of the port are those of test/integration/source-conformance. */
+/** A source in memory that tests can disturb. test/integration/source-conformance defines the rules of the port. */
 export class MemorySource implements ResourceSource {
   readonly events: (SourceEvent & { readonly name: string })[] = [];
   readonly statusWrites: { readonly ref: ObjectRef; readonly status: Readonly<Record<string, unknown>> }[] = [];
   readonly secrets = new Map<string, Readonly<Record<string, string>>>();
-  /** Of `replaceSecret`. */
+  /** The marks that `replaceSecret` writes. */
   readonly marks = new Map<string, string>();
   /** Called before each call to the source; may throw, or wait. */
   disturb: (call: keyof ResourceSource, name: string) => void | Promise<void> = () => undefined;
   /** What `start` waits for. */
   starting: (signal: AbortSignal) => Promise<void> = () => Promise.resolve();
-  /** Whether the listener hears of writes at once; else by `tell`. */
+  /** Whether the listener receives writes immediately. Otherwise, `tell` delivers them. */
   isQuick = true;
   readonly #stored = new Map<string, Stored>();
   readonly #untold: (() => void)[] = [];
@@ -40,7 +40,7 @@ export class MemorySource implements ResourceSource {
     for (const { object } of this.#stored.values()) listener.put(object);
   }
 
-  /** Lets the listener hear of everything that it has not heard of. */
+  /** Delivers all pending changes to the listener. */
   tell(): void {
     for (const tell of this.#untold.splice(0)) tell();
   }
@@ -72,7 +72,7 @@ export class MemorySource implements ResourceSource {
     return this.#stored.has(keyOf({ kind, namespace: 'default', name }));
   }
 
-  /** As it is stored, whatever anybody was told. */
+  /** The stored object, whether or not the listener has received it. */
   object(kind: Kind, name: string): ResourceObject {
     const stored = this.#stored.get(keyOf({ kind, namespace: 'default', name }));
     if (stored === undefined) throw new Error(`there is no ${kind} ${name}`);
@@ -88,7 +88,7 @@ export class MemorySource implements ResourceSource {
     return Promise.reject(new Error('the operator writes no objects'));
   }
 
-  /** Of what the operator may delete. */
+  /** Applies to the kinds that the operator may delete. */
   async delete({ kind, name }: ObjectRef): Promise<void> {
     await this.disturb('delete', name);
     if (kind !== 'Replay') throw new Error(`the operator deletes no ${kind}`);

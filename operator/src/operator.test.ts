@@ -19,11 +19,11 @@ import { MemoryLedgers } from './quota/memory-ledgers.testing.ts';
 import { operatorSettings, translateSettings } from './settings.ts';
 import { conditionsIn } from './status/status-writer.ts';
 
-/** The whole operator on a source in memory, with real gateways' connections; the test decides when it leads. */
+/** Tests the whole operator with a source in memory and real gateway connections. The test controls leadership. */
 
 type Callbacks = Parameters<Leadership['run']>[0];
 
-/** Leads when it is told to. */
+/** Leads when the test calls `lead`. */
 class Hand implements Leadership {
   #callbacks: Callbacks | undefined;
   #epoch = 0;
@@ -33,7 +33,7 @@ class Hand implements Leadership {
     if (!callbacks.signal.aborted) await once(callbacks.signal, 'abort');
   }
 
-  /** Resolves with what ends the term when the operator was told. */
+  /** Resolves with a function that ends the term, once the operator leads. */
   async lead(): Promise<{ readonly term: Term; readonly done: Promise<void>; readonly end: () => Promise<void> }> {
     const callbacks = await vi.waitFor(() => {
       if (this.#callbacks === undefined) throw new Error('the operator does not take part');
@@ -129,7 +129,7 @@ const call = async (method: string, path: string, body?: unknown): Promise<Incom
   return response;
 };
 
-/** A gateway that holds what it is sent, and acknowledges it unless it is told to hold back. */
+/** A gateway that stores what it receives, and acknowledges it unless the test pauses it. */
 const connectGateway = async (name: string) => {
   const held = new Map<string, ConfigObject>();
   const gateway = { held, acks: true, response: await call('GET', `/v1/config?gateway=${name}&instance=i`) };
@@ -174,7 +174,7 @@ describe('a leader', () => {
     await vi.waitFor(() =>
       expect(source.object('Project', 'shop').status).toMatchObject({ endpoints: { total: 1, ready: 1 } }),
     );
-    // A key that is read again starts a hold-off, for a moment.
+    // A key that is read again starts a short hold-off.
     await vi.waitFor(() => expect(operator.isSettled()).toBe(true));
     await end();
   });
@@ -200,7 +200,7 @@ describe('a leader', () => {
     await first.end();
     const written = source.statusWrites.length;
     await hand.lead();
-    // All were looked at when the queue is empty, and again when the gateway is back.
+    // All objects have been reconciled when the queue is empty, and again when the gateway has reconnected.
     await vi.waitFor(async () => expect(await registry.metrics()).toMatch(/^workqueue_depth\{name="status".*\} 0$/m));
     await connectGateway('g');
     await vi.waitFor(() => expect(operator.isSettled()).toBe(true));
@@ -275,14 +275,14 @@ describe('a key that is replaced while a gateway is cut off', () => {
     source.secrets.set('default/own-key', { 'api-key': NEW });
     await says('False PartiallyProgrammed');
     expect(messageOf()).toBe('Waiting for b.');
-    // Other changes, and other Accounts, do not wait for it.
+    // Other changes and other Accounts do not wait for it.
     source.put('Account', 'team', { plan: 'Pro' });
     await vi.waitFor(() => {
       const { metadata, status } = source.object('Account', 'team');
       const ready = conditionsIn(status).find(({ type }) => type === 'Ready');
       expect(ready).toMatchObject({ status: 'True', observedGeneration: metadata.generation });
     });
-    // Nor does this Account forget it with the next write of its status.
+    // This Account still waits for it after the next write of its status.
     source.put('Account', 'own', { plan: 'Pro', apiKey: { secretName: 'own-key' } });
     await vi.waitFor(() => {
       const { metadata, status } = source.object('Account', 'own');
@@ -308,7 +308,7 @@ describe('what changes while a leader begins', () => {
     await came.promise;
     source.put('Account', 'late', { plan: 'Free' });
     source.put('Endpoint', 'late', endpoint('/late'));
-    // Past the hold-off.
+    // Waits until the hold-off has passed.
     await vi.waitFor(() => expect(operator.translator.verdict('uid-5')).toBeDefined());
     expect(source.statusWrites).toEqual([]);
     reading.resolve(undefined);
@@ -408,7 +408,7 @@ describe('terms', () => {
     hand.announce('https://self:9443');
     await connectGateway('g');
     await untilReady('orders');
-    // The new leader is seen before the term ends.
+    // The new leader is announced before the term ends.
     hand.announce('https://other:9443');
     await first.end();
     const path = '/v1/config?gateway=g&instance=i';

@@ -34,46 +34,46 @@ export interface OperatorParts {
   readonly settings: OperatorSettings;
   readonly translateSettings: TranslateSettings;
   readonly source: ResourceSource;
-  /** Undefined: Services are unknown here, and `serviceRef` is not checked. */
+  /** Undefined: there are no Services, and `serviceRef` is not checked. */
   readonly services?: ServiceSource | undefined;
-  /** What no replay may lead to, besides what the operator adds to it. */
+  /** Targets that no replay may reach, in addition to the operator's own. */
   readonly refused?: RefusedTargets;
   readonly certificates: CertificateSource;
   readonly leadership: Leadership;
   readonly gatewayMemory: GatewayMemory;
-  /** Tells of gateways that are not heard any more whether they still run. */
+  /** Whether a gateway that is not heard has stopped running. */
   readonly isGatewayGone: IsGatewayGone;
-  /** What was granted of each account's quota. */
+  /** The permits that were granted of each account's quota. */
   readonly ledgers: LedgerStore;
-  /** Volumes that gateways leave behind when they are scaled away; without it nobody drains them. */
+  /** Volumes that gateways leave behind when they are scaled away. Without it, they are not drained. */
   readonly spoolVolumes?: SpoolVolumes | undefined;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Where captured requests are read and what replays got back is stored; without it Replays say so and wait. */
+  /** The store of captured requests and of replay results. Without it, Replays report that it is missing, and wait. */
   readonly logStore?: LogStore | undefined;
-  /** Called with every status that was written. */
+  /** Called with every status that is written. */
   readonly onStatus?: (written: StatusWritten) => void;
-  /** Called with what is wrong with the source's input as a whole, each time that changes. */
+  /** Called with all problems of the source's input, each time they change. */
   readonly onProblems?: (problems: readonly SourceProblem[]) => void;
-  /** Called with every object that is no longer there. */
+  /** Called with every removed object. */
   readonly onRemoved?: (object: ResourceObject) => void;
 }
 
 export interface Operator {
-  /** Where gateways connect. */
+  /** URL of the config stream. */
   readonly streamUrl: string;
   readonly adminUrl: string;
-  /** Resolves when the sources were read once; rejects when they never can be. */
+  /** Resolves when the sources have been read once. Rejects if they never can be. */
   readonly synced: Promise<void>;
-  /** Resolves when the operator was stopped; rejects when it cannot go on. */
+  /** Resolves when the operator has stopped. Rejects on a fatal error. */
   readonly ended: Promise<void>;
   /** Every object that the sources have, by uid. */
   readonly objects: ReadonlyMap<string, ResourceObject>;
-  /** What is said of each object, and what gateways are told. */
+  /** The verdict on each object, and the gateways' configuration. */
   readonly translator: Translator;
   /** Whether this operator leads, has read every account's key, and at least one gateway holds the newest revision. */
   isSettled(): boolean;
-  /** Resolves when everything is closed; the leader's lease is released first. */
+  /** Resolves when everything is closed. The leader's lease is released first. */
   stop(): Promise<void>;
 }
 
@@ -94,15 +94,15 @@ const openAudit = (
 };
 
 /**
- * The operator: sources → translate → publish → status (design §2). Every replica reads and translates; the leader makes keys,
- * publishes, and writes status. Rejects when it cannot listen.
+ * The operator: sources → translate → publish → status (design §2). Every replica reads and translates. The leader creates keys,
+ * publishes, and writes status. Rejects if it cannot listen.
  */
 export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   const { settings, source, logger, registry, logStore } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
 
-  // Probes answer from the start; the rest may have to wait for the API server.
+  // Probes respond from the start. The rest may have to wait for the API server.
   const admin = await AdminServer.listen({ ...settings.admin, registry });
   const { server, certificate } = await listenForGateways(parts, signal).catch(async (error: unknown) => {
     await admin.close();
@@ -125,7 +125,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
     logger.info({ objects: desired.objects.size }, 'sources synced');
   });
 
-  // keys → publish → status, for as long as this operator leads
+  // keys → publish → status, while this operator leads
   const lead = async (term: Term): Promise<void> => {
     leader = new Leader(term, {
       ...{ source, desired, translator, server, metrics, logger, registry },
@@ -157,7 +157,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
     }
   };
   const onNewLeader = ({ url }: { readonly url: string | undefined }): void => {
-    // Ourselves: once we do not lead any more, that is old news.
+    // This operator's own URL is ignored: it is outdated as soon as this operator no longer leads.
     server.leaderUrl = url === settings.stream.url ? undefined : url;
   };
   const leading = synced.then(() => parts.leadership.run({ signal, onNewLeader, onStartedLeading: lead }));
@@ -195,7 +195,7 @@ const listenForGateways = async (
   return { server, certificate };
 };
 
-/** Desired state flows into the translator, and what follows from it goes to the leader, if that is us. */
+/** Connects the sources to the translator, and passes the results to the leader if this operator leads. */
 const translateSources = (parts: OperatorParts, leader: () => Leader | undefined) => {
   const translator = new Translator(parts.translateSettings);
   const desired = new DesiredState({
@@ -213,7 +213,7 @@ const translateSources = (parts: OperatorParts, leader: () => Leader | undefined
   return { translator, desired };
 };
 
-/** What fails before the stop was asked for is said, whether anybody listens or not. */
+/** Logs an error that occurs before the stop, even if no caller awaits the result. */
 const endOf = (works: readonly Promise<void>[], signal: AbortSignal, logger: Logger): Promise<void> => {
   const ended = Promise.all(works).then(
     () => undefined,

@@ -1,10 +1,10 @@
 import { ApiError, type KubeLogger } from '@standin/kube';
 import type { Logger } from 'pino';
 
-/** A refusal that lasts is said again after this time. */
+/** A lasting refusal is logged again after this time. */
 const SAID_AGAIN_MS = 300_000;
 
-/** Says what right is missing, in one line that names it, now and then while it is missing. */
+/** Logs a missing right in one line that names it, and repeats the line while it is missing. */
 export const reflectorLogger = (logger: Logger, resource: string, namespace: string | undefined): KubeLogger => {
   let said = { message: '', at: 0 };
   const say = (fields: object): void => {

@@ -14,7 +14,7 @@ import type { TranslateSettings } from './translate/index.ts';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 
-/** Every setting of the operator; docs/configuration.md is generated from this. */
+/** All settings of the operator. docs/configuration.md is generated from this schema. */
 export const operatorSettings = z.object({
   name: z
     .string()
@@ -202,13 +202,13 @@ export const operatorSettings = z.object({
 
 export type OperatorSettings = Readonly<z.infer<typeof operatorSettings>>;
 
-/** What is never an upstream, besides the places where this process itself listens. */
+/** Targets that are never upstreams, in addition to the addresses on which this process listens. */
 export const refusedTargets = ({ egress, clickhouse }: OperatorSettings): readonly Target[] => [
   ...egress.refuse.map(parseTarget),
   ...(clickhouse.url === undefined ? [] : [targetOf(new URL(clickhouse.url))]),
 ];
 
-/** What the translator needs to know of the settings. */
+/** The settings that the translator needs. */
 export const translateSettings = (settings: OperatorSettings): TranslateSettings => {
   const refused = new RefusedTargets(refusedTargets(settings));
   return {

@@ -6,11 +6,11 @@ import { Spool } from '../../gateway/src/record/spool/spool.ts';
 import { ByteBudget } from '../../gateway/src/request/byte-budget.ts';
 
 const SEGMENT_BYTES = 8 * 1024 * 1024;
-/** Rows that are recorded at once. */
+/** Rows that are recorded concurrently. */
 const GROUP_ROWS = 1_000;
 const logger = pino({ level: 'silent' });
 
-/** A spool without bounds. */
+/** A spool without limits. */
 export const openSpool = (dir: string, durability: 'disk' | 'process'): Promise<Spool> =>
   Spool.open({
     ...{ dir, durability, logger },
@@ -21,7 +21,7 @@ export const openSpool = (dir: string, durability: 'disk' | 'process'): Promise<
     quietMs: LIMITS.spoolQuietMs,
   });
 
-/** What a gateway leaves that has recorded these rows while ClickHouse was away. Resolves with the spool, closed. */
+/** Writes the files that a gateway leaves after it recorded these rows while ClickHouse was unavailable. Resolves with the closed spool. */
 export const writeBacklog = async (dir: string, rows: number, nextRow: () => LogRow): Promise<Spool> => {
   const spool = await openSpool(dir, 'process');
   for (let done = 0; done < rows; done += GROUP_ROWS) {
@@ -32,7 +32,7 @@ export const writeBacklog = async (dir: string, rows: number, nextRow: () => Log
   return spool;
 };
 
-/** Delivers it as `standin drain` does. */
+/** Delivers the backlog as `standin drain` does. */
 export const deliverBacklog = async (dir: string, sink: LogStore): Promise<{ rows: number; seconds: number }> => {
   const started = performance.now();
   const { rows } = await drainSpool({

@@ -7,7 +7,7 @@ import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 
 const NAMESPACE = 'bench';
-/** Requests to the API server at once while the endpoints are made. */
+/** Concurrent requests to the API server while the endpoints are created. */
 const WRITERS = 16;
 const PROJECT = 'shop';
 const ACCOUNT = 'team';
@@ -17,13 +17,13 @@ const PROGRAMMED_TIMEOUT_MS = 120_000;
 export interface ClusterStand extends AsyncDisposable {
   readonly deployment: Deployment;
   readonly apiKey: string;
-  /** `/PROJECT-URI/SLUG` of that endpoint. */
+  /** `/PROJECT-URI/SLUG` of an endpoint. */
   target(index: number): string;
-  /** Makes endpoints with these indexes, and resolves when every gateway has acknowledged them. */
+  /** Creates endpoints with these indexes. Resolves when every gateway has acknowledged them. */
   createEndpoints(from: number, to: number): Promise<void>;
-  /** Changes an endpoint's mock; resolves when the API server has acknowledged the write. */
+  /** Changes an endpoint's mock. Resolves when the API server has acknowledged the write. */
   setBody(index: number, body: string): Promise<void>;
-  /** Revision numbers that the gateways have acknowledged in the current leader's term; empty while nobody leads. */
+  /** Revision numbers that the gateways have acknowledged in the current leader's term. Empty while no operator leads. */
   acknowledged(): Promise<readonly number[]>;
 }
 
@@ -55,7 +55,7 @@ const endpoint = (index: number) =>
     json: { body: JSON.stringify({ id: index, name: `Thing ${index}`, description: 'x'.repeat(400) }) },
   });
 
-/** Runs `work` for each index, a few at once. */
+/** Runs `work` for each index, with limited concurrency. */
 const inParallel = async (from: number, to: number, work: (index: number) => Promise<unknown>): Promise<void> => {
   let next = from;
   const worker = async () => {
@@ -80,7 +80,7 @@ const prepare = async (cluster: OwnCluster, client: KubeClient): Promise<void> =
   await client.create(path('mockprojects'), object('Project', PROJECT, project));
 };
 
-/** The key and the path of the project, once the operator has made them. */
+/** The project's key and path. Waits until the operator has created them. */
 const readAccess = async (client: KubeClient): Promise<{ apiKey: string; projectPath: string }> => {
   const secret = resourcePath({
     group: '',
@@ -130,7 +130,7 @@ export const startClusterStand = async (): Promise<ClusterStand> => {
       createEndpoints: async (from, to) => {
         await inParallel(from, to, (index) => client.create(path('mockendpoints'), endpoint(index)));
         created += to - from;
-        // Account, Project, and all endpoints known; and every gateway at the newest revision.
+        // The operator knows the Account, the Project and all endpoints, and every gateway has the newest revision.
         const isDone = async () => {
           const metrics = await operatorMetrics();
           const known = numbersOf(metrics, 'standin_translate_objects').reduce((sum, count) => sum + count, 0);

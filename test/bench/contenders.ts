@@ -5,7 +5,7 @@ import { giveWay, pinToCore } from './machine.ts';
 import { startBare, startFastify, startMockoon, startWireMock, type Rival, type RivalOptions } from './rivals.ts';
 
 export const SERVER_CORE = 0;
-/** The load generator's and ClickHouse's. */
+/** The core of the load generator and of ClickHouse. */
 export const OTHER_CORE = 1;
 export const REQUEST_BODY_BYTES = 256;
 export const ANSWER_BODY_BYTES = 834;
@@ -20,11 +20,11 @@ export const standinName = (durability: Durability): string => `Standin (${durab
 
 /** A server that answers the same request with the same bytes. */
 export interface Contender extends Rival {
-  /** Latin-1, as it goes on the wire. */
+  /** Latin-1, as sent on the wire. */
   readonly request: string;
-  /** Resolves when everything that follows from earlier rounds is done. */
+  /** Resolves when all work that earlier rounds caused is done. */
   settle(): Promise<void>;
-  /** Rows in the log; undefined: it keeps none. */
+  /** Rows in the log. Undefined if the contender keeps no log. */
   readonly countRows: (() => Promise<number>) | undefined;
 }
 
@@ -46,14 +46,14 @@ const fromRival = (rival: Rival): Contender => ({
   countRows: undefined,
 });
 
-/** Everything that the gateway has answered is in ClickHouse, and that has nothing to do any more, or not much. */
+/** Waits until all rows of the gateway are in ClickHouse and ClickHouse is mostly idle. */
 export const settled = async (stand: Stand): Promise<void> => {
   await eventually('the gateway to have delivered everything', () => stand.metric('standin_deliver_backlog_bytes'), {
     ...{ accept: (bytes) => bytes === 0, timeoutMs: DELIVERED_TIMEOUT_MS, intervalMs: 200 },
   });
   const merges = () => stand.query('SELECT count() FROM system.merges FORMAT TSV');
   const isOver = (count: string): boolean => count.trim() === '0';
-  // A machine that is busy with other things may take long over them: no reason to give up.
+  // Merges may take long on a busy machine. The benchmark continues in that case.
   await eventually('the merges to end', merges, {
     accept: isOver,
     timeoutMs: MERGED_TIMEOUT_MS,
@@ -61,7 +61,7 @@ export const settled = async (stand: Stand): Promise<void> => {
   }).catch(() => undefined);
 };
 
-/** A gateway with a log of its own. Its ClickHouse lets the load generator go first, whose core it is on. */
+/** A gateway with its own log. Its ClickHouse has a lower priority than the load generator, which runs on the same core. */
 export const startStandin = async (durability: Durability, env: Readonly<Record<string, string>> = {}) => {
   const stand = await Stand.start({ env: { STANDIN_DURABILITY: durability, ...env } });
   await pinToCore(stand.enginePid, OTHER_CORE);
@@ -85,7 +85,7 @@ const enterStandin = async (durability: Durability, body: string): Promise<Conte
   };
 };
 
-/** What each answers is checked before it is measured. */
+/** Checks each response before the measurement. */
 const assertSameAnswer = async ({ name, port, request }: Contender, body: string): Promise<void> => {
   const answer = await ask(port, request);
   const [type = ''] = answer?.all('content-type') ?? [];
@@ -95,15 +95,15 @@ const assertSameAnswer = async ({ name, port, request }: Contender, body: string
 };
 
 export interface ContendersOptions {
-  /** For their files; the caller's to remove. */
+  /** The folder for their files. The caller removes it. */
   readonly directory: string;
-  /** Mockoon and WireMock, too. */
+  /** Starts Mockoon and WireMock, too. */
   readonly withRivals: boolean;
-  /** Gets each as it has started, to be stopped whatever comes. */
+  /** Called with each contender when it has started, so that the caller stops it in any case. */
   readonly onStarted: (contender: Contender) => void;
 }
 
-/** Starts them all. Each answers once before it is returned: one row for a gateway. */
+/** Starts all contenders. Each answers one request before the function returns, which is one row for a gateway. */
 export const startContenders = async ({
   directory,
   withRivals,

@@ -31,7 +31,7 @@ interface Stand {
 
 const LOADS = 7;
 const FIRST_ROWS = 30;
-/** DevTools' "Fast 4G", bytes per second and milliseconds, and a processor a quarter as fast. */
+/** DevTools' "Fast 4G", in bytes per second and milliseconds, and a CPU at a quarter of its speed. */
 const FAST_4G = { offline: false, downloadThroughput: 1_012_500, uploadThroughput: 168_750, latency: 165 };
 const CPU_RATE = 4;
 const MIB = 1024 * 1024;
@@ -45,7 +45,7 @@ const exactly = (what: string, value: number, expected: number): Measurement => 
   ...{ what, measured: String(value), bar: String(expected), met: value === expected },
 });
 
-/** Opens the Traffic screen, until its tail runs. */
+/** Opens the Traffic page, and waits until its tail runs. */
 const openTraffic = async ({ run, browser }: Stand, origin = run.dashboard): ReturnType<typeof watched> => {
   const watchedPage = await watched(browser);
   await goto(watchedPage.page, `${origin}${TRAFFIC}`);
@@ -58,7 +58,7 @@ const tailIs = (page: Page, state: string): Promise<unknown> =>
     ...{ accept: (found) => found === state, intervalMs: 10 },
   });
 
-/** Sends requests numbered from `from`, so many a second whatever the answers do. Resolves with when each was sent, by number. */
+/** Sends requests numbered from `from`, at a constant rate regardless of the responses. Resolves with the send time of each, by number. */
 const send = async (
   run: DashboardRun,
   from: number,
@@ -225,7 +225,7 @@ const benchLargeBody = async (stand: Stand): Promise<Measurement[]> => {
 
 /** Bar 15. */
 const benchCut = async (stand: Stand): Promise<Measurement[]> => {
-  // All of them are on the screen at once: the list draws only what can be seen.
+  // All of them are visible at once: the list renders only visible rows.
   const [FROM, COUNT, SECONDS] = [3_000_000, 20, 30];
   const proxy = await startTcpProxy(Number(new URL(stand.run.dashboard).port));
   const { page, context } = await openTraffic(stand, `http://localhost:${proxy.port}`);

@@ -13,9 +13,9 @@ import { runLoad } from './run-load.ts';
 
 const CONNECTIONS = 16;
 const ROUND_SECONDS = 2;
-/** Everything has started, and page and tail have read what there is. */
+/** Time for everything to start, and for page and tail to read the existing rows. */
 const SETTLED_MS = 20_000;
-/** After the last request, ClickHouse's merges and the pages' charts take their time. */
+/** Time for ClickHouse's merges and the pages' charts after the last request. */
 const REST_MS = 20_000;
 const IDLE_MS = 20_000;
 const IDLE_PERCENT_MAX = 2;
@@ -34,7 +34,7 @@ interface Loaded {
   readonly perSecond: number;
 }
 
-/** As many requests as it takes, until at least so many are answered and in the log. */
+/** Sends requests at the maximum rate, until at least this many are answered and in the log. */
 const load = async (run: DashboardRun, count: number): Promise<Loaded> => {
   const { pathname, port, host } = new URL(run.url);
   const request = `GET ${pathname}/v1/orders HTTP/1.1\r\nHost: ${host}\r\nx-api-key: ${run.apiKey}\r\n\r\n`;
@@ -55,7 +55,7 @@ const load = async (run: DashboardRun, count: number): Promise<Loaded> => {
   return { requests, perSecond: requests / seconds };
 };
 
-/** `standin dev` with one page of its dashboard and one `standin tail` open: what it takes when it has something to do, and when not. */
+/** `standin dev` with one page of its dashboard and one `standin tail` open: its resources under load, and when idle. */
 export const benchDev = async ({ requests: count }: BenchOptions): Promise<boolean> => {
   await ensureDashboardBuild();
   const run = await startDashboard();

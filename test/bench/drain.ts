@@ -7,15 +7,15 @@ import type { BenchOptions } from './options.ts';
 
 const WARM_UP_SECONDS = 10;
 const DRAIN_RATIO_MIN = 5;
-/** A backlog counts as drained when no more is left than comes in in this time: there is always something on its way. */
+/** A backlog counts as drained when it is no larger than what arrives in this time: some rows are always in flight. */
 const LEFT_SECONDS = 2;
 const HOUR_S = 3_600;
 const BACKLOG_TIMEOUT_MS = HOUR_S * 1_000;
 const LOOK_MS = 200;
-/** More than comes together: what is measured is not when it is full. */
+/** Larger than all rows together: this benchmark does not measure a full spool. */
 const SPOOL_BYTES = 1024 ** 4;
 
-/** How fast the backlog changes until it is as wanted. */
+/** How fast the backlog changes until it has the wanted size. */
 const until = async (load: MixedLoad, isEnough: (mib: number) => boolean) => {
   const started = performance.now();
   const { backlogMib: before } = await load.look();
@@ -28,11 +28,11 @@ const until = async (load: MixedLoad, isEnough: (mib: number) => boolean) => {
 
 interface Backlog {
   readonly backlogMib: number;
-  /** Requests a second, all the while. */
+  /** Requests per second during the whole benchmark. */
   readonly rate: number;
 }
 
-/** ClickHouse hangs until so much waits for it, and comes back while the load goes on. */
+/** ClickHouse hangs until the backlog has this size, then responds again while the load continues. */
 const growAndShrink = async (stand: Stand, load: MixedLoad, { backlogMib, rate }: Backlog): Promise<Measurement> => {
   const { gatewayMiB: beforeMiB } = await load.look();
   process.kill(stand.enginePid, 'SIGSTOP');
@@ -56,7 +56,7 @@ const growAndShrink = async (stand: Stand, load: MixedLoad, { backlogMib, rate }
   };
 };
 
-/** How a gateway gets rid of what waited for ClickHouse. Both cores are everybody’s. */
+/** How fast a gateway drains its backlog for ClickHouse. All processes share both cores. */
 export const benchDrain = async (options: BenchOptions): Promise<boolean> => {
   await using stand = await startStandin('disk', { STANDIN_SPOOL_BYTES: String(SPOOL_BYTES) });
   const load = await MixedLoad.on(stand);

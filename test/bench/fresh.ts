@@ -4,12 +4,12 @@ import { json, Stand } from '../torture/stand.ts';
 import { percentile, printMeasurements } from './machine.ts';
 
 const REQUESTS = 600;
-/** Requests come at this distance, whatever the answers do (open model). */
+/** The interval between requests, regardless of the responses (open model). */
 const INTERVAL_MS = 50;
 const POLL_MS = 20;
 const P95_MAX_MS = 1_500;
 
-/** Request → row that a reader sees: from the moment the request is sent to the first poll that finds it. */
+/** Request → row that a reader sees: from the time at which the request is sent to the first poll that finds its row. */
 export const benchFresh = async (): Promise<boolean> => {
   const stand = await Stand.start();
   try {

@@ -17,13 +17,13 @@ import type { BenchOptions } from './options.ts';
 import { CONNECTIONS, limitOf, medianRound, OTHERS_MAX, roundOf, type Round, type RoundOptions } from './rounds.ts';
 
 const ROUNDS = 3;
-/** Rounds that do not count: compilers need some time, and a JVM on one core shares it with its own. */
+/** Rounds that do not count: compilers need some time, and a JVM on one core shares it with its own compiler. */
 const WARM_UPS = 2;
-/** Of the maximum, where latencies are looked at. */
+/** The fraction of the maximum rate at which latencies are measured. */
 const OPEN_SHARE = 0.7;
 const CALM_PER_SECOND = 1_000;
 const CALM_P99_OVER_BARE_MS_MAX = 8;
-/** Requests/s of Standin to those of each; the first name that fits. */
+/** Minimum ratios of Standin's requests/s to those of each rival. The first contender whose name starts with it counts. */
 const RATIOS_MIN = [
   { standin: standinName('disk'), rival: BARE, min: 0.4 },
   { standin: standinName('process'), rival: BARE, min: 0.5 },
@@ -33,13 +33,13 @@ const RATIOS_MIN = [
 const ROWS_TIMEOUT_MS = 120_000;
 
 type Results = ReadonlyMap<Contender, Round>;
-/** Answers with status 200, by contender. */
+/** Responses with status 200, by contender. */
 type Tally = Map<Contender, number>;
 
 const resultOf = (results: Results, name: string): Round | undefined =>
   [...results].find(([contender]) => contender.name.startsWith(name))?.[1];
 
-/** Each in turn, `count` times, so that what changes about the machine meets all. Undefined: it is left out. */
+/** Runs each contender in turn, `count` times, so that changes of the machine affect all of them. Undefined: the contender is left out. */
 const takeTurns = async (
   tally: Tally,
   optionsOf: (contender: Contender) => RoundOptions | undefined,
@@ -103,7 +103,7 @@ const printLatencies = (results: Results, offeredTo: (contender: Contender) => n
   warnOfOthers(results);
 };
 
-/** A rival that the generator held back could have done more, so a ratio to it says nothing. */
+/** A rival that the generator limited could have been faster, so a ratio to it means nothing. */
 const judgeRatios = (results: Results): Measurement[] =>
   RATIOS_MIN.flatMap(({ standin, rival, min }) => {
     const [own, other] = [resultOf(results, standin), resultOf(results, rival)];
@@ -146,7 +146,7 @@ const judgeRows = async (tally: Tally): Promise<Measurement[]> => {
 };
 
 const compare = async (contenders: readonly Contender[], seconds: number): Promise<Measurement[]> => {
-  // The answer that was checked at the start has a row, too.
+  // The response that was checked at the start has a row, too.
   const tally: Tally = new Map(contenders.map((contender) => [contender, 1]));
   await takeTurns(tally, () => ({ seconds }), WARM_UPS);
   console.log(
@@ -170,8 +170,8 @@ const compare = async (contenders: readonly Contender[], seconds: number): Promi
 };
 
 /**
- * Requests per second and latencies of the gateway with capture on, beside servers that keep nothing and two that are known for mocks,
- * in one run.
+ * Requests per second and latencies of the gateway with capture on, compared in one run with servers that record nothing and with two
+ * well-known mock servers.
  */
 export const benchGateway = async ({ seconds, rivals }: BenchOptions): Promise<boolean> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'standin-bench-'));

@@ -10,10 +10,10 @@ import { MixedTraffic } from './mixed-traffic.ts';
 import type { BenchOptions } from './options.ts';
 
 const MERGED_TIMEOUT_MS = 300_000;
-/** Looks without a merge, in a row, after which there is none to come. */
+/** Consecutive polls without a merge, after which no more merges are expected. */
 const QUIET_LOOKS = 10;
 
-/** ClickHouse merges small parts into large ones in the background, which compress better. */
+/** ClickHouse merges small parts in the background into large ones, which compress better. */
 const merged = async (query: Query): Promise<void> => {
   let quiet = 0;
   const look = async (): Promise<boolean> => {
@@ -36,7 +36,7 @@ const diskOf = async (query: Query) => {
 
 const figure = (what: string, measured: string): Measurement => ({ what, measured, bar: '', met: true });
 
-/** Mixed traffic as gateways leave it on disk, into the embedded engine: how fast, and how large it is there. */
+/** Mixed traffic as gateways leave it on disk, into the embedded engine: the speed of the inserts, and the size on disk. */
 export const benchIngest = async ({ rows }: BenchOptions): Promise<boolean> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'standin-bench-'));
   const dir = path.join(directory, 'spool');

@@ -7,18 +7,18 @@ import { installStandin } from '../harness/install-standin.ts';
 import { percentile, printMeasurements } from './machine.ts';
 
 const GATEWAYS = 10;
-/** Each may be regenerated six times within the hour. */
+/** The key of each account may be regenerated six times per hour. */
 const ACCOUNTS = 20;
 const PER_ACCOUNT = 5;
 const COMPLETED_MAX_MS = 500;
-/** Of what is measured, this much may be how often it is asked. */
+/** The poll interval: the measurements are inaccurate by up to this time. */
 const ASK_AGAIN_MS = 5;
-/** What is captured here nobody reads. */
+/** No part of this benchmark reads the captured requests. */
 const NO_CLICKHOUSE = { env: { STANDIN_CLICKHOUSE_URL: 'http://127.0.0.1:1' } };
 
 /**
- * A KeyRegeneration, from the API server's acknowledgement until it is seen to say Completed: counted, the Secret written, the digests
- * swapped by ten gateways, on their disks too, and acknowledged.
+ * A KeyRegeneration, from the API server's acknowledgement until a poll sees Completed: the operator counts it, writes the Secret, and ten
+ * gateways swap the digests, also on their disks, and acknowledge.
  */
 export const benchKeys = async (): Promise<boolean> => {
   await using cleanups = new AsyncDisposableStack();
@@ -45,7 +45,7 @@ export const benchKeys = async (): Promise<boolean> => {
         intervalMs: ASK_AGAIN_MS,
       });
       took.push(performance.now() - since);
-      // What it lets go of afterwards is no part of it.
+      // The operator's cleanup afterwards is not part of the measurement.
       await delay(50);
     }
   }

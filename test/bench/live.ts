@@ -7,12 +7,12 @@ const ENDPOINTS = 1_000;
 const CHANGES = 250;
 const P50_MAX_MS = 60;
 const P99_MAX_MS = 250;
-/** A gateway that does not have the change yet is asked again after this time. */
+/** The poll interval for a gateway that does not have the change yet. */
 const ASK_AGAIN_MS = 1;
-/** Between two changes, at random, so that they fall anywhere within the operator's hold-off. */
+/** The maximum pause between two changes. It is random, so that changes occur at any time within the operator's hold-off. */
 const PAUSE_MS_MAX = 120;
 
-/** Milliseconds from `since` until this gateway answers with the new body. */
+/** Milliseconds from `since` until this gateway responds with the new body. */
 const untilLive = async (client: RawClient, request: string, body: string, since: number): Promise<number> => {
   for (;;) {
     client.send(request);
@@ -23,8 +23,8 @@ const untilLive = async (client: RawClient, request: string, body: string, since
 };
 
 /**
- * An edit of one of 1,000 endpoints, from the API server's acknowledgement until all three gateways answer with it. The clock
- * starts after the write has returned, so an edit that is live before that counts as what asking the gateways took.
+ * An edit of one of 1,000 endpoints, from the API server's acknowledgement until all three gateways respond with it. The clock starts after
+ * the write has returned, so an edit that is live earlier counts only the time to ask the gateways.
  */
 export const benchLive = async (): Promise<boolean> => {
   await using stand = await startClusterStand();

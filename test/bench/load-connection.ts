@@ -3,29 +3,29 @@ import { connect, type Socket } from 'node:net';
 
 export interface LoadConnectionOptions {
   readonly port: number;
-  /** An answer is whole; the connection is free again. */
+  /** A response is complete, and the connection is free again. */
   readonly onAnswer: (connection: LoadConnection, isOk: boolean) => void;
   readonly onError: (error: Error) => void;
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const STATUS_AT = 'HTTP/1.1 '.length;
-/** Of an answer: more than any bench's, so that one read takes it whole. */
+/** Larger than any response of these benchmarks, so that one read gets a whole response. */
 const READ_BYTES = 65_536;
 
 /**
- * One connection of the load generator, one request at a time. Of an answer it reads no more than status and Content-Length; one as
- * long as that before it is taken for its like. Cheap, so that the server is what is measured.
+ * One connection of the load generator, with one request at a time. It reads only status and Content-Length of a response. It treats a
+ * response as long as the previous one as equal to it. This is cheap, so that the benchmark measures the server.
  */
 export class LoadConnection {
-  /** When the request that is on its way was to go out, `performance.now()`; for whoever sends. */
+  /** When the request in flight was due, by `performance.now()`. For the sender. */
   dueMs = 0;
-  /** Since when it is free, `performance.now()`; for whoever sends. */
+  /** Since when the connection is free, by `performance.now()`. For the sender. */
   freeSinceMs = 0;
   readonly #options: LoadConnectionOptions;
   readonly #socket: Socket;
   #isOk = true;
-  /** Bytes of the answer that are still to come; 0 while its head is. */
+  /** Remaining bytes of the response; 0 while its head is incomplete. */
   #leftBytes = 0;
   #answerBytes = 0;
 
@@ -73,7 +73,7 @@ export class LoadConnection {
   }
 }
 
-/** Bytes of the whole answer, from the part of it that came first; 0 where that does not say. */
+/** The size of the whole response in bytes, from its first chunk. 0 if the chunk does not contain it. */
 const answerBytes = (chunk: Buffer): number => {
   const headEnd = chunk.indexOf(HEAD_END);
   const contentLength = /\r\ncontent-length: *(\d+)/i.exec(chunk.toString('latin1', 0, Math.max(0, headEnd)))?.[1];

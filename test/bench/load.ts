@@ -4,19 +4,19 @@ import { seededRandom } from '../harness/seeded-random.ts';
 import { LoadConnection } from './load-connection.ts';
 
 /**
- * The load generator, a process of its own so that it can be pinned: reads `LoadOptions` as JSON from its standard input, prints a
- * `LoadResult`. Its requests are made beforehand. SIGTERM ends the load early.
+ * The load generator. It is a separate process, so that it can be pinned to a core. It reads `LoadOptions` as JSON from its standard input
+ * and prints a `LoadResult`. Its requests are prepared in advance. SIGTERM ends the load early.
  */
 export interface LoadOptions {
   readonly port: number;
   readonly connections: number;
   readonly seconds: number;
-  /** Whole requests, latin1, sent in turn. */
+  /** Complete requests, latin1, sent in turn. */
   readonly requests: readonly string[];
   /**
-   * Open model: requests/s that arrive at random (Poisson), whether or not those before them are answered. One that finds no free
-   * connection waits for it, and its latency counts from its arrival. Unset: closed loop, the next request of each connection goes
-   * out with the answer to the last one.
+   * Open model: requests/s that arrive at random (Poisson), regardless of whether earlier ones are answered. A request that finds no free
+   * connection waits for one, and its latency counts from its arrival. Unset: closed loop. Each connection sends its next request when it
+   * has the response to the last one.
    */
   readonly perSecond?: number;
 }
@@ -24,21 +24,21 @@ export interface LoadOptions {
 export interface LoadResult {
   readonly requests: number;
   readonly seconds: number;
-  /** Answers with another status than 200. */
+  /** Responses with a status other than 200. */
   readonly refused: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly p999Ms: number;
-  /** Part of the time in which the generator was not waiting for anything. Near 1: it was the limit, not the server. */
+  /** The fraction of time in which the generator was not waiting. Near 1: the generator was the limit, not the server. */
   readonly generatorBusy: number;
-  /** Open model: how late requests went out although a connection was free, 99th percentile. Part of the latencies above. */
+  /** Open model: how late requests were sent although a connection was free, 99th percentile. It is part of the latencies above. */
   readonly lateP99Ms: number;
 }
 
 const SEED = 20_261_121;
-/** Percentiles are exact to three digits. */
+/** Percentiles are accurate to three digits. */
 const HISTOGRAM = { lowest: 1, highest: 3_600_000_000, figures: 3 };
-/** For answers that are still on their way, or requests that still wait for a connection, when the time is over. */
+/** For responses still in flight, and requests that still wait for a connection, when the time is over. */
 const LAST_ANSWERS_MS_MAX = 60_000;
 
 class Load {
@@ -53,10 +53,10 @@ class Load {
   #refused = 0;
   #running = 0;
 
-  // Open model.
+  // For the open model.
   readonly #random = seededRandom(SEED);
   readonly #free: LoadConnection[] = [];
-  /** When those were due that found no connection; from `#firstWaiting` on. */
+  /** Due times of the requests that found no free connection, starting at `#firstWaiting`. */
   #waiting: number[] = [];
   #firstWaiting = 0;
   #nextDueMs = 0;
@@ -66,7 +66,7 @@ class Load {
     this.#requests = options.requests.map((text) => Buffer.from(text, 'latin1'));
   }
 
-  /** `signal` aborted: no more requests; resolves when what is on its way is answered. */
+  /** When `signal` aborts, sends no more requests. Resolves when all requests in flight are answered. */
   async run(signal: AbortSignal): Promise<LoadResult> {
     const { port, connections: count, seconds, perSecond } = this.#options;
     const onAnswer = (connection: LoadConnection, isOk: boolean): void => this.#answer(connection, isOk);
@@ -127,7 +127,7 @@ class Load {
     else if (this.#running === 0) this.#over.resolve(undefined);
   }
 
-  /** Exponential, as between calls of many callers who know nothing of each other. */
+  /** Exponential, as between calls of many independent clients. */
   #gapMs(perSecond: number): number {
     return (-Math.log(1 - this.#random()) / perSecond) * 1_000;
   }
@@ -137,7 +137,7 @@ class Load {
       this.#waiting.push(this.#nextDueMs);
     }
     while (this.#firstWaiting < this.#waiting.length) {
-      // The one that is free the longest: servers close connections that nobody uses.
+      // Takes the connection that has been free the longest, because servers close unused connections.
       const connection = this.#free.shift();
       if (connection === undefined) return;
       this.#send(connection, this.#waiting[this.#firstWaiting] ?? nowMs, nowMs);

@@ -5,12 +5,12 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** One line that says on what was measured. */
+/** One line that describes the machine. */
 export const describeMachine = (): string =>
   `${availableParallelism()} × ${cpus()[0]?.model ?? 'unknown CPU'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ` +
   `Linux ${release()}, Node ${process.version}`;
 
-/** Moves a process and all its threads to one core, or to these. Linux only. */
+/** Moves a process and all its threads to these cores. Linux only. */
 export const pinToCore = async (pid: number, ...cores: readonly number[]): Promise<void> => {
   await run('taskset', ['--all-tasks', '--cpu-list', '--pid', cores.join(','), String(pid)]);
 };
@@ -18,24 +18,24 @@ export const pinToCore = async (pid: number, ...cores: readonly number[]): Promi
 /** Lets a process run on every core again. */
 export const unpin = (pid: number): Promise<void> => pinToCore(pid, ...cpus().keys());
 
-/** Lets others go first wherever both could run: the process's threads and those that they start. */
+/** Lowers the priority of the process's threads and of those that they start. */
 export const giveWay = async (pid: number): Promise<void> => {
   for (const thread of await readdir(`/proc/${pid}/task`))
     setPriority(Number(thread), constants.priority.PRIORITY_BELOW_NORMAL);
 };
 
-/** Hundredths of a second, as the kernel tells times to programs (`getconf CLK_TCK`). */
+/** Hundredths of a second, the kernel's unit for times in /proc (`getconf CLK_TCK`). */
 const TICKS_PER_SECOND = 100;
 
-/** Seconds that the process ran so far, user and system, all its threads. */
+/** CPU seconds of the process so far, user and system, all its threads. */
 export const cpuSeconds = async (pid: number): Promise<number> => {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // proc_pid_stat(5): utime and stime are fields 14 and 15; the name, field 2, may have anything in it.
+  // proc_pid_stat(5): utime and stime are fields 14 and 15. The name, field 2, may contain any characters.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 };
 
-/** Seconds so far in which that core did anything at all. */
+/** Seconds so far in which that core was busy. */
 export const coreBusySeconds = async (core: number): Promise<number> => {
   const stat = await readFile('/proc/stat', 'utf8');
   const times = new RegExp(`^cpu${core} (.*)$`, 'm').exec(stat)?.[1]?.split(' ').map(Number) ?? [];
@@ -48,19 +48,19 @@ const statusMiB = async (pid: number, field: string): Promise<number> => {
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1_024;
 };
 
-/** Memory of a process that is in RAM, MiB. */
+/** Resident memory of a process, MiB. */
 export const residentMiB = (pid: number): Promise<number> => statusMiB(pid, 'VmRSS');
 
-/** The most of it since the process started, MiB. */
+/** Peak resident memory since the process started, MiB. */
 export const peakResidentMiB = (pid: number): Promise<number> => statusMiB(pid, 'VmHWM');
 
-/** Value below which that part of the values lie. */
+/** The value below which this fraction of the values lies. */
 export const percentile = (values: readonly number[], part: number): number => {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
 };
 
-/** A bar and what was measured, as a line of a table. */
+/** A bar and its measurement, as a row of a table. */
 export interface Measurement {
   readonly what: string;
   readonly measured: string;
@@ -68,7 +68,7 @@ export interface Measurement {
   readonly met: boolean;
 }
 
-/** Rows of equal keys as a table of plain text. */
+/** Prints rows with equal keys as a table of plain text. */
 export const printTable = (rows: readonly Readonly<Record<string, string | number>>[]): void => {
   const columns = Object.keys(rows[0] ?? {});
   const width = (column: string) => Math.max(column.length, ...rows.map((row) => String(row[column]).length));
@@ -86,5 +86,4 @@ export const printMeasurements = (measurements: readonly Measurement[]): void =>
   printTable(measurements.map(({ what, measured, bar, met }) => ({ what, measured, bar, '': met ? 'met' : 'MISSED' })));
 };
 
-/** The middle one. */
 export const median = (values: readonly number[]): number => percentile(values, 0.5);

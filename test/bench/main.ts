@@ -14,8 +14,8 @@ import { benchScale } from './scale.ts';
 import { benchSpool } from './spool.ts';
 
 /**
- * `npm run bench [-- NAME… [OPTION…]]`: measures, prints tables, and ends with 1 if a bar was missed. Never part of the tests: what
- * is measured is a machine as much as Standin.
+ * `npm run bench [-- NAME… [OPTION…]]`: measures, prints tables, and exits with 1 if a bar was missed. Never part of the tests: the results
+ * depend on the machine as much as on Standin.
  */
 const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<boolean>>> = {
   gateway: benchGateway,

@@ -8,19 +8,19 @@ const LOAD_SHARE = 0.7;
 const WARM_UP_SECONDS = 10;
 const MAXIMUM_SECONDS = 6;
 const SAMPLE_MS = 1_000;
-/** Of the time: until it is warm, and then at both ends of what is compared. */
+/** Fractions of the time: for warming up, and for each of the two compared periods. */
 const WARM_PART = 0.2;
 const COMPARED_PART = 0.2;
 const GROWTH_MAX = 0.1;
-/** More than comes together: what is measured is not when it is full. */
+/** Larger than all rows together: this benchmark does not measure a full spool. */
 const SPOOL_BYTES = 1024 ** 4;
 
-/** Looks at the gateway once a second until `during` is settled. */
+/** Samples the gateway once per second until `during` is settled. */
 const sampled = async (load: MixedLoad, during: Promise<unknown>): Promise<Sample[]> => {
   const samples: Sample[] = [];
   const over = new AbortController();
   const ended = during.finally(() => over.abort());
-  // Said at the end.
+  // The error is reported at the end.
   ended.catch(() => undefined);
   while (!over.signal.aborted) {
     samples.push(await load.look());
@@ -30,7 +30,7 @@ const sampled = async (load: MixedLoad, during: Promise<unknown>): Promise<Sampl
   return samples;
 };
 
-/** Memory of the gateway before and after: medians of the first part that is warm, and of the last. */
+/** Memory of the gateway before and after: medians of the first period after warming up, and of the last one. */
 const growthOf = (samples: readonly Sample[]): { readonly beforeMiB: number; readonly afterMiB: number } => {
   const mib = samples.map(({ gatewayMiB }) => gatewayMiB);
   const at = (part: number): number => Math.floor(mib.length * part);
@@ -40,7 +40,7 @@ const growthOf = (samples: readonly Sample[]): { readonly beforeMiB: number; rea
   };
 };
 
-/** Under constant load for some minutes. */
+/** Constant load for some minutes. */
 const hold = async (load: MixedLoad, { minutes, perSecond }: { minutes: number; perSecond: number }) => {
   const loaded = load.run({ seconds: minutes * 60, perSecond });
   const samples = await sampled(load, loaded);

@@ -2,12 +2,12 @@ import type { HeaderPair, LogRow, Method } from '@standin/contract';
 import { seededRandom } from '../harness/seeded-random.ts';
 import { testRow } from '../../gateway/src/record/spool/spool.testing.ts';
 
-/** What differs between kinds of traffic. */
+/** The fields that differ between kinds of traffic. */
 type Exchange = Partial<LogRow> & { readonly requestBody: Buffer; readonly responseBody: Buffer };
 
 const SEED = 7;
 const NOTHING = Buffer.alloc(0);
-/** The rows were received evenly over this long, until now. */
+/** The rows were received at regular intervals over this time, until now. */
 const SPAN_MS = 24 * 60 * 60 * 1_000;
 const PROJECTS = 20;
 const CLIENTS = 400;
@@ -27,8 +27,8 @@ const WORDS = 'order customer parcel refund delivery express paid open returned 
 );
 
 /**
- * Rows as traffic brings them, the same for the same number: webhooks and calls of JSON APIs with ids of their own, lists, forms,
- * forwarded calls, errors, uploads that no compression makes smaller.
+ * Rows of realistic traffic, identical for the same number of rows: webhooks and calls of JSON APIs with their own ids, lists, forms,
+ * forwarded calls, errors, and uploads that cannot be compressed.
  */
 export class MixedTraffic {
   readonly #random = seededRandom(SEED);

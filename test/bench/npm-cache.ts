@@ -9,8 +9,8 @@ const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 300_000;
 
 /**
- * The folder of a package that is no dependency of ours, installed at its first use, without its scripts, into the cache outside the
- * checkout. Rejects where npm cannot install it.
+ * The folder of a package that is not one of our dependencies. It is installed at its first use, without its scripts, into the cache
+ * outside the checkout. Rejects if npm cannot install it.
  */
 export const packageFolder = async (name: string, version: string): Promise<string> => {
   const folder = path.join(cacheFolder(), 'bench', `${name.replaceAll('/', '-')}-${version}`);

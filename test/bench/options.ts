@@ -1,20 +1,20 @@
 import { parseArgs } from 'node:util';
 
-/** What the benches can be told; smaller than the defaults to try one out, whose figures then mean little. */
+/** The options of the benchmarks. Values below the defaults are for trying one out; the results then mean little. */
 export interface BenchOptions {
-  /** gateway: length of a measured round. */
+  /** gateway: length of a measured round, in seconds. */
   readonly seconds: number;
-  /** gateway: beside Mockoon and WireMock, too. */
+  /** gateway: compare with Mockoon and WireMock, too. */
   readonly rivals: boolean;
   /** ingest: rows of mixed traffic. */
   readonly rows: number;
-  /** memory: under load. */
+  /** memory: duration of the load, in minutes. */
   readonly minutes: number;
-  /** drain: MiB that wait for ClickHouse, before it comes back. */
+  /** drain: MiB in the backlog before ClickHouse responds again. */
   readonly backlogMib: number;
-  /** drain: requests/s at which those grow. */
+  /** drain: requests/s while the backlog grows. */
   readonly rate: number;
-  /** dev: before the memory and the CPU of the idle process are measured. */
+  /** dev: requests before memory and CPU of the idle process are measured. */
   readonly requests: number;
 }
 
@@ -27,14 +27,14 @@ export const USAGE = `npm run bench [-- NAME… [OPTION…]]
   --rate N         drain: requests/s at which that grows (2000)
   --requests N     dev: before it is idle again (50000)`;
 
-/** Throws an Error with a message for people. */
+/** Throws an Error with a message for users. */
 const positive = (option: string, text: string): number => {
   const value = Number(text);
   if (value > 0 && Number.isFinite(value)) return value;
   throw new Error(`--${option} takes a number above 0, not ${JSON.stringify(text)}`);
 };
 
-/** Names of benches, and options. Throws an Error with a message for people. */
+/** Names of benchmarks, and options. Throws an Error with a message for users. */
 export const parseBenchArgs = (args: readonly string[]): { names: string[]; options: BenchOptions } => {
   const { values, positionals } = parseArgs({
     args: [...args],

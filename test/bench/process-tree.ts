@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { cpuSeconds, peakResidentMiB, residentMiB } from './machine.ts';
 
-/** A process and all that it started, as they are now. */
+/** A process and its current descendants. */
 export const processTree = async (pid: number): Promise<number[]> => {
   const threads = await readdir(`/proc/${pid}/task`);
   const lists = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'utf8')));
@@ -13,14 +13,14 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 const ofAll = async (pids: readonly number[], ask: (pid: number) => Promise<number>): Promise<number> =>
   sum(await Promise.all(pids.map(ask)));
 
-/** Seconds that they ran so far. */
+/** Their CPU seconds so far. */
 export const treeCpuSeconds = (pids: readonly number[]): Promise<number> => ofAll(pids, cpuSeconds);
-/** What `ps` shows, added up: what they share is in it once for each. */
+/** The sum of the values that `ps` shows. Shared memory counts once per process. */
 export const treeResidentMiB = (pids: readonly number[]): Promise<number> => ofAll(pids, residentMiB);
-/** As `treeResidentMiB`, the most of each since its start. */
+/** Like `treeResidentMiB`, but the peak of each process since its start. */
 export const treePeakMiB = (pids: readonly number[]): Promise<number> => ofAll(pids, peakResidentMiB);
 
-/** Memory that they take together: their own, and of each file that they have mapped (Node, ClickHouse) what is in RAM, once. */
+/** The memory of all of them: private memory, and the resident part of each mapped file (Node, ClickHouse) once. */
 export const treeMemoryMiB = async (pids: readonly number[]): Promise<number> => {
   const files = new Map<string, number>();
   let anonymousKib = 0;
@@ -28,7 +28,7 @@ export const treeMemoryMiB = async (pids: readonly number[]): Promise<number> =>
     const ofFiles = new Map<string, number>();
     let file = '';
     let residentKib = 0;
-    // proc_pid_smaps(5): a line with the mapping's file, then one for each of its sizes.
+    // proc_pid_smaps(5): one line with the mapping's file, then one line per size.
     for (const line of (await readFile(`/proc/${pid}/smaps`, 'utf8')).split('\n')) {
       const mapping = /^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ \S+ *(.*)$/.exec(line);
       if (mapping) file = mapping[1] ?? '';

@@ -12,7 +12,7 @@ import { runLoad } from './run-load.ts';
 
 const GATEWAYS = 5;
 const PLENTY = 10_000_000;
-/** Pairs of rounds, and the length of each. */
+/** The number of pairs of rounds, and the length of each round. */
 const ROUNDS = 20;
 const ROUND_SECONDS = 2;
 const WARM_UPS = 2;
@@ -20,7 +20,7 @@ const CPU_RATIO_MAX = 1.03;
 const ADMISSIONS = 2_000_000;
 
 const PER_GATEWAY = 2_000;
-/** Of what the machine takes: with more, it would be the machine that is measured. */
+/** The fraction of the machine's maximum rate. A higher one would measure the machine. */
 const LOAD_SHARE = 0.7;
 const LOAD_SECONDS = 60;
 const CONNECTIONS = 16;
@@ -28,7 +28,7 @@ const LAST_PERMITS = 20_000;
 
 const IDLE_ACCOUNTS = 1_000;
 const IDLE_SECONDS = 60;
-/** Requests to the API server at once while the accounts are made. */
+/** Concurrent requests to the API server while the accounts are created. */
 const WRITERS = 16;
 
 interface Caller {
@@ -38,7 +38,7 @@ interface Caller {
 
 const requestOf = ({ path, key }: Caller): string => postOf(path, `x-api-key: ${key}\r\n`, '{"id": 1}');
 
-/** An Account with a quota, its Project and a mock, all of that name. Resolves when gateways know them. */
+/** An Account with a quota, its Project and a mock, all with that name. Resolves when the gateways know them. */
 const addAccount = async ({ tenant }: QuotaStand, name: string, monthlyQuota: number): Promise<Caller> => {
   await tenant.apply('Account', name, { plan: 'Free', monthlyQuota });
   await tenant.apply('Project', name, { displayName: name, accountRef: { name } });
@@ -55,7 +55,7 @@ const ledgerWrites = async (stand: QuotaStand): Promise<number> => {
 
 const portOf = ({ url }: { readonly url: string }): number => Number(new URL(url).port);
 
-/** CPU of an admission by a permit that is at hand, alone. */
+/** CPU time of one admission by an available permit, in isolation. */
 const admissionMicros = async (): Promise<number> => {
   const period = periodOf(Date.now());
   const gate = new BlockQuotaGate({
@@ -74,7 +74,7 @@ const admissionMicros = async (): Promise<number> => {
   return median(all);
 };
 
-/** One gateway, in turn with requests of an account without a quota and of one that has plenty. */
+/** One gateway, alternating between requests of an account without a quota and of one with a large quota. */
 const measureCpu = async (stand: QuotaStand, without: Caller, plenty: Caller): Promise<Measurement[]> => {
   const gateway = stand.gateway(0);
   const { pid } = gateway.process;
@@ -98,7 +98,7 @@ const measureCpu = async (stand: QuotaStand, without: Caller, plenty: Caller): P
   const micros: [number[], number[]] = [[], []];
   const disturbances: number[] = [];
   for (let round = -WARM_UPS; round < ROUNDS; round++) {
-    // Who begins is the other one each time.
+    // The order alternates.
     for (const index of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
       const { cpuMicrosPerRequest, others: disturbance } = await roundOf(contenders[index], { seconds: ROUND_SECONDS });
       if (round < 0) continue;
@@ -130,7 +130,7 @@ const measureCpu = async (stand: QuotaStand, without: Caller, plenty: Caller): P
   ];
 };
 
-/** All gateways at once; requests/s that were answered with 200, and how often ledgers were written meanwhile. */
+/** Loads all gateways at once. Returns the requests/s with status 200, and the number of writes of ledgers in that time. */
 const load = async (
   stand: QuotaStand,
   caller: Caller,
@@ -155,7 +155,7 @@ const load = async (
 const measureWrites = async (stand: QuotaStand, plenty: Caller): Promise<Measurement[]> => {
   const most = await load(stand, plenty, { seconds: 5 });
   const perGateway = Math.min(PER_GATEWAY, Math.floor((most.perSecond * LOAD_SHARE) / GATEWAYS));
-  // Its first request ever is part of it.
+  // The first request of the account is part of the measurement.
   const fresh = await addAccount(stand, 'fresh', PLENTY);
   const busy = await load(stand, fresh, { seconds: LOAD_SECONDS, perSecond: perGateway });
   const last = await addAccount(stand, 'last', LAST_PERMITS);
@@ -194,7 +194,7 @@ const measureIdle = async (stand: QuotaStand): Promise<Measurement[]> => {
   return [{ what, measured: String(writes), bar: '0', met: writes === 0 && before >= IDLE_ACCOUNTS }];
 };
 
-/** What quotas cost: CPU of a request, and writes to the API server. */
+/** The cost of quotas: CPU of a request, and writes to the API server. */
 export const benchQuota = async (): Promise<boolean> => {
   await using stand = await QuotaStand.start({
     ...{ operators: 1, gateways: GATEWAYS },

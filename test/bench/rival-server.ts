@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import Fastify from 'fastify';
 
-/** What Standin is compared with: `node rival-server.ts bare|fastify PORT BODY-FILE`; answers every request with those bytes. */
+/**
+ * A server that Standin is compared with: `node rival-server.ts bare|fastify PORT BODY-FILE` answers every request with the content of the
+ * file.
+ */
 const [kind, port, file = ''] = process.argv.slice(2);
 const body = readFileSync(file);
 const headers = { 'content-type': 'application/json', 'content-length': body.length };

@@ -7,20 +7,20 @@ import { eventually } from '../harness/eventually.ts';
 import { freePort } from '../harness/ports.ts';
 import { packageFolder } from './npm-cache.ts';
 
-/** What Standin is compared with. */
+/** A server that Standin is compared with. */
 export interface Rival {
   readonly name: string;
   readonly pid: number;
   readonly port: number;
-  /** Forgets what it has kept of earlier rounds. */
+  /** Discards what it has recorded in earlier rounds. */
   forget?(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface RivalOptions {
-  /** For their files; the caller's to remove. */
+  /** The folder for its files. The caller removes it. */
   readonly directory: string;
-  /** Of the one endpoint that all answer. */
+  /** The slug of the one endpoint that all contenders serve. */
   readonly slug: string;
   readonly body: string;
 }
@@ -39,7 +39,7 @@ interface Program {
   readonly port: number;
 }
 
-/** Resolves when its port answers. What it prints goes nowhere, at no cost to anybody; it ends with this process at the latest. */
+/** Resolves when its port responds. Its output is discarded at no cost. The program ends with this process at the latest. */
 const startProgram = async ({ name, file, args, cwd, port }: Program): Promise<Rival> => {
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', file, ...args], { cwd, stdio: 'ignore' });
   const ended = once(child, 'exit');
@@ -74,7 +74,7 @@ export const startBare = (options: RivalOptions): Promise<Rival> => startNode('b
 
 export const startFastify = (options: RivalOptions): Promise<Rival> => startNode('fastify', 'bare Fastify', options);
 
-/** Mockoon's CLI as it comes (a line per request on its standard output, the last 100 requests in memory), without templates. */
+/** Mockoon's CLI with its defaults (one line per request on its standard output, the last 100 requests in memory), without templates. */
 export const startMockoon = async ({ directory, slug, body }: RivalOptions): Promise<Rival> => {
   const port = await freePort();
   const dataFile = path.join(directory, 'mockoon.json');
@@ -90,7 +90,7 @@ export const startMockoon = async ({ directory, slug, body }: RivalOptions): Pro
   return startProgram({ name: `Mockoon ${MOCKOON_VERSION}`, file: process.execPath, args, cwd: directory, port });
 };
 
-/** WireMock as it comes, its journal on; answers with Content-Length, like the others. Undefined: there is no Java here. */
+/** WireMock with its defaults, including its journal. It responds with Content-Length, like the others. Undefined if Java is missing. */
 export const startWireMock = async ({ directory, slug, body }: RivalOptions): Promise<Rival | undefined> => {
   const hasJava = await run('java', ['-version']).then(
     () => true,
@@ -112,7 +112,7 @@ export const startWireMock = async ({ directory, slug, body }: RivalOptions): Pr
   const listen = ['--port', String(port), '--bind-address', '127.0.0.1'];
   const args = ['-jar', jar, ...listen, '--root-dir', root, '--use-chunked-encoding', 'never'];
   const rival = await startProgram({ name: `WireMock ${WIREMOCK_VERSION}`, file: 'java', args, cwd: root, port });
-  // Its journal has no bound of its own: after some rounds it is the heap's size that would be measured.
+  // The journal has no limit: after some rounds, the benchmark would measure the heap size.
   const forget = async (): Promise<void> => {
     await fetch(`http://127.0.0.1:${port}/__admin/requests`, { method: 'DELETE' });
   };

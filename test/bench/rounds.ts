@@ -3,26 +3,26 @@ import type { LoadResult } from './load.ts';
 import { coreBusySeconds, cpuSeconds, median } from './machine.ts';
 import { runLoad } from './run-load.ts';
 
-/** What was busy all the time: more requests/s than this it could not have done. */
+/** The resource that was busy all the time and therefore limited the requests/s. */
 export type Limit = 'its core' | 'others on it' | 'generator' | 'neither';
 
 export interface Round extends LoadResult {
   readonly perSecond: number;
   readonly cpuMicrosPerRequest: number;
-  /** Parts of the time that its core ran the server, and anything else: interrupts, or somebody who should not be there. */
+  /** Fractions of the time in which its core ran the server, and anything else: interrupts, or other processes that should not run. */
   readonly ran: number;
   readonly others: number;
 }
 
 export interface RoundOptions {
   readonly seconds: number;
-  /** Open model: requests/s offered. Unset: closed loop, as many as the server takes. */
+  /** Open model: offered requests/s. Unset: closed loop, at the maximum rate of the server. */
   readonly perSecond?: number;
 }
 
-/** One that does nothing else is seen as this busy at least, by clocks that tick a hundred times a second. */
+/** A process that is always busy shows at least this fraction, because the clocks tick a hundred times per second. */
 const BUSY_MIN = 0.95;
-/** Figures of rounds in which anybody else had more of the server's core say little. */
+/** Results of rounds in which other processes used more of the server's core mean little. */
 export const OTHERS_MAX = 0.1;
 export const CONNECTIONS = 64;
 
@@ -46,12 +46,12 @@ export const roundOf = async (contender: Contender, options: RoundOptions): Prom
     perSecond: result.requests / result.seconds,
     cpuMicrosPerRequest: (ranS / result.requests) * 1e6,
     ran: ranS / result.seconds,
-    // Beside the load itself its generator was started and ended, in which time others may have run, too.
+    // Includes the time in which the generator started and ended, when other processes may have run, too.
     others: Math.max(0, busyS - ranS) / (after.nowS - before.nowS),
   };
 };
 
-/** Of several rounds, the median of each figure. */
+/** The median of each figure over several rounds. */
 export const medianRound = (rounds: readonly Round[]): Round => {
   const of = (value: (round: Round) => number): number => median(rounds.map(value));
   return {
@@ -70,7 +70,7 @@ export const medianRound = (rounds: readonly Round[]): Round => {
   };
 };
 
-/** Of a closed loop. Neither: the server waited for something else, its disk for one. */
+/** For a closed loop. Neither: the server waited for another resource, such as its disk. */
 export const limitOf = ({ ran, others, generatorBusy }: Round): Limit => {
   if (ran + others >= BUSY_MIN) return others > OTHERS_MAX ? 'others on it' : 'its core';
   return generatorBusy >= BUSY_MIN ? 'generator' : 'neither';

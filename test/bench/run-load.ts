@@ -7,13 +7,13 @@ const run = promisify(execFile);
 const loadFile = path.join(import.meta.dirname, 'load.ts');
 
 export interface RunLoadOptions {
-  /** Where the load generator runs; unset: anywhere. */
+  /** The core of the load generator. Unset: any core. */
   readonly core?: number;
-  /** Ends the load early; the result is about what was sent until then. */
+  /** Ends the load early. The result covers the requests sent until then. */
   readonly signal?: AbortSignal;
 }
 
-/** Runs the load generator as a process of its own. */
+/** Runs the load generator in a separate process. */
 export const runLoad = async (options: LoadOptions, { core, signal }: RunLoadOptions = {}): Promise<LoadResult> => {
   const command = [process.execPath, loadFile];
   const [file = '', ...args] = core === undefined ? command : ['taskset', '--cpu-list', String(core), ...command];

@@ -16,12 +16,12 @@ const FEW_ENDPOINTS = 10;
 const OPERATOR_MIB_MAX = 500;
 const GATEWAY_MIB_MAX = 250;
 const SNAPSHOT_MS_MAX = 10_000;
-/** What two equal measurements differ by on a quiet machine. */
+/** The difference between two equal measurements on a quiet machine. */
 const MATCH_RATIO_MAX = 1.15;
 const ROUNDS = 5;
 const ROUND_SECONDS = 3;
 const CONNECTIONS = 16;
-/** Endpoints that a round asks for, spread over all: as many in both cases, so that only the table's size differs. */
+/** The endpoints that a round requests, spread over all: the same number in both cases, so that only the table's size differs. */
 const ASKED = 10;
 
 const atMost = (what: string, measured: number, max: number, unit: string): Measurement => ({
@@ -123,7 +123,7 @@ const measureMatch = async (): Promise<Measurement[]> => {
   ];
 };
 
-/** What 10,000 endpoints cost: memory, a restart, a match. */
+/** The cost of 10,000 endpoints: memory, a restart, a match. */
 export const benchScale = async (): Promise<boolean> => {
   const measurements = [...(await measureCluster()), ...(await measureMatch())];
   printMeasurements(measurements);

@@ -12,13 +12,13 @@ const REQUEST_BODY_BYTES = 256;
 const ANSWER_BODY_BYTES = 834;
 const COMMITS = 1_500;
 const BACKLOG_ROWS = 200_000;
-/** Five times what a gateway takes in at 2,000 requests a second. */
+/** Five times the rows of a gateway at 2,000 requests per second. */
 const DRAINED_PER_SECOND_MIN = 10_000;
 
 const body = { requestBody: Buffer.alloc(REQUEST_BODY_BYTES, 'q'), responseBody: Buffer.alloc(ANSWER_BODY_BYTES, 'a') };
 const row = testRow(body);
 
-/** `waiting` callers, each with its next record as soon as the last is kept. */
+/** `waiting` concurrent callers. Each records its next row when the last one is kept. */
 const record = async (dir: string, durability: 'disk' | 'process', waiting: number) => {
   const spool = await openSpool(dir, durability);
   const rows = COMMITS * waiting;
@@ -44,7 +44,7 @@ const record = async (dir: string, durability: 'disk' | 'process', waiting: numb
   };
 };
 
-/** Fills a spool, and lets `standin drain` deliver it to the embedded engine. */
+/** Fills a spool, and delivers it to the embedded engine as `standin drain` does. */
 const drainBacklog = async (directory: string) => {
   const dir = path.join(directory, 'backlog');
   const spool = await writeBacklog(dir, BACKLOG_ROWS, () => testRow({ ...body }));
@@ -61,7 +61,7 @@ const drainBacklog = async (directory: string) => {
   return { rows, perSecond: rows / seconds, readUs };
 };
 
-/** What keeping a record costs, alone; and how fast a backlog is delivered. */
+/** The cost of recording alone, and the speed at which a backlog is delivered. */
 export const benchSpool = async (): Promise<boolean> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'standin-bench-'));
   try {

@@ -5,32 +5,32 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
 export interface BackgroundCommand {
-  /** Of its log: `kubelet.log`. */
+  /** The name of its log: `kubelet.log`. */
   readonly name: string;
   readonly program: string;
   readonly args: readonly string[];
-  /** Where its log is, and where it runs. */
+  /** The folder of its log, and its working directory. */
   readonly directory: string;
 }
 
 const STOP_TIMEOUT_MS = 15_000;
 const LOG_TAIL_CHARS = 3_000;
 
-/** Starts a program of the cluster, its output going to `DIRECTORY/NAME.log`. Does not wait for anything. */
+/** Starts a program of the cluster, with its output in `DIRECTORY/NAME.log`. Does not wait for anything. */
 export const startInBackground = ({ name, program, args, directory }: BackgroundCommand): ChildProcess => {
   const log = openSync(path.join(directory, `${name}.log`), 'a');
   try {
-    // Ours end when this pipe does, so a killed test run leaves nothing behind. Its own process group: Ctrl-C in a terminal must
-    // reach us first, not everybody at once.
+    // Our own programs end when this pipe closes, so a killed test run leaves no processes behind. The program gets its own process group,
+    // because Ctrl-C in a terminal must reach only this process first, not all programs at once.
     const child = spawn(program, args, { cwd: directory, stdio: ['pipe', log, log], detached: true });
-    // A program that cannot be started has no pid, which hasEnded() sees.
+    // A program that fails to start has no pid, which hasEnded() checks.
     return child.on('error', () => undefined);
   } finally {
     closeSync(log);
   }
 };
 
-/** Sends the signal and waits for the end. One that does not end on its own after 15 s is killed. */
+/** Sends the signal and waits until the program has ended. A program that has not ended after 15 s is killed. */
 export const stopInBackground = async (child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> => {
   if (child === undefined || hasEnded(child)) return;
   const ended = once(child, 'exit');
@@ -43,7 +43,7 @@ export const stopInBackground = async (child: ChildProcess | undefined, signal: 
 export const hasEnded = (child: ChildProcess): boolean =>
   child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
 
-/** The end of what it wrote, for the message of a failure. */
+/** The end of its log, for an error message. */
 export const logTailOf = async ({
   name,
   directory,

@@ -6,21 +6,21 @@ import { docker, hasImage } from './docker.ts';
 import { cacheFolder, MissingToolError, type Progress } from './go-program.ts';
 import { runCommand } from './run-command.ts';
 
-/** The image that the Dockerfile builds on, where a registry can be reached. */
+/** The base image of the Dockerfile, used if a registry can be reached. */
 export const NODE_IMAGE = /^ARG NODE_IMAGE=(\S+)$/m;
 
-/** The dev dependency's: the same version as the image's, which test/images.test.ts checks. */
+/** Node from the dev dependency, in the same version as the image's, which test/images.test.ts checks. */
 const NODE_BINARY = path.join(import.meta.dirname, '../../node_modules/node/bin/node');
 const DEBIAN_RELEASE = 'bookworm';
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const PULL_TIMEOUT_MS = 10 * 60_000;
 const BUILD_TIMEOUT_MS = 10 * 60_000;
-/** Part of the stand-in's tag: one that was made otherwise is made again. */
+/** Part of the stand-in's tag: a stand-in of another recipe is built again. */
 const RECIPE = 1;
 
 /**
- * The image to build on, by the name that the engine knows it under: `wanted`, pulled where it is not there; where no registry can be reached
- * one like it from Debian's packages, this checkout's Node and npm. Throws MissingToolError where neither is possible.
+ * The base image, by its name in the engine. This is `wanted`, which is pulled if it is missing. If no registry can be reached, it is a
+ * similar image of Debian's packages, this checkout's Node and npm. Throws MissingToolError if neither is possible.
  */
 export const baseImage = async (wanted: string, log: Progress): Promise<string> => {
   if (await hasImage(wanted)) return wanted;
@@ -39,14 +39,14 @@ export const baseImage = async (wanted: string, log: Progress): Promise<string> 
   return standIn;
 };
 
-/** Names what it is made of. */
+/** The tag is a hash of the image's ingredients. */
 const standInName = async (wanted: string): Promise<string> => {
   const hash = createHash('sha256').update(`${RECIPE} ${wanted} ${process.arch}`);
   hash.update(await readFile(NODE_BINARY)).update(await certificates());
   return `standin-base:${hash.digest('hex').slice(0, 16)}`;
 };
 
-/** What this machine trusts besides the public list: npm needs it inside a build, too. It stays in the stand-in. */
+/** The additional CA certificates that this machine trusts. npm needs them inside a build, too. They stay in the stand-in. */
 const certificates = async (): Promise<Buffer> => {
   const file = process.env['NODE_EXTRA_CA_CERTS'];
   return file === undefined || file === '' ? Buffer.alloc(0) : readFile(file);
@@ -62,7 +62,7 @@ const makeStandIn = async (name: string, log: Progress): Promise<void> => {
   try {
     const root = path.join(work, 'root');
     await run('debootstrap', ['--variant=minbase', DEBIAN_RELEASE, root]);
-    // Smaller by a third: nothing is installed there any more.
+    // Reduces the size by a third. No more packages are installed in this image.
     for (const unused of ['var/cache/apt', 'var/lib/apt/lists', 'usr/share/locale', 'usr/share/man']) {
       await rm(path.join(root, unused), { recursive: true, force: true });
     }
@@ -82,7 +82,7 @@ const makeStandIn = async (name: string, log: Progress): Promise<void> => {
   }
 };
 
-/** From npm's own package, which brings its dependencies: Debian spreads those of its npm over the system. */
+/** Installs npm from its own package, which includes its dependencies. Debian spreads those of its npm over the system. */
 const installNpm = async (work: string, root: string): Promise<void> => {
   const version = (await run('npm', ['--version'])).trim();
   await run('npm', ['pack', '--silent', '--pack-destination', work, `npm@${version}`]);

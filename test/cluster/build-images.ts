@@ -1,6 +1,6 @@
 /**
- * `npm run images`: builds Standin's images with the Docker of this machine, and prints their names and sizes. `npm run images -- --save DIR`
- * also writes each into a file, for `docker load`, `ctr image import` or `kind load image-archive`.
+ * `npm run images`: builds Standin's images with the Docker of this machine, and prints their names and sizes. `npm run images -- --save
+ * DIR` also writes each into a file, for `docker load`, `ctr image import` or `kind load image-archive`.
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';

@@ -10,11 +10,11 @@ import { kubeconfigYaml } from './kubeconfig.ts';
 
 /** A running Kubernetes control plane: API server, etcd and controller manager. */
 export interface ControlPlane {
-  /** `https://ADDRESS:PORT`, the same after a restart. */
+  /** `https://ADDRESS:PORT`, unchanged after a restart. */
   readonly server: string;
-  /** Of a user in system:masters. */
+  /** The kubeconfig of a user in system:masters. */
   readonly kubeconfigPath: string;
-  /** Resolves when it is gone. SIGKILL is a crash; the objects survive either. */
+  /** Resolves when it has ended. SIGKILL simulates a crash. The objects survive both signals. */
   stopApiServer(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   /** Resolves when it is ready. */
   startApiServer(): Promise<void>;
@@ -23,19 +23,19 @@ export interface ControlPlane {
 
 const READY_TIMEOUT_MS = 90_000;
 const READY_POLL_MS = 100;
-/** Without nodes these addresses are in objects only. */
+/** Without nodes, these addresses only appear in objects. */
 const SERVICE_RANGE = '10.0.0.0/24';
 
 export interface ControlPlaneOptions {
-  /** IPv4 address of this machine that the API server listens on; pods cannot reach the default, 127.0.0.1. */
+  /** The IPv4 address of this machine that the API server listens on. Pods cannot reach the default, 127.0.0.1. */
   readonly address?: string;
-  /** Of Services. */
+  /** The address range of Services. */
   readonly serviceRange?: string;
-  /** Flags of kube-apiserver besides those that every cluster has. */
+  /** Flags of kube-apiserver in addition to those of every cluster. */
   readonly apiServerArgs?: readonly string[];
 }
 
-/** Where everything of one control plane lies. */
+/** The location of all files of one control plane. */
 interface Layout extends Required<ControlPlaneOptions> {
   readonly directory: string;
   readonly programPath: string;
@@ -44,8 +44,8 @@ interface Layout extends Required<ControlPlaneOptions> {
 }
 
 /**
- * Starts a control plane that keeps everything in `directory` (made where missing, expected empty). RBAC is on. `programPath` is what
- * buildGoProgram('cluster') returned. Its processes end with this one, however this one ends.
+ * Starts a control plane that keeps everything in `directory` (created if missing, expected to be empty). RBAC is on. `programPath` is the
+ * result of buildGoProgram('cluster'). Its processes end with this one, even if this one is killed.
  */
 export const startControlPlane = async (
   programPath: string,
@@ -99,7 +99,7 @@ const writeCredentials = async ({ directory, token }: Layout): Promise<void> => 
 
 const allApiServerArgs = ({ directory, address, port, serviceRange, apiServerArgs }: Layout): readonly string[] => [
   path.join(directory, 'etcd'),
-  // Writes its self-signed certificate here, which serves as the CA of the kubeconfigs.
+  // The API server writes its self-signed certificate here, which is the CA of the kubeconfigs.
   `--cert-dir=${directory}`,
   `--bind-address=${address}`,
   `--secure-port=${port}`,
@@ -119,7 +119,7 @@ const controllerManagerArgs = ({ directory }: Layout, kubeconfigPath: string): r
   `--root-ca-file=${path.join(directory, 'apiserver.crt')}`,
   '--leader-elect=false',
   '--use-service-account-credentials=false',
-  // No metrics port: its default is one fixed port, and several clusters may run at once.
+  // Disables the metrics port: its default is fixed, and several clusters may run at once.
   '--secure-port=0',
 ];
 

@@ -3,14 +3,14 @@ import { runCommand } from './run-command.ts';
 
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
 
-/** Installs packages of Debian, saying so first. Throws MissingToolError where that is impossible. */
+/** Logs the names and installs Debian packages. Throws MissingToolError if that is impossible. */
 export const installDebianPackages = async (names: readonly string[], log: Progress): Promise<void> => {
   const list = names.join(' ');
   const remedy = `Install by hand: apt-get install --no-install-recommends ${list}`;
   if (process.getuid?.() !== 0)
     throw new MissingToolError(`${list}: missing, and only root can install packages. ${remedy}`);
   log(`installing Debian's ${list} …`);
-  // Somebody else may be installing, too.
+  // Another process may be installing packages, too.
   const wait = ['-o', 'DPkg::Lock::Timeout=300'];
   for (const args of [['update'], ['install', '-y', '--no-install-recommends', ...wait, ...names]]) {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };

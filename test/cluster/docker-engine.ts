@@ -10,13 +10,13 @@ import { isAlive } from './is-alive.ts';
 import { acquireLock } from './lock-file.ts';
 import { runCommand } from './run-command.ts';
 
-/** A Docker engine that answers. While it is held, DOCKER_HOST of this process leads to it, so docker and testcontainers find it. */
+/** A Docker engine that responds. DOCKER_HOST of this process points to it until `stop`, so that docker and testcontainers find it. */
 export interface DockerEngine {
-  /** `unix:///…/docker.sock`; undefined where docker finds it by its own defaults. */
+  /** `unix:///…/docker.sock`; undefined if docker finds it by its own defaults. */
   readonly host: string | undefined;
-  /** Ours: images that are not on it cannot be pulled, as a rule. */
+  /** It is our own engine, which usually cannot pull missing images. */
   readonly isOwn: boolean;
-  /** Lets go of it. Our own ends when nobody holds it any more, with all its containers. */
+  /** Releases the engine. Our own engine ends with all its containers when no process holds it. */
   stop(): Promise<void>;
 }
 
@@ -28,15 +28,15 @@ const STOP_TIMEOUT_MS = 30_000;
 const POLL_MS = 100;
 const LOG_TAIL_CHARS = 2_000;
 
-/** Images and layers are kept from run to run: they are what takes minutes. */
+/** Images and layers are kept between runs, because building them takes minutes. */
 const folder = (): string => path.join(cacheFolder(), 'docker');
 const inFolder = (name: string): string => path.join(folder(), name);
 const ownHost = (): string => `unix://${inFolder('docker.sock')}`;
 
 /**
- * The Docker that runs here (DOCKER_HOST, or where docker looks by itself); else, as root on Debian, one of our own, installed from Debian's
- * packages where it is missing and shared by all processes that hold it. It has no bridge and touches no iptables: containers use the
- * host's network. Throws MissingToolError where there can be none.
+ * The Docker engine of this machine (DOCKER_HOST, or docker's default). Otherwise, as root on Debian, our own engine: it is installed from
+ * Debian's packages if missing, and shared by all processes that hold it. It has no bridge and does not change iptables: containers use the
+ * host's network. Throws MissingToolError if neither is possible.
  */
 export const startDockerEngine = async (log: Progress): Promise<DockerEngine> => {
   if (await answers(undefined)) {
@@ -50,7 +50,7 @@ export const startDockerEngine = async (log: Progress): Promise<DockerEngine> =>
   const holder = await hold(log);
   const before = process.env['DOCKER_HOST'];
   process.env['DOCKER_HOST'] = ownHost();
-  // testcontainers: with /.dockerenv on this machine it asks a bridge for the address, and there is none.
+  // If /.dockerenv exists on this machine, testcontainers asks a bridge for the address, and there is no bridge.
   process.env['TESTCONTAINERS_HOST_OVERRIDE'] ??= 'localhost';
   const stop = async (): Promise<void> => {
     if (before === undefined) delete process.env['DOCKER_HOST'];
@@ -60,7 +60,7 @@ export const startDockerEngine = async (log: Progress): Promise<DockerEngine> =>
   return { host: ownHost(), isOwn: true, stop };
 };
 
-/** Whether an engine answers under this address, or where docker looks by itself. */
+/** Whether an engine responds at this address, or at docker's default. */
 const answers = async (host: string | undefined): Promise<boolean> => {
   const env = host === undefined ? process.env : { ...process.env, DOCKER_HOST: host };
   const args = ['info', '--format', '{{.ServerVersion}}'];
@@ -72,23 +72,23 @@ const installEngine = async (log: Progress): Promise<void> => {
   const has = async (command: string): Promise<boolean> =>
     (await runCommand(command, ['--version']).catch(() => ({ code: 1 }))).code === 0;
   if (!(await has('dockerd'))) await installDebianPackages(['docker.io'], log);
-  // A package of its own from Debian 13 on.
+  // A separate package since Debian 13.
   if (!(await has('docker'))) await installDebianPackages(['docker-cli'], log);
 };
 
-/** For as long as the engine starts or ends. */
+/** Held while the engine starts or ends. */
 const lock = (log: Progress): Promise<() => Promise<void>> =>
   acquireLock(inFolder('lock'), {
     onWait: (owner) => log(`waiting for the Docker engine, which process ${owner} starts or ends`),
     timeoutMs: READY_TIMEOUT_MS + STOP_TIMEOUT_MS,
   });
 
-/** Notes that this process uses our engine, and starts it where it does not run. Returns the note, for `release`. */
+/** Notes that this process uses our engine, and starts the engine if it is not running. Returns the note, for `release`. */
 const hold = async (log: Progress): Promise<string> => {
   await mkdir(inFolder('holders'), { recursive: true, mode: 0o700 });
   const unlock = await lock(log);
   try {
-    // What nobody holds was left by a run that was killed, maybe with its containers.
+    // An engine without holders was left by a killed run, possibly with its containers.
     if ((await removeDeadHolders()) === 0) await endEngine();
     if (!(await answers(ownHost()))) {
       await launch();
@@ -112,7 +112,7 @@ const release = async (holder: string, log: Progress): Promise<void> => {
   }
 };
 
-/** How many are left. */
+/** Returns the number of remaining holders. */
 const removeDeadHolders = async (): Promise<number> => {
   const names = await readdir(inFolder('holders'));
   const dead = names.filter((name) => !isAlive(Number(name.split('.')[0])));
@@ -126,10 +126,10 @@ const launch = async (): Promise<void> => {
     ...['--data-root', inFolder('data'), '--exec-root', inFolder('exec'), '--pidfile', inFolder('pid')],
     ...['--host', ownHost(), '--bridge', 'none', '--iptables=false', '--ip6tables=false', '--ip-forward=false'],
   ];
-  // It outlives this process where another one holds it, too.
+  // It outlives this process if another one holds it, too.
   const child = spawn('dockerd', args, { stdio: ['ignore', log, log], detached: true });
   closeSync(log);
-  // One that cannot be started has no process id.
+  // A program that fails to start has no process id.
   child.on('error', () => undefined).unref();
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
   for (let waited = 0; waited < READY_TIMEOUT_MS && !hasEnded(); waited += POLL_MS) {
@@ -138,19 +138,19 @@ const launch = async (): Promise<void> => {
   }
   const said = await readFile(inFolder('dockerd.log'), 'utf8').catch(() => '');
   const what = hasEnded() ? 'ended' : `was not ready after ${READY_TIMEOUT_MS / 1000} s`;
-  // In a container without privileges, for one.
+  // One cause is a container without privileges.
   throw new MissingToolError(
     `No Docker engine can be started here: dockerd ${what}. ${DOCKER_REMEDY}\n${said.slice(-LOG_TAIL_CHARS)}`,
   );
 };
 
-/** Of tests that were killed: containers, which have ended with the engine, and their volumes. */
+/** Leftovers of killed tests: containers, which ended with the engine, and their volumes. */
 const removeLeftovers = async (): Promise<void> => {
   const env = { ...process.env, DOCKER_HOST: ownHost() };
   for (const kind of ['container', 'volume']) await runCommand('docker', [kind, 'prune', '--force'], { env });
 };
 
-/** Ends it with its containers, and what it leaves mounted. Nothing happens where it does not run. */
+/** Ends the engine with its containers, and unmounts what it leaves. Does nothing if it is not running. */
 const endEngine = async (): Promise<void> => {
   const pid = Number(await readFile(inFolder('pid'), 'utf8').catch(() => '0'));
   if (pid > 0 && (await isDockerd(pid))) {
@@ -167,6 +167,6 @@ const endEngine = async (): Promise<void> => {
   await rm(inFolder('pid'), { force: true });
 };
 
-/** A process id that was written down may be somebody else's by now. */
+/** The recorded process id may belong to another process now. */
 const isDockerd = async (pid: number): Promise<boolean> =>
   (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim() === 'dockerd';

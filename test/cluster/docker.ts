@@ -4,7 +4,7 @@ import { runCommand, type CommandOptions, type CommandResult } from './run-comma
 export const docker = (args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> =>
   runCommand('docker', args, options);
 
-/** The same, but a failure throws what docker said. Returns what it printed. */
+/** The same, but throws docker's error output on failure. Returns the output. */
 export const dockerOrThrow = async (args: readonly string[], options: CommandOptions = {}): Promise<string> => {
   const { code, stdout, stderr } = await docker(args, options);
   if (code !== 0) {

@@ -7,24 +7,24 @@ import path from 'node:path';
 import { acquireLock } from './lock-file.ts';
 import { runCommand } from './run-command.ts';
 
-/** What is built from the Go modules beside this file. */
+/** The programs that are built from the Go modules next to this file. */
 export type GoProgram = 'cluster' | 'dns' | 'kubectl' | 'helm' | 'kubeconform' | 'lua';
 
-/** The machine lacks something that has to be installed by hand; `message` says what, and how to get it. */
+/** The machine lacks a tool that must be installed by hand. `message` names it and explains how to get it. */
 export class MissingToolError extends Error {
   override readonly name = 'MissingToolError';
 }
 
-/** Told what is going on while a build runs, about every ten seconds. */
+/** Receives a progress message about every ten seconds while a build runs. */
 export type Progress = (line: string) => void;
 
 interface GoSource {
-  /** Folder of its module. */
+  /** The folder of the Go module. */
   readonly module: string;
   readonly package: string;
   /** Variables that the linker sets. */
   readonly versions: string;
-  /** What is built and how long it takes. */
+  /** A description of the build and of its duration. */
   readonly estimate: string;
 }
 
@@ -53,7 +53,7 @@ const SOURCES: Readonly<Record<GoProgram, GoSource>> = {
   helm: {
     module: path.join(import.meta.dirname, 'tools'),
     package: 'helm.sh/helm/v3/cmd/helm',
-    // What `.Capabilities` has where Helm is not connected to a cluster: the cluster program's version.
+    // The content of `.Capabilities` if Helm is not connected to a cluster: the cluster program's version.
     versions:
       '-X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor=35 ' +
       '-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=35',
@@ -75,11 +75,11 @@ const SOURCES: Readonly<Record<GoProgram, GoSource>> = {
 const BUILD_TIMEOUT_MS = 30 * 60_000;
 const PROGRESS_INTERVAL_MS = 10_000;
 
-/** Older releases of Go cannot fetch the release that go.mod asks for. */
+/** Older releases of Go cannot fetch the release that go.mod requires. */
 const GO_MINOR_MIN = 21;
 const GO_HINT = `Go 1.${GO_MINOR_MIN} or newer is needed to build the Kubernetes API server that tests run against: https://go.dev/dl/ (or your distribution's golang package). Tests can do without: STANDIN_TEST_KUBECONFIG=FILE names a cluster of yours, npm test -- --containers uses Docker.`;
 
-/** `go version`'s answer; throws MissingToolError where there is no usable Go. */
+/** The output of `go version`. Throws MissingToolError if there is no usable Go. */
 export const goVersion = async (): Promise<string> => {
   const { code, stdout } = await runCommand('go', ['version']).catch(() => ({ code: 1, stdout: '' }));
   const minor = /go1\.(\d+)/.exec(stdout)?.[1];
@@ -90,14 +90,14 @@ export const goVersion = async (): Promise<string> => {
   return stdout.trim();
 };
 
-/** Outside the checkout, so that a fresh clone on the same machine starts at once. */
+/** Outside the checkout, so that a fresh clone on the same machine starts without a build. */
 export const cacheFolder = (): string =>
   path.join(process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'), 'standin');
 
 const binaryOf = async (name: GoProgram): Promise<string> =>
   path.join(cacheFolder(), `${name}-${await sourceHash(SOURCES[name].module)}`);
 
-/** It would have to be built. False, too, where that cannot be done. */
+/** Whether the program must be built. False, too, if that is impossible. */
 export const lacksGoProgram = async (name: GoProgram): Promise<boolean> =>
   binaryOf(name).then(
     (binary) => !existsSync(binary),
@@ -108,20 +108,21 @@ export const lacksGoProgram = async (name: GoProgram): Promise<boolean> =>
   );
 
 /**
- * The path of a program of ./program, built first where the cache has none for these sources and this Go, with the lowest priority:
- * tests that run meanwhile go first. Several callers at once build once. Throws MissingToolError without Go, Error with the compiler's last lines when the build fails.
+ * The path of a program. If the cache has none for these sources and this Go, it is built first, with the lowest priority, so that tests
+ * which run at the same time have precedence. Several concurrent callers share one build. Throws MissingToolError without Go, and an Error
+ * with the compiler's last lines if the build fails.
  */
 export const buildGoProgram = async (name: GoProgram, onProgress: Progress): Promise<string> => {
   const binary = await binaryOf(name);
   if (existsSync(binary)) return binary;
   await mkdir(cacheFolder(), { recursive: true });
-  // It only spares a second build: the rename alone keeps the cache sound.
+  // The lock only avoids a second build. The rename alone keeps the cache consistent.
   const release = await acquireLock(`${binary}.lock`, {
     onWait: (owner) => onProgress(`waiting for the build of process ${owner}`),
     timeoutMs: BUILD_TIMEOUT_MS,
   });
   try {
-    // Another process may have finished it while this one waited.
+    // Another process may have finished it during the wait.
     if (!existsSync(binary)) await compile(name, binary, onProgress);
     return binary;
   } finally {
@@ -160,7 +161,7 @@ const goBuild = ({ module }: GoSource, args: readonly string[]): Promise<void> =
   new Promise((resolve, reject) => {
     const child = spawn('go', args, {
       cwd: module,
-      // Without cgo no C compiler is needed.
+      // Without cgo, the build needs no C compiler.
       env: { ...process.env, CGO_ENABLED: '0' },
       stdio: ['ignore', 'ignore', 'pipe'],
       timeout: BUILD_TIMEOUT_MS,

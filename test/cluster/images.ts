@@ -12,11 +12,11 @@ export interface Images {
   readonly standin: string;
   /** `standin-engine:VERSION`: the embedded ClickHouse on port 8123. */
   readonly engine: string;
-  /** Writes one of the three (PAUSE_IMAGE is the third) as `docker save` does, for `ctr image import`. */
+  /** Writes one of the three images (PAUSE_IMAGE is the third) as `docker save` does, for `ctr image import`. */
   save(image: string, tarFile: string): Promise<void>;
 }
 
-/** What a kubelet needs for each pod: a process that sleeps. */
+/** The container that a kubelet needs for each pod: a process that sleeps. */
 export const PAUSE_IMAGE = 'pause:local';
 
 const ROOT = path.join(import.meta.dirname, '../..');
@@ -25,7 +25,7 @@ const SAVE_TIMEOUT_MS = 5 * 60_000;
 const PROGRESS_INTERVAL_MS = 10_000;
 const FIRST_DOCKER_WITHOUT_BUILDKIT = 23;
 
-/** `sleep` and the libraries that it needs, from the image that the others are built on. */
+/** `sleep` and the libraries that it needs, from the base image of the other images. */
 const PAUSE_DOCKERFILE = `
 ARG NODE_IMAGE
 FROM \${NODE_IMAGE} AS files
@@ -37,8 +37,8 @@ ENTRYPOINT ["/bin/sleep", "infinity"]
 `;
 
 /**
- * Builds the images of this checkout, with the Docker that runs here or our own (startDockerEngine). The first time takes minutes; where
- * nothing changed, seconds: the engine keeps the layers. Throws MissingToolError where there is no way to build them.
+ * Builds the images of this checkout, with this machine's Docker or our own (startDockerEngine). The first build takes minutes. If nothing
+ * has changed, it takes seconds, because the engine keeps the layers. Throws MissingToolError if building is impossible.
  */
 export const buildImages = async (log: Progress): Promise<Images> => {
   const engine = await startDockerEngine(log);
@@ -46,7 +46,7 @@ export const buildImages = async (log: Progress): Promise<Images> => {
     const wanted = NODE_IMAGE.exec(await readFile(path.join(ROOT, 'Dockerfile'), 'utf8'))?.[1];
     if (wanted === undefined) throw new Error('the Dockerfile names no NODE_IMAGE');
     const base = await baseImage(wanted, log);
-    // Where that image cannot be had, neither can the one that removes containers of killed tests.
+    // If the base image cannot be pulled, the image that removes containers of killed tests cannot be pulled either.
     if (base !== wanted) process.env['TESTCONTAINERS_RYUK_DISABLED'] ??= 'true';
     const version = await readVersion();
     const images = { standin: `standin:${version}`, engine: `standin-engine:${version}` };
@@ -65,7 +65,7 @@ export const buildImages = async (log: Progress): Promise<Images> => {
   }
 };
 
-/** The workspace's: the chart's appVersion is the same. */
+/** The workspace's version, which is also the chart's appVersion. */
 const readVersion = async (): Promise<string> =>
   (JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
 
@@ -85,8 +85,8 @@ const build = async (name: string, args: readonly string[], log: Progress, docke
 };
 
 /**
- * BuildKit, which takes a fifth of the time of Docker's old builder: from release 23 on docker has it by its plugin buildx, before that built
- * in. Debian's may stand behind a newer one without the plugin.
+ * BuildKit takes a fifth of the time of Docker's old builder. Since release 23, docker uses it through the plugin buildx; before, it was
+ * built in. A newer docker without the plugin may precede Debian's in the PATH.
  */
 const chooseBuilder = async (): Promise<{ readonly command: string; readonly env: NodeJS.ProcessEnv }> => {
   if ((await docker(['buildx', 'version'])).code === 0) return { command: 'docker', env: process.env };
@@ -98,7 +98,10 @@ const chooseBuilder = async (): Promise<{ readonly command: string; readonly env
   return { command: 'docker', env: { ...process.env, DOCKER_BUILDKIT: '0' } };
 };
 
-/** Of builds that nothing refers to any more; those of the last days may save somebody minutes. The old builder's are images of gigabytes. */
+/**
+ * Removes layers of builds that are no longer referenced. Those of the last days stay, because they may save minutes. The old builder
+ * leaves images of gigabytes.
+ */
 const removeOldLayers = async (): Promise<void> => {
   for (const [kind, age] of [
     ['builder', '72h'],

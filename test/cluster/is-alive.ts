@@ -1,4 +1,4 @@
-/** Whether a process with this id runs; one of another user counts. */
+/** Whether a process with this id runs. A process of another user counts. */
 export const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);

@@ -5,7 +5,7 @@ export interface KubeconfigInput {
   /** The CA's certificate, PEM. */
   readonly certificate: Buffer;
   readonly token: string;
-  /** The name under which the token is listed; any. */
+  /** The name of the token's user in the kubeconfig. Any name works. */
   readonly user: string;
   readonly namespace?: string;
 }

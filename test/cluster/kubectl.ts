@@ -1,10 +1,10 @@
 import { buildGoProgram, type Progress } from './go-program.ts';
 import { runCommand } from './run-command.ts';
 
-/** `kubectl create token`, `--as`, `wait --for=jsonpath` and category listing all work from here on. */
+/** `kubectl create token`, `--as`, `wait --for=jsonpath` and category listing all work since this version. */
 const KUBECTL_MINOR_MIN = 27;
 
-/** The machine's kubectl where it is recent enough, else one that is built like the cluster. */
+/** The machine's kubectl if it is recent enough. Otherwise, one that is built like the cluster program. */
 export const findKubectl = async (onProgress: Progress): Promise<string> => {
   const version = await runCommand('kubectl', ['version', '--client', '-o', 'json']).catch(() => undefined);
   const minor = /"minor":\s*"(\d+)/.exec(version?.stdout ?? '')?.[1];

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive } from './is-alive.ts';
 
 export interface LockOptions {
-  /** Told while it waits, every ten seconds, with the owner's process id. */
+  /** Called every ten seconds during the wait, with the owner's process id. */
   readonly onWait: (owner: number) => void;
   readonly timeoutMs: number;
 }
@@ -11,7 +11,7 @@ export interface LockOptions {
 const POLL_MS = 500;
 const TELL_INTERVAL_MS = 10_000;
 
-/** Waits until nobody holds the lock, a file with its owner's process id, and takes it. An owner that has died holds nothing. */
+/** Waits until the lock is free, and takes it. The lock is a file with its owner's process id. A dead owner holds no lock. */
 export const acquireLock = async (file: string, { onWait, timeoutMs }: LockOptions): Promise<() => Promise<void>> => {
   for (let waited = 0; ; waited += POLL_MS) {
     try {
@@ -23,7 +23,7 @@ export const acquireLock = async (file: string, { onWait, timeoutMs }: LockOptio
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
     const owner = Number(await readFile(file, 'utf8').catch(() => ''));
-    // Without an id after this long, its owner died between creating and writing it.
+    // A file without an id after this time: its owner died between creating and writing it.
     const abandoned = owner > 0 ? !isAlive(owner) : waited > TELL_INTERVAL_MS;
     if (abandoned) await rm(file, { force: true });
     else if (waited % TELL_INTERVAL_MS === 0) onWait(owner);

@@ -20,7 +20,7 @@ const PID_FILE = path.join(FOLDER, 'pid');
 
 const main = (): Promise<void> => (process.argv.includes('--node') ? runNode(untilStopped) : runControlPlane());
 
-/** Ctrl-C ends a build at once; from here on it is waited for. */
+/** Ctrl-C ends a build immediately. From here on, this function waits for it. */
 const untilStopped = (): Promise<void> =>
   new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
@@ -44,7 +44,7 @@ const runControlPlane = async (): Promise<void> => {
   }
 };
 
-/** One cluster per checkout, so that the kubeconfig's path is always the same. What a killed one left is removed. */
+/** One cluster per checkout, so that the kubeconfig's path never changes. The files of a killed cluster are removed. */
 const claimFolder = async (): Promise<void> => {
   if (existsSync(PID_FILE)) {
     const pid = Number(await readFile(PID_FILE, 'utf8'));

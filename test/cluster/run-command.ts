@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
-  /** 128 + the signal's number does not exist here: a killed command has code 1. */
+  /** 1 for a command that was killed, instead of 128 plus the signal's number. */
   readonly code: number;
 }
 
@@ -17,7 +17,7 @@ export interface CommandOptions {
 
 const TIMEOUT_MS = 60_000;
 
-/** Runs a command to its end and collects what it wrote. Rejects only where it cannot be started. */
+/** Runs a command to its end and collects its output. Rejects only if it cannot be started. */
 export const runCommand = (
   command: string,
   args: readonly string[],
@@ -36,6 +36,6 @@ export const runCommand = (
     }
     child.once('error', reject);
     child.once('close', (code) => resolve({ ...output, code: code ?? 1 }));
-    // A command that ends without reading its input is no failure of ours.
+    // A command that ends without reading its input is not an error.
     child.stdin.on('error', () => undefined).end(options.input ?? '');
   });

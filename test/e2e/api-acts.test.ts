@@ -30,7 +30,7 @@ const HEADERS = { 'content-type': 'application/json' };
 const send = (method: 'POST' | 'PATCH' | 'DELETE', url: string, body?: unknown): Promise<ApiAnswer> =>
   ask(url, { method, ...(body !== undefined && { headers: HEADERS, body: JSON.stringify(body) }) });
 
-/** As the document says, and with this status. */
+/** Expects a response that conforms to the OpenAPI document and has this status. */
 const expectAnswer = (operation: string, status: number, answer: ApiAnswer): unknown => {
   expect({ status: answer.status, violations: violations(document, operation, answer) }).toEqual({
     status,
@@ -159,7 +159,7 @@ describe('shares', () => {
 
     const list = expectAnswer('listShares', 200, await ask(`${dev.shop}/shares`));
     expect(list).toMatchObject({ items: [{ name: share.name, requestId: id, state: 'works' }] });
-    // The token is in the link, and nowhere else.
+    // Only the link contains the token.
     expect(JSON.stringify(list)).not.toContain(share.path);
     expect((await send('DELETE', `${dev.shop}/shares/${share.name}`)).status).toBe(204);
     await eventually('the link to be dead', async () => (await ask(link)).status === 404);

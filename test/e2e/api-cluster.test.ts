@@ -11,7 +11,7 @@ import { ask, type ApiAnswer } from './api-stand.ts';
 import { createPerson, startClusterDashboard, type ClusterDashboard, type Person } from './cluster-dashboard.ts';
 import { standin } from './dev-stand.ts';
 
-/** The API server's RBAC, ClickHouse and the dashboard's own process; what an operator does is tested elsewhere. */
+/** The API server's RBAC, ClickHouse and the dashboard's own process. Other files test the operator. */
 let cluster: Cluster;
 let clickHouse: TestClickHouse;
 let dashboard: ClusterDashboard;

@@ -10,11 +10,11 @@ import { call, endpoint, forward, mock, newFolders, readLog } from './dev-stand.
 export interface ApiRun extends DashboardRun {
   /** `http://localhost:41234/api/v1` */
   readonly api: string;
-  /** The same, of the quickstart's project. */
+  /** The same URL with the quickstart's project. */
   readonly shop: string;
 }
 
-/** Four requests to the project `shop`, the oldest first, and one to the project `other`. */
+/** Sends four requests to the project `shop`, the oldest first, and one to the project `other`. */
 export const startApi = async (): Promise<ApiRun> => {
   const folders = await newFolders();
   const write = (name: string, text: string): Promise<void> => writeFile(path.join(folders.manifests, name), text);
@@ -39,7 +39,6 @@ export interface ApiAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly bytes: Buffer;
-  /** The body as JSON. */
   readonly json: unknown;
 }
 
@@ -63,7 +62,7 @@ export const ask = async (url: string, { method = 'GET', headers = {}, body }: A
   return { status: answer.statusCode, headers: answer.headers, bytes, json: parseJson(bytes.toString('utf8')) };
 };
 
-/** The items of a list, as whole entries. */
+/** The items of a list, as complete entries. */
 export const itemsOf = ({ json }: Pick<ApiAnswer, 'json'>): readonly LogEntry[] =>
   (json as { readonly items: readonly LogEntry[] }).items;
 
@@ -89,7 +88,7 @@ export type OpenApi = z.output<typeof documentSchema>;
 export const readDocument = async (api: string): Promise<OpenApi> =>
   documentSchema.parse((await ask(`${api}/openapi.json`)).json);
 
-/** What is wrong with an answer, by the document's own schema for the operation and status. */
+/** Violations of the OpenAPI document's schema for the operation and status. */
 export const violations = (document: OpenApi, operationId: string, { status, headers, json }: ApiAnswer): string[] => {
   const operation = Object.values(document.paths)
     .flatMap((methods) => Object.values(methods))

@@ -98,7 +98,7 @@ describe('waiting', () => {
     const { status, json } = await waiting;
     expect(status).toBe(200);
     expect(itemsOf({ json }).map(({ query }) => query)).toEqual(['wait-a=1', 'wait-a=2']);
-    // What is there already counts.
+    // Requests that are already in the log count.
     expect((await ask(`${dev.shop}/requests:wait?q=query:wait-a&count=2&timeout=0s`)).status).toBe(200);
   });
 
@@ -160,7 +160,7 @@ describe('following', () => {
     await call(dev, '/v1/orders?tail=2');
     const second = await follow('q=query:tail', first.ids().at(-1));
     await eventually('the second', () => second.queries().includes('tail=2'));
-    // The last minute may be shown again; nothing else is.
+    // Only entries of the last minute may appear again.
     expect(new Set(second.queries())).toEqual(new Set(['tail=1', 'tail=2']));
     await second.close();
   });
@@ -228,7 +228,7 @@ test('answers are what the served document says', async () => {
     ['getRequest', `${dev.shop}/requests/nothing`],
   ];
   for (const [operation, url] of checks) expect(violations(document, operation, await ask(url)), url).toEqual([]);
-  // The check itself finds what is wrong.
+  // Proves that the check detects an invalid response.
   const { headers } = await ask(`${dev.shop}/requests:count`);
   const wrong = { status: 200, headers, bytes: Buffer.alloc(0), json: { count: 'many' } };
   expect(violations(document, 'countRequests', wrong)).toHaveLength(1);

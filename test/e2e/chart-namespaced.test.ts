@@ -14,8 +14,8 @@ import { createPerson, startClusterDashboard, type ClusterDashboard } from './cl
 import { metricOf, post, Tenant } from './tenant.ts';
 
 /**
- * `watch.namespaces`: operator and dashboard under the Roles that the chart makes for one team's namespace, without any ClusterRole, beside
- * a namespace that they know nothing of.
+ * `watch.namespaces`: operator and dashboard with the Roles that the chart creates for one team's namespace, without any ClusterRole. Next
+ * to it is a namespace that they know nothing about.
  */
 let cluster: Cluster;
 let clickHouse: TestClickHouse;
@@ -82,7 +82,7 @@ const operator = (): DeployedOperator => {
   if (first === undefined) throw new Error('there is an operator');
   return first;
 };
-/** How often the API server has refused an operator a call of this method. */
+/** The number of calls with this method that the API server has refused the operator. */
 const refusals = async (adminUrl: string, method: string): Promise<number> => {
   const all = await metricOf(adminUrl, 'rest_client_requests_total');
   return [...all]
@@ -104,9 +104,9 @@ interface NeededRight {
   readonly role: 'standin-operator' | 'standin-operator-resources' | 'standin-dashboard';
   readonly resource: string;
   readonly verb: string;
-  /** Of the call that is refused without it. */
+  /** The method of the call that is refused without the right. */
   readonly method: string;
-  /** Makes the operator need it; done again and again, each time with another number. */
+  /** Makes the operator use the right. Called repeatedly, each time with another number. */
   readonly provoke: (n: number) => Promise<unknown>;
 }
 
@@ -127,19 +127,19 @@ const NEEDED: readonly NeededRight[] = [
   },
   {
     ...{ role: RESOURCES_ROLE, resource: 'events', verb: 'create', method: 'POST' },
-    // Nobody has this Account: its condition changes, with an Event.
+    // This Account does not exist, so the condition changes and the operator creates an Event.
     provoke: (n) => team.apply('Project', `lost-${n}`, { displayName: 'Lost', accountRef: { name: 'nobody' } }),
   },
   {
     ...{ role: RESOURCES_ROLE, resource: 'mockshares', verb: 'delete', method: 'DELETE' },
-    // So long after its end it is removed at once.
+    // The Share ended so long ago that the operator removes it immediately.
     provoke: (n) =>
       team.apply('Share', `expired-${n}`, { ...SHARE, tokenSha256: sha256Of(n), expiresAt: '2020-01-01T00:00:00Z' }),
   },
   { role: 'standin-operator', resource: 'leases', verb: 'update', method: 'PUT', provoke: nothing },
 ];
 
-/** Takes a verb on a resource out of a Role, for as long as `work` takes. */
+/** Removes a verb on a resource from a Role while `work` runs. */
 const withoutRight = async <T>(
   { role, resource, verb }: Pick<NeededRight, 'role' | 'resource' | 'verb'>,
   work: () => Promise<T>,
@@ -180,10 +180,10 @@ test.for(NEEDED)(
   },
 );
 
-/** Of which the operator needs them when it starts. */
+/** The rights of these verbs are needed when the operator starts. */
 const START_VERBS = ['list', 'watch'] as const;
 
-// That no right is there in vain, and none is missing, rights.test.ts shows; here, that each kind of them counts.
+// rights.test.ts shows that no right is unused and none is missing. This test shows that each kind of right is enforced.
 test('every verb that the operator or the dashboard has is taken away below', async () => {
   const roles = (await rendered()).filter(({ kind }) => kind === 'Role');
   const verbs = roles.flatMap(({ rules }) => (rules as readonly Rule[]).flatMap((rule) => rule.verbs));
@@ -245,7 +245,7 @@ test('without get on shares the dashboard cannot open a link; with it, it looks'
     await team.apply('Share', 'link', spec);
     await expect.poll(opened, { timeout: 30_000 }).toBeGreaterThanOrEqual(500);
   });
-  // Nobody ever sent that request.
+  // The log contains no such request.
   await expect.poll(opened, { timeout: 30_000 }).toBe(404);
 });
 

@@ -10,17 +10,17 @@ import { eventually } from '../harness/eventually.ts';
 import { newFolders, readLog, ROOT } from './dev-stand.ts';
 
 /**
- * The way in: `npm start`, `npx standin`. They run on the Node that the machine has, which may be older than the one that runs
- * TypeScript: then cli/bin/run-main.js starts Node 24 as a child.
+ * The entry points: `npm start`, `npx standin`. They run on the machine's own Node, which may be older than the one that runs TypeScript.
+ * In that case cli/bin/run-main.js starts Node 24 as a child.
  */
 const BIN = path.join(ROOT, 'cli/bin/standin.js');
 
-/** The machine's own Node: not the one of node_modules, which npm scripts and test runs put first. */
+/** The PATH with the machine's own Node, without the one in node_modules, which npm scripts and test runs put first. */
 const systemPath = (process.env['PATH'] ?? '')
   .split(path.delimiter)
   .filter((folder) => !folder.includes('node_modules'))
   .join(path.delimiter);
-/** Without the settings of the npm that runs the tests, and a person's own, about which npm may have warnings. */
+/** Excludes the settings of the npm that runs the tests, and the user's own settings. npm may print warnings about them. */
 const systemEnv = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))),
   PATH: systemPath,
@@ -30,9 +30,9 @@ const systemEnv = {
 interface Wrapped {
   readonly wrapper: ChildProcess;
   readonly data: string;
-  /** What it printed. */
+  /** The output of the process. */
   readonly output: Promise<string>;
-  /** Of the process that is `standin dev`: the wrapper itself where its Node is new enough. */
+  /** The process that runs `standin dev`: the wrapper itself if its Node is recent enough. */
   readonly pid: number;
   readonly curl: string;
 }
@@ -44,7 +44,7 @@ afterEach(() => {
   }
 });
 
-/** `standin dev` as a shell runs it: in a session and process group of its own, its output a pipe. */
+/** `standin dev` as a shell runs it: in its own session and process group, with a pipe as its output. */
 const startWrapped = async (command: string, args: readonly string[]): Promise<Wrapped> => {
   const { manifests, data } = await newFolders();
   const wrapper = spawn(command, [...args, manifests, '--data', data, '--gateway-port', '0'], {

@@ -22,7 +22,7 @@ import {
   startDev,
 } from './dev-stand.ts';
 
-/** As somebody to whom file permissions apply: root's processes keep that right only as long as they have the capability. */
+/** Runs as a user to whom file permissions apply. A root process bypasses them only while it has the capability. */
 const standinWithoutPrivileges = (args: readonly string[]): Promise<CommandResult> => {
   const command = [process.execPath, path.join(ROOT, 'cli/src/main.ts'), ...args];
   const wrapped =
@@ -30,7 +30,7 @@ const standinWithoutPrivileges = (args: readonly string[]): Promise<CommandResul
   return runCommand(wrapped[0] ?? '', wrapped.slice(1), { cwd: ROOT });
 };
 
-/** Processes whose command line has the text. */
+/** Processes whose command line contains the text. */
 const processesWith = async (text: string): Promise<string> => (await runCommand('pgrep', ['-fa', text])).stdout;
 
 const startTextDev = (args: readonly string[]): RunningProcess =>
@@ -236,14 +236,14 @@ describe('the end of standin dev', () => {
       await dialled;
       const before = performance.now();
       const ended = dev.process.kill('SIGINT');
-      // A signal that comes at once is the same one, passed on by a terminal and a wrapper.
+      // A second signal that follows immediately counts as the same one, passed on by a terminal and by a wrapper.
       if (signals === 2) {
         const interval = setInterval(() => dev.process.signal('SIGINT'), 200);
         expect(await ended).toEqual({ code: 130, signal: null });
         clearInterval(interval);
       } else {
         expect(await ended).toEqual({ code: 0, signal: null });
-        // What became of it is in the log all the same.
+        // The log still contains the result.
         expect(await readLog(dev.data, '-e', 'slow')).toHaveLength(1);
       }
       expect(performance.now() - before).toBeLessThan(signals === 2 ? 2_000 : 10_000);
@@ -256,7 +256,7 @@ describe('the end of standin dev', () => {
     const command = `'${process.execPath}' cli/src/main.ts dev '${manifests}' --data '${data}' --gateway-port 0 --no-dashboard | head -3`;
     let hasEnded = false;
     const piped = runCommand('bash', ['-c', command], { cwd: ROOT }).finally(() => (hasEnded = true));
-    // A pipe is found to be closed when something is written to it.
+    // A process notices that a pipe is closed when it writes to it.
     let broken = 0;
     await eventually('the end of standin dev', async () => {
       await writeFile(path.join(manifests, `broken-${(broken += 1)}.yaml`), '[');

@@ -24,7 +24,7 @@ describe('standin logs and standin tail', () => {
   let dev: DevRun;
   const start = (...args: string[]): RunningProcess =>
     startProcess({ name: args[0] ?? '', main: 'cli/src/main.ts', args: [...args, '--data', dev.data] });
-  /** What each listed entry is: `POST 201 create-order`. */
+  /** A summary of each listed entry: `POST 201 create-order`. */
   const listed = async (...args: string[]): Promise<string[]> =>
     (await readLog(dev.data, ...args)).map(({ method, status, endpoint: name }) => `${method} ${status} ${name}`);
 
@@ -129,7 +129,7 @@ describe('standin logs and standin tail', () => {
       const command = `'${process.execPath}' cli/src/main.ts ${args} --data '${dev.data}' | head -1`;
       let hasEnded = false;
       const piped = runCommand('bash', ['-c', command], { cwd: ROOT }).finally(() => (hasEnded = true));
-      // A pipe is found to be closed when something is written to it.
+      // A process notices that a pipe is closed when it writes to it.
       if (args.startsWith('tail'))
         await eventually('the end of tail', () => call(dev, '/v1/orders').then(() => hasEnded));
       const { stdout, stderr } = await piped;

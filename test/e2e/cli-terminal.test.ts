@@ -10,9 +10,9 @@ import { createTempFolder } from '../harness/temp-folder.ts';
 import { endpoint, mock, newFolders, ROOT } from './dev-stand.ts';
 import { startHostileServer } from './hostile-server.ts';
 
-/** What a terminal obeys or hides; the line feed ends our own lines. */
+/** Characters that a terminal interprets or hides. The line feed ends our own lines. */
 const OBEYED = /[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
-/** Clears the screen, sets its title, forges a line of a CI's log, turns text around. */
+/** Clears the screen, sets its title, forges a line of a CI log, and reverses text. */
 const HOSTILE = 'x\x1b[2J\x1b]0;t\x07\n::error::forged\r\x9b31m\x85\u202ey\u2066\u2028z\x7f';
 const SHOWN = String.raw`x\x1b[2J\x1b]0;t\x07\x0a::error::forged\x0d\x9b31m\x85\u202ey\u2066\u2028z\x7f`;
 
@@ -60,7 +60,7 @@ describe('standin validate', () => {
     for (const [name, manifest] of Object.entries(MANIFESTS))
       await writeFile(path.join(folder, `${name}.yaml`), manifest);
     await mkdir(path.join(folder, 'files'));
-    // A slash would end the name.
+    // A slash would end the file name.
     await writeFile(path.join(folder, 'files', `${HOSTILE}.yaml`), object({ kind: 'Frob' }));
   });
 

@@ -15,7 +15,7 @@ const USAGE = {
   ...{ month: '2026-11', used: 0, resetsOn: '2026-12-01', total: 0, days: [], endpoints: [], otherRequests: 0 },
 };
 
-/** A dashboard that wants a token, any, and says which Service it is. */
+/** A dashboard that requires a token, accepts any token, and reports its Service. */
 const dashboard =
   (service?: string): RequestListener =>
   ({ headers }, response) => {
@@ -38,7 +38,7 @@ beforeEach(async () => {
   await useCluster({});
 });
 
-/** The kubeconfig's current context is this cluster. */
+/** Sets the kubeconfig's current context to this cluster. */
 const useCluster = async ({ server = 'https://127.0.0.1:9', ca = 'A' }: { server?: string; ca?: string }) => {
   const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
   const kubeconfig = {
@@ -53,7 +53,7 @@ const COMMAND = ['usage', 'a', '-n', 'b', '--server'];
 const usage = (server: string, ...args: string[]): Promise<CommandResult> =>
   runCommand(process.execPath, [BIN, ...COMMAND, server, ...args], { cwd: ROOT, env });
 
-/** The same at a terminal, where `answer` is typed at the question. */
+/** The same at a terminal, with `answer` typed at the prompt. */
 const usageAtTerminal = (server: string, answer: string): Promise<CommandResult> => {
   const command = [process.execPath, BIN, ...COMMAND, server].map((part) => `'${part}'`).join(' ');
   const args = process.platform === 'linux' ? ['-qec', command, '/dev/null'] : ['-q', '/dev/null', 'sh', '-c', command];
@@ -157,7 +157,7 @@ describe('behind a port-forward', () => {
     expect(server.tokens()).toEqual([MINE]);
   });
 
-  // Linux tells who listens; to become another user takes root.
+  // Linux shows which user listens on a port. Changing the user requires root.
   test.runIf(process.getuid?.() === 0)('a known Service is asked about again when another user listens', async () => {
     await using own = await startHostileServer(dashboard(SERVICE));
     await usage(own.url, '--trust-server');

@@ -15,16 +15,16 @@ export interface ClusterDashboard {
 export interface ClusterDashboardOptions {
   readonly cluster: Cluster;
   readonly clickHouse: Pick<TestClickHouse, 'env'>;
-  /** Settings besides those that every dashboard of a test needs. */
+  /** Settings in addition to those that every test dashboard needs. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Where its ServiceAccount is; standin-system where it is not said. */
+  /** The namespace of its ServiceAccount. Default: standin-system. */
   readonly systemNamespace?: string;
 }
 
-/** A build takes some seconds where the sources changed. */
+/** A build takes some seconds if the sources have changed. */
 const START_MS_MAX = 90_000;
 
-/** `node dashboard/src/main.ts` with its ServiceAccount's own token, as the chart will run it; over plain http. */
+/** `node dashboard/src/main.ts` with its ServiceAccount's own token, as the chart runs it, over plain http. */
 export const startClusterDashboard = async (options: ClusterDashboardOptions): Promise<ClusterDashboard> => {
   const { cluster, clickHouse, env, systemNamespace = SYSTEM_NAMESPACE } = options;
   const process = startProcess({
@@ -45,14 +45,14 @@ export const startClusterDashboard = async (options: ClusterDashboardOptions): P
   return { url: String(address), process };
 };
 
-/** Somebody with a token. */
+/** A user with a token. */
 export interface Person {
   readonly token: string;
-  /** As the API server calls them. */
+  /** The name that the API server uses. */
   readonly user: string;
 }
 
-/** Opens a page that asks for a login, and signs in there. */
+/** Opens a page that requires a login, and signs in. */
 export const signIn = async (page: Page, url: string, { token }: Person): Promise<void> => {
   await goto(page, url);
   await page.getByLabel('Kubernetes token').fill(token);
@@ -60,7 +60,7 @@ export const signIn = async (page: Page, url: string, { token }: Person): Promis
   await page.waitForURL(url);
 };
 
-/** A ServiceAccount, as people who sign in with a token have one, with a role in its own namespace. */
+/** A ServiceAccount, as used by people who sign in with a token, with a role in its own namespace. */
 export const createPerson = async (
   cluster: Cluster,
   namespace: string,

@@ -21,7 +21,7 @@ import {
 import { goto, hydrated, watched } from './dashboard-stand.ts';
 import { expectAccessible } from './expect-accessible.ts';
 
-/** A real API server with RBAC, the ClickHouse engine, and a browser: no operator, whose part is tested elsewhere. */
+/** A real API server with RBAC, the ClickHouse engine, and a browser. Other files test the operator. */
 let cluster: Cluster;
 let clickHouse: TestClickHouse;
 let store: LogStore;
@@ -85,7 +85,7 @@ describe('signing in', () => {
     await token.fill('eyJhbGciOiJub25lIn0.e30.');
     await button.click();
     await page.getByText('does not accept this token').waitFor();
-    // A credential is never part of a page.
+    // A page never contains a credential.
     expect(await page.content()).not.toContain('eyJhbGciOiJub25lIn0');
 
     await token.fill(viewer.token);
@@ -124,7 +124,7 @@ describe('signing in', () => {
     const passing = await createPerson(cluster, namespace, { name: 'passing', role: 'standin-view' });
     const page = await open(passing);
     await cluster.kubectl(['delete', 'serviceaccount', 'passing', '-n', namespace]);
-    // The API server remembers for ten seconds that a token was good.
+    // The API server caches for ten seconds that a token is valid.
     const isAsked = async (): Promise<boolean> => {
       await page.goto(`${dashboard.url}/p/${namespace}/shop/settings`);
       return new URL(page.url()).pathname === '/login';
@@ -213,7 +213,7 @@ describe('resources', () => {
     };
     expect(spec).toMatchObject({ displayName: 'Created here', accountRef: { name: 'team' }, retentionDays: 7 });
     expect(metadata.managedFields.map(({ manager }) => manager)).toEqual(['standin-dashboard']);
-    // The dashboard itself could not have done it.
+    // The dashboard itself lacks this right.
     const own = await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, DASHBOARD_SERVICE_ACCOUNT);
     for (const verb of ['create', 'update', 'patch', 'delete']) {
       const { stdout } = await cluster.kubectl(['auth', 'can-i', verb, 'mockprojects.standin.dev', '-A'], { as: own });
@@ -258,7 +258,7 @@ describe('resources', () => {
   it('are refused when somebody else changed them meanwhile', async () => {
     const page = await open(editor, `/p/${namespace}/shop/settings`);
     await page.getByLabel('Retention').fill('9');
-    // Not seen by the open form, as it would be where a change comes just before the click.
+    // The open form must not notice the change, as when a change arrives just before the click.
     await page.route('**/events**', (route) => route.abort());
     await cluster.kubectl([
       'patch',
@@ -273,7 +273,7 @@ describe('resources', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Not saved. This project changed').waitFor();
     expect(await page.getByLabel('Retention').inputValue()).toBe('9');
-    // Again is no way around it.
+    // A second attempt is also refused.
     const answered = page.waitForResponse((response) => response.request().method() === 'POST');
     await page.getByRole('button', { name: 'Save' }).click();
     await answered;

@@ -12,7 +12,7 @@ import { expectAccessible } from './expect-accessible.ts';
 
 let run: ExchangeRun;
 let browser: Browser;
-/** A request with much to show. */
+/** A request with many details to show. */
 let order: Captured;
 
 const JSON_BODY = '{"id":12345678901234567890,"total":10.0,"id":1,"note":"a \\u00e9","list":[],"more":{"x":1e2}}';
@@ -32,7 +32,7 @@ afterAll(async () => {
 const at = (url: string): string => `${run.dashboard}${url}`;
 const IS_EXPECTED = /^Failed to load resource/;
 
-/** A page that has to have nothing to complain about by its end. */
+/** Opens a page, and expects no errors or warnings in its console at the end. */
 const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<void> => {
   const { page, context, complaints } = await watched(browser);
   await goto(page, at(url));
@@ -208,9 +208,9 @@ describe('a body', () => {
       await page.evaluate(`window.__remixRouter.navigate('${url}')`);
       await page.getByText('Showing 262 kB of 10.5 MB').waitFor();
       await page.getByText('"sku": "0123456789"').first().waitFor();
-      // 300 ms on a machine that does nothing else (bench); here it is neighbours that take the time.
+      // The bar on an idle machine (bench) is 300 ms. Other tests share this one.
       expect(Date.now() - begun).toBeLessThan(3_000);
-      // Neither all lines nor all rows of bytes are in the page.
+      // The page contains neither all lines nor all rows of bytes.
       await expect.poll(() => page.locator('.cm-line').count()).toBeGreaterThan(10);
       expect(await page.locator('.cm-line').count()).toBeLessThan(300);
       await page.getByRole('link', { name: 'Hex' }).click();
@@ -234,7 +234,7 @@ describe('a body', () => {
   });
 });
 
-/** Torture 39, as far as captured bytes go: what strangers sent is text or a file, never a page. */
+/** Torture 39, for captured bytes: content from third parties is shown as text or offered as a file, never as a page. */
 describe('hostile content', () => {
   const SCRIPT = '</script></pre><img src=x onerror="window.pwned=1"><script>window.pwned=1</script>\u202e\u05d0\u05d1';
 

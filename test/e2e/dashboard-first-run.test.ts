@@ -18,7 +18,7 @@ afterAll(async () => {
   await Promise.all([browser.close(), run.process.kill()]);
 });
 
-// Bar 8 of the dashboard: within a minute, and one name is all that is typed.
+// Bar 8 of the dashboard: less than a minute, with one name as the only typed input.
 test('from an empty directory to the first request on the screen takes seven clicks', { timeout: 60_000 }, async () => {
   const { page, complaints, context } = await watched(browser);
   const clickButton = (name: string): Promise<void> => page.getByRole('button', { name }).click();

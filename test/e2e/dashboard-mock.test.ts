@@ -11,7 +11,7 @@ import { endpoint, forward, readLog } from './dev-stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 import { expectAccessible } from './expect-accessible.ts';
 
-/** What the upstream answers: spaces, an integer that no double holds, and 1.0 are all part of it. */
+/** The upstream's response. Its spaces, an integer that no double can represent, and 1.0 must all be kept. */
 const BODY = '{ "id": 12345678901234567890,\n  "total": 1.0 }';
 
 let run: DashboardRun;
@@ -49,7 +49,7 @@ const call = async (name: string) => {
   return { status, headers, text: await body.text() };
 };
 
-/** An endpoint that forwards, and the page of a request that it answered. */
+/** An endpoint that forwards, and the page of a request that it served. */
 const captured = async (
   name: string,
   manifest = endpoint(name, forward(`${upstream.url}/${name}`)),
@@ -100,7 +100,7 @@ describe('a captured answer', () => {
     expect(status).toBe(201);
     expect(headers).toMatchObject({ 'content-type': 'application/json', 'x-request-cost': '3' });
     expect(headers['content-encoding']).toBeUndefined();
-    // Switching back is one word.
+    // The file keeps the upstream, so changing a single word switches back.
     expect(await readFile(fileOf('copied'), 'utf8')).toContain(`${upstream.url}/copied`);
     await onPage(page, async (tab) => {
       await tab.getByRole('link', { name: 'Make mock' }).click();
@@ -133,7 +133,7 @@ describe('a captured answer', () => {
     await onPage(`${owned}/mock`, async (tab) => {
       await tab.getByText('Flux manages this object (shop)').waitFor();
       expect(await tab.getByRole('button', { name: 'Save as mock' }).count()).toBe(0);
-      // The server does not rely on what the page shows.
+      // The server validates on its own, regardless of the page.
       const sent = await tab.request.post(at(`${owned}/mock`), {
         headers: { origin: run.dashboard },
         form: { generation: '1' },

@@ -11,7 +11,7 @@ import { createPerson, signIn, startClusterDashboard, type ClusterDashboard } fr
 import { goto, hydrated } from './dashboard-stand.ts';
 import { signInAtProvider, startIdentityProvider, type IdentityProvider } from './identity-provider.ts';
 
-/** API server and dashboard trust the same provider: what it says about a person is what RBAC decides on. */
+/** API server and dashboard trust the same provider: RBAC decides on the claims that it makes about a user. */
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
 let provider: IdentityProvider;
@@ -19,7 +19,7 @@ let dashboard: ClusterDashboard;
 let browser: Browser;
 
 const NAMESPACE = 'oidc-team';
-/** Half a minute before its end a token is replaced, so these last for three seconds. */
+/** A token is replaced half a minute before its end, so these last for three seconds. */
 const ID_TOKEN_SECONDS = 33;
 
 beforeAll(async () => {
@@ -161,14 +161,15 @@ describe('what is away', () => {
 
   it('is named: the API server, and the page goes on by itself when it is back', async () => {
     const page = await newPage();
-    // Not with the provider: an API server that has just started refuses its tokens until it has asked for the provider's keys.
+    // This user does not sign in with the provider: a newly started API server refuses the provider's tokens until it has fetched the
+    // provider's keys.
     const emma = await createPerson(cluster, NAMESPACE, { name: 'emma', role: 'standin-edit' });
     await signIn(page, `${dashboard.url}/p/${NAMESPACE}/shop/settings`, emma);
     await cluster.stopApiServer('SIGKILL');
     await page.goto(`${dashboard.url}/p/${NAMESPACE}/shop/settings`);
     await page.getByText(`the Kubernetes API server at ${cluster.server} did not answer`).waitFor();
     await cluster.startApiServer();
-    // No click: the page asks again.
+    // The page asks again without a click.
     await page.getByLabel('Name', { exact: true }).waitFor({ timeout: 30_000 });
     await page.context().close();
   });

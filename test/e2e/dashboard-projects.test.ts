@@ -44,7 +44,7 @@ describe('the list of projects', () => {
   });
 
   test('is right in the first HTML, without any script', async () => {
-    // React marks where two texts meet.
+    // React marks the boundary between two texts.
     const html = (await (await fetch(at('/projects'))).text()).replaceAll('<!-- -->', '');
     expect(html).toContain(run.url);
     expect(html).toContain('3 of 3');
@@ -53,7 +53,7 @@ describe('the list of projects', () => {
   });
 });
 
-/** Without scripts: what a form says is what the server has to say. */
+/** Without scripts: messages of a form must come from the server. */
 const withoutScripts = async (use: (page: Page) => Promise<void>): Promise<void> => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   await use(await context.newPage());
@@ -117,7 +117,7 @@ describe('a project', () => {
     await page.getByRole('button', { name: 'Create project' }).click();
     const refusal = page.getByRole('alert').getByText('there is a Project "shop" in namespace "default" already');
     await refusal.waitFor();
-    // As it does when somebody else changes something.
+    // The page does the same when another user changes something.
     await page.evaluate('window.__remixRouter.revalidate()');
     await expect.poll(() => page.evaluate('window.__remixRouter.state.revalidation')).toBe('idle');
     expect(await refusal.isVisible()).toBe(true);
@@ -154,7 +154,7 @@ describe('settings that somebody else saves meanwhile', () => {
     }
     await page.getByRole('button', { name: 'Load latest version' }).click();
     await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Theirs');
-    // Twice in a row: what was saved here is nobody else's change.
+    // Runs twice in a row: the form must not treat its own save as a change by another user.
     for (const name of ['Ours', 'Corner shop']) {
       await page.getByLabel('Name', { exact: true }).fill(name);
       await page.getByRole('button', { name: 'Save' }).click();
@@ -287,7 +287,7 @@ describe('the process', () => {
   });
 });
 
-/** Last: from then on the key that was printed is refused. */
+/** This test runs last: afterwards, the printed key is refused. */
 describe('a new API key', () => {
   test('is a matter of one page and the keyboard: the old one is refused, the new one is there to copy', async () => {
     const { page, context, complaints } = await watched(browser);

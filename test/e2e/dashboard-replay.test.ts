@@ -13,11 +13,11 @@ import { expectAccessible } from './expect-accessible.ts';
 let run: DashboardRun;
 let browser: Browser;
 let upstream: Upstream;
-/** Page of a request that the endpoint `orders` captured. */
+/** The page of a request that the endpoint `orders` captured. */
 let captured: string;
 let id: string;
 
-/** No integer that a double holds: what differs in it would get lost. */
+/** The order number exceeds the integers of a double, so parsing it would lose the difference. */
 const answerWith = (order: string): void => {
   upstream.answer = ({ url }, response) => {
     const status = url.includes('fail') ? 503 : 200;
@@ -81,7 +81,7 @@ describe('one request', () => {
       await page.keyboard.press('Enter');
       await onReplay(page);
       await page.getByRole('heading', { name: 'What differs' }).waitFor();
-      // One second where nothing else runs; a machine that runs a whole suite gets more.
+      // The bar is one second on an idle machine. A machine that runs a whole suite gets more time.
       expect(performance.now() - startedAt).toBeLessThan(5_000);
       const fields = await section(page, 'Fields of the body that differ');
       expect(fields).toContain('$.order');
@@ -96,7 +96,7 @@ describe('one request', () => {
       await page.keyboard.press('r');
       await page.getByRole('heading', { name: 'Replay a request' }).waitFor();
     });
-    // Through the gateway, so it was captured again, and says what it repeats.
+    // The request went through the gateway, so it was captured again, with a header that names the original.
     const [again] = await logged(`header.standin-replay-of:${id}`);
     expect(again?.request.headers).toContainEqual(['x-trace', 'one']);
     await onPage(`${SHOP}/traffic/${again?.id ?? ''}?tab=replays`, async (page) => {
@@ -200,7 +200,7 @@ describe('many requests', () => {
       await page.getByRole('link', { name: 'Replay these' }).click();
       await page.getByRole('heading', { name: 'Which requests?' }).waitFor();
       expect(await page.getByRole('button', { name: /^Send/ }).count()).toBe(0);
-      // A time is a choice, which stands still from then on.
+      // The page resolves the time range when it is chosen, and keeps it from then on.
       await page.getByRole('link', { name: 'Those of the last hour' }).click();
       await page.getByRole('heading', { name: /^\d+ requests to its endpoint$/ }).waitFor();
       const times = ['Received from', 'Until'].map((name) => page.getByLabel(name).inputValue());
@@ -213,7 +213,7 @@ describe('many requests', () => {
     await onPage(`${SHOP}/traffic?q=query:batch=`, async (page) => {
       await page.getByRole('link', { name: 'Replay these' }).click();
       await page.getByRole('heading', { name: `${COUNT} requests to its endpoint` }).waitFor();
-      // What was relative stands still now: what comes later is not part of it.
+      // The relative time range is fixed now: it does not include later requests.
       expect(new URL(page.url()).searchParams.get('to')).toMatch(/^\d{4}-.*Z$/);
       await page.getByRole('radio', { name: 'Its upstream' }).check();
       await page.getByLabel('Requests per second, at most').fill('100');

@@ -45,7 +45,7 @@ const capturedId = async (project: string): Promise<string> => {
   return id;
 };
 
-/** A project of an account on the plan Free, beside that of the quickstart, whose account gets Pro. */
+/** A project of an account on the plan Free, next to that of the quickstart, whose account gets Pro. */
 const addProjects = async (): Promise<void> => {
   const account = path.join(run.manifests, 'account.yaml');
   await writeFile(account, (await readFile(account, 'utf8')).replace('plan: Free', 'plan: Pro'));
@@ -208,7 +208,7 @@ describe('on the plan Free', () => {
       headers: { origin: run.dashboard, 'content-type': 'application/x-www-form-urlencoded' },
       body: 'intent=create&lifetime=1h',
     });
-    expect([statusCode, await body.text()]).toEqual([200, expect.stringContaining('Sharing needs the plan Pro')]);
+    expect([statusCode, await body.text()]).toEqual([200, expect.stringContaining('Sharing needs the Pro plan')]);
     expect((await readdir(path.join(run.data, 'acts'))).filter((name) => name.includes('free'))).toEqual([]);
   });
 });
@@ -224,7 +224,7 @@ describe('standin share', () => {
   });
 
   test.each([
-    ['on Free', () => [freeExchange], 'Sharing needs the plan Pro'],
+    ['on Free', () => [freeExchange], 'Sharing needs the Pro plan'],
     ['for too long', () => [exchange, '--expires', '31d'], 'at most 30d'],
     ['a request that is not there', () => ['0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe'], 'the log has no request'],
   ])('says why there is no link: %s', async (_, args, message) => {

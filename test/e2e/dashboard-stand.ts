@@ -19,12 +19,12 @@ export const startDashboard = async (options: StartDevOptions = {}): Promise<Das
 export const SHOP = '/p/default/shop';
 export const DESKTOP = { width: 1280, height: 800 };
 
-/** Until React has taken the page over: what is typed before would be typed into the server's HTML. */
+/** Resolves when React has hydrated the page. Earlier input would go into the server's HTML. */
 export const hydrated = async (page: Page): Promise<void> => {
-  // Asked from outside: the page's own policy forbids what Playwright's waitForFunction does inside.
+  // Polled from outside: the page's own policy forbids what Playwright's waitForFunction does inside.
   const isTaken = (): Promise<boolean> => page.evaluate('window.__remixRouter?.state.initialized === true');
   await eventually('the page to be taken over', isTaken, { timeoutMs: 30_000 });
-  // React's work, and then its effects, are tasks of the page: it is idle after them.
+  // React's work and its effects are tasks of the page. The page is idle after them.
   await page.evaluate('new Promise((resolve) => requestIdleCallback(() => resolve()))');
 };
 
@@ -33,7 +33,7 @@ export const goto = async (page: Page, url: string): Promise<void> => {
   await hydrated(page);
 };
 
-/** Presses Tab until something with this accessible name has the focus: how a person without a mouse gets there. */
+/** Presses Tab until the element with this accessible name has the focus, as a user without a mouse does. */
 export const tabTo = async (page: Page, name: string, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> => {
   const TABS_MAX = 80;
   for (let count = 0; count < TABS_MAX; count += 1) {

@@ -17,7 +17,7 @@ import {
 import { goto, watched } from './dashboard-stand.ts';
 import { post, Tenant } from './tenant.ts';
 
-/** A team's day in the browser, on everything that a cluster runs: API server, operator, gateway, ClickHouse engine, two dashboards. */
+/** A team's day in the browser, on all parts of a cluster: API server, operator, gateway, ClickHouse engine, two dashboards. */
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
 let deployment: Deployment;
@@ -48,7 +48,7 @@ beforeAll(async () => {
   tenant = await Tenant.create(cluster, 'story');
   await tenant.apply('Account', 'team', { plan: 'Pro' });
   const env = { STANDIN_SESSION_KEY: SESSION_KEY };
-  // One after the other: the first builds where sources changed.
+  // The dashboards start one after the other, because the first one builds if sources have changed.
   dashboards = [
     await startClusterDashboard({ cluster, clickHouse, env }),
     await startClusterDashboard({ cluster, clickHouse, env }),
@@ -121,7 +121,7 @@ test('a request is on the screen without a reload; sent again, its answer stands
   });
 });
 
-/** Opens the newest request, and the dialog that shares it. */
+/** Opens the newest request and its Share dialog. */
 const openShare = async (page: Page): Promise<void> => {
   await page.locator(ROW).first().click();
   await page.getByRole('button', { name: /^Share/ }).click();

@@ -26,7 +26,7 @@ import {
 let run: DashboardRun;
 let browser: Browser;
 let store: LogStore;
-/** Of the quickstart's project. */
+/** Uid of the quickstart's project. */
 let projectUid: string;
 
 beforeAll(async () => {
@@ -49,7 +49,7 @@ afterAll(async () => {
 const insert = (rowCount: number, endMs: number): Promise<void> =>
   insertTraffic(store, { projectUid, rowCount, endMs });
 
-/** Reads on to the end of the list, which must never be drawn whole. Returns how many rows it has. */
+/** Reads to the end of the list, which must never be rendered completely. Returns the number of its rows. */
 const readAll = async (page: Page): Promise<number> => {
   const { listed, drawnMax } = await readToTheEnd(page);
   expect(drawnMax).toBeLessThanOrEqual(ROWS_DRAWN_MAX);
@@ -82,11 +82,11 @@ test('a burst of 500 a second does not hold the page up, and nothing of it is lo
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, startedAt + (batch + 1) * 500 - performance.now())));
   }
   const total = before + BATCHES * BATCH;
-  // Later than the last one is shown, the chart counts it.
+  // The chart counts the last request later than the list shows it.
   await expect
     .poll(() => page.locator('[data-counts]').innerText(), { timeout: 20_000 })
     .toContain(new Intl.NumberFormat('en').format(total));
-  // The bar is 100 ms; here other work shares the two cores.
+  // The bar is 100 ms. Other work shares the two cores here.
   expect(await longestTask(page)).toBeLessThan(500);
   const listed = await readAll(page);
   const skipped = await skippedRows(page);
@@ -109,7 +109,7 @@ test('a hundred thousand rows scroll smoothly, in few elements and little memory
   expect(await heapBytes(devtools)).toBeLessThan(150 * 1024 * 1024);
   const frames = await scrollFrames(page, 120);
   frames.sort((a, b) => a - b);
-  // The bar is 55 frames a second; here other work shares the two cores.
+  // The bar is 55 frames a second. Other work shares the two cores here.
   expect(frames[Math.floor(frames.length / 2)]).toBeLessThan(50);
   expect(await rowsDrawn(page)).toBeLessThanOrEqual(ROWS_DRAWN_MAX);
   await context.close();

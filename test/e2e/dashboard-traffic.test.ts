@@ -34,7 +34,7 @@ afterAll(async () => {
   await Promise.all([browser.close(), run.process.kill()]);
 });
 
-/** POST and GET in turns; `n` is in the query. */
+/** Sends POST and GET alternately; `n` is in the query. */
 const send = async (n: number): Promise<void> => {
   const { statusCode, body } = await request(`${run.url}/v1/orders?n=${n}`, {
     method: n % 2 === 0 ? 'POST' : 'GET',
@@ -46,7 +46,7 @@ const send = async (n: number): Promise<void> => {
 
 const at = (url: string): string => `${run.dashboard}${url}`;
 
-/** A page that has to have nothing to complain about by its end. */
+/** Opens a page, and expects no errors or warnings in its console at the end. */
 const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<void> => {
   const { page, context, complaints } = await watched(browser);
   await goto(page, url.startsWith('http') ? url : at(url));
@@ -67,7 +67,7 @@ describe('the first HTML', () => {
     const devtools = await context.newCDPSession(page);
     await devtools.send('Emulation.setCPUThrottlingRate', { rate: 4 });
     await devtools.send('Network.enable');
-    // Fast 4G, as the browser's own tools have it.
+    // The browser's own preset "Fast 4G".
     await devtools.send('Network.emulateNetworkConditions', {
       offline: false,
       latency: 60,
@@ -82,7 +82,7 @@ describe('the first HTML', () => {
         resolve([paint.startTime, list.getEntries().at(-1).startTime]);
       }).observe({ type: 'largest-contentful-paint', buffered: true });
     })`);
-    // The bars are 1.0 and 1.5 s; here other work shares the two cores.
+    // The bars are 1.0 and 1.5 s. Other work shares the two cores here.
     expect(first).toBeLessThan(3_000);
     expect(largest).toBeLessThan(4_000);
     await context.close();
@@ -103,7 +103,7 @@ describe('the tail', () => {
   test('shows a request within a second and a half, most of the time', async () => {
     await onPage(TRAFFIC, async (page) => {
       await live(page);
-      // Noted by the page itself, when the row is there.
+      // The page itself notes the time at which the row appears.
       await page.evaluate(`{
         globalThis.seen = {};
         new MutationObserver(() => {
@@ -130,7 +130,7 @@ describe('the tail', () => {
       const latencies = [...sentAt].map(([n, time]) => (seen[n] ?? 0) - time);
       latencies.sort((a, b) => a - b);
       const percentile = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? 0;
-      // The bars are 0.5 and 1.5 s; here other work shares the two cores.
+      // The bars are 0.5 and 1.5 s. Other work shares the two cores here.
       expect(percentile(0.5)).toBeLessThan(1_500);
       expect(percentile(0.95)).toBeLessThan(4_000);
     });
@@ -181,7 +181,7 @@ describe('the tail', () => {
       await proxy.restore();
       const restoredAt = performance.now();
       await expect.poll(() => tail(page), { interval: 20 }).toBe('live');
-      // The bar is 3 s; here other work shares the two cores.
+      // The bar is 3 s. Other work shares the two cores here.
       expect(performance.now() - restoredAt).toBeLessThan(6_000);
       await expect.poll(async () => (await shown(page))[0]).toBe(3_019);
       const numbers = (await shown(page)).filter((n) => n >= 3_000);
@@ -240,7 +240,7 @@ describe('searching', () => {
         .poll(async () => (await rows(page).allInnerTexts()).some((text) => text.includes('GET')))
         .toBe(params(page)['q'] === '-endpoint:create-order');
       await page.keyboard.press('j');
-      // Time, then method.
+      // The first key press moves to the time, the second one to the method.
       await page.keyboard.press('ArrowRight');
       await page.keyboard.press('ArrowRight');
       await page.getByRole('button', { name: 'Only this method' }).waitFor();

@@ -21,8 +21,8 @@ afterAll(async () => {
 });
 
 /**
- * Resolves when the gateway has it. The page is no sign of that: it knows a quota from the manifest. An endpoint that is written with it
- * tells, as the gateway takes changes in their order.
+ * Resolves when the gateway has the quota. The page does not show that, because it reads the quota from the manifest. An endpoint in the
+ * same file does: the gateway applies changes in order.
  */
 const setQuota = async (monthlyQuota: number): Promise<void> => {
   const metadata = { name: 'default' };
@@ -36,18 +36,18 @@ const setQuota = async (monthlyQuota: number): Promise<void> => {
   );
 };
 
-/** More than all that the test waits for may take on a busy machine. */
+/** Longer than all waits of this test together on a busy machine. */
 const WAITS_MS = 150_000;
 
 test('the usage of the month: against the quota, by day, by endpoint', { timeout: WAITS_MS }, async () => {
   const { page, context, complaints } = await watched(browser);
-  /** Until the page says so: the operator has it from the gateway within seconds. */
+  /** Waits until the page shows the text. The operator receives the count from the gateway within seconds. */
   const shown = (text: string): Promise<unknown> =>
     eventually(text, async () => {
       await goto(page, `${dev.dashboard}${USAGE}`);
       return page.getByText(text).isVisible();
     });
-  /** What counts against the quota: the operator writes it down every ten seconds. */
+  /** Waits for the count against the quota, which the operator writes every ten seconds. */
   const untilUsed = (text: string): Promise<unknown> =>
     eventually(
       text,
@@ -65,7 +65,7 @@ test('the usage of the month: against the quota, by day, by endpoint', { timeout
 
   for (let count = 0; count < 3; count += 1) await call(dev, '/v1/orders');
   await call(dev, '/v1/orders', { method: 'GET' });
-  // Rejected, so it counts nowhere.
+  // This request is rejected, so it does not count.
   await call(dev, '/nothing');
   await eventually('four entries', () => readLog(dev.data), { accept: ({ length }) => length === 4 });
   await setQuota(5);
@@ -101,7 +101,7 @@ test('what is used is shown while ClickHouse is away, by the page and by the com
   try {
     const [{ code, stdout }] = await Promise.all([
       standin(['usage', '--data', dev.data]),
-      // A log that is silent is waited for somewhat longer than a query of it may take.
+      // The page waits somewhat longer for an unresponsive log than a query of it may take.
       page.goto(`${dev.dashboard}${USAGE}`, { timeout: 30_000 }),
     ]);
     expect({ code, stdout }).toEqual({

@@ -52,5 +52,5 @@ export class DevReplay {
   }
 }
 
-/** From the beginning of the test's day to long after it. */
+/** Covers the test's day and a long time before and after. */
 export const ALL_DAY = { from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z' };

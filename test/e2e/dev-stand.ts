@@ -22,30 +22,30 @@ const readySchema = z.strictObject({
 type ReadyEvent = z.infer<typeof readySchema>;
 
 export interface DevFolders {
-  /** A copy of the quickstart, to be edited. */
+  /** A copy of the quickstart, for the test to edit. */
   readonly manifests: string;
-  /** Not there yet. */
+  /** Does not exist yet. */
   readonly data: string;
 }
 
 export interface DevRun extends DevFolders {
   readonly process: RunningProcess;
   readonly ready: ReadyEvent;
-  /** Of the quickstart's project. */
+  /** URL of the quickstart's project. */
   readonly url: string;
-  /** Of the first account. */
+  /** Key of the first account. */
   readonly apiKey: string;
 }
 
 export interface StartDevOptions {
-  /** Those of an earlier run; else new ones. */
+  /** The folders of an earlier run. Default: new ones. */
   readonly folders?: DevFolders;
   readonly args?: readonly string[];
   readonly gatewayPort?: number;
-  /** Of the process itself. */
+  /** Arguments of Node itself. */
   readonly nodeArgs?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Takes a build of some seconds where the sources changed. */
+  /** The dashboard is built if the sources have changed, which takes some seconds. */
   readonly dashboard?: boolean;
 }
 
@@ -56,7 +56,7 @@ export const newFolders = async (): Promise<DevFolders> => {
   return { manifests, data: path.join(folder, 'data') };
 };
 
-/** `standin dev --output json` on a copy of the quickstart, until it is ready. */
+/** Starts `standin dev --output json` on a copy of the quickstart, and waits until it is ready. */
 export const startDev = async ({
   folders,
   args = [],
@@ -89,7 +89,7 @@ export const startDev = async ({
   };
 };
 
-/** It builds its dashboard where there is no build yet; a busy machine takes a minute for that. */
+/** It builds its dashboard if there is no build yet, which takes a minute on a busy machine. */
 const READY_MS_MAX = 90_000;
 
 const waitForReady = async (process: RunningProcess): Promise<ReadyEvent> =>

@@ -16,17 +16,17 @@ export interface Captured {
 
 interface SentBody {
   readonly body?: string | Uint8Array;
-  /** Pairs, in the case and order in which they are sent. */
+  /** Pairs in wire order and case. */
   readonly headers?: readonly (readonly [name: string, value: string])[];
 }
 
 export interface ExchangeRun extends DashboardRun {
-  /** Sends a request whose answer is what it says, of the same type, and finds it in the log. */
+  /** Sends a request with this body, gets the same body and content type as its response, and finds it in the log. */
   capture(name: string, sent?: SentBody): Promise<Captured>;
   stop(): Promise<void>;
 }
 
-/** Answers with the body and the content-type of the request; `?bytes=N`: with so many bytes instead. */
+/** Responds with the body and the content type of the request; `?bytes=N`: with N bytes instead. */
 const startEcho = async (): Promise<Server> => {
   const server = createServer((incoming, answer) => {
     const bytes = Number(new URL(incoming.url ?? '/', 'http://echo').searchParams.get('bytes') ?? 0);
@@ -43,7 +43,7 @@ interface Row {
   readonly query: string;
 }
 
-/** `standin dev` with an endpoint `/echo` that is passed on to a server of this process. */
+/** `standin dev` with an endpoint `/echo` that forwards to a server of this process. */
 export const startExchanges = async (): Promise<ExchangeRun> => {
   const [run, echo] = await Promise.all([startDashboard(), startEcho()]);
   const upstream = `http://127.0.0.1:${(echo.address() as AddressInfo).port}/`;

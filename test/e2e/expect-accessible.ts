@@ -5,16 +5,18 @@ import { eventually } from '../harness/eventually.ts';
 import { DESKTOP, goto } from './dashboard-stand.ts';
 
 const PHONE = { width: 390, height: 844 };
-/** The narrowest that is sold, and what a wide screen at 400 % comes to. */
+/** The narrowest phone on the market, and the width of a wide screen at 400 %. */
 const NARROW = { width: 320, height: 640 };
 
-/** A 404 is said in the console, too. */
+/** The console also reports each 404. */
 const isMistake = (complaint: string): boolean => !complaint.startsWith('Failed to load resource');
 
-/** Longer than pages gather changes before they show them. */
+/** Longer than the time for which pages batch changes. */
 const STILL_MS = 200;
 
-/** Until fonts and editors are there, no colour is on its way to another, and nothing moves: axe trips over what goes away meanwhile. */
+/**
+ * Waits until fonts and editors are loaded, and no colour transition or animation runs: axe fails on elements that disappear while it runs.
+ */
 export const settled = async (page: Page): Promise<void> => {
   let before = '';
   const isStill = async (): Promise<boolean> => {
@@ -29,7 +31,7 @@ export const settled = async (page: Page): Promise<void> => {
   await eventually('the page to settle', isStill, { intervalMs: STILL_MS });
 };
 
-/** Looks at what is on the screen with axe, in both themes, and on phones. `prepare`: opens what is to be looked at. */
+/** Checks the screen with axe, in both themes, and on phones. `prepare` opens the part to check. */
 export const expectAccessible = async (
   browser: Browser,
   url: string,
@@ -49,7 +51,7 @@ export const expectAccessible = async (
   const phone = await look();
   for (const viewport of [PHONE, NARROW]) {
     await page.setViewportSize(viewport);
-    // A menu that is open finds its new place a moment later.
+    // An open menu moves to its new place a moment later.
     await expect.poll(() => overflowOf(page), { message: `${url} at ${viewport.width} px` }).toBeLessThanOrEqual(0);
   }
   await context.close();

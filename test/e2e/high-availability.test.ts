@@ -16,8 +16,8 @@ import { metricOf, post, Tenant } from './tenant.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
 
 /**
- * Two operators and three gateways as processes on a real API server, while one after the other is killed, frozen, stopped and
- * started again. The tests build on each other, in order; each leaves everything running.
+ * Two operators and three gateways as processes on a real API server. One after another is killed, frozen, stopped and started again. The
+ * tests build on each other, in order; each leaves everything running.
  */
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
@@ -28,15 +28,15 @@ let key: string;
 let path: string;
 let gateways: readonly [DeployedGateway, DeployedGateway, DeployedGateway];
 
-/** Gateways come back to a new leader within this time, even on a busy machine. */
+/** Gateways reconnect to a new leader within this time, even on a busy machine. */
 const FORGET_MS = 6_000;
 const FAILOVER_MS_MAX = 15_000;
-/** For what is only waited for; how long it may take is said where that is the question. */
+/** The timeout for steps that are not measured. Measured steps have their own limits. */
 const PATIENCE_MS = 40_000;
-/** The lease is free at once; candidates look every 1.2 s at the most, and read all accounts before they serve. */
+/** The lease is released immediately. Candidates check it at least every 1.2 s, and read all accounts before they serve. */
 const HANDOVER_MS_MAX = 4_000;
 const API_OUTAGE_MS = 30_000;
-/** More than a caller needs until the API server, and then a leader, is back. */
+/** More permits than a client needs until the API server, and then a leader, is available again. */
 const OUTAGE_PERMITS = 8_000;
 const DAY_MS = 24 * 3_600_000;
 
@@ -44,7 +44,7 @@ beforeAll(async () => {
   [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
   await installStandin(cluster);
   store = openLogStore(clickHouse);
-  // The team's account, on the plan Free, has the quota that it comes with.
+  // The team's account, on the plan Free, has the plan's default quota.
   const operatorEnv = { STANDIN_STREAM_GATEWAY_FORGET_MS: String(FORGET_MS), STANDIN_QUOTA_PRO: '0' };
   deployment = await deploy({ cluster, clickHouse, operators: 2, gateways: 3, operatorEnv });
   gateways = deployment.gateways as typeof gateways;
@@ -119,7 +119,7 @@ const untilAllConnected = (): Promise<unknown> =>
 const answersOf = (name: string, asked: readonly DeployedGateway[] = gateways): Promise<string[]> =>
   Promise.all(asked.map(async (gateway) => (await post(gateway, `${path}/${name}`, key)).body));
 
-/** Changes a mock and asks for its condition all the time: when it says Programmed, all gateways have to answer with it. */
+/** Changes a mock and polls its condition. As soon as it reports Programmed, all gateways must serve the change. */
 const changeAndCheck = async (name: string, body: string): Promise<void> => {
   const { metadata } = await tenant.mock(name, body);
   const condition = await eventually('Programmed', () => tenant.condition('Endpoint', name, 'Programmed'), {
@@ -131,7 +131,10 @@ const changeAndCheck = async (name: string, body: string): Promise<void> => {
   expect(condition.observedGeneration).toBe(metadata.generation);
 };
 
-/** Every gateway has answered some of it, so that it has permits of the quota: nobody begins while the operator is away. */
+/**
+ * Every gateway has answered some requests, so each has permits of the quota: none needs its first permits while the operator is
+ * unavailable.
+ */
 const steadyTraffic = async (): Promise<Traffic> => {
   const traffic = startTraffic(gateways, `${path}/steady`, key);
   const isAnswered = (): boolean => gateways.every((_, index) => traffic.answered.includes(`${index} 9`));
@@ -139,7 +142,7 @@ const steadyTraffic = async (): Promise<Traffic> => {
   return traffic;
 };
 
-/** Every gateway holds so many permits of the quota. */
+/** Waits until every gateway holds this many permits of the quota. */
 const untilHolding = (permits: number): Promise<unknown> =>
   eventually(
     `${permits} permits`,
@@ -220,7 +223,7 @@ describe('operators', () => {
     });
     const { uid } = (await tenant.get('Account', 'team')).metadata;
     const year = { from: new Date(Date.now() - 300 * DAY_MS), to: new Date(Date.now() + DAY_MS) };
-    // Nobody sends anything: when all that was sent is counted, it stays so.
+    // No client sends requests, so the count stays the same once every request is counted.
     await eventually(
       'the usage',
       async () => {
@@ -235,7 +238,7 @@ describe('operators', () => {
     await Promise.all(deployment.operators.map(({ process }) => process.restart()));
     await untilAllConnected();
     const { leader } = await roles();
-    // Each object is looked at when the term begins, and again when the last gateway is back.
+    // The operator checks each object when the term begins, and again when the last gateway has reconnected.
     await eventually('two looks at each object', async () => {
       const looks = await metricOf(leader.adminUrl, 'workqueue_adds_total');
       const depth = await metricOf(leader.adminUrl, 'workqueue_depth');
@@ -307,7 +310,7 @@ describe('gateways', () => {
   test('one that is killed and starts again while there is no operator serves from its disk', async () => {
     const [first] = gateways;
     await Promise.all(deployment.operators.map(({ process }) => process.kill('SIGKILL')));
-    // Its disk may be a second behind.
+    // The copy on disk may be a second behind.
     await delay(2_000);
     await first.process.kill('SIGKILL');
     await first.process.restart();
@@ -317,7 +320,7 @@ describe('gateways', () => {
       await tenant.readSecret('unlimited-api-key'),
     ] as const;
     expect(await post(first, ...ofUnlimited)).toEqual({ status: 200, body: '"all"' });
-    // It holds no permit of a quota, and nobody grants it any.
+    // The gateway holds no permit of a quota, and no operator can grant one.
     const refused = await post(first, `${path}/changed`, key);
     expect([refused.status, refused.body]).toEqual([503, expect.stringContaining('quota_unavailable')]);
     await Promise.all(deployment.operators.map(({ process }) => process.restart()));

@@ -6,13 +6,13 @@ export interface HostileServer extends AsyncDisposable {
   readonly port: number;
   /** `http://localhost:41234` */
   readonly url: string;
-  /** What it received, the oldest first. */
+  /** The received requests, the oldest first. */
   readonly requests: readonly { readonly url: string; readonly headers: IncomingHttpHeaders }[];
-  /** Tokens that it received. */
+  /** The received tokens. */
   readonly tokens: () => readonly string[];
 }
 
-/** An attacker's HTTP server: answers as it likes and keeps what it is sent. */
+/** An attacker's HTTP server. It responds with whatever the test defines and records what it receives. */
 export const startHostileServer = async (answer: RequestListener): Promise<HostileServer> => {
   const requests: { readonly url: string; readonly headers: IncomingHttpHeaders }[] = [];
   const server = createServer((request, response) => {

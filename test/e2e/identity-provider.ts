@@ -6,15 +6,15 @@ import type { Page } from 'playwright-core';
 import { createTempFolder } from '../harness/temp-folder.ts';
 import { startTlsUpstream } from './tls-upstream.ts';
 
-/** A real OpenID Connect provider, with pages on which anybody signs in under any name. */
+/** A real OpenID Connect provider, with pages on which any user can sign in under any name. */
 export interface IdentityProvider {
   /** `https://localhost:41234` */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** File with the CA of its certificate. */
+  /** A file with the CA of its certificate. */
   readonly caFile: string;
-  /** So often it gave tokens for a refresh token. */
+  /** The number of tokens issued for refresh tokens. */
   refreshes(): number;
   close(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface IdentityProvider {
 export interface IdentityProviderOptions {
   readonly redirectUri: string;
   readonly idTokenSeconds: number;
-  /** Everybody's. */
+  /** The groups of all users. */
   readonly groups: readonly string[];
 }
 
@@ -77,7 +77,7 @@ const configurationOf = (
   };
 };
 
-/** On the provider's own pages: a name, any password, and consent. */
+/** Signs in on the provider's own pages: a name, any password, and consent. */
 export const signInAtProvider = async (page: Page, name: string): Promise<void> => {
   await page.locator('input[name=login]').fill(name);
   await page.locator('input[name=password]').fill('anything');

@@ -12,7 +12,7 @@ let deployment: Deployment;
 let tenant: Tenant;
 let path: string;
 
-/** What is captured here nobody reads. */
+/** No test reads the captured requests. */
 const NO_CLICKHOUSE = { env: { STANDIN_CLICKHOUSE_URL: 'http://127.0.0.1:1' } };
 const SECRET = 'team-api-key';
 
@@ -53,7 +53,7 @@ describe('kubectl create of a KeyRegeneration', () => {
     const old = await tenant.readSecret(SECRET);
     expect(await statuses(old)).toEqual(ALL_ANSWER);
     const load = new AbortController();
-    /** When the last request with the old key was sent that was accepted. */
+    /** When the last accepted request with the old key was sent. */
     let lastAcceptedAt = 0;
     const senders = deployment.gateways.map(async (gateway) => {
       while (!load.signal.aborted) {
@@ -95,14 +95,14 @@ describe('kubectl create of a KeyRegeneration', () => {
 
   test('the leader is killed under way: the other operator finishes it, and counts it once', async () => {
     const old = await tenant.readSecret(SECRET);
-    // Holds it up, so that it is under way for certain.
+    // The frozen gateway delays the regeneration, so that it is certainly still running.
     const [, frozen] = deployment.gateways;
     frozen?.process.signal('SIGSTOP');
     await regenerate('third');
     await eventually('that the frozen gateway is waited for', () => tenant.get('KeyRegeneration', 'third'), {
       accept: ({ status }) => JSON.stringify(status?.['waitingFor'] ?? []).includes('gateway-1'),
     });
-    // Whichever leads; the other one has nothing to do with it.
+    // Restarts both, regardless of which one leads.
     await Promise.all(deployment.operators.map(({ process }) => process.restart()));
     frozen?.process.signal('SIGCONT');
     await untilPhase('third', 'Completed');

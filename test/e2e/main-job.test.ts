@@ -13,8 +13,8 @@ import { installStandin } from '../harness/install-standin.ts';
 import { startTlsUpstream, type TlsUpstream } from './tls-upstream.ts';
 
 /**
- * The main job on real parts: API server, kubectl, ClickHouse engine, one operator and three gateways as processes. The tests
- * build on each other, in order, as a person's morning would.
+ * The main job on real parts: API server, kubectl, ClickHouse engine, one operator and three gateways as processes. The tests build on each
+ * other, in order, like a user's first session.
  */
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
@@ -91,11 +91,11 @@ const call = async (gateway: number, path: string, body: string | Buffer = '', k
   };
 };
 
-/** What each gateway answers on a path. */
+/** Each gateway's response to a path. */
 const fromAll = async (path: string): Promise<string[]> =>
   Promise.all(deployment.gateways.map(async (_, index) => (await call(index, path)).body.toString()));
 
-/** The entries of one endpoint whose request body is this. */
+/** The entries of one endpoint with this request body. */
 const entriesWith = async (body: Buffer | string): Promise<LogEntry[]> => {
   const entries = await store.list({ projectUid: EVERY_PROJECT, namespace: NAMESPACE, limit: 1_000 });
   return entries.filter((entry) => bodyBytesOf(entry.request).equals(Buffer.from(body)));
@@ -220,7 +220,7 @@ describe('the main job', () => {
     };
     const first = randomBytes(8).toString('hex');
     await call(0, '/v1/big', first);
-    // Delivered, too: what is measured is whether the second one takes more.
+    // Waits for delivery, too, because the test measures whether the second request needs more memory.
     await eventually('the first row', () => entriesWith(first), { accept: (rows) => rows.length > 0 });
     const before = await rss();
     const marker = randomBytes(8).toString('hex');
@@ -288,7 +288,7 @@ describe('the main job', () => {
   test('the operator recovers by itself from an API server that went away', async () => {
     await cluster.stopApiServer('SIGKILL');
     expect((await call(0, '/v1/steady')).status).toBe(200);
-    // Long enough for the lease to end and for every watch to have failed.
+    // Long enough for the lease to expire and for every watch to fail.
     await delay(10_000);
     expect((await call(1, '/v1/steady')).status).toBe(200);
     await cluster.startApiServer();

@@ -24,7 +24,7 @@ const ask = async ({ url, username, password }: TestClickHouse, sql: string, dat
   return text;
 };
 
-/** Every column and index of the log's tables, and which migrations are there. */
+/** Every column and index of the log's tables, and the applied migrations. */
 const schemaOf = async (clickHouse: TestClickHouse): Promise<string> => {
   const where = `database = '${clickHouse.database}'`;
   const tables = await ask(
@@ -55,14 +55,14 @@ describe('standin migrate', () => {
   test('prints statements that make the same, and that can be repeated', async () => {
     const [byCommand, byHand] = [await start(), await start()];
     await standin(['migrate', ...optionsOf(byCommand)]);
-    // Nothing is asked of a server.
+    // The command connects to no server.
     const { code, stdout } = await standin(['migrate', '--print', '--database', byHand.database]);
     expect(code).toBe(0);
     const statements = stdout.split(/;\n/).map((statement) => statement.trim());
     for (let round = 0; round < 2; round++) {
       let database = 'default';
       for (const sql of statements.filter((statement) => statement !== '')) {
-        // Over HTTP it would be forgotten before the next statement.
+        // Over HTTP, a USE statement has no effect on the next statement.
         const use = /^USE (\w+)$/.exec(sql)?.[1];
         if (use === undefined) await ask(byHand, sql, database);
         else database = use;
@@ -71,7 +71,7 @@ describe('standin migrate', () => {
     expect(await schemaOf(byHand)).toBe(await schemaOf(byCommand));
   });
 
-  // The engine has no users to try them with.
+  // The engine has no users, so the test cannot try the grants.
   test('makes the tables on which docs/install.md grants rights, in ClickHouse’s words', async () => {
     const clickHouse = await start();
     await standin(['migrate', ...optionsOf(clickHouse)]);

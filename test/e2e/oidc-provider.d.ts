@@ -1,4 +1,4 @@
-/** The part of oidc-provider that tests use; the package has no types of its own. */
+/** The part of oidc-provider that tests use. The package has no types of its own. */
 declare module 'oidc-provider' {
   import type { EventEmitter } from 'node:events';
   import type { IncomingMessage, ServerResponse } from 'node:http';

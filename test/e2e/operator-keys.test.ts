@@ -14,7 +14,7 @@ import { createPerson, startClusterDashboard, type ClusterDashboard } from './cl
 import { standin } from './dev-stand.ts';
 import { post, Tenant } from './tenant.ts';
 
-/** API keys, and what only one object can have, as a team sees them: on a real API server, by what a gateway answers. */
+/** API keys, and properties that only one object can have, as a team sees them: on a real API server, checked by a gateway's responses. */
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
 let deployment: Deployment;
@@ -47,7 +47,7 @@ const untilAnswer = async (path: string, key: string, status: number): Promise<v
   });
 };
 
-/** An Account with an own key, a Project and a mock, all of that name. Returns the mock's path. */
+/** An Account with its own key, a Project and a mock, all with that name. Returns the mock's path. */
 const ownAccount = async (name: string, secretName: string): Promise<string> => {
   await tenant.apply('Account', name, { plan: 'Free', apiKey: { secretName } });
   await tenant.apply('Project', name, { displayName: name, accountRef: { name } });
@@ -120,7 +120,7 @@ describe('a generated key', () => {
     await untilAnswer(path, key, 200);
     expect((await post(gateway, path, old)).status).toBe(401);
     await tenant.untilReason('Account', 'team', 'Ready');
-    // A repeat of the first one, which counts.
+    // A repetition of the first Event, which increases its count.
     await eventually('the Event', async () =>
       (await eventsOf('keys')).some(
         ({ reason, regarding, series }) =>
@@ -138,7 +138,7 @@ describe('the CLI, over the cluster’s dashboard', () => {
   beforeAll(async () => {
     dashboard = await startClusterDashboard({ cluster, clickHouse });
     await createPerson(cluster, 'keys', { name: 'admin', role: 'standin-admin' });
-    // To see a key is a right of its own.
+    // Reading a key requires a separate right.
     const role = ['--verb=get', '--resource=secrets', '--resource-name=team-api-key'];
     await cluster.kubectl(['create', 'role', 'see-key', ...role, '-n', 'keys']);
     const binding = ['--role=see-key', '--serviceaccount=keys:admin'];
@@ -207,7 +207,7 @@ describe('what only one object can have', () => {
     await tenant.apply('Endpoint', 'a-winner', { ...spec, json: { body: '"winner"' } });
     await tenant.untilReason('Endpoint', 'a-winner', 'Ready');
     await tenant.apply('Endpoint', 'b-second', { ...spec, json: { body: '"second"' } });
-    // Of two that were made in the same second, the uid decides.
+    // The uid decides between two objects that were created in the same second.
     const conditions = await eventually(
       'one winner',
       async () => [await tenant.condition('Endpoint', 'a-winner'), await tenant.condition('Endpoint', 'b-second')],
@@ -266,7 +266,7 @@ describe('what operators keep for each other, with no more than their own rights
     await memory.write(known('a'));
     await memory.write(known('a', 'b'));
     expect(await memory.read()).toEqual(known('a', 'b'));
-    // A leader that was demoted while it wrote.
+    // A leader that lost its lease while it wrote.
     const late = gatewayConfigMap(operator, SYSTEM_NAMESPACE, 'test-gateways');
     await late.read();
     await memory.write(known('a', 'b', 'c'));
@@ -283,7 +283,7 @@ describe('what operators keep for each other, with no more than their own rights
     expect(await Promise.all([store.write(first, undefined), store.write(first, undefined)])).toContain(false);
     const read = await store.read();
     expect(read?.certificates).toEqual(first);
-    // About to change its CA.
+    // The plan for a time shortly before the CA changes.
     const next = await planCertificates(first, new Date(Date.now() + 2_500 * 24 * 3_600_000));
     expect(next.nextCa).toBeDefined();
     expect(await store.write(next, read?.version)).toBe(true);

@@ -10,7 +10,7 @@ import { freePorts } from '../harness/ports.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
 import { Tenant } from './tenant.ts';
 
-/** An operator that starts before its surroundings are ready: without CRDs, without a right, without an API server. */
+/** An operator that starts before its environment is ready: without CRDs, without a right, without an API server. */
 let cluster: OwnCluster;
 let operator: RunningProcess;
 let adminUrl: string;
@@ -38,7 +38,7 @@ afterAll(async () => {
   await cluster.stop();
 });
 
-/** A line of the log that says all of these. */
+/** Waits for a log line that contains all of these words. */
 const untilSaid = async (...words: readonly string[]): Promise<void> => {
   await operator.waitForLine(`it says ${words.join(', ')}`, (line) => words.every((word) => line.includes(word)));
 };
@@ -68,7 +68,7 @@ describe('before the CRDs are installed', () => {
 
 type Rule = { apiGroups: string[]; resources: string[]; verbs: string[] };
 
-/** The operator's rights but for one verb on one resource. */
+/** The operator's rights without one verb on one resource. */
 const rightsWithout = (verb: string, resource: string): string => {
   const documents = parseAllDocuments(rbac).map((document) => document.toJS() as { rules?: Rule[] });
   const without = (rule: Rule): Rule[] => {

@@ -20,7 +20,7 @@ let projectUid: string;
 
 const COUNT = 40;
 const NUMBERS = Array.from({ length: COUNT }, (_, n) => n);
-/** A lease that is not released, and the new leader's start. */
+/** Covers a lease that is not released, and the new leader's start. */
 const FAILOVER_MS_MAX = 20_000;
 
 beforeAll(async () => {
@@ -62,9 +62,9 @@ const search = (text: string) => {
 };
 const find = (text: string): Promise<LogEntry[]> =>
   store.list({ projectUid, search: search(text), order: 'oldest-first', limit: 1_000 });
-/** What callers sent. */
+/** The requests of callers. */
 const captured = (): Promise<LogEntry[]> => find('-header.standin-replay-of:*');
-/** What replays sent through the gateway. */
+/** The requests that replays sent through the gateway. */
 const repeated = (): Promise<LogEntry[]> => find('header.standin-replay-of:*');
 const numberOf = ({ request }: LogEntry): number => Number(/n=(\d+)/.exec(request.body)?.[1]);
 
@@ -87,7 +87,7 @@ test('the answer to one request is in the status within a second, and the reques
     accept: (object) => object.status?.['result'] !== undefined,
     intervalMs: 20,
   });
-  // A second is what it takes on a machine of its own; here others run beside it.
+  // The bar is one second on an idle machine. Other tests run at the same time here.
   expect(performance.now() - startedAt).toBeLessThan(3_000);
   expect(status).toMatchObject({ phase: 'Succeeded', planned: 1, sent: 1, failed: 0, result: { status: 200 } });
   const again = await eventually('the row', () => find(`header.standin-replay-of:${entry.id}`), {
@@ -122,7 +122,7 @@ test('of another namespace nothing is sent: neither its project nor its requests
     await eventually('the reason', () => other.condition('Replay', 'theirs', 'Accepted'), {
       accept: ({ reason }) => reason === 'ProjectNotFound',
     });
-    // A project of the same name does not bring the other one's log along.
+    // A project of the same name in another namespace does not give access to the first one's log.
     await other.accountAndProject();
     await eventually('the refusal', () => other.condition('Replay', 'theirs', 'Accepted'), {
       accept: ({ reason }) => reason === 'RequestNotFound',
@@ -142,7 +142,7 @@ test('one that is deleted stops', async () => {
   expect((await repeated()).length - before).toBeLessThan(COUNT);
 });
 
-/** How many replays each operator runs. */
+/** The number of replays that each operator runs. */
 const running = (): Promise<number[]> =>
   Promise.all(deployment.operators.map(({ adminUrl }) => runningReplays(adminUrl)));
 
@@ -164,7 +164,7 @@ test('when its operator is killed in the middle the next one goes on: each reque
     accept: (found) => new Set(found.filter(({ id }) => !before.has(id)).map(numberOf)).size === COUNT,
   });
   const order = rows.filter(({ id }) => !before.has(id)).map(numberOf);
-  // One step back at the most: to what was sent and not yet stored when the operator was killed.
+  // It goes back at most once: to the requests that were sent but not yet stored when the operator was killed.
   const back = order.findIndex((n, index) => n !== (order[index - 1] ?? -1) + 1);
   const [firstPart, secondPart] = back === -1 ? [order, []] : [order.slice(0, back), order.slice(back)];
   expect(firstPart).toEqual(NUMBERS.slice(0, firstPart.length));

@@ -9,7 +9,7 @@ import { eventually } from '../harness/eventually.ts';
 import { ALL_DAY, DevReplay } from './dev-replays.ts';
 import { call, endpoint, readLog, standin, startDev, type DevRun } from './dev-stand.ts';
 
-/** Replays beside a `standin dev`: by `standin replay`, and as manifests in its data folder. */
+/** Replays with a `standin dev`: by `standin replay`, and as manifests in its data folder. */
 interface Received {
   readonly at: number;
   readonly method: string;
@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 
 const replay = (...args: string[]) => standin(['replay', '--data', dev.data, ...args]);
-/** Numbers of the requests that came to this path of the upstream. */
+/** Numbers of the requests that arrived at this path of the upstream. */
 const numbersAt = (at: string): number[] =>
   received.filter(({ url }) => url.startsWith(at)).map(({ url }) => Number(/n=(\d+)/.exec(url)?.[1]));
 const ALL = Array.from({ length: COUNT }, (_, n) => n);
@@ -150,7 +150,7 @@ describe('standin replay of what a filter finds', () => {
     expect(numbersAt('/ordered')).toEqual(ALL);
     const times = received.filter(({ url }) => url.startsWith('/ordered')).map(({ at }) => at);
     const spanMs = (times.at(-1) ?? 0) - (times[0] ?? 0);
-    // 23 intervals of 50 ms; timers may be a little early.
+    // 23 intervals of 50 ms. Timers may fire slightly early.
     expect(spanMs).toBeGreaterThan(0.95 * (COUNT - 1) * 50);
   });
 
@@ -231,7 +231,7 @@ describe('a Replay in the data folder', () => {
     expect(status).toMatchObject({ phase: 'Succeeded', planned: COUNT, sent: COUNT, failed: 0 });
     const all = numbersAt('/killed');
     const again = all.slice(before.length);
-    // What was not yet stored is sent again; nothing is left out, and nothing is turned around.
+    // Requests whose result was not stored yet are sent again. None is left out, and the order stays the same.
     expect(again).toEqual(ALL.slice(again[0]));
     expect(again[0]).toBeLessThanOrEqual(before.length);
     expect(again[0]).toBeGreaterThan(0);

@@ -22,8 +22,8 @@ import { startClusterDashboard, type ClusterDashboard } from './cluster-dashboar
 import { post, Tenant } from './tenant.ts';
 
 /**
- * The rights of the chart's Roles against what the API server's audit log says was used of them: none is missing, and none is there
- * that nobody needs. A right that a role gains without a use in `beforeAll` fails here, as does a use without a right.
+ * The rights of the chart's Roles, compared with the rights that were used according to the API server's audit log: none is missing, and
+ * none is unused. A right that a role gains without a use in `beforeAll` fails here, as does a use without a right.
  */
 const SYSTEM = 'standin-rights';
 const TEAM = 'team-rights';
@@ -65,7 +65,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** As a later version leaves them. */
+/** The tables as a later version leaves them. */
 const makeNewerTables = async (): Promise<void> => {
   store = openLogStore(clickHouse);
   await store.migrate();
@@ -111,7 +111,7 @@ interface Rule {
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
 }
-/** `Role NAMESPACE/NAME: RIGHT`, of every role that the chart gives to its own ServiceAccounts. */
+/** `Role NAMESPACE/NAME: RIGHT`, for every role that the chart gives to its own ServiceAccounts. */
 const granted = (): ReadonlySet<string> =>
   new Set(
     rendered
@@ -187,7 +187,7 @@ test('acts, which are removed long after their end', async () => {
   await Promise.all([replay(), regenerate(), share()]);
 }, 90_000);
 
-// The operator reads an act again whose status it could not write, since somebody else had written to it.
+// The operator reads an act again if it could not write the status because of another client's write.
 test('a Replay that somebody writes to all the time', async () => {
   const filter = { search: 'method:POST', from: LONG_AGO, to: '2099-01-01T00:00:00Z' };
   let n = 0;
@@ -257,7 +257,7 @@ test('the operator and the dashboard have used all that their roles allow, and a
   expect([...(await used())].filter((right) => right.startsWith('Role') && !granted().has(right))).toEqual([]);
   const refused = (await requests()).filter(({ isAllowed }) => !isAllowed);
   expect(new Set(refused.map(({ serviceAccount, right }) => `${serviceAccount}: ${right}`))).toEqual(new Set());
-  // The gateways' ServiceAccount has no role, and whoever runs a gateway no credential.
+  // The gateways' ServiceAccount has no role, and the gateways have no credential of the cluster.
   expect((await requests()).filter(({ serviceAccount }) => serviceAccount.endsWith('-gateway'))).toEqual([]);
 }, 60_000);
 

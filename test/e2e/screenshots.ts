@@ -1,4 +1,4 @@
-/** `npm run screenshots [-- NAME…]`: takes the pictures of docs/screenshots anew, each page in light, in dark and on a phone. */
+/** `npm run screenshots [-- NAME…]`: takes the pictures of docs/screenshots again, each page in light, in dark and on a phone. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,7 +20,7 @@ const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
 
 interface Picture {
   readonly url: string;
-  /** Opens what is to be seen. It may end on another page. */
+  /** Opens the part to show. It may navigate to another page. */
   readonly prepare?: (page: Page) => Promise<void>;
 }
 
@@ -40,7 +40,7 @@ const ORDER = JSON.stringify({
   items: [{ sku: 'A-100', quantity: 2, price: 10.5 }],
 });
 
-/** Answers as a payment service does: most are paid, some are refused, and now and then it is not there. */
+/** Responds as a payment service does: most payments succeed, some are refused, and sometimes the service is unavailable. */
 const startPayments = (): Promise<Upstream> => {
   let count = 0;
   return startUpstream(({ url }, response) => {
@@ -97,7 +97,7 @@ const prepareTraffic = async (run: DashboardRun, upstream: Upstream): Promise<vo
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const [method, target] of TRAFFIC) {
       await send(run, method, target);
-      // Bars of different heights.
+      // Produces bars of different heights.
       await delay((round * 37) % 90);
     }
   }
@@ -176,7 +176,7 @@ const take = async (
     const { page, context } = await openPage(browser, options);
     await goto(page, `${run.dashboard}${url}`);
     await prepare?.(page);
-    // What counts up on its own never stands still.
+    // A page with a counter that runs on its own never settles.
     if (name !== 'replay-progress') await settled(page);
     await page.screenshot({ path: path.join(FOLDER, `${name}-${look}.png`) });
     await context.close();

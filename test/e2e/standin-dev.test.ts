@@ -27,7 +27,7 @@ const LIVE_WITHIN_MS = 1_000;
 
 const inManifests = (dev: DevRun, file: string): string => path.join(dev.manifests, file);
 
-/** Answers like this within a second. */
+/** Waits up to a second for a matching response. */
 const becomes = (dev: DevRun, slug: string, accept: (answer: Answer) => boolean): Promise<Answer> =>
   eventually(`another answer at ${slug}`, () => call(dev, slug), { accept, timeoutMs: LIVE_WITHIN_MS, intervalMs: 10 });
 
@@ -37,7 +37,7 @@ const objectEvent = (dev: DevRun, name: string, state: string): Promise<Record<s
     (event) => event['event'] === 'object' && event['object'] === name && event['state'] === state,
   );
 
-/** Bytes as they are, on a connection of their own; the answer as text. */
+/** Sends raw bytes on a new connection. Returns the response as text. */
 const sendRaw = async (url: string, bytes: Buffer): Promise<string> => {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.write(bytes);
@@ -298,7 +298,7 @@ describe('standin dev for a person', () => {
       main: 'cli/src/main.ts',
       args: ['dev', manifests, '--data', data, '--gateway-port', '0', '--dashboard-port', '0'],
     });
-    // The first start of a checkout builds the dashboard.
+    // The first start in a checkout builds the dashboard.
     const curl = await dev.waitForLine('the curl', (line) => line.startsWith('  curl '), 60_000);
     const { stdout } = await runCommand('bash', ['-c', curl]);
     expect(stdout).toMatch(/^HTTP\/1\.1 201 Created\r\n/);

@@ -15,7 +15,9 @@ import { sharedCluster } from '../harness/shared-cluster.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 import { post, Tenant } from './tenant.ts';
 
-/** An operator and a gateway whose certificates somebody else makes, as cert-manager does: files of two Secrets, replaced while they run. */
+/**
+ * An operator and a gateway whose certificates come from another tool, such as cert-manager: files of two Secrets, replaced while both run.
+ */
 let cluster: Cluster;
 let clickHouse: TestClickHouse;
 let deployment: Deployment;
@@ -26,7 +28,7 @@ let certificates: Certificates;
 
 const dirOf = (side: 'operator' | 'gateway'): string => path.join(folder, side);
 
-/** New certificates of a new CA, in both folders. */
+/** Writes new certificates of a new CA into both folders. */
 const issue = async (): Promise<Certificates> => {
   const issued = await planCertificates(undefined, new Date());
   for (const side of ['operator', 'gateway'] as const) {
@@ -78,7 +80,7 @@ const answersWith = async (name: string, body: string): Promise<void> => {
   expect(await post(gateway(), `${await team.projectPath()}/${name}`, key)).toEqual({ status: 200, body });
 };
 
-/** The status that a gateway with these certificates gets from the stream. */
+/** The status with which the stream responds to a gateway with these certificates. */
 const connectAs = async ({ caBundle, gateway: own }: Certificates): Promise<number | undefined> => {
   const url = new URL('/v1/config?gateway=probe&instance=probe', operator().streamUrl);
   const request = httpsRequest(url, { ca: caBundle, ...own, servername: STREAM_SERVER_NAME, agent: false });
@@ -104,6 +106,6 @@ test('certificates of another CA are used from then on, without a restart and wi
   );
   expect(await connectAs(certificates)).toBe(200);
   await expect(connectAs(before)).rejects.toThrow();
-  // What is connected stays so.
+  // The existing connection stays open.
   await answersWith('invoices', '"after"');
 });

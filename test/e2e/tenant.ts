@@ -31,7 +31,7 @@ export interface Answer {
 
 const GROUP = { group: 'standin.dev', version: 'v1alpha1' };
 
-/** A team in a namespace of its own, as its members see the cluster and the gateways. Writes with the administrator's rights. */
+/** A team in its own namespace, as its members see the cluster and the gateways. It writes with the administrator's rights. */
 export class Tenant {
   readonly namespace: string;
   readonly client: KubeClient;
@@ -50,7 +50,7 @@ export class Tenant {
     return new Tenant(namespace, client);
   }
 
-  /** Creates the object, or changes the fields of its spec that are given. */
+  /** Creates the object, or changes the given fields of its spec. */
   async apply(kind: Kind, name: string, spec: Readonly<Record<string, unknown>>): Promise<SeenObject> {
     try {
       return await this.client.mergePatch(this.#path(kind, name), { spec });
@@ -91,7 +91,7 @@ export class Tenant {
     return found !== undefined && isCurrent ? found : { type, status: 'Unknown', reason: 'Outdated', message: '' };
   }
 
-  /** Waits for the reason of `Ready`, at the object's present generation; returns the condition. */
+  /** Waits for this reason of `Ready`, at the object's current generation. Returns the condition. */
   untilReason(kind: Kind, name: string, reason: string, timeoutMs = 20_000): Promise<SeenCondition> {
     return eventually(`${kind} ${name} ${reason}`, () => this.condition(kind, name), {
       accept: (condition) => condition.reason === reason,
@@ -105,7 +105,7 @@ export class Tenant {
     return Buffer.from(data['api-key'] ?? '', 'base64').toString();
   }
 
-  /** Creates the Secret of an API key, or changes it. */
+  /** Creates or changes the Secret of an API key. */
   async writeSecret(name: string, key: string): Promise<void> {
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { 'api-key': key } };
     await this.client.applyPatch(this.#secretPath(name), secret, 'test');
@@ -133,13 +133,13 @@ export class Tenant {
   }
 }
 
-/** POST of an API client to a gateway. */
+/** Sends an API client's POST to a gateway. */
 export const post = async (gateway: DeployedGateway, path: string, key: string, body = ''): Promise<Answer> => {
   const response = await request(`${gateway.url}${path}`, { method: 'POST', headers: { 'x-api-key': key }, body });
   return { status: response.statusCode, body: await response.body.text() };
 };
 
-/** Values of a metric's series, by their labels as they are printed. */
+/** The values of a metric's series, by their labels as printed. */
 export const metricOf = async (adminUrl: string, name: string): Promise<ReadonlyMap<string, number>> => {
   const text = await (await request(`${adminUrl}/metrics`)).body.text();
   const lines = text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'));

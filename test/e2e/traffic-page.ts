@@ -6,9 +6,9 @@ import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
 import { eventually } from '../harness/eventually.ts';
 import { SHOP } from './dashboard-stand.ts';
 
-/** The Traffic screen from outside: for its tests and its bench. */
+/** The Traffic page from outside, for its tests and its benchmark. */
 export const TRAFFIC = `${SHOP}/traffic`;
-/** However long the list is. */
+/** The limit of rendered rows for lists of any length. */
 export const ROWS_DRAWN_MAX = 60;
 const STATUSES = [200, 201, 204, 301, 404, 500];
 
@@ -25,7 +25,7 @@ export interface InsertedTraffic {
   readonly endMs: number;
 }
 
-/** As if a gateway had delivered them: one millisecond apart, the last one at `endMs`. */
+/** Inserts rows as if a gateway had delivered them: one millisecond apart, the last one at `endMs`. */
 export const insertTraffic = async (
   store: LogStore,
   { projectUid, rowCount, endMs }: InsertedTraffic,
@@ -49,17 +49,17 @@ export const insertTraffic = async (
 export const rowsDrawn = (page: Page): Promise<number> =>
   page.evaluate(`document.querySelectorAll('[data-traffic-row]').length`);
 
-/** What rows that say "N skipped" say together. */
+/** The sum of all rows that show "N skipped". */
 export const skippedRows = (page: Page): Promise<number> =>
   page.evaluate(`[...document.querySelectorAll('[data-gap]')].reduce((sum, gap) => sum + Number(gap.dataset.gap), 0)`);
 
-/** Of the page's scripts, after a collection. */
+/** The heap size of the page's scripts after a garbage collection. */
 export const heapBytes = async (devtools: CDPSession): Promise<number> => {
   await devtools.send('HeapProfiler.collectGarbage');
   return (await devtools.send('Runtime.getHeapUsage')).usedSize;
 };
 
-/** Reads on at the end of the list until there is nothing older: how many rows it has, and the most that were drawn at once. */
+/** Reads to the oldest entry of the list. Returns its number of rows, and the largest number that was rendered at once. */
 export const readToTheEnd = async (page: Page): Promise<{ listed: number; drawnMax: number }> => {
   let drawnMax = 0;
   const rowCount = await eventually(
@@ -73,11 +73,11 @@ export const readToTheEnd = async (page: Page): Promise<{ listed: number; drawnM
     },
     { accept: (count) => count !== -1, timeoutMs: 50_000 },
   );
-  // The heading is a row, too.
+  // The heading counts as a row, too.
   return { listed: rowCount - 1, drawnMax };
 };
 
-/** Scrolls up, a bit in every frame. Milliseconds between frames. */
+/** Scrolls up a little in every frame. Returns the milliseconds between frames. */
 export const scrollFrames = (page: Page, count: number): Promise<number[]> =>
   page.evaluate(`new Promise((resolve) => {
     const grid = document.querySelector('[role=grid]');
@@ -93,7 +93,7 @@ export const scrollFrames = (page: Page, count: number): Promise<number[]> =>
     requestAnimationFrame(step);
   })`);
 
-/** From now on, notes the longest time that the page's scripts held it up. */
+/** Records the longest time that the page's scripts block it, from now on. */
 export const watchLongTasks = (page: Page): Promise<void> =>
   page.evaluate(`{
     globalThis.longest = 0;
@@ -101,5 +101,5 @@ export const watchLongTasks = (page: Page): Promise<void> =>
       for (const { duration } of list.getEntries()) globalThis.longest = Math.max(globalThis.longest, duration);
     }).observe({ type: 'longtask' });
   }`);
-/** Milliseconds; 0: no task took 50. */
+/** Milliseconds; 0: no task took 50 ms or more. */
 export const longestTask = (page: Page): Promise<number> => page.evaluate('globalThis.longest');

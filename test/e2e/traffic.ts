@@ -4,18 +4,18 @@ import type { DeployedGateway } from '../harness/deployment.ts';
 
 const PAUSE_MS = 5;
 
-/** Callers who never pause for long: one for each URL, each request with a body of its own. */
+/** Clients that send requests almost without a pause: one for each URL, each request with its own body. */
 export interface Traffic {
-  /** Bodies, up to their first line's end, of all requests that were answered with 200, so far. */
+  /** The first lines of the bodies of all requests with a 200 so far. */
   readonly answered: readonly string[];
-  /** What else happened: other statuses, broken connections. */
+  /** All other results: other statuses, broken connections. */
   readonly failures: readonly string[];
   /** Resolves when the last request has been answered. */
   stop(): Promise<void>;
 }
 
 export interface TrafficOptions {
-  /** What each body has besides its own line. */
+  /** The number of bytes in each body besides its own line. */
   readonly paddingBytes?: number;
 }
 

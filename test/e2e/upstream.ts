@@ -11,10 +11,10 @@ interface ReceivedRequest {
 }
 
 export interface Upstream {
-  /** `http://localhost:41234`. `standin dev` lets requests to this machine through. */
+  /** `http://localhost:41234`. `standin dev` allows requests to this machine. */
   readonly url: string;
   readonly received: readonly ReceivedRequest[];
-  /** What it answers from now on. */
+  /** Handles the requests from now on. */
   answer: (request: ReceivedRequest, response: ServerResponse) => void;
   stop(): void;
 }
@@ -25,7 +25,7 @@ const readBody = async (request: IncomingMessage): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
-/** A server that keeps what it was asked, in order, and answers what the test says. */
+/** A server that records the requests in order, and responds as the test defines. */
 export const startUpstream = async (answer: Upstream['answer']): Promise<Upstream> => {
   const received: ReceivedRequest[] = [];
   const server = createServer((incoming, response) => {

@@ -1,4 +1,4 @@
-/** Makes a hostile text of about `length` characters. */
+/** Creates a hostile text of about `length` characters. */
 export type Generator = (length: number) => string;
 export type Generators = Readonly<Record<string, Generator>>;
 
@@ -7,13 +7,13 @@ export const repeated =
   (length) =>
     piece.repeat(Math.max(1, Math.floor(length / piece.length)));
 
-/** Nearly what a pattern wants, with the wrong end. */
+/** Nearly matches a pattern, with the wrong end. */
 export const framed =
   (before: string, middle: Generator, after = ''): Generator =>
   (length) =>
     before + middle(Math.max(1, length - before.length - after.length)) + after;
 
-/** Openings, and as many closings. */
+/** Openings, followed by the same number of closings. */
 export const nested =
   (open: string, close: string, inner = ''): Generator =>
   (length) => {
@@ -21,7 +21,7 @@ export const nested =
     return open.repeat(depth) + inner + close.repeat(depth);
   };
 
-/** Pieces that all differ: `k0`, `k1`, … */
+/** Different pieces: `k0`, `k1`, … */
 export const distinct =
   (piece: (index: number) => string): Generator =>
   (length) => {
@@ -34,7 +34,7 @@ export const distinct =
     return pieces.join('');
   };
 
-/** For every function that takes text: many delimiters, deep nesting, long lines, repeated prefixes, escapes. */
+/** For every function that reads text: many delimiters, deep nesting, long lines, repeated prefixes, escapes. */
 export const TEXTS: Generators = {
   'one long word': repeated('a'),
   'a word that nearly ends': framed('', repeated('a'), '!'),
@@ -59,7 +59,7 @@ export const TEXTS: Generators = {
   'other letters': repeated('é€'),
 };
 
-/** For what looks at bytes one by one. */
+/** For functions that read single bytes. */
 export const BYTES: Generators = {
   letters: repeated('a'),
   'other letters': repeated('é€'),

@@ -11,7 +11,7 @@ describe('the measure', () => {
     return found;
   };
 
-  // Prevents: everything below passing because nothing is ever slow enough.
+  // Prevents: all tests below pass because nothing ever counts as slow.
   it('finds a function that takes quadratic time, and one that takes too much of it', () => {
     const make = (length: number): string => 'a'.repeat(length);
     expect(growthProblem({ run: quadratic, make, limit: 100_000, cpuMsMax: 60_000 })).toMatch(/an eighth of them$/);
@@ -20,7 +20,7 @@ describe('the measure', () => {
   });
 });
 
-/** On the clock: a busy machine takes a multiple of the CPU time that is measured. */
+/** Wall-clock time: a busy machine needs a multiple of the measured CPU time. */
 const TIMEOUT_MS = 10 * 60_000;
 
 describe('CPU time grows with the size of hostile input, not with its square, of', { timeout: TIMEOUT_MS }, () => {

@@ -1,15 +1,18 @@
 import process from 'node:process';
 
-/** The largest input is so many times as long as the smallest. */
+/** The sizes of the inputs, as fractions of the largest. */
 const SIZES = [1 / 8, 1 / 4, 1 / 2, 1] as const;
-/** How much more than linear a time may grow: caches, garbage, a busy machine. A quadratic function takes 8 times as long as a linear one. */
+/**
+ * How much more than linearly a time may grow, because of caches, garbage collection and a busy machine. A quadratic function grows 8 times
+ * as much as a linear one.
+ */
 const SLACK = 4;
-/** Less is not measured reliably, and blocks no request. */
+/** Shorter times cannot be measured reliably, and block no request. */
 const FLOOR_MS = 5;
-/** Measurements of one size, of which the shortest counts: whatever else happens on a machine only makes them longer. */
+/** Measurements per size, of which the shortest counts: other work on a machine only makes them longer. */
 const RUNS = 3;
 
-/** CPU time of this thread: neither other processes nor other threads count. */
+/** CPU time of this thread. It excludes other processes and threads. */
 const cpuMs = (): number => {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
@@ -18,9 +21,9 @@ const cpuMs = (): number => {
 export interface GrowthCheck {
   readonly run: (input: string) => unknown;
   readonly make: (length: number) => string;
-  /** Characters of the largest input that the function ever gets. */
+  /** The number of characters of the largest input. */
   readonly limit: number;
-  /** For that input. */
+  /** The limit for the largest input. */
   readonly cpuMsMax: number;
 }
 
@@ -29,12 +32,12 @@ const timeOnce = ({ run }: GrowthCheck, input: string): number => {
   try {
     run(input);
   } catch {
-    // A refusal is an answer, too.
+    // A rejection is a valid result, too.
   }
   return cpuMs() - started;
 };
 
-/** The shortest of a few runs; of one that is short enough at once, that one. */
+/** The shortest of a few runs. If the first run is short enough, its time. */
 const time = (check: GrowthCheck, input: string, enoughMs: number): number => {
   let shortest = Infinity;
   for (let run = 0; run < RUNS && shortest > enoughMs; run += 1) shortest = Math.min(shortest, timeOnce(check, input));
@@ -42,15 +45,15 @@ const time = (check: GrowthCheck, input: string, enoughMs: number): number => {
 };
 
 /**
- * Runs a function on inputs of doubling size up to its limit. Returns what is wrong: CPU time that grows faster than the input, or that
- * is too long for the largest. `undefined` where nothing is. A size that is too slow already ends it, so that the test stays short.
+ * Runs a function on inputs of doubling size up to its limit. Returns the problem: CPU time that grows faster than the input, or that is
+ * too long for the largest input. `undefined` if there is none. It stops at the first size that is too slow, so that the test stays short.
  */
 export const growthProblem = (check: GrowthCheck): string | undefined => {
   const { make, limit, cpuMsMax } = check;
   let smallest = 0;
   for (const part of SIZES) {
     const input = make(Math.ceil(limit * part));
-    // The first runs also compile the function.
+    // The first runs also include the time to compile the function.
     if (part === SIZES[0]) smallest = Math.max(FLOOR_MS, time(check, input, FLOOR_MS));
     const linearMs = part === 1 ? smallest * (1 / SIZES[0]) * SLACK : cpuMsMax;
     const ms = time(check, input, Math.min(linearMs, cpuMsMax));

@@ -5,7 +5,7 @@ import { LOG_STORE } from './functions/log-store.ts';
 import { MANIFESTS } from './functions/manifests.ts';
 import { REDACTION } from './functions/redaction.ts';
 
-/** Every function that reads captured bytes, answers of upstreams, manifests or search text. */
+/** Every function that reads captured bytes, responses of upstreams, manifests or search text. */
 export const GROWTH_ENTRIES: readonly GrowthEntry[] = [
   ...GATEWAY,
   ...LOG_STORE,
@@ -14,7 +14,7 @@ export const GROWTH_ENTRIES: readonly GrowthEntry[] = [
   ...MANIFESTS,
 ];
 
-/** Folders whose functions come across what strangers wrote. */
+/** Folders whose functions read third-party input. */
 export const HOSTILE_FOLDERS: readonly string[] = [
   ...['authenticate', 'config', 'forward', 'match', 'receive', 'request', 'respond'].map(
     (stage) => `gateway/src/${stage}`,
@@ -28,7 +28,7 @@ export const HOSTILE_FOLDERS: readonly string[] = [
   ...['logs', 'validate'].map((folder) => `cli/src/${folder}`),
 ];
 
-/** Functions that are named like parsers and need no entry, by the reason. */
+/** Functions with names like parsers that need no entry, by the reason. */
 export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
   'part of another entry': [
     'packages/logstore/src/redact/redact-multipart.ts#redactMultipart',

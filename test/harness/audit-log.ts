@@ -2,23 +2,23 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createTempFolder } from './temp-folder.ts';
 
-/** What the API server decided about a request of a ServiceAccount. */
+/** The API server's decision on a request of a ServiceAccount. */
 interface AuditedRequest {
   /** `namespace:name` */
   readonly serviceAccount: string;
   readonly isAllowed: boolean;
-  /** Of the role that allowed it: `Role namespace/name`, `ClusterRole name`; undefined where none did. */
+  /** The role that allowed it: `Role namespace/name`, `ClusterRole name`. Undefined if no role did. */
   readonly role: string | undefined;
   /** `verb resource.group`, with the subresource: `patch mockendpoints/status.standin.dev`. */
   readonly right: string;
 }
 
 export interface AuditLog {
-  /** For `startCluster`. */
+  /** Flags for `startCluster`. */
   readonly apiServerArgs: readonly string[];
-  /** Every request of a ServiceAccount so far, those of Kubernetes' own namespaces left out. */
+  /** All requests of ServiceAccounts so far, except those of Kubernetes' own namespaces. */
   read(): Promise<readonly AuditedRequest[]>;
-  /** Once the API server has stopped. */
+  /** Call it after the API server has stopped. */
   remove(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ interface AuditEvent {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** Metadata of each request, once: a watch when it begins, everything else when it was answered. */
+/** Metadata of each request, once: of a watch when it begins, of any other request when it is answered. */
 const POLICY = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
@@ -50,10 +50,10 @@ const POLICY = {
 };
 
 const ACCOUNT = /^system:serviceaccount:([^:]+:[^:]+)$/;
-/** As RBAC words it: `RBAC: allowed by RoleBinding "b/ns" of Role "r" to ServiceAccount "a/ns"`. */
+/** RBAC's wording: `RBAC: allowed by RoleBinding "b/ns" of Role "r" to ServiceAccount "a/ns"`. */
 const ALLOWED_BY = /allowed by \w+ "([^"]+)" of (\w+) "([^"]+)"/;
 
-/** The API server's own record of who asked for what, and which role allowed it. */
+/** The API server's own record of all requests, their users, and the roles that allowed them. */
 export const createAuditLog = async (): Promise<AuditLog> => {
   const directory = await createTempFolder('audit');
   const [policy, log] = [path.join(directory, 'policy.json'), path.join(directory, 'audit.log')];
@@ -63,7 +63,7 @@ export const createAuditLog = async (): Promise<AuditLog> => {
     apiServerArgs: [`--audit-policy-file=${policy}`, `--audit-log-path=${log}`],
     read: async () => {
       const lines = (await readFile(log, 'utf8')).split('\n');
-      // The last one may still be being written.
+      // The last line may be incomplete.
       return lines.slice(0, -1).flatMap((line) => requestOf(JSON.parse(line) as AuditEvent) ?? []);
     },
     remove: () => rm(directory, { recursive: true, force: true }),
@@ -84,6 +84,6 @@ const requestOf = ({ verb, user, objectRef, annotations = {} }: AuditEvent): Aud
   };
 };
 
-/** As `AuditedRequest` names it. */
+/** The format of `AuditedRequest.right`. */
 export const rightOf = (verb: string, resource: string, apiGroup: string): string =>
   `${verb} ${resource}${apiGroup === '' ? '' : `.${apiGroup}`}`;

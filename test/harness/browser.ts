@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { AxeBuilder } from '@axe-core/playwright';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
 
-/** Where Linux distributions put it. Playwright's own downloads are not used: one browser per machine. */
+/** Paths of Linux distributions. Playwright's own downloads are not used, so that there is one browser per machine. */
 const PATHS = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
@@ -20,12 +20,12 @@ const ARGS = [
   '--no-first-run',
 ];
 
-/** The browser, or undefined where the machine has none. */
+/** The browser, or undefined if the machine has none. */
 export const findChromium = (): string | undefined => PATHS.find((file) => existsSync(file));
 
 export const CHROMIUM_REMEDY = 'Install Chromium: on Debian or Ubuntu, apt-get install chromium.';
 
-/** A real browser, with an empty profile of its own. */
+/** A real browser with a new, empty profile. */
 export const startBrowser = async (): Promise<Browser> => {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error(`There is no browser for this test. ${CHROMIUM_REMEDY}`);
@@ -35,11 +35,11 @@ export const startBrowser = async (): Promise<Browser> => {
 export interface WatchedPage {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the console and uncaught errors said, refused styles and scripts among it. */
+  /** Messages of the console and uncaught errors, including blocked styles and scripts. */
   readonly complaints: readonly string[];
 }
 
-/** A page of a new context. What the browser complains about is kept for the test to look at. */
+/** A page of a new context. The browser's complaints are kept for the test to check. */
 export const openPage = async (browser: Browser, options: BrowserContextOptions = {}): Promise<WatchedPage> => {
   const context = await browser.newContext(options);
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -53,7 +53,10 @@ export const openPage = async (browser: Browser, options: BrowserContextOptions 
   return { page, context, complaints };
 };
 
-/** Accessibility mistakes of what is on the screen: rule, and the elements that break it. Targets have 24 px or room around them (WCAG 2.2). */
+/**
+ * Accessibility violations on the screen: the rule, and the elements that break it. Targets must have 24 px or enough space around them
+ * (WCAG 2.2).
+ */
 export const axeViolations = async (page: Page): Promise<string[]> => {
   const rules = { 'target-size': { enabled: true } };
   const { violations } = await new AxeBuilder({ page }).options({ rules }).analyze();
@@ -62,6 +65,6 @@ export const axeViolations = async (page: Page): Promise<string[]> => {
   );
 };
 
-/** By how many pixels the page is wider than the screen. */
+/** The number of pixels by which the page is wider than the screen. */
 export const overflowOf = (page: Page): Promise<number> =>
   page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');

@@ -8,13 +8,13 @@ import { buffer } from 'node:stream/consumers';
 import { startEmbeddedEngine } from '@standin/logstore';
 import { createTempFolder } from './temp-folder.ts';
 
-/** Two replicas of one shard, which are the same engine twice: everything is there on both. */
+/** Two replicas of one shard. Both are the same engine, so both have all data. */
 const CLUSTER = 'main';
-/** The same, with a third replica that nobody can reach. */
+/** The same, with a third replica that is unreachable. */
 export const LAME_CLUSTER = 'lame';
 
 const REPLICAS = ['127.0.0.1', 'localhost'];
-/** Loopback, but no address of the engine's own: it would have to connect. */
+/** A loopback address that is not the engine's own, so that the engine would have to connect. */
 const UNREACHABLE = '127.0.0.2';
 
 const clusterXml = (name: string, hosts: readonly string[]): string => {
@@ -22,7 +22,7 @@ const clusterXml = (name: string, hosts: readonly string[]): string => {
   return `<${name}><shard><internal_replication>true</internal_replication>${replicas.join('')}</shard></${name}>`;
 };
 
-/** An address of this machine with its own port is the engine itself, which listens nowhere. */
+/** The engine treats an address of this machine with its own port as itself, and listens on no port. */
 const CONFIG = `<clickhouse><tcp_port>9000</tcp_port><remote_servers>
 ${clusterXml(CLUSTER, REPLICAS)}
 ${clusterXml(LAME_CLUSTER, [...REPLICAS, UNREACHABLE])}
@@ -30,8 +30,8 @@ ${clusterXml(LAME_CLUSTER, [...REPLICAS, UNREACHABLE])}
 `;
 
 /**
- * What the engine lacks: it cannot run statements on other servers, nor replicate tables. Both are taken out of the statements that make
- * tables; Distributed tables and reads of all replicas stay as they are.
+ * The engine can neither run statements on other servers nor replicate tables. This function removes both from the statements that create
+ * tables. Distributed tables and reads of all replicas stay unchanged.
  */
 const withoutReplication = (sql: string): string =>
   sql.replace(/ ON CLUSTER \w+/, '').replace(/Replicated(ReplacingMergeTree)\('[^']*', '[^']*', /, '$1(');
@@ -54,7 +54,7 @@ const forward = async (engineUrl: string, incoming: IncomingMessage, answer: Ser
   await pipeline(response, answer);
 };
 
-/** The embedded engine as the cluster `CLUSTER`, as far as it can be one. */
+/** The embedded engine as the cluster `CLUSTER`, as far as one engine can act as a cluster. */
 export const startClickHouseCluster = async () => {
   const dataDir = await createTempFolder('clickhouse-cluster');
   const configFile = path.join(dataDir, 'config.xml');

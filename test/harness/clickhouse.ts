@@ -10,11 +10,11 @@ export interface TestClickHouse {
   readonly username: string;
   readonly password: string;
   readonly database: string;
-  /** Of ClickHouse; undefined: one server. */
+  /** The name of ClickHouse's cluster. Undefined: one server. */
   readonly cluster?: string;
-  /** What a gateway process needs to reach it. */
+  /** The environment with which a gateway process reaches it. */
   readonly env: Readonly<Record<string, string>>;
-  /** Of the embedded engine's process, for tests that kill it; undefined in a container, or while it is away. */
+  /** Pid of the embedded engine's process, for tests that kill it. Undefined in a container, or while the engine is not running. */
   readonly pid: number | undefined;
   stop(): Promise<void>;
 }

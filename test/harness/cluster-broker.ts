@@ -12,10 +12,10 @@ export const CONTAINERS_VARIABLE = 'STANDIN_TEST_CONTAINERS';
 export const KUBECONFIG_VARIABLE = 'STANDIN_TEST_KUBECONFIG';
 const K3S_IMAGE = 'rancher/k3s:v1.35.3-k3s1';
 
-/** The cluster that all tests of a run share; what a test's worker needs to reach it. */
+/** The cluster that all tests of a run share: the data with which a test's worker reaches it. */
 export interface SharedClusterAddress {
   readonly kubeconfigPath: string;
-  /** For the files that belong to the cluster; removed with it. */
+  /** The folder for the files of the cluster. It is removed with the cluster. */
   readonly directory: string;
 }
 
@@ -24,14 +24,14 @@ interface StartedCluster extends SharedClusterAddress {
 }
 
 export interface ClusterBroker {
-  /** Answers GET with a SharedClusterAddress, or with status 500 and the reason as text. */
+  /** Responds to GET with a SharedClusterAddress, or with status 500 and the reason as text. */
   readonly url: string;
   close(): Promise<void>;
 }
 
 /**
- * Starts the shared cluster when the first test asks for it, so that a run which needs none also works without Go. Lives in vitest's
- * main process; tests run in workers, hence the HTTP front.
+ * Starts the shared cluster when the first test requests it, so that a run without cluster tests also works without Go. It lives in
+ * vitest's main process and tests run in workers, so they communicate over HTTP.
  */
 export const startClusterBroker = async (): Promise<ClusterBroker> => {
   let cluster: Promise<StartedCluster> | undefined;
@@ -67,13 +67,13 @@ const startSharedCluster = async (): Promise<StartedCluster> => {
   }
 };
 
-/** In this order: a cluster that the user named, k3s in Docker where asked for, our own program. */
+/** The order of preference: a cluster that the user named, k3s in Docker if requested, our own program. */
 const chooseCluster = async (): Promise<StartedCluster> => {
   const directory = await createTempFolder('shared-cluster');
   const removeDirectory = (): Promise<void> => rm(directory, { recursive: true, force: true });
   const given = process.env[KUBECONFIG_VARIABLE];
   if (given !== undefined && given !== '') {
-    // A copy: what tests do with a kubeconfig must not change the user's file.
+    // A copy, because tests may change a kubeconfig, and the user's file must stay unchanged.
     const kubeconfigPath = path.join(directory, 'kubeconfig');
     await writeFile(kubeconfigPath, await readFile(given), { mode: 0o600 });
     return { kubeconfigPath, directory, stop: removeDirectory };

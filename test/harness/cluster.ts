@@ -8,29 +8,29 @@ import { runCommand, type CommandResult } from '../cluster/run-command.ts';
 import { createTempFolder } from './temp-folder.ts';
 
 interface KubectlOptions {
-  /** Written to kubectl's stdin: for `-f -`. */
+  /** kubectl's stdin, for `-f -`. */
   readonly input?: string;
-  /** Another kubeconfig than the administrator's: what `tokenKubeconfig` returned. */
+  /** A kubeconfig to use instead of the administrator's: a result of `tokenKubeconfig`. */
   readonly as?: string;
   readonly timeoutMs?: number;
 }
 
-/** A real Kubernetes API server, as a test's administrator sees it. RBAC is on. */
+/** A real Kubernetes API server, as the administrator of a test sees it. RBAC is on. */
 export interface Cluster {
   readonly server: string;
-  /** The administrator's. */
+  /** The administrator's kubeconfig. */
   readonly kubeconfigPath: string;
   /** Runs kubectl to its end. A failure is a `code` other than 0, not an exception. */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<CommandResult>;
-  /** `kubectl apply` of one or more YAML documents; throws what kubectl said when it fails. */
+  /** `kubectl apply` of one or more YAML documents. Throws kubectl's output if it fails. */
   apply(yaml: string, options?: Pick<KubectlOptions, 'as'>): Promise<void>;
   /** A kubeconfig with the ServiceAccount's own token, valid for a day. */
   tokenKubeconfig(namespace: string, serviceAccount: string): Promise<string>;
 }
 
-/** A cluster of one test file, which may stop its API server and start it again. Its objects survive. */
+/** A cluster of one test file, which may stop and start its API server. Its objects survive. */
 export interface OwnCluster extends Cluster {
-  /** SIGKILL is a crash. */
+  /** SIGKILL simulates a crash. */
   stopApiServer(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   startApiServer(): Promise<void>;
   stop(): Promise<void>;
@@ -38,13 +38,14 @@ export interface OwnCluster extends Cluster {
 
 export interface StartClusterOptions {
   readonly onProgress?: (line: string) => void;
-  /** Flags of kube-apiserver besides those that every cluster has. */
+  /** Flags of kube-apiserver in addition to those of every cluster. */
   readonly apiServerArgs?: readonly string[];
 }
 
 /**
- * Starts a cluster of our own program (about 3 s once it is built), empty but for what Kubernetes itself creates; see installStandin.
- * For tests that stop the API server; all others share one cluster, see sharedCluster. Throws MissingToolError without Go.
+ * Starts a cluster of our own program (about 3 s once it is built), empty except for the objects that Kubernetes itself creates; see
+ * installStandin. It is for tests that stop the API server. All other tests share one cluster, see sharedCluster. Throws MissingToolError
+ * without Go.
  */
 export const startCluster = async ({
   onProgress = console.log,
@@ -76,7 +77,7 @@ interface ClusterEntry {
   readonly 'certificate-authority-data': string;
 }
 
-/** A cluster that runs already. Files that belong to it (kubeconfigs of ServiceAccounts, kubectl's cache) go to `directory`. */
+/** Connects to a running cluster. Its files (kubeconfigs of ServiceAccounts, kubectl's cache) go to `directory`. */
 export const connectCluster = async (kubeconfigPath: string, directory: string): Promise<Cluster> => {
   const binary = await findKubectl(console.log);
   const cache = `--cache-dir=${path.join(directory, 'kubectl-cache')}`;

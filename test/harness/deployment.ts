@@ -15,13 +15,13 @@ export interface DeployOptions {
   readonly clickHouse: Pick<TestClickHouse, 'env'>;
   readonly operators?: number;
   readonly gateways?: number;
-  /** Settings for every gateway, or for each one, besides those that the deployment itself needs. */
+  /** Settings for every gateway, or for each one, in addition to those that the deployment itself needs. */
   readonly gatewayEnv?: Env | ((gateway: number, operators: readonly DeployedOperator[]) => Promise<Env>);
   /** Settings for every operator. */
   readonly operatorEnv?: Readonly<Record<string, string>>;
-  /** Where the operators' ServiceAccount, Lease and certificates are; standin-system where it is not said. */
+  /** The namespace of the operators' ServiceAccount, Lease and certificates. Default: standin-system. */
   readonly systemNamespace?: string;
-  /** Folders with certificates that somebody else makes; where it is not said, the operators make them. */
+  /** Folders with certificates from another source. Default: the operators create the certificates. */
   readonly certificateDirs?: { readonly operator: string; readonly gateway: string };
 }
 
@@ -46,8 +46,8 @@ export interface Deployment {
 const READY_TIMEOUT_MS = 40_000;
 
 /**
- * Operators and gateways as processes on a real cluster, as the chart will run them: the operators with their ServiceAccount's own
- * token, the gateways with no credential of the cluster at all, only with the stream certificates that a kubelet would mount.
+ * Operators and gateways as processes on a real cluster, as the chart runs them. The operators have their ServiceAccount's own token. The
+ * gateways have no credential of the cluster, only the stream certificates that a kubelet would mount.
  */
 export const deploy = async (options: DeployOptions): Promise<Deployment> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'standin-deployment-'));
@@ -95,7 +95,7 @@ const startOperators = async (options: DeployOptions): Promise<readonly Deployed
   );
 };
 
-/** What a kubelet does for the gateway's pod: three keys of the operator's Secret as files; not the CA's key. */
+/** Does what a kubelet does for the gateway's pod: writes three keys of the operator's Secret as files, without the CA's key. */
 export const mountStreamCertificates = async (
   { cluster, systemNamespace = SYSTEM_NAMESPACE }: Pick<DeployOptions, 'cluster' | 'systemNamespace'>,
   dir: string,

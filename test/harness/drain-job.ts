@@ -11,7 +11,7 @@ export const drainTemplateOf = (objects: readonly RenderedObject[]): string => {
   return text;
 };
 
-/** The Job that the operator makes of it. */
+/** The Job that the operator creates from it. */
 export const drainJobOf = (objects: readonly RenderedObject[], namespace: string): RenderedObject => {
   const claim = { metadata: { name: 'data-standin-gateway-3', uid: '0cf1a2b6-0000-4000-8000-000000000000' } };
   const options = { namespace, statefulSet: 'standin-gateway', use: 'none' };

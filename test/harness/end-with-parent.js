@@ -1,6 +1,6 @@
-// Loaded into each process that tests start (node --import): it ends when the test's process is gone, however that ended.
+// Loaded into each process that tests start (node --import). It ends the process when the test's process has ended for any reason.
 import process from 'node:process';
 
 process.on('disconnect', () => process.exit(137));
-// Listening must not keep alive a process that has nothing else to do.
+// The listener must not keep a process alive that has no other work.
 process.channel?.unref();

@@ -3,8 +3,8 @@ import process from 'node:process';
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Loaded into a process under test (`node --import`): at SIGUSR2 it writes a line to the file `TEST_EVENT_LOOP_FILE`: for how long its event loop
- * was held up at most since the last one, in milliseconds of the processor. By the clock it would count what other processes take, too.
+ * Loaded into a process under test (`node --import`). At SIGUSR2, it writes one line to the file `TEST_EVENT_LOOP_FILE`: the longest time
+ * for which the event loop was blocked since the last line, in milliseconds of CPU time. Wall-clock time would include other processes.
  */
 const SAMPLE_MS = 5;
 

@@ -13,8 +13,8 @@ const INTERVAL_MS = 50;
 const SHOWN_CHARS = 2_000;
 
 /**
- * Asks again until the value is accepted, and returns it. A probe that throws (a failed `expect`, a refused connection) counts as not
- * yet. `what` completes "waited for …"; the error shows the last value or has the last exception as its cause.
+ * Calls the probe until its value is accepted, and returns the value. A probe that throws (a failed `expect`, a refused connection) counts
+ * as not accepted. `what` completes "waited for …". The error shows the last value or has the last exception as its cause.
  */
 export const eventually = async <T>(
   what: string,

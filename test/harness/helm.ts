@@ -19,19 +19,19 @@ export const helm = async (args: readonly string[], options?: CommandOptions): P
   runCommand(await buildGoProgram('helm', console.log), args, options);
 
 export interface RenderOptions {
-  /** Of charts/standin/ci; `default` where it is not said. */
+  /** A case of charts/standin/ci. Default: `default`. */
   readonly chartCase?: string;
   readonly namespace?: string;
   /** `name=value`, for --set. */
   readonly set?: readonly string[];
-  /** Templates of the chart instead of all of them: `templates/operator/rbac.yaml`. */
+  /** Renders these templates of the chart instead of all: `templates/operator/rbac.yaml`. */
   readonly only?: readonly string[];
 }
 
-/** What was rendered in this test file; templates do not change while it runs. */
+/** Renders of this test file. Templates do not change while it runs. */
 const renders = new Map<string, Promise<string>>();
 
-/** `helm template standin charts/standin` with the values of a case; what it printed, without the lines that left-out parts leave empty. */
+/** The output of `helm template standin charts/standin` with the values of a case, without the empty lines of omitted parts. */
 export const renderChart = (options: RenderOptions = {}): Promise<string> => {
   const { chartCase = 'default', namespace = SYSTEM_NAMESPACE, set = [], only = [] } = options;
   const args = [
@@ -48,12 +48,12 @@ export const renderChart = (options: RenderOptions = {}): Promise<string> => {
 
 const render = async (args: readonly string[]): Promise<string> => {
   const { code, stdout, stderr } = await helm(args);
-  // Without the arguments: tests look for names in what Helm says.
+  // Without the arguments, because tests search for names in Helm's output.
   if (code !== 0) throw new Error(`helm ended with ${code}:\n${stderr}`);
   return stdout.replace(/^ +\n/gm, '');
 };
 
-/** An object of a render. What a test looks at, it narrows itself. */
+/** An object of a render. Tests narrow the fields that they read. */
 export interface RenderedObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -70,6 +70,6 @@ export const objectsOf = (yaml: string): readonly RenderedObject[] =>
     .map((document) => document.toJS() as RenderedObject | null)
     .filter((object) => object !== null);
 
-/** As a List, for kubectl. */
+/** Wraps the objects in a List, for kubectl. */
 export const asList = (objects: readonly RenderedObject[]): string =>
   JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });

@@ -12,8 +12,8 @@ export const GATEWAY_SERVICE_ACCOUNT = 'standin-gateway';
 export const DASHBOARD_SERVICE_ACCOUNT = 'standin-dashboard';
 
 /**
- * The CRDs (served when this resolves), the namespace standin-system, and the ServiceAccounts of operator, gateway and dashboard with exactly
- * the rights that they need, and the roles for people. May run again on the same cluster. Returns the CRDs' names.
+ * Installs the CRDs (served when this resolves), the namespace standin-system, the ServiceAccounts of operator, gateway and dashboard with
+ * exactly the rights that they need, and the roles for users. It may run again on the same cluster. Returns the CRDs' names.
  */
 export const installStandin = async (cluster: Cluster): Promise<readonly string[]> => {
   const manifests = await readCrdManifests();

@@ -23,8 +23,8 @@ interface OpenApi {
 }
 
 /**
- * Writes the JSON schemas of some API versions (`apps/v1`) into `directory`, by the names that kubeconform looks for, as this API server
- * publishes them: its own kinds and those of CRDs. Fields that a schema does not name are mistakes.
+ * Writes the JSON schemas of some API versions (`apps/v1`) into `directory`, with the file names that kubeconform expects. The schemas are
+ * those that this API server publishes, for its own kinds and those of CRDs. Fields that a schema does not name are errors.
  */
 export const writeSchemas = async (
   cluster: Cluster,
@@ -46,7 +46,7 @@ export const writeSchemas = async (
   }
 };
 
-/** Refuses what the schemas do not know. A failure is a `code` other than 0. */
+/** Rejects fields and kinds that the schemas do not contain. A failure is a `code` other than 0. */
 export const kubeconform = async (objects: readonly RenderedObject[], directory: string): Promise<CommandResult> => {
   const location = path.join(directory, '{{.ResourceKind}}{{.KindSuffix}}.json');
   const args = ['-strict', '-summary', '-output', 'json', '-schema-location', location, '-'];
@@ -56,7 +56,7 @@ export const kubeconform = async (objects: readonly RenderedObject[], directory:
 const pathOf = (apiVersion: string): string => (apiVersion.includes('/') ? `apis/${apiVersion}` : `api/${apiVersion}`);
 const apiVersionOf = ({ group, version }: Omit<GroupVersionKind, 'kind'>): string =>
   group === '' ? version : `${group}/${version}`;
-/** `deployment-apps-v1.json`; of a group, its first label only. */
+/** `deployment-apps-v1.json`. The name contains only the first label of a group. */
 const fileOf = (kind: string, { group, version }: Omit<GroupVersionKind, 'kind'>): string =>
   `${[kind.toLowerCase(), ...(group === '' ? [] : [group.split('.')[0]]), version].join('-')}.json`;
 

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 
 /**
- * Different TCP ports of an address of this machine that were free a moment ago. For programs that cannot be told to pick one themselves (port 0,
- * and say which): those are safe from somebody else taking it in between.
+ * Different TCP ports of an address of this machine that were free a moment ago. Use them only for programs that cannot choose a port
+ * themselves (port 0) and report it: with port 0, no other process can take the port in between.
  */
 export const freePorts = async (count: number, address = '127.0.0.1'): Promise<readonly number[]> => {
   const servers = Array.from({ length: count }, () => createServer().listen(0, address));

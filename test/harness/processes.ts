@@ -4,12 +4,12 @@ import { createInterface } from 'node:readline';
 import { eventually } from './eventually.ts';
 
 export interface ProcessOptions {
-  /** In messages and log tails: `operator`, `gateway-2`. */
+  /** The name in messages and log tails: `operator`, `gateway-2`. */
   readonly name: string;
-  /** The file to run, below the checkout: `operator/src/main.ts`. */
+  /** The file to run, relative to the checkout: `operator/src/main.ts`. */
   readonly main: string;
   readonly args?: readonly string[];
-  /** Its settings. Nothing named STANDIN_ comes from the machine's own environment. */
+  /** Environment variables. Variables named STANDIN_… from the machine's own environment are not passed on. */
   readonly env?: Readonly<Record<string, string>>;
   /** Node's own flags: `--max-old-space-size=256`. */
   readonly nodeArgs?: readonly string[];
@@ -27,13 +27,13 @@ const WAIT_TIMEOUT_MS = 20_000;
 const KILL_TIMEOUT_MS = 15_000;
 const TAIL_LINES_SHOWN = 60;
 
-/** One of our processes, under a test's control. It lives at most as long as the test file. */
+/** One of our processes, controlled by a test. It ends with the test file at the latest. */
 export class RunningProcess {
   readonly name: string;
   readonly #options: ProcessOptions;
-  /** What it wrote, standard output and error, oldest dropped first. */
+  /** Lines of its standard output and error. The oldest are dropped first. */
   #lines: string[] = [];
-  /** What it wrote since the last start begins here. */
+  /** Index of the first line since the last start. */
   #firstLine = 0;
   #child: ChildProcess;
   #closed: Promise<unknown> = Promise.resolve();
@@ -52,17 +52,17 @@ export class RunningProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null || this.#child.pid === undefined;
   }
 
-  /** The last lines that it wrote, over all restarts. */
+  /** The last lines of its output, over all restarts. */
   logTail(count = TAIL_LINES_SHOWN): readonly string[] {
     return this.#lines.slice(-count);
   }
 
-  /** What it wrote since it was last started. */
+  /** Its output since the last start. */
   log(): readonly string[] {
     return this.#lines.slice(this.#firstLine);
   }
 
-  /** The first line since the last start that fits, written already or later. Rejects when the process ends first. */
+  /** The first matching line since the last start, already written or future. Rejects if the process ends first. */
   waitForLine(what: string, fits: (line: string) => boolean, timeoutMs?: number): Promise<string> {
     return this.#waitFor(what, () => this.log().find(fits), timeoutMs);
   }
@@ -76,7 +76,7 @@ export class RunningProcess {
     return this.#waitFor(what, () => this.log().flatMap(parseEvent).find(fits), timeoutMs);
   }
 
-  /** Resolves when the URL answers with status 200. Rejects when the process ends first. */
+  /** Resolves when the URL responds with status 200. Rejects if the process ends first. */
   async waitForUrl(url: string, timeoutMs?: number): Promise<void> {
     await this.#waitFor(`200 from ${url}`, () => answersOk(url), timeoutMs);
   }
@@ -86,23 +86,23 @@ export class RunningProcess {
     this.#child.kill(signal);
   }
 
-  /** Sends a signal and waits for the end. One that does not end on its own after 15 s is killed. */
+  /** Sends a signal and waits until the process has ended. A process that has not ended after 15 s is killed. */
   async kill(signal: NodeJS.Signals = 'SIGTERM'): Promise<ProcessExit> {
     const child = this.#child;
     if (!this.hasEnded) child.kill(signal);
-    // A stopped process (SIGSTOP) takes no other signal than this one.
+    // SIGKILL is the only signal that a stopped process (SIGSTOP) handles.
     const timer = setTimeout(() => child.kill('SIGKILL'), KILL_TIMEOUT_MS);
     return this.ended().finally(() => clearTimeout(timer));
   }
 
-  /** Resolves when it has ended, by itself or by a signal, and all its output is here. */
+  /** Resolves when the process has ended, by itself or by a signal, and all its output has arrived. */
   async ended(): Promise<ProcessExit> {
     const child = this.#child;
     await this.#closed;
     return { code: child.exitCode, signal: child.signalCode };
   }
 
-  /** Starts it again with the same settings; where it still runs, it is killed first (SIGKILL: a crash). */
+  /** Starts the process again with the same settings. If it still runs, it is killed first (SIGKILL simulates a crash). */
   async restart(): Promise<void> {
     await this.kill('SIGKILL');
     this.#firstLine = this.#lines.length;
@@ -115,7 +115,7 @@ export class RunningProcess {
     const answer = await eventually(`${this.name}: ${what}`, ask, { accept, timeoutMs }).catch((error: unknown) => {
       throw new Error(`${String(error)}\n${this.logTail().join('\n')}`, { cause: error });
     });
-    // A last look: what it wrote just before its end counts.
+    // Probes once more, because the output just before the end counts.
     const value = answer.ended ? await Promise.resolve(probe()).catch(() => undefined) : answer.value;
     if (value !== undefined && value !== null) return value;
     const { exitCode, signalCode } = this.#child;
@@ -152,14 +152,14 @@ export class RunningProcess {
 
 const started = new Set<RunningProcess>();
 
-/** Starts a Node process of ours. Does not wait until it is ready. */
+/** Starts one of our Node processes. Does not wait until it is ready. */
 export const startProcess = (options: ProcessOptions): RunningProcess => {
   const running = new RunningProcess(options);
   started.add(running);
   return running;
 };
 
-/** Ends every process that is left. The harness calls it after each test file. */
+/** Ends all remaining processes. The harness calls it after each test file. */
 export const killAllProcesses = async (): Promise<void> => {
   const all = [...started];
   started.clear();

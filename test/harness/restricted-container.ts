@@ -1,12 +1,12 @@
 import { text } from 'node:stream/consumers';
 import { getContainerRuntimeClient, GenericContainer, Wait, type StartedTestContainer } from 'testcontainers';
 
-/** As Linux has it in /etc/passwd of our images, and as the chart's pods say. */
+/** The user in /etc/passwd of our images and in the chart's pods. */
 export const USER = 65_532;
 
 /**
- * A container with no more rights than a pod of the chart: a read-only root, no capability, no way to gain one; /tmp and what a test mounts
- * can be written. On the host's network, since the API server of the tests is on its loopback address.
+ * A container with the same rights as a pod of the chart: a read-only root, no capabilities, and no way to gain one. Only /tmp and the
+ * test's mounts are writable. It uses the host's network, because the API server of the tests listens on the loopback address.
  */
 export class RestrictedContainer extends GenericContainer {
   constructor(image: string) {
@@ -16,7 +16,7 @@ export class RestrictedContainer extends GenericContainer {
     this.withNetworkMode('host').withWritableFolders('/tmp').withAutoRemove(false);
   }
 
-  /** Empty ones in memory, as an emptyDir is. */
+  /** Mounts empty folders in memory, like an emptyDir. */
   withWritableFolders(...folders: readonly string[]): this {
     return this.withTmpFs(
       Object.fromEntries(folders.map((folder) => [folder, `rw,uid=${USER},gid=${USER},mode=0770`])),
@@ -24,7 +24,7 @@ export class RestrictedContainer extends GenericContainer {
   }
 }
 
-/** Runs a command of an image to its end; what it printed. Throws where it ends with another code than 0. */
+/** Runs a command of an image to its end, and returns its output. Throws if it ends with a code other than 0. */
 export const runToEnd = async (container: RestrictedContainer): Promise<string> => {
   const started = await container.withWaitStrategy(Wait.forOneShotStartup()).start();
   try {

@@ -4,7 +4,7 @@ import { describeProcesses, killAllProcesses } from './processes.ts';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** How often the test was tried again. */
+    /** The number of retries of the test. */
     retryCount?: number;
   }
 }

@@ -4,8 +4,8 @@ import { connectCluster, type Cluster } from './cluster.ts';
 import type { SharedClusterAddress } from './cluster-broker.ts';
 
 /**
- * The cluster of this test run, with Standin's CRDs and RBAC: started for the first test that asks, then the same for all. Tests keep
- * to a namespace of their own (useNamespace). Throws with the reason and what to install where no cluster can be had.
+ * The cluster of this test run, with Standin's CRDs and RBAC. It starts for the first test that requests it, and all tests share it. Each
+ * test uses its own namespace (useNamespace). Throws with the reason and what to install if no cluster is possible.
  */
 export const sharedCluster = async (): Promise<Cluster> => {
   const response = await fetch(inject('clusterBrokerUrl'));

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
 /**
- * Loaded into a process under test (`node --import`): its wall clock is off by as many milliseconds as the file `TEST_CLOCK_FILE` says,
- * from the moment it says so. As with real clocks that are set, what measures time (`performance.now`, timers) goes on undisturbed.
+ * Loaded into a process under test (`node --import`). Shifts its wall clock by the number of milliseconds in the file `TEST_CLOCK_FILE`, as
+ * soon as the file changes. As with a real clock that is set, clocks for durations (`performance.now`, timers) are not affected.
  */
 const READ_INTERVAL_MS = 50;
 

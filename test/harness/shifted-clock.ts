@@ -4,9 +4,9 @@ import { createTempFolder } from './temp-folder.ts';
 
 const PRELOAD = path.join(import.meta.dirname, 'shift-clock.ts');
 
-/** The wall clock of processes under test, which can be set while they run. */
+/** The wall clock of processes under test. Tests can set it while they run. */
 export class ShiftedClock implements AsyncDisposable {
-  /** For the processes that go by it. */
+  /** The environment of the processes that use this clock. */
   readonly env: Readonly<Record<string, string>>;
   readonly #folder: string;
   readonly #file: string;
@@ -17,14 +17,14 @@ export class ShiftedClock implements AsyncDisposable {
     this.env = { NODE_OPTIONS: `--import=${PRELOAD}`, TEST_CLOCK_FILE: this.#file };
   }
 
-  /** Right, so far. */
+  /** Initially, the clock is correct. */
   static async create(): Promise<ShiftedClock> {
     const clock = new ShiftedClock(await createTempFolder('clock'));
     await clock.set(0);
     return clock;
   }
 
-  /** The processes follow within a tenth of a second. */
+  /** The processes use the new offset within a tenth of a second. */
   async set(offsetMs: number): Promise<void> {
     await writeFile(`${this.#file}.new`, String(offsetMs));
     await rename(`${this.#file}.new`, this.#file);

@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A line between a client and a server of this machine that can be cut. */
+/** A proxy between a client and a server of this machine that can be cut. */
 export interface TcpProxy {
   readonly port: number;
-  /** Ends all connections; new ones are refused. */
+  /** Closes all connections and refuses new ones. */
   cut(): Promise<void>;
-  /** On the same port. */
+  /** Listens again on the same port. */
   restore(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** In front of `port` of the loopback address. */
+/** Forwards to `port` of the loopback address. */
 export const startTcpProxy = async (port: number): Promise<TcpProxy> => {
   const sockets = new Set<Socket>();
   const keep = (socket: Socket): void => {

@@ -4,10 +4,10 @@ import path from 'node:path';
 import { isAlive } from '../cluster/is-alive.ts';
 
 const PREFIX = 'standin-test-';
-/** A process id says nothing about another container that shares this folder for temporary files; an hour without use does. */
+/** Containers may share this folder for temporary files, and process ids mean nothing across containers. An hour without use does. */
 const ABANDONED_AFTER_MS = 3_600_000;
 
-/** A new folder for temporary files, named after its purpose and this process. Removes what earlier runs left that were killed. */
+/** A new folder for temporary files, named after its purpose and this process. Removes the folders of earlier runs that were killed. */
 export const createTempFolder = async (purpose: string): Promise<string> => {
   await removeAbandoned();
   return mkdtemp(path.join(tmpdir(), `${PREFIX}${purpose}-${process.pid}-`));

@@ -7,10 +7,10 @@ import { createTempFolder } from './temp-folder.ts';
 const PRELOAD = path.join(import.meta.dirname, 'event-loop-monitor.ts');
 
 export interface EventLoopWatch {
-  /** For the process to be watched. */
+  /** Arguments for the process to watch. */
   readonly nodeArgs: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** The longest time for which `work` kept the process from everything else, in milliseconds of the processor. */
+  /** The longest time for which `work` blocked the event loop of the process, in milliseconds of CPU time. */
   longestDuring(watched: RunningProcess, work: () => Promise<unknown>): Promise<number>;
 }
 
@@ -19,7 +19,7 @@ export const watchEventLoop = async (): Promise<EventLoopWatch> => {
   const file = path.join(await createTempFolder('event-loop'), 'longest');
   await writeFile(file, '');
   const read = async (): Promise<string[]> => (await readFile(file, 'utf8')).split('\n').slice(0, -1);
-  /** What the process wrote when it was asked now. */
+  /** The value that the process writes on request. */
   const ask = async ({ pid }: RunningProcess): Promise<number> => {
     const known = (await read()).length;
     process.kill(pid, 'SIGUSR2');

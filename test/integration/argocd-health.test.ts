@@ -19,7 +19,7 @@ interface HealthTest {
 }
 const { tests } = parse(read('health_test.yaml')) as { readonly tests: readonly HealthTest[] };
 
-/** A value as Lua writes it; strings by their bytes, which Lua 5.1 has instead of characters. */
+/** A value in Lua syntax. Strings are written byte by byte, because Lua 5.1 strings contain bytes, not characters. */
 const luaValue = (value: unknown): string => {
   if (typeof value === 'string') return `"${[...Buffer.from(value)].map((byte) => `\\${byte}`).join('')}"`;
   if (Array.isArray(value)) return `{${value.map(luaValue).join(',')}}`;
@@ -30,7 +30,7 @@ const luaValue = (value: unknown): string => {
     .join(',')}}`;
 };
 
-/** What the script says of an object, in the Lua that Argo CD embeds. */
+/** The result of the script for an object, in the Lua version that Argo CD embeds. */
 const healthOf = async (object: unknown): Promise<HealthTest['healthStatus']> => {
   const file = path.join(await createTempFolder('lua'), 'run.lua');
   const script = `obj = ${luaValue(object)}\nlocal hs = (function()\n${read('health.lua')}\nend)()\n`;

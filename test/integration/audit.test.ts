@@ -8,7 +8,7 @@ import { runCommand } from '../cluster/run-command.ts';
 const ROOT = path.join(import.meta.dirname, '../..');
 const AUDITS = '/-/npm/v1/security/advisories/bulk';
 
-/** `npm run audit` against a registry that answers audits as given, and knows no package. */
+/** `npm run audit` against a registry that answers audits with the given response, and has no packages. */
 const audit = async (answer: (response: ServerResponse) => void) => {
   const registry = createServer((request, response) => {
     request.resume();
@@ -44,7 +44,7 @@ test('an audit passes with what is waived, and with what is less than high', asy
     advisories({
       'turbo-stream': [advisory('GHSA-rxv8-25v2-qmq8', 'high')],
       zod: [advisory('GHSA-2222-2222-2222', 'moderate')],
-      // Tests need it, nothing else.
+      // Only tests need this package.
       vitest: [advisory('GHSA-3333-3333-3333', 'critical')],
     }),
   );

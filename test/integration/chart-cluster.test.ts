@@ -19,7 +19,7 @@ import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 import { kubeconform, writeSchemas } from '../harness/kubeconform.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
-/** What a real API server says to the chart, with the CRDs of Prometheus Operator and Gateway API beside it. */
+/** The chart against a real API server that also has the CRDs of Prometheus Operator and Gateway API. */
 let cluster: OwnCluster;
 
 const RESTRICTED = {
@@ -35,7 +35,7 @@ const namespace = (name: string, labels: Readonly<Record<string, string>> = {}) 
 beforeAll(async () => {
   cluster = await startCluster();
   await cluster.apply(asList([namespace(SYSTEM_NAMESPACE, RESTRICTED), namespace('team-a'), namespace('team-b')]));
-  // Too large for the annotation of `kubectl apply`.
+  // The CRDs are too large for the annotation of `kubectl apply`.
   const create = await cluster.kubectl(['create', '-f', '-'], { input: (await readForeignCrds()).join('\n---\n') });
   expect(create.code, create.stderr).toBe(0);
   await established('--all');
@@ -49,7 +49,7 @@ interface WorkloadSpec {
   readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
 }
 
-/** kubectl fails on a CRD that has no condition yet instead of waiting for it. */
+/** Retries, because kubectl fails on a CRD that has no condition yet instead of waiting for it. */
 const established = (which: string) =>
   eventually(
     'the CRDs',
@@ -92,7 +92,7 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
     const pods = [...objects, drainJobOf(objects, SYSTEM_NAMESPACE)].flatMap(({ metadata: { name }, spec }) => {
       const { template, volumeClaimTemplates = [] } = (spec ?? {}) as WorkloadSpec;
       if (template?.spec === undefined) return [];
-      // As the StatefulSet's controller does it. Accounts are not there in a dry run, and not what this is about.
+      // The StatefulSet's controller creates pods in this form. A dry run creates no ServiceAccounts, and this test is not about them.
       const claims = volumeClaimTemplates.map(({ metadata }) => ({ name: metadata.name, emptyDir: {} }));
       const volumes = [...template.spec.volumes, ...claims];
       const metadata = { name, namespace: SYSTEM_NAMESPACE };

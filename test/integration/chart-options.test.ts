@@ -2,7 +2,7 @@ import { STREAM_CLIENT_NAME, STREAM_SERVER_NAME } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
 import { objectsOf, renderChart, type RenderedObject } from '../harness/helm.ts';
 
-/** What hangs together in the chart's larger options: the embedded ClickHouse, the Job of migrations, cert-manager. */
+/** Consistency within the chart's larger options: the embedded ClickHouse, the Job of migrations, cert-manager. */
 
 interface EnvVariable {
   readonly name: string;
@@ -46,7 +46,7 @@ const podOf = ({ spec }: RenderedObject): PodSpec => (spec as { template: { spec
 const envOf = (object: RenderedObject): ReadonlyMap<string, EnvVariable> =>
   new Map((podOf(object).containers[0].env ?? []).map((variable) => [variable.name, variable]));
 const secretOf = (object: RenderedObject, name: string) => envOf(object).get(name)?.valueFrom?.secretKeyRef;
-/** What the engine reads from files; its arguments and environment have none of it. */
+/** The login that the engine reads from files. Its arguments and environment do not contain it. */
 const loginOf = (engine: RenderedObject) => {
   const { containers, volumes } = podOf(engine);
   const [{ command, volumeMounts, env }] = containers;
@@ -151,7 +151,7 @@ describe('the Job of migrations', () => {
     }
   });
 
-  // What it names has to be there before the release is.
+  // The objects that the Job names must exist before the release does.
   it('needs nothing that the chart makes', async () => {
     const job = named(await render(...JOB), 'Job', 'standin-migrations');
     expect(job['spec']).toMatchObject({

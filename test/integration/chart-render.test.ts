@@ -46,12 +46,12 @@ interface PodSpec {
 }
 
 const podOf = (object: RenderedObject): PodSpec => (object['spec'] as { template: { spec: PodSpec } }).template.spec;
-/** Also those of the Job that the operator makes. */
+/** Includes the pods of the Job that the operator creates. */
 const podsOf = (objects: readonly RenderedObject[]): readonly PodSpec[] =>
   [...objects.filter(({ kind }) => WORKLOADS.has(kind)), drainJobOf(objects, SYSTEM_NAMESPACE)].map(podOf);
 const isComponent = (name: string): name is ChartComponentName => Object.hasOwn(CHART_COMPONENTS, name);
 
-/** What stands in a Secret, or is the pod's own. */
+/** Stands in for values from a Secret or from the pod's own fields. */
 const ANY_SECRET = 'x'.repeat(44);
 const envOf = ({ env }: Container): Readonly<Record<string, string>> =>
   Object.fromEntries(
@@ -70,7 +70,7 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
     expect({ code, said: stdout.match(/\[(WARNING|ERROR)\].*/g) }).toEqual({ code: 0, said: null });
   });
 
-  // Prevents: a template that changes more than was meant. `npm test -- chart-render -u` writes them anew.
+  // Prevents: a template that changes more than intended. `npm test -- chart-render -u` rewrites the files.
   it('renders what it did', async () => {
     const rendered = await renderChart({ chartCase, set: ['crds.enabled=false'] });
     await expect(rendered).toMatchFileSnapshot(path.join(CHARTS, `standin/golden/${chartCase}.yaml`));
@@ -229,7 +229,7 @@ describe('rights', () => {
     );
   });
 
-  // So that what rights.test.ts proves of Roles holds for ClusterRoles, too.
+  // This makes the results of rights.test.ts for Roles valid for ClusterRoles, too.
   it('are the same for all namespaces and for some', async () => {
     const rulesOf = async (chartCase: string, wanted: (role: RenderedObject) => boolean): Promise<unknown> =>
       objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false', 'rbac.people.create=false'] }))
@@ -244,7 +244,7 @@ describe('rights', () => {
     expect(await roles('headless')).toEqual([]);
   });
 
-  // Prevents: tests that pass with other rights than people have. `npm test -- chart-render -u` writes it anew.
+  // Prevents: tests that pass with other rights than users have. `npm test -- chart-render -u` rewrites the file.
   it('of test/harness/rbac.yaml, under which operator, gateway and dashboard run in all tests, are the chart’s', async () => {
     const only = ['service-accounts', 'operator/rbac', 'dashboard/rbac', 'roles-for-people'];
     const rendered = await renderChart({ only: only.map((name) => `templates/${name}.yaml`) });

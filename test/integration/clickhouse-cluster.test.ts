@@ -4,7 +4,10 @@ import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
 import type { TestClickHouse } from '../harness/clickhouse.ts';
 import { LAME_CLUSTER, startClickHouseCluster } from '../harness/clickhouse-cluster.ts';
 
-/** What only a cluster of ClickHouse has: more than one replica. The rest of the log is tested on one by the project `clickhouse-cluster`. */
+/**
+ * Features that only a ClickHouse cluster has: more than one replica. The project `clickhouse-cluster` runs the other tests of the log on
+ * one.
+ */
 let clickHouse: TestClickHouse;
 let store: LogStore;
 

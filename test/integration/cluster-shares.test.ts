@@ -11,7 +11,7 @@ import { DASHBOARD_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-
 import { useNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
-/** Links of a cluster, with the dashboard's own rights, which may read Projects and Shares. */
+/** Links of a cluster, with the dashboard's own rights, which allow it to read Projects and Shares. */
 describe('the Shares of a cluster', () => {
   const stopping = new AbortController();
   let cluster: Cluster;

@@ -9,7 +9,7 @@ import {
 import { useNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
-/** A row: verb, resource, namespace (`*`: in all). */
+/** One row: verb, resource, namespace (`*`: all). */
 type Right = readonly [verb: string, resource: string, namespace: string];
 
 const OPERATOR_MAY: readonly Right[] = [
@@ -154,7 +154,7 @@ describe.for(['SIGTERM', 'SIGKILL'] as const)('an API server that is stopped wit
 
     const kept = await cluster.kubectl(['get', 'configmap', 'kept', '-n', 'default', '-o', 'jsonpath={.data.a}']);
     expect(kept).toMatchObject({ code: 0, stdout: '1' });
-    // Tokens stay valid: the signing key is kept, too.
+    // Tokens stay valid, because the signing key is kept, too.
     expect((await cluster.kubectl(['get', '--raw=/api'], { as: somebody })).code).toBe(0);
   });
 });

@@ -28,13 +28,16 @@ afterAll(() => deleteNamespace(cluster, namespace));
 
 type Manifest = Readonly<Record<string, unknown>>;
 
-/** The API server's Status, as far as it is looked at. */
+/** The fields of the API server's Status that the tests read. */
 interface Refusal {
   readonly message: string;
   readonly details?: { readonly causes?: readonly { readonly field: string; readonly message: string }[] };
 }
 
-/** What `kubectl create --dry-run=server --validate=strict` would be told; undefined if the object is fine. Nothing is kept. */
+/**
+ * The error that `kubectl create --dry-run=server --validate=strict` would print. Undefined if the object is valid. The object is not
+ * stored.
+ */
 const refusalOf = async (body: Manifest): Promise<Refusal | undefined> => {
   const { plural } = RESOURCES[body['kind'] as Kind];
   const request = { group: API_GROUP, version: API_VERSION, namespace, plural, body };
@@ -46,11 +49,11 @@ const refusalOf = async (body: Manifest): Promise<Refusal | undefined> => {
   }
 };
 
-/** How the API server says what is too short. */
+/** The API server's wording for values that are too short. */
 const inItsWords = (message: string): string =>
   message.replace('must not be empty', 'should be at least 1 chars long').replace('characters long', 'chars long');
 
-/** An object where there should be none is told by the field in it that nobody knows. */
+/** If an object is given where none is allowed, the API server reports its unknown field instead. */
 const says = ({ message, details }: Refusal, problem: Problem): boolean => {
   if (problem.message.startsWith('unknown field')) return message.includes(problem.message);
   if (problem.message.endsWith(': "object"') && message.includes(`unknown field "${problem.path}.`)) return true;
@@ -88,7 +91,7 @@ describe('zod and the API server agree', () => {
     if (refusal === undefined) throw new Error('the API server accepted it');
     const result = parseObject(object);
     const problems = result.ok ? [] : result.problems;
-    // The words of a CEL rule are ours on both sides; of the others, the part that the fixture tells.
+    // Both sides use our own text for a CEL rule. For other problems, the fixture names the expected part.
     const told = problems.map((problem, index) =>
       verbatim.has(problem.message) ? problem : { ...problem, ...expected[index] },
     );
@@ -106,7 +109,7 @@ describe('zod and the API server agree', () => {
       }),
     );
     const ofTransitions = KINDS.flatMap((kind) => DEFINITIONS[kind].transitions.map(({ message }) => message));
-    // Too large for a file: see the next tests.
+    // These objects are too large for a file: see the next tests.
     const ofSizes = [
       'must be no more than 200000 bytes of UTF-8',
       'must be no more than 200000 bytes together: send a larger request with a client of your own',
@@ -336,7 +339,7 @@ describe('kubectl', () => {
     expect(stderr).toBe('');
     const { values: theirs, over } = JSON.parse(stdout) as { values: unknown[]; over: unknown };
     const ours = parseManifest(text).documents[0]?.value as { values: unknown[]; over: unknown };
-    // YAML 1.2's way to write octal numbers; nobody means 0o17 in a manifest of ours.
+    // The YAML 1.2 syntax for octal numbers. Our manifests have no use for 0o17.
     const octal = scalars.indexOf('0o17');
     expect(ours.values.toSpliced(octal, 1)).toEqual(theirs.toSpliced(octal, 1));
     expect(ours.over).toEqual(over);

@@ -5,7 +5,9 @@ import { openEngine, type Engine } from '../../packages/logstore/src/embedded/en
 import { FIXED_SETTINGS } from '../../packages/logstore/src/embedded/engine-config.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
-/** What the engine refuses itself, behind the front's check of statements: the second of two layers. test/torture/41 has both together. */
+/**
+ * What the engine itself refuses, behind the front's check of statements: the second of two layers. test/torture/41 tests both together.
+ */
 
 let folder: string;
 let secret: string;
@@ -24,7 +26,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Past the front. */
+/** Runs a query without the front. */
 const run = async (query: string): Promise<string> => {
   const statement = { query, database: undefined, settings: [], params: [], readOnly: false };
   return Buffer.from((await engine.run('other', statement, 'TSVRaw')).bytes).toString('utf8');
@@ -63,7 +65,7 @@ describe('without the front, the engine refuses', () => {
   });
 });
 
-/** Texts of which the engine makes neither a path nor SQL. */
+/** Settings with a text that the engine uses neither as a path nor as SQL. */
 const HARMLESS = [
   ...['bool_false_representation', 'bool_true_representation', 'chdb_client_name', 'column_names_for_schema_inference'],
   ...['compatibility', 'count_distinct_implementation', 'distributed_plan_force_exchange_kind', 'errors_output_format'],
@@ -87,7 +89,7 @@ const HARMLESS = [
   ...['trace_profile_events_list', 'workload'],
 ];
 
-// Prevents: a new version of the engine with a setting that names a file, and that this list does not have.
+// Prevents: a new version of the engine has a setting that names a file and is missing from this list.
 test('every setting that holds a text is either fixed or known to be harmless', async () => {
   const names = await run(
     "SELECT name FROM system.settings WHERE type IN ('String', 'Map', 'URI', 'Dialect') ORDER BY name",

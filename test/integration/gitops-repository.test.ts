@@ -18,7 +18,7 @@ import { asList, CHARTS, helm, objectsOf, type RenderedObject } from '../harness
 import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 
 /**
- * docs/gitops/repository against a real API server with the CRDs of Argo CD and Flux: what they would apply, in their order and
+ * docs/gitops/repository against a real API server with the CRDs of Argo CD and Flux: the objects that they would apply, in their order and
  * with their rights. Their controllers do not run here.
  */
 let cluster: OwnCluster;
@@ -29,7 +29,7 @@ const OWN_URL = 'https://git.example.com/platform/standin-gitops.git';
 const VALUES = 'platform/standin/values.yaml';
 const TEAMS = readdirSync(path.join(REPOSITORY, 'teams')).sort();
 const KUSTOMIZATIONS = globSync('**/kustomization.yaml', { cwd: REPOSITORY }).map((file) => path.dirname(file));
-/** What a tool applies, and in which order; flux/ and argocd/ drive it. */
+/** The steps that a tool applies, in order. flux/ and argocd/ drive it. */
 const STEPS = ['platform/namespaces', 'the chart', 'platform/accounts', ...TEAMS.map((team) => `teams/${team}`)];
 
 const textOf = (file: string): string => readFileSync(path.join(REPOSITORY, file), 'utf8');
@@ -63,7 +63,7 @@ const fluxObjects = async () => [
 
 beforeAll(async () => {
   cluster = await startCluster();
-  // Too large for the annotation of `kubectl apply`.
+  // The CRDs are too large for the annotation of `kubectl apply`.
   const crds = (await readForeignCrds('gitops')).join('\n---\n');
   const create = await cluster.kubectl(['create', '-f', '-'], { input: crds });
   expect(create.code, create.stderr).toBe(0);
@@ -73,7 +73,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-/** kubectl fails on a CRD that has no condition yet instead of waiting for it. */
+/** Retries, because kubectl fails on a CRD that has no condition yet instead of waiting for it. */
 const established = () =>
   eventually(
     'the CRDs',
@@ -145,7 +145,7 @@ describe('in its order', { retry: 0 }, () => {
       expect(stdout.trim().split('\n')).toHaveLength(objects.length);
     };
     await accept(await build('platform/namespaces'));
-    // As Argo CD applies it, then as Flux does.
+    // Applies the objects as Argo CD does, then as Flux does.
     await accept(objectsOf(await render()), '--dry-run=server');
     const install = await helm(['install', ...withValues, '--kubeconfig', cluster.kubeconfigPath]);
     expect(install.code, install.stderr).toBe(0);
@@ -173,7 +173,7 @@ describe('in its order', { retry: 0 }, () => {
     const { code, stdout, stderr } = await dryRun(objects);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.trim().split('\n')).toHaveLength(objects.length);
-    // So that the lines above can fail. kubectl names each kind once.
+    // Proves that the lines above can fail. kubectl names each kind once.
     const theirs = objects.filter(({ apiVersion }) => /argoproj|toolkit/.test(apiVersion));
     const misspelled = theirs.map((object) => ({ ...object, spec: { ...(object['spec'] as object), sorce: {} } }));
     const refused = (await dryRun(misspelled)).stderr.match(/unknown field "sorce"/g);
@@ -191,7 +191,7 @@ describe('in its order', { retry: 0 }, () => {
     expect(accounts).toHaveLength(1);
     expect(await refusedTo(accounts)).toMatch(/cannot (get|patch) resource "mockaccounts"/);
     expect(await refusedTo(await build('platform/namespaces'))).toMatch(/cannot (get|patch) resource "namespaces"/);
-    // It cleans up what the folder has no more.
+    // Removes the objects that the folder no longer contains.
     for (const resource of ['mockprojects', 'mockendpoints']) {
       const can = await cluster.kubectl([
         'auth',
@@ -208,7 +208,7 @@ describe('in its order', { retry: 0 }, () => {
 });
 
 describe('Argo CD', () => {
-  /** All Applications, with those that the ApplicationSet makes of the folders that are there. */
+  /** All Applications, including those that the ApplicationSet makes of the existing folders. */
   const applications = async () => {
     const objects = await argoObjects();
     const [set] = ofKind(objects, 'ApplicationSet');

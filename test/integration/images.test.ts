@@ -25,19 +25,19 @@ import { RestrictedContainer, runToEnd, terminate, USER } from '../harness/restr
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**
- * The images alone, without a node: every process in a container that has no more rights than a pod of the chart, against a real API
- * server. The tests build on each other, in order.
+ * The images alone, without a node: every process in a container with the same rights as a pod of the chart, against a real API server. The
+ * tests build on each other, in order.
  */
 const ROOT = path.join(import.meta.dirname, '../..');
 const QUICKSTART = path.join(ROOT, 'crds/examples/quickstart');
 const GOLDEN = path.join(ROOT, 'charts/standin/golden');
-/** Bytes, unpacked. Four fifths of them are Node itself. */
+/** Bytes, unpacked. Node itself accounts for four fifths of them. */
 const STANDIN_BYTES_MAX = 260e6;
-/** The chart's terminationGracePeriodSeconds of operator and dashboard. */
+/** The terminationGracePeriodSeconds of operator and dashboard in the chart. */
 const GRACE_PERIOD_MS = 30_000;
 const START_TIMEOUT_MS = 60_000;
 const BUILD_TIMEOUT_MS = 20 * 60_000;
-/** What a process cannot do without, and what nobody else may know. */
+/** A password that processes need and that must not leak. */
 const PASSWORD = randomBytes(16).toString('hex');
 const USERNAME = 'standin';
 
@@ -46,7 +46,7 @@ let images: Images;
 let cluster: OwnCluster;
 let tenant: Tenant;
 let store: LogStore | undefined;
-/** Bind mounts of containers. */
+/** Bind mounts of the containers. */
 let folder: string;
 const containers = new Map<string, StartedTestContainer>();
 
@@ -57,7 +57,7 @@ beforeAll(async () => {
   await installStandin(cluster);
   tenant = await Tenant.create(cluster, 'images');
   folder = await createTempFolder('images');
-  // Containers read it as another user.
+  // Containers read the folder as another user.
   await chmod(folder, 0o755);
 }, BUILD_TIMEOUT_MS);
 afterAll(async () => {
@@ -69,7 +69,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Waits until it answers with 200. */
+/** Waits for a response with status 200. */
 const untilAnswers = async (url: string): Promise<void> => {
   await eventually(`200 from ${url}`, async () => (await fetch(url)).status, {
     accept: (status) => status === 200,
@@ -96,7 +96,7 @@ const withKubeconfig = async (container: RestrictedContainer, serviceAccount: st
   return container.withBindMounts([{ source: file, target: '/etc/standin/kubeconfig', mode: 'ro' }]);
 };
 
-/** With the image's own arguments, on another port (the network is the host's), and a login as the chart mounts it. */
+/** The engine with the image's own arguments, on another port (the network is the host's), with a login mounted as in the chart. */
 const engineContainer = async (port: string): Promise<RestrictedContainer> => {
   const login = path.join(folder, 'login');
   await mkdir(login, { recursive: true });
@@ -112,7 +112,7 @@ const engineContainer = async (port: string): Promise<RestrictedContainer> => {
     .withBindMounts([{ source: login, target: '/etc/login', mode: 'ro' }]);
 };
 
-/** What a script finds out inside the image. */
+/** The result of a script that runs inside the image. */
 const inspect = async (image: string, script: string): Promise<unknown> =>
   JSON.parse(
     await runToEnd(
@@ -120,15 +120,15 @@ const inspect = async (image: string, script: string): Promise<unknown> =>
     ),
   );
 
-/** Of its working directory. */
+/** The files of the image's working directory. */
 const filesOf = async (image: string): Promise<readonly string[]> =>
   (await inspect(image, `require('node:fs').readdirSync('.', { recursive: true })`)) as string[];
 
-/** A link to a workspace. */
+/** A link to a workspace, not a package of a third party. */
 const OUR_PACKAGE = /^node_modules\/(@standin\/[^/]+|standin)\//;
 const PACKAGE = /(^|\/)node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/;
 
-/** Files with the licences of a package, as this checkout has it installed: in every folder of its own, else its README. */
+/** The licence files of a package as installed in this checkout: in every folder of its own, otherwise its README. */
 const licencesOf = (folder: string): readonly string[] => {
   const installed = path.join(ROOT, folder);
   const own = (readdirSync(installed, { recursive: true }) as string[]).filter(
@@ -159,7 +159,7 @@ describe.for(['standin', 'engine'] as const)('the image %s', (name) => {
       ...{ uid: USER, gid: USER, capabilities: 0 },
       ...{ root: 'EROFS', tmp: 'done', shell: false },
     });
-    // A number: a kubelet cannot tell whether a name is root.
+    // The user must be a number, because a kubelet cannot determine whether a name is root.
     const user = await dockerOrThrow(['image', 'inspect', '--format', '{{.Config.User}}', images[name]]);
     expect(user.trim()).toBe(`${USER}:${USER}`);
   });
@@ -205,7 +205,7 @@ describe('the image standin', () => {
 });
 
 test('all processes, each in a container of its own, capture a call', async () => {
-  // What a first attempt left.
+  // Stops the containers of a failed first attempt.
   await stopAll();
   await store?.close();
   const ports = (await freePorts(7)).map(String);
@@ -310,13 +310,13 @@ test('the engine ends although a statement runs', async () => {
     { accept: (text) => text.trim() === '2' },
   );
   const started = performance.now();
-  // Its own SIGKILL, as that of a server that is told to stop twice; not the kubelet's.
+  // The server kills itself, as on a second signal. The kubelet does not kill it.
   expect(await terminate(container, GRACE_PERIOD_MS)).toBe(137);
   expect(performance.now() - started).toBeLessThan(GRACE_PERIOD_MS - 5_000);
   expect(await answer).toBe('cut off');
 });
 
-// In the order in which nothing is missed: gateways deliver before they end.
+// The order in which nothing is lost: gateways deliver before they end.
 test.for(['gateway', 'dashboard', 'operator', 'engine'])(
   '%s stops within its grace period when it is told to',
   async (name) => {

@@ -85,7 +85,7 @@ describe('leader election', { timeout: 60_000 }, () => {
   const lease = (): Promise<Lease> =>
     client.get<Lease>(`/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases/${LEASE}`);
 
-  /** A candidate in a process of its own, which can be killed. Resolves when it leads. */
+  /** Starts a candidate in its own process, which can be killed. Resolves when it leads. */
   const forkLeader = async (): Promise<LeaderReport & { readonly child: ChildProcess }> => {
     const child = fork(path.join(import.meta.dirname, 'kube-leader-process.ts'), [
       kubeconfigPath,
@@ -127,7 +127,7 @@ describe('leader election', { timeout: 60_000 }, () => {
     const next = await leaderOf(followers, 20_000);
     const seconds = (performance.now() - killedAt) / 1_000;
     expect(seconds).toBeLessThan(15);
-    // Not before the lease of the dead one has run out, less the time since its last renewal.
+    // Not before the lease of the dead leader expires, minus the time since its last renewal.
     expect(seconds).toBeGreaterThan(6);
     expect(next.terms[0]?.epoch).toBe(epoch + 1);
   });
@@ -139,7 +139,7 @@ describe('leader election', { timeout: 60_000 }, () => {
     const watch = setInterval(() => leadingAtOnce.push(three.filter(isLeading).length), 20);
     try {
       await cluster.stopApiServer('SIGKILL');
-      // Longer than the renew deadline: the leader must give up by itself.
+      // Longer than the renew deadline: the leader must give up on its own.
       await eventually('the end of the term', () => !isLeading(before), { timeoutMs: 8_000 });
       await cluster.startApiServer();
       const after = await leaderOf(three, 20_000);

@@ -1,4 +1,4 @@
-/** A candidate for leadership in a process of its own; tells its parent when it leads. Arguments: kubeconfig, namespace, lease. */
+/** A candidate for leadership in its own process. It notifies its parent when it leads. Arguments: kubeconfig, namespace, lease. */
 import { LeaderElector } from '@standin/kube';
 import { loadKubeClient } from '@standin/kube/load-kube-client';
 import pino from 'pino';

@@ -25,7 +25,7 @@ afterAll(async () => {
   await client.close();
 });
 
-/** What a listener knows of the Services of one namespace. */
+/** The Services of one namespace that a listener was notified of. */
 class Known implements ServiceListener {
   readonly services = new Map<string, ServiceObject>();
   readonly problems: (string | undefined)[] = [];

@@ -17,7 +17,7 @@ import { OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-s
 import { useNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
-/** What only the Kubernetes source does; what both do is in source-conformance.test.ts. */
+/** Behaviour of the Kubernetes source only. source-conformance.test.ts covers the behaviour that both sources share. */
 
 const silent = pino({ level: 'silent' });
 
@@ -91,13 +91,13 @@ describe('the Kubernetes source', () => {
     await cluster.apply(JSON.stringify({ apiVersion: `${rbac}/v1`, kind: 'RoleBinding', metadata, roleRef, subjects }));
     await started;
     expect(put.map(({ metadata: { name } }) => name)).toEqual(['a']);
-    // Said once, not at every attempt.
+    // Logged once, not at every attempt.
     expect(lines.filter((line) => line === missing)).toHaveLength(1);
     stop.abort();
     await newcomer.close();
   });
 
-  // The garbage collector learns of new CRDs every 30 seconds.
+  // The garbage collector discovers new CRDs every 30 seconds.
   it(
     'owns the Secrets that it creates, so that they are collected with their owner',
     { timeout: 120_000 },
@@ -155,7 +155,7 @@ describe('a cluster whose CA is replaced', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Its own certificate is its CA. */
+  /** The certificate is its own CA. */
   const serve = async (port: number): Promise<{ port: number; ca: string }> => {
     const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
     const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);

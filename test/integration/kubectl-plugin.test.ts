@@ -12,12 +12,15 @@ import { runCommand, type CommandResult } from '../cluster/run-command.ts';
 import { startTlsUpstream } from '../e2e/tls-upstream.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
-/** `kubectl standin` as krew installs it: packed, unpacked beside a link in a folder of the PATH, and found there by kubectl. */
+/** `kubectl standin` as krew installs it: packed, then unpacked next to a link in a folder of the PATH, where kubectl finds it. */
 
 const URL_OF_RELEASE = 'https://example.com/releases/v0.1.0';
 const ROOT = path.join(import.meta.dirname, '../..');
 
-/** What krew checks of a manifest before it installs it (ValidatePlugin in internal/index/validation/validate.go), and what it knows. */
+/**
+ * The checks of krew on a manifest before it installs it (ValidatePlugin in internal/index/validation/validate.go), and the fields that it
+ * knows.
+ */
 const line = z.string().regex(/^[^\r\n]+$/);
 const krewManifest = z.strictObject({
   apiVersion: z.literal('krew.googlecontainertools.github.com/v1alpha2'),
@@ -25,7 +28,7 @@ const krewManifest = z.strictObject({
   metadata: z.strictObject({ name: z.string().regex(/^[\w-]+$/) }),
   spec: z.strictObject({
     version: z.string().regex(/^v\d+\.\d+\.\d+(-[\w.]+)?$/),
-    // `kubectl krew search` cuts off what is longer.
+    // `kubectl krew search` truncates longer descriptions.
     shortDescription: line.max(50),
     description: z.string().min(1),
     caveats: z.string().min(1),
@@ -82,7 +85,7 @@ describe('the archive', () => {
     }
   });
 
-  // krew unpacks nothing else, and no name with two dots.
+  // krew unpacks no other file types, and no name with two dots.
   it('has folders and plain files only, and whose code it is', async () => {
     const { stdout } = await runCommand('tar', ['-tvzf', archive]);
     const entries = stdout.trim().split('\n');

@@ -7,7 +7,7 @@ import { freePort } from '../harness/ports.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
-/** Tables of another version than ours, on the real engine. */
+/** Tables of a different version, on the real engine. */
 let clickHouse: TestClickHouse;
 let client: ClickHouseClient;
 let database: string;
@@ -31,7 +31,7 @@ beforeEach(() => {
 afterEach(() => store.close());
 
 const run = (query: string) => client.command({ query });
-/** What a version would find that knows one migration more than applied ones. */
+/** Removes a migration from the applied ones, so that this version finds one less than it knows. */
 const forget = async (number: number): Promise<void> => {
   await run(`CREATE TABLE ${database}.kept AS ${database}.migrations`);
   await run(`INSERT INTO ${database}.kept SELECT * FROM ${database}.migrations WHERE number != ${number}`);
@@ -52,7 +52,7 @@ test('tables that are not there, ours, and those of other versions are told apar
   expect(await store.schema()).toEqual({ kind: 'older', pending: ['005_log_quota'] });
 });
 
-/** A gateway that may not migrate; it has no operator, so nothing but its log is looked at. */
+/** A gateway that must not migrate. It has no operator, so that only its log matters. */
 const startGateway = async (): Promise<RunningProcess> => {
   const [port, adminPort, operatorPort] = [await freePort(), await freePort(), await freePort()];
   const gateway = startProcess({

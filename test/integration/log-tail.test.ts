@@ -8,7 +8,7 @@ import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { eventually } from '../harness/eventually.ts';
 
-/** One statement, as ClickHouse's X-ClickHouse-Summary has it. */
+/** One statement, with the values of ClickHouse's X-ClickHouse-Summary. */
 interface Statement {
   readonly sql: string;
   readonly readRows: number;
@@ -19,7 +19,7 @@ const POLL_MS = 50;
 const MINUTE_MS = 60_000;
 const ROWS = 4_000;
 
-/** The body is passed whole, and inserts are not announced. */
+/** The proxy passes the body as a whole, and does not announce inserts. */
 const NOT_PASSED: ReadonlySet<string> = new Set(['transfer-encoding', 'x-standin-insert-mark']);
 
 let clickHouse: TestClickHouse;
@@ -42,7 +42,7 @@ const forward = async (
   return { response, body: await buffer(response), sql: url.searchParams.get('query') ?? sent.toString('latin1') };
 };
 
-/** In front of ClickHouse: notes what statements read. Inserts are not announced: so a server is polled. */
+/** A proxy in front of ClickHouse that notes what statements read. It does not announce inserts, so the log polls, as with a server. */
 beforeAll(async () => {
   clickHouse = await startClickHouse();
   front = createServer((incoming, answer) => {
@@ -88,13 +88,13 @@ const run = async (sql: string): Promise<string> => {
   if (!response.ok) throw new Error(text);
   return text.trim();
 };
-/** As if their insert had begun so long ago. Bodies of 1 kB. */
+/** Inserts rows with bodies of 1 kB, as if the insert had started `agoMs` ago. */
 const insertStamped = (projectUid: string, rows: number, agoMs: number): Promise<string> =>
   run(`INSERT INTO log (id, version, received_at, expires_at, project_uid, request_body, inserted_at)
     SELECT generateUUIDv4(), 2, now64(6, 'UTC'), now() + 86400, '${projectUid}', randomPrintableASCII(1000),
       now64(3, 'UTC') - toIntervalMillisecond(${agoMs}) FROM numbers(${rows})`);
 
-/** Follows until the test ends; what was shown so far. */
+/** Follows the log until the test ends. Returns the entries shown so far. */
 const follow = (projectUid: string): string[] => {
   const seen: string[] = [];
   const filter = { projectUid, since: new Date(Date.now() - 60 * MINUTE_MS) };
@@ -108,7 +108,7 @@ const shows = (seen: readonly string[], count: number): Promise<unknown> =>
   eventually(`${count} rows`, () => seen.length, { accept: (shown) => shown === count });
 const polled = (): Statement[] => statements.filter(({ sql }) => sql.includes('cityHash64(id)'));
 const listed = (): Statement[] => statements.filter(({ sql }) => sql.includes('ORDER BY received_at'));
-/** Polls from now on. */
+/** The next polls from now on. */
 const nextPolls = async (count: number): Promise<Statement[]> => {
   const from = polled().length;
   await eventually(`${count} polls`, () => polled().length, { accept: (total) => total >= from + count });
@@ -120,7 +120,7 @@ test('a tail reads no row while none is inserted', async () => {
   await insertStamped(projectUid, ROWS, 20 * MINUTE_MS);
   await shows(follow(projectUid), ROWS);
   statements = [];
-  // The one that each reads is its own clock.
+  // The one row that each poll reads is the server's clock.
   expect(Math.max(...(await nextPolls(20)).map(({ readRows }) => readRows))).toBe(1);
   expect(listed()).toEqual([]);
 });
@@ -133,7 +133,7 @@ test('what was inserted a moment ago is not read again but for its ids', async (
   await shows(seen, ROWS);
   const lists = listed().length;
   const bytes = Math.max(...(await nextPolls(10)).map(({ readBytes }) => readBytes));
-  // A UUID, a time and a number for its project.
+  // A UUID, a time, and a number for its project.
   expect(bytes).toBeLessThan(ROWS * 40);
   expect(listed()).toHaveLength(lists);
 });
@@ -144,7 +144,7 @@ test('ten readers of a project cost the polls of one', async () => {
   await eventually('all to have read what there is', () => listed().length, { accept: (lists) => lists === 10 });
   const startedMs = performance.now();
   const polls = await nextPolls(10);
-  // A poll more may have been under way.
+  // One more poll may have been in flight.
   expect(polls.length).toBeLessThanOrEqual((performance.now() - startedMs) / POLL_MS + 1);
   const id = await insertOne(newLogRow({ projectUid }));
   for (const seen of tails) await shows(seen, 1);
@@ -159,7 +159,7 @@ test('rows that are shown late are shown, and once: of a slow insert, of another
   await shows(seen, 1);
   await insertStamped(projectUid, 3, 2_000);
   await shows(seen, 4);
-  // Further back than each poll looks, and than a minute behind the newest.
+  // First rows that are older than the range of each poll, then a row that is a minute older than the newest one.
   await insertStamped(projectUid, 3, 50_000);
   await shows(seen, 7);
   await insertStamped(projectUid, 1, -MINUTE_MS);

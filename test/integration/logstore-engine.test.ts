@@ -243,7 +243,7 @@ describe('the HTTP front', () => {
 
   test('too much of a query is refused, not cut', async () => {
     const response = await ask('', `SELECT '${'x'.repeat(17 * 1024 * 1024)}'`).catch((error: unknown) => error);
-    // The connection is cut while the client still sends: it may see the answer or the cut.
+    // The connection is cut while the client still sends, so it may see the response or the cut.
     if (response instanceof Response) expect(response.status).toBe(413);
     else expect(response).toBeInstanceOf(TypeError);
     expect((await ask('ping')).status).toBe(200);
@@ -265,14 +265,14 @@ describe('the next insert', () => {
       isAnswered = true;
       return status;
     });
-    // Another statement has come and gone meanwhile.
+    // Another statement has started and ended in the meantime.
     await markNow();
     expect(isAnswered).toBe(false);
     const row = newLogRow();
     await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
     expect(await waiting).toBe(200);
     expect((await wait(before)).status).toBe(200);
-    // Of an engine that ended.
+    // A mark of an engine that no longer runs.
     expect((await wait('another-1')).status).toBe(200);
     await store.close();
   });
@@ -306,7 +306,7 @@ describe('the next insert', () => {
     const headers = { authorization: `Basic ${btoa(`${mine.username}:${mine.password}`)}` };
     const mark = (await fetch(`${mine.url}/?query=SELECT+1`, { headers })).headers.get(MARK) ?? '';
     const waiting = fetch(`${mine.url}/inserts?after=${mark}`, { headers });
-    // It has arrived once another request on the same front is answered.
+    // The request has arrived once another request on the same front is answered.
     await fetch(`${mine.url}/ping`);
     await mine.stop();
     expect((await waiting).status).toBe(200);

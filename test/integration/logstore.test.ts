@@ -32,14 +32,14 @@ afterAll(async () => {
   await clickHouse.stop();
 });
 
-/** Has the rows; in a cluster `log` is in front of it. */
+/** The table that contains the rows. In a cluster, `log` is a table in front of it. */
 const tableOf = ({ cluster }: TestClickHouse): string => (cluster === undefined ? 'log' : 'log_local');
 
 let batches = 0;
 const insert = (rows: readonly LogRow[], token = `batch-${batches++}`): Promise<void> =>
   store.insert({ rows: Buffer.concat(rows.map(encodeRow)), rowCount: rows.length, token });
 
-/** Each test has a project of its own. */
+/** Each test has its own project. */
 let projects = 0;
 const newProject = (): Partial<LogRow> => ({ projectUid: `project-${projects++}` });
 
@@ -217,7 +217,7 @@ describe('list', () => {
       endpoint: index < 5 ? 'low' : 'high',
       method: index === 7 ? 'GET' : 'POST',
       status: 200 + index * 50,
-      // Pairs share a microsecond.
+      // Each pair of rows has the same microsecond.
       receivedAtUs: start + Math.floor(index / 2),
       expiresAtS: Math.floor(Date.now() / 1000) + 86_400,
     }),

@@ -14,8 +14,8 @@ import { sharedCluster } from '../harness/shared-cluster.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**
- * Kubernetes' own StatefulSet and Job controllers, the chart's StatefulSet, Job and rights, and the operator's keeper with its
- * ServiceAccount's token. There is no node: what a kubelet would say of a pod's end, the test says.
+ * Kubernetes' own StatefulSet and Job controllers, the chart's StatefulSet, Job and rights, and the operator's controller of orphaned
+ * volumes with its ServiceAccount's token. No node runs: the test reports the end of pods instead of a kubelet.
  */
 const QUIET_MS = 500;
 const SET = 'standin-gateway';
@@ -53,7 +53,7 @@ const list = async (kind: string): Promise<Listed['items']> =>
   (JSON.parse(await kubectl('get', kind, '-o', 'json')) as Listed).items;
 
 const claimOf = (ordinal: number): string => `data-${SET}-${ordinal}`;
-/** Names of the Jobs there are, by the claim that they drain. */
+/** Names of the existing Jobs, by the claim that they drain. */
 const jobs = async (): Promise<Readonly<Record<string, string>>> =>
   Object.fromEntries(
     (await list('jobs')).map(({ metadata }) => [metadata.annotations?.['standin.dev/claim'] ?? '', metadata.name]),
@@ -84,7 +84,7 @@ const scale = async (replicas: number): Promise<void> => {
 const isGateway = ({ labels }: Listed['items'][number]['metadata']): boolean =>
   labels?.['app.kubernetes.io/component'] === 'gateway';
 
-/** As the kubelet says it. */
+/** Reports the end of a Job's pods as a kubelet does. */
 const endPodsOf = async (job: string, phase: 'Succeeded' | 'Failed'): Promise<void> => {
   const pods = await eventually(`a pod of ${job}`, () => list('pods'), {
     ...EVENTUALLY,
@@ -105,7 +105,7 @@ const startKeeper = (): OrphanKeeper => {
   keepers.push(keeper);
   return keeper;
 };
-/** Once it has nothing to do any more. */
+/** Waits until the controller has nothing left to do. */
 const untilStates = (keeper: OrphanKeeper, expected: Readonly<Record<number, string>>) =>
   expect
     .poll(() => Object.fromEntries(keeper.states), EVENTUALLY_POLL)
@@ -120,11 +120,11 @@ beforeEach(async () => {
   const set = ['gateway.replicas=3'];
   const objects = objectsOf(await renderChart({ chartCase: 'namespaced', namespace, set }));
   const kinds = ['ServiceAccount', 'StatefulSet', 'Role', 'RoleBinding'];
-  // Of the Roles those for the release's own namespace: the others are of the teams.
+  // Only the Roles for the release's own namespace: the other Roles belong to the teams.
   const needed = objects.filter(({ kind, metadata }) => kinds.includes(kind) && metadata.namespace === namespace);
   await cluster.apply(asList(needed));
   template = path.join(await createTempFolder('drain'), 'job.yaml');
-  // A Job that fails once has failed.
+  // A Job fails at its first failure.
   await writeFile(template, drainTemplateOf(objects).replace('backoffLimit: 10', 'backoffLimit: 0'));
   client = loadKubeClient({ kubeconfigPath: await cluster.tokenKubeconfig(namespace, 'standin-operator') });
   await scale(3);
@@ -134,14 +134,14 @@ afterEach(async () => {
   await client.close();
   await deleteNamespace(cluster, namespace);
   await rm(path.dirname(template), { recursive: true });
-  // All of it was done with the chart's rights.
+  // The controller needed no other rights than the chart's.
   expect(lines.splice(0).filter((line) => line.includes('"status":403'))).toEqual([]);
 });
 
 test('a volume beyond the replicas is drained by one Job, once, whoever leads; the claim says so and stays', async () => {
   await scale(1);
   const keeper = startKeeper();
-  // An earlier leader that does not know yet that it is none.
+  // An earlier leader that does not know yet that it has lost its lease.
   startKeeper();
   const made = await untilJobsOf(1, 2);
   await untilStates(keeper, { 0: 'used', 1: 'draining', 2: 'draining' });
@@ -166,7 +166,7 @@ test('one that was used again is drained again; one whose gateway came back is l
   await scale(3);
   await untilStates(keeper, { 0: 'used', 1: 'used', 2: 'used' });
   await expect.poll(() => annotationOf(1), EVENTUALLY_POLL).toBeUndefined();
-  // The Job that ran is gone, the one that has ended stays to be looked at.
+  // The running Job is deleted. The completed Job stays available for inspection.
   await expect.poll(jobs, EVENTUALLY_POLL).toEqual({ [claimOf(1)]: first[claimOf(1)] });
 
   await scale(1);

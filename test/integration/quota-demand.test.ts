@@ -8,12 +8,12 @@ import { Refusal } from '../../gateway/src/request/refusal.ts';
 import { MemoryLedgers } from '../../operator/src/quota/memory-ledgers.testing.ts';
 import { QuotaKeeper } from '../../operator/src/quota/quota-keeper.ts';
 
-/** Gateways and the leader's keeper of quotas, put together without a network, with a clock of their own: months in moments. */
+/** Gateways and the leader's quota controller, connected without a network, with a simulated clock, so that months take moments. */
 
 const STEP_MS = 100;
 const logger = pino({ level: 'silent' });
 
-/** So long nothing, then so many requests a second, over all gateways. */
+/** A pause without requests, then this many requests per second over all gateways. */
 interface Phase {
   readonly quietMs: number;
   readonly perSecond: number;
@@ -22,7 +22,7 @@ interface Phase {
 
 class Simulation {
   readonly refusals: string[] = [];
-  /** When the ledger was written. */
+  /** The times at which the ledger was written. */
   readonly writtenAtMs: number[] = [];
   isOperatorAway = false;
   #nowMs = Date.UTC(2026, 10, 2);
@@ -79,7 +79,7 @@ class Simulation {
     await Promise.all(this.#gates.map((gate) => gate.close()));
   }
 
-  /** The most that the ledger was written within so much time. */
+  /** The largest number of writes of the ledger within this time. */
   writesWithin(ms: number): number {
     const times = this.writtenAtMs;
     return Math.max(0, ...times.map((from, index) => times.filter((at, n) => n >= index && at < from + ms).length));
@@ -126,7 +126,7 @@ test('however traffic comes and goes, none is refused while there is quota, and 
 });
 
 test('five gateways with 2,000 requests a second each use up a quota in a minute: the ledger is written once a second at most', async () => {
-  // Nearly all of it: blocks get smaller towards the end.
+  // Nearly all of it, because blocks get smaller towards the end.
   const simulation = new Simulation(620_000, 5);
   await simulation.run({ quietMs: 0, perSecond: 10_000, ms: 60_000 });
   expect(simulation.refusals).toEqual([]);
@@ -146,7 +146,7 @@ test('an account that was quiet for days, and bursts just before the operator go
       fc.integer({ min: 1, max: 5 }),
       async (quietMs, perSecond, gateways) => {
         const requests = (perSecond * (SEEN_MS + AWAY_MS)) / 1_000;
-        // The block that its first request got does not last: more has to be asked for as soon as the burst is seen.
+        // The block of the first request is too small for the burst: gateways must ask for more as soon as they notice the burst.
         const simulation = new Simulation(6 * requests, gateways);
         await simulation.run({ quietMs: 0, perSecond: 1, ms: 5_000 });
         await simulation.run({ quietMs, perSecond, ms: SEEN_MS });

@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from 'vitest';
 /** `npm run clickhouse`, and the chart's engine: the embedded ClickHouse without a `standin dev` that starts it. */
 const MAIN = path.join(import.meta.dirname, '../../packages/logstore/src/embedded/main.ts');
 
-// By hand, so without an IPC channel: that is how the engine knows a parent.
+// Started by hand, so without an IPC channel, by which the engine recognises a parent.
 const start = async (...args: readonly string[]) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'standin-engine-'));
   const data = path.join(folder, 'data');

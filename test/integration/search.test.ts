@@ -26,7 +26,7 @@ let batches = 0;
 const insert = (rows: readonly LogRow[]): Promise<void> =>
   store.insert({ rows: Buffer.concat(rows.map(encodeRow)), rowCount: rows.length, token: `batch-${batches++}` });
 
-/** Each group of tests has a project of its own. */
+/** Each group of tests has its own project. */
 let projects = 0;
 const newProject = (): string => `project-${projects++}`;
 
@@ -41,7 +41,7 @@ const nowUs = Date.now() * 1000;
 
 describe('every field finds its rows', () => {
   const projectUid = newProject();
-  /** One row for each letter, the newest first; each differs from the first in what its tests look for. */
+  /** One row per letter, the newest first. Each differs from the first in the property that its tests search for. */
   const changes: Readonly<Record<string, Partial<LogRow>>> = {
     a: {},
     b: { method: 'GET', path: '/v1/orders/17', query: 'page=2&q=a%20b', requestBody: Buffer.alloc(0) },
@@ -469,7 +469,7 @@ describe('indexes', () => {
 
   beforeAll(() => insert([newLogRow({ projectUid: newProject() })]));
 
-  // Prevents: an expression of columns.ts that is no longer that of the index, which costs nothing but time.
+  // Prevents: an expression in columns.ts that differs from that of the index. The query would still work, but slowly.
   test.each([
     ['body:nowhere-to-be-found', ['search_request_body']],
     ['resp.body:nowhere-to-be-found', ['search_response_body']],
@@ -485,7 +485,7 @@ describe('indexes', () => {
     );
     expect([...plan.matchAll(/Name: (\w+)/g)].map(([, name]) => name).sort()).toEqual(names);
     const [, read, all] = [...plan.matchAll(/Granules: (\d+)\/(\d+)/g)].at(-1) ?? [];
-    // A bloom filter takes one in a hundred for what it is not.
+    // A bloom filter has a false-positive rate of one percent.
     expect(Number(read)).toBeLessThanOrEqual(names.includes('id_bloom') ? Number(all) / 2 : 0);
   });
 });

@@ -7,7 +7,7 @@ import { QuotaKeeper } from '../../operator/src/quota/quota-keeper.ts';
 import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 
-/** What a lost gateway spent, counted in the real ClickHouse engine, when clocks are wrong. */
+/** The permits that an unreachable gateway spent, counted in the real ClickHouse engine while clocks are wrong. */
 let clickHouse: TestClickHouse;
 let store: LogStore;
 

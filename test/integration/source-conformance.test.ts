@@ -4,11 +4,11 @@ import { eventually } from '../harness/eventually.ts';
 import { directoryDriver, kubernetesDriver, type Manifest, type SourceDriver } from './source-drivers.ts';
 
 /**
- * The contract of ResourceSource, on both implementations: a directory of manifests, and a real Kubernetes API server with the
- * operator's own ServiceAccount.
+ * The contract of ResourceSource, on both implementations: a directory of manifests, and a real Kubernetes API server with the operator's
+ * own ServiceAccount.
  */
 
-/** What a source told its listener. */
+/** Records the notifications of a source. */
 class Told implements SourceListener {
   readonly objects = new Map<string, ResourceObject>();
   readonly log: string[] = [];
@@ -130,9 +130,8 @@ describe.for([
   });
 
   /**
-   * A directory has nowhere to keep an identity that a checkout does not bring back, so its uids derive from kind, namespace and
-   * name: an object that returns has the same log. Everything else is that of a new object, but for what
-   * counts regenerations of a key.
+   * A directory cannot store an identity that survives a checkout, so its uids derive from kind, namespace and name: an object that returns
+   * has the same log. Otherwise it is a new object, except for the count of key regenerations.
    */
   it(`gives an object that is made again ${sameUid ? 'the same uid, but' : 'a new uid, and'} no status`, async () => {
     await driver.write([account('a', 1)]);
@@ -328,7 +327,7 @@ describe.for([
     await eventually('the removal', () => !told.objects.has(keyOf(account('removed'))));
     expect(quotaOf(known(account('kept')))).toBe(1);
     expect(told.log).not.toContain('remove kept');
-    // And it lives on.
+    // The source still reports changes of this object.
     await driver.write([account('kept', 9)]);
     await knownQuota(account('kept'), 9);
   });
@@ -339,7 +338,7 @@ describe.for([
     await start();
     expect(told.objects.size).toBe(1_000);
     expect(told.log.filter((line) => line.startsWith('put'))).toHaveLength(1_000);
-    // Pages end in the middle; the order of first sight is total.
+    // The list spans several pages; each object appears once.
     const first = new Set([...told.objects.values()].map(({ metadata }) => metadata.uid));
     expect(first.size).toBe(1_000);
   });

@@ -11,27 +11,27 @@ import { OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE, installStandin } from '../h
 
 export const logger = pino({ level: 'silent' });
 
-/** An object as a person writes it. */
+/** An object as a user writes it. */
 export interface Manifest extends ObjectRef {
   readonly spec: object;
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** One source, and what people and the world do to it. */
+/** One source, and the actions of users and the environment on it. */
 export interface SourceDriver {
-  /** With the operator's rights. */
+  /** Has the operator's rights. */
   readonly source: ResourceSource;
-  /** With the rights of somebody who may change objects. */
+  /** Has the rights of a user who may change objects. */
   readonly editor: ResourceSource;
   readonly namespaces: readonly [string, string];
-  /** As by kubectl, or in an editor. */
+  /** Writes manifests, as with kubectl or an editor. */
   write(manifests: readonly Manifest[]): Promise<void>;
   remove(ref: ObjectRef): Promise<void>;
-  /** A Secret that a person brings. */
+  /** Writes a Secret that a user provides. */
   writeSecret(namespace: string, name: string, data: Readonly<Record<string, Buffer>>): Promise<void>;
-  /** What the source reads goes away; then `meanwhile` has changed, and it is back. */
+  /** Makes the source's input unavailable. It returns with the changes of `meanwhile`. */
   outage(meanwhile: { write: readonly Manifest[]; remove: readonly ObjectRef[] }): Promise<void>;
-  /** Removes everything between two tests. */
+  /** Removes everything, between two tests. */
   reset(): Promise<void>;
   close(): Promise<void>;
 }
@@ -122,7 +122,7 @@ export const kubernetesDriver = async (): Promise<SourceDriver & { readonly clus
     outage: async ({ write: changed, remove }) => {
       await cluster.stopApiServer('SIGKILL');
       await cluster.startApiServer();
-      // The operator hears of this only when it is connected again; it may be before or after.
+      // The operator receives this only when it is connected again, which may be before or after the write.
       await write(changed);
       for (const ref of remove) await editor.delete(ref);
     },

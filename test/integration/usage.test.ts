@@ -30,7 +30,7 @@ beforeAll(async () => {
     row('2026-11-21T12:00:00Z', { accountUid: 'account-b' }),
     row('2026-11-21T12:00:00Z', { expiresAtS: 1_000_000_000 }),
   ];
-  // Delivered twice, as after an outage that outlived every deduplication window.
+  // The rows are delivered twice, as after an outage that was longer than every deduplication window.
   for (const token of ['first', 'second'])
     await store.insert({ rows: Buffer.concat(rows.map(encodeRow)), rowCount: rows.length, token });
 });

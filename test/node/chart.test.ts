@@ -16,8 +16,8 @@ import { NodeStand } from './stand.ts';
 import { helloWithoutCertificate, ownService, TENANT, tenantObjects } from './tenant-services.ts';
 
 /**
- * The chart on a real node, as a new user has it: pods of the images of this checkout, Services, volumes. One installation: the tests
- * build on each other, in order, and each leaves everything running.
+ * The chart on a real node, as a new user sees it: pods with the images of this checkout, Services, volumes. There is one installation: the
+ * tests build on each other, in order, and each leaves everything running.
  */
 let stand: NodeStand;
 let browser: Browser;
@@ -30,9 +30,9 @@ const VALUES = [
   ['--set', 'clickhouse.embedded.enabled=true'],
   ['--set', 'gateway.replicas=3'],
   ['--set', 'drain.orphans.quietSeconds=5'],
-  // What a gateway that ends without ClickHouse waits for in vain.
+  // Limits how long a stopping gateway waits for ClickHouse, which is unavailable.
   ['--set', 'gateway.settings.drainTimeoutMs=5000'],
-  // Full after some seconds of large bodies.
+  // Small enough to be full after some seconds of large bodies.
   ['--set', 'gateway.settings.spool.bytes=16777216'],
 ].flat();
 const CALLERS = 6;
@@ -42,13 +42,13 @@ const FAILOVER_MS_MAX = 15_000;
 const DELIVERED_MS_MAX = 60_000;
 /** A test that replaces pods waits some seconds for each. */
 const TEST_MS_MAX = 240_000;
-/** What cannot be done twice. */
+/** For steps that cannot be repeated. */
 const ONCE = { timeout: TEST_MS_MAX, retry: 0 };
 const AGAIN = { timeout: TEST_MS_MAX };
 
 beforeAll(async () => {
   [stand, browser] = await Promise.all([NodeStand.start(), startBrowser()]);
-  // With images that have to be built first.
+  // Includes the time to build images first.
 }, 600_000);
 afterAll(async () => {
   await browser.close();
@@ -59,11 +59,11 @@ afterEach(async ({ task }) => {
 });
 
 interface Load extends Traffic {
-  /** The requests' query string, by which their rows are found; a test that is run again has another one. */
+  /** The requests' query string, which identifies their rows. A test that runs again has another one. */
   readonly query: string;
 }
 
-/** Callers through the gateways' Service, or of one gateway each. */
+/** Clients that call the gateways' Service, or one gateway each. */
 const startLoad = (urls = Array.from({ length: CALLERS }, () => gatewayUrl), options?: TrafficOptions): Load => {
   const query = `run=${randomUUID()}`;
   const callers = urls.map((url) => ({ url }));
@@ -78,7 +78,7 @@ const untilAnswered = async ({ answered }: Traffic, more: number): Promise<void>
   });
 };
 
-/** Everything that was answered is in the log, once; what was not answered may be, once. */
+/** Every answered request is in the log once. A request without a response may be in the log once. */
 const verify = async ({ answered, query }: Load): Promise<void> => {
   const lost = await eventually(
     'the rows of all answered requests',
@@ -120,7 +120,7 @@ test(
     await eventually('the row', () => logs(server, '--trust-server'), {
       accept: (text) => text.includes('/v1/orders'),
     });
-    // Known by its Service: the local port is another one.
+    // The CLI recognises the server by its Service, although the local port differs.
     expect(await logs(await stand.forward('standin-dashboard', 80))).toContain('/v1/orders');
 
     const person = await createPerson(stand.cluster, 'default', { name: 'me', role: 'standin-edit' });
@@ -176,8 +176,8 @@ test('a tenant’s Services lead to its own pods; ClickHouse and the stream are 
   }
   expect((await call('own'))[0]).toBe(502);
 
-  // Behind the address of a Service nothing can be seen: here the password and the certificates are the boundary.
-  // The node's own rules for an address come a moment after the object.
+  // The gateway cannot see which addresses are behind a Service's address, so the password and the certificates are the boundary here. The
+  // node programs its own rules for an address a moment after the object exists.
   await expect
     .poll(() => call('mixed'), { timeout: 30_000 })
     .toEqual([403, expect.stringContaining('AUTHENTICATION_FAILED')]);
@@ -197,7 +197,7 @@ test(
   'helm upgrade to a changed value replaces three gateways and two operators under load: no request fails, none is lost',
   ONCE,
   async () => {
-    // More than all loads here take, so that even the first permits of a gateway outlast a change of leaders.
+    // More than all loads of this file need, so that even the first permits of a gateway last through a change of leader.
     await stand.kubectl('patch', 'mac', 'default', '--type=merge', '-p', '{"spec":{"monthlyQuota":10000000}}');
     await stand.cluster.apply(
       JSON.stringify({
@@ -234,7 +234,7 @@ test(
   },
 );
 
-/** Of gateways and operators. */
+/** The uids of the pods of gateways and operators. */
 const podUids = async (): Promise<readonly string[]> => {
   const which = ['-l', 'app.kubernetes.io/component in (gateway, operator)'];
   const text = await stand.system('get', 'pods', ...which, '-o', 'jsonpath={.items[*].metadata.uid}');
@@ -256,7 +256,7 @@ test(
   'the leader’s pod is killed under load: the other operator leads within 15 s, no request fails, none is lost',
   AGAIN,
   async () => {
-    /** The pod's name; what follows it in the Lease is of its process. */
+    /** The name of the leading pod. The rest of the Lease's holder identifies its process. */
     const leader = async (): Promise<string> => {
       const holder = await stand.system('get', 'lease', 'standin-operator', '-o', 'jsonpath={.spec.holderIdentity}');
       return holder.split('_')[0] ?? '';
@@ -297,7 +297,7 @@ test(
     const refusing = (): Set<string | undefined> => new Set(traffic.failures.map((failure) => failure.split(' ')[0]));
     await eventually('all spools to be full', refusing, { accept: ({ size }) => size === 5, timeoutMs: 60_000 });
     await traffic.stop();
-    // What does not fit is refused.
+    // Gateways refuse what no longer fits into their spool.
     expect(traffic.failures.filter((failure) => !failure.includes('503 log_unavailable'))).toEqual([]);
 
     await stand.system('scale', 'statefulset/standin-gateway', '--replicas=1');
@@ -324,7 +324,7 @@ test('helm uninstall leaves what docs/install.md says, and nothing else', ONCE, 
   await stand.helm('uninstall', '--wait');
   const kinds = await stand.kubectl('api-resources', '--verbs=list', '-o', 'name', '--namespaced=true');
   const listed = kinds.split('\n').filter((kind) => !/^(events|pods\.metrics|endpoints$)/.test(kind));
-  /** Of objects whose names nobody can know, one of each kind. */
+  /** The remaining objects. Of objects with generated names, one per kind. */
   const left = async (): Promise<readonly string[]> => {
     const names = (await stand.system('get', listed.join(','), '-o', 'name', '--ignore-not-found')).split('\n');
     const known = names

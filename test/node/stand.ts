@@ -13,23 +13,23 @@ import { runCommand } from '../cluster/run-command.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const CHART = path.join(CHARTS, 'standin');
-/** Longer than anything here takes on a machine that is busy. */
+/** Longer than any operation of these tests takes on a busy machine. */
 const WAIT_MS = 150_000;
 
 /** The log as readers see it: each id once, in its highest version. */
 const READ = '(SELECT * FROM log ORDER BY version DESC LIMIT 1 BY id)';
 
-/** A row of the log, as it is compared with what was sent. */
+/** A row of the log, in the form in which it is compared with the sent request. */
 export interface StoredRow {
   readonly id: string;
   readonly body: string;
 }
 
-/** A real node with Standin's images; the chart is the test's to install. */
+/** A real node with Standin's images. The tests install the chart. */
 export class NodeStand {
   readonly node: ClusterNode;
   readonly cluster: Cluster;
-  /** For the test's own files; goes with the node. */
+  /** For the test's own files. Removed with the node. */
   readonly folder: string;
   readonly #forwards: ChildProcess[] = [];
 
@@ -50,7 +50,7 @@ export class NodeStand {
     await this.node.stop();
   }
 
-  /** Runs kubectl; rejects with what it said where it fails. */
+  /** Runs kubectl. If it fails, rejects with its error output. */
   async kubectl(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await this.cluster.kubectl(args, { timeoutMs: WAIT_MS });
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`);
@@ -62,7 +62,7 @@ export class NodeStand {
     return this.kubectl('-n', SYSTEM_NAMESPACE, ...args);
   }
 
-  /** `helm install` and `upgrade` of this checkout's chart wait until everything is ready. */
+  /** Runs helm with this checkout's chart. `install` and `upgrade` wait until everything is ready. */
   async helm(command: 'install' | 'upgrade' | 'uninstall', ...args: readonly string[]): Promise<string> {
     const place = ['-n', SYSTEM_NAMESPACE, '--kubeconfig', this.cluster.kubeconfigPath];
     const chart = command === 'uninstall' ? [] : [CHART, '--wait', '--timeout', `${WAIT_MS / 1000}s`];
@@ -79,7 +79,7 @@ export class NodeStand {
     return `http://${await this.system('get', 'service', name, '-o', format)}`;
   }
 
-  /** Of operator, gateway and dashboard. */
+  /** The image of operator, gateway and dashboard. */
   image(): Promise<string> {
     const format = 'jsonpath={.spec.template.spec.containers[0].image}';
     return this.system('get', 'deployment', 'standin-operator', '-o', format);
@@ -99,7 +99,7 @@ export class NodeStand {
     }) as Promise<string>;
   }
 
-  /** `kubectl standin …`: the CLI as kubectl finds it, a program of that name in the PATH. */
+  /** `kubectl standin …`: the CLI as kubectl finds it, as a program in the PATH. */
   async kubectlStandin(...args: readonly string[]): Promise<string> {
     const plugin = path.join(this.folder, 'kubectl-standin');
     await writeFile(plugin, `#!/bin/sh\nexec "${process.execPath}" "${path.join(ROOT, 'cli/bin/standin.js')}" "$@"\n`);
@@ -116,7 +116,7 @@ export class NodeStand {
     return stdout;
   }
 
-  /** What was stored of the requests with this query string, each id once, as readers see it; of bodies their first line. */
+  /** The stored rows of the requests with this query string, as readers see them: each id once, and only the first line of bodies. */
   async rows(query: string): Promise<readonly StoredRow[]> {
     const rows = await this.#select(
       `toString(id), substringIndex(toString(request_body), '\\n', 1) FROM ${READ} WHERE query = '${query}'`,
@@ -131,7 +131,7 @@ export class NodeStand {
     return Number(count);
   }
 
-  /** Asks the embedded ClickHouse as a gateway does: by its Service, as the user of the chart's Secret. */
+  /** Queries the embedded ClickHouse as a gateway does: by its Service, as the user of the chart's Secret. */
   async #select(columns: string): Promise<readonly (readonly string[])[]> {
     const { data } = JSON.parse(await this.system('get', 'secret', 'standin-clickhouse', '-o', 'json')) as {
       data: Record<'username' | 'password', string>;
@@ -145,7 +145,7 @@ export class NodeStand {
     return text.split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t')]));
   }
 
-  /** Pods, events and the logs of what is not ready, for the message of a failure. */
+  /** Pods, events, and the logs of pods that are not ready, for an error message. */
   async describe(): Promise<string> {
     const ask = async (...args: readonly string[]): Promise<string> =>
       (await this.cluster.kubectl(['-n', SYSTEM_NAMESPACE, ...args])).stdout;

@@ -16,7 +16,7 @@ const object = (apiVersion: string, kind: string, name: string, rest: object) =>
 });
 const service = (name: string, spec: object) => object('v1', 'Service', name, { spec });
 const alias = (name: string, externalName: string) => service(name, { type: 'ExternalName', externalName });
-/** Addresses that a person writes, for a Service of that name. */
+/** Manually written addresses for a Service of that name. */
 const addresses = (name: string, address: string, port: number) => ({
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
@@ -33,7 +33,7 @@ const endpoint = (name: string, serviceRef: object) =>
     },
   });
 
-/** An account, a project, and endpoints that forward to Services of the tenant; the Service of `own` comes later. */
+/** An account, a project, and endpoints that forward to Services of the tenant. The Service of `own` is created later. */
 export const tenantObjects = ({ clickhouse, operator }: ReleaseAddresses): readonly object[] => [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: TENANT } },
   object('standin.dev/v1alpha1', 'Account', 'default', { spec: {} }),
@@ -43,7 +43,7 @@ export const tenantObjects = ({ clickhouse, operator }: ReleaseAddresses): reado
   alias('api', 'kubernetes.default.svc.cluster.local'),
   service('by-hand', { ports: [{ port: 8123 }] }),
   addresses('by-hand', clickhouse, 8123),
-  // What only a tenant can do who may write EndpointSlices: addresses beside those of the selector's pods.
+  // Only tenants who may write EndpointSlices can do this: it adds addresses to those of the selector's pods.
   service('mixed', { selector: { app: 'none' }, ports: [{ port: 8123 }] }),
   addresses('mixed', clickhouse, 8123),
   service('stream', { selector: { app: 'none' }, ports: [{ port: 9443 }] }),
@@ -57,7 +57,7 @@ export const tenantObjects = ({ clickhouse, operator }: ReleaseAddresses): reado
   endpoint('stream', { name: 'stream', port: 9443, scheme: 'https' }),
 ];
 
-/** A Service as it should be, with a pod that answers. */
+/** A correct Service, with a pod that answers. */
 export const ownService = (image: string): readonly object[] => [
   {
     apiVersion: 'v1',
@@ -76,7 +76,7 @@ export const ownService = (image: string): readonly object[] => [
   service('own', { selector: { app: 'own' }, ports: [{ port: 80, targetPort: POD_PORT }] }),
 ];
 
-/** What a TLS server says to a client that has no certificate, once it may have read it: data, or the error's code. */
+/** The response of a TLS server to a client without a certificate, once the client has sent its request: data, or the error's code. */
 export const helloWithoutCertificate = (host: string, port: number): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect({ host, port, rejectUnauthorized: false });

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { runCommand } from '../cluster/run-command.ts';
 
 /**
- * `npm run audit`: fails on a known vulnerability of severity high or critical in a package that runs in production. A registry
- * that does not answer audits is named, and no failure: mirrors often do not.
+ * `npm run audit`: fails on a known vulnerability of severity high or critical in a package that runs in production. If a registry does not
+ * answer audits, it prints the registry's message and does not fail, because many mirrors do not support audits.
  */
 
-/** Advisory → why it does not concern us. */
+/** Advisory → the reason that it does not affect us. */
 const WAIVED: Readonly<Record<string, string>> = {
   'GHSA-rxv8-25v2-qmq8':
     'CVE-2026-34077: turbo-stream 2 of Remix 2, which gets no fix. docs/adr/004-remix-2.md bounds it.',
@@ -16,12 +16,12 @@ const FAILS: readonly string[] = ['high', 'critical'];
 const TIMEOUT_MS = 2 * 60_000;
 
 const advisorySchema = z.object({ name: z.string(), title: z.string(), url: z.string(), severity: z.string() });
-/** What `npm audit --json` prints. `via` has names where the advisory is of a dependency. */
+/** The output of `npm audit --json`. `via` contains names if the advisory is for a dependency. */
 const reportSchema = z.union([
   z.object({
     vulnerabilities: z.record(z.string(), z.object({ via: z.array(z.union([z.string(), advisorySchema])) })),
   }),
-  // A request that failed; other errors, such as a missing lockfile, have no message.
+  // A failed request. Other errors, such as a missing lockfile, have no message.
   z.object({ message: z.string() }),
 ]);
 

@@ -5,11 +5,11 @@ import { findFilesThatNeed } from './cluster-needs.ts';
 const BROWSER_MODULE = 'test/harness/browser.ts';
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
 
-/** Test files that drive a browser, of those that vitest's `filters` choose (none: all of them). */
+/** The test files that use a browser, among those that vitest's `filters` select (none: all). */
 export const findBrowserNeeds = (filters: readonly string[]): Promise<readonly string[]> =>
   findFilesThatNeed(BROWSER_MODULE, filters);
 
-/** Makes sure of a browser: installs Debian's where we may. Resolves with what to do where there is none. */
+/** Checks for a browser, and installs Debian's if permitted. If there is none, resolves with instructions. */
 export const prepareBrowser = async (say: (line: string) => void): Promise<string | undefined> => {
   if (findChromium() !== undefined) return undefined;
   if (process.getuid?.() !== 0) return CHROMIUM_REMEDY;

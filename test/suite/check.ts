@@ -1,4 +1,7 @@
-/** `npm run check`: generated files, types, lint, format, unused code, unit tests; a line each. Minutes less than `npm test`, no servers. */
+/**
+ * `npm run check`: generated files, types, lint, format, unused code, unit tests; one line for each. Minutes faster than `npm test`,
+ * without servers.
+ */
 import { checkLine, runStaticCheck, STATIC_CHECKS } from './static-checks.ts';
 import { runVitest } from './vitest-run.ts';
 

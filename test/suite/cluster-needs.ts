@@ -2,15 +2,15 @@ import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { moduleImports } from './module-imports.ts';
 
-/** Which test files use a Kubernetes cluster, Helm or kubectl, by what they import. */
+/** The test files that use a Kubernetes cluster, Helm or kubectl, determined by their imports. */
 export interface ClusterNeeds {
-  /** Use the cluster that all tests share. */
+  /** Files that use the shared cluster. */
   readonly shared: readonly string[];
-  /** Start one of their own, which only the Go program can give. */
+  /** Files that start their own cluster, which only the Go program provides. */
   readonly own: readonly string[];
-  /** Render the charts; they may be among the others, too. */
+  /** Files that render the charts. They may also be in the other lists. */
   readonly helm: readonly string[];
-  /** Run kubectl without a cluster. */
+  /** Files that run kubectl without a cluster. */
   readonly kubectl: readonly string[];
 }
 
@@ -21,7 +21,7 @@ const HELM_MODULE = 'test/harness/helm.ts';
 const KUBECTL_MODULE = 'test/cluster/kubectl.ts';
 const TEST_FILES = 'test/{integration,e2e,node,torture}/**/*.test.ts';
 
-/** Paths from the checkout's root, of the files that vitest's `filters` choose (none: all of them). */
+/** Paths relative to the checkout's root, among the files that vitest's `filters` select (none: all). */
 export const findClusterNeeds = async (filters: readonly string[]): Promise<ClusterNeeds> => {
   const shared: string[] = [];
   const own: string[] = [];
@@ -37,21 +37,21 @@ export const findClusterNeeds = async (filters: readonly string[]): Promise<Clus
   return { shared, own, helm, kubectl };
 };
 
-/** Test files that reach one module, of those that `filters` choose. */
+/** The test files that load a module, among those that `filters` select. */
 export const findFilesThatNeed = async (module: string, filters: readonly string[]): Promise<readonly string[]> => {
   const files = await chosenTestFiles(filters);
   const reached = await Promise.all(files.map((file) => reachableModules(file)));
   return files.filter((_file, index) => reached[index]?.has(module));
 };
 
-/** Those that use more than this process, of those that vitest's `filters` choose (none: all of them). */
+/** The test files that use more than this process, among those that vitest's `filters` select (none: all). */
 const chosenTestFiles = async (filters: readonly string[]): Promise<readonly string[]> => {
   const files: string[] = [];
   for await (const file of glob(TEST_FILES, { cwd: ROOT })) files.push(file);
   return filters.length === 0 ? files : files.filter((file) => filters.some((filter) => file.includes(filter)));
 };
 
-/** Modules below test/ that a file loads. Ends at the shared cluster, which itself uses the module for own ones. */
+/** The modules below test/ that a file loads. The search ends at the shared cluster, which itself loads the module for own clusters. */
 const reachableModules = async (file: string, seen = new Set<string>()): Promise<ReadonlySet<string>> => {
   if (seen.has(file)) return seen;
   seen.add(file);

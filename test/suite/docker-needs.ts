@@ -5,11 +5,11 @@ import { findFilesThatNeed } from './cluster-needs.ts';
 
 const IMAGES_MODULE = 'test/cluster/images.ts';
 
-/** Test files that run Standin's images, of those that vitest's `filters` choose (none: all of them). */
+/** The test files that run Standin's images, among those that vitest's `filters` select (none: all). */
 export const findDockerNeeds = (filters: readonly string[]): Promise<readonly string[]> =>
   findFilesThatNeed(IMAGES_MODULE, filters);
 
-/** An engine that has the images, which tests then find built; or what to do where there is none. A build that fails is left to the tests. */
+/** An engine with the images already built, or instructions if there is none. The tests report a failed build. */
 export const prepareImages = async (say: (line: string) => void): Promise<DockerEngine | string> => {
   let engine: DockerEngine | undefined;
   try {

@@ -1,4 +1,4 @@
-/** Ends with 1 and the files' names where a generated file is not what its generator makes today. Writes nothing. */
+/** Exits with 1 and prints the files' names if a generated file differs from its generator's current output. Writes nothing. */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { generatedChart } from '../../cli/src/chart/generated-chart.ts';

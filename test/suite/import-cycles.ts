@@ -42,7 +42,7 @@ export const folderGraph = (files: ImportGraph, base: string): ImportGraph => {
 const folderOf = (file: string, base: string): string | undefined =>
   file.startsWith(`${base}/`) ? /^([^/]+)\//.exec(file.slice(base.length + 1))?.[1] : undefined;
 
-/** Groups of nodes that import each other in a circle, each sorted (Tarjan's strongly connected components). */
+/** Groups of nodes that import each other in a cycle, each sorted (Tarjan's strongly connected components). */
 export const cyclesIn = (graph: ImportGraph): readonly (readonly string[])[] => {
   const order = new Map<string, number>();
   const stack: string[] = [];

@@ -1,13 +1,13 @@
 import ts from 'typescript';
 
 export interface ModuleImport {
-  /** As written: `../cluster/kubeconfig.ts`, `@standin/contract`, `node:fs`. */
+  /** As written in the code: `../cluster/kubeconfig.ts`, `@standin/contract`, `node:fs`. */
   readonly specifier: string;
   /** Erased at run time. */
   readonly isTypeOnly: boolean;
 }
 
-/** What a TypeScript or JavaScript file imports, by `import`, `export … from` and `import('…')`. */
+/** The imports of a TypeScript or JavaScript file, by `import`, `export … from` and `import('…')`. */
 export const moduleImports = (fileName: string, text: string): readonly ModuleImport[] => {
   const imports: ModuleImport[] = [];
   const add = (node: ts.Node | undefined, isTypeOnly: boolean): void => {

@@ -14,11 +14,11 @@ import { findNodeNeeds, prepareNodeTests } from './node-needs.ts';
 /** Test files that this machine cannot run. */
 export interface NotRun {
   readonly files: readonly string[];
-  /** Why, and how to get what is missing. */
+  /** The reason, and how to install the missing part. */
   readonly reason: string;
 }
 
-/** Test files that need more than npm packages, by what they need. */
+/** Test files that need more than npm packages, by requirement. */
 export interface Needs {
   readonly cluster: ClusterNeeds;
   readonly node: readonly string[];
@@ -28,14 +28,14 @@ export interface Needs {
 
 export interface Prepared {
   readonly notRun: readonly NotRun[];
-  /** Holds the images; the caller's to stop. */
+  /** Contains the images. The caller stops it. */
   readonly engine?: DockerEngine;
 }
 
-/** Go's module and build caches after a first build. */
+/** The size of Go's module and build caches after a first build. */
 const DISK_BYTES_NEEDED = 5e9;
 
-/** Of the test files that vitest's `filters` choose (none: all of them). */
+/** Covers the test files that vitest's `filters` select (none: all). */
 export const findNeeds = async (filters: readonly string[]): Promise<Needs> => ({
   cluster: await findClusterNeeds(filters),
   node: await findNodeNeeds(filters),
@@ -43,16 +43,16 @@ export const findNeeds = async (filters: readonly string[]): Promise<Needs> => (
   browser: await findBrowserNeeds(filters),
 });
 
-/** Those that `preparePrograms` makes something ready for. */
+/** The test files that depend on `preparePrograms`. */
 export const filesThatWait = ({ cluster, node, docker }: Needs): readonly string[] => [
   ...new Set([...cluster.shared, ...cluster.own, ...cluster.helm, ...cluster.kubectl, ...node, ...docker]),
 ];
 
-/** Programs have to be built, and can be: for minutes. */
+/** Whether programs must be built first, which takes minutes. False if that is impossible. */
 export const takesMinutes = async ({ cluster }: Needs, useContainers: boolean): Promise<boolean> =>
   needsProgram(cluster, useContainers).length > 0 && (await lacksGoProgram('cluster'));
 
-/** What Kubernetes, Helm, a node and the images need. */
+/** Prepares everything that Kubernetes, Helm, a node and the images need. */
 export const preparePrograms = async (needs: Needs, useContainers: boolean, say: Progress): Promise<Prepared> => {
   const clusters = await prepareClusters(needs.cluster, useContainers, say);
   const notRun = [...clusters, ...(await prepareTool(without(needs.node, clusters), () => prepareNodeTests(say)))];
@@ -62,7 +62,7 @@ export const preparePrograms = async (needs: Needs, useContainers: boolean, say:
   return typeof engine === 'string' ? { notRun: [...notRun, { files: images, reason: engine }] } : { notRun, engine };
 };
 
-/** A browser, and the dashboard's build, which would else count as part of a test. */
+/** Prepares a browser, and the dashboard's build, whose time would otherwise count for a test. */
 export const prepareDashboard = async ({ browser }: Needs): Promise<readonly NotRun[]> => {
   if (browser.length === 0) return [];
   const reason = await prepareBrowser(console.log);
@@ -71,7 +71,7 @@ export const prepareDashboard = async ({ browser }: Needs): Promise<readonly Not
   return [];
 };
 
-/** A cluster of the user's, or containers, take the place of the one that tests share; never of those that a test starts. */
+/** The user's cluster, or containers, replace the shared cluster, but never a cluster that a test starts itself. */
 const needsProgram = ({ own, shared }: ClusterNeeds, useContainers: boolean): readonly string[] =>
   useContainers || isSharedGiven() ? own : [...own, ...shared];
 

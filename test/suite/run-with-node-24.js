@@ -4,16 +4,16 @@ import path from 'node:path';
 import process from 'node:process';
 import { nodePath, root } from '../../cli/bin/ensure-installed.js';
 
-/** Runs a TypeScript file of the checkout with this process's arguments, and ends with its exit code. */
+/** Runs a TypeScript file of the checkout with this process's arguments, and exits with its exit code. */
 export const runWithNode24 = (file) => {
-  // Node 24 comes first for everything that the tests start, too.
+  // All programs that the tests start also find Node 24 first.
   const env = { ...process.env, PATH: `${path.dirname(nodePath())}${path.delimiter}${process.env.PATH}` };
   const child = spawn(nodePath(), [path.join(root, file), ...process.argv.slice(2)], {
     cwd: root,
     env,
     stdio: 'inherit',
   });
-  // A terminal's Ctrl-C reaches the child by itself; it decides when to end.
+  // A terminal's Ctrl-C reaches the child directly. The child decides when to end.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     process.stderr.write(`${error.message}\n`);

@@ -1,7 +1,7 @@
 /**
- * `npm test`: checks what the machine has, builds the cluster program and helm where the cache has none, then everything: static checks, unit,
- * integration, end-to-end and torture tests. Arguments go to vitest: `npm test -- gateway` runs the files with that in their path.
- * `--containers`: Kubernetes and ClickHouse from Docker images instead of our own programs.
+ * `npm test`: checks the requirements on this machine, builds the cluster program and helm if the cache has none, then runs everything:
+ * static checks, unit, integration, end-to-end and torture tests. Arguments go to vitest: `npm test -- gateway` runs the files with that in
+ * their path. `--containers`: Kubernetes and ClickHouse from Docker images instead of our own programs.
  */
 import { CONTAINERS_VARIABLE } from '../harness/cluster-broker.ts';
 import {
@@ -17,14 +17,14 @@ import { runStaticCheck, STATIC_CHECKS, type CheckOutcome } from './static-check
 import { addCounts, NO_TESTS, runVitest, type TestCounts } from './vitest-run.ts';
 
 const FAILURES_SHOWN = 20;
-/** Of vitest, where the value is an argument of its own and no file filter. */
+/** Flags of vitest whose value is a separate argument and not a file filter. */
 const FLAGS_WITH_VALUE: readonly string[] = ['-t', '--testNamePattern', '--project', '--exclude', '--bail', '--retry'];
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 interface Choice {
-  /** Parts of test files' paths; none: all of them. */
+  /** Parts of test files' paths. None: all files. */
   readonly filters: readonly string[];
-  /** What else vitest is told. */
+  /** All other arguments for vitest. */
   readonly flags: readonly string[];
   readonly useContainers: boolean;
 }
@@ -72,13 +72,13 @@ interface Outcome {
   readonly notRun: readonly NotRun[];
 }
 
-/** Where programs have to be built first, whatever does not need them runs meanwhile. */
+/** If programs must be built first, the tests that do not need them run in the meantime. */
 const runEverything = async (choice: Choice, needs: Needs, withoutBrowser: readonly NotRun[]): Promise<Outcome> => {
   const { filters, flags, useContainers } = choice;
   const waiting = filesThatWait(needs);
   const meanwhile = await takesMinutes(needs, useContainers);
   const preparing = preparePrograms(needs, useContainers, meanwhile ? sayStepsOnly : console.log);
-  // Awaited below; what fails before that is said there.
+  // The promise is awaited below, which reports the error.
   preparing.catch(() => undefined);
   if (!meanwhile) await preparing;
 
@@ -97,7 +97,7 @@ const runEverything = async (choice: Choice, needs: Needs, withoutBrowser: reado
   }
   const { notRun: unprepared, engine } = await preparing;
   const notRun = [...withoutBrowser, ...unprepared];
-  // Filters first: a flag with an optional value, such as -u, would take the first of them.
+  // Filters come first, because a flag with an optional value, such as -u, would take the first of them.
   const args = [...(meanwhile ? waiting : filters), ...flags, ...exclude(filesOf(notRun))];
   tests = addCounts(tests, await runVitest({ args }).finally(() => engine?.stop()));
   return { checks, tests, notRun };
@@ -107,13 +107,13 @@ const filesOf = (notRun: readonly NotRun[]): readonly string[] => notRun.flatMap
 
 const exclude = (files: readonly string[]): readonly string[] => files.flatMap((file) => ['--exclude', file]);
 
-/** Without the lines, indented, that say that a step is still going on: vitest shows that something is. */
+/** Omits the indented progress lines of a step: vitest already shows that work continues. */
 const sayStepsOnly = (line: string): void => {
   if (!line.startsWith(' ')) console.log(line);
 };
 
 main().then(
-  // What is still being built is of no use to anybody.
+  // Exits without waiting for unfinished builds, which are no longer needed.
   (code) => process.exit(code),
   (error: unknown) => {
     console.error(error instanceof Error ? error.message : error);

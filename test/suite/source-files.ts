@@ -3,18 +3,18 @@ import path from 'node:path';
 
 /** A text file of the checkout. */
 export interface SourceFile {
-  /** From the checkout's root, with `/`. */
+  /** Relative to the checkout's root, with `/`. */
   readonly path: string;
   readonly text: string;
 }
 
 export const ROOT = path.join(import.meta.dirname, '../..');
 
-/** Not ours, or not kept. */
+/** Third-party, generated or temporary folders. */
 const LEFT_OUT = new Set(['node_modules', '.git', '.standin', '.results', 'coverage', 'build', '.DS_Store']);
 const TEXT_FILE = /(^|\/)(\.[a-z]+|[^.]+|.*\.(ts|tsx|js|json|go|mod|sum|md|yaml|yml|sql|sh|html|css|toml))$/;
 
-/** Every text file of the checkout, tracked or about to be. */
+/** Every text file of the checkout, tracked or not yet added. */
 export const sourceFiles = (): readonly SourceFile[] =>
   globSync('**/*', { cwd: ROOT, withFileTypes: true, exclude: (entry) => LEFT_OUT.has(entry.name) })
     .filter((entry) => entry.isFile())

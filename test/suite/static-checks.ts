@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { runCommand } from '../cluster/run-command.ts';
 
-/** One check that looks at files only. It counts as one test. */
+/** One check that only reads files. It counts as one test. */
 export interface StaticCheck {
   readonly name: string;
-  /** Of this Node: a script and its arguments, from the checkout's root. */
+  /** Arguments of this Node: a script and its arguments, relative to the checkout's root. */
   readonly command: readonly string[];
 }
 
@@ -12,7 +12,7 @@ export interface CheckOutcome {
   readonly name: string;
   readonly passed: boolean;
   readonly durationMs: number;
-  /** What the tool printed; worth showing when it failed. */
+  /** The output of the tool, which is shown if it fails. */
   readonly output: string;
 }
 
@@ -32,7 +32,7 @@ export const STATIC_CHECKS: readonly StaticCheck[] = [
   { name: 'format', command: ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.'] },
 ];
 
-/** Runs one check and prints its line, and all that it said when it failed. */
+/** Runs one check and prints its line, and its whole output if it fails. */
 export const runStaticCheck = async ({ name, command }: StaticCheck): Promise<CheckOutcome> => {
   const started = performance.now();
   const { code, stdout, stderr } = await runCommand(process.execPath, command, { cwd: ROOT, timeoutMs: TIMEOUT_MS });

@@ -8,9 +8,9 @@ export interface TestCounts {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
-  /** `FILE > NAME` of each failed test; FILE alone where a file failed as a whole. */
+  /** `FILE > NAME` of each failed test; FILE alone if a file failed as a whole. */
   readonly failures: readonly string[];
-  /** The same of each test that passed only when it was tried again. */
+  /** The same for each test that passed only after a retry. */
   readonly flaky: readonly string[];
 }
 
@@ -23,11 +23,11 @@ export interface VitestOptions {
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const RESULTS_FILE = path.join(ROOT, 'test/.results/vitest.json');
-/** The whole suite takes half of this; what takes longer hangs. */
+/** The whole suite takes half of this time. A longer run hangs. */
 const TIMEOUT_MS = 60 * 60_000;
 const KILL_AFTER_MS = 10_000;
 
-/** The part of vitest's JSON report (Jest's format) that is counted. */
+/** The part of vitest's JSON report (Jest's format) that is used for the counts. */
 const report = z.object({
   testResults: z.array(
     z.object({
@@ -46,7 +46,7 @@ const report = z.object({
 
 export const NO_TESTS: TestCounts = { passed: 0, failed: 0, skipped: 0, failures: [], flaky: [] };
 
-/** Of two runs of different files. */
+/** The sum of the counts of two runs with different files. */
 export const addCounts = (one: TestCounts, other: TestCounts): TestCounts => ({
   passed: one.passed + other.passed,
   failed: one.failed + other.failed,
@@ -55,7 +55,7 @@ export const addCounts = (one: TestCounts, other: TestCounts): TestCounts => ({
   flaky: [...one.flaky, ...other.flaky],
 });
 
-/** Runs vitest to its end, its output going straight to ours, and counts. A file that failed as a whole is one failure. */
+/** Runs vitest to its end with its output passed through, and counts results. A file that failed as a whole is one failure. */
 export const runVitest = async ({ args, env = process.env, quiet = false }: VitestOptions): Promise<TestCounts> => {
   await mkdir(path.dirname(RESULTS_FILE), { recursive: true });
   await rm(RESULTS_FILE, { force: true });
@@ -65,7 +65,7 @@ export const runVitest = async ({ args, env = process.env, quiet = false }: Vite
     `--outputFile.json=${RESULTS_FILE}`,
   ];
   const command = ['node_modules/vitest/vitest.mjs', 'run', '--passWithNoTests', ...reporters, ...args];
-  // A group of its own, so that a run which hangs can be ended with all its workers.
+  // A separate process group, so that a run that hangs can be ended with all its workers.
   const child = spawn(process.execPath, command, { cwd: ROOT, env, stdio: 'inherit', detached: true });
   const signalGroup = (signal: NodeJS.Signals): void => {
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)

@@ -8,10 +8,10 @@ import { isLongRun, loadMs, Oracle, seedOfRun } from './oracle.ts';
 import { RawClient } from './raw-client.ts';
 import { forward, Stand } from './stand.ts';
 
-/** Tortures 1, 2 and 5: a gateway that is killed at any moment, also while ClickHouse is away. */
+/** Tortures 1, 2 and 5: a gateway is killed at any moment, also while ClickHouse is unavailable. */
 const RATE_PER_SECOND = 200;
 const KILLS = isLongRun() ? 200 : 3;
-/** The short form runs on machines that have other things to do. */
+/** The short form runs on machines that are also busy with other work. */
 const RESTART_MS_MAX = isLongRun() ? 5_000 : 30_000;
 
 let stand: Stand;
@@ -30,7 +30,7 @@ afterAll(async () => {
   await clickhouse[Symbol.asyncDispose]();
 });
 
-/** Kills the gateway again and again, at moments that nobody planned, and lets it come back. */
+/** Kills the gateway repeatedly at random moments, and waits each time until it is ready again. */
 const killRepeatedly = async (kills: number): Promise<void> => {
   const restartsMs: number[] = [];
   for (let kill = 0; kill < kills; kill++) {
@@ -49,7 +49,7 @@ test('1, 5: killed under load while ClickHouse is away, everything that was answ
   expect(await stand.metric('standin_deliver_backlog_bytes')).toBeGreaterThan(100_000);
   clickhouse.fault = () => ({ kind: 'none' });
   await oracle.verify();
-  // The spool has room. (A gateway that has just started refuses until it has its configuration.)
+  // The spool never filled up. (A gateway that has just started refuses requests until it has its configuration.)
   expect(oracle.rejections().has('log_unavailable')).toBe(false);
 }, 600_000);
 

@@ -8,7 +8,7 @@ import { loadMs, Oracle, seedOfRun } from './oracle.ts';
 import { ask } from './raw-client.ts';
 import { Stand } from './stand.ts';
 
-/** Tortures 6 to 12: whatever ClickHouse does to an insert, everything that was answered is stored once, and nothing is refused. */
+/** Tortures 6 to 12: whatever ClickHouse does to an insert, every answered request is stored once, and no request is refused. */
 const RATE_PER_SECOND = 200;
 const LOAD_MS = 1_500;
 
@@ -34,7 +34,7 @@ const refusal = (code: number, text: string): InsertFault => ({
   message: `Code: ${code}. DB::Exception: ${text}`,
 });
 
-/** What happens to every other insert, or to all of them while there is load. */
+/** The fault of every other insert, or of all inserts during the load. */
 const FAULTS: readonly [torture: string, fault: InsertFault, always: boolean][] = [
   ['6: hangs', { kind: 'hang' }, false],
   ['7: loses its acknowledgements after the commit', { kind: 'reset after commit' }, false],
@@ -67,7 +67,7 @@ test.each(FAULTS)(
 test('8: a segment that is sent again when no token is remembered any more is seen once', async () => {
   await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 100 });
   let turn = 0;
-  // Another token for the same bytes: what a server does that has forgotten the first.
+  // The same bytes get another token, as on a server that has forgotten the first insert.
   clickhouse.fault = () => (turn++ % 2 === 0 ? { kind: 'reset after commit', forgets: true } : { kind: 'none' });
   await oracle.load(RATE_PER_SECOND, delay(loadMs(LOAD_MS)));
   clickhouse.fault = () => ({ kind: 'none' });

@@ -12,9 +12,9 @@ import { loadMs, Oracle, seedOfRun } from './oracle.ts';
 import { ask, RawClient } from './raw-client.ts';
 import { Stand } from './stand.ts';
 
-/** Tortures 4 and 13 to 20: what disks, volumes, clients and signals do to a gateway under load. */
+/** Tortures 4 and 13 to 20: faults of disks, volumes, clients and signals, on a gateway under load. */
 const RATE_PER_SECOND = 200;
-/** What may be in flight, and the process itself. */
+/** Covers the requests in flight and the process itself. */
 const MEMORY_MIB_MAX = 512;
 
 let stand: Stand;
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   clickhouse.fault = () => ({ kind: 'none' });
-  // A test that failed may have left it so.
+  // A failed test may have left the gateway stopped.
   if (stand.gateway.hasEnded) await startAgain();
   oracle = await Oracle.start({ stand, seed: seedOfRun() + (serial += 1) });
 });
@@ -41,12 +41,12 @@ afterAll(async () => {
 
 const spoolDir = (): string => path.join(stand.directory, 'gateway', 'spool');
 
-/** From now on no file of the gateway can grow beyond this: the kernel refuses its writes, as on a full disk. */
+/** Limits the size of the gateway's files from now on. The kernel refuses larger writes, as on a full disk. */
 const limitFiles = (bytes: number | 'unlimited'): void => {
   execFileSync('prlimit', ['--pid', String(stand.gateway.pid), `--fsize=${bytes}:unlimited`]);
 };
 
-/** The segments with records that are on disk, oldest first. */
+/** The segments on disk that contain records, oldest first. */
 const segments = async (): Promise<string[]> => {
   const found = await readdir(spoolDir(), { recursive: true });
   return found
@@ -55,11 +55,14 @@ const segments = async (): Promise<string[]> => {
     .sort();
 };
 
-/** The most memory that a process has had at once. */
+/** The peak memory of a process. */
 const peakMiB = (pid: number): number =>
   Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
 
-/** A load with ClickHouse away, then the gateway's crash: its records are on disk only. Resolves with their files. */
+/**
+ * Puts load on the gateway while ClickHouse is unavailable, then kills the gateway, so that its records are on disk only. Resolves with
+ * their files.
+ */
 const leaveOnDisk = async (): Promise<string[]> => {
   const before = new Set(await segments());
   clickhouse.fault = () => ({ kind: 'down' });
@@ -113,7 +116,7 @@ test('14: writes that fail now and then: what was acknowledged stays, the rest m
 test('15: a flipped bit costs the one record that it hit, which is kept; a torn end costs nothing that was answered', async () => {
   const files = await leaveOnDisk();
   const [file = '', last = file] = [files[0], files.at(-1)];
-  // An end that was never acknowledged, as a power cut leaves it.
+  // An incomplete end that was never acknowledged, as after a power failure.
   const whole = await readFile(last);
   await writeFile(last, Buffer.concat([whole, whole.subarray(28, 28 + 200)]));
   const damaged = await readFile(file);
@@ -204,7 +207,7 @@ test('20: stopped under load, it loses nothing, and leaves what ClickHouse does 
 
 test('4: what a gateway left that does not come back is delivered by standin drain, and its folder is empty then', async () => {
   await leaveOnDisk();
-  // Of 15. Somebody has looked at it.
+  // Test 15 left this folder. An administrator has dealt with it.
   await rm(path.join(spoolDir(), 'quarantine'), { recursive: true, force: true });
   const drain = (...args: readonly string[]): RunningProcess =>
     startProcess({
@@ -221,7 +224,7 @@ test('4: what a gateway left that does not come back is delivered by standin dra
   expect(late.logTail().at(-1)).toMatch(/^\d+ rows delivered/);
   await oracle.verifyStored();
   expect(await segments()).toEqual([]);
-  // The volume of a gateway that never started; and no volume at all.
+  // The volume of a gateway that never started, and no volume at all.
   expect((await drain(path.join(spoolDir(), 'none')).ended()).code).toBe(0);
   expect((await drain(path.join(spoolDir(), 'none/at/all')).ended()).code).toBe(1);
 }, 120_000);

@@ -11,10 +11,10 @@ import { deploy, type DeployedGateway, type Deployment } from '../harness/deploy
 import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 
-/** Torture 20: three gateways, replaced one by one under load, behind what a Service does for its callers. */
+/** Torture 20: three gateways are replaced one by one under load, behind a stand-in for a Service. */
 const RATE_PER_SECOND = 200;
 const PROBE_INTERVAL_MS = 100;
-/** Longer than it takes until no new connection comes, and all open ones have carried an answer. */
+/** Longer than it takes until no new connections arrive and every open connection has carried a response. */
 const DRAIN_MS = 2_000;
 const DRAIN_TIMEOUT_MS = 5_000;
 
@@ -53,7 +53,7 @@ const isReady = async ({ adminUrl }: DeployedGateway): Promise<boolean> => {
   }
 };
 
-/** Each new connection goes to one of those that were ready at the last probe, in turn: what kubelet and kube-proxy do together. */
+/** Sends each new connection to one of the gateways that were ready at the last probe, in turn, as kubelet and kube-proxy do. */
 const startService = async (gateways: readonly DeployedGateway[]) => {
   let ready: readonly DeployedGateway[] = gateways;
   let next = 0;

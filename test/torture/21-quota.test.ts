@@ -13,19 +13,19 @@ import { QuotaStand, type Answer } from './quota-stand.ts';
 /** Tortures 18, 21, 23, 24 and 26: two operators and five gateways as processes, a real API server, the real ClickHouse engine. */
 let stand: QuotaStand;
 let folder: string;
-/** While this file is there, the leader stands still when it is about to write a ledger. */
+/** While this file exists, the leader freezes just before it writes a ledger. */
 let trap: string;
 
 const QUOTA = 10_000;
-/** Of the plan Pro; the plan Free has none. */
+/** The quota of the plan Pro. The plan Free has none. */
 const PRO_QUOTA = QUOTA + 5;
-/** From the API server's acknowledgement of another quota until gateways go by it. */
+/** From the API server's acknowledgement of a new quota until gateways enforce it. */
 const EFFECT_MS_MAX = 2_000;
-/** How long a gateway stands still at least. */
+/** The minimum time that a gateway is frozen. */
 const FROZEN_MS = isLongRun() ? 60_000 : 0;
-/** How long the API server is away: longer than an operator leads without it. */
+/** How long the API server is unavailable: longer than an operator leads without it. */
 const AWAY_MS = isLongRun() ? 600_000 : 20_000;
-/** More than what gateways keep at hand, which is ten minutes of what came in the seconds before. */
+/** More than the permits that gateways hold, which cover ten minutes at the rate of the last seconds. */
 const VOLLEY = 200;
 const VOLLEY_MS = AWAY_MS / 200;
 
@@ -81,7 +81,7 @@ describe('the quota', () => {
     for (const status of statuses) expect(expected).toContain(status);
     expect((await stand.counted()).rows).toBeLessThanOrEqual(QUOTA);
 
-    // What the killed ones held comes back once the log says how much of it they spent.
+    // The permits of the killed gateways return once the log shows how many of them were spent.
     await eventually('the last of the quota is accepted', () => stand.volley(200).then(() => stand.counted()), {
       accept: ({ rows }) => rows >= QUOTA,
       timeoutMs: 90_000,
@@ -138,7 +138,7 @@ describe('the quota', () => {
       timeoutMs: EFFECT_MS_MAX,
     });
     await stand.untilUsedUp();
-    // What was accepted without a quota has no permit.
+    // Requests that were accepted without a quota have no permit.
     stand.accepted = PRO_QUOTA;
   });
 
@@ -178,7 +178,7 @@ describe('the quota', () => {
       accept: ({ size }) => size > 0,
       timeoutMs: 40_000,
     });
-    // It had no permit yet: this one is granted by the other.
+    // This gateway had no permit yet. The other operator grants this one.
     await stand.untilAccepted(stand.gateway(4), 40_000);
     old.process.signal('SIGCONT');
     await eventually('what becomes of its write', () => Promise.resolve(old.process.log().join('\n')), {
@@ -230,7 +230,7 @@ describe('the quota', () => {
     { timeout: AWAY_MS + 120_000 },
     async () => {
       const third = stand.gateway(2);
-      // It was killed, and delivers what it left.
+      // It was killed, so it now delivers the rows that it left on disk.
       await stand.gateway(1).process.restart();
       await stand.cluster.stopApiServer('SIGKILL');
       const back = performance.now() + AWAY_MS;

@@ -9,8 +9,8 @@ import { isLongRun } from './oracle.ts';
 import { QuotaStand } from './quota-stand.ts';
 
 /**
- * Torture 22: the operator dies between the ledger's write and its answer, again and again: what was granted then is in the ledger, and no
- * gateway has it. Three gateways; at the last time they die, too, and nobody is left who could say that it never came.
+ * Torture 22: the operator repeatedly dies between the write of the ledger and its response. The ledger then contains the granted blocks,
+ * and no gateway has them. Three gateways run. The last time they die too, so nothing can report that the blocks never arrived.
  */
 const KILLS = isLongRun() ? 100 : 5;
 const GATEWAYS = 3;
@@ -34,7 +34,7 @@ test(
     const [operator] = operators;
     assert(operator);
 
-    /** The blocks that were written at that moment. */
+    /** Returns the blocks that were written at that moment. */
     const killBetween = async (): Promise<readonly string[]> => {
       const before = new Set((await stand.ledger()).blocks.map(({ id }) => id));
       await writeFile(trap, '');
@@ -50,13 +50,13 @@ test(
     await stand.setQuotaEverywhere(QUOTA);
     for (const gateway of gateways) await stand.untilAccepted(gateway);
     for (let kill = 1; kill < KILLS; kill++) {
-      // One less, so that gateways give back what they hold, and have to ask.
+      // The quota is one lower, so that gateways return the permits that they hold and must ask for more.
       await stand.setQuotaEverywhere(QUOTA - kill);
       const leaked = await killBetween();
       expect(leaked).not.toEqual([]);
       await stand.comeBack(operator);
       for (const gateway of gateways) await stand.untilAccepted(gateway, 40_000);
-      // Whoever asks again without naming them never got them.
+      // A gateway that asks again without naming the blocks never received them.
       const open = (await stand.ledger()).blocks.map(({ id }) => id);
       expect(open.filter((id) => leaked.includes(id))).toEqual([]);
     }

@@ -8,22 +8,22 @@ import { startKeyLoad } from './key-load.ts';
 import { QuotaStand } from './quota-stand.ts';
 
 /**
- * Torture 25: the month ends while the clocks of three gateways are 90 s behind the operator's, right, and 90 s ahead of it; then all
- * clocks are set back by an hour, and a new leader begins. One account uses up its quota in each month, another one has plenty, and
- * gets requests all the time.
+ * Torture 25: the month ends while the clocks of three gateways are 90 s behind the operator's clock, equal to it, and 90 s ahead of it.
+ * Then all clocks are set back by an hour, and a new leader starts. One account uses up its quota in each month. Another one has plenty of
+ * quota and constantly gets requests.
  */
 const SKEWS_MS = [-90_000, 0, 90_000];
 const QUOTA = 300;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Clocks are read twenty times a second; a gateway asks about a used-up quota again after one. */
+/** Processes read their clock 20 times per second. A gateway asks about a used-up quota again after one second. */
 const SETTLED_MS = 1_500;
 
-/** Of the month that ends, and the next one: far enough ahead that nothing was counted before the clocks were set. */
+/** The boundary between the two months: far enough ahead that nothing was counted before the clocks were set. */
 const MONTH_END_MS = periodEndMs(periodOf(Date.now() + DAY_MS));
 const [BEFORE, AFTER] = [periodOf(MONTH_END_MS - 1), periodOf(MONTH_END_MS)];
 
-/** As `team`, with an endpoint `plenty`. */
+/** The same as for `team`, with an endpoint `plenty`. */
 const addPlenty = async ({ tenant }: QuotaStand): Promise<{ path: string; key: string }> => {
   await tenant.apply('Account', 'plenty', { plan: 'Free', monthlyQuota: 1_000_000 });
   await tenant.apply('Project', 'plenty', { displayName: 'Plenty', accountRef: { name: 'plenty' } });
@@ -45,7 +45,7 @@ test('25: the month ends by clocks that differ by minutes, and by one that is se
   });
   const [operator] = stand.deployment.operators;
   assert(operator);
-  /** How far from the month's end it is by the operator's clock. */
+  /** Sets the time since the end of the month by the operator's clock. Negative: before the end. */
   const setClocks = async (fromEndMs: number): Promise<void> => {
     const offsetMs = MONTH_END_MS + fromEndMs - Date.now();
     await ofOperator.set(offsetMs);
@@ -67,12 +67,12 @@ test('25: the month ends by clocks that differ by minutes, and by one that is se
   await stand.untilUsedUp();
   expect(stand.accepted).toBe(QUOTA);
 
-  // One gateway is in the next month already. The operator's is the one that counts.
+  // One gateway is already in the next month. The operator's clock decides.
   await setClocks(-45_000);
   await refusal();
   expect(stand.accepted).toBe(QUOTA);
 
-  // One gateway is not there yet.
+  // One gateway has not reached the next month yet.
   await setClocks(45_000);
   for (const gateway of stand.deployment.gateways) await stand.untilAccepted(gateway);
   await stand.volley(QUOTA);
@@ -89,7 +89,7 @@ test('25: the month ends by clocks that differ by minutes, and by one that is se
   expect(await refusal()).toBe(reset);
   expect(stand.accepted).toBe(2 * QUOTA);
 
-  // Where gateways' clocks say so, they let go of what they have left of the month that is over.
+  // Gateways return the remaining permits of the past month when their own clock reaches the new one.
   await setClocks(HOUR_MS);
   await delay(SETTLED_MS);
   const sent = await load.stop();

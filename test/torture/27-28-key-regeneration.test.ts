@@ -13,8 +13,8 @@ import { denyOperator } from './deny-operator.ts';
 import { acceptedAfter, startKeyLoad } from './key-load.ts';
 
 /**
- * Tortures 27 and 28: an API key is regenerated while gateways are under load, cut off or frozen, and while the operator dies between
- * every two steps. Real processes on a real API server.
+ * Tortures 27 and 28: an API key is regenerated while gateways are under load, disconnected or frozen, and while the operator dies between
+ * each pair of steps. Real processes run on a real API server.
  */
 let cluster: OwnCluster;
 let deployment: Deployment;
@@ -23,9 +23,9 @@ let path: string;
 const proxies = new Map<number, TcpProxy>();
 
 const GATEWAYS = 5;
-/** Reaches the operator through a line that can be cut; goes on with what it has. */
+/** This gateway reaches the operator through a proxy that can be cut. It continues with the configuration that it has. */
 const PATIENT = 3;
-/** The same, but refuses requests after `STALE_MS`. */
+/** This gateway is the same, but refuses requests after `STALE_MS`. */
 const STRICT = 4;
 const STALE_MS = 3_000;
 const NO_CLICKHOUSE = { env: { STANDIN_CLICKHOUSE_URL: 'http://127.0.0.1:1' } };
@@ -68,7 +68,7 @@ const gateway = (index: number): DeployedGateway => {
 /** Gateways that the operator knows, by name. */
 const known = (): Promise<ReadonlyMap<string, number>> =>
   metricOf(deployment.operators[0]?.adminUrl ?? '', 'standin_publish_gateway_revision');
-/** There is no kubelet: they are what the API server shows of gateways, and nothing runs in them. */
+/** No kubelet runs. These objects only show the gateways in the API server; no containers run in them. */
 const createPods = async (indexes: readonly number[]): Promise<void> => {
   const items = indexes.map((index) => ({
     ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: `gateway-${index}`, namespace: SYSTEM_NAMESPACE } },
@@ -77,7 +77,7 @@ const createPods = async (indexes: readonly number[]): Promise<void> => {
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 };
 const CLAIM = 'data-gateway-0';
-/** As the StatefulSet made it. Without the finalizer of a controller that does not run here. */
+/** The claim as the StatefulSet creates it, without the finalizer of a controller that does not run here. */
 const createClaim = async (): Promise<void> => {
   const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
   const metadata = { name: CLAIM, namespace: SYSTEM_NAMESPACE };
@@ -87,7 +87,7 @@ const createClaim = async (): Promise<void> => {
 };
 const keyOf = (account = 'team'): Promise<string> => tenant.readSecret(`${account}-api-key`);
 let serial = 0;
-/** Returns its name, which nothing else has: a test may run twice. */
+/** Returns the name, which is unique because a test may run twice. */
 const regenerate = async (account = 'team'): Promise<string> => {
   serial += 1;
   const name = `regeneration-${serial}`;
@@ -107,11 +107,11 @@ const untilWaitingFor = (name: string, index: number) =>
 
 const statuses = async (key: string): Promise<number[]> =>
   Promise.all(deployment.gateways.map(async (one) => (await post(one, path, key)).status));
-/** Each of them has permits of the quota, so that it goes on when it is cut off. */
+/** Each gateway gets permits of the quota, so that it continues to accept requests when it is disconnected. */
 const untilAllAccept = (key: string): Promise<unknown> =>
   eventually('all gateways to accept', () => statuses(key), { accept: (all) => all.every((one) => one === 200) });
 
-/** Load goes on for so long after the end. */
+/** The load continues for this long after the end. */
 const AFTERWARDS_MS = 500;
 
 describe('27: a key is regenerated under load', () => {
@@ -123,11 +123,11 @@ describe('27: a key is regenerated under load', () => {
     const name = await regenerate();
     const { status } = await untilWaitingFor(name, PATIENT);
     expect(status).toMatchObject({ phase: 'Running', acknowledged: `${GATEWAYS - 1}/${GATEWAYS}` });
-    // New endpoints do not wait for it any more; this does, as long as its pod is there.
+    // New endpoints no longer wait for this gateway. The regeneration does, as long as the pod exists.
     await eventually('the gateway to be forgotten', known, { accept: ({ size }) => size === GATEWAYS - 1 });
     await tenant.mock('later', '"later"');
     await tenant.untilReason('Endpoint', 'later', 'Ready');
-    // Which is why it must not say Completed.
+    // This gateway still accepts the old key, so the object must not report Completed.
     expect((await post(gateway(PATIENT), path, old)).status).toBe(200);
     expect((await untilWaitingFor(name, PATIENT)).status).toMatchObject({ phase: 'Running' });
     await proxies.get(PATIENT)?.restore();
@@ -168,7 +168,7 @@ describe('27: a key is regenerated under load', () => {
     process.signal('SIGSTOP');
     const answers: Promise<number>[] = [];
     try {
-      // A heartbeat that nobody reads comes in; nothing of the new key does.
+      // A heartbeat arrives and is not read. Nothing of the new key arrives.
       await delay(LIMITS.streamHeartbeatMs + 300);
       await proxies.get(STRICT)?.cut();
       answers.push(ask());
@@ -197,7 +197,7 @@ describe('27: a key is regenerated under load', () => {
     await eventually('the gateway to be forgotten', known, { accept: ({ size }) => size === GATEWAYS - 1 });
     expect((await untilWaitingFor(name, 0)).status).toMatchObject({ phase: 'Running' });
     await cluster.kubectl(['delete', 'pod', 'gateway-0', '-n', SYSTEM_NAMESPACE, '--grace-period=0', '--force']);
-    // Looked at again, and again.
+    // The operator checks the object several times within this wait.
     await delay(5_000);
     expect((await untilWaitingFor(name, 0)).status).toMatchObject({ phase: 'Running' });
     await cluster.kubectl(['delete', 'pvc', CLAIM, '-n', SYSTEM_NAMESPACE]);
@@ -216,7 +216,7 @@ const LEASE = resourcePath({
 describe('28: the operator dies', () => {
   const operator = () => deployment.operators[0];
   const die = () => operator()?.process.kill('SIGKILL');
-  /** Another one leads at once: nobody waits here until the dead one's lease has run out. */
+  /** Another operator leads immediately: the test does not wait until the lease of the dead one expires. */
   const comeBack = async (): Promise<void> => {
     await tenant.client.mergePatch(LEASE, { spec: { holderIdentity: '' } });
     await operator()?.process.restart();
@@ -281,7 +281,7 @@ describe('28: the operator dies', () => {
     await untilPhase(name, 'Completed');
     const after = await keyOf('steps');
     expect(after).not.toBe(old);
-    // Whoever read the new key while the operator was dead must not hold a third one now.
+    // Clients that read the new key while the operator was dead must not need a third one now.
     if (replaced !== old) expect(after).toBe(replaced);
     expect(await counted('steps')).toBe(before + 1);
   });

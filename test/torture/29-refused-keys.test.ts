@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RawClient } from './raw-client.ts';
 import { json, Stand } from './stand.ts';
 
-/** Torture 29: keys that are none. Each is refused with 401, leaves no row, and tells nobody anything. */
+/** Torture 29: invalid keys. Each request gets a 401 that reveals nothing, and leaves no row. */
 let stand: Stand;
 beforeAll(async () => {
   stand = await Stand.start();
@@ -20,10 +20,10 @@ const send = async (client: RawClient, keyLines: readonly string[]) => {
   return { status: answer.status, code: answer.all('standin-rejected')[0], body: answer.body.toString() };
 };
 
-/** As the operator makes them, with a checksum that is right or wrong. */
+/** Keys in the format that the operator generates, with a correct or a wrong checksum. */
 const generated = (checksum: string): string => `standin_${randomBytes(40).toString('hex').slice(0, 43)}${checksum}`;
 
-/** None of them is a key that is in force, and all are told the same. */
+/** None of them is an active key, and all get the same response. */
 const DEAD: readonly (readonly [name: string, key: () => string])[] = [
   ['an unknown one', () => `sk_${randomBytes(16).toString('hex')}`],
   ['one of the right form', () => generated('0AbCdE')],
@@ -58,14 +58,14 @@ describe('a key that is none', () => {
   });
 
   const ROUNDS = 400;
-  /** A class of time is told apart by an order of magnitude, as by another lookup or a write; not by what a noisy machine does. */
+  /** A difference in time counts only if it is an order of magnitude, as for another lookup or a write. Smaller differences are noise. */
   const FACTOR_MAX = 3;
 
   test('is refused in the same class of time, be it unknown, malformed, or almost right', async () => {
     using client = await RawClient.connect(stand.port);
     const kinds = DEAD.slice(0, 5);
     const took = new Map<string, number[]>(kinds.map(([name]) => [name, []]));
-    // Interleaved, so that the machine's moods are shared.
+    // The rounds are interleaved, so that changes in the machine's load affect all keys alike.
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const [name, key] of kinds) {
         const lines = [`x-api-key: ${key()}`];
@@ -84,7 +84,7 @@ describe('a key that is none', () => {
     client.send(stand.head('POST', stand.target('/a', marker), [['Content-Length', '0']]));
     expect((await client.answer())?.status).toBe(200);
     stand.accept(marker);
-    // That row and the one of `verify` itself: nothing else is in the log.
+    // The log contains that row and the row of `verify` itself, and nothing else.
     expect(await stand.verify()).toHaveLength(2);
   });
 });

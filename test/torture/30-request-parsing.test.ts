@@ -5,8 +5,8 @@ import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture 30: the 33 cases of h1spec (https://github.com/uNetworking/h1spec) with our own bytes, and the kinds of request
- * smuggling that HTTP Garden collects (https://github.com/narfindustries/http-garden, TROPHIES.md).
+ * Torture 30: the 33 cases of h1spec (https://github.com/uNetworking/h1spec) with our own bytes, and the kinds of request smuggling that
+ * HTTP Garden collects (https://github.com/narfindustries/http-garden, TROPHIES.md).
  */
 let stand: Stand;
 let upstream: Upstream;
@@ -26,11 +26,11 @@ afterAll(async () => {
   await upstream[Symbol.asyncDispose]();
 });
 
-/** Long enough to see an answer that should not come. */
+/** Long enough to see an unexpected response. */
 const SILENCE_MS = 400;
 
 describe('h1spec: an unfinished request is waited for', () => {
-  // Where the request is cut; `%` is the cut.
+  // The positions at which the request is cut; `%` marks the cut.
   const cuts: [string, RegExp][] = [
     ['method', /^G/],
     ['URL 1', /^GET /],
@@ -118,7 +118,7 @@ describe('h1spec: a whole request is answered or refused', () => {
 });
 
 describe('request smuggling', () => {
-  /** A whole request that must never be seen as one. */
+  /** A complete request that the gateway must never treat as one. */
   const inner = (marker = stand.marker()) => stand.head('GET', stand.target('/smuggled', marker));
   type Payload = [name: string, headers: string, body: (smuggled: string) => string, method?: 'GET' | 'POST'];
   const chunked = 'Transfer-Encoding: chunked\r\n';
@@ -184,7 +184,7 @@ describe('request smuggling', () => {
     expect(client.pending.toString('latin1')).toBe('');
   });
 
-  // Refused by the gateway itself: Node's parser goes on to what follows.
+  // The gateway itself refuses these: Node's parser continues with the bytes that follow.
   test.concurrent.each([
     ['two Hosts', 'Host: gateway\r\nHost: b', 400],
     ['an upgrade', 'Host: gateway\r\nUpgrade: h2c', 400],
@@ -202,7 +202,7 @@ describe('request smuggling', () => {
   });
 
   test('nothing of this reached the upstream', async () => {
-    // What was accepted before this request would have been forwarded before it.
+    // The gateway forwards in order, so an earlier accepted request would have been forwarded first.
     const marker = stand.marker();
     expect(await ask(stand.port, stand.head('GET', stand.target('/forward', marker)))).toMatchObject({ status: 200 });
     stand.accept(marker);
@@ -251,7 +251,7 @@ describe('request smuggling', () => {
     const head = stand.head('POST', stand.target('/forward', marker)).replace(/\r\n$/, `${chunked}\r\n`);
     const before = upstream.requests.length;
     const answer = await ask(stand.port, `${head}2\r\nab\r\n0\r\nContent-Length: 50\r\nX-Sum: 1\r\n\r\n`);
-    // Node's parser refuses framing headers in trailers; either way one request at most goes on, with its own length.
+    // Node's parser refuses framing headers in trailers. In either case at most one request is forwarded, with its own length.
     if (answer?.status === 200) stand.accept(marker);
     const seen = upstream.requests.slice(before);
     expect(seen.length).toBe(answer?.status === 200 ? 1 : 0);

@@ -3,9 +3,9 @@ import { ask, RawClient } from './raw-client.ts';
 import { json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
-/** Torture 31: targets and methods that ask a proxy to go elsewhere. */
+/** Torture 31: targets and methods that ask a proxy to connect elsewhere. */
 let stand: Stand;
-/** Whom the requests name; nobody may ever connect to it. */
+/** The server that the requests name. Nothing may ever connect to it. */
 let named: Upstream;
 beforeAll(async () => {
   named = await startUpstream(answerOf('never'));
@@ -62,7 +62,7 @@ test.each(CASES)('%s is refused', async (...[, requestLine, headers, status, cod
     text.replaceAll('NAMED', `127.0.0.1:${named.port}`).replaceAll('TARGET', stand.target('/a'));
   using client = await RawClient.connect(stand.port);
   client.send(`${fill(requestLine)} HTTP/1.1\r\n${fill(headers)}\r\nx-api-key: ${stand.own.key}\r\n\r\n`);
-  // An answer to HEAD has no body, whatever its Content-Length says.
+  // A response to HEAD has no body, regardless of its Content-Length.
   const text = await (async () => {
     await expect.poll(() => client.pending.toString('latin1'), { timeout: 5_000 }).toContain('\r\n\r\n');
     return client.pending.toString('latin1');

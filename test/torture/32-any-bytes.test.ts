@@ -8,7 +8,7 @@ import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
-/** Torture 32: whatever bytes a caller sends, they are answered, passed on and stored as they were. */
+/** Torture 32: whatever bytes a caller sends are answered, forwarded and stored unchanged. */
 const MOCK = '{"id":1.0,  "big": 12345678901234567890, "é": null}';
 const MOCK_HEADERS: HeaderPair[] = [
   ['Content-Type', 'application/vnd.shop+json; charset=utf-8'],
@@ -38,7 +38,7 @@ afterAll(async () => {
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-/** I3: the row has the request as it was sent; the key alone is replaced. */
+/** I3: the row contains the request as it was sent, except for the key, which is replaced. */
 const expectExact = async (
   marker: string,
   sent: { headers: readonly HeaderPair[]; body: Uint8Array; target: string },

@@ -6,7 +6,7 @@ import { bodyBytesOf } from '@standin/logstore';
 import { ask, RawClient } from './raw-client.ts';
 import { json, Stand } from './stand.ts';
 
-/** Torture 33: at the limit all is stored, above it nothing is; never a part. */
+/** Torture 33: a request at the limit is stored completely. A request above it is not stored at all. */
 let stand: Stand;
 beforeAll(async () => {
   stand = await Stand.start();
@@ -83,7 +83,7 @@ describe('bodies', () => {
       await client.closed();
     };
     for (let round = 0; round < 4; round += 1) await Promise.all(Array.from({ length: 8 }, one));
-    // 320 MiB were offered, at most 8 × 10 MiB were held at a time.
+    // 320 MiB were sent, and at most 8 × 10 MiB were held at a time.
     expect((await residentMiB()) - before).toBeLessThan(250);
   });
 

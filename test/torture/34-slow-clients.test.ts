@@ -5,16 +5,17 @@ import { forward, json, Stand } from './stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture 34: callers that stall. The long form (STANDIN_TEST_TORTURE=long) has ten times as many; it needs `ulimit -n` of
- * 12,000 or more.
+ * Torture 34: callers that stall. The long form (STANDIN_TEST_TORTURE=long) has ten times as many, and needs `ulimit -n` of 12,000 or more.
  */
 const LONG = process.env['STANDIN_TEST_TORTURE'] === 'long';
 const STALLED = LONG ? 5_000 : 500;
-/** Each holds up to 10 MiB of captured answer: more of them than the gateway's budget has room for are a 503 for all. */
+/**
+ * Each holds up to 10 MiB of captured response. If there are more of them than the gateway's budget has room for, all callers get a 503.
+ */
 const NOT_READING = 20;
-/** More than both kernels' socket buffers hold together. */
+/** More than the socket buffers of both kernels hold together. */
 const LARGE_BYTES = 32 * 1024 * 1024;
-/** The gateway looks at its connections every second or two. */
+/** The gateway checks its connections every one to two seconds. */
 const SLACK_MS = 2_000;
 const CONNECT_AT_ONCE = 200;
 
@@ -60,7 +61,7 @@ const connectMany = async (count: number, first: (client: RawClient) => void): P
   return clients;
 };
 
-/** 99th percentile of a good caller's waiting, milliseconds, over that time. */
+/** The 99th percentile of a well-behaved caller's latency during that time, in milliseconds. */
 const goodCallersP99 = async (forMs: number): Promise<number> => {
   const waits: number[] = [];
   const until = performance.now() + forMs;
@@ -101,7 +102,7 @@ describe(`${STALLED} callers that stall in their heads, as many in their bodies,
       markers.push(marker);
     });
     const openedMs = performance.now() - opened;
-    // Drips a byte now and then: a head's time is for the whole head, not between two bytes.
+    // Sends a byte now and then. The timeout of a head is for the whole head, not for the time between two bytes.
     const drip = setInterval(() => {
       for (const client of heads.slice(0, 50)) client.send('x');
       for (const client of bodies.slice(0, 50)) client.send('x');
@@ -122,7 +123,7 @@ describe(`${STALLED} callers that stall in their heads, as many in their bodies,
       client[Symbol.dispose]();
     }
 
-    // A reader that does not read cannot see the end; the upstream's side of it does.
+    // A client that does not read cannot see the end, so the test checks the upstream's side of the connection.
     await expect.poll(() => upstream.open(), { timeout: LIMITS.responseStallTimeoutMs + SLACK_MS + 5_000 }).toBe(0);
     for (const client of readers) client[Symbol.dispose]();
     for (const marker of markers) stand.accept(marker);
@@ -132,7 +133,7 @@ describe(`${STALLED} callers that stall in their heads, as many in their bodies,
       `slow clients: heads cut ≤ ${Math.round(headsMs)} ms, bodies ≤ ${Math.round(bodiesMs)} ms (opened within ${Math.round(openedMs)} ms); ` +
         `good callers' p99 ${quietBefore.toFixed(1)} ms quiet, ${busyP99.toFixed(1)} ms under stalls, ${quietAfter.toFixed(1)} ms after`,
     );
-    // The floor is the noise of a machine that runs other tests at the same time.
+    // The minimum of 50 ms allows for noise on a machine that runs other tests at the same time.
     expect(busyP99).toBeLessThan(Math.max(2 * Math.max(quietBefore, quietAfter), 50));
     await stand.verify();
   });

@@ -6,7 +6,7 @@ import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Behaviour, type Upstream } from './upstream.ts';
 
-/** Torture 35: whatever an upstream does, the caller gets an honest answer, the log has it, and the gateway lives. */
+/** Torture 35: whatever an upstream does, the caller gets a correct response, the log contains it, and the gateway survives. */
 let stand: Stand;
 const upstreams: Upstream[] = [];
 beforeAll(async () => {
@@ -184,7 +184,7 @@ describe('an answer that breaks off: the caller sees it break off', () => {
     const text = client.pending.toString('latin1');
     expect(text).toMatch(/^HTTP\/1\.1 200 /);
     expect(text).toContain('abc');
-    // No last chunk, no full length: nobody takes it for whole.
+    // Without a last chunk and without the full length, no client treats the response as complete.
     expect(text).not.toMatch(/0\r\n\r\n$/);
     const row = await stand.row(marker);
     expect(row).toMatchObject({ status: 200, outcome });

@@ -10,12 +10,12 @@ import { call, endpoint, mock, readLog, startDev, type DevRun } from '../e2e/dev
 import { eventually } from '../harness/eventually.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
-/** Tortures 36 and 37 with replays: a Replay names any URL, and the operator that sends it stands inside the cluster's network. */
+/** Tortures 36 and 37 with replays: a Replay names any URL, and the operator that sends it runs inside the cluster's network. */
 const DOUBLE = pathToFileURL(path.join(import.meta.dirname, 'dns-double.ts')).href;
 
 let secret: Upstream;
 beforeAll(async () => {
-  // Every answer ends its connection, so that each request looks the name up again (TTL 0).
+  // Every response closes its connection, so that each request looks the name up again (TTL 0).
   secret = await startUpstream((socket, { target }) => {
     const redirect = target.startsWith('/redirect')
       ? '302 Found\r\nlocation: http://169.254.169.254/latest/'

@@ -6,8 +6,8 @@ import { forward, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture 36: upstreams that only the gateway can reach. The reason that `checkUpstreamUrl` gives is what the operator writes
- * into the Endpoint's condition; here such an Endpoint reaches the gateway all the same.
+ * Torture 36: upstreams that only the gateway can reach. The operator writes the reason that `checkUpstreamUrl` returns into the Endpoint's
+ * condition. In this test, such an Endpoint still reaches the gateway.
  */
 let secret: Upstream;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => secret[Symbol.asyncDispose]());
 
 let serial = 0;
-/** Asks an endpoint that forwards to `url`; the row and the answer. */
+/** Calls an endpoint that forwards to `url`. Returns the row and the response. */
 const askVia = async (stand: Stand, url: string, viaService = false) => {
   serial += 1;
   const slug = `/up-${serial}`;

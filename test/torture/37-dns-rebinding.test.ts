@@ -5,7 +5,10 @@ import { ask } from './raw-client.ts';
 import { forward, Stand } from './stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
-/** Torture 37: names whose addresses change or mix. 127.0.0.1 plays the public address: the administrator allows it alone. */
+/**
+ * Torture 37: names whose addresses change or mix. 127.0.0.1 takes the role of the public address: only this address is allowed by the
+ * administrator.
+ */
 const DOUBLE = pathToFileURL(path.join(import.meta.dirname, 'dns-double.ts')).href;
 const DNS: Record<string, string[][]> = {
   'good.test': [['127.0.0.1']],
@@ -24,7 +27,7 @@ const DNS: Record<string, string[][]> = {
 let stand: Stand;
 let upstream: Upstream;
 beforeAll(async () => {
-  // Every answer ends its connection, so that each request looks the name up again (TTL 0).
+  // Every response closes its connection, so that each request looks the name up again (TTL 0).
   upstream = await startUpstream((socket, { target }) => {
     const redirect = target.startsWith('/redirect')
       ? '302 Found\r\nlocation: http://169.254.169.254/latest/'
@@ -63,7 +66,7 @@ const expectBlocked = async (name: string) => {
   const { upstreamError } = await stand.row(marker);
   expect(upstreamError).toContain(`${name} resolves to `);
   expect(JSON.parse(body)).toMatchObject({ detail: upstreamError });
-  // Neither the caller nor the project's owner learns which one; the gateway's log says it.
+  // Neither the caller nor the project's owner learns the address. Only the gateway's log contains it.
   for (const address of DNS[name]?.flat() ?? []) expect(upstreamError).not.toContain(address);
   expect(upstream.connections()).toBe(before);
 };

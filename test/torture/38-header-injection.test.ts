@@ -4,7 +4,7 @@ import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
-/** Torture 38: headers that try to be more than one, or that speak about one connection only. */
+/** Torture 38: headers that try to become several headers, and hop-by-hop headers. */
 let stand: Stand;
 let upstream: Upstream;
 let nextAnswer = '';
@@ -139,7 +139,7 @@ describe('upstreams', () => {
     expect(names.filter((name) => name === 'x-kept')).toHaveLength(1);
     expect(names.filter((name) => name === 'host')).toHaveLength(1);
     const row = await stand.row(marker);
-    // The log has what the caller sent, whole.
+    // The log contains everything that the caller sent.
     expect(row.request.headers.map(([name]) => name)).toEqual(expect.arrayContaining(['X-Hop', 'TE', 'Authorization']));
     expect(row.response.headers.filter(([name]) => name.toLowerCase() === 'set-cookie')).toHaveLength(2);
   });

@@ -21,7 +21,7 @@ import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
 /**
- * Torture 39: a dashboard on a cluster, with people who may less than they try, pages of others, and headers that nobody vouches for.
+ * Torture 39: a dashboard on a cluster, with users who try to exceed their rights, pages of other sites, and untrusted headers.
  * (`test/e2e/dashboard-exchange.test.ts` shows that captured bytes stay text.)
  */
 let cluster: Cluster;
@@ -33,7 +33,7 @@ let own: string;
 let foreign: string;
 let viewer: Person;
 let editor: Person;
-/** Ids of rows in the log of either. */
+/** Ids of a log row of each project. */
 let ownRow: string;
 let foreignRow: string;
 
@@ -103,7 +103,7 @@ const ask = async (
 const as = ({ token }: Person): Record<string, string> => ({ authorization: `Bearer ${token}` });
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** Every URL below a project that the dashboard answers, with the names and the row of one. */
+/** Every URL below a project that the dashboard serves, with the names and the row of that project. */
 const projectPaths = (namespace: string, row: string): readonly string[] => {
   interface Entry {
     readonly path?: string;
@@ -130,7 +130,7 @@ describe('another namespace', () => {
       for (const url of [path, path.replace('?', '.data?')]) {
         const { status, body } = await ask(url, { headers: { ...as(viewer), accept: 'text/html' } });
         expect(body, url).not.toContain(SECRET);
-        // Data of several routes travel together: 200 or 207, with the refusal of each inside.
+        // A data request combines several routes: its status is 200 or 207, and it contains the refusal of each route.
         if (!url.includes('.data?')) expect(status, url).toBeGreaterThanOrEqual(400);
       }
     }
@@ -147,7 +147,7 @@ describe('another namespace', () => {
       expect(status, rest).toBe(404);
       expect(body).not.toContain(SECRET);
     }
-    // A stream has no end to wait for.
+    // A stream does not end.
     for (const path of projectPaths(own, foreignRow).filter((path) => !path.includes('/stream'))) {
       expect((await ask(path, { headers: as(viewer) })).body, path).not.toContain(SECRET);
     }
@@ -235,7 +235,7 @@ describe('a page of somebody else', () => {
   const form = (action: string, enctype: string, fields: string): string =>
     `<form method="post" action="${dashboard.url}${action}" enctype="${enctype}">${fields}</form><script>document.forms[0].submit()</script>`;
 
-  // On another port of the same host the browser sends the session, too: cookies know no ports.
+  // Browsers also send the session to other ports of the same host: cookies ignore ports.
   const HOSTS = ['127.0.0.1', 'localhost'];
   const TYPES = ['application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain'];
 

@@ -11,7 +11,9 @@ import { startDashboard, type DashboardRun } from '../e2e/dashboard-stand.ts';
 import { openDevLog } from '../e2e/traffic-page.ts';
 import { eventually } from '../harness/eventually.ts';
 
-/** 40: shared links that are guessed, expired, revoked or refused, whose source is gone, and secrets in all that a request has. */
+/**
+ * 40: shared links that are guessed, expired, revoked or refused, or whose source no longer exists, and secrets in every part of a request.
+ */
 
 let run: DashboardRun;
 let store: LogStore;
@@ -44,7 +46,7 @@ afterAll(async () => {
   await run.process.kill();
 });
 
-/** As if it had been captured. */
+/** Inserts a row as if it had been captured. */
 const capture = async (changes: Partial<LogRow> = {}, project = 'shop'): Promise<string> => {
   const row = newLogRow({ project, projectUid: uids.get(project) ?? '', ...changes });
   const rows = encodeRow(row);
@@ -57,7 +59,7 @@ interface Link {
   readonly url: string;
 }
 
-/** A Share as somebody may make it past the dashboard: in the folder where `standin dev` keeps them. */
+/** Writes a Share without the dashboard, into the folder in which `standin dev` keeps them. */
 const writeShare = async (name: string, spec: object): Promise<string> => {
   const token = randomBytes(32).toString('base64url');
   const tokenSha256 = createHash('sha256').update(token).digest('hex');
@@ -72,7 +74,7 @@ const writeShare = async (name: string, spec: object): Promise<string> => {
 };
 
 let links = 0;
-/** A link to this entry; without rules the default ones are in force. */
+/** A link to this entry. Without `redact`, the default rules apply. */
 const share = async (requestId: string, redact?: object): Promise<Link> => {
   const name = `link-${(links += 1)}`;
   return { name, url: await writeShare(name, { requestId, ...(redact !== undefined && { redact }) }) };
@@ -142,7 +144,7 @@ describe('40: a link that shows nothing', () => {
     expect(guessed.status).toBe(404);
     for (const { status, headers, body } of nothing)
       expect({ status, headers, body }).toEqual({ status: 404, headers: guessed.headers, body: guessed.body });
-    // Timers may fire a little early.
+    // Timers may fire slightly early.
     for (const { ms } of [guessed, ...nothing]) expect(ms).toBeGreaterThan(245);
   });
 
@@ -167,7 +169,7 @@ describe('40: a link that shows nothing', () => {
     expect(headers).not.toHaveProperty('etag');
     const { statusCode } = await request(url, { method: 'POST', headers: { origin: run.dashboard } });
     expect(statusCode).toBe(405);
-    // What Remix would send to scripts: there are none.
+    // Remix would serve data for scripts here. These pages have no scripts.
     expect((await open(`${url}.data`)).body).toBe((await open(`${run.dashboard}/s/x`)).body);
   });
 });

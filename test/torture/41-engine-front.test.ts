@@ -6,12 +6,12 @@ import { readRunFile } from '../../cli/src/server/run-file.ts';
 import { call, readLog, startDev, type DevRun } from '../e2e/dev-stand.ts';
 import { eventually } from '../harness/eventually.ts';
 
-/** 41: the ClickHouse of a `standin dev` in the hands of another local user, and of one who has its password. */
+/** 41: the ClickHouse of a `standin dev`, attacked by another local user, and by one who has its password. */
 
 const MARKER = 'never-to-be-seen';
 let run: DevRun;
 let clickhouse: EngineAddress;
-/** Holds a file that is not the engine's, and stays as it is. */
+/** Contains a file that does not belong to the engine and must stay unchanged. */
 let outside: string;
 
 beforeAll(async () => {
@@ -37,15 +37,15 @@ const readLogin = async (data: string): Promise<EngineAddress> => {
 interface AskOptions {
   readonly method?: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
-  /** Besides the query. */
+  /** URL parameters besides the query. */
   readonly search?: Readonly<Record<string, string>>;
-  /** Of an insert; the query is in the URL then. */
+  /** The rows of an insert. The query is then in the URL. */
   readonly body?: string;
 }
 
 const login = () => ({ 'x-clickhouse-user': clickhouse.username, 'x-clickhouse-key': clickhouse.password });
 
-/** Asks the engine; by default with its password. */
+/** Sends a statement to the engine, by default with its password. */
 const ask = async (sql: string, { method = 'POST', headers = login(), search = {}, body }: AskOptions = {}) => {
   const url = new URL(clickhouse.url);
   for (const [name, value] of Object.entries(search)) url.searchParams.set(name, value);
@@ -59,7 +59,7 @@ const ask = async (sql: string, { method = 'POST', headers = login(), search = {
   };
 };
 
-/** As `SECRET` and `OUT` are written in the statements below. */
+/** Replaces the placeholders `SECRET` and `OUT` of the statements below. */
 const inPlace = (sql: string): string =>
   sql.replaceAll('SECRET', `${outside}/secret`).replaceAll('OUT', `${outside}/out`);
 
@@ -95,7 +95,7 @@ describe('without the password', () => {
     const { password } = await readLogin(first.data);
     await first.process.kill('SIGKILL');
     const { manifests, data } = first;
-    // What the killed run left is found, and hurts neither the logs nor the next run.
+    // The files of the killed run are found, and affect neither the logs nor the next run.
     expect(await readLog(data)).toEqual([]);
     const second = await startDev({ folders: { manifests, data } });
     const address = await readLogin(data);
@@ -131,7 +131,7 @@ describe('the password', () => {
   });
 });
 
-/** The process and all that it started. */
+/** The process and all its descendants. */
 const processTree = async (root: number): Promise<readonly number[]> => {
   const parents = new Map<number, number>();
   for (const name of await readdir('/proc')) {
@@ -264,7 +264,7 @@ describe('with the password', () => {
     await expectUntouched();
   });
 
-  // Prevents: ClickHouse's client reading lines of a comment as statements, where the comment begins behind a semicolon.
+  // Prevents: ClickHouse's client executes lines of a comment as statements if the comment follows a semicolon.
   test.for([
     ['behind a statement', 'SELECT 1; /*\nHIDDEN --*/', {}],
     ['behind an insert', "INSERT INTO d.t VALUES ('x'); /*\nHIDDEN --*/", {}],

@@ -7,18 +7,18 @@ import { forward, Stand } from './stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture 42: Services as upstreams, in the hands of a tenant who changes them before the operator has seen it, and Standin's own parts as
- * upstreams. Every address is allowed here, so that nothing but the check that is meant can refuse.
+ * Torture 42: a tenant changes Services that are upstreams before the operator has seen the change, and names Standin's own parts as
+ * upstreams. Every address is allowed here, so that only the check under test can refuse a request.
  */
 const DOUBLE = pathToFileURL(path.join(import.meta.dirname, 'dns-double.ts')).href;
 const POD = '127.0.0.1';
-/** What /etc/hosts and search domains know. */
+/** The names that /etc/hosts and search domains resolve. */
 const HOSTS = Object.fromEntries(
   ['on-a-laptop.shop.svc.cluster.local', 'bait.shop.svc.cluster.local', 'clickhouse.test', 'refused.test'].map(
     (name) => [name, [[POD]]],
   ),
 );
-/** Longer than three tries of a second; the endpoint's own timeout is 30 s. */
+/** Longer than three attempts of one second each. The endpoint's own timeout is 30 s. */
 const SILENT_MS_MAX = 8_000;
 
 let dns: DnsServer;
@@ -26,7 +26,7 @@ let stand: Stand;
 let upstream: Upstream;
 let refused: Upstream;
 beforeAll(async () => {
-  // Every answer ends its connection, so that each request looks the name up again.
+  // Every response closes its connection, so that each request looks the name up again.
   const close = '200 OK\r\nconnection: close\r\ncontent-length: 2';
   [dns, upstream, refused] = await Promise.all([
     startDnsServer(),
@@ -57,7 +57,7 @@ const endpoint = async (url: string, viaService: boolean): Promise<string> => {
   return slug;
 };
 
-/** The status, or the code of a 502; both are the log's as well. */
+/** Returns the status, or the code of a 502. Also checks that the log contains both. */
 const call = async (slug: string): Promise<number | string> => {
   const marker = stand.marker();
   const answer = await ask(stand.port, stand.head('GET', stand.target(slug, marker)));
@@ -67,7 +67,7 @@ const call = async (slug: string): Promise<number | string> => {
   return (JSON.parse(answer.body.toString()) as { code: string }).code;
 };
 
-/** An endpoint that forwards to the Service `name`, of which the cluster's DNS says this. */
+/** An endpoint that forwards to the Service `name`, for which the cluster's DNS returns this entry. */
 const service = (name: string, entry: DnsEntry): Promise<string> => {
   const host = `${name}.shop.svc.cluster.local`;
   dns.table[host] = entry;

@@ -20,7 +20,7 @@ import type { Cluster } from '../harness/cluster.ts';
 import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
-/** Torture 43: what anyone can make a dashboard keep in memory or work at: bodies, streams, and what pages encode. */
+/** Torture 43: how much memory and CPU time any client can make a dashboard use, with bodies, streams and pages. */
 let cluster: Cluster;
 let clickHouse: TestClickHouse;
 let store: LogStore;
@@ -32,9 +32,9 @@ let viewer: Person;
 
 const FLOOD_BYTES = 200_000_000;
 const MIB = 1024 * 1024;
-/** The chart gives the process 512 MiB. Of a flood of 1.2 GB, what Node has read and not yet collected is some tens of MiB. */
+/** The chart gives the process 512 MiB. During a flood of 1.2 GB, the data that Node has read and not yet collected is some tens of MiB. */
 const GROWTH_MIB_MAX = 80;
-/** Of bodies that are kept: the bound on their sum, several times over. */
+/** For bodies that are kept: several times the bound on their sum. */
 const HELD_GROWTH_MIB_MAX = 150;
 const HEALTH_MS_MAX = 2_000;
 
@@ -56,7 +56,7 @@ beforeAll(async () => {
     createPerson(cluster, namespace, { name: 'editor', role: 'standin-edit' }),
     createPerson(cluster, namespace, { name: 'viewer', role: 'standin-view' }),
   ]);
-  // What a process takes for its first pages is not what is measured.
+  // The memory for a process's first pages is not part of the measurement.
   for (const path of ['/login', '/projects', '/no/such/page'])
     await ask(path, { headers: { accept: 'text/html', ...as(viewer) } });
   for (const path of ['/login', '/login.data', '/preferences'])
@@ -90,7 +90,7 @@ const ask = async (path: string, { method = 'GET', headers = {}, body }: AskOpti
 
 const memoryMib = (): number =>
   Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${dashboard.process.pid}/status`, 'utf8'))?.[1]) / 1_024;
-/** From now on the peak is that of what follows (proc(5)). */
+/** Resets the peak memory, so that it covers only what follows (proc(5)). */
 const forgetPeak = (): void => writeFileSync(`/proc/${dashboard.process.pid}/clear_refs`, '5');
 
 const TICK_MS = 10;
@@ -100,7 +100,7 @@ const cpuMs = (): number => {
   return (Number(user) + Number(system)) * TICK_MS;
 };
 
-/** Asks for /healthz until `work` is done; resolves with the longest time that it took. */
+/** Requests /healthz until `work` is done. Resolves with the longest response time. */
 const healthWhile = async (work: Promise<unknown>): Promise<number> => {
   let longest = 0;
   for (const done = new Set<unknown>(); done.size === 0;) {
@@ -133,14 +133,17 @@ const open = ({ method = 'POST', path, isChunked, headers = {} }: Flood, bytes: 
   return socket;
 };
 
-/** Unlike `once`, does not reject: a connection may be cut. */
+/** Unlike `once`, does not reject, because a connection may be cut. */
 const next = (socket: Socket, event: 'close' | 'data' | 'drain'): Promise<void> =>
   new Promise((resolve) => void socket.once(event, () => resolve()));
 
 const PART = Buffer.alloc(64 * 1024, 'a');
 const CHUNK = Buffer.concat([Buffer.from(`${PART.length.toString(16)}\r\n`), PART, Buffer.from('\r\n')]);
 
-/** Sends a body of 200 MB as fast as it is taken, until its end or until it is cut off. Resolves with the answer's status. */
+/**
+ * Sends a body of 200 MB as fast as the server reads it, until its end or until the server closes the connection. Resolves with the
+ * response's status.
+ */
 const flood = async (options: Flood): Promise<number> => {
   const socket = open(options, FLOOD_BYTES);
   let received = '';
@@ -223,7 +226,7 @@ describe('a form of a person', { timeout: 120_000 }, () => {
   });
 
   test('holds the largest endpoint that is legal', async () => {
-    // Every byte of it is three in the form.
+    // Every byte of it takes three bytes in the form.
     const body = `"${'€'.repeat((LIMITS.mockBodyBytesMax - 2) / 3)}"`;
     const headers = Array.from({ length: LIMITS.mockHeadersMax }, (_, index) => [
       [`spec.json.headers[${index}].name`, `x-${index}`],
@@ -287,7 +290,7 @@ describe('bodies that do not end', { timeout: 120_000 }, () => {
 describe('streams of pages', { timeout: 120_000 }, () => {
   const COUNT = 20;
   const REFUSAL = `Live updates are paused: you have ${COUNT} live pages open. Close some of them.`;
-  /** The first thing that a new stream says. */
+  /** The first event of a new stream. */
   const firstOf = async (headers: Record<string, string>, signal?: AbortSignal): Promise<string> => {
     const leave = new AbortController();
     const url = `${dashboard.url}/events?namespace=${namespace}`;
@@ -296,7 +299,7 @@ describe('streams of pages', { timeout: 120_000 }, () => {
     leave.abort();
     return Buffer.from((first?.value as Uint8Array | undefined) ?? []).toString();
   };
-  /** Opens streams until one is refused, and returns how many there are. */
+  /** Opens streams until one is refused. Returns the number of open streams. */
   const takeAll = async (headers: Record<string, string>, signal: AbortSignal): Promise<number> => {
     for (let count = 0; ; count += 1) {
       const first = await firstOf(headers, signal);
@@ -339,7 +342,7 @@ describe('streams of pages', { timeout: 120_000 }, () => {
 });
 
 describe('what Remix works at', { timeout: 120_000 }, () => {
-  /** Of the process, for one request; the machine may have other work. */
+  /** CPU time of the process for one request. The machine may have other work. */
   const CPU_MS_MAX = 1_500;
 
   test('is no list of routes for every part of a path (CVE-2026-55685)', async () => {

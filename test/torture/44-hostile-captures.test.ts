@@ -13,15 +13,15 @@ import { eventually } from '../harness/eventually.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**
- * 44: bodies and manifests that took quadratic time to read: 160 kB of multipart 4.5 s, 230 kB of nested JSON 14.6 s, 200 kB of YAML
- * 24 s. Each has to be answered within 2 s of CPU time: on a busy machine, time on the clock says more about the others.
+ * 44: bodies and manifests that took quadratic time to read: 160 kB of multipart 4.5 s, 230 kB of nested JSON 14.6 s, 200 kB of YAML 24 s.
+ * Each must be answered within 2 s of CPU time. On a busy machine, wall-clock time depends mostly on other processes.
  */
 const CPU_MS_MAX = 2_000;
 const TICKS_PER_SECOND = 100;
 
 /** 160 kB: parts without an empty line, so that none has a head. */
 const MULTIPART = '--b\r\nx\r\n'.repeat(20_000);
-/** 230 kB of objects within each other, with some members each, as deep as they are compared. Only the innermost value differs. */
+/** 230 kB of nested objects with some members each, as deep as the comparison goes. Only the innermost value differs. */
 const nestedJson = (innermost: number): string => {
   const LEVELS = 1_200;
   const members = Array.from({ length: 26 }, (_, index) => `"${String.fromCharCode(98 + index)}":0,`).join('');
@@ -65,7 +65,7 @@ const capture = async (slug: string, type: string, body: string): Promise<string
   return entries[0]?.id ?? '';
 };
 
-/** CPU time of `standin dev` so far, with all of its threads: user and system, fields 14 and 15 of proc_pid_stat(5). */
+/** CPU time of `standin dev` so far, user and system, of all its threads: fields 14 and 15 of proc_pid_stat(5). */
 const cpuMs = async (): Promise<number> => {
   const stat = await readFile(`/proc/${run.process.pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -94,7 +94,7 @@ describe('44: a captured multipart body with very many parts', () => {
   test.each([
     ['its page', '?body=parts', 200],
     ['its body', '/body?part=request', 200],
-    // None has a head.
+    // No part has a head.
     ['a part of its body', '/body?part=request&item=0', 404],
     ['the preview of a link to it', '/share', 200],
   ])('does not hold up %s', async (_, rest, status) => {
@@ -128,7 +128,7 @@ describe('44: two answers of nested JSON', () => {
 });
 
 describe('44: a manifest of very many keys', () => {
-  /** CPU time of the command, which its shell prints: of itself, and then of its children. */
+  /** CPU time of the command and of its children, as its shell prints it. */
   const validate = async (text: string): Promise<{ readonly output: string; readonly ms: number }> => {
     const file = path.join(await createTempFolder('validate'), 'manifest.yaml');
     await writeFile(file, text);
@@ -151,7 +151,7 @@ describe('44: a manifest of very many keys', () => {
     ],
     ['of which the last one repeats', `${YAML}key-number-0: b\n`, 'Map keys must be unique'],
   ])('%s is validated in the time that a pull request may take', async (_, text, message) => {
-    // To start the command takes most of the time.
+    // The start of the command takes most of the time.
     const { ms: startMs } = await validate('a: 1\n');
     const { output, ms } = await validate(text);
     expect(output).toContain(message);

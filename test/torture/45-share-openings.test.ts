@@ -15,16 +15,16 @@ import { watchEventLoop, type EventLoopWatch } from '../harness/watch-event-loop
 import { HOSTILE_BODIES, type HostileBody } from './hostile-bodies.ts';
 import { isLongRun } from './oracle.ts';
 
-/** 45: captured bodies of 10 MiB that cost their readers most, opened by everyone at once, on every page. */
+/** 45: the captured bodies of 10 MiB that are most expensive to read, opened by many clients at once, on every page. */
 
-/** In time of the processor. */
+/** CPU time. */
 const HELD_UP_MS_MAX = 100;
 const OPENINGS = 20;
 
 let run: DashboardRun;
 let store: LogStore;
 let watch: EventLoopWatch;
-/** What a real request had: its project and its endpoint are there. */
+/** The fields of a real request, whose project and endpoint exist. */
 let real: Pick<LogRow, 'projectUid' | 'endpoint' | 'endpointUid'>;
 
 const API = '/api/v1/namespaces/default/projects/shop';
@@ -56,7 +56,7 @@ afterAll(async () => {
   await run.process.kill();
 });
 
-/** As if it had been captured, with the same body both ways. */
+/** Inserts a row as if it had been captured, with the same body for request and response. */
 const capture = async ({ headers, bytes }: HostileBody): Promise<LogRow> => {
   const row = newLogRow({
     ...real,
@@ -71,7 +71,7 @@ const capture = async ({ headers, bytes }: HostileBody): Promise<LogRow> => {
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z');
 const shareList = z.object({ items: z.array(z.object({ name: z.string(), state: z.string() })) });
 let links = 0;
-/** Resolves when the operator has accepted it: opened before, it would count as a guess. */
+/** Resolves when the operator has accepted the Share. An earlier request would count as a guess. */
 const share = async (requestId: string): Promise<{ readonly name: string; readonly url: string }> => {
   const name = `link-${(links += 1)}`;
   const token = randomBytes(32).toString('base64url');
@@ -116,7 +116,7 @@ const post = async (url: string, body: string): Promise<number> => {
   return answer.statusCode;
 };
 
-/** The slowest answer of /healthz, milliseconds, while `work` runs. */
+/** The slowest response of /healthz while `work` runs, in milliseconds. */
 const slowestHealth = async (work: Promise<unknown>): Promise<number> => {
   let isOver = false;
   let slowest = 0;
@@ -219,7 +219,7 @@ describe('45: every reader of a captured body', () => {
     300_000,
   );
 
-  /** The result of a replay whose answer was the same but for its last byte. */
+  /** Writes the result of a replay whose response was the same except for its last byte. */
   const sendAgain = async (requestId: string, { headers, bytes }: HostileBody): Promise<void> => {
     const responseBody = Buffer.from(bytes);
     responseBody.writeUInt8(0x20, responseBody.length - 1);

@@ -6,13 +6,13 @@ import { GatewayRegistry } from '../../operator/src/publish/gateway-registry.ts'
 import { StreamServer, type Publication } from '../../operator/src/publish/stream-server.ts';
 import { eventually } from '../harness/eventually.ts';
 
-/** The operator's end of the config stream without an operator: the test says what the configuration is. */
+/** The operator's side of the config stream without an operator. The test sets the configuration. */
 export interface ConfigStream {
   readonly url: string;
-  /** What a gateway's `operator.tls.dir` holds. */
+  /** The content of a gateway's `operator.tls.dir`. */
   readonly gatewayFiles: Readonly<Record<'ca.crt' | 'tls.crt' | 'tls.key', string>>;
   publish(objects: readonly ConfigObject[], remove?: readonly ConfigKey[]): number;
-  /** Publishes, and resolves when every gateway has acknowledged: with the objects that one rejects, and why. */
+  /** Publishes the objects. Resolves when every gateway has acknowledged them, with the rejected objects and the reasons. */
   publishAndAwait(objects: readonly ConfigObject[]): Promise<ReadonlyMap<ConfigKey, string>>;
   close(): Promise<void>;
 }

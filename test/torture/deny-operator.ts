@@ -10,7 +10,7 @@ const ROLE = resourcePath({
   name: 'standin-operator',
 });
 
-/** Takes a right from the operator, which stops it exactly there; returns what gives it back. */
+/** Removes a right from the operator, which stops it at exactly that step. Returns a function that restores the right. */
 export const denyOperator = async (
   client: KubeClient,
   verb: string,

@@ -10,29 +10,32 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** What happens to an insert on its way. */
+/** A fault of an insert. */
 export type InsertFault =
   | { readonly kind: 'none' }
-  /** Connections are cut before anything is read. */
+  /** Connections are cut before any bytes are read. */
   | { readonly kind: 'down' }
-  /** Taken, and never answered. */
+  /** The insert is received, and never answered. */
   | { readonly kind: 'hang' }
-  /** Done, and the connection cut instead of the answer; with `forgets`, no later insert is taken for the same one. */
+  /**
+   * The insert is done, and the connection is cut before the response. With `forgets`, ClickHouse does not deduplicate later inserts
+   * against it.
+   */
   | { readonly kind: 'reset after commit'; readonly forgets?: boolean }
   | { readonly kind: 'slow'; readonly delayMs: number }
-  /** Refused with this code of ClickHouse's, and not done. */
+  /** The insert is refused with this ClickHouse error code, and not done. */
   | { readonly kind: 'refuse'; readonly code: number; readonly message: string }
   /** Status 200, with the exception in a header only. */
   | { readonly kind: 'exception with 200' }
-  /** Refused for good if its body contains these bytes. */
+  /** The insert is always refused if its body contains these bytes. */
   | { readonly kind: 'poison'; readonly bytes: string };
 
-/** ClickHouse as the gateways see it: what they send goes through here. */
+/** A proxy between the gateways and ClickHouse. */
 export interface FaultyClickHouse extends AsyncDisposable {
   readonly url: string;
-  /** What happens to the next inserts; asked for each one. */
+  /** Called once per insert; returns its fault. */
   fault: () => InsertFault;
-  /** Inserts that came, and that got through. */
+  /** The number of inserts that arrived, and that ClickHouse completed. */
   readonly inserts: { seen: number; done: number };
 }
 

@@ -3,8 +3,8 @@ import { existsSync, rmSync } from 'node:fs';
 import process from 'node:process';
 
 /**
- * Loaded into an operator under test (`node --import`): where the file `TEST_FREEZE_TRAP` is there, the process stands still when it is
- * about to send the write of a quota's ledger, and takes the file with it. What the API server says to that write is printed.
+ * Loaded into an operator under test (`node --import`). If the file `TEST_FREEZE_TRAP` exists, the process removes it and freezes just
+ * before it sends the write of a quota's ledger. It prints the API server's response to that write.
  */
 interface Request {
   readonly method: string;

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 
-/** Of a captured body. */
+/** The size of a captured body. */
 const BODY_BYTES = 10 * 1024 * 1024;
 
 export interface HostileBody {
@@ -15,7 +15,7 @@ const of = (type: string, bytes: Buffer, ...more: readonly (readonly [string, st
 const repeated = (text: string): Buffer => Buffer.alloc(BODY_BYTES, text);
 const JSON_TYPE = 'application/json';
 
-/** As much as is stored of a body, each in a form that costs some reader of it most. */
+/** Bodies of the largest stored size, each in the form that is most expensive for one of its readers. */
 export const HOSTILE_BODIES: Readonly<Record<string, HostileBody>> = {
   'zero bytes': of(JSON_TYPE, Buffer.alloc(BODY_BYTES)),
   'escaped zeros': of(JSON_TYPE, Buffer.from(`"${'\\u0000'.repeat(BODY_BYTES / 6 - 2)}"`)),

@@ -2,22 +2,22 @@ import { Pool } from 'undici';
 import type { DeployedGateway } from '../harness/deployment.ts';
 import { isLongRun } from './oracle.ts';
 
-/** Requests a second to each gateway. */
+/** Requests per second to each gateway. */
 const RATE = isLongRun() ? 200 : 40;
 
 export interface Sent {
   readonly gateway: number;
-  /** Of `performance.now()`. */
+  /** By `performance.now()`. */
   readonly at: number;
   readonly status: number;
 }
 
 export interface KeyLoad extends AsyncDisposable {
-  /** Resolves when the last request is answered; rejects when one was not. */
+  /** Resolves when the last request is answered. Rejects if a request was not answered. */
   stop(): Promise<readonly Sent[]>;
 }
 
-/** Requests with one key to all gateways, at a constant rate however slowly they are answered. */
+/** Requests with one key to all gateways, at a constant rate regardless of response times. */
 export const startKeyLoad = (gateways: readonly DeployedGateway[], path: string, key: string): KeyLoad => {
   const sent: Sent[] = [];
   const failures: unknown[] = [];
@@ -53,7 +53,7 @@ export const startKeyLoad = (gateways: readonly DeployedGateway[], path: string,
   };
 };
 
-/** Load with a key that dies: what was accepted of it, before and after the object said Completed. */
+/** For a load with a key that gets revoked: the accepted requests before and after the object reported Completed. */
 export const acceptedAfter = (sent: readonly Sent[], completedAt: number) => ({
   before: sent.some(({ at, status }) => at < completedAt && status === 200),
   after: sent.filter(({ at, status }) => at >= completedAt && status === 200),

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 
 /**
  * `npm run torture -- [--minutes N] [--seed N] [FILE…]`: the long form. Every oracle loads its gateway for N minutes (default 1), gateways
- * are killed 200 times and an operator 100 times, and the seed is fresh, and printed, unless it is given.
+ * are killed 200 times and an operator 100 times. The seed is fresh and printed, unless it is given.
  */
 const { values, positionals } = parseArgs({
   options: { minutes: { type: 'string', default: '1' }, seed: { type: 'string' } },

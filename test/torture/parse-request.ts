@@ -1,6 +1,6 @@
 import type { HeaderPair } from '@standin/contract';
 
-/** A request as an upstream saw it; text is latin1. */
+/** A request as an upstream received it; text is latin1. */
 export interface SeenRequest {
   readonly method: string;
   readonly target: string;
@@ -8,7 +8,7 @@ export interface SeenRequest {
   readonly body: Buffer;
 }
 
-/** The first whole request in `bytes`, framed by Content-Length alone: what the gateway sends is never chunked. */
+/** The first complete request in `bytes`, framed by Content-Length alone: the gateway never sends chunked requests. */
 export const parseRequest = (bytes: Buffer): { request: SeenRequest; end: number } | undefined => {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;

@@ -41,20 +41,20 @@ const LEASE = resourcePath({
 });
 
 /**
- * Operators and gateways as processes, a real API server, the real ClickHouse engine; and an account `team` whose quota tests change.
- * It keeps the client's own tally (I5).
+ * Operators and gateways as processes, a real API server, the real ClickHouse engine, and an account `team` whose quota tests change. It
+ * keeps the client's own count of accepted requests (I5).
  */
 export class QuotaStand implements AsyncDisposable {
   readonly cluster: OwnCluster;
   readonly clickHouse: TestClickHouse;
   readonly deployment: Deployment;
   readonly tenant: Tenant;
-  /** Where the account's requests go, and with which key. */
+  /** The path and the key of the account's requests. */
   readonly path: string;
   readonly key: string;
-  /** Requests that were answered with 200. */
+  /** Requests that got a 200. */
   accepted = 0;
-  /** Requests whose answer was lost with a process: they may count. */
+  /** Requests whose response was lost with a process. They may count. */
   unknown = 0;
   readonly #store: LogStore;
   readonly #agent = new Agent({ connections: 100 });
@@ -69,7 +69,7 @@ export class QuotaStand implements AsyncDisposable {
     this.key = key;
   }
 
-  /** Without a plan's quota: what the test sets is the only one. */
+  /** The plan has no quota: only the quota that the test sets applies. */
   static async start(options: Omit<DeployOptions, 'cluster' | 'clickHouse'>): Promise<QuotaStand> {
     const [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
     const store = openLogStore(clickHouse);
@@ -121,7 +121,7 @@ export class QuotaStand implements AsyncDisposable {
     }
   }
 
-  /** So many at once, over these gateways in turn. */
+  /** Sends this many requests at once, to these gateways in turn. */
   volley(count: number, gateways: readonly DeployedGateway[] = this.deployment.gateways): Promise<Answer[]> {
     const to = (index: number): DeployedGateway => gateways[index % gateways.length] ?? this.gateway(0);
     return Promise.all(Array.from({ length: count }, (_, index) => this.post(to(index))));
@@ -131,7 +131,7 @@ export class QuotaStand implements AsyncDisposable {
     return this.tenant.apply('Account', 'team', { monthlyQuota });
   }
 
-  /** Resolves when every gateway knows of it: before, they would go by what was. */
+  /** Resolves when every gateway knows the new quota. Before that, they enforce the old one. */
   async setQuotaEverywhere(monthlyQuota: number): Promise<void> {
     await this.setQuota(monthlyQuota);
     await this.tenant.untilReason('Account', 'team', 'Ready');
@@ -144,7 +144,7 @@ export class QuotaStand implements AsyncDisposable {
     });
   }
 
-  /** Sends on until the quota says no on all of these gateways, to all of several requests. */
+  /** Sends requests until all of these gateways refuse each of several requests because of the quota. */
   untilUsedUp(gateways: readonly DeployedGateway[] = this.deployment.gateways): Promise<Answer[]> {
     return eventually('that the quota is used up', () => this.volley(3 * gateways.length, gateways), {
       accept: (answers) => answers.every(({ status }) => status === 429),
@@ -165,13 +165,13 @@ export class QuotaStand implements AsyncDisposable {
     return found;
   }
 
-  /** Starts an operator that is dead, and it leads at once: nobody waits until the lease of the dead one has run out. */
+  /** Starts a dead operator, which leads immediately: the test does not wait until the lease of the dead process expires. */
   async comeBack({ process }: DeployedOperator): Promise<void> {
     await this.tenant.client.mergePatch(LEASE, { spec: { holderIdentity: '' } });
     await process.restart();
   }
 
-  /** As it is in the operator's namespace now. */
+  /** The current ledger in the operator's namespace. */
   async ledger(account = 'team'): Promise<Ledger> {
     const { metadata } = await this.tenant.get('Account', account);
     const stored = await ledgerConfigMaps(this.tenant.client, SYSTEM_NAMESPACE).read(metadata.uid);
@@ -179,7 +179,7 @@ export class QuotaStand implements AsyncDisposable {
     return stored.ledger;
   }
 
-  /** Rows in the log that have a permit, of this endpoint, by month; and how many permits those are. */
+  /** The log rows of this endpoint that have a permit, by month, and the number of different permits. */
   async countedBy(endpoint: string): Promise<Record<string, { rows: number; permits: number }>> {
     const sql =
       `SELECT quota_period, uniqExact(id), uniqExact(quota_block, quota_permit) FROM log ` +
@@ -190,14 +190,14 @@ export class QuotaStand implements AsyncDisposable {
     );
   }
 
-  /** The same of all months. */
+  /** The same for all months. */
   async counted(): Promise<{ rows: number; permits: number }> {
     const all = Object.values(await this.countedBy('orders'));
     const sum = (of: 'rows' | 'permits'): number => all.reduce((before, one) => before + one[of], 0);
     return { rows: sum('rows'), permits: sum('permits') };
   }
 
-  /** What ClickHouse answers, without the last line's end. */
+  /** ClickHouse's response without the trailing line feed. */
   async query(sql: string): Promise<string> {
     const { url, username, password, database } = this.clickHouse;
     const headers = { 'x-clickhouse-user': username, 'x-clickhouse-key': password };

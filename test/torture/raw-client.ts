@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { HeaderPair } from '@standin/contract';
 
-/** An answer as it was on the wire. */
+/** A response as received on the wire. */
 export interface RawAnswer {
   readonly status: number;
   readonly statusText: string;
@@ -11,7 +11,7 @@ export interface RawAnswer {
   /** Without chunk framing. */
   readonly body: Buffer;
   readonly trailers: readonly HeaderPair[];
-  /** Values of that header, in order. */
+  /** All values of a header, in order. */
   all(name: string): readonly string[];
 }
 
@@ -69,7 +69,7 @@ const readBody = (bytes: Buffer, head: Head, ended: boolean): Framed | undefined
   return bytes.length < end ? undefined : { body: bytes.subarray(from, end), trailers: [], end };
 };
 
-/** The first whole answer in `bytes` and where it ends; else how many bytes it will have, if that is known. */
+/** The first complete response in `bytes` and where it ends. Otherwise the number of bytes that it will have, if that is known. */
 const parseAnswer = (
   bytes: Buffer,
   ended: boolean,
@@ -91,13 +91,13 @@ const parseAnswer = (
   return { answer: { status, statusText: match[2] ?? '', headers, body, trailers, all }, end };
 };
 
-/** One connection, byte by byte as the test wants it. */
+/** One connection. The test decides each byte. */
 export class RawClient implements Disposable {
   readonly socket: Socket;
-  /** What came and was not taken, as pieces: large answers come in thousands. */
+  /** Received bytes that were not returned yet, in pieces: large responses arrive in thousands. */
   #pieces: Buffer[] = [];
   #length = 0;
-  /** Before this many bytes are here there is no use in parsing again. */
+  /** Parsing again is useless until this many bytes have arrived. */
   #wanted = 0;
   #ended = false;
   #wake: () => void = () => undefined;
@@ -122,7 +122,7 @@ export class RawClient implements Disposable {
     return new RawClient(socket);
   }
 
-  /** What came and was not yet taken as an answer. */
+  /** Received bytes that were not yet returned as a response. */
   get pending(): Buffer {
     const [only = Buffer.alloc(0), ...more] = this.#pieces;
     if (more.length === 0) return only;
@@ -140,7 +140,7 @@ export class RawClient implements Disposable {
     if (!this.socket.destroyed) this.socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
   }
 
-  /** The next answer, with 100 Continue being one; undefined if the connection ended without a whole one. */
+  /** The next response; 100 Continue counts as one. Undefined if the connection ended without a complete one. */
   async answer(timeoutMs = ANSWER_TIMEOUT_MS): Promise<RawAnswer | undefined> {
     const deadline = performance.now() + timeoutMs;
     for (;;) {
@@ -159,7 +159,7 @@ export class RawClient implements Disposable {
     }
   }
 
-  /** Resolves when the gateway has closed the connection; rejects if it does not. Returns milliseconds waited. */
+  /** Resolves when the gateway has closed the connection, with the milliseconds waited. Rejects if it does not close it. */
   async closed(timeoutMs = ANSWER_TIMEOUT_MS): Promise<number> {
     const started = performance.now();
     while (!this.#ended) {
@@ -172,7 +172,7 @@ export class RawClient implements Disposable {
     this.socket.destroy();
   }
 
-  /** False when the deadline passed first. */
+  /** False if the deadline passed first. */
   async #changed(deadline: number): Promise<boolean> {
     const left = deadline - performance.now();
     if (left <= 0) return false;
@@ -185,7 +185,7 @@ export class RawClient implements Disposable {
   }
 }
 
-/** Sends bytes on a connection of their own; resolves with the first answer that is not 100 Continue. */
+/** Sends bytes on a new connection. Resolves with the first response that is not 100 Continue. */
 export const ask = async (port: number, bytes: string | Uint8Array): Promise<RawAnswer | undefined> => {
   using client = await RawClient.connect(port);
   client.send(bytes);

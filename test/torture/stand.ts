@@ -29,14 +29,14 @@ import { startConfigStream, type ConfigStream } from './config-stream.ts';
 import { ask } from './raw-client.ts';
 
 export interface StandOptions {
-  /** Settings of the gateway besides the stand's own: `STANDIN_EGRESS_ALLOW`. */
+  /** Settings of the gateway besides those of the stand: `STANDIN_EGRESS_ALLOW`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeArgs?: readonly string[];
-  /** What the gateway takes for ClickHouse, given the engine's URL: a front with faults. */
+  /** Returns the URL that the gateway uses for ClickHouse, given the engine's URL: a proxy with faults. */
   readonly clickhouse?: (engineUrl: string) => Promise<string>;
 }
 
-/** I7: whatever happened, within this time everything is in the log. */
+/** I7: after any fault, all rows are in the log within this time. */
 const DELIVERED_WITHIN_MS = 60_000;
 
 /** A project with an account of its own. */
@@ -44,7 +44,7 @@ export interface Tenant {
   readonly key: string;
   readonly uri: string;
   readonly projectUid: string;
-  /** What the log has in place of the key. */
+  /** The log contains this in place of the key. */
   readonly storedKey: string;
 }
 
@@ -71,13 +71,13 @@ export const forward = (url: string, more: Partial<ForwardActionConfig> = {}): F
 });
 
 /**
- * A real gateway process, with the real embedded ClickHouse, and its configuration over the real stream; the test holds the other
- * ends. `accept` and `verify` keep the books: what was answered is in the log once, nothing else is.
+ * A real gateway process with the real embedded ClickHouse, configured over the real config stream. The test controls both callers and
+ * upstreams. `accept` and `verify` check that every answered request is in the log once, and nothing else is.
  */
 export class Stand implements AsyncDisposable {
   readonly port: number;
   readonly adminPort: number;
-  /** Of everything that the stand keeps on disk; `gateway/spool` is the spool. Removed at the end. */
+  /** Contains everything that the stand keeps on disk; `gateway/spool` is the spool. Removed at the end. */
   readonly directory: string;
   readonly clickhouse: EngineAddress;
   readonly enginePid: number;
@@ -171,7 +171,7 @@ export class Stand implements AsyncDisposable {
     }
   }
 
-  /** Where the gateway's configuration comes from. */
+  /** The gateway's source of configuration. */
   get streamUrl(): string {
     return this.#stream.url;
   }
@@ -180,7 +180,7 @@ export class Stand implements AsyncDisposable {
     return this.tenants[0];
   }
 
-  /** Adds endpoints to the first tenant's project; resolves when the gateway has acknowledged, with what it rejects. */
+  /** Adds endpoints to the first tenant's project. Resolves when the gateway has acknowledged them, with those that it rejects. */
   async publish(...specs: readonly EndpointSpec[]): Promise<ReadonlyMap<string, string>> {
     const objects = specs.map((spec): EndpointConfig => {
       const name = `${(spec.method ?? 'GET').toLowerCase()}${spec.slug.replaceAll('/', '-')}`;
@@ -198,31 +198,31 @@ export class Stand implements AsyncDisposable {
     return this.#stream.publishAndAwait(objects);
   }
 
-  /** A query that no other request has, by which its row is found. */
+  /** A query that is unique to one request and identifies its row. */
   marker(): string {
     this.#serial += 1;
     return `n=${this.#serial}`;
   }
 
-  /** Target of an endpoint of the first tenant, with a marker of its own. */
+  /** Target of an endpoint of the first tenant, with its own marker. */
   target(slug: string, marker = this.marker()): string {
     return `/${this.own.uri}${slug}?${marker}`;
   }
 
-  /** A well-formed request head for that target, up to and with the empty line. */
+  /** A well-formed request head for that target, including the empty line. */
   head(method: string, target: string, headers: readonly HeaderPair[] = []): string {
     const lines = [['Host', 'gateway'], ['x-api-key', this.own.key], ...headers] as const;
     return `${method} ${target} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
   }
 
-  /** Notes that the request with this marker was answered: its row must come, once. */
+  /** Notes that the request with this marker was answered. The log must contain its row, once. */
   accept(marker: string): void {
     this.#accepted.push(marker);
   }
 
   /**
-   * I1, I2, I4, I8: every accepted request has exactly one row, and there is no other row, in any project. A last request
-   * proves that the gateway still answers, and that all rows before its own are there.
+   * I1, I2, I4, I8: every accepted request has exactly one row, and no project has any other row. A last request proves that the gateway
+   * still answers and that all rows before its own are in the log.
    */
   async verify(): Promise<readonly LogEntry[]> {
     const marker = this.marker();
@@ -247,7 +247,7 @@ export class Stand implements AsyncDisposable {
     return Number(await this.query('SELECT uniqExact(id) FROM log FORMAT TSV'));
   }
 
-  /** Asks the engine itself. */
+  /** Sends a statement to the engine itself. */
   async query(sql: string): Promise<string> {
     const { url: base, username, password } = this.clickhouse;
     const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password };
@@ -257,7 +257,7 @@ export class Stand implements AsyncDisposable {
     return response.text();
   }
 
-  /** Kills the gateway and starts it again. Resolves when it is ready, with how many milliseconds that took. */
+  /** Kills the gateway and starts it again. Resolves when it is ready, with the milliseconds that this took. */
   async crash(): Promise<number> {
     await this.gateway.kill('SIGKILL');
     const started = performance.now();
@@ -270,13 +270,11 @@ export class Stand implements AsyncDisposable {
     await this.gateway.waitForUrl(`http://127.0.0.1:${this.adminPort}/readyz`);
   }
 
-  /** A value of the gateway's metrics. */
   async metric(name: string): Promise<number> {
     const text = await (await fetch(`http://127.0.0.1:${this.adminPort}/metrics`)).text();
     return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
   }
 
-  /** The row of that request. */
   async row(marker: string): Promise<LogEntry> {
     const find = async () => (await this.#list()).find(({ query }) => query === marker);
     const row = await eventually(`the row ${marker}`, find, { timeoutMs: DELIVERED_WITHIN_MS });
@@ -284,7 +282,7 @@ export class Stand implements AsyncDisposable {
     return row;
   }
 
-  /** The newest entries; whoever asks while an answer is on its way shares it. */
+  /** The newest entries. Callers that ask while a query is in flight share its result. */
   #list(): Promise<LogEntry[]> {
     this.#listing ??= this.store
       .list({ projectUid: EVERY_PROJECT, limit: 1_000 })

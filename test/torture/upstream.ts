@@ -2,23 +2,23 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { parseRequest, type SeenRequest } from './parse-request.ts';
 
-/** What to do with a whole request. */
+/** Handles a complete request. */
 export type Behaviour = (socket: Socket, request: SeenRequest) => void;
 
 export interface Upstream extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
-  /** Requests in the order seen, each framed by its Content-Length: what a strict server understands. */
+  /** Requests in the order received, each framed by its Content-Length, as a strict server reads them. */
   readonly requests: readonly SeenRequest[];
-  /** Bytes that no request explains: a desynchronised connection. */
+  /** Bytes that belong to no request: a desynchronised connection. */
   leftovers(): Buffer;
-  /** Connections made so far. */
+  /** Connections accepted so far. */
   connections(): number;
-  /** Connections that stand now. */
+  /** Connections that are open now. */
   open(): number;
 }
 
-/** A server of bytes, not of HTTP: it answers with exactly what the behaviour writes. */
+/** A server of bytes, not of HTTP. It responds with exactly the bytes that the behaviour writes. */
 export const startUpstream = async (
   behaviour: Behaviour | string,
   tls?: { readonly cert: string; readonly key: string },
@@ -60,6 +60,6 @@ export const startUpstream = async (
   };
 };
 
-/** A whole answer with a body. */
+/** A complete response with a body. */
 export const answerOf = (body: string, head = ''): string =>
   `HTTP/1.1 200 OK\r\n${head}content-length: ${Buffer.byteLength(body, 'latin1')}\r\n\r\n${body}`;

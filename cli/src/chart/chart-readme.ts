@@ -9,7 +9,7 @@ const isSetting = ({ path }: ChartValue): boolean => path[1] === 'settings';
 const rows = (values: readonly ChartValue[]) =>
   values.map((value) => [`\`${value.path.join('.')}\``, defaultText(value), value.description]);
 
-/** README.md of the chart. */
+/** The chart's README.md. */
 export const chartReadme = (): string => {
   const values = describeValues();
   return `# charts/standin

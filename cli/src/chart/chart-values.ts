@@ -25,10 +25,13 @@ import {
 } from './value-types.ts';
 
 const OCTET = '(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])';
-/** As `isCidr` has it, in what Helm knows of regular expressions; of IPv6 only the alphabet. The processes look again. */
+/**
+ * Follows `isCidr`, within the regular expressions that Helm supports. For IPv6 it checks only the characters. The processes check
+ * again.
+ */
 const CIDR_PATTERN = `^(${OCTET}([.]${OCTET}){3}/(3[0-2]|[12]?[0-9])|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/(12[0-8]|1[01][0-9]|[0-9]{1,2}))$`;
 
-/** As `isTarget` has it. */
+/** Follows `isTarget`. */
 const TARGET_PATTERN = String.raw`^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[1-9][0-9]{0,4}$`;
 
 const operator = group({
@@ -147,7 +150,7 @@ const monitoring = group({
   }),
 });
 
-/** Every value of charts/standin, with its default; values.yaml, values.schema.json and the README's table are made from it. */
+/** Every value of charts/standin, with its default. values.yaml, values.schema.json and the README's table are generated from it. */
 export const chartValues = z.strictObject({
   global: z
     .looseObject({

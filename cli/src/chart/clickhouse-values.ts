@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { enabled, group, quantity, resources, url } from './value-types.ts';
 
-/** The engine of `standin dev` as a server in the cluster, so that nothing else is needed to try Standin out. */
+/** Runs the engine of `standin dev` as a server in the cluster, so that you can try Standin without any other software. */
 const embedded = group({
   enabled: enabled(
     false,
@@ -26,7 +26,7 @@ const migrationsJob = group({
     .describe('Secret with the ClickHouse user of this Job; empty: `clickhouse.existingSecret`.'),
 });
 
-/** Where the log is: a server of yours, or the embedded engine. */
+/** Where the log is stored: your own server, or the embedded engine. */
 export const clickhouse = group({
   url: url
     .default('')

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { chartValues } from './chart-values.ts';
 
-/** A value of the chart that is no group of others. */
+/** A value of the chart that is not a group of other values. */
 export interface ChartValue {
   readonly path: readonly string[];
   readonly description: string;
-  /** Undefined: unset, the process has a default of its own. */
+  /** Undefined: the value is unset, and the process uses its own default. */
   readonly byDefault: unknown;
 }
 
@@ -27,16 +27,16 @@ const describe = (schema: z.ZodType, byDefault: unknown, path: readonly string[]
   return [{ path, description, byDefault }];
 };
 
-/** Objects whose fields are Kubernetes’ own, and explained there. */
+/** Objects whose fields are defined and documented by Kubernetes. */
 const isKubernetes = (path: readonly string[]): boolean => path.at(-1) === 'resources';
 
-/** What a fresh installation has, but for the settings of the processes, which keep their own defaults. */
+/** The values of a new installation, without the settings of the processes. Those keep their own defaults. */
 export const defaultValues = (): Readonly<Record<string, unknown>> => chartValues.parse({});
 
 /** Every value, in order. */
 export const describeValues = (): readonly ChartValue[] => describe(chartValues, defaultValues(), []);
 
-/** The JSON Schema with which Helm checks values before it renders anything: a misspelt one is refused. */
+/** The JSON Schema with which Helm checks values before it renders templates. It rejects unknown (for example, misspelt) values. */
 export const valuesSchema = (): Readonly<Record<string, unknown>> => {
   const { $schema, ...schema } = z.toJSONSchema(chartValues, { io: 'input', target: 'draft-07' });
   return { $schema, title: 'Values of the chart standin', ...schema };

@@ -3,7 +3,10 @@ import { valuesSchema } from './describe-values.ts';
 import { grafanaDashboard } from './grafana-dashboard.ts';
 import { valuesYaml } from './values-yaml.ts';
 
-/** What of charts/standin is made from the code: path from the checkout's root, and text. The CRDs are made by crds/src/generate.ts. */
+/**
+ * The files of charts/standin that are generated from the code: path relative to the checkout's root, and text.
+ * crds/src/generate.ts generates the CRDs.
+ */
 export const generatedChart = (): ReadonlyMap<string, string> =>
   new Map([
     ['charts/standin/values.yaml', valuesYaml()],

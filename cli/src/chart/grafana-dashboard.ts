@@ -96,7 +96,7 @@ const panel = ({ title, unit, queries }: Panel, index: number) => ({
   })),
 });
 
-/** Gateways and operators of one installation, for Grafana. */
+/** The Grafana dashboard for the gateways and operators of one installation. */
 export const grafanaDashboard = (): Readonly<Record<string, unknown>> => ({
   uid: 'standin',
   title: 'Standin',

@@ -4,10 +4,13 @@ import { gatewaySettings } from '@standin/gateway';
 import { operatorSettings } from '@standin/operator';
 import { z } from 'zod';
 
-/** A process of the chart, and which of its settings are not up to `<component>.settings`. */
+/** A process of the chart, and those of its settings that are not part of `<component>.settings`. */
 interface ChartComponent {
   readonly schema: SettingsSchema;
-  /** Set by the templates, from other values or because pods are built so; by path, or by the beginning of it with a dot. */
+  /**
+   * Settings that the templates set, from other values or because of how pods are built. Each is a path, or a path prefix that ends
+   * with a dot.
+   */
   readonly byTemplate: readonly string[];
 }
 
@@ -55,7 +58,7 @@ export const chartSettings = (component: ChartComponentName): readonly SettingDe
   return describeSettings(schema).filter(({ path }) => !isByTemplate(path, byTemplate));
 };
 
-/** What the value may be: as the process parses it, but for lists and switches, which YAML can write as such. */
+/** The schema of the value. It matches what the process parses, except for lists and switches, which YAML can write directly. */
 const valueOf = ({ path, schema }: SettingDescription): z.ZodType => {
   const { success, data } = schema.safeParse(undefined);
   const jsonSchema = collapse(z.toJSONSchema(schema, { io: 'output', target: 'draft-07', unrepresentable: 'any' }));
@@ -70,7 +73,7 @@ const valueOf = ({ path, schema }: SettingDescription): z.ZodType => {
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What is worth saying of a field. A switch is text or a boolean to the process, and a boolean here. */
+/** Keeps what is useful in a field's description. A switch is text or a boolean to the process, and a boolean here. */
 const collapse = (schema: JsonSchema): JsonSchema => {
   const { anyOf } = schema;
   const whole = Array.isArray(anyOf) ? { ...schema, ...(anyOf[0] as JsonSchema) } : schema;
@@ -88,7 +91,7 @@ const toObject = (tree: Tree): z.ZodType =>
     ),
   );
 
-/** `<component>.settings`: the process's own settings, nested as their paths say. Unset ones keep the process's default. */
+/** `<component>.settings`: the process's own settings, nested by path. Unset ones keep the process's default. */
 export const settingsValues = (component: ChartComponentName): z.ZodType => {
   const tree: Tree = {};
   for (const setting of chartSettings(component)) {

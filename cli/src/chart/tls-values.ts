@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { enabled, group } from './value-types.ts';
 
-/** Who makes the certificates of the config stream between operator and gateways. */
+/** Which component issues the certificates of the config stream between operator and gateways. */
 export const tls = group({
   certManager: group({
     enabled: enabled(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What Kubernetes itself checks: passed on as it is. */
+/** Kubernetes checks these values itself. The chart passes them on unchanged. */
 const kubernetesMap = z.record(z.string(), z.any());
 export const kubernetesList = z.array(kubernetesMap);
 export const stringMap = z.record(z.string(), z.string());
@@ -8,15 +8,15 @@ export const stringMap = z.record(z.string(), z.string());
 /** `500m`, `2Gi`, `0.5` */
 export const quantity = z.union([z.string().regex(/^[0-9.]+([EPTGMk]i?|m)?$/), z.number().min(0)]);
 export const count = z.int().min(0);
-/** Empty, or with its scheme. */
+/** Empty, or a URL with its scheme. */
 export const url = z.string().regex(/^(https?:\/\/.+)?$/);
-/** Of an image; empty: none is said. */
+/** An image digest. Empty: unset. */
 export const digest = z.string().regex(/^(sha256:[0-9a-f]{64})?$/);
-/** Part of an object's name; empty: none is said. */
+/** Part of an object's name. Empty: unset. */
 export const dnsLabel = z.string().regex(/^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$/);
 export const port = z.int().min(1).max(65_535);
 
-/** A switch with its settings beside it. */
+/** A switch next to the settings that it enables. */
 export const enabled = (byDefault: boolean, description: string) =>
   z.boolean().default(byDefault).describe(description);
 
@@ -31,7 +31,7 @@ export const resources = (requests: Readonly<Record<string, string>>, limits: Re
     .default({ requests, limits })
     .describe('Requests and limits of the container.');
 
-/** What is the same of every component's pods. */
+/** The values that all components' pods have in common. */
 export const podValues = {
   serviceAccount: group({
     annotations: stringMap.default({}).describe('Annotations of its ServiceAccount.'),

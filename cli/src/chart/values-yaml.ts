@@ -15,7 +15,7 @@ const wrap = (text: string, columns: number): string => {
   return lines.map((line) => ` ${line}`).join('\n');
 };
 
-/** values.yaml: every default, and above it what it does. */
+/** values.yaml: every default, each with its description above it. */
 export const valuesYaml = (): string => {
   const document = new Document(defaultValues());
   const comments = new Map(describeValues().map(({ path, description }) => [path.join('.'), description]));

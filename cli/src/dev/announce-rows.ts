@@ -11,8 +11,8 @@ import {
 import type { RequestEvent } from './dev-output.ts';
 
 /**
- * Where the gateway of this process delivers: the log, and then `announce`, with each request that was received after `since`, once
- * ClickHouse has it. What an earlier process left to deliver is older.
+ * The destination of this process's gateway: the log. Calls `announce` with each request received after `since` once ClickHouse has
+ * stored it. Rows left by an earlier process are older.
  */
 export const announceRows = (store: LogStore, since: Date, announce: (request: RequestEvent) => void): LogSink => ({
   migrate: () => store.migrate(),
@@ -20,11 +20,11 @@ export const announceRows = (store: LogStore, since: Date, announce: (request: R
     await store.insert(batch);
     for (const row of rowsOf(batch)) if (row.receivedAtUs >= since.getTime() * 1000) announce(toEvent(row));
   },
-  // The store is its owner's to close.
+  // The owner of the store closes it.
   close: () => Promise.resolve(),
 });
 
-/** The oldest first. None of a batch that an earlier version left. */
+/** Oldest first. Empty for a batch that an earlier version left. */
 const rowsOf = ({ rows, columnCount = LOG_COLUMNS.length }: InsertBatch): LogRow[] => {
   if (columnCount !== LOG_COLUMNS.length) return [];
   const reader = new RowBinaryReader(rows);
@@ -33,7 +33,7 @@ const rowsOf = ({ rows, columnCount = LOG_COLUMNS.length }: InsertBatch): LogRow
   return found.sort((a, b) => a.receivedAtUs - b.receivedAtUs);
 };
 
-/** Without what makes rows large: some are held for a while. */
+/** Omits the large columns: some events are held for a while. */
 const toEvent = (row: LogRow): RequestEvent => {
   const { id, namespace, project, endpoint, method, path, query, status, outcome } = row;
   return {

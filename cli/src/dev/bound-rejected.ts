@@ -3,7 +3,10 @@ import type { DevOutput } from './dev-output.ts';
 const SHOWN_PER_SECOND_MAX = 5;
 const SECOND_MS = 1_000;
 
-/** Shows the first few rejected requests of a second, and how many more there were: a load test with a wrong key is no flood of lines. */
+/**
+ * Shows the first few rejected requests of each second, and the number of further ones. A load test with a wrong key does not flood
+ * the output.
+ */
 export const boundRejected = (output: DevOutput): DevOutput => {
   let count = 0;
   let timer: NodeJS.Timeout | undefined;

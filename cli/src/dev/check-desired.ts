@@ -4,16 +4,16 @@ import { checkUpdate, parseObject, type Problem } from '@standin/crds';
 import { translate, type KeyState, type TranslateSettings } from '@standin/operator';
 
 export interface CheckDesiredOptions {
-  /** Everything that there is. */
+  /** All objects. */
   readonly objects: Iterable<ResourceObject>;
   readonly settings: TranslateSettings;
-  /** The object as it is, if there is one of that name. */
+  /** The current object of that name, if one exists. */
   readonly before: ResourceObject | undefined;
 }
 
 /**
- * What a dry run of the API server, and then the operator, would say of an object: a directory has neither in front of it. In their
- * words; empty if they have nothing to say.
+ * The problems that a dry run of the API server, and then the operator, would report for an object, in their words. Empty if there
+ * are none. A directory has no API server in front of it.
  */
 export const checkDesired = (desired: DesiredObject, options: CheckDesiredOptions): readonly Problem[] => {
   const { before } = options;
@@ -54,13 +54,13 @@ const verdictOf = (desired: DesiredObject, { objects, settings, before }: CheckD
   const accepted = verdicts.find((verdict) => verdict.uid === uid)?.accepted;
   if (accepted === undefined || accepted.ok) return [];
   const { path = '', message } = accepted;
-  // A finding of one problem begins with its path, which stands in a field of its own here.
+  // A finding with one problem begins with its path. Here, the path is a separate field.
   return [
     { path, message: message.startsWith(`${path}: `) ? message.slice(path.length + 2).replace(/\.$/, '') : message },
   ];
 };
 
-/** Endpoints are checked against those of their project only: there may be very many others. */
+/** Checks Endpoints only against those of the same project: there may be very many others. */
 const concerns = ({ kind, metadata, spec }: ResourceObject, desired: DesiredObject): boolean => {
   if (kind !== 'Endpoint') return true;
   return (

@@ -6,7 +6,7 @@ import { PlainError } from '../plain-error.ts';
 import { refusal } from '../refusal.ts';
 import type { ResourcesFrom } from './start-standin.ts';
 
-/** Rejects with a `PlainError` when there is nothing to read. */
+/** Rejects with a `PlainError` if there is nothing to read. */
 export const checkReadable = async (from: ResourcesFrom): Promise<void> => {
   const [name, remedy] =
     from.kind === 'directory'
@@ -20,7 +20,7 @@ export const checkReadable = async (from: ResourcesFrom): Promise<void> => {
   }
 };
 
-/** A recursive mkdir says ENOENT where the parent cannot be written: the parent itself says why. */
+/** A recursive mkdir fails with ENOENT if the parent is not writable. The parent's own error shows the cause. */
 const causeOf = async (error: unknown, folder: string): Promise<unknown> => {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return error;
   let parent = path.dirname(folder);
@@ -31,10 +31,13 @@ const causeOf = async (error: unknown, folder: string): Promise<unknown> => {
   );
 };
 
-/** What a data folder holds. */
+/** The entries of a data folder. */
 const ENTRIES = ['acts', 'clickhouse', 'gateway', 'operator', 'running.json', 'secrets', 'state', 'tls'];
 
-/** Creates the folder for the log, keys and state; returns its whole path. Rejects with a `PlainError` when it cannot be written. */
+/**
+ * Creates the folder for the log, keys and state. Returns its absolute path. Rejects with a `PlainError` if the folder is not
+ * writable.
+ */
 export const prepareDataDir = async (name: string): Promise<string> => {
   const dataDir = path.resolve(name);
   try {

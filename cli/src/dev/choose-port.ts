@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { PlainError } from '../plain-error.ts';
 
-/** The gateway listens on the first one. Whoever has the second would get half of what is sent to `localhost`. */
+/** The gateway listens on the first one. A process that listens on the second one would get half of what is sent to `localhost`. */
 const LOOPBACKS = ['127.0.0.1', '::1'] as const;
 
-/** The port itself if it is free, a free one for 0. Rejects with a `PlainError` that says what to do. */
+/** The port itself if it is free; for 0, a free port. Rejects with a `PlainError` that contains the remedy. */
 export const choosePort = async (wanted: number, flag = '--gateway-port'): Promise<number> => {
   let port = wanted;
   for (const host of LOOPBACKS) port = (await tryPort(host, port, flag)) ?? port;
   return port;
 };
 
-/** The port that was listened on; undefined where the machine does not have the address. */
+/** The port that it listened on. Undefined if the machine does not have the address. */
 const tryPort = async (host: string, port: number, flag: string): Promise<number | undefined> => {
   const server = createServer().listen({ host, port, ipv6Only: true });
   try {

@@ -6,12 +6,12 @@ export interface DescribeReadyOptions {
   readonly operator: Operator;
   readonly source: ResourceSource;
   readonly gateway: string;
-  /** The directory or kubeconfig that the resources come from. */
+  /** The directory or kubeconfig that contains the resources. */
   readonly origin: string;
   readonly privateUpstreams: boolean;
 }
 
-/** What a person needs to send the first request. */
+/** What a user needs to send the first request. */
 export const describeReady = async (options: DescribeReadyOptions): Promise<Ready> => {
   const { operator, source, gateway, origin, privateUpstreams } = options;
   const { translator } = operator;
@@ -57,7 +57,7 @@ export const describeReady = async (options: DescribeReadyOptions): Promise<Read
   };
 };
 
-/** To try first: a mock before an upstream that may not run, and DELETE, which answers nothing to look at, last. */
+/** The order of examples. A mock comes before an upstream, which may not run. DELETE comes last, since its response shows nothing. */
 const TRY_FIRST = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'];
 const rank = ({ method, action }: EndpointConfig): number =>
   TRY_FIRST.indexOf(method) + (action.kind === 'JSON' ? 0 : TRY_FIRST.length);

@@ -64,9 +64,9 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
       }
       const from: ResourcesFrom =
         kubeconfig === undefined ? { kind: 'directory', dir: dir ?? QUICKSTART } : { kind: 'cluster', kubeconfig };
-      // A new space of 8 MiB instead of 64: less memory on a person's own machine, before there is garbage that would grow it.
+      // A young generation of 8 MiB instead of 64 MiB, which saves memory on the user's own machine.
       setFlagsFromString('--optimize-for-size');
-      // Loaded when it runs: the other commands need neither operator nor gateway.
+      // Loaded on demand: the other commands need neither operator nor gateway.
       const { runDev } = await import('./run-dev.ts');
       await runDev({ from, colour, ...options });
     });

@@ -13,24 +13,24 @@ const recordSchema = z.looseObject({
 
 const ERROR = 50;
 const FATAL = 60;
-/** The same line is not said again for this long. */
+/** Does not repeat the same line within this time. */
 const REPEAT_MS = 60_000;
 
 export interface DevLoggerOptions {
   readonly output: DevOutput;
-  /** Whole, on standard error. */
+  /** Writes the full log to standard error. */
   readonly verbose: boolean;
-  /** Parts whose warnings a person is told of otherwise; of the others only errors. */
+  /** Processes whose warnings are shown. Of the others, only errors are shown. */
   readonly warningsOf: readonly string[];
 }
 
-/** The log of operator, gateway and engine: whole when a person asked for it, else what went wrong, a line of plain text each. */
+/** The log of operator, gateway and engine. With `verbose`, the full log; otherwise, only problems, as one line of plain text each. */
 export const devLogger = ({ output, verbose, warningsOf }: DevLoggerOptions): Logger => {
   if (verbose) return stderrLogger();
   const saidAt = new Map<string, number>();
   const write = (line: string): void => {
     const record = recordSchema.parse(JSON.parse(line));
-    // What is fatal is thrown, too, and said at the end.
+    // Fatal errors are also thrown, and printed at the end.
     if (record.level >= FATAL || (record.level < ERROR && !warningsOf.includes(record.process ?? ''))) return;
     const [reason] = (record.err?.message ?? record.reason)?.split('\n', 1) ?? [];
     const text = [record.process, record.msg, reason].filter((part) => part !== undefined).join(': ');

@@ -7,7 +7,7 @@ const notice = (object: string, state: ObjectNotice['state'], message = ''): Obj
   where: '',
 });
 
-/** Says what it is told, one word each. */
+/** Records each call as one word. */
 const recording = (): { readonly said: string[]; readonly output: DevOutput } => {
   const said: string[] = [];
   const output: Partial<DevOutput> = {

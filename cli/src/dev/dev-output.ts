@@ -7,17 +7,17 @@ import { stderr, type Output } from '../terminal.ts';
 export interface Ready {
   /** Base URL of the gateway. */
   readonly gateway: string;
-  /** URL of the dashboard, if there is one. */
+  /** URL of the dashboard, if it runs. */
   readonly dashboard?: string | undefined;
-  /** What it asks for, if it does. */
+  /** The token that the dashboard requires, if any. */
   readonly dashboardToken?: string | undefined;
   readonly accounts: readonly { readonly namespace: string; readonly name: string; readonly apiKey: string }[];
   readonly projects: readonly { readonly namespace: string; readonly name: string; readonly url: string }[];
-  /** Those that are served. */
+  /** The endpoints that the gateway serves. */
   readonly endpoints: readonly ServedEndpoint[];
-  /** An endpoint to try first; undefined when none is ready. */
+  /** An endpoint to try first. Undefined if none is ready. */
   readonly example: { readonly method: string; readonly url: string; readonly apiKey: string } | undefined;
-  /** The directory or kubeconfig that they come from. */
+  /** The directory or kubeconfig that contains the resources. */
   readonly origin: string;
   readonly privateUpstreams: boolean;
 }
@@ -27,11 +27,11 @@ export interface ServedEndpoint {
   readonly method: string;
   readonly slug: string;
   readonly action: string;
-  /** URL of its project. */
+  /** URL of the endpoint's project. */
   readonly projectUrl: string;
 }
 
-/** An object that somebody has to look at, or that is well again. */
+/** An object that needs attention, or that is ready again. */
 export interface ObjectNotice {
   /** `Endpoint default/create-order` */
   readonly object: string;
@@ -41,34 +41,34 @@ export interface ObjectNotice {
   readonly message: string;
 }
 
-/** A captured request that is in the log. */
+/** A captured request that the log contains. */
 export type RequestEvent = LineEntry & Pick<LogSummary, 'id' | 'project'>;
 
-/** What `standin dev` tells: to a person, or as events to a program. */
+/** The output of `standin dev`: text for users, or events for programs. */
 export interface DevOutput {
   starting(): void;
-  /** Something is made that the next start finds made. */
+  /** Something is built once, and reused by later starts. */
   building(what: string): void;
   ready(ready: Ready): void;
   notice(notice: ObjectNotice): void;
-  /** All problems of the manifests as a whole, each time they change. */
+  /** All problems of the manifests, each time they change. */
   problems(problems: readonly SourceProblem[]): void;
   request(request: RequestEvent): void;
-  /** A request that the gateway did not accept: it is not in the log. */
+  /** A request that the gateway did not accept. The log does not contain it. */
   rejected(rejected: RejectedRequest): void;
-  /** So many were rejected besides those that were told. */
+  /** The number of rejected requests that were not shown individually. */
   moreRejected(count: number): void;
-  /** Something went wrong inside. */
+  /** An internal problem. */
   warning(message: string): void;
   stopping(): void;
 }
 
-/** Requests that are captured while the dashboard is built are shown after `ready`; of more than this the oldest are not. */
+/** Requests captured while the dashboard is built are shown after `ready`. Beyond this number, the oldest are dropped. */
 const HELD_REQUESTS_MAX = 10_000;
 
 /**
- * `ready` comes first. What is wrong with the manifests by then follows, and which requests were captured; what is well is part of it.
- * That a request was rejected by then is no news.
+ * `ready` comes first. Problems of the manifests and captured requests from before it follow; objects that are ready are part of
+ * it. Requests rejected before it are not shown.
  */
 export const holdUntilReady = (output: DevOutput): DevOutput => {
   let isReady = false;
@@ -104,7 +104,7 @@ export const holdUntilReady = (output: DevOutput): DevOutput => {
   };
 };
 
-/** Calls `tell` with what is new among all problems, and the files that have none any more. */
+/** Calls `tell` with the new problems, and with the files that no longer have any. */
 export const onlyChanges = (
   tell: (added: readonly SourceProblem[], solved: readonly string[]) => void,
 ): ((problems: readonly SourceProblem[]) => void) => {
@@ -139,7 +139,7 @@ export const jsonOutput = (out: Output): DevOutput => {
       write({ event: 'request', id, method, path, status, durationMs, namespace, project, endpoint }),
     rejected: ({ method, path, status, code }) => write({ event: 'rejected', method, path, status, code }),
     moreRejected: (count) => write({ event: 'more-rejected', count }),
-    // Before `ready`, too: then it is no event, and goes where errors go.
+    // It is also called before `ready`. It is not an event then, so it goes to standard error.
     warning: (message) => stderr.line(`standin: ${message}`),
     stopping: () => undefined,
   };

@@ -11,12 +11,12 @@ export interface LocalBackendOptions {
   readonly source: ResourceSource;
   readonly observed: Observation;
   readonly settings: TranslateSettings;
-  /** Secret of an account's key, by the account's uid. */
+  /** The Secret with an account's key, by the account's uid. */
   readonly keySecret: (accountUid: string) => string | undefined;
   readonly store: LogStore;
 }
 
-/** What the dashboard of `standin dev` works with: this process's own source and log, without a login. */
+/** The backend of the dashboard in `standin dev`: the source and log of this process, without a login. */
 export const localBackend = (options: LocalBackendOptions): Backend => ({
   mode: 'local',
   resources: localResources(options),
@@ -34,7 +34,7 @@ export const localBackend = (options: LocalBackendOptions): Backend => ({
 const nameOf = ({ metadata: { namespace, name } }: ResourceObject): string => `${namespace}/${name}`;
 
 const localResources = ({ source, observed, settings, keySecret }: LocalBackendOptions): Resources => {
-  /** A write is checked against what is there, so nothing may come between the two. */
+  /** Writes run one at a time: each is checked against the current state, which must not change before the write. */
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const result = turn.then(work, work);
@@ -43,7 +43,7 @@ const localResources = ({ source, observed, settings, keySecret }: LocalBackendO
   };
   const check = async (object: DesiredObject, expected: ExpectedGeneration): Promise<readonly Problem[]> => {
     const ref = { kind: object.kind, namespace: object.metadata.namespace, name: object.metadata.name };
-    // Past what was observed: somebody may have saved the file this very moment.
+    // Bypasses the observed state: the file may have just been saved.
     const before = await source.get(ref);
     checkExpected(before, expected, ref);
     return checkDesired(object, { objects: observed.objects(), settings, before });

@@ -1,7 +1,7 @@
 import { ShareIndex, type PublicSharesSource } from '@standin/dashboard';
 import type { Observation } from './observe-source.ts';
 
-/** The links of `standin dev`: its Shares lie in the data folder, and are gone as soon as they are revoked. */
+/** The share links of `standin dev`. Its Shares are in the data folder and disappear as soon as they are revoked. */
 export const localShares = (observed: Observation): PublicSharesSource['source'] => {
   const index = new ShareIndex();
   for (const object of observed.objects()) index.put(object);

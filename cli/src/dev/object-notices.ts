@@ -5,7 +5,7 @@ import { parseManifest } from '@standin/crds';
 import type { StatusWritten } from '@standin/operator';
 import type { DevOutput } from './dev-output.ts';
 
-/** Reasons that pass by themselves, and those that another object is told of. */
+/** Reasons that resolve by themselves, and those that are reported for another object. */
 const NOT_TOLD: ReadonlySet<ConditionReason> = new Set([
   'NotProgrammed',
   'PartiallyProgrammed',
@@ -17,9 +17,9 @@ const NOT_TOLD: ReadonlySet<ConditionReason> = new Set([
 
 const titleOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
-/** Tells when an endpoint becomes live or goes, and of any object when it cannot be used: where it is written, and what to change. */
+/** Reports when an endpoint becomes live or is removed. Reports any object that cannot be used: its location, and what to change. */
 export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message: string) => string) => {
-  /** What was last said or true of each object. */
+  /** The last reported or last known state of each object. */
   const states = new Map<string, string>();
   return {
     onStatus: ({ uid, ref, ready, conditions, wrote }: StatusWritten): void => {
@@ -29,7 +29,7 @@ export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message
       const state = ready ? `ready ${observedGeneration}` : message;
       const isNew = states.get(uid) !== state;
       states.set(uid, state);
-      // A status that is as it was is no news when all is well: a start says so in one line.
+      // An unchanged status is not reported if the object is ready: the start prints one line for all of them.
       if (!isNew || (ready && (ref.kind !== 'Endpoint' || !wrote))) return;
       output.notice({
         object: titleOf(ref),
@@ -45,12 +45,12 @@ export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message
   };
 };
 
-/** `spec.json.headers[0]` at a message's beginning. */
+/** `spec.json.headers[0]` at the beginning of a message. */
 const FIELD = /^spec(?:\.\w+|\[\d+\])*/;
 
 /**
- * `orders.yaml:12`, the line of the field that a message begins with, for an object that begins at `start`. Files are relative to
- * `dir`. Where the file has changed meanwhile: the object's own line.
+ * `orders.yaml:12`: the line of the field that a message begins with, for an object that begins at `start`. Files are relative to
+ * `dir`. If the file has changed since, it is the object's own line.
  */
 export const lineOfField = (dir: string, start: string, message: string): string => {
   const [, file = '', line = ''] = /^(.*):(\d+)$/.exec(start) ?? [];

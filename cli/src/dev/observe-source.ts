@@ -1,18 +1,18 @@
 import type { ObjectRef, ResourceObject, ResourceSource, SourceListener } from '@standin/contract';
 
-/** What a source told its listener so far. */
+/** What a source has reported to its listener so far. */
 export interface Observation {
-  /** Every object, as it is now. */
+  /** Every object in its current state. */
   objects(): Iterable<ResourceObject>;
   get(ref: ObjectRef): ResourceObject | undefined;
-  /** Calls back with every change from now on; returns how to end that. */
+  /** Calls back with every later change. Returns a function that unsubscribes. */
   onChange(listener: (ref: ObjectRef) => void): () => void;
 }
 
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({ kind, namespace, name });
 
-/** A source whose news somebody else follows, too: it behaves as the one it was made from. */
+/** A source with a second observer. It behaves like the source that it wraps. */
 export const observeSource = (
   inner: ResourceSource,
 ): { readonly source: ResourceSource; readonly observed: Observation } => {
@@ -28,7 +28,7 @@ export const observeSource = (
       tell(object);
     },
     remove: (object) => {
-      // A new object may have the name already.
+      // A new object may already have the same name.
       const key = keyOf(refOf(object));
       if (objects.get(key)?.metadata.uid === object.metadata.uid) objects.delete(key);
       listener.remove(object);

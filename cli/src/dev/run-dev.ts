@@ -21,28 +21,28 @@ import { textOutput } from './text-output.ts';
 
 export interface DevOptions {
   readonly from: ResourcesFrom;
-  /** 0: a free one. */
+  /** 0: any free port. */
   readonly gatewayPort: number;
   readonly dashboard: boolean;
-  /** `undefined`: 3000, or a free one. */
+  /** `undefined`: 3000, or any free port. */
   readonly dashboardPort?: number | undefined;
   readonly data: string;
   readonly output: 'text' | 'json';
   readonly denyPrivateUpstreams: boolean;
-  /** Of pages and API of the dashboard. */
+  /** Applies to the dashboard's pages and API. */
   readonly requireToken: boolean;
   readonly apiKeyHeader: 'exact' | 'any-case';
   readonly verbose: boolean;
   readonly colour: boolean;
 }
 
-/** Not to be guessed. */
+/** Large enough that a token cannot be guessed. */
 const TOKEN_BYTES = 32;
 
-/** `standin dev`: everything on this machine, until a signal comes. Rejects with a `PlainError` when it cannot start. */
+/** `standin dev`: runs everything on this machine until a signal arrives. Rejects with a `PlainError` if it cannot start. */
 export const runDev = async (options: DevOptions): Promise<void> => {
   const stop = awaitStop();
-  // `standin dev | head`: nobody reads on.
+  // `standin dev | head`: nothing reads the output.
   stdout.onError(() => stop.request());
   const { colour, data } = options;
   const plain = options.output === 'json' ? jsonOutput(stdout) : textOutput(stdout, { colour, data });
@@ -57,7 +57,7 @@ export const runDev = async (options: DevOptions): Promise<void> => {
 };
 
 const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal): Promise<void> => {
-  // A cluster may be away for a while, which is a warning there; a directory has notices of its own.
+  // A cluster may be temporarily unavailable, which is a warning. A directory has its own notices.
   const warningsOf = options.from.kind === 'cluster' ? ['gateway', 'operator'] : ['gateway'];
   const logger = devLogger({ output, verbose: options.verbose, warningsOf });
   await checkReadable(options.from);
@@ -69,7 +69,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
   output.starting();
   const engine = await openEngine({ dataDir: path.join(dataDir, 'clickhouse'), logger, signal }).catch(
     async (error: unknown) => {
-      // Two that were started at the same moment: the other one has it now.
+      // Two processes started at the same time, and the other one has the folder now.
       await refuseWhereOneRuns(dataDir, options.data);
       throw error;
     },
@@ -100,7 +100,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
         });
       }
       if (dashboard !== undefined) {
-        // Its API needs no login, or its token is in a file.
+        // The dashboard's API needs no login, or its token is in a file.
         standin.refused.add(targetOf(new URL(dashboard.url)));
         await writeRunFile(dataDir, { ...run, dashboard: dashboard.url, dashboardToken });
       }
@@ -118,7 +118,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
   }
 };
 
-/** `data` as it was typed. */
+/** @param data the folder as the user typed it */
 const refuseWhereOneRuns = async (dataDir: string, data: string): Promise<void> => {
   const running = await findRunning(dataDir);
   if (running === undefined) return;

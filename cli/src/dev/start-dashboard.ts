@@ -11,13 +11,13 @@ import { isPortTaken, PlainError } from '../plain-error.ts';
 import { choosePort } from './choose-port.ts';
 import type { DevOutput } from './dev-output.ts';
 
-/** Taken where it is free; many a program of one's own wants it, too. */
+/** Used if it is free. Many other programs use this port as well. */
 const PORT_DEFAULT = 3_000;
 const FLAG = '--dashboard-port';
 
 /**
- * `undefined`: the usual one, or a free one, which is 0 here: it is chosen when the dashboard listens, or somebody takes it meanwhile. Rejects
- * with a `PlainError` when the wanted one cannot be had.
+ * `undefined`: the default port, or a free one, returned as 0. A free port is chosen when the dashboard listens; otherwise, another
+ * process could take it first. Rejects with a `PlainError` if the requested port is unavailable.
  */
 export const chooseDashboardPort = async (wanted: number | undefined): Promise<number> => {
   if (wanted === 0) return 0;
@@ -32,17 +32,17 @@ export const chooseDashboardPort = async (wanted: number | undefined): Promise<n
 
 export interface DashboardParts {
   readonly port: number;
-  /** Somebody asked for that one. */
+  /** The user requested this port. */
   readonly isPortWanted: boolean;
   readonly backend: Backend;
-  /** What it asks for; undefined: nothing. */
+  /** The token that the dashboard requires. Undefined: none. */
   readonly token: string | undefined;
   readonly shares: PublicSharesSource;
   readonly logger: Logger;
   readonly output: DevOutput;
 }
 
-/** Builds the dashboard where that is still to do, and serves it. Where it cannot be built, all else works without it. */
+/** Builds the dashboard if necessary, and serves it. If the build fails, everything else works without the dashboard. */
 export const startDashboard = async (parts: DashboardParts): Promise<Dashboard | undefined> => {
   const { port, isPortWanted, backend, token, shares, logger, output } = parts;
   try {
@@ -55,7 +55,7 @@ export const startDashboard = async (parts: DashboardParts): Promise<Dashboard |
         buildDir,
         logger: logger.child({ process: 'dashboard' }),
       });
-    // Somebody may have taken it since it was chosen.
+    // Another process may have taken the port since it was chosen.
     return await serve(port).catch((error: unknown) => {
       if (isPortWanted || !isPortTaken(error)) throw error;
       return serve(0);

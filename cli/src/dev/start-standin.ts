@@ -38,7 +38,7 @@ import { localShares } from './local-shares.ts';
 import { lineOfField, objectNotices } from './object-notices.ts';
 import { observeSource } from './observe-source.ts';
 
-/** Where Accounts, Projects and Endpoints come from. */
+/** The source of Accounts, Projects and Endpoints. */
 export type ResourcesFrom =
   { readonly kind: 'directory'; readonly dir: string } | { readonly kind: 'cluster'; readonly kubeconfig: string };
 
@@ -57,25 +57,28 @@ export interface StandinOptions {
 export interface RunningStandin {
   /** Base URL of the gateway. */
   readonly url: string;
-  /** What no endpoint may lead to. */
+  /** Targets that no endpoint may reach. */
   readonly refused: RefusedTargets;
-  /** Resolves when the gateway has everything that the directory says. */
+  /** Resolves when the gateway has the complete configuration of the source. */
   ready(signal: AbortSignal): Promise<Ready>;
-  /** Rejects when it cannot go on. */
+  /** Rejects on a fatal error. */
   readonly ended: Promise<void>;
-  /** What the dashboard works with. */
+  /** The backend for the dashboard. */
   readonly backend: Backend;
-  /** Links that it serves to anybody. */
+  /** Share links that the dashboard serves without authentication. */
   readonly shares: PublicSharesSource;
   stop(): Promise<void>;
 }
 
 const LOOPBACK = '127.0.0.1';
 const SETTLE_POLL_MS = 20;
-/** For a request that waits for its upstream, then for the log's delivery: who pressed Ctrl-C waits, too. */
+/**
+ * Covers a request that waits for its upstream, then the delivery to the log. It is short because the user who pressed Ctrl-C waits
+ * too.
+ */
 const DRAIN_MS = 3_000;
 
-/** Operator and gateway in this process, on loopback: the same code and the same config stream as in a cluster. */
+/** Runs operator and gateway in this process, on loopback, with the same code and the same config stream as in a cluster. */
 export const startStandin = async (options: StandinOptions): Promise<RunningStandin> => {
   const { from, dataDir, logger, output, store } = options;
   const startedAt = new Date();
@@ -92,7 +95,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     gatewayUrl: url,
     egress,
     secretPollMs: 1_000,
-    // A person's own machine counts nothing that its manifests do not say.
+    // On a user's own machine, only the manifests set a quota.
     quota: { free: 0, pro: 0 },
     clickhouse: { ...options.clickhouse, migrate: false },
   });
@@ -158,20 +161,20 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   };
 };
 
-/** Until gateway and status have everything that the source has. */
+/** Waits until gateway and status reflect everything in the source. */
 const settle = async (operator: Operator, signal: AbortSignal): Promise<void> => {
   await Promise.race([operator.synced, operator.ended, aborted(signal)]);
   while (!operator.isSettled()) await Promise.race([delay(SETTLE_POLL_MS, undefined, { signal }), operator.ended]);
 };
 
-/** Below the working directory: as seen from there. */
+/** Paths below the working directory are relative to it. */
 const displayPath = (name: string): string => {
   const relative = path.relative('.', name);
   if (relative === '') return '.';
   return relative.startsWith('..') ? path.resolve(name) : relative;
 };
 
-/** Where an object is written that a message is about; empty where nobody knows. */
+/** The location of the object that a message is about. Empty if unknown. */
 type Where = (ref: ObjectRef, message: string) => string;
 
 interface OpenedSource {
@@ -207,7 +210,7 @@ const openSource = async (
 };
 
 const openCluster = async (kubeconfigPath: string, registry: Registry): Promise<KubeClient> => {
-  // Loaded here: without a cluster, the Kubernetes client is memory that nothing uses.
+  // Loaded on demand: without a cluster, the Kubernetes client would only take memory.
   const { loadKubeClient } = await import('@standin/kube/load-kube-client');
   try {
     return loadKubeClient({ kubeconfigPath, registry });

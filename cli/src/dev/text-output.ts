@@ -5,7 +5,7 @@ import { onlyChanges, type DevOutput, type Ready, type ServedEndpoint } from './
 
 export interface TextOutputOptions {
   readonly colour: boolean;
-  /** The data folder, as the person named it. */
+  /** The data folder, as the user typed it. */
   readonly data: string;
 }
 
@@ -13,7 +13,7 @@ const LISTED_MAX = 12;
 const SLUG_WIDTH_MAX = 40;
 const DATA_DEFAULT = '.standin';
 
-/** For a person: the first request to send, then a line per request and per thing to look at. */
+/** Output for users: the first request to send, then one line per request and per problem. */
 export const textOutput = (out: Output, { colour, data }: TextOutputOptions): DevOutput => {
   const line = (text: Line): void => out.line(text, colour);
   const well = (what: string): void => line([styled('green', '✓'), ` ${what}`]);
@@ -65,11 +65,11 @@ const readyLines = (ready: Ready, data: string): Line[] => {
   ];
 };
 
-/** Opens the dashboard: its token becomes a cookie. */
+/** Opens the dashboard, which stores the token in a cookie. */
 const urlOf = (dashboard: string, token: string | undefined): string =>
   token === undefined ? dashboard : `${dashboard}/?token=${token}`;
 
-/** Accounts with their keys, projects with their URLs, and what is served below those. */
+/** Accounts with their keys, projects with their URLs, and the served endpoints below them. */
 const contentLines = ({ accounts, projects, endpoints }: Ready): string[] => {
   const titleOf = (kind: string, { namespace, name }: { namespace: string; name: string }): string =>
     `  ${kind} ${namespace}/${name}`;
@@ -101,6 +101,6 @@ const atMost = (lines: readonly string[]): string[] =>
 
 const curlOf = ({ method, url, apiKey }: NonNullable<Ready['example']>): string => {
   const body = method === 'GET' || method === 'DELETE' ? '' : ` -d '{"try": true}'`;
-  // Keys and slugs are a stranger's, and both may have quotes.
+  // Keys and slugs are untrusted, and both may contain quotes.
   return `curl -i -X ${method} -H ${shellQuote(`x-api-key: ${apiKey}`)}${body} ${shellQuote(url)}`;
 };

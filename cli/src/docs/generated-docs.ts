@@ -1,7 +1,7 @@
 import { configurationDoc } from './configuration-doc.ts';
 import { errorsDoc } from './errors-doc.ts';
 
-/** The documents that are made from the code: path from the checkout's root, and text. */
+/** The documents that are generated from the code: path relative to the checkout's root, and text. */
 export const generatedDocs = (): ReadonlyMap<string, string> =>
   new Map([
     ['docs/configuration.md', configurationDoc()],

@@ -5,13 +5,13 @@ import { accountPath, chooseAccount, type AccountChoice, type AccountRef } from 
 
 /** Where `standin key` regenerates and reads keys: the dashboard of a `standin dev` on this machine, or of a cluster. */
 export interface KeyClient {
-  /** Rejects with a `PlainError` where there is none, or it is not clear which one is meant. */
+  /** Rejects with a `PlainError` if no account matches, or the choice is ambiguous. */
   choose(choice: AccountChoice): Promise<AccountRef>;
-  /** Undefined where whoever asks may regenerate the key and not see the Account. */
+  /** Undefined if the user may regenerate the key but not see the Account. */
   account(ref: AccountRef): Promise<ApiAccount | undefined>;
-  /** Creates the KeyRegeneration; the same name again changes nothing. */
+  /** Creates the KeyRegeneration. A repeated call with the same name changes nothing. */
   create(ref: AccountRef, name: string): Promise<void>;
-  /** Empty until there is something to say of it. */
+  /** Empty until the operator has written a status. */
   status(ref: AccountRef, name: string): Promise<KeyRegenerationStatus>;
   apiKey(ref: AccountRef): Promise<string>;
 }
@@ -34,7 +34,7 @@ export const keyClient = (api: ApiClient): KeyClient => ({
     try {
       await api.ask(request, keyRegenerationSchema);
     } catch (error) {
-      // The answer to an earlier attempt was lost.
+      // The response to an earlier attempt was lost.
       if (!isServerError(error, 409)) throw error;
     }
   },
@@ -43,7 +43,7 @@ export const keyClient = (api: ApiClient): KeyClient => ({
     try {
       return (await api.ask({ path }, keyRegenerationSchema)).status;
     } catch (error) {
-      // What was created a moment ago may not be seen yet.
+      // An object that was just created may not be visible yet.
       if (isServerError(error, 404)) return {};
       throw error;
     }

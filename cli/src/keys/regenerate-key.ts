@@ -11,7 +11,7 @@ import { EXIT, formatProgress, outcomeOf } from './regeneration-outcome.ts';
 
 export interface RegenerateOptions extends AccountChoice {
   readonly yes: boolean;
-  /** How long to wait until no gateway accepts the old key any more. */
+  /** How long to wait until no gateway accepts the old key. */
   readonly timeoutMs: number;
   readonly output: 'text' | 'json';
 }
@@ -19,8 +19,8 @@ export interface RegenerateOptions extends AccountChoice {
 const POLL_MS = 100;
 
 /**
- * Replaces an account's key, waits until the old one is dead everywhere, and prints the new one on stdout. Rejects with a `PlainError`
- * whose exit code says why not.
+ * Replaces an account's key, waits until no gateway accepts the old one, and prints the new one on stdout. Rejects with a
+ * `PlainError` whose exit code identifies the failure.
  */
 export const regenerateKey = async (client: KeyClient, options: RegenerateOptions): Promise<void> => {
   const ref = await client.choose(options);
@@ -57,11 +57,11 @@ const timedOut = (name: string, { timeoutMs }: RegenerateOptions, status: KeyReg
 interface Followed {
   readonly ref: AccountRef;
   readonly name: string;
-  /** Of `performance.now()`. */
+  /** In `performance.now()` time. */
   readonly deadline: number;
 }
 
-/** Says how far it is each time that changes, until it has ended or the time is up. */
+/** Prints each change in progress until the regeneration has ended or the time is up. */
 const follow = async (client: KeyClient, { ref, name, deadline }: Followed): Promise<KeyRegenerationStatus> => {
   for (let said = ''; ;) {
     const status = await persistently(deadline, () => client.status(ref, name));
@@ -73,7 +73,7 @@ const follow = async (client: KeyClient, { ref, name, deadline }: Followed): Pro
   }
 };
 
-/** What fails for a moment only, such as a dashboard that restarts, does not end the wait. */
+/** Retries transient failures, such as a restart of the dashboard, until the deadline. */
 const persistently = async <T>(deadline: number, work: () => Promise<T>): Promise<T> => {
   for (;;) {
     try {

@@ -3,7 +3,7 @@ import type { KeyRegenerationStatus } from '@standin/crds';
 /** Exit codes of `standin key regenerate` besides 0 and 1; docs/accounts.md lists them. */
 export const EXIT = { limitReached: 3, managedElsewhere: 4, timeout: 5 } as const;
 
-/** How a regeneration stands, for whoever waits for it. */
+/** The state of a regeneration, for a command that waits for it. */
 export type RegenerationOutcome =
   | { readonly kind: 'under-way' }
   | { readonly kind: 'completed'; readonly message: string }

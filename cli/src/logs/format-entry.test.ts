@@ -10,7 +10,7 @@ import {
 } from './format-entry.ts';
 
 const entry: LineEntry = {
-  // Without a zone: the reader's own, wherever the test runs.
+  // No time zone: local time, so that the test passes in any zone.
   receivedAt: '2026-11-21T07:35:12.123456',
   namespace: 'default',
   endpoint: 'create-order',

@@ -2,7 +2,7 @@ import { printable } from '@standin/contract';
 import type { LogSummary } from '@standin/logstore';
 import { styled, type Line, type Styled } from '../terminal.ts';
 
-/** What a line shows; summaries and whole entries have it. */
+/** The fields of a line. Both summaries and full entries have them. */
 export type LineEntry = Pick<
   LogSummary,
   'receivedAt' | 'namespace' | 'endpoint' | 'method' | 'path' | 'query' | 'status' | 'durationMs' | 'outcome'
@@ -28,13 +28,13 @@ const formatClock = (receivedAt: string): string => {
 export const formatDuration = (ms: number): string =>
   ms < 999.95 ? `${ms.toFixed(1)} ms` : `${(ms / 1000).toFixed(1)} s`;
 
-/** As it is shown, so that its length is that of the column. */
+/** The printable form, so that its length is the column's width. */
 const formatTarget = ({ path, query }: Pick<LineEntry, 'path' | 'query'>): string => {
   const target = printable(query === '' ? path : `${path}?${query}`);
   return target.length > TARGET_LENGTH_MAX ? `${target.slice(0, TARGET_LENGTH_MAX - 1)}…` : target;
 };
 
-/** What the status alone does not tell. */
+/** What the status alone does not show. */
 const NOTES: Readonly<Partial<Record<LineEntry['outcome'], string>>> = {
   upstream_failed: 'upstream failed',
   upstream_timeout: 'upstream timed out',
@@ -42,7 +42,7 @@ const NOTES: Readonly<Partial<Record<LineEntry['outcome'], string>>> = {
 };
 
 /**
- * One line, columns aligned: time, method, status (`---` when no answer was recorded), path with its query, duration, endpoint.
+ * One line, columns aligned: time, method, status (`---` when no response was recorded), path with its query, duration, endpoint.
  * `11-21 07:35:12.123  POST    201  /v1/orders                          12.3 ms  default/create-order`
  */
 export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[] => {
@@ -58,15 +58,15 @@ export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[
   ];
 };
 
-/** A request that is in no log. */
+/** A request that the log does not contain. */
 export interface RejectedLine extends Pick<LineEntry, 'receivedAt' | 'path' | 'status'> {
-  /** Any. Empty, as is the path, for bytes that are no request. */
+  /** Any text. Empty, like the path, for bytes that are not a request. */
   readonly method: string;
-  /** Why: one of docs/errors.md. */
+  /** The reason: a code of docs/errors.md. */
   readonly code: string;
 }
 
-/** The same columns, as far as it has them: `11-21 07:35:12.123  POST    401  /k3v9…/v1/orders                   refused: api_key_invalid` */
+/** The same columns where available: `11-21 07:35:12.123  POST    401  /k3v9…/v1/orders                   refused: api_key_invalid` */
 export const formatRejectedLine = ({ receivedAt, method, status, path, code }: RejectedLine): Line => {
   const text = [
     formatClock(receivedAt),

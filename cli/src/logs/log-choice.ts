@@ -2,7 +2,7 @@ import type { Method } from '@standin/contract';
 import type { StatusRange } from '@standin/logstore';
 import { formatFilter, type Condition, type Filter } from '@standin/logstore/search';
 
-/** Which captured requests a command shows. */
+/** Selects the captured requests that a command shows. */
 export interface LogChoice {
   readonly namespace?: string | undefined;
   readonly project?: string | undefined;
@@ -20,7 +20,7 @@ const statusCondition = (status: number | StatusRange): Condition => {
     : { kind: 'range', field: 'status', from, to };
 };
 
-/** The same choice in the search language, within one project; `undefined`: all. */
+/** The same selection in the search language, within one project; `undefined`: all requests. */
 export const searchOf = ({ endpoint, method, status, filter }: LogChoice): string | undefined => {
   const [first, ...others]: Condition[] = [
     ...(endpoint === undefined ? [] : [{ kind: 'matches', field: 'endpoint', pattern: [endpoint] } as const]),

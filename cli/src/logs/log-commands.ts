@@ -50,7 +50,7 @@ const limitArgument = (text: string): number => {
 };
 
 export const addLogCommands = (program: Command, colour: boolean): void => {
-  // Loaded when they run: `standin --help` and `standin validate` need no ClickHouse client.
+  // Loaded on demand: `standin --help` and `standin validate` need no ClickHouse client.
   const reader = () => import('./read-log.ts');
   const parse = (raw: unknown): ReadLogOptions => ({ ...optionsSchema.parse(raw), colour });
   withFilter(program.command('logs').description('list captured requests, the newest last'))

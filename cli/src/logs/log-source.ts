@@ -7,9 +7,9 @@ import { openEngine } from '../open-engine.ts';
 import { PlainError } from '../plain-error.ts';
 
 export interface LogSourceOptions {
-  /** Data folder of a `standin dev`. */
+  /** The data folder of a `standin dev`. */
   readonly data: string;
-  /** A ClickHouse server instead. */
+  /** Read from this ClickHouse server instead. */
   readonly clickhouseUrl?: string | undefined;
   readonly clickhouseUser: string;
   readonly clickhousePassword: string;
@@ -18,14 +18,14 @@ export interface LogSourceOptions {
 
 export interface LogSource {
   readonly store: LogStore;
-  /** Rejects with a `PlainError` when nothing will be added to it any more. */
+  /** Rejects with a `PlainError` if no more rows will be added. */
   checkGrowing(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Opens the log that a command reads: of a ClickHouse server when its URL is given, else of the `standin dev` that runs on the data
- * folder, else of the folder itself, with an engine of our own for as long as the command takes.
+ * Opens the log that a command reads: on a ClickHouse server if its URL is given; otherwise, of the `standin dev` that runs on the
+ * data folder; otherwise, of the folder itself, with its own engine while the command runs.
  */
 export const openLogSource = async (options: LogSourceOptions): Promise<LogSource> => {
   const { data, clickhouseUrl, clickhouseUser: username, clickhousePassword: password, database } = options;
@@ -39,7 +39,7 @@ export const openLogSource = async (options: LogSourceOptions): Promise<LogSourc
   if (running !== undefined) {
     const store = openLogStore({ ...running.clickhouse, database });
     const checkGrowing = async (): Promise<void> => {
-      // One that crashed leaves its file, but its ClickHouse is not started again.
+      // A crashed process leaves its run file, but its ClickHouse does not run.
       const now = await readRunFile(dataDir);
       if (now?.clickhouse.url !== running.clickhouse.url || !isAlive(now.pid))
         throw new PlainError('standin dev has ended');

@@ -2,11 +2,11 @@ import { printable } from '@standin/contract';
 import { parseFilter, type Filter, type FilterProblem } from '@standin/logstore/search';
 import { InvalidArgumentError } from 'commander';
 
-/** Between the text and the marks of a long search. */
+/** How much of a long search is shown before and after the marks. */
 const SHOWN_BEFORE = 40;
 const SHOWN_BEHIND = 30;
 
-/** The search with what is wrong in it marked: `  staus:500\n  ^^^^^`, cut where it is long. */
+/** The search with its problem underlined: `  staus:500\n  ^^^^^`. A long search is truncated. */
 export const underline = (text: string, { from, to }: FilterProblem): string => {
   const start = Math.max(0, from - SHOWN_BEFORE);
   const end = Math.min(text.length, to, from + SHOWN_BEFORE);
@@ -16,7 +16,7 @@ export const underline = (text: string, { from, to }: FilterProblem): string => 
   return `  ${before}${marked}${behind}\n  ${' '.repeat(before.length)}${'^'.repeat(Math.max(1, marked.length))}`;
 };
 
-/** An option's value in the search language (docs/search.md). */
+/** Parses an option's value in the search language (docs/search.md). */
 export const parseSearch = (text: string): Filter => {
   const result = parseFilter(text);
   if (result.kind === 'parsed') return result.filter;

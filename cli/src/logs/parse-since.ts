@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `10m` ago, or an RFC 3339 time. */
+/** A duration before now, such as `10m`, or an RFC 3339 time. */
 export const parseSince = (text: string): Date => {
   const match = /^(\d+)([smhd])$/.exec(text);
   if (match !== null) return new Date(Date.now() - Number(match[1]) * (UNIT_MS[match[2] ?? ''] ?? 0));

@@ -19,12 +19,12 @@ export interface ReadLogOptions extends LogSourceOptions, ServerOptions, LogChoi
   readonly colour: boolean;
 }
 
-/** When following, so many of the newest entries are known not to be new. */
+/** How many of the newest entries are remembered as already shown, when following. */
 const KNOWN_MAX = 1_000;
 /** Rows are visible 1.5 s after the request (p95). */
 const LATE_MS = 5_000;
 
-/** The newest entries, oldest of them first; then, with `follow`, new ones until a signal comes. */
+/** Lists the newest entries, the oldest of them first. With `follow`, then new ones until a signal arrives. */
 export const listLog = (options: ReadLogOptions): Promise<void> =>
   withReader(options, async (reading) => {
     const startedAt = Date.now();
@@ -37,13 +37,13 @@ export const listLog = (options: ReadLogOptions): Promise<void> =>
     } else for await (const entry of newest.entries(options.limit)) printEntry(entry, options.output);
     if (!options.follow) return;
     const known = new Set(listed.map(({ id }) => id));
-    // Rows come late: look back, but not further than what is known to have been there.
+    // Rows arrive late, so it looks back, but not beyond the oldest entry that is known to have been listed.
     const lookBack = msOf(listed[0], startedAt) - LATE_MS;
     const oldestKnown = listed.length < limit ? 0 : msOf(listed.at(-1), startedAt) + 1;
     await follow(reading, new Date(Math.max(lookBack, oldestKnown, options.since?.getTime() ?? 0)), known);
   });
 
-/** New entries, or those from a time on, until a signal comes. */
+/** Lists new entries, or those since a time, until a signal arrives. */
 export const tailNewest = (options: ReadLogOptions): Promise<void> =>
   withReader(options, async (reading) => {
     const since = options.since ?? new Date();
@@ -74,7 +74,7 @@ const withReader = async (options: ReadLogOptions, read: (reading: Reading) => P
       await reader.close();
     }
   } finally {
-    // Its handlers would keep the process alive.
+    // Its signal handlers would keep the process alive.
     stop.done();
   }
 };
@@ -96,7 +96,7 @@ const msOf = (listed: Listed | undefined, otherwise: number): number =>
 
 const printLine = (entry: LineEntry, colour: boolean): void => stdout.line(formatSummaryLine(entry), colour);
 
-/** Commands ask the host that the caller named: what is listed may be of many projects. */
+/** Commands use the host of the captured request: the list may contain many projects. */
 const printEntry = (entry: LogEntry, output: Exclude<LogOutput, 'text'>): void => {
   if (output === 'curl') stdout.lines(curlCommand(entry).text);
   else stdout.json(entry);

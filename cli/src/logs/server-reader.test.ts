@@ -12,7 +12,7 @@ const event = (number: number): string[] => ['event: request', `data: ${JSON.str
 const position = (id: string): string[] => [`id: ${id}`, ''];
 const brokenOff = (): Error => new ServerError('cannot reach it: terminated', { status: 0, code: '' });
 
-/** Each stream is what the server sends, and what ends it; behind the last one the reader is stopped. */
+/** Each stream is the content that the server sends, and the error that ends it, if any. After the last one, the reader is stopped. */
 const follow = async (streams: readonly (readonly (readonly string[] | Error)[])[]) => {
   const stop = new AbortController();
   const asked: (string | undefined)[] = [];

@@ -20,7 +20,7 @@ export const openServerReader = async (client: ApiClient, choice: LogChoice): Pr
   const path = `${await chooseProject(client, choice)}/requests`;
   const filter = { q: searchOf(choice), from: choice.since?.toISOString() };
 
-  /** The wanted ones, the oldest first, in as many answers as that takes. */
+  /** The wanted entries, oldest first, in as many requests as necessary. */
   const readEntries = async function* (wanted: readonly Listed[]): AsyncGenerator<LogEntry> {
     const missing = new Set(wanted.map(({ id }) => id));
     const oldest = wanted.at(-1);
@@ -38,7 +38,7 @@ export const openServerReader = async (client: ApiClient, choice: LogChoice): Pr
     }
   };
 
-  /** Each once, over interruptions: a server that goes on shows the last minute again. */
+  /** Yields each entry once across interruptions: after reconnecting, the server repeats the last minute. */
   const follow = async function* <T extends { readonly id: string }>(
     item: z.ZodType<T>,
     query: { readonly view: 'entry' | 'summary'; readonly from: string },
@@ -61,7 +61,7 @@ export const openServerReader = async (client: ApiClient, choice: LogChoice): Pr
         }
       } catch (error) {
         if (isAborted(signal)) return;
-        // What never worked is a mistake; what worked comes back.
+        // An error before the first event is a mistake in the request. Later errors are retried if they are temporary.
         if (position === undefined || !(error instanceof ServerError && error.isPassing)) throw error;
         notice(error);
       }
@@ -77,13 +77,13 @@ export const openServerReader = async (client: ApiClient, choice: LogChoice): Pr
     },
     followLines: (since, signal) => follow(summarySchema, { view: 'summary', from: since.toISOString() }, signal),
     followEntries: (since, signal) => follow(requestSchema, { view: 'entry', from: since.toISOString() }, signal),
-    // Every answer says so.
+    // Every response reports a missing project.
     checkProject: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };
 };
 
-/** As it came, once it is known to fit: the order of fields stays, and what a newer server adds. */
+/** Parsed but unchanged, once it matches the schema: keeps the order of fields, and fields that a newer server adds. */
 const checked = <T>(schema: z.ZodType<T>, text: string): T => {
   const value: unknown = JSON.parse(text);
   schema.parse(value);

@@ -4,10 +4,10 @@ import type { LogChoice } from './log-choice.ts';
 import { outageNotice, type LogReader } from './log-reader.ts';
 import { openLogSource, type LogSourceOptions } from './log-source.ts';
 
-/** Reads ClickHouse, of a server or of this machine. */
+/** Reads ClickHouse, on a server or on this machine. */
 export const openStoreReader = async (options: LogSourceOptions, choice: LogChoice): Promise<LogReader> => {
   const { filter: search, ...others } = choice;
-  // Who can reach ClickHouse may see all of it; names narrow the list down.
+  // A user with access to ClickHouse may see all of it. Names only narrow the list.
   const filter: TailFilter = { projectUid: EVERY_PROJECT, ...others, search };
   const source = await openLogSource(options);
   const { store } = source;
@@ -33,7 +33,7 @@ export const openStoreReader = async (options: LogSourceOptions, choice: LogChoi
     },
     checkProject: async () => {
       const { namespace, project } = choice;
-      // A server of its own has the log alone.
+      // A separate ClickHouse server has only the log, not the list of projects.
       if (project === undefined || options.clickhouseUrl !== undefined) return;
       const hasRows = async () =>
         (await store.summaries({ projectUid: EVERY_PROJECT, namespace, project, limit: 1 })).length > 0;

@@ -4,7 +4,7 @@ import { addClickHouseOptions, clickHouseSchema } from '../clickhouse-options.ts
 
 const migrateSchema = clickHouseSchema.partial({ clickhouseUrl: true }).extend({ print: z.boolean().default(false) });
 
-/** For whoever may create tables, where gateways may not. */
+/** For users who may create tables, where gateways may not. */
 export const addMigrateCommand = (program: Command): void => {
   const command = program
     .command('migrate')

@@ -7,11 +7,11 @@ import { stdout } from '../terminal.ts';
 export interface MigrateOptions extends Omit<ClickHouseOptions, 'clickhouseUrl'> {
   /** Required unless `print`. */
   readonly clickhouseUrl?: string | undefined;
-  /** Prints the statements and runs none. */
+  /** Prints the statements without running them. */
   readonly print: boolean;
 }
 
-/** `standin migrate`. Rejects with a `LogStoreError` if ClickHouse cannot be reached, or refuses. */
+/** `standin migrate`. Rejects with a `LogStoreError` if ClickHouse is unreachable or rejects a statement. */
 export const migrateLog = async (options: MigrateOptions): Promise<void> => {
   const { print, clickhouseUrl: url, clickhouseUser: username, clickhousePassword: password } = options;
   const { database, cluster } = options;

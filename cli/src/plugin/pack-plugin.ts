@@ -12,7 +12,7 @@ const CLI = path.resolve(import.meta.dirname, '../..');
 const ROOT = path.dirname(CLI);
 const VERSION = `v${packageJson.version}`;
 const ENTRY = 'kubectl-standin.js';
-/** So that the same sources give the same archive. */
+/** Makes the archive reproducible: the same sources give the same archive. */
 const REPRODUCIBLE = [
   '--sort=name',
   '--mtime=@0',
@@ -26,22 +26,22 @@ const REPRODUCIBLE = [
 const run = promisify(execFile);
 
 export interface PackOptions {
-  /** Folder for archive and manifest; created if missing. */
+  /** Folder for archive and manifest. Created if missing. */
   readonly outDir: string;
-  /** URL of the folder from which the archive will be downloaded. */
+  /** URL of the folder that serves the archive. */
   readonly url: string;
 }
 
 export interface PackedPlugin {
   /** Path of the archive. */
   readonly archive: string;
-  /** Path of krew's manifest, which has the archive's digest. */
+  /** Path of krew's manifest, which contains the archive's digest. */
   readonly manifest: string;
 }
 
 /**
- * Packs `kubectl standin` for krew: one archive for all platforms, which needs Node alone. krew unpacks plain files only, no links, and
- * Node strips no types from what is in `node_modules`: so all code is bundled. Needs GNU tar.
+ * Packs `kubectl standin` for krew: one archive for all platforms, which needs only Node. krew unpacks only plain files, not links,
+ * and Node does not strip types in `node_modules`, so all code is bundled. Requires GNU tar.
  */
 export const packPlugin = async ({ outDir, url }: PackOptions): Promise<PackedPlugin> => {
   const folder = await mkdtemp(path.join(tmpdir(), 'standin-plugin-'));
@@ -67,7 +67,7 @@ const fill = async (folder: string): Promise<void> => {
   await bundle(path.join(folder, 'lib'));
   await cp(path.join(CLI, 'plugin', ENTRY), path.join(folder, ENTRY));
   await chmod(path.join(folder, ENTRY), 0o755);
-  // Beside lib/, where the bundled code looks for them.
+  // Next to lib/, where the bundled code expects them.
   await cp(path.join(ROOT, 'packages/logstore/migrations'), path.join(folder, 'migrations'), { recursive: true });
   await cp(path.join(ROOT, 'LICENSE'), path.join(folder, 'LICENSE'));
   await writeFile(
@@ -76,7 +76,10 @@ const fill = async (folder: string): Promise<void> => {
   );
 };
 
-/** Bundles the commands into a folder. In a process of its own: in production Vite leaves out optional packages, elsewhere such a bundle fails. */
+/**
+ * Bundles the commands into a folder, in a separate process with NODE_ENV=production. Only then does Vite omit optional packages;
+ * other bundles fail.
+ */
 const bundle = async (outDir: string): Promise<void> => {
   const vite = path.join(path.dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js');
   const config = path.join(CLI, 'plugin/vite.config.ts');

@@ -19,7 +19,7 @@ const headersOf = (entry: LogEntry, spec: ReplaySpec): ReplayHeaders =>
     apiKey: "(the account's key)",
   });
 
-/** What is sent, where to, and which headers are left out and added. */
+/** The request to send, its target, and the headers that are removed and added. */
 export const formatOnePlan = (entry: LogEntry, spec: ReplaySpec): Line[] => {
   const { stripped, added } = headersOf(entry, spec);
   const { edit } = spec;
@@ -33,7 +33,7 @@ export const formatOnePlan = (entry: LogEntry, spec: ReplaySpec): Line[] => {
   ];
 };
 
-/** Count, target, rate, how long that takes, and the first requests. */
+/** Count, target, rate, expected duration, and the first requests. */
 export const formatFilterPlan = (plan: FilterPlan, spec: ReplaySpec): Line[] => {
   const count = Math.min(plan.count, spec.filter?.limit ?? plan.count);
   if (count === 0) return ['No captured request matches: there is nothing to send.'];
@@ -63,7 +63,7 @@ export const formatProgress = ({
   return `${phase}: ${sent}${of} sent${lost}${waiting === undefined ? '' : ` (${waiting})`}`;
 };
 
-/** What came back for one request, beside what was captured. */
+/** The response to one request, next to the captured one. */
 export const formatAnswer = (answer: ReplayAnswer, captured: LogEntry): string[] => {
   const was = `captured: ${captured.status === 0 ? 'no answer' : captured.status}, ${formatDuration(captured.durationMs)}`;
   if (answer.status === 0) return [`no answer: ${answer.error} (${was})`];

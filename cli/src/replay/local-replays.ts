@@ -17,7 +17,7 @@ const objectOf = ({ namespace, name }: ReplayRef, spec: ReplaySpec): DesiredObje
   spec,
 });
 
-/** Replays of the `standin dev` that runs on a data folder: written there, and carried out by its operator. */
+/** Replays of the `standin dev` that runs on a data folder. They are written to the folder, and its operator runs them. */
 export const openLocalReplays = async (data: string): Promise<ReplayClient> => {
   const dataDir = path.resolve(data);
   const running = await findRunning(dataDir);
@@ -26,7 +26,7 @@ export const openLocalReplays = async (data: string): Promise<ReplayClient> => {
   const store = openLogStore({ ...running.clickhouse, database: 'standin' });
   const acts = actFiles(dataDir);
   const created = new Map<string, { readonly file: string; readonly spec: ReplaySpec }>();
-  /** The log knows the uids of projects; an entry of the project tells it. */
+  /** Only the log contains the uids of projects. An entry of the project has it. */
   const uidOf = async ({ namespace, name }: ReplayRef): Promise<string | undefined> => {
     const [newest] = await store.summaries({ projectUid: EVERY_PROJECT, namespace, project: name, limit: 1 });
     return newest?.projectUid;

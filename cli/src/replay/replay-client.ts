@@ -8,10 +8,10 @@ export interface ReplayRef {
   readonly name: string;
 }
 
-/** What a filter finds, before anything is sent. */
+/** The requests that match a filter, before anything is sent. */
 export interface FilterPlan {
   readonly count: number;
-  /** The oldest ones. */
+  /** The oldest matching requests. */
   readonly first: readonly LineEntry[];
 }
 
@@ -28,15 +28,15 @@ export interface SeenReplay {
 
 /** Where `standin replay` reads the log and creates Replays: a `standin dev` on this machine, or a cluster. */
 export interface ReplayClient {
-  /** A captured request, with the project that it belongs to. */
+  /** A captured request, with its project. */
   request(id: string): Promise<LogEntry | undefined>;
   plan(project: ReplayRef, filter: FoundFilter): Promise<FilterPlan>;
   create(ref: ReplayRef, spec: ReplaySpec): Promise<void>;
   setState(ref: ReplayRef, state: ReplaySpec['state']): Promise<void>;
-  /** Undefined until the operator has seen it, and when it is gone. */
+  /** Undefined until the operator has observed it, and after it is deleted. */
   read(ref: ReplayRef): Promise<SeenReplay | undefined>;
   answer(project: ReplayRef, replayUid: string, requestId: string): Promise<ReplayAnswer | undefined>;
-  /** Requests of a replay without an answer, at most `limit`. */
+  /** At most `limit` requests of a replay that got no response. */
   failures(project: ReplayRef, replayUid: string, limit: number): Promise<readonly ReplaySummary[]>;
   close(): Promise<void>;
 }

@@ -31,7 +31,7 @@ export interface EditOptions {
   readonly body?: string | undefined;
 }
 
-/** Undefined: nothing is changed. Rejects with a `PlainError` when the file of the body cannot be read. */
+/** Undefined: no change. Rejects with a `PlainError` if the body file cannot be read. */
 export const editOf = async ({ method, path, header, body }: EditOptions): Promise<ReplaySpec['edit']> => {
   if ([method, path, header, body].every((option) => option === undefined)) return undefined;
   return {
@@ -59,7 +59,7 @@ const bodyOf = async (
 /** `replay-3f9a1c07` */
 export const newReplayName = (): string => `replay-${randomBytes(4).toString('hex')}`;
 
-/** Checks as the API server would; rejects what it would refuse with a `PlainError`. */
+/** Checks the spec as the API server would. Throws a `PlainError` for an invalid spec. */
 export const checkSpec = (spec: ReplaySpec): ReplaySpec => {
   const result = parseObject({ apiVersion: GROUP_VERSION, kind: 'Replay', metadata: { name: 'replay' }, spec });
   if (result.ok) return spec;

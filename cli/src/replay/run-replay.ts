@@ -27,7 +27,7 @@ export interface OneOptions extends RunReplayOptions {
 
 export interface ManyOptions extends RunReplayOptions {
   readonly project: ReplayRef;
-  /** As it was typed. */
+  /** The search as the user typed it. */
   readonly search: string | undefined;
   readonly filter: Filter | undefined;
   readonly from: Date;
@@ -43,7 +43,7 @@ const say = (lines: readonly Line[], colour = false): void => {
   for (const line of lines) stderr.line(line, colour);
 };
 
-/** Sends one captured request again and shows what came back. True if an answer came. */
+/** Sends one captured request again and shows the response. True if there was a response. */
 export const replayOne = async (client: ReplayClient, options: OneOptions): Promise<boolean> => {
   const { id, edit, to, rate, dryRun, output, colour } = options;
   const entry = await client.request(id);
@@ -73,14 +73,14 @@ const showOne = async (
   else {
     say(formatAnswer(answer, entry));
     const { body, bodyEncoding } = answer.response;
-    // A pipe gets the bytes; a terminal is not acted upon.
+    // A pipe gets the raw bytes. A terminal gets printable text only.
     if (!stdout.isTerminal) stdout.bytes(Buffer.from(body, bodyEncoding));
     else if (body !== '') stdout.lines(body);
   }
   return status.phase === 'Succeeded';
 };
 
-/** Sends all requests again that a filter finds, after asking. True if every one was answered. */
+/** Sends all requests that match a filter again, after a confirmation. True if every request got a response. */
 export const replayMany = async (client: ReplayClient, options: ManyOptions): Promise<boolean> => {
   const { project, search, filter, from, until, limit, to, rate, ordered, dryRun, yes, output, colour } = options;
   const spec = checkSpec({
@@ -103,7 +103,7 @@ export const replayMany = async (client: ReplayClient, options: ManyOptions): Pr
 
 const FINAL: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed', 'Cancelled']);
 
-/** Creates the Replay and follows it to its end; Ctrl-C cancels it. */
+/** Creates the Replay and follows it until it ends. Ctrl-C cancels it. */
 const carryOut = async (client: ReplayClient, project: ReplayRef, spec: ReplaySpec): Promise<SeenReplay> => {
   const ref = { namespace: project.namespace, name: newReplayName() };
   await client.create(ref, spec);

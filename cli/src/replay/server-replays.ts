@@ -17,7 +17,7 @@ import type { ReplayClient, ReplayRef } from './replay-client.ts';
 const FIRST = 5;
 const summaryListSchema = z.object({ items: z.array(summarySchema) });
 
-/** The answer; `undefined` where there is no such thing. */
+/** The response; `undefined` for 404. */
 const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
   try {
     return await work;
@@ -27,9 +27,9 @@ const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
   }
 };
 
-/** Replays of a cluster, over the API of its dashboard. */
+/** Replays of a cluster, through the API of its dashboard. */
 export const openServerReplays = (client: ApiClient): ReplayClient => {
-  /** Below its project, by the name and by the uid of each Replay of this command. */
+  /** The API path of each Replay of this command, by its name and by its uid. */
   const pathOf = new Map<string, string>();
   const replayPath = (key: string): string => {
     const path = pathOf.get(key);
@@ -43,7 +43,7 @@ export const openServerReplays = (client: ApiClient): ReplayClient => {
       for (const { namespace, name } of items) {
         const path = `${projectPath(namespace, name)}${apiPath('requests', id)}`;
         const found = await client.ask({ path }, requestSchema).catch((error: unknown) => {
-          // Of another project, or of one whose log is not for us.
+          // It belongs to another project, or to one whose log the user may not read.
           if (error instanceof ServerError && (error.status === 404 || error.status === 403)) return undefined;
           throw error;
         });

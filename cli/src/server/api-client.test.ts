@@ -88,7 +88,7 @@ it('tells an answer that breaks off', async () => {
   await expect(read()).rejects.toMatchObject({ status: 0, isPassing: true });
 });
 
-// Prevents: a server whose answer fills the memory of the CLI.
+// Prevents: a server whose response fills the memory of the CLI.
 it.each([200, 403])('leaves an answer %d that does not end', async (status) => {
   await using server = await serve((_, response) => {
     response.writeHead(status, { 'content-type': 'application/json' });

@@ -9,7 +9,7 @@ type ApiQuery = Readonly<Record<string, string | number | undefined>>;
 
 export interface ApiRequest {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below /api/v1, encoded. */
+  /** The path below /api/v1, encoded. */
   readonly path: string;
   readonly query?: ApiQuery;
   readonly body?: unknown;
@@ -17,21 +17,21 @@ export interface ApiRequest {
   readonly signal?: AbortSignal;
 }
 
-/** The JSON API of a dashboard (docs/api.md). Everything rejects with `ServerError`, or with the signal's reason. */
+/** The JSON API of a dashboard (docs/api.md). All methods reject with `ServerError`, or with the signal's reason. */
 export interface ApiClient {
-  /** What is asked in error messages: the server's address. */
+  /** The server's address, for error messages. */
   readonly server: string;
-  /** The answer's JSON, as `schema` reads it. */
+  /** The JSON of the response, parsed by `schema`. */
   ask<T>(request: ApiRequest, schema: z.ZodType<T>): Promise<T>;
-  /** An answer of lines, one after the other. */
+  /** A response that is read line by line. */
   lines(request: ApiRequest): Promise<{ readonly headers: Headers; readonly lines: AsyncIterable<string> }>;
 }
 
-/** Why a dashboard did not do what was asked. */
+/** The reason why a dashboard rejected a request. */
 export class ServerError extends PlainError {
-  /** Status of the answer; 0: there was none. */
+  /** Status of the response. 0: no response. */
   readonly status: number;
-  /** Of docs/errors.md; empty where there was no answer. */
+  /** A code of docs/errors.md. Empty without a response. */
   readonly code: string;
 
   constructor(message: string, { status, code, ...options }: ErrorOptions & { status: number; code: string }) {
@@ -40,13 +40,13 @@ export class ServerError extends PlainError {
     this.code = code;
   }
 
-  /** Asked again later, the server may well do it. */
+  /** A later retry may succeed. */
   get isPassing(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 }
 
-/** `/namespaces/team-a/projects/shop` of its parts, encoded. Throws a `PlainError` for a name that would change the path. */
+/** `/namespaces/team-a/projects/shop` from its parts, encoded. Throws a `PlainError` for a name that would change the path. */
 export const apiPath = (...parts: readonly string[]): string => {
   const step = parts.find((part) => ['', '.', '..'].includes(part));
   if (step !== undefined) throw new PlainError(`${JSON.stringify(step)} is not a name: give another one`);
@@ -55,12 +55,12 @@ export const apiPath = (...parts: readonly string[]): string => {
 
 const problemSchema = z.object({ code: z.string(), detail: z.string() });
 const SERVICE_HEADER = 'standin-service';
-/** Of an answer, or of one of its lines: two bodies of 10 MiB, of which JSON makes up to six times as much, and room. */
+/** Limit for a response, or for one of its lines: two bodies of 10 MiB, up to six times as large in JSON, and some room. */
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
 /**
- * `undefined` without `--server`: the command works with what is on this machine. Throws a `PlainError` for what is no URL, and for plain
- * http to another machine.
+ * `undefined` without `--server`: the command works on this machine. Throws a `PlainError` for an invalid URL, and for plain http
+ * to another machine.
  */
 export const openServer = (
   options: ServerOptions,
@@ -87,19 +87,19 @@ const needsNoToken: FindToken = ({ server }) =>
   );
 
 /**
- * The dashboard of a `standin dev`. No token of a kubeconfig ever goes there.
+ * The dashboard of a `standin dev`. It never gets a token of a kubeconfig.
  *
- * @param token that of its run file, where it was started with --require-token
+ * @param token the token in its run file, if it was started with --require-token
  */
 export const openLocal = (dashboard: string, token?: string): ApiClient =>
   apiClient(new URL(dashboard), { findToken: needsNoToken, given: token, answerBytesMax: ANSWER_BYTES_MAX });
 
 interface ClientOptions {
-  /** Called when the server asks for a token. */
+  /** Called when the server requires a token. */
   readonly findToken: FindToken;
-  /** A token that is sent at once. */
+  /** A token that is sent with the first request. */
   readonly given: string | undefined;
-  /** More is taken for no dashboard's. */
+  /** A larger response cannot come from a dashboard. */
   readonly answerBytesMax: number;
 }
 
@@ -148,7 +148,7 @@ const apiClient = (base: URL, { findToken, given, answerBytesMax }: ClientOption
   };
 };
 
-/** A line may be as long as a body, so it is put together once. */
+/** A line may be as long as a body, so its parts are joined once. */
 async function* linesOf(base: URL, body: ReadableStream | null, lengthMax: number): AsyncGenerator<string> {
   if (body === null) return;
   let pieces: string[] = [];
@@ -172,7 +172,7 @@ async function* linesOf(base: URL, body: ReadableStream | null, lengthMax: numbe
   if (pieces.some((piece) => piece !== '')) yield pieces.join('');
 }
 
-/** The whole body. Leaving the loop ends the connection. */
+/** Reads the whole body. Leaving the loop ends the connection. */
 const textOf = (base: URL, { body }: Response, bytesMax: number): Promise<string> =>
   reach(base, async () => {
     const chunks: Uint8Array[] = [];

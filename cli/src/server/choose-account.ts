@@ -4,7 +4,7 @@ import { apiPath, type ApiClient } from './api-client.ts';
 
 export interface AccountChoice {
   readonly namespace: string | undefined;
-  /** Undefined: the only one that can be seen. */
+  /** Undefined: the only visible account. */
   readonly account: string | undefined;
 }
 
@@ -15,7 +15,7 @@ export interface AccountRef {
 
 const SHOWN_MAX = 10;
 
-/** The account that was meant. Rejects with a `PlainError` where there is none, or it is not clear which one is meant. */
+/** The account that the user selected. Rejects with a `PlainError` if none matches, or the choice is ambiguous. */
 export const chooseAccount = async (api: ApiClient, { namespace, account }: AccountChoice): Promise<AccountRef> => {
   if (namespace !== undefined && account !== undefined) return { namespace, name: account };
   const { items } = await api.ask({ path: '/accounts', query: { namespace } }, accountListSchema);
@@ -32,6 +32,6 @@ export const chooseAccount = async (api: ApiClient, { namespace, account }: Acco
   );
 };
 
-/** Of an account, in the API. */
+/** The API path of an account. */
 export const accountPath = ({ namespace, name }: AccountRef): string =>
   apiPath('namespaces', namespace, 'accounts', name);

@@ -9,7 +9,7 @@ export interface ProjectChoice {
 
 const SHOWN_MAX = 10;
 
-/** Path of the project that was meant, in the API: the one that was named, or the only one that can be seen. */
+/** The API path of the selected project: the one that was named, or the only visible one. */
 export const chooseProject = async (client: ApiClient, { namespace, project }: ProjectChoice): Promise<string> => {
   if (namespace !== undefined && project !== undefined) return projectPath(namespace, project);
   const items = await listProjects(client, namespace);
@@ -26,6 +26,6 @@ export const chooseProject = async (client: ApiClient, { namespace, project }: P
   throw new PlainError(`which project? ${names.slice(0, SHOWN_MAX).join(', ')}${more}`);
 };
 
-/** Of a project, in the API. */
+/** The API path of a project. */
 export const projectPath = (namespace: string, project: string): string =>
   apiPath('namespaces', namespace, 'projects', project);

@@ -7,25 +7,25 @@ import { hasForeignListener } from './foreign-listener.ts';
 import { KnownServers, type KnownServer } from './known-servers.ts';
 import { isLoopback } from './server-options.ts';
 
-/** A server that answered 401. */
+/** A server that responded with 401. */
 interface Challenge {
-  /** Its address. */
+  /** The server's address. */
   readonly server: URL;
-  /** `NAMESPACE/NAME` of the Service that it says it is. */
+  /** `NAMESPACE/NAME` of the Service that the server claims to be. */
   readonly service: string | undefined;
 }
 
-/** Where the token for a server comes from. Rejects with a `PlainError` that says why there is none. */
+/** Finds the token for a server. Rejects with a `PlainError` that explains why there is none. */
 export type FindToken = (challenge: Challenge) => Promise<string>;
 
 const NAME = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 const SERVICE = new RegExp(`^${NAME}/${NAME}$`);
 
 /**
- * The token of the current kubeconfig's user, also where a credential plugin makes it. A server that never had one is asked about first
- * (ADR 016).
+ * The token of the current kubeconfig's user, including tokens from a credential plugin. Asks for confirmation before it sends the
+ * token to a server for the first time (ADR 016).
  *
- * @param isTrusted the person said yes on the command line
+ * @param isTrusted the user confirmed on the command line
  */
 export const kubeconfigToken =
   (isTrusted: boolean): FindToken =>
@@ -53,7 +53,7 @@ const readToken = async (): Promise<KubeToken> => {
   );
 };
 
-/** The local end of a port-forward says nothing of the other: there it is the Service that counts. */
+/** The local address of a port-forward does not identify the server, so the Service identifies it there. */
 const knownServer = (challenge: Challenge, { cluster }: KubeToken): KnownServer => {
   const service = serviceOf(challenge);
   const server = service === undefined ? challenge.server.origin : `service ${service}`;
@@ -65,7 +65,7 @@ const serviceOf = ({ server, service }: Challenge): string | undefined =>
 
 const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
 
-/** Rejects where the answer is not yes. */
+/** Rejects unless the user confirms. */
 const confirm = async (challenge: Challenge, { context, cluster }: KubeToken, isForeign: boolean): Promise<void> => {
   const { origin, host } = challenge.server;
   const service = serviceOf(challenge);

@@ -4,22 +4,22 @@ import path from 'node:path';
 import { z } from 'zod';
 
 const knownServerSchema = z.object({
-  /** Its origin, `https://standin.example.com`; behind a port-forward `service NAMESPACE/NAME`. */
+  /** Its origin, `https://standin.example.com`; behind a port-forward, `service NAMESPACE/NAME`. */
   server: z.string(),
   /** URL of the cluster's API server. */
   cluster: z.string(),
-  /** SHA-256 of its certificate authority, hexadecimal; empty: the machine's authorities. */
+  /** SHA-256 of its certificate authority, hexadecimal. Empty: the machine's authorities. */
   caSha256: z.string(),
 });
 const fileSchema = z.object({ servers: z.array(knownServerSchema) });
 
-/** A server that may have the tokens of a cluster. */
+/** A server that may receive the tokens of a cluster. */
 export type KnownServer = Readonly<z.infer<typeof knownServerSchema>>;
 
-/** The newest ones are kept; no one uses so many. */
+/** Only the newest ones are kept. The limit is far above normal use. */
 const SERVERS_MAX = 1_000;
 
-/** Remembers in a file, for this user alone, which servers may have the tokens of which cluster. */
+/** Stores which servers may receive the tokens of which cluster, in a file that only this user can read. */
 export class KnownServers {
   readonly #file: string;
 
@@ -31,18 +31,18 @@ export class KnownServers {
     return (await this.#read()).some((known) => isSame(known, server));
   }
 
-  /** Rejects where the file cannot be written. */
+  /** Rejects if the file cannot be written. */
   async add(server: KnownServer): Promise<void> {
     const others = (await this.#read()).filter((known) => !isSame(known, server));
     const servers = [...others, server].slice(-SERVERS_MAX);
     await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
-    // Another run may read it now.
+    // Another process may be reading the file.
     const written = `${this.#file}.${randomBytes(4).toString('hex')}`;
     await writeFile(written, `${JSON.stringify({ servers }, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
     await rename(written, this.#file);
   }
 
-  /** A file that is missing or broken knows no server: it is asked for again. */
+  /** A missing or broken file contains no servers, so the user is asked again. */
   async #read(): Promise<readonly KnownServer[]> {
     try {
       return fileSchema.parse(JSON.parse(await readFile(this.#file, 'utf8'))).servers;

@@ -9,16 +9,16 @@ export interface ProjectName {
 
 const listSchema = z.object({ items: z.array(z.object({ namespace: z.string(), name: z.string() })) });
 
-/** The projects that can be seen, in one namespace or in all. */
+/** The visible projects, in one namespace or in all. */
 export const listProjects = async (client: ApiClient, namespace: string | undefined): Promise<readonly ProjectName[]> =>
   (await client.ask({ path: '/projects', query: { namespace } }, listSchema)).items;
 
 const SHOWN_MAX = 10;
 
 /**
- * `there are: shop, billing`; with their namespaces where those differ, or another one was asked for.
+ * `there are: shop, billing`, with namespaces if they differ or another one was requested.
  *
- * @param asked namespace that was asked for
+ * @param asked the requested namespace
  */
 export const whatThereIs = (projects: readonly ProjectName[], asked: string | undefined): string => {
   if (projects.length === 0) return 'there is none';
@@ -29,7 +29,7 @@ export const whatThereIs = (projects: readonly ProjectName[], asked: string | un
   return `there ${names.length === 1 ? 'is' : 'are'}: ${names.slice(0, SHOWN_MAX).join(', ')}${names.length > SHOWN_MAX ? ', …' : ''}`;
 };
 
-/** What the work comes to; where the server knows no such project, it rejects with the names of those that there are. */
+/** The result of the work. If the server does not know the project, it rejects with the names of the existing ones. */
 export const withProjectNames = async <T>(
   client: ApiClient,
   namespace: string | undefined,

@@ -6,7 +6,7 @@ import { openLocal, type ApiClient } from './api-client.ts';
 
 export interface RunningApi {
   readonly api: ApiClient;
-  /** Address of its dashboard. */
+  /** The dashboard's address. */
   readonly dashboard: string;
   /** For `openLogStore`. */
   readonly clickhouse: EngineAddress;
@@ -21,13 +21,14 @@ const answers = (dashboard: string): Promise<boolean> =>
   );
 
 /**
- * The JSON API of the `standin dev` that runs on a data folder. Rejects with a `PlainError` where none does, or it runs without its dashboard.
+ * The JSON API of the `standin dev` that runs on a data folder. Rejects with a `PlainError` if none runs, or it runs without its
+ * dashboard.
  *
  * @param role what the dashboard does for the command, as in `shows links`
  */
 export const openRunning = async (data: string, role: string): Promise<RunningApi> => {
   const run = await readRunFile(path.resolve(data));
-  // Not by its ClickHouse where that can be helped: it may be away, and much is known without it.
+  // Prefers the dashboard over ClickHouse: ClickHouse may be unavailable, and many requests work without it.
   const isThere = run?.dashboard !== undefined && (await answers(run.dashboard));
   const running = isThere ? run : await findRunning(path.resolve(data));
   if (running === undefined)

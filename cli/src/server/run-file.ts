@@ -10,20 +10,21 @@ const runSchema = z.object({
   clickhouse: z.object({ url: z.url(), username: z.string(), password: z.string() }),
   gateway: z.url(),
   dashboard: z.url().optional(),
-  /** What the dashboard asks for, with `--require-token`. */
+  /** The token that the dashboard requires with `--require-token`. */
   dashboardToken: z.string().optional(),
-  /** Where its resources come from. */
+  /** The kind of its resource source. */
   from: z.enum(['directory', 'cluster']).optional(),
 });
 
-/** Where a running `standin dev` answers, and its passwords: other commands find it by its data folder. */
+/** The addresses and passwords of a running `standin dev`. Other commands find the file through its data folder. */
 export type RunFile = z.infer<typeof runSchema>;
 
 const fileIn = (dataDir: string): string => path.join(dataDir, 'running.json');
 
 export const writeRunFile = async (dataDir: string, run: RunFile): Promise<void> => {
   const file = fileIn(dataDir);
-  // Renamed into place: what a killed run or another user left there keeps neither its owner nor its mode.
+  // The file is renamed into place. So it does not keep the owner or mode of a file that a killed process or another user left
+  // there.
   const unfinished = `${file}.${process.pid}.tmp`;
   await rm(unfinished, { force: true });
   await writeFile(unfinished, `${JSON.stringify(run)}\n`, { mode: 0o600, flag: 'wx' });
@@ -34,7 +35,7 @@ export const removeRunFile = async (dataDir: string): Promise<void> => {
   await rm(fileIn(dataDir), { force: true });
 };
 
-/** What the file says; one that was killed leaves it behind. */
+/** The content of the run file. A killed process leaves its file behind. */
 export const readRunFile = async (dataDir: string): Promise<RunFile | undefined> => {
   try {
     return runSchema.parse(JSON.parse(await readFile(fileIn(dataDir), 'utf8')));
@@ -43,7 +44,7 @@ export const readRunFile = async (dataDir: string): Promise<RunFile | undefined>
   }
 };
 
-/** The `standin dev` that runs on a data folder, if its ClickHouse answers. */
+/** The `standin dev` that runs on a data folder, if its ClickHouse responds. */
 export const findRunning = async (dataDir: string): Promise<RunFile | undefined> => {
   const run = await readRunFile(dataDir);
   if (run === undefined) return undefined;

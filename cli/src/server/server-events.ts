@@ -1,11 +1,11 @@
 export interface ServerEvent {
-  /** Empty: it only moves the position. */
+  /** Empty: the event only moves the position. */
   readonly type: string;
   readonly data: string;
   readonly id: string | undefined;
 }
 
-/** Server-sent events (WHATWG HTML, section 9.2) of lines. */
+/** Parses server-sent events (WHATWG HTML, section 9.2) from lines. */
 export async function* serverEvents(lines: AsyncIterable<string>): AsyncGenerator<ServerEvent> {
   let type = '';
   let data: string[] = [];

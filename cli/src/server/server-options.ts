@@ -1,15 +1,15 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
 
-/** Which dashboard a command asks, and as whom. */
+/** The dashboard that a command uses, and its credentials. */
 export interface ServerOptions {
-  /** Its address; `undefined`: the command works with what is on this machine. */
+  /** The dashboard's address. `undefined`: the command works on this machine. */
   readonly server?: string | undefined;
-  /** `undefined`: that of the current kubeconfig. */
+  /** `undefined`: the token of the current kubeconfig. */
   readonly token?: string | undefined;
-  /** The server may have that of the kubeconfig, although it never had it. */
+  /** Allows sending the kubeconfig's token to a server that has not received it before. */
   readonly trustServer?: boolean | undefined;
-  /** The server may be asked over plain http. */
+  /** Allows plain http to the server. */
   readonly dangerouslyAllowHttp?: boolean | undefined;
 }
 
@@ -20,7 +20,7 @@ export const serverOptions = {
   dangerouslyAllowHttp: z.boolean().optional(),
 };
 
-/** This machine: nothing on the way to it can be listened to from outside. */
+/** Whether the URL is of this machine. Other machines cannot observe traffic to it. */
 export const isLoopback = ({ hostname }: URL): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
 export const withServer = (command: Command): Command =>

@@ -8,11 +8,11 @@ import type { ServerOptions } from '../server/server-options.ts';
 import type { ShareClient } from './share-client.ts';
 
 export interface OpenSharesOptions extends ServerOptions, ProjectChoice {
-  /** Data folder of a `standin dev`, where no server is named. */
+  /** The data folder of a `standin dev`, used without `--server`. */
   readonly data: string;
 }
 
-/** Finds the project of a request, as the API calls it. */
+/** Finds the project of a request, as its API path. */
 type FindProject = (requestId: string) => Promise<string>;
 
 const clientOf = (api: ApiClient, base: string, findProject: FindProject): ShareClient => ({
@@ -27,7 +27,7 @@ const clientOf = (api: ApiClient, base: string, findProject: FindProject): Share
   },
 });
 
-/** Links of the dashboard that `--server` names, else of the `standin dev` that runs on the data folder. */
+/** The links of the dashboard that `--server` names, or of the `standin dev` that runs on the data folder. */
 export const openShares = async (options: OpenSharesOptions): Promise<ShareClient> => {
   const { server, data } = options;
   const api = openServer(options);
@@ -36,7 +36,7 @@ export const openShares = async (options: OpenSharesOptions): Promise<ShareClien
   return clientOf(local, dashboard, (requestId) => findLocally(clickhouse, requestId));
 };
 
-/** The log knows whose request it is, whatever project it belongs to. */
+/** Finds the project of a request in the log, among all projects. */
 const findLocally = async (clickhouse: EngineAddress, requestId: string): Promise<string> => {
   const store = openLogStore({ ...clickhouse, database: 'standin' });
   try {

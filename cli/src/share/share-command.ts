@@ -30,7 +30,7 @@ export const addShareCommand = (program: Command): void => {
       stdout.json(made);
       return;
     }
-    // The link alone goes to stdout, so that a script can take it.
+    // Only the link goes to stdout, so that scripts can use it.
     stdout.line(made.url);
     stderr.line(
       `${made.isAccepted ? 'Works' : 'Works once the operator has accepted it,'} until ${made.expiresAt}. Revoke it in the dashboard, Settings → Shares: ${made.name}`,

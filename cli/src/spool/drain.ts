@@ -10,18 +10,21 @@ import { stderrLogger } from '../stderr-logger.ts';
 import { stdout } from '../terminal.ts';
 
 export interface DrainOptions extends ClickHouseOptions {
-  /** A gateway that has written nothing for this long is gone. */
+  /** A gateway that has written nothing for this long no longer runs. */
   readonly quietSeconds: number;
-  /** Fails while anything is left. */
+  /** Fails if any rows are left. */
   readonly expectEmpty: boolean;
   readonly migrate: boolean;
-  /** Of the config stream, separated by commas. */
+  /** URLs for the config stream, separated by commas. */
   readonly operatorUrls?: string | undefined;
   /** Folder of a gateway's certificate for that stream. */
   readonly operatorTls: string;
 }
 
-/** `standin drain`. Rejects with a `PlainError` if the folder cannot be read, a signal came before the end, or, where that is expected, it is not empty. */
+/**
+ * `standin drain`. Rejects with a `PlainError` if the folder cannot be read, a signal arrives before the end, or `expectEmpty` is
+ * set and rows are left.
+ */
 export const drain = async (dir: string, options: DrainOptions): Promise<void> => {
   const { clickhouseUrl: url, clickhouseUser: username, clickhousePassword: password, database, cluster } = options;
   const logger = stderrLogger();
@@ -52,7 +55,7 @@ export const drain = async (dir: string, options: DrainOptions): Promise<void> =
   }
 };
 
-/** The volume is there, and no spool on it: its gateway never started. */
+/** The volume exists without a spool: its gateway never started. */
 const isNeverUsed = async (dir: string): Promise<boolean> => {
   await stat(path.dirname(path.resolve(dir)));
   return stat(dir).then(

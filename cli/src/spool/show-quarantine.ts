@@ -6,7 +6,10 @@ import { PlainError } from '../plain-error.ts';
 import { refusal } from '../refusal.ts';
 import { stdout } from '../terminal.ts';
 
-/** `standin quarantine`. Sets the exit code 1 if there is anything. Rejects with a `PlainError` if the folder cannot be read. */
+/**
+ * `standin quarantine`. Sets the exit code to 1 if the quarantine is not empty. Rejects with a `PlainError` if the folder cannot be
+ * read.
+ */
 export const showQuarantine = async (dir: string, output: 'text' | 'json'): Promise<void> => {
   await stat(dir).catch((error: unknown) => {
     throw new PlainError(`${dir} ${refusal(error)}`, { cause: error });

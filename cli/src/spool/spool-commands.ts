@@ -21,7 +21,7 @@ const secondsArgument = (text: string): number => {
   return seconds;
 };
 
-/** For the folder in which a gateway keeps what ClickHouse does not have yet. */
+/** Commands for the folder in which a gateway keeps rows until ClickHouse has them. */
 export const addSpoolCommands = (program: Command): void => {
   const drain = program
     .command('drain')

@@ -31,7 +31,7 @@ export const formatUsage = ({ namespace, name }: AccountRef, usage: ApiUsage): r
   return [...lines, '', ...rows];
 };
 
-/** Prints what an account has used of its quota this month. */
+/** Prints how much of its quota an account has used this month. */
 export const showUsage = async (api: ApiClient, choice: AccountChoice, output: 'text' | 'json'): Promise<void> => {
   const account = await chooseAccount(api, choice);
   const usage = await api.ask({ path: `${accountPath(account)}/usage` }, usageSchema);

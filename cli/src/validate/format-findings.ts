@@ -1,6 +1,6 @@
 import type { ManifestFinding } from '@standin/operator';
 
-/** `orders.yaml:12: error: Endpoint default/create-order: spec.slug: must begin with /`, and a closing line. */
+/** `orders.yaml:12: error: Endpoint default/create-order: spec.slug: must begin with /`, and a summary line. */
 export const formatFindings = (findings: readonly ManifestFinding[], files: number): readonly string[] => {
   const lines = findings.map(({ file, line, severity, object, path, message }) =>
     [`${file}:${line}`, severity, object, path, message].filter((part) => part !== '').join(': '),

@@ -6,7 +6,7 @@ import type { ManifestFile } from '@standin/operator';
 import { PlainError } from '../plain-error.ts';
 import { refusal } from '../refusal.ts';
 
-/** The files that the paths name; of a directory, what `standin dev` reads of it, in order of name. `-` is standard input. */
+/** The files that the paths name. For a directory, the files that `standin dev` reads, sorted by name. `-` is standard input. */
 export const readManifests = async (paths: readonly string[]): Promise<ManifestFile[]> => {
   const files: ManifestFile[] = [];
   for (const name of paths) files.push(...(await readPath(name)));
@@ -26,7 +26,7 @@ const readPath = async (name: string): Promise<ManifestFile[]> => {
 };
 
 const readFolder = async (name: string): Promise<ManifestFile[]> => {
-  // Only here: it costs every command its start.
+  // Imported here, since it would slow the start of every command.
   const { ManifestFolder } = await import('@standin/operator');
   const folder = new ManifestFolder(name, undefined);
   const { files, tooMany } = await folder.scan();

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import { commonStatus, integer, NAME_LENGTH_MAX, objectName, text, timestamp } from '../fields.ts';
 
-/** Its Secret is called `<name>-api-key`. */
+/** The account's Secret is named `<name>-api-key`. */
 const ACCOUNT_NAME_LENGTH_MAX = NAME_LENGTH_MAX - '-api-key'.length;
 
 const spec = z

@@ -8,7 +8,7 @@ import { matches, withRules, type Rule } from '../rules.ts';
 
 const FORWARD_TIMEOUT_MS_MIN = 100;
 
-/** RFC 9110: these never have a body. */
+/** RFC 9110: responses with these statuses never have a body. */
 const BODYLESS_STATUSES: readonly number[] = [204, 205, 304];
 const BODYLESS = `self.status in [${BODYLESS_STATUSES.join(', ')}]`;
 

@@ -8,7 +8,7 @@ import { immutable, matches, withRules } from '../rules.ts';
 const names = <T extends z.ZodType<string>>(item: T) =>
   z.array(item).max(LIMITS.redactedNamesMax).optional().meta({ 'x-kubernetes-list-type': 'atomic' });
 
-/** Names, indexes, `*` and `..`, and no filters: what it hides can be told by reading it (`parseJsonPath` of the log store). */
+/** Allows names, indexes, `*` and `..`, but no filters, so that readers can tell what a path hides (see `parseJsonPath` in the log store). */
 const JSON_PATH = '[$]([.]{1,2}[A-Za-z_*][A-Za-z0-9_*-]*|\\[[0-9]{1,6}\\]|\\[[*]\\]|([.][.])?\\["[^"\\\\]{1,128}"\\])*';
 
 const redact = z.strictObject({

@@ -15,7 +15,7 @@ interface RowProps {
   readonly isSame?: boolean;
 }
 
-/** What it is, as captured, and now; one under the other on a phone. */
+/** The name, the captured value, and the value now. On a phone, one is below the other. */
 const Row = ({ name, before, after, isSame = false }: RowProps) => (
   <tr
     data-same={isSame}
@@ -135,7 +135,7 @@ const Body = ({ body }: Pick<AnswerDiff, 'body'>) => {
   }
 };
 
-/** A captured answer beside a later one: what is the same is not repeated. */
+/** A captured response beside a later one. Identical parts are not repeated. */
 export const AnswerDiffView = ({ diff }: { readonly diff: AnswerDiff }) => {
   const { status, durationMs, headers, body } = diff;
   return (

@@ -1,6 +1,6 @@
 import type { HeaderPair } from '@standin/contract';
 
-/** What differs between two answers to the same request: what is the same is not in it. All lists are bounded. */
+/** The differences between two responses to the same request. Identical parts are left out. All lists are bounded. */
 export interface AnswerDiff {
   readonly status: { readonly before: number; readonly after: number };
   readonly durationMs: { readonly before: number; readonly after: number };
@@ -8,39 +8,39 @@ export interface AnswerDiff {
   readonly body: BodyDiff;
 }
 
-/** One answer, as the log has it. */
+/** One response, as the log stores it. */
 export interface Answer {
-  /** 0: none came. */
+  /** 0: no response. */
   readonly status: number;
   readonly durationMs: number;
   /** latin1. */
   readonly headers: readonly HeaderPair[];
-  /** As sent; where it is `truncated`, its beginning. */
+  /** As sent. If `truncated`, only its beginning. */
   readonly body: Uint8Array;
   readonly truncated: boolean;
   /** Its true size. */
   readonly bodyBytes: number;
 }
 
-/** Values of one name, latin1, in their order. No values: the header is not there. */
+/** Values of one name, latin1, in their order. Empty: the header is absent. */
 export interface HeaderChange {
-  /** As `after` writes it, or `before` where it is gone. */
+  /** In the spelling of `after`, or of `before` if the header was removed. */
   readonly name: string;
   readonly before: readonly string[];
   readonly after: readonly string[];
-  /** It speaks of the moment, and differs in any two answers: `date`. */
+  /** The header describes the moment, so that it differs in any two responses: `date`. */
   readonly isPassing: boolean;
 }
 
 export type BodyDiff =
   | { readonly kind: 'same'; readonly bytes: number }
-  /** By field; none differs where only the spelling does: spaces, order of keys, escapes. */
+  /** By field. Differences in spelling only are ignored: spaces, order of keys, escapes. */
   | { readonly kind: 'json'; readonly changes: readonly JsonChange[]; readonly total: number }
   | { readonly kind: 'text'; readonly lines: readonly DiffLine[]; readonly total: number }
-  /** `why`: what keeps it from being compared closer. */
+  /** `why`: the reason why it is not compared in more detail. */
   | { readonly kind: 'bytes'; readonly before: BytesView; readonly after: BytesView; readonly why: string };
 
-/** What is undefined is not there. Values as they are written, cut where they are long. */
+/** Undefined: absent. Values are as written. Long ones are cut. */
 export interface JsonChange {
   /** `$.items[2].price` */
   readonly path: string;
@@ -52,16 +52,16 @@ export type DiffLine =
   | { readonly kind: 'same'; readonly before: number; readonly after: number; readonly text: string }
   | { readonly kind: 'removed'; readonly before: number; readonly text: string }
   | { readonly kind: 'added'; readonly after: number; readonly text: string }
-  /** So many lines that are the same. */
+  /** Number of identical lines. */
   | { readonly kind: 'skipped'; readonly count: number };
 
 export interface BytesView {
   readonly bytes: number;
-  /** Lower-case hex; `undefined` where the body is not known whole. */
+  /** Lower-case hex. Undefined: the body is incomplete. */
   readonly sha256: string | undefined;
 }
 
-/** Whether anything differs that somebody has to look at. */
+/** True if nothing differs that a user has to look at. */
 export const isSameAnswer = ({ status, headers, body }: AnswerDiff): boolean =>
   status.before === status.after &&
   headers.every(({ isPassing }) => isPassing) &&

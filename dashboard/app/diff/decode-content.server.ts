@@ -11,7 +11,7 @@ const DECODERS: Readonly<Record<string, Decompress>> = {
   br: brotliDecompressSync,
   zstd: zstdDecompressSync,
 };
-/** Nobody needs more, and each could be a bomb. */
+/** More are not in use, and each could be a decompression bomb. */
 const CODINGS_MAX = 2;
 
 /** The content codings of a message, in the order in which they were applied. */
@@ -23,8 +23,7 @@ export const contentCodings = (headers: readonly HeaderPair[]): string[] =>
     .filter((coding) => coding !== '' && coding !== 'identity');
 
 /**
- * A body without its content codings. `undefined` where one of them is not known, the bytes are not what it says, or the result would
- * have more than `bytesMax` bytes.
+ * Removes the content codings from a body. Undefined: a coding is unknown, the bytes do not match it, or the result would exceed `bytesMax` bytes.
  */
 export const decodeContent = (
   headers: readonly HeaderPair[],

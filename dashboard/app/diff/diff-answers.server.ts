@@ -5,7 +5,7 @@ import { diffHeaders } from './diff-headers.ts';
 import { diffJson } from './diff-json.ts';
 import { diffLines } from './diff-lines.ts';
 
-/** Larger bodies are compared as bytes: what differs in them nobody reads on a page, and it would keep everybody else waiting. */
+/** Larger bodies are compared as bytes. Their differences are too long to read on a page, and finding them would delay all other requests. */
 export const COMPARED_BYTES_MAX = 512 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -13,7 +13,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const textOf = (bytes: Uint8Array): string | undefined => {
   try {
     const text = utf8.decode(bytes);
-    // Valid by accident: text has no NUL.
+    // Valid UTF-8 by accident: text has no NUL.
     return text.includes('\0') ? undefined : text;
   } catch {
     return undefined;
@@ -46,7 +46,7 @@ const diffBodies = (before: Answer, after: Answer): BodyDiff => {
   return json === undefined ? { kind: 'text', ...diffLines(oldText, nowText) } : { kind: 'json', ...json };
 };
 
-/** What differs between a captured answer and a later one to the same request. */
+/** The differences between a captured response and a later one to the same request. */
 export const diffAnswers = (before: Answer, after: Answer): AnswerDiff => ({
   status: { before: before.status, after: after.status },
   durationMs: { before: before.durationMs, after: after.durationMs },

@@ -1,7 +1,7 @@
 import type { HeaderPair } from '@standin/contract';
 import type { HeaderChange } from './answer-diff.ts';
 
-/** They speak of the moment and of the connection of an answer, not of what it is. */
+/** These describe the moment and the connection of a response, not its content. */
 const PASSING: ReadonlySet<string> = new Set([
   'age',
   'connection',
@@ -33,8 +33,8 @@ const isSameMultiset = (a: readonly string[], b: readonly string[]): boolean => 
 };
 
 /**
- * Headers that differ, by name and in the order of `after`, then what is gone. The case of names and the order of lines mean nothing
- * (RFC 9110 section 5.3), how often a value is repeated does.
+ * Headers that differ, by name: in the order of `after`, then the removed ones. The case of names and the order of lines are ignored (RFC 9110
+ * section 5.3). The number of repetitions of a value is not.
  */
 export const diffHeaders = (before: readonly HeaderPair[], after: readonly HeaderPair[]): HeaderChange[] => {
   const [old, now] = [byName(before), byName(after)];

@@ -9,10 +9,10 @@ interface Document {
   readonly root: Node;
 }
 
-/** The offsets of all values. `undefined`: not JSON (RFC 8259), or nested so deep that nobody could read what differs. */
+/** The offsets of all values. Undefined: not JSON (RFC 8259), or nested too deeply for a readable comparison. */
 const parse = (text: string): Document | undefined => {
   try {
-    // The tree's parser forgives what JSON does not allow.
+    // The parser of the tree accepts more than JSON allows.
     JSON.parse(text);
     const root = parseTree(text);
     return root && { text, root };
@@ -36,7 +36,7 @@ const shown = (document: Document, node: Node | undefined): string | undefined =
 const childPath = (path: string, key: string): string =>
   /^[A-Za-z_]\w*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
 
-/** A member of an object. One whose name repeats, which JSON allows, has its number in front of it in `id`. */
+/** A member of an object. JSON allows a name to repeat. The `id` of a repetition begins with its number. */
 interface Member {
   readonly id: string;
   readonly key: string;
@@ -59,9 +59,9 @@ const memberPath = (path: string, { key, times }: Member): string =>
   `${childPath(path, key)}${times === 1 ? '' : ` (${times})`}`;
 
 /**
- * Numbers for values, so that equal ones have the same: two values of any size are compared at the cost of two numbers. By value:
- * strings as what their escapes mean, objects whatever the order of their members, other scalars as they are written, for 1.0 and a
- * long integer lose by being read.
+ * Numbers values so that equal ones get the same number. Two values of any size are then compared at the cost of two numbers. Strings are equal if
+ * they are equal after decoding, objects whatever the order of their members. Other scalars are compared as written, because parsing would change 1.0
+ * and long integers.
  */
 class ValueNumbers {
   readonly #numbers = new Map<string, number>();
@@ -71,7 +71,7 @@ class ValueNumbers {
     return this.#ofNodes.get(node) ?? -1;
   }
 
-  /** Numbers all values of a document, the inner ones first. */
+  /** Numbers all values of a document, inner ones first. */
   add(document: Document): void {
     this.#number(document, document.root);
   }
@@ -88,7 +88,7 @@ class ValueNumbers {
     return number;
   }
 
-  /** Says of a value what it is, with its inner values by their numbers. */
+  /** Describes a value, with its inner values by their numbers. */
   #content(document: Document, node: Node): string {
     switch (node.type) {
       case 'object': {
@@ -111,7 +111,7 @@ class ValueNumbers {
   }
 }
 
-/** Compares two documents and notes where they differ, value by value. */
+/** Compares two documents and records where they differ, value by value. */
 class JsonComparison {
   readonly changes: JsonChange[] = [];
   total = 0;
@@ -150,7 +150,7 @@ class JsonComparison {
     for (const member of now) if (!oldIds.has(member.id)) this.#note(memberPath(path, member), undefined, member.value);
   }
 
-  /** What is the same at both ends is left aside, so that one element more is one change and not one for each behind it. */
+  /** Skips identical elements at both ends, so that one added element is one change, not one for each element after it. */
   #compareArrays(path: string, before: Node, after: Node): void {
     const [old, now] = [before.children ?? [], after.children ?? []];
     const isSameAt = (a: number, b: number): boolean => {
@@ -186,8 +186,8 @@ export interface JsonDiff {
 }
 
 /**
- * What differs between two JSON documents, by field, in time linear in their length. Nothing is rounded: numbers are compared as they
- * are written. `undefined` where one of them is no JSON document, or is nested too deep.
+ * The differences between two JSON documents, by field, in time linear in their length. Numbers are compared as written, without rounding. Undefined:
+ * one of them is not JSON, or is nested too deeply.
  */
 export const diffJson = (before: string, after: string): JsonDiff | undefined => {
   const [old, now] = [parse(before), parse(after)];
@@ -197,7 +197,7 @@ export const diffJson = (before: string, after: string): JsonDiff | undefined =>
     comparison.compare('$', old.root, now.root);
     return { changes: comparison.changes, total: comparison.total };
   } catch (error) {
-    // The call stack: documents decide how deep they are nested.
+    // The call stack: documents decide how deeply they are nested.
     if (error instanceof RangeError) return undefined;
     throw error;
   }

@@ -5,28 +5,28 @@ import type { DiffLine } from './answer-diff.ts';
 const CONTEXT = 3;
 const LINES_SHOWN_MAX = 400;
 const LINE_CHARS_MAX = 400;
-/** Past either the comparison is coarser, not wrong. */
+/** Above either limit, the comparison is coarser but not wrong. */
 const LIMITS = { scanLimit: 2_000, timeout: 100 };
 
 export interface LineDiff {
   readonly lines: readonly DiffLine[];
-  /** Lines that were added or removed. */
+  /** Number of added or removed lines. */
   readonly total: number;
 }
 
 const cut = (text: string): string => (text.length > LINE_CHARS_MAX ? `${text.slice(0, LINE_CHARS_MAX)}…` : text);
 
 interface Change {
-  /** 0-based lines, the end excluded. */
+  /** 0-based lines, without the end. */
   readonly before: readonly [from: number, to: number];
   readonly after: readonly [from: number, to: number];
 }
 
-/** Characters that stand for lines: all but the halves of surrogate pairs, which belong together. */
+/** Any character can stand for a line, except the halves of surrogate pairs, which belong together. */
 const SURROGATES = { from: 0xd800, count: 0x800 };
 const DISTINCT_LINES_MAX = 0x10000 - SURROGATES.count;
 
-/** Each different line as one character, so that what compares characters compares lines; `undefined` where there are too many. */
+/** Encodes each distinct line as one character, so that a comparison of characters compares lines. Undefined: too many distinct lines. */
 const asCharacters = (...texts: readonly (readonly string[])[]): string[] | undefined => {
   const codes = new Map<string, number>();
   const encoded = texts.map((lines) =>
@@ -45,7 +45,7 @@ const changesOf = (before: readonly string[], after: readonly string[]): readonl
   return diff(old, now, LIMITS).map(({ fromA, toA, fromB, toB }) => ({ before: [fromA, toA], after: [fromB, toB] }));
 };
 
-/** What differs between two texts, line by line, with the lines around it. */
+/** The differences between two texts, line by line, with the lines around them. */
 export const diffLines = (before: string, after: string): LineDiff => {
   const [old, now] = [before.split('\n'), after.split('\n')];
   const lines: DiffLine[] = [];
@@ -63,7 +63,7 @@ export const diffLines = (before: string, after: string): LineDiff => {
     atOld += count;
     atNow += count;
   };
-  /** One line that is left out takes as much space as itself. */
+  /** Keeps a single line, because a marker in its place would take as much space. */
   const pass = (count: number, lead: number, tail: number): void => {
     if (count <= lead + tail + 1) {
       keep(count);

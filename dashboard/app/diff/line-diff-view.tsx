@@ -36,7 +36,7 @@ const Line = ({ line }: { readonly line: Exclude<DiffLine, { kind: 'skipped' }> 
   );
 };
 
-/** Two texts, one under the other where they differ: numbers of the lines before and after, and the text. */
+/** The differences between two texts: the numbers of the lines before and after, and the text. */
 export const LineDiffView = ({ label, lines }: LineDiffViewProps) => (
   <div
     role="region"

@@ -14,7 +14,7 @@ export interface AnswerProps {
   readonly timeout: string | undefined;
 }
 
-/** What callers get, or where they are passed on to. */
+/** The response that callers get, or the upstream that requests are forwarded to. */
 export const Answer = ({ view: { answer }, mock, timeout }: AnswerProps) => (
   <section aria-labelledby="answer" className="flex flex-col gap-2">
     <h2 id="answer" className="font-medium">

@@ -8,7 +8,7 @@ export interface DeleteEndpointProps {
   readonly title: string;
   readonly method: string;
   readonly slug: string;
-  /** Where the form is sent. */
+  /** The URL that the form is sent to. */
   readonly action: string;
 }
 

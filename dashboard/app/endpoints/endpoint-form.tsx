@@ -14,16 +14,16 @@ import { useEndpointPreview } from './use-endpoint-preview.ts';
 
 export interface EndpointFormProps {
   readonly values: EndpointValues;
-  /** Of a form that was sent and refused. */
+  /** Of a submitted form that was refused. */
   readonly errors: FormErrors | undefined;
-  /** What the values stand for. */
+  /** The manifest of the values. */
   readonly yaml: string;
   readonly previewUrl: string;
-  /** What all its URLs begin with. */
+  /** The prefix of all URLs of the project. */
   readonly projectUrl: string | undefined;
   readonly existing?: { readonly endpoint: string; readonly generation: number };
   readonly isSaving: boolean;
-  /** Beside the button. */
+  /** Shown beside the button. */
   readonly children: ReactNode;
 }
 
@@ -32,13 +32,13 @@ const ACTIONS = [
   { value: 'Forward', label: 'Forward', hint: 'Passes requests on to an upstream, and records both sides.' },
 ];
 
-/** Errors of the last save at every field, and of the draft at the fields that were touched since. */
+/** A field that was edited since the last save shows the errors of the draft. Other fields show those of the last save. */
 const useFieldErrors = (sent: FormErrors | undefined, draft: FormErrors, touched: ReadonlySet<string>) => {
   return (name: string): readonly string[] =>
     (touched.has(name) ? draft.fields[name] : (sent?.fields[name] ?? [])) ?? [];
 };
 
-/** Form on the left, the manifest that it stands for on the right: one source, the server's. */
+/** The form is on the left, its manifest on the right. The server generates the manifest. */
 export const EndpointForm = (props: EndpointFormProps) => {
   const { values, errors, yaml, previewUrl, projectUrl, existing, isSaving, children } = props;
   const { preview, touched, onInput } = useEndpointPreview(previewUrl, { yaml, errors: { fields: {}, form: [] } });

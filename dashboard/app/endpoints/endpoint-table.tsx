@@ -21,7 +21,7 @@ export interface EndpointTableProps {
   readonly endpoints: readonly EndpointView[];
 }
 
-/** Rows of 28 px; on a phone each is two lines. */
+/** Rows of 28 px. On a phone, each row has two lines. */
 export const EndpointTable = ({ params, endpoints }: EndpointTableProps) => (
   <table className="w-full table-fixed border-collapse max-sm:block">
     <thead className="max-sm:sr-only">

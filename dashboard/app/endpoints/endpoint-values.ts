@@ -8,7 +8,7 @@ export interface HeaderValues {
   readonly value: string;
 }
 
-/** An endpoint's form, as text. Field names are the object's paths, so a problem of a path is a problem of a field. */
+/** An endpoint's form, as text. Field names are the object's paths, so that a problem with a path is a problem with a field. */
 export interface EndpointValues {
   readonly 'metadata.name': string;
   readonly 'spec.displayName': string;
@@ -18,7 +18,7 @@ export interface EndpointValues {
   readonly 'spec.json.status': string;
   readonly 'spec.json.body': string;
   readonly headers: readonly HeaderValues[];
-  /** Which of the two the upstream is named by. */
+  /** Which of the two fields specifies the upstream. */
   readonly upstream: string;
   readonly 'spec.forward.url': string;
   readonly 'spec.forward.serviceRef.name': string;
@@ -49,7 +49,7 @@ export const EMPTY_ENDPOINT: EndpointValues = {
   'spec.forward.timeout': '',
 };
 
-/** Every name that an error can stand at. */
+/** All field names that can have an error. */
 export const endpointFields = ({ headers }: EndpointValues): string[] => [
   ...Object.keys(EMPTY_ENDPOINT).filter((name) => name !== 'headers' && name !== 'upstream'),
   'spec.json.headers',
@@ -58,7 +58,7 @@ export const endpointFields = ({ headers }: EndpointValues): string[] => [
   ...headers.flatMap((_, index) => [headerField(index, 'name'), headerField(index, 'value')]),
 ];
 
-/** Browsers send line breaks of text areas as CRLF, whatever was in them. */
+/** Browsers send line breaks of text areas as CRLF, whatever the original. */
 const lineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');
 
 export const readEndpointValues = (form: FormData): EndpointValues => {
@@ -81,16 +81,16 @@ export const readEndpointValues = (form: FormData): EndpointValues => {
   }));
   return {
     ...read,
-    // Bytes of the answer: nothing of it is trimmed.
+    // These are bytes of the response: nothing is trimmed.
     'spec.json.body': lineFeeds(text('spec.json.body')),
-    // Rows that were never filled in are no headers.
+    // Rows that were never filled in are not headers.
     headers: headers.filter(({ name, value }) => name !== '' || value !== ''),
   };
 };
 
 const optional = <T>(name: string, value: T | ''): Record<string, T> => (value === '' ? {} : { [name]: value });
 
-/** The block of an action that is not in force stays, if there is anything in it: a switch is one word. */
+/** Keeps the block of an inactive action if it is not empty, so that changing one word switches the action. */
 const mockOf = (values: EndpointValues): Record<string, unknown> | undefined => {
   const { 'spec.json.status': status, 'spec.json.body': body, headers } = values;
   const isEmpty = status === '' && body === '' && headers.length === 0;
@@ -120,13 +120,13 @@ const upstreamOf = (values: EndpointValues): Record<string, unknown> | undefined
   return { url, ...timeout };
 };
 
-/** What an endpoint has and a form does not show. */
+/** The parts of an endpoint that the form does not show. */
 export interface EndpointIdentity {
   readonly namespace: string;
   readonly project: string;
-  /** Of an endpoint that exists: its name and namespace stay. */
+  /** Of an existing endpoint, whose name and namespace do not change. */
   readonly metadata?: DesiredObject['metadata'];
-  /** Its body, whose line breaks a text area cannot hold: where nothing else changed, its bytes stay. */
+  /** The saved body. A text area cannot hold its line breaks, so its bytes are kept if nothing else changed. */
   readonly body?: string | undefined;
 }
 
@@ -153,7 +153,7 @@ export const toEndpoint = (values: EndpointValues, identity: EndpointIdentity): 
   };
 };
 
-/** `raw`: the spec as it was written, so that what a default fills in stays out of it. */
+/** `raw`: the spec as written, without default values. */
 export const valuesOf = (name: string, raw: unknown): EndpointValues => {
   const spec = (raw ?? {}) as Partial<EndpointSpec>;
   const { json, forward } = spec;

@@ -3,14 +3,14 @@ import { ownerOf, type Owner } from '../lib/ownership.ts';
 import { endpointSpec, endpointStatus } from '../lib/resources.server.ts';
 import { readinessOf, type Readiness } from '../lib/resource-view.ts';
 
-/** An endpoint as lists show it. */
+/** An endpoint, as lists show it. */
 export interface EndpointView {
   readonly endpoint: string;
   readonly title: string;
   readonly method: string;
   readonly slug: string;
   readonly action: string;
-  /** What it answers with: `201`, or the upstream. */
+  /** The response: `201`, or the upstream. */
   readonly answer:
     { readonly kind: 'mock'; readonly status: number } | { readonly kind: 'upstream'; readonly to: string };
   readonly url: string | undefined;

@@ -12,10 +12,10 @@ export interface FieldsProps {
   readonly errorsOf: (name: string) => readonly string[];
 }
 
-/** Tells the form that something changed which no input event says. */
+/** Notifies the form of a change that fires no input event. */
 const announceChange = (target: HTMLElement): void => {
   const form = target.closest('form');
-  // After React has taken the row away.
+  // After React has removed the row.
   requestAnimationFrame(() =>
     form?.querySelector('[name="spec.slug"]')?.dispatchEvent(new Event('input', { bubbles: true })),
   );
@@ -28,7 +28,7 @@ interface Row extends HeaderValues {
 const HeaderRows = ({ values, errorsOf }: FieldsProps) => {
   const [rows, setRows] = useState<readonly Row[]>(() => [
     ...values.headers.map((header, key) => ({ ...header, key })),
-    // One to fill in, also without scripts.
+    // An empty row to fill in, also without scripts.
     { name: '', value: '', key: values.headers.length },
   ]);
   const add = (): void =>

@@ -6,13 +6,13 @@ import { Input, Select } from '../ui/input.tsx';
 import type { FieldsProps } from './mock-fields.tsx';
 
 export interface RouteFieldsProps extends FieldsProps {
-  /** An endpoint keeps its object's name. */
+  /** False: the object's name cannot change. */
   readonly isNew: boolean;
-  /** What all its URLs begin with. */
+  /** The prefix of all URLs of the project. */
   readonly projectUrl: string | undefined;
 }
 
-/** What it is called, and what it answers to. */
+/** Fields for the names and the route of an endpoint. */
 export const RouteFields = ({ values, errorsOf, isNew, projectUrl }: RouteFieldsProps) => {
   const [title, setTitle] = useState(values['spec.displayName']);
   const derived = objectNameOf(title);

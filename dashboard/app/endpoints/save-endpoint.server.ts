@@ -10,14 +10,14 @@ import { endpointSpec } from '../lib/resources.server.ts';
 import { expectedGeneration } from '../projects/save-project.server.ts';
 import { endpointFields, readEndpointValues, toEndpoint, type EndpointValues } from './endpoint-values.ts';
 
-/** What a form says, as the object that it would become. */
+/** The contents of a form, as the object that it would become. */
 export interface EndpointDraft {
   readonly values: EndpointValues;
   readonly object: DesiredObject;
   readonly expected: ExpectedGeneration;
 }
 
-/** `before`: the endpoint that is edited. */
+/** `before`: the endpoint that is being edited. */
 export const draftOf = (form: FormData, params: ProjectParams, before: ResourceObject | undefined): EndpointDraft => {
   const values = readEndpointValues(form);
   const existing = before && { metadata: desiredOf(before).metadata, body: endpointSpec(before).json?.body };
@@ -31,11 +31,11 @@ export const draftOf = (form: FormData, params: ProjectParams, before: ResourceO
 export interface CheckedDraft {
   readonly errors: FormErrors;
   readonly object: ResourceObject | undefined;
-  /** Somebody else changed the endpoint since it was read. */
+  /** Another user changed the endpoint since it was read. */
   readonly isConflict: boolean;
 }
 
-/** Writes the draft, or only asks what would be said of it. */
+/** Writes the draft, or only validates it. */
 export const applyDraft = async (
   { resources }: Backend,
   { values, object, expected }: EndpointDraft,
@@ -45,7 +45,7 @@ export const applyDraft = async (
   const refused = (errors: FormErrors): CheckedDraft => ({ errors, object: undefined, isConflict: false });
   const owner = before && ownerOf(before);
   if (owner !== undefined) return refused({ fields: {}, form: [ownershipReason(owner)] });
-  // Without a name there is nothing to ask about; where people's name for it is missing as well, that is the one to ask for.
+  // Without a name there is nothing to validate. If the display name is missing as well, only that is reported.
   if (object.metadata.name === '') {
     const parsed = parseObject(object);
     const problems = parsed.ok ? [] : parsed.problems;

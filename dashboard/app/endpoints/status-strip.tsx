@@ -12,7 +12,7 @@ export interface StatusStripProps {
   readonly generation: number;
 }
 
-/** How far a change has come; it follows the operator without a reload, and is read out politely. */
+/** Shows how far a change has progressed. It follows the operator without a reload. Screen readers announce it politely. */
 export const StatusStrip = ({ conditions, generation }: StatusStripProps) => {
   const steps = STEPS.map((type) => {
     const condition = conditions.find((candidate) => candidate.type === type);

@@ -6,7 +6,7 @@ export interface Tried {
   readonly url: string;
 }
 
-/** A call of an endpoint. Keys and slugs may be a stranger's, and both may have quotes. Throws for a key that no header can carry. */
+/** A command that calls an endpoint. Keys and slugs may come from strangers, and both may contain quotes. Throws if no header can carry the key. */
 export const tryCommand = ({ method, url }: Tried, apiKey: string): string => {
   if (hasControls(apiKey)) throw new Error('the API key has control characters');
   const body = method === 'GET' || method === 'DELETE' ? '' : ` -H 'content-type: application/json' -d '{"try": true}'`;

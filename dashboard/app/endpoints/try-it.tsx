@@ -8,7 +8,7 @@ export interface TryItProps extends Tried {
 
 const KEY_SHOWN = 'standin_••••';
 
-/** The key is fetched when the command is copied: it is not part of the page. */
+/** The key is fetched when the user copies the command. It is not part of the page. */
 const readApiKey = async (params: ProjectParams): Promise<string> => {
   const response = await fetch(paths.apiKeyValue(params), { method: 'POST' });
   if (!response.ok) throw new Error('the API key cannot be read now');

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { FormErrors } from '../lib/form-errors.ts';
 
-/** The manifest that a form stands for, and what would be wrong with it. */
+/** The manifest of a form, and its problems. */
 export interface EndpointPreview {
   readonly yaml: string;
   readonly errors: FormErrors;
@@ -9,10 +9,10 @@ export interface EndpointPreview {
 
 const PAUSE_MS = 150;
 
-/** Asks the server about the form after each change, once the person pauses; an answer that is out of date is dropped. */
+/** Sends the form to the server after each change, once the user pauses. An outdated response is dropped. */
 export const useEndpointPreview = (url: string, first: EndpointPreview) => {
   const [preview, setPreview] = useState(first);
-  /** Fields that were touched: nobody wants to hear of mistakes in what they have not typed yet. */
+  /** Edited fields. Mistakes in other fields are not shown yet. */
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const asking = useRef<AbortController>(undefined);
@@ -43,7 +43,7 @@ export const useEndpointPreview = (url: string, first: EndpointPreview) => {
       setTouched((before) => (before.has(field) ? before : new Set([...before, field])));
       clearTimeout(timer.current);
       timer.current = setTimeout(() => {
-        // The preview stays as it is; saving says what is away.
+        // The preview stays as it is. Saving reports what is unavailable.
         ask(form).catch(() => undefined);
       }, PAUSE_MS);
     },

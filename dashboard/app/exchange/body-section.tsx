@@ -26,7 +26,7 @@ const VIEW_LABELS: Readonly<Record<BodyViewName, string>> = {
   hex: 'Hex',
 };
 
-/** Of the way in which a body is looked at, in the URL. */
+/** The URL parameter for the view of a body. */
 export const BODY_PARAM = 'body';
 
 export interface BodySectionProps {
@@ -35,7 +35,7 @@ export interface BodySectionProps {
   readonly body: BodyView;
 }
 
-/** A body in the way that fits its type, or in the way that the URL says. */
+/** A body in the view that matches its type, or in the view from the URL. */
 export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
   const [params] = useSearchParams();
   const views = useMemo(() => bodyViewsOf(body), [body]);
@@ -71,7 +71,7 @@ export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
   );
 };
 
-/** Nothing is cut in silence: neither by the capture nor by this page. */
+/** Reports every cut, by the capture or by this page. */
 const SizeBadges = ({ body: { bytes, bytesCaptured, bytesShown } }: { readonly body: BodyView }) => (
   <>
     {bytesCaptured < bytes && (

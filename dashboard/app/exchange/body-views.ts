@@ -2,10 +2,10 @@ import { boundaryOf, fromBase64, utf8Bytes } from '@standin/logstore/formats';
 import type { BodyView } from './exchange-view.ts';
 import { isJson } from './format-json.ts';
 
-/** Ways to look at a body, as they are called in the URL. */
+/** Views of a body, by their names in the URL. */
 export type BodyViewName = 'pretty' | 'form' | 'parts' | 'image' | 'raw' | 'hex';
 
-/** Shown as an image: nothing that can hold scripts or refer to other things (SVG). */
+/** Shown as an image. Types that can contain scripts or references (SVG) are excluded. */
 export const IMAGE_TYPES: ReadonlySet<string> = new Set([
   'image/png',
   'image/jpeg',
@@ -22,7 +22,7 @@ export const mediaType = (contentType: string): string => (contentType.split(';'
 
 const charsetOf = (contentType: string): string | undefined => /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1];
 
-/** Read as text where the sender says which: ISO 8859-1, UTF-16, Shift JIS, …; `undefined` where nobody knows it. */
+/** Decodes text in the charset that the sender states: ISO 8859-1, UTF-16, Shift JIS, … Undefined: unknown charset. */
 const decodeDeclared = (bytes: Uint8Array, contentType: string): string | undefined => {
   const charset = charsetOf(contentType);
   if (charset === undefined) return undefined;
@@ -36,15 +36,15 @@ const decodeDeclared = (bytes: Uint8Array, contentType: string): string | undefi
 export const bodyBytes = ({ body, bodyEncoding }: Pick<BodyView, 'body' | 'bodyEncoding'>): Uint8Array =>
   bodyEncoding === 'utf8' ? utf8Bytes(body) : fromBase64(body);
 
-/** The shown part as text; `undefined` where it is none. */
+/** The shown part as text. Undefined: not text. */
 export const bodyText = (view: BodyView): string | undefined =>
   view.bodyEncoding === 'utf8' ? view.body : decodeDeclared(fromBase64(view.body), view.contentType);
 
 const isJsonType = (type: string): boolean => type.endsWith('/json') || type.endsWith('+json');
-/** Valid UTF-8 may be an accident: control characters other than tab and line ends are not text. */
+/** Valid UTF-8 may be an accident. Control characters other than tab and line ends are not text. */
 export const isBinary = (text: string): boolean => /[\p{Cc}]/u.test(text.replace(/[\t\r\n]/g, ''));
 
-/** How a body can be looked at, the best way first. Empty where there is no body. */
+/** The possible views of a body, best first. Empty: there is no body. */
 export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
   if (view.bytesShown === 0) return [];
   const type = mediaType(view.contentType);
@@ -54,7 +54,7 @@ export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
   if (boundaryOf(view.contentType) !== undefined)
     return text === undefined ? ['parts', 'hex'] : ['parts', 'raw', 'hex'];
   if (text === undefined) return ['hex'];
-  // Much JSON travels under another name: curl -d calls everything a form.
+  // Much JSON has another media type: curl -d sends everything as a form.
   const startsLikeJson = /^\s*[[{]/.test(text);
   if (isWhole ? (isJsonType(type) || startsLikeJson) && isJson(text) : isJsonType(type))
     return ['pretty', 'raw', 'hex'];
@@ -62,10 +62,10 @@ export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
   return isBinary(text) ? ['hex', 'raw'] : ['raw', 'hex'];
 };
 
-/** Of a form or a query string: names and values as they stand there. */
+/** Of a form or a query string: names and values, not decoded. */
 export const splitPairs = (text: string): readonly string[] => text.split('&').filter((pair) => pair !== '');
 
-/** One of them, decoded. What is no valid escape stays as it is. */
+/** Decodes one pair. Invalid escapes stay as they are. */
 export const decodePair = (pair: string): readonly [name: string, value: string] => {
   const equals = pair.indexOf('=');
   const [name, value] = equals === -1 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)];

@@ -7,7 +7,7 @@ import { Menu, MenuItem } from '../ui/menu.tsx';
 import { toast } from '../ui/toast.tsx';
 import type { CopyFormat, ExchangeCopy } from './exchange-formats.ts';
 
-/** Written by the server: it has bodies that are too long for a page. */
+/** The server writes the text, because it contains bodies that are too long for a page. */
 const readCopy = async (exchange: ExchangeParams, format: CopyFormat): Promise<ExchangeCopy> => {
   const response = await fetch(paths.exchangeCopy(exchange, { as: format }));
   if (!response.ok) throw new Error('the request cannot be read now');
@@ -24,7 +24,7 @@ const copyAs = async (exchange: ExchangeParams, format: CopyFormat): Promise<voi
   }
 };
 
-/** The request as commands and files of other programs; `c` is curl. */
+/** The request as commands and files of other programs. The key `c` copies the curl command. */
 export const CopyMenu = ({ exchange }: { readonly exchange: ExchangeParams }) => {
   const copy = (format: CopyFormat) => () => void copyAs(exchange, format);
   useShortcuts([{ keys: 'c', label: 'Copy this request as cURL', run: copy('curl') }]);

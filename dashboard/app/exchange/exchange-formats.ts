@@ -1,14 +1,14 @@
 import type { LogEntry } from '@standin/logstore';
 import { curlCommand, fetchSnippet, type Snippet, type SnippetOptions } from '@standin/logstore/formats';
 
-/** Of short texts: a longer body is not part of them. */
+/** Formats of short texts. They leave out longer bodies. */
 const SNIPPET_FORMATS = ['curl', 'fetch'] as const;
 export type SnippetFormat = (typeof SNIPPET_FORMATS)[number];
 
 export const COPY_FORMATS = [...SNIPPET_FORMATS, 'har'] as const;
 export type CopyFormat = (typeof COPY_FORMATS)[number];
 
-/** What goes to the clipboard, and what is said about it. */
+/** The text for the clipboard, and a message about it. */
 export type ExchangeCopy = Snippet;
 
 export const snippetOf = (entry: LogEntry, format: SnippetFormat, options: SnippetOptions): Snippet =>

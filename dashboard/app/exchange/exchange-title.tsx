@@ -3,7 +3,7 @@ import { formatDuration } from '../requests/traffic-row.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 import type { ExchangeView } from './exchange-view.ts';
 
-/** `POST /hooks/orders?x=1`, as people say it: without the project's URI. */
+/** `/hooks/orders?x=1`: the path and query without the project's URI. */
 export const exchangeTarget = ({ path, query }: Pick<ExchangeView, 'path' | 'query'>): string =>
   wireText(query === '' ? path : `${path}?${query}`).text;
 

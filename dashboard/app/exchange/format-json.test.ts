@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatJson, isJson } from './format-json.ts';
 
-/** All whitespace outside of strings taken away. */
+/** Removes all whitespace outside of strings. */
 const compact = (text: string): string =>
   text.replace(/("(?:[^"\\]|\\[^])*(?:"|\\?$))|[ \t\r\n]+/g, (_, string: string | undefined) => string ?? '');
 

@@ -1,5 +1,5 @@
 const INDENT = '  ';
-/** Nesting is the sender's choice: indentation must not make a page of a few bytes. */
+/** The sender chooses the nesting. Indentation must not turn a few bytes into a large page. */
 const FORMATTED_LENGTH_MAX = 1024 * 1024;
 
 const QUOTE = 0x22;
@@ -18,7 +18,7 @@ const isSpace = (code: number): boolean =>
 const isStructure = (code: number): boolean =>
   code === COMMA || code === COLON || OPENING.has(code) || CLOSING.has(code);
 
-/** Behind the string that begins here, or the end of a text that breaks off. */
+/** The index after the string that begins here, or the end of text that is cut off. */
 const behindString = (text: string, at: number): number => {
   for (let next = at + 1; next < text.length; next += 1) {
     const code = text.charCodeAt(next);
@@ -28,7 +28,7 @@ const behindString = (text: string, at: number): number => {
   return text.length;
 };
 
-/** Behind what is neither string nor structure nor whitespace. */
+/** The index after a token that is neither string, structure nor whitespace. */
 const behindLiteral = (text: string, at: number): number => {
   for (let next = at + 1; next < text.length; next += 1) {
     const code = text.charCodeAt(next);
@@ -38,11 +38,11 @@ const behindLiteral = (text: string, at: number): number => {
 };
 
 /**
- * JSON with line breaks and indentation, and no other change: only whitespace between tokens is touched. No literal, number, escape
- * or order of keys is, for nothing is parsed. Takes text that breaks off, too. `undefined` where it would become too long.
+ * Adds line breaks and indentation to JSON. Only whitespace between tokens changes: nothing is parsed, so literals, numbers, escapes and the order of
+ * keys stay the same. Text that is cut off is accepted, too. Undefined: the result would be too long.
  */
 export const formatJson = (text: string): string | undefined => {
-  // Character by character: an object for each token takes a tenth of a second for a page of small values.
+  // Character by character: one object per token would take a tenth of a second for a page of small values.
   let out = '';
   let depth = 0;
   let lineBreak = '\n';
@@ -57,7 +57,7 @@ export const formatJson = (text: string): string | undefined => {
     const isOpening = OPENING.has(code);
     if (isClosing && depth > 0) depth -= 1;
     if (isClosing) lineBreak = `\n${INDENT.repeat(depth)}`;
-    // What follows an opening bracket goes on a new line, unless that closes it at once: {} stays in one piece.
+    // The content of brackets begins on a new line. Empty brackets stay on one line: {}.
     if (pending === 'opened') out += isClosing ? '' : lineBreak;
     else if (isClosing || pending === 'next') out += lineBreak;
     else if (pending === 'value') out += ' ';

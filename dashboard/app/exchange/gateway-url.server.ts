@@ -2,8 +2,8 @@ import type { ResourceObject } from '@standin/contract';
 import { projectStatus } from '../lib/resources.server.ts';
 
 /**
- * Where the gateway of a project answers, without the project's URI: targets of captured requests begin with that. `undefined` until
- * the project has a URL.
+ * The gateway's URL for a project, without the project's URI: targets of captured requests begin with that URI. Undefined until the project has a
+ * URL.
  */
 export const gatewayUrl = (project: ResourceObject): string | undefined => {
   const { uri, url } = projectStatus(project);

@@ -5,7 +5,7 @@ import { jsonStream } from '../../src/json-pieces.ts';
 
 /** One exchange as an HTTP archive, in pieces of text. */
 export async function* harStream(entry: LogEntry, options: SnippetOptions): AsyncGenerator<string> {
-  // The bodies were decoded in this turn of the event loop. To measure them takes as long again.
+  // This turn of the event loop has decoded the bodies. Measuring them takes as long again.
   await nextTurn();
   yield* jsonStream(har([harEntry(entry, options)]), 2);
 }

@@ -4,23 +4,23 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { SectionHeading } from './section-heading.tsx';
 import { WireValue } from './wire-value.tsx';
 
-/** A page of more takes long to make and to lay out: a form of 256 KiB may have 130,000 pairs. */
+/** More pairs take long to render and to lay out: a form of 256 KiB may have 130,000 pairs. */
 export const PAIRS_SHOWN_MAX = 500;
 
 export interface PairListProps {
   readonly title: string;
   readonly pairs: readonly (readonly [name: string, value: string])[];
-  /** How many there are, where `pairs` are only the first of them. */
+  /** The total number if `pairs` contains only the first of them. */
   readonly total?: number;
-  /** latin1 from the wire; else text that was decoded before. */
+  /** True: latin1 from the wire. False: text that is already decoded. */
   readonly fromWire?: boolean;
-  /** Beside the title. */
+  /** Shown beside the title. */
   readonly aside?: ReactNode;
-  /** Said under a value. */
+  /** Shown under a value. */
   readonly note?: (name: string) => string | undefined;
 }
 
-/** Names and values as they came: case, order and repetitions kept, each value with a button that copies it. */
+/** Names and values as received: case, order and repetitions are kept. Each value has a button that copies it. */
 export const PairList = ({ title, pairs, total = pairs.length, fromWire = true, aside, note }: PairListProps) => {
   const id = `pairs-${title.toLowerCase().replace(/\W+/g, '-')}`;
   return (

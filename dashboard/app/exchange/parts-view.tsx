@@ -13,9 +13,9 @@ import { formatBytes } from '../requests/traffic-row.ts';
 import { bodyBytes, isBinary } from './body-views.ts';
 import { headerValue, type BodyPart, type BodyView } from './exchange-view.ts';
 
-/** A page of more takes long to make; the download of the body has them all. */
+/** More parts take long to render. The download of the body has all of them. */
 const ITEMS_SHOWN_MAX = 100;
-/** Of a part's text; the rest is in the download. */
+/** Characters of a part's text. The rest is in the download. */
 const TEXT_SHOWN_MAX = 2_000;
 
 export interface PartsViewProps {
@@ -24,7 +24,7 @@ export interface PartsViewProps {
   readonly body: BodyView;
 }
 
-/** What a form with files sends, part by part. */
+/** A form with files, part by part. */
 export const PartsView = ({ exchange, part, body }: PartsViewProps) => {
   const bytes = useMemo(() => bodyBytes(body), [body]);
   const items = useMemo(() => parseMultipart(latin1Text(bytes), boundaryOf(body.contentType) ?? ''), [bytes, body]);

@@ -9,7 +9,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import type { ExchangeTabProps } from './request-tab.tsx';
 import { SectionHeading } from './section-heading.tsx';
 
-/** The request as it was on the wire, as far as the log knows: all but the framing of its body, and the key. */
+/** The request as it was on the wire, as far as the log knows it: without the framing of its body, and without the key. */
 export const RawTab = ({ view, exchange }: ExchangeTabProps) => {
   const { body } = view.request;
   const isText = body.bodyEncoding === 'utf8';

@@ -3,7 +3,7 @@ import { logAway, notFound } from '../lib/failures.server.ts';
 import type { ExchangeParams } from '../lib/paths.ts';
 import { isAway, openLog, orAway } from '../requests/read-traffic.server.ts';
 
-/** What `read` finds in the project's log under this id; else the page that says that it is not there, or that the log is away. */
+/** Returns what `read` finds in the project's log under this id. Throws a page that reports a missing entry or an unavailable log. */
 export const readExchange = async <T>(
   backend: Backend,
   params: ExchangeParams,

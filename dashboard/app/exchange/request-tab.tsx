@@ -9,7 +9,7 @@ import { WireValue } from './wire-value.tsx';
 
 const KEY_HEADER = 'x-api-key';
 
-/** The one thing that is not stored as it was received. */
+/** The only value that is not stored as received. */
 const keyNote = (name: string): string | undefined =>
   name.toLowerCase() === KEY_HEADER ? "The key's fingerprint: its value is not stored" : undefined;
 

@@ -22,7 +22,7 @@ export const ResponseTab = ({ view, exchange }: ExchangeTabProps) => (
   </>
 );
 
-/** The code of docs/errors.md that the gateway answered with where an upstream failed. */
+/** The code of docs/errors.md in the gateway's response to a failure of the upstream. */
 const failureCode = ({ outcome, response: { body } }: ExchangeView): string | undefined => {
   if (outcome !== 'upstream_failed' && outcome !== 'upstream_timeout') return undefined;
   if (mediaType(body.contentType) !== 'application/problem+json') return undefined;

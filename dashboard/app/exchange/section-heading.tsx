@@ -1,6 +1,6 @@
 import { createContext, useContext, type ReactNode } from 'react';
 
-/** Of the headings within a tab: one below the title of the exchange, which is the page's own or one of a panel. */
+/** The level of headings within a tab: one below the title of the exchange, which belongs to the page or to a panel. */
 export const SectionLevel = createContext<'h2' | 'h3'>('h3');
 
 export interface SectionHeadingProps {

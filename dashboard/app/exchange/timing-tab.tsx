@@ -4,7 +4,7 @@ import { Time } from '../ui/time.tsx';
 import type { ExchangeTabProps } from './request-tab.tsx';
 import { stagesOf, type Stage } from './timing.ts';
 
-/** Percent of the width: what was too short to be seen is shown all the same. */
+/** Percent of the width. Stages that are too short to see get this width. */
 const BAR_WIDTH_MIN = 0.6;
 
 const Bar = ({ stage: { fromMs, toMs }, totalMs }: { readonly stage: Stage; readonly totalMs: number }) => {
@@ -17,7 +17,7 @@ const Bar = ({ stage: { fromMs, toMs }, totalMs }: { readonly stage: Stage; read
   );
 };
 
-/** A waterfall of what the log knows. */
+/** A waterfall chart of the times in the log. */
 export const TimingTab = ({ view }: ExchangeTabProps) => {
   const { time } = usePreferences();
   const stages = stagesOf(view);

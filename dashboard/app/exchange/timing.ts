@@ -1,6 +1,6 @@
 import type { LogEntry } from '@standin/logstore';
 
-/** Something that took time, on the way from the head's arrival to the last byte of the answer; milliseconds since that arrival. */
+/** A step between the arrival of the head and the last byte of the response. Milliseconds since that arrival. */
 export interface Stage {
   readonly name: string;
   readonly explanation: string;
@@ -10,7 +10,7 @@ export interface Stage {
 
 type Timed = Pick<LogEntry, 'action' | 'status' | 'durationMs' | 'requestMs' | 'upstreamFirstByteMs'>;
 
-/** What the log knows, one after the other without gaps. */
+/** The stages that the log knows, one after the other without gaps. */
 export const stagesOf = ({ action, status, durationMs, requestMs, upstreamFirstByteMs }: Timed): readonly Stage[] => {
   const receivedMs = Math.min(requestMs, durationMs);
   const received: Stage = {

@@ -6,8 +6,8 @@ const CHARSET_TITLES = {
 } as const;
 
 /**
- * A name, value or target from the wire. A stranger wrote it: it stays in its own run of text, whatever direction it asks for, and is
- * read as UTF-8 where it can be.
+ * A name, value or target from the wire. Untrusted text is isolated, so that its direction does not affect the text around it. It is decoded as UTF-8
+ * where possible.
  */
 export const WireValue = ({ latin1 }: { readonly latin1: string }) => {
   const { text, charset } = wireText(latin1);

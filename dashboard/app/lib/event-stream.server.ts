@@ -1,14 +1,14 @@
 import type { DashboardContext } from '../../src/dashboard-context.ts';
 
-/** Proxies close what is silent. */
+/** Proxies close idle connections. */
 const HEARTBEAT_MS = 15_000;
-/** So soon a browser comes back after an interruption. */
+/** Browsers reconnect this soon after an interruption. */
 const RETRY_MS = 1_000;
-/** A reader that does not read is cut off; it comes back and starts again. Twice the largest batch of the traffic. */
+/** A client that does not read is cut off. It reconnects and starts again. Twice the largest batch of the traffic. */
 const QUEUED_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface EventSink {
-  /** `data` is JSON; `id` comes back as `Last-Event-ID`. */
+  /** `data` is JSON. Browsers send `id` back as `Last-Event-ID`. */
   send(event: string, data: unknown, id?: string): void;
   end(): void;
 }
@@ -24,8 +24,8 @@ interface StreamRequest {
 }
 
 /**
- * Server-sent events until the reader leaves or the dashboard stops. `start` gets a signal that aborts at the end, whatever ends it.
- * Without a place for another stream it is one event, `refused`, with the reason: a browser shows no page why it got no stream.
+ * Sends server-sent events until the client disconnects or the dashboard stops. `start` gets a signal that aborts at the end, whatever the reason. If
+ * no place for another stream is free, the stream is one event, `refused`, with the reason: browsers do not show a page why it got no stream.
  */
 export const eventStream = (
   { request, context: { stopping, openStream } }: StreamRequest,
@@ -51,7 +51,7 @@ export const eventStream = (
           try {
             controller.close();
           } catch {
-            // The reader left first.
+            // The client disconnected first.
           }
         });
         for (const signal of [request.signal, stopping]) {

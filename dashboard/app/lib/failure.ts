@@ -1,4 +1,4 @@
-/** What an error page knows. */
+/** The data of an error page. */
 export interface Failure {
   readonly kind: string;
   readonly title: string;

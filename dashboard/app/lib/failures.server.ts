@@ -23,15 +23,15 @@ const TITLES: Readonly<Record<SourceErrorKind, string>> = {
 const respond = (failure: Failure, status: number): Response =>
   new Response(JSON.stringify(failure), { status, headers: { 'content-type': 'application/json' } });
 
-/** Thrown by a loader: the page then says what is not there. */
+/** Thrown by loaders. The page reports what does not exist. */
 export const notFound = (what: string, message = 'It may have been renamed or deleted.'): Response =>
   respond({ kind: 'NotFound', title: `There is no ${what}`, message }, 404);
 
-/** Thrown by a loader of a page that shows nothing but what is in the log; `message`: why it does not answer. */
+/** Thrown by loaders of pages that show only data from the log. `message`: why the log does not respond. */
 export const logAway = (message: string): Response =>
   respond({ kind: 'Unavailable', title: 'Log unavailable', message }, 503);
 
-/** No 503: pages repeat those by themselves, and this fails again. */
+/** Not a 503: pages retry those by themselves, and this fails again. */
 export const tooHeavy = (message: string): Response =>
   respond({ kind: 'Invalid', title: 'This request cannot be processed', message }, 422);
 
@@ -40,7 +40,7 @@ const refusedWork = ({ reason, message }: WorkRefused): Response =>
     ? respond({ kind: 'Unavailable', title: 'The dashboard is busy', message }, 503)
     : tooHeavy(message);
 
-/** The value, or a page that says what is away and what else still works. Defects stay exceptions, which the log gets. */
+/** Returns the value, or throws a page that reports what is unavailable and what still works. Defects stay exceptions, which are logged. */
 export const orFail = async <T>(work: Promise<T>): Promise<T> => {
   try {
     return await work;
@@ -51,7 +51,7 @@ export const orFail = async <T>(work: Promise<T>): Promise<T> => {
   }
 };
 
-/** What a refused write says, for the page that asked for it. Anything else is thrown on. */
+/** The message of a refused write, for the page that requested it. Any other error is thrown again. */
 export const refusalOf = (error: unknown): string => {
   if (isWorkRefused(error)) return error.message;
   if (error instanceof SourceError) return `${TITLES[error.kind]}: ${error.message}`;

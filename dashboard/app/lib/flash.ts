@@ -1,4 +1,4 @@
-/** One sentence about what was just done, for the next page: a cookie that the page which shows it takes away. */
+/** One sentence about the last action, for the next page. It is a cookie, which the page that shows it removes. */
 const COOKIE = 'standin-notice';
 const MAX_AGE_S = 30;
 const LENGTH_MAX = 300;
@@ -8,7 +8,7 @@ export const noticeCookie = (notice: string): string =>
 
 export const clearNoticeCookie = (): string => `${COOKIE}=; Path=/; Max-Age=0; SameSite=Strict; HttpOnly`;
 
-/** Of a Cookie header. */
+/** Reads a Cookie header. */
 export const readNotice = (cookies: string | null): string | undefined => {
   const value = (cookies ?? '')
     .split(/;\s*/)

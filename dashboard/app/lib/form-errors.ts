@@ -1,6 +1,6 @@
 import type { Problem } from '@standin/crds';
 
-/** What is wrong with a form: by the name of its field, and what belongs to no field. */
+/** The problems of a form: by field name, and those without a field. */
 export interface FormErrors {
   readonly fields: Readonly<Record<string, readonly string[]>>;
   readonly form: readonly string[];
@@ -21,8 +21,8 @@ const fieldOf = (path: string, fields: ReadonlySet<string>): string | undefined 
 const sentence = (message: string): string => `${message.charAt(0).toUpperCase()}${message.slice(1)}`;
 
 /**
- * Problems of an object at the fields of its form. Fields are named after the object's paths; a problem without a field of its
- * own goes to the nearest one above it, and to the form as a whole, with its path, where there is none.
+ * Assigns an object's problems to the fields of its form. Fields are named after the object's paths. A problem without its own field goes to the
+ * nearest field above it. If there is none, it goes to the form as a whole, with its path.
  */
 export const errorsOf = (problems: readonly Problem[], fieldNames: Iterable<string>): FormErrors => {
   const known = new Set(fieldNames);

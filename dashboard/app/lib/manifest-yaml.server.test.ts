@@ -20,7 +20,7 @@ it.each<[DashboardMode, string, object]>([
   expect(parse(manifestYaml(object, mode))).toEqual({ ...object, metadata });
 });
 
-// Prevents: a captured body that erases characters when it is pasted, ends the text of `kubectl create -f -` and continues in the shell.
+// Prevents a captured body, when pasted, from erasing characters, ending the text of `kubectl create -f -` and continuing in the shell.
 it('a manifest has no control characters, and means the same', () => {
   const specs = fc.dictionary(
     fc.constantFrom('a', 'b\u007f', '\u202e'),

@@ -2,10 +2,10 @@ import { DEFAULT_NAMESPACE, hasControls, printable, type DesiredObject, type Res
 import { Document, visit } from 'yaml';
 import type { DashboardMode } from '../../src/backend.ts';
 
-/** Copies that kubectl keeps for itself; whoever applies the text again makes a new one. */
+/** Copies that kubectl keeps for itself. Applying the text again creates a new one. */
 const HIDDEN_ANNOTATIONS = new Set(['kubectl.kubernetes.io/last-applied-configuration']);
 
-/** An object as a person writes it: without status, managed fields and what the API server adds. */
+/** An object as a user writes it: without status, managed fields and what the API server adds. */
 export const desiredOf = ({ apiVersion, kind, metadata, spec }: ResourceObject): DesiredObject => ({
   apiVersion,
   kind,
@@ -24,9 +24,9 @@ const visible = (annotations: Readonly<Record<string, string>> = {}): Readonly<R
 };
 
 /**
- * YAML that `kubectl apply -f -` takes. Long strings are not folded: a body reads as it is sent. Control characters are escaped: pasted
- * into a terminal, a DEL would erase what stands before it, and the text could end early. A directory's own namespace goes without
- * saying there, as in the files that are written into it.
+ * YAML for `kubectl apply -f -`. Long strings are not folded: a body reads as it is sent. Control characters are escaped: pasted into a terminal, a
+ * DEL would erase the characters before it, and the text could end early. In local mode the default namespace is left out, as in the files that
+ * are written into the directory.
  */
 export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: DashboardMode): string => {
   const { apiVersion, kind, spec } = object;
@@ -50,14 +50,14 @@ export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: Dashb
         scalar.type = 'QUOTE_DOUBLE';
     },
   });
-  // YAML has the same escapes, in double quotes.
+  // YAML has the same escapes in double quotes.
   return document.toString({ lineWidth: 0, blockQuote: 'literal' }).replaceAll(/[^\n\t]+/g, printable);
 };
 
-/** A line that no manifest has, so that the shell ends the text where we do. */
+/** A line that the manifest does not contain, so that the shell ends the text there. */
 const DELIMITER = 'STANDIN_MANIFEST';
 
-/** The same as a command. Quoting the delimiter keeps the shell's hands off `$` and backticks. */
+/** The same as a command. The quoted delimiter prevents the shell from expanding `$` and backticks. */
 export const applyCommand = (yaml: string): string => {
   const lines = new Set(yaml.split('\n'));
   let delimiter = DELIMITER;

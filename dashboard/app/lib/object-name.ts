@@ -1,7 +1,7 @@
-/** The API server takes 253; nobody types more than this, and a suffix has to fit. */
+/** The API server accepts 253. Users do not type more than this, and a suffix has to fit. */
 const LENGTH_MAX = 63;
 
-/** A name for an object, made from what people call it: `Create order` → `create-order`. Empty where nothing is left. */
+/** Derives an object's name from a display name: `Create order` → `create-order`. Empty: no valid character is left. */
 export const objectNameOf = (title: string): string =>
   title
     .normalize('NFKD')

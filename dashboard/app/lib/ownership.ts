@@ -1,13 +1,13 @@
 import type { ResourceObject } from '@standin/contract';
 
-/** The GitOps tool that writes an object: what a person changes here, it would take back. */
+/** The GitOps tool that writes an object. It would revert changes made here. */
 export interface Owner {
   readonly tool: 'Argo CD' | 'Flux' | 'Helm';
   /** Its application, kustomization or release. */
   readonly name: string;
 }
 
-/** `metadata` as the API server has it: labels and annotations are whatever somebody wrote. */
+/** `metadata` as the API server returns it: labels and annotations are arbitrary text. */
 export const ownerOf = ({ metadata }: Pick<ResourceObject, 'metadata'>): Owner | undefined => {
   const { labels = {}, annotations = {} } = metadata;
   const trackingId = annotations['argocd.argoproj.io/tracking-id'];

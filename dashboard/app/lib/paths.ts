@@ -1,4 +1,4 @@
-/** Every URL of the dashboard. Links are made here and nowhere else, so that none is dead (paths.test.ts holds them against routes.ts). */
+/** All URLs of the dashboard. Links are built only here, so that none is dead (paths.test.ts compares them with routes.ts). */
 export interface ProjectParams {
   readonly namespace: string;
   readonly project: string;
@@ -17,7 +17,7 @@ export interface ReplayParams extends ProjectParams {
 
 const segments = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
 
-/** What is undefined or empty is left out. */
+/** Undefined and empty values are left out. */
 type Query = Readonly<Record<string, string | undefined>>;
 
 const withQuery = (path: string, query: Query): string => {
@@ -61,10 +61,10 @@ export const paths = {
   exchangeCopy: (params: ExchangeParams, query: Query = {}) => withQuery(exchange(params, 'copy'), query),
   exchangeFile: (params: ExchangeParams, query: Query = {}) => withQuery(exchange(params, 'file'), query),
   shareExchange: (params: ExchangeParams) => exchange(params, 'share'),
-  /** Links are below it: the server makes them, each with its token. */
+  /** The links are below it. The server creates them, each with its token. */
   sharedPages: () => '/s',
   mockOfExchange: (params: ExchangeParams) => exchange(params, 'mock'),
-  /** `like`: an earlier Replay of it, whose edits are taken over. */
+  /** `like`: an earlier Replay of the request, whose edits are copied. */
   replayExchange: (params: ExchangeParams, query: { readonly like?: string } = {}) =>
     withQuery(exchange(params, 'replay'), query),
   exchangeReplays: (params: ExchangeParams) => exchange(params, 'replays'),
@@ -83,7 +83,7 @@ export const paths = {
   previewEndpoint: (params: ProjectParams) => project(params, 'preview'),
   events: (query: { readonly namespace?: string } = {}) => withQuery('/events', query),
   preferences: () => '/preferences',
-  /** `to`: where to go afterwards; `reason`: why there is a login page. */
+  /** `to`: the path to open afterwards. `reason`: why the login page is shown. */
   login: (query: { readonly to?: string; readonly reason?: string } = {}) => withQuery('/login', query),
   oidc: (query: { readonly to?: string } = {}) => withQuery('/login/oidc', query),
   oidcCallback: () => '/login/oidc/callback',

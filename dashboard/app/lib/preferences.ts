@@ -1,10 +1,10 @@
-/** What a person chose about the looks: kept in a cookie, so that the first HTML is right. */
+/** The user's choices about the appearance. A cookie stores them, so that the first HTML is correct. */
 export interface Preferences {
   readonly theme: 'system' | 'light' | 'dark';
   readonly time: 'local' | 'utc';
-  /** Shortcuts of a single key (WCAG 2.1.4: they can be turned off). */
+  /** Single-key shortcuts. WCAG 2.1.4 requires that they can be turned off. */
   readonly keys: 'on' | 'off';
-  /** Of the rows of long lists. */
+  /** Of the rows in long lists. */
   readonly density: 'compact' | 'comfortable';
 }
 
@@ -27,13 +27,13 @@ const fromParams = (params: URLSearchParams): Preferences => ({
   density: choice(CHOICES.density, params.get('density')),
 });
 
-/** Of a Cookie header. Whatever it says, the result can be used. */
+/** Reads a Cookie header. The result is always valid. */
 export const readPreferences = (cookies: string | null): Preferences => {
   const pair = (cookies ?? '').split(/;\s*/).find((part) => part.startsWith(`${COOKIE}=`));
   return fromParams(new URLSearchParams(pair?.slice(COOKIE.length + 1)));
 };
 
-/** `changes` as a form sends them: the fields that it has, as text. */
+/** `changes` as a form sends them: its fields, as text. */
 export const changePreferences = (before: Preferences, changes: URLSearchParams): Preferences =>
   fromParams(new URLSearchParams([...changes, ...Object.entries(before)]));
 

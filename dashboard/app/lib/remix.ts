@@ -1,6 +1,6 @@
 /**
- * All that components take from Remix. Besides this file only routes, root and entries import it, so that the move to React
- * Router is a change of these imports (ADR 004).
+ * Everything that components take from Remix. Besides this file, only routes, root and entries import Remix, so that the move to React Router is a
+ * change of these imports (ADR 004).
  */
 export {
   Form,

@@ -1,6 +1,6 @@
 import type { ResourceObject } from '@standin/contract';
 
-/** A Kubernetes condition, as far as a page shows it. */
+/** A Kubernetes condition, as far as pages show it. */
 export interface ShownCondition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
@@ -10,7 +10,7 @@ export interface ShownCondition {
   readonly lastTransitionTime: string;
 }
 
-/** How an object is, in the words of its conditions. */
+/** The state of an object, in the words of its conditions. */
 export interface Readiness {
   readonly state: 'ready' | 'waiting' | 'broken';
   /** `Ready`, or the reason why not: `Conflicted`. */
@@ -36,13 +36,13 @@ const toCondition = (value: unknown): ShownCondition[] => {
   ];
 };
 
-/** A status is the operator's, but it comes from outside: what does not look like one is left out. */
+/** The operator writes a status, but it comes from outside the process: what is not a condition is left out. */
 export const conditionsOf = ({ status }: Pick<ResourceObject, 'status'>): readonly ShownCondition[] => {
   const conditions = isRecord(status) ? status['conditions'] : undefined;
   return Array.isArray(conditions) ? conditions.flatMap(toCondition) : [];
 };
 
-/** Reasons that pass by themselves. */
+/** Reasons that disappear without any action. */
 const PASSING: ReadonlySet<string> = new Set(['Pending', 'NotProgrammed', 'PartiallyProgrammed', 'NoGateway']);
 
 export const readinessOf = (object: ResourceObject): Readiness => {

@@ -4,7 +4,7 @@ import type { Backend } from '../../src/backend.ts';
 import { notFound, orFail } from './failures.server.ts';
 import type { EndpointParams, ProjectParams } from './paths.ts';
 
-/** A spec that a schema refuses is shown as far as it goes: every field may be missing. */
+/** A spec that the schema refuses is returned as it is: every field may be missing. */
 const specOf = <T>(object: ResourceObject): Partial<T> => {
   const parsed = parseObject(object);
   if (parsed.ok) return parsed.value.spec as T;
@@ -19,11 +19,11 @@ export const projectStatus = ({ status }: ResourceObject) => DEFINITIONS.Project
 export const endpointStatus = ({ status }: ResourceObject) => DEFINITIONS.Endpoint.status.safeParse(status).data ?? {};
 export const accountStatus = ({ status }: ResourceObject) => DEFINITIONS.Account.status.safeParse(status).data ?? {};
 
-/** In force; what is asked for, as long as the operator has not looked at it. */
+/** The effective value or, until the operator has processed the project, the requested one. */
 export const retentionDaysOf = (project: ResourceObject): number | undefined =>
   projectStatus(project).retentionDays ?? projectSpec(project).retentionDays;
 
-/** Throws the page that says so where there is none. */
+/** Throws an error page if the project does not exist. */
 export const getProject = async (
   { resources }: Backend,
   { namespace, project }: ProjectParams,
@@ -33,7 +33,7 @@ export const getProject = async (
   return object;
 };
 
-/** An endpoint of this very project. */
+/** An endpoint of this project. */
 export const getEndpoint = async (backend: Backend, params: EndpointParams): Promise<ResourceObject> => {
   const { namespace, project, endpoint } = params;
   const object = await orFail(backend.resources.get({ kind: 'Endpoint', namespace, name: endpoint }));
@@ -42,7 +42,7 @@ export const getEndpoint = async (backend: Backend, params: EndpointParams): Pro
   return object;
 };
 
-/** Of one project, by path and method. */
+/** Endpoints of one project, sorted by path and method. */
 export const listEndpoints = async (
   { resources }: Backend,
   { namespace, project }: ProjectParams,

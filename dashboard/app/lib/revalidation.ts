@@ -1,6 +1,6 @@
 import type { ShouldRevalidateFunction } from './remix.ts';
 
-/** For loaders that do not look at the query: nothing of theirs changes while somebody filters, or opens a row, on the same page. */
+/** For loaders that ignore the query: their data does not change while the user filters, or opens a row, on the same page. */
 export const unlessQueryOnly: ShouldRevalidateFunction = ({
   currentUrl,
   nextUrl,

@@ -1,6 +1,6 @@
 import { useShortcuts } from './shortcuts.ts';
 
-/** Moves the focus among the links that are marked with `data-row`; Enter opens, as on any link. */
+/** Moves the focus among the links marked with `data-row`. Enter opens the link, as usual. */
 const move = (by: 1 | -1) => (): void => {
   const rows = [...document.querySelectorAll<HTMLElement>('[data-row]')];
   const current = rows.findIndex((row) => row === document.activeElement);

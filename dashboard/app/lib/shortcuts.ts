@@ -1,14 +1,14 @@
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 
-/** A key of the dashboard, and what it does; the help and the palette list those of the open page. */
+/** A keyboard shortcut and its action. The help and the palette list those of the open page. */
 export interface Shortcut {
-  /** `?`, `j`, `Space`, or two after each other: `g e`. */
+  /** `?`, `j`, `Space`, or two keys in sequence: `g e`. */
   readonly keys: string;
   readonly label: string;
   readonly run: () => void;
-  /** Too small to be listed in the palette: moving within a list. */
+  /** Too minor for the palette, such as moving within a list. */
   readonly hidden?: boolean;
-  /** The same on every page: listed last. */
+  /** Available on every page, so it is listed last. */
   readonly general?: boolean;
 }
 
@@ -27,7 +27,7 @@ const subscribe = (listener: () => void): (() => void) => {
 };
 const NONE: readonly Shortcut[] = [];
 
-/** Those of all components on the page. */
+/** The shortcuts of all components on the page. */
 export const useRegisteredShortcuts = (): readonly Shortcut[] =>
   useSyncExternalStore(
     subscribe,
@@ -35,7 +35,7 @@ export const useRegisteredShortcuts = (): readonly Shortcut[] =>
     () => NONE,
   );
 
-/** Registers keys for as long as the component is there. `run` may change from render to render, keys and labels may not. */
+/** Registers shortcuts while the component is mounted. `run` may change between renders. Keys and labels may not. */
 export const useShortcuts = (list: readonly Shortcut[]): void => {
   const latest = useRef(list);
   useEffect(() => {
@@ -55,22 +55,22 @@ export const useShortcuts = (list: readonly Shortcut[]): void => {
   }, [identity]);
 };
 
-/** Time between the two keys of `g e`. */
+/** Maximum time between the two keys of `g e`. */
 const SEQUENCE_MS_MAX = 1_000;
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || target.closest('input:not([type=radio], [type=checkbox]), textarea, select') !== null);
 
-/** In a dialog or menu, keys belong to it. */
+/** An open dialog or menu receives all keys. */
 const isCovered = (): boolean => document.querySelector('[role=dialog], [role=alertdialog], [role=menu]') !== null;
 
-/** Where the space bar does what a click does. */
+/** Elements on which the space bar acts like a click. */
 const takesSpace = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   target.closest('a, button, summary, input, [role=button], [role=slider], [role=separator]') !== null;
 
-/** Listens for single keys; call it once. `isOn`: the person has not turned them off. */
+/** Listens for single keys. Call it once. `isOn`: the user has not turned them off. */
 export const useShortcutKeys = (isOn: boolean): void => {
   useEffect(() => {
     if (!isOn) return;
@@ -83,7 +83,7 @@ export const useShortcutKeys = (isOn: boolean): void => {
       const isSecond = first !== undefined && event.timeStamp - first.at < SEQUENCE_MS_MAX;
       const keys = isSecond ? `${first?.key ?? ''} ${key}` : key;
       first = undefined;
-      // The component that came last is the innermost.
+      // The component that was added last is the innermost.
       const match = snapshot.findLast((shortcut) => shortcut.keys === keys);
       if (match !== undefined) {
         event.preventDefault();

@@ -4,29 +4,29 @@ interface Version {
   readonly generation: number;
 }
 
-/** What saving answered when it was refused. */
+/** The response to a refused save. */
 interface RefusedSave extends Version {
-  /** Somebody else changed the object since this generation. */
+  /** Another user changed the object since this generation. */
   readonly isConflict: boolean;
 }
 
 export interface Opened<Fields extends Version, Refused extends RefusedSave> {
-  /** What is being edited. */
+  /** The version that is being edited. */
   readonly opened: Fields;
-  /** What was refused of it. */
+  /** The refused version. */
   readonly refused: Refused | undefined;
-  /** Somebody else has saved another version. */
+  /** Another user has saved a different version. */
   readonly isOutdated: boolean;
-  /** The refusal, where `isOutdated` says it already. */
+  /** The refusal, if `isOutdated` already explains it. */
   readonly conflict: Refused | undefined;
   readonly takeTheirs: () => void;
 }
 
 /**
- * The version of an object that a form edits: it stays as it is, whatever comes in. Saving an older generation is refused.
+ * The version of an object that a form edits. It does not change when a newer version arrives. Saving an older generation is refused.
  *
- * @param loaded the version that is saved now
- * @param sent the last refusal, with what was typed
+ * @param loaded the currently saved version
+ * @param sent the last refusal, with the submitted values
  */
 export const useOpened = <Fields extends Version, Refused extends RefusedSave & Fields>(
   loaded: Fields,
@@ -34,7 +34,7 @@ export const useOpened = <Fields extends Version, Refused extends RefusedSave & 
 ): Opened<Fields, Refused> => {
   // Without scripts, the page begins with the refusal.
   const [opened, setOpened] = useState<Fields>(sent ?? loaded);
-  // What was refused of a version that is no longer edited is of no interest.
+  // The refusal of a version that is no longer edited is irrelevant.
   const refused = sent?.generation === opened.generation ? sent : undefined;
   const isOutdated = loaded.generation !== opened.generation;
   const conflict = isOutdated && refused?.isConflict === true ? refused : undefined;

@@ -10,14 +10,14 @@ import { endpointSpec } from '../lib/resources.server.ts';
 import type { MockChange } from './draft-of-row.server.ts';
 
 interface MockDraft extends MockChange {
-  /** Why it cannot be saved here: a tool manages the endpoint, or the API server objects. */
+  /** Why it cannot be saved here: a tool manages the endpoint, or the API server refuses it. */
   readonly obstacle: string | undefined;
 }
 
 export interface MockPage {
-  /** Without its bodies: a worker has them. */
+  /** Without its bodies, which a worker has. */
   readonly row: LogRow;
-  /** `undefined` where the endpoint is gone. */
+  /** Undefined: the endpoint no longer exists. */
   readonly endpoint: ResourceObject | undefined;
   readonly draft: MockDraft | { readonly reason: string };
 }
@@ -30,7 +30,7 @@ const obstacleOf = async ({ resources }: Backend, before: ResourceObject, object
   return problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
 };
 
-/** A captured answer as its endpoint's mock; throws the page that says so where there is no such request. */
+/** A captured response as its endpoint's mock. Throws an error page if the request does not exist. */
 export const loadMockPage = async (
   { backend, workers }: { readonly backend: Backend; readonly workers: Workers },
   params: ExchangeParams,

@@ -6,18 +6,18 @@ import { diffLines } from '../diff/diff-lines.ts';
 import { desiredOf, manifestYaml } from '../lib/manifest-yaml.server.ts';
 import { mockOfAnswer } from './mock-of-answer.server.ts';
 
-/** What an endpoint would become if it answered with a captured answer from now on. */
+/** The change to an endpoint that makes it respond with a captured response. */
 export interface MockChange {
   readonly object: DesiredObject;
   readonly generation: number;
-  /** Of the manifest, before and after. */
+  /** Lines of the manifest, before and after. */
   readonly lines: readonly DiffLine[];
   readonly yaml: string;
   readonly dropped: readonly string[];
   readonly decoded: readonly string[];
 }
 
-/** `reason`: why the answer is no mock for the endpoint. */
+/** `reason`: why the response cannot be a mock of the endpoint. */
 export type Draft = MockChange | { readonly reason: string };
 
 export interface DraftInput {

@@ -3,7 +3,7 @@ import { stripHopByHop } from '@standin/egress';
 import { bodyBytesOf, type LogEntry } from '@standin/logstore';
 import { contentCodings, decodeContent } from '../diff/decode-content.server.ts';
 
-/** The block `spec.json` of an Endpoint. */
+/** The `spec.json` block of an Endpoint. */
 interface MockSpec {
   readonly status: number;
   readonly headers?: readonly { readonly name: string; readonly value: string }[];
@@ -14,17 +14,17 @@ export type MockOfAnswer =
   | {
       readonly ok: true;
       readonly mock: MockSpec;
-      /** Names of what the answer had and the mock does not say, each once. */
+      /** Names of what the mock leaves out of the response, each once. */
       readonly dropped: readonly string[];
-      /** What was done to the body: `gzip`. */
+      /** Codings that were removed from the body: `gzip`. */
       readonly decoded: readonly string[];
     }
-  /** Why this answer cannot be a mock, and what can be done about it. */
+  /** Why this response cannot be a mock, and what to do about it. */
   | { readonly ok: false; readonly reason: string };
 
-/** RFC 9110: these never have a body. */
+/** RFC 9110: responses with these statuses never have a body. */
 const BODYLESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
-/** The gateway writes them for each answer, and content-encoding speaks of bytes that the mock does not have. */
+/** The gateway writes these for each response. content-encoding describes bytes that the mock does not have. */
 const WRITTEN_ANEW: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'date', 'standin-rejected']);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -32,7 +32,7 @@ const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1_000).toLocal
 
 const refuse = (reason: string): MockOfAnswer => ({ ok: false, reason });
 
-/** Headers that a mock can say, in their order. */
+/** The headers that a mock can have, in their order. */
 const mockHeaders = (headers: readonly HeaderPair[]): HeaderPair[] => {
   let hasContentType = false;
   return stripHopByHop(headers).filter(([name, value]) => {
@@ -69,8 +69,8 @@ const bodyOf = ({ response }: LogEntry): Body => {
 };
 
 /**
- * A captured answer as a mock: its status, headers and body, byte for byte. Left out is what speaks of one connection or one moment;
- * a compressed body is unpacked.
+ * Converts a captured response to a mock: its status, headers and body, byte for byte. Leaves out headers of one connection or one moment, and
+ * decompresses the body.
  */
 export const mockOfAnswer = (entry: LogEntry): MockOfAnswer => {
   const { response, outcome, upstreamError } = entry;

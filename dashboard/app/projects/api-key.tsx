@@ -17,7 +17,7 @@ export interface ApiKeyProps {
   readonly fingerprint: string | undefined;
   readonly issuedAt: string | undefined;
   readonly isOwnSecret: boolean;
-  /** Undefined where there is nothing to regenerate. */
+  /** Undefined: there is nothing to regenerate. */
   readonly regenerations: KeyRegenerationView | undefined;
   readonly plan: string | undefined;
   readonly quota: number | undefined;
@@ -25,7 +25,7 @@ export interface ApiKeyProps {
   readonly command: string | undefined;
 }
 
-/** Somebody may look over the shoulder, or leave. */
+/** The key is hidden again after this time, because other people may see the screen. */
 const SHOWN_MS = 30_000;
 const MASKED = 'standin_••••••••••••••••••••••••••••••••';
 
@@ -79,7 +79,7 @@ const KeyRow = () => {
   );
 };
 
-/** What callers authenticate with, and what the account may use. */
+/** The key that callers authenticate with, and what the account may use. */
 export const ApiKey = (props: ApiKeyProps) => {
   const {
     namespace,
@@ -107,7 +107,7 @@ export const ApiKey = (props: ApiKeyProps) => {
             <ReadinessBadge readiness={readiness} />
           </span>
         </Row>
-        {/* Another key is another row: what was revealed of the old one goes. */}
+        {/* A new key is a new row, so that a revealed old key disappears. */}
         {secretName !== undefined && <KeyRow key={fingerprint} />}
         <Row label="Fingerprint">
           <code>{fingerprint ?? '–'}</code>

@@ -2,7 +2,7 @@ import { GROUP_VERSION } from '@standin/contract';
 import type { Backend } from '../../src/backend.ts';
 import { refusalOf } from '../lib/failures.server.ts';
 
-/** The account `default/default`, which generates its key. Returns what stands against it. */
+/** Creates the account `default/default`, which generates its key. Returns the reason if that is refused. */
 export const createFirstAccount = async ({ resources }: Backend): Promise<string | undefined> => {
   const metadata = { namespace: 'default', name: 'default' };
   try {

@@ -4,7 +4,7 @@ import { refusalOf } from '../lib/failures.server.ts';
 import { ownerOf, ownershipReason } from '../lib/ownership.ts';
 import { listEndpoints } from '../lib/resources.server.ts';
 
-/** Deletes a project, after its endpoints where the form says so. Resolves with what keeps it from being done. */
+/** Deletes a project, after its endpoints if the form requests it. Resolves to the reason if the project is not deleted. */
 export const deleteProject = async (
   backend: Backend,
   project: ResourceObject,

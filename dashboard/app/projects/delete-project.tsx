@@ -9,7 +9,7 @@ import { Input } from '../ui/input.tsx';
 export interface DeleteProjectProps {
   readonly project: string;
   readonly endpointCount: number;
-  /** Why it was not done. */
+  /** Why it was not deleted. */
   readonly refusal: string | undefined;
 }
 

@@ -4,7 +4,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Notice } from '../ui/notice.tsx';
 
-/** The form's `intent`. */
+/** The `intent` of the form. */
 export const FIRST_ACCOUNT = 'first-account';
 
 const MANIFEST = `apiVersion: standin.dev/v1alpha1
@@ -32,7 +32,7 @@ export interface FirstAccountProps {
   readonly problem: string | undefined;
 }
 
-/** A project needs an account. On a person's own machine nobody else makes it; on a cluster accounts are the platform team's. */
+/** A project needs an account. On a local machine, users create it themselves. On a cluster, accounts belong to the platform team. */
 export const FirstAccount = ({ mode, problem }: FirstAccountProps) => (
   <>
     <EmptyState

@@ -20,7 +20,7 @@ const Requests = ({ requests }: Pick<ProjectView, 'requests'>) => {
   );
 };
 
-/** One project: where it answers, how its endpoints are, what came in. */
+/** One project: its URL, the state of its endpoints, and its requests. */
 export const ProjectCard = ({ project }: { readonly project: ProjectView }) => {
   const { namespace, title, uri, url, readiness, endpoints, account, plan, quota, owner, requests } = project;
   return (

@@ -13,7 +13,7 @@ export interface ProjectFormProps {
   readonly errors: FormErrors | undefined;
   /** `namespace/name` of the accounts to choose from. */
   readonly accounts: readonly string[];
-  /** What cannot be changed is shown, and not editable. */
+  /** Fields that cannot change are shown but not editable. */
   readonly existing?: { readonly generation: number; readonly hasPinnedUri: boolean };
   readonly isSaving: boolean;
   readonly children?: ReactNode;
@@ -81,12 +81,12 @@ export const ProjectForm = ({ values, errors, accounts, existing, isSaving, chil
 };
 
 interface IdentityFieldsProps extends Pick<ProjectFormProps, 'values' | 'accounts'> {
-  /** The name that it gets when none is typed. */
+  /** The name of the object if none is typed. */
   readonly derived: string;
   readonly errorsOf: (name: keyof ProjectValues) => readonly string[] | undefined;
 }
 
-/** What cannot be changed later. */
+/** Fields that cannot change later. */
 const IdentityFields = ({ values, accounts, derived, errorsOf }: IdentityFieldsProps) => (
   <>
     <Field

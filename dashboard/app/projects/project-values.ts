@@ -6,7 +6,7 @@ import { objectNameOf } from '../lib/object-name.ts';
 export interface ProjectValues {
   readonly 'spec.displayName': string;
   readonly 'metadata.name': string;
-  /** `namespace/name`: a project lies in its account's namespace. */
+  /** `namespace/name`: a project is in the namespace of its account. */
   readonly 'spec.accountRef': string;
   readonly 'spec.retentionDays': string;
   readonly 'spec.uri': string;
@@ -34,10 +34,10 @@ export const readProjectValues = (form: FormData): ProjectValues => {
   };
 };
 
-/** What is no whole number stays text, for the schema to refuse in its own words. */
+/** Anything that is not a whole number stays text, so that the schema refuses it in its own words. */
 export const numberOrText = (text: string): number | string => (/^-?\d{1,15}$/.test(text) ? Number(text) : text);
 
-/** `metadata`: what an object that exists has; its name and namespace stay. An empty field is a field that is not there. */
+/** `metadata`: of an existing object, whose name and namespace do not change. Empty fields are left out. */
 export const toProject = (values: ProjectValues, metadata?: DesiredObject['metadata']): DesiredObject => {
   const [namespace = '', account = ''] = values['spec.accountRef'].split('/');
   const { 'spec.displayName': displayName, 'spec.retentionDays': retentionDays, 'spec.uri': uri } = values;
@@ -55,7 +55,7 @@ export const toProject = (values: ProjectValues, metadata?: DesiredObject['metad
   };
 };
 
-/** From the spec as it was written, so that what a default fills in stays out of it. */
+/** Uses the spec as written, without default values. */
 export const projectValuesOf = ({ metadata: { namespace, name }, spec }: ResourceObject): ProjectValues => {
   const { displayName = '', accountRef, retentionDays, uri = '' } = (spec ?? {}) as Partial<ProjectSpec>;
   return {

@@ -5,7 +5,7 @@ import { ownerOf, type Owner } from '../lib/ownership.ts';
 import { accountSpec, accountStatus, projectSpec, projectStatus, retentionDaysOf } from '../lib/resources.server.ts';
 import { readinessOf, type Readiness } from '../lib/resource-view.ts';
 
-/** A project as pages show it. */
+/** A project, as pages show it. */
 export interface ProjectView {
   readonly namespace: string;
   readonly project: string;
@@ -20,7 +20,7 @@ export interface ProjectView {
   readonly quota: number | undefined;
   readonly retentionDays: number | undefined;
   readonly owner: Owner | undefined;
-  /** Of the last 24 hours, oldest first; undefined: the log is away, or may not be read. */
+  /** Of the last 24 hours, oldest first. Undefined: the log is unavailable, or the user may not read it. */
   readonly requests: HourlyCounts | undefined;
 }
 
@@ -54,7 +54,7 @@ export const toProjectView = (
   };
 };
 
-/** A log that is away costs the numbers, not the page. */
+/** If the log is unavailable, the page is shown without the numbers. */
 const LOG_MS_MAX = 1_500;
 
 export const requestsOf = async (

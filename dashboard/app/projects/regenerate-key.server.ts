@@ -4,7 +4,7 @@ import type { Backend } from '../../src/backend.ts';
 import { orFail, refusalOf } from '../lib/failures.server.ts';
 import type { KeyRegenerationView } from './regenerate-key.tsx';
 
-/** Ended ones are told of for this long. */
+/** Finished regenerations are shown for this long. */
 const SHOWN_MS = 10 * 60_000;
 
 const ofAccount = (account: ResourceObject, object: ResourceObject): boolean => {
@@ -18,7 +18,10 @@ const unlessForbidden = (error: unknown): undefined => {
   if (!(error instanceof SourceError && error.kind === 'Forbidden')) throw error;
 };
 
-/** What there is to say of an account's regenerations. Who may make one need not be allowed to see them: the Account says what it can. */
+/**
+ * The key regenerations of an account. A user who may create one is not necessarily allowed to list them. In that case the Account provides what it
+ * can.
+ */
 export const readRegenerations = async (
   { resources }: Backend,
   account: ResourceObject,
@@ -53,7 +56,7 @@ export const readRegenerations = async (
   };
 };
 
-/** Asks for a new key, with the person's own rights. Returns why that was refused. */
+/** Requests a new key, with the user's own rights. Returns the reason if that is refused. */
 export const regenerateKey = async (
   { resources }: Backend,
   { metadata: { namespace, name } }: ResourceObject,

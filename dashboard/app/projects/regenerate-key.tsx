@@ -9,10 +9,10 @@ import { Notice } from '../ui/notice.tsx';
 import { Time } from '../ui/time.tsx';
 
 export interface KeyRegenerationView {
-  /** Within this hour. */
+  /** Regenerations left within this hour. */
   readonly left: number;
   readonly max: number;
-  /** RFC 3339; undefined: none counts. */
+  /** RFC 3339. Undefined: no regeneration counts. */
   readonly resetsAt: string | undefined;
   readonly newest:
     | {
@@ -53,7 +53,7 @@ const Progress = ({ newest }: Pick<RegenerateKeyProps, 'newest'>) => {
   }
 };
 
-/** Replaces the account's key. What breaks is said before. */
+/** Replaces the account's key. The consequences are shown first. */
 export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest }: RegenerateKeyProps) => {
   const fetcher = useFetcher<{ refusal?: string | undefined }>();
   const [open, setOpen] = useState(false);

@@ -12,17 +12,17 @@ export type SaveResult =
       readonly ok: false;
       readonly values: ProjectValues;
       readonly errors: FormErrors;
-      /** Somebody else changed the project since it was read. */
+      /** Another user changed the project since it was read. */
       readonly isConflict: boolean;
     };
 
-/** Generation that the form was filled from; whatever else it says is no generation of ours. */
+/** The generation that the form was filled from. -1: the form contains no valid generation. */
 export const expectedGeneration = (form: FormData): number => {
   const generation = Number(form.get('generation'));
   return Number.isSafeInteger(generation) ? generation : -1;
 };
 
-/** Creates a project, or replaces the spec of `before`. Nothing that was typed is lost when it is refused. */
+/** Creates a project, or replaces the spec of `before`. A refusal returns all submitted values. */
 export const saveProject = async (
   { resources }: Backend,
   form: FormData,

@@ -1,7 +1,7 @@
 export interface SparklineProps {
   /** Oldest first. */
   readonly values: readonly number[];
-  /** What a screen reader says instead. */
+  /** The text for screen readers. */
   readonly label: string;
 }
 
@@ -10,7 +10,7 @@ const GAP = 1;
 const HEIGHT = 20;
 const BAR_MIN = 1;
 
-/** Bars of equal width; an hour without requests is a line at the bottom. */
+/** Bars of equal width. An hour without requests is a line at the bottom. */
 export const Sparkline = ({ values, label }: SparklineProps) => {
   const highest = Math.max(1, ...values);
   const width = values.length * (BAR + GAP) - GAP;

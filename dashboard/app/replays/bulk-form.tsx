@@ -16,7 +16,7 @@ export interface BulkFormProps {
 
 const PAUSE_MS = 300;
 
-/** Plans anew once the person pauses; what is chosen is in the address. */
+/** Plans again when the user pauses. The URL contains the choices. */
 const usePlanWhileTyping = () => {
   const submit = useSubmit();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -27,7 +27,7 @@ const usePlanWhileTyping = () => {
   };
 };
 
-/** Which requests, where to, and how fast. */
+/** Fields for the requests, the target and the rate. */
 export const BulkForm = ({ values, errors }: BulkFormProps) => {
   const errorsOf = (name: keyof BulkValues): readonly string[] => errors?.fields[name] ?? [];
   const plan = usePlanWhileTyping();

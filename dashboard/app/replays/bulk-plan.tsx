@@ -51,7 +51,7 @@ const Sample = ({
   </ol>
 );
 
-/** What would be sent. Nothing is, before the person has typed how much that is. */
+/** Shows what would be sent. Nothing is sent before the user has typed the number of requests. */
 export const BulkPlan = ({ params, values, plan, commands, refused, isSending, zone }: BulkPlanProps) => {
   const { count, seconds, sample } = plan;
   const number = count.toLocaleString('en');

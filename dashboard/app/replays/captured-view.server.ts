@@ -4,7 +4,7 @@ import type { ReplaySpec } from '@standin/crds';
 import { toLogEntry } from '@standin/logstore';
 import { headerText, replayValuesOf, type CapturedView, type ReplayValues } from './replay-values.ts';
 
-/** What a form edits of a captured request. */
+/** The parts of a captured request that a form edits. */
 export const toCapturedView = (row: LogRow): CapturedView => {
   const { id, method, target, requestHeaders: headers, requestBody } = row;
   const view = { ...{ id, method, target, headers }, bodyBytes: requestBody.length };
@@ -15,7 +15,7 @@ export const toCapturedView = (row: LogRow): CapturedView => {
   return { ...view, bodyEncoding, body: isEditable ? body : undefined };
 };
 
-/** As an earlier replay of the same request sent it. */
+/** The values that an earlier replay of the same request sent. */
 export const valuesLike = (captured: CapturedView, spec: Partial<ReplaySpec>): ReplayValues => {
   const { edit, target } = spec;
   const headers = edit?.headers?.map(({ name, value }): HeaderPair => [name, value]);

@@ -2,7 +2,7 @@ import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import type { ReplayCommands } from './replay-commands.server.ts';
 
-/** The same without the dashboard. */
+/** Commands that do the same without the dashboard. */
 export const Commands = ({ yaml, kubectl, standin }: ReplayCommands) => (
   <details className="group rounded border border-line">
     <summary className="px-3 py-2 font-medium">The same from a terminal</summary>

@@ -2,7 +2,7 @@ import type { LogEntry } from '@standin/logstore';
 import type { Backend } from '../../src/backend.ts';
 import { endpointSpec } from '../lib/resources.server.ts';
 
-/** What the endpoint of a captured request forwards to, in words; `undefined`: it is gone or has no upstream. */
+/** What the endpoint of a captured request forwards to, in words. Undefined: the endpoint no longer exists, or has no upstream. */
 export const upstreamOf = async (
   { resources }: Backend,
   { namespace, endpoint, endpointUid }: Pick<LogEntry, 'namespace' | 'endpoint' | 'endpointUid'>,

@@ -10,7 +10,7 @@ export interface HeaderChangesProps {
 
 const KEY_SHOWN = "the account's key";
 
-/** Every header that is left out or added, by the very rule that sends. */
+/** Every removed or added header, according to the same rule that sends them. */
 export const HeaderChanges = (props: HeaderChangesProps) => {
   const { stripped, added } = replayHeaders({ ...props, apiKey: KEY_SHOWN });
   return (

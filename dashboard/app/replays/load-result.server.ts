@@ -7,13 +7,13 @@ import type { Workers } from '../../src/workers/workers.ts';
 import type { Away } from '../requests/read-traffic.server.ts';
 import type { ResultView } from './result-view.server.ts';
 
-/** What one request got back when it was sent again, and what was captured, where that is still kept. */
+/** The result of one replayed request, and the captured request if it is still stored. */
 export interface AnswerPair {
   readonly row: LogRow | undefined;
   readonly answer: ReplayAnswer;
 }
 
-/** `undefined` where there is no result (yet). Rejects with a `LogStoreError`. */
+/** Undefined: there is no result (yet). Rejects with a `LogStoreError`. */
 export const readAnswers = async (
   log: Pick<ProjectLog, 'row' | 'replays'>,
   replayUid: string,
@@ -23,7 +23,7 @@ export const readAnswers = async (
   return answer && { row, answer };
 };
 
-/** Both beside each other; or why that takes too much. */
+/** Compares both responses, or returns the reason why that takes too much. */
 export const compareAnswers = async (workers: Workers, pair: AnswerPair): Promise<ResultView | Away> => {
   const { body, headers } = pair.answer.response;
   try {

@@ -12,7 +12,7 @@ import { newReplayName } from './read-replays.server.ts';
 import { replayCommands, type ReplayCommands } from './replay-commands.server.ts';
 import { BULK_FIELDS, toBulkReplay, type BulkValues } from './replay-values.ts';
 
-/** Enough to see whether these are the ones that were meant. */
+/** Enough for the user to check that these are the intended requests. */
 const SAMPLE = 5;
 const DAY_MS = 24 * 3_600_000;
 
@@ -23,23 +23,23 @@ export interface PlannedRequest extends Pick<
   readonly query: string;
 }
 
-/** What a replay of many would do. */
+/** What a bulk replay would do. */
 export interface ReplayPlanView {
-  /** How many requests match. */
+  /** Number of matching requests. */
   readonly count: number;
   readonly seconds: number;
-  /** The oldest, which go first. */
+  /** The oldest requests, which are sent first. */
   readonly sample: readonly PlannedRequest[];
 }
 
 export type Planned =
   | { readonly kind: 'plan'; readonly plan: ReplayPlanView; readonly commands: ReplayCommands }
-  /** Nothing says which requests are meant: that never stands for all of them. */
+  /** Nothing selects the requests. That never means all of them. */
   | { readonly kind: 'empty' }
   | { readonly kind: 'invalid'; readonly errors: FormErrors }
   | { readonly kind: 'away'; readonly message: string };
 
-/** Relative and open times become fixed ones: requests that come while it runs, its own among them, are not part of it. */
+/** Converts relative and open times to fixed ones. Requests that arrive while the replay runs, including its own, are not part of it. */
 export const fixedRange = async (
   backend: Backend,
   params: ProjectParams,
@@ -61,7 +61,7 @@ const fieldErrors = ({ fields, form }: FormErrors): FormErrors => ({
   form,
 });
 
-/** What the API server and the search language say of it; nothing is created. */
+/** The problems that the API server and the search language report. Creates nothing. */
 const problemsOf = async ({ resources }: Backend, params: ProjectParams, values: BulkValues): Promise<FormErrors> => {
   const parsed = parseFilter(values.q);
   if (parsed.kind === 'invalid') return { fields: { q: [parsed.problem.message] }, form: [] };
@@ -73,7 +73,7 @@ const problemsOf = async ({ resources }: Backend, params: ProjectParams, values:
   }
 };
 
-/** What would be sent, and how long that takes. */
+/** What would be sent, and how long it would take. */
 export const planReplay = async (backend: Backend, params: ProjectParams, values: BulkValues): Promise<Planned> => {
   if (!isFixed(values)) return { kind: 'empty' };
   const errors = await problemsOf(backend, params, values);

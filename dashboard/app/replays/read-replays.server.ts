@@ -9,10 +9,10 @@ import type { ReplayView } from './replay-view.ts';
 
 const NAME_BYTES = 5;
 
-/** A name that nobody has. */
+/** A unique name. */
 export const newReplayName = (): string => `replay-${randomBytes(NAME_BYTES).toString('hex')}`;
 
-/** A spec that the schema refuses is shown as far as it goes: every field may be missing. */
+/** A spec that the schema refuses is returned as it is: every field may be missing. */
 export const replaySpec = (object: ResourceObject): Partial<ReplaySpec> => {
   const parsed = parseObject(object);
   if (parsed.ok && parsed.value.kind === 'Replay') return parsed.value.spec;
@@ -56,7 +56,7 @@ export const toReplayView = (object: ResourceObject): ReplayView => {
 
 const isOf = (object: ResourceObject, project: string): boolean => replaySpec(object).projectRef?.name === project;
 
-/** A replay of this very project. */
+/** A replay of this project. */
 export const findReplay = async (
   { resources }: Backend,
   { namespace, project, replay }: ReplayParams,
@@ -65,14 +65,14 @@ export const findReplay = async (
   return object !== undefined && isOf(object, project) ? object : undefined;
 };
 
-/** The same; throws the page that says so where there is none. */
+/** Like `findReplay`, but throws an error page if the replay does not exist. */
 export const getReplay = async (backend: Backend, params: ReplayParams): Promise<ResourceObject> => {
   const object = await findReplay(backend, params);
   if (object === undefined) throw notFound(`replay ${params.replay}`, 'Replays are removed a day after their end.');
   return object;
 };
 
-/** Of one project, the newest first. */
+/** Replays of one project, newest first. */
 export const listReplays = async (
   { resources }: Backend,
   { namespace, project }: ProjectParams,

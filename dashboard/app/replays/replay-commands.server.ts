@@ -1,7 +1,7 @@
 import { hasControls, type DesiredObject } from '@standin/contract';
 import { manifestYaml } from '../lib/manifest-yaml.server.ts';
 
-/** One word of a POSIX shell. */
+/** Quotes one word for a POSIX shell. */
 const quote = (word: string): string =>
   /^[A-Za-z0-9_./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
@@ -23,12 +23,12 @@ interface WrittenSpec {
   readonly order?: string;
 }
 
-/** How the same is done without the dashboard. */
+/** Commands that do the same without the dashboard. */
 export interface ReplayCommands {
   readonly yaml: string;
-  /** `kubectl create -f -`: an act happens anew each time, so it has a generated name. */
+  /** `kubectl create -f -`. Each run creates a new replay, so it has a generated name. */
   readonly kubectl: string;
-  /** `undefined`: what was edited is too much for a command line, or would act on the terminal that it is pasted into. */
+  /** Undefined: the edits are too large for a command line, or would act on the terminal that the command is pasted into. */
   readonly standin: string | undefined;
 }
 
@@ -41,10 +41,10 @@ const kubectlCommand = (yaml: string): string => {
   return `kubectl create -f - <<'${delimiter}'\n${yaml}${delimiter}\n`;
 };
 
-/** Nobody pastes more, and systems take no word of more than 128 KiB. */
+/** Users do not paste more, and systems accept no word of more than 128 KiB. */
 const COMMAND_CHARS_MAX = 8_000;
 
-/** `undefined`: bytes that no word of a command line can be. `@` would name a file. */
+/** Undefined: bytes that no word of a command line can contain. `@` would name a file. */
 const editWords = ({
   method,
   target,
@@ -53,7 +53,7 @@ const editWords = ({
   bodyEncoding = 'utf8',
 }: WrittenEdit): string[] | undefined => {
   if (body !== undefined && (bodyEncoding !== 'utf8' || body.includes('\0') || body.startsWith('@'))) return undefined;
-  // One byte each on the wire, and two in a terminal.
+  // One byte each on the wire, but two in a terminal.
   if (headers.some(({ value }) => /[^ -~]/.test(value))) return undefined;
   return [
     ...(method === undefined ? [] : ['--method', method]),
@@ -93,10 +93,10 @@ const standinCommand = (namespace: string, spec: WrittenSpec): string | undefine
 export const replayCommands = (object: DesiredObject): ReplayCommands => {
   const { metadata } = object;
   const written = object.spec as WrittenSpec;
-  // What is wanted of it now is not part of what it does.
+  // The requested state is not part of what the replay does.
   const spec = Object.fromEntries(Object.entries(written).filter(([field]) => field !== 'state'));
   const named = { ...object, metadata: { name: metadata.name, namespace: metadata.namespace }, spec };
-  // It is for a cluster, wherever it is shown.
+  // The command is for a cluster, whatever the mode of the dashboard.
   const yaml = manifestYaml(named, 'cluster').replace(/^ {2}name: .*$/m, '  generateName: replay-');
   return { yaml, kubectl: kubectlCommand(yaml), standin: standinCommand(metadata.namespace, written) };
 };

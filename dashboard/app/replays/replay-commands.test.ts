@@ -16,7 +16,7 @@ const BULK: BulkValues = {
   ...{ target: 'URL', url: 'https://a.example/?x=1&y=2', rate: '5', order: 'Original' },
 };
 
-/** What a shell makes of a command's words. */
+/** Splits a command into words, as a shell does. */
 const words = (command: string): string[] => {
   const { stdout } = spawnSync('sh', ['-c', command.replace(/^standin/, "printf '%s\\0'")], { encoding: 'utf8' });
   return stdout.split('\0').slice(0, -1);

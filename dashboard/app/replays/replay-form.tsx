@@ -22,12 +22,12 @@ import { TargetFields } from './target-fields.tsx';
 export interface ReplayFormProps {
   readonly captured: CapturedView;
   readonly values: ReplayValues;
-  /** Of a form that was sent and refused. */
+  /** Of a submitted form that was refused. */
   readonly errors: FormErrors | undefined;
-  /** What the endpoint forwards to; `undefined`: it does not. */
+  /** What the endpoint forwards to. Undefined: it does not forward. */
   readonly upstream: string | undefined;
   readonly isSending: boolean;
-  /** Beside the button. */
+  /** Shown beside the button. */
   readonly children: ReactNode;
 }
 
@@ -118,7 +118,7 @@ const Edited = ({ captured, values, errorsOf }: EditedProps) => (
 
 const toTarget = (kind: unknown): ReplayTarget => REPLAY_TARGETS.find((known) => known === kind) ?? 'Endpoint';
 
-/** What was captured, and what is sent in its place; where to; and all that changes on the way. */
+/** The captured request and what is sent instead, the target, and all changes on the way. */
 export const ReplayForm = ({ captured, values, errors, upstream, isSending, children }: ReplayFormProps) => {
   const [shown, setShown] = useState({ kind: values['spec.target.kind'], headers: values['spec.edit.headers'] });
   const send = useInitialFocus<HTMLButtonElement>();
@@ -161,7 +161,7 @@ export const ReplayForm = ({ captured, values, errors, upstream, isSending, chil
           isEdited={isEdited}
         />
       </section>
-      {/* Within sight from the start: who wants nothing edited presses Enter. */}
+      {/* Visible from the start: users without edits press Enter. */}
       <div
         data-sticky-actions
         className="sticky bottom-0 z-10 flex flex-wrap items-center gap-2 border-t border-line bg-page py-3"

@@ -33,7 +33,7 @@ const What = ({ params, replay: { what }, zone }: ReplayHeadProps) => {
   );
 };
 
-/** What is sent, where to, and how it is going. */
+/** What is sent, where to, and the progress. */
 export const ReplayHead = (props: ReplayHeadProps) => {
   const { params, replay, zone } = props;
   const { phase, message, createdAt } = replay;

@@ -53,7 +53,7 @@ const Controls = ({ replay: { generation, state } }: { readonly replay: ReplayVi
 
 const count = (value: number): string => value.toLocaleString('en');
 
-/** How far it is, with what can be done about it while it runs. */
+/** The progress, with the available actions while the replay runs. */
 export const ReplayProgress = ({ replay }: { readonly replay: ReplayView }) => {
   const { planned, sent, failed, ratePerSecond, isOrdered } = replay;
   const isRunning = !hasEnded(replay);

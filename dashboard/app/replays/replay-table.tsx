@@ -28,7 +28,7 @@ const Progress = ({ replay: { what, result, planned, sent, failed } }: { readonl
   );
 };
 
-/** Replays of a project; a row is a link as a whole. */
+/** Replays of a project. A whole row is one link. */
 export const ReplayTable = ({ params, replays, zone }: ReplayTableProps) => (
   <table className="block">
     <thead className="block border-b border-line text-small text-muted max-sm:sr-only">

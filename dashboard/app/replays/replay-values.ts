@@ -1,22 +1,22 @@
 import { GROUP_VERSION, LIMITS, METHODS, type DesiredObject, type HeaderPair } from '@standin/contract';
 
-/** What one replay's form is filled from: the captured request. Strings are latin1 where the wire's are. */
+/** The captured request that fills the form of one replay. Strings are latin1 where those on the wire are. */
 export interface CapturedView {
   readonly id: string;
   readonly method: string;
   readonly target: string;
   readonly headers: readonly HeaderPair[];
   readonly bodyBytes: number;
-  /** `undefined`: too large to be edited. It is sent as captured. */
+  /** Undefined: too large to edit. It is sent as captured. */
   readonly body: string | undefined;
   readonly bodyEncoding: 'utf8' | 'base64';
 }
 
-/** A replay's form, as text. Field names are the object's paths, so a problem of a path is a problem of a field. */
+/** A replay's form, as text. Field names are the object's paths, so that a problem with a path is a problem with a field. */
 export interface ReplayValues {
   readonly 'spec.edit.method': string;
   readonly 'spec.edit.target': string;
-  /** One a line: `name: value`. */
+  /** One per line: `name: value`. */
   readonly 'spec.edit.headers': string;
   readonly 'spec.edit.body': string;
   readonly 'spec.edit.bodyEncoding': string;
@@ -36,13 +36,13 @@ const EMPTY: ReplayValues = {
 
 export const REPLAY_FIELDS = [...Object.keys(EMPTY), 'spec.edit', 'spec.target'];
 
-/** Browsers send line breaks of text areas as CRLF, whatever was in them. */
+/** Browsers send line breaks of text areas as CRLF, whatever the original. */
 const lineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');
 
 export const headerText = (headers: readonly HeaderPair[]): string =>
   headers.map(([name, value]) => `${name}: ${value}`).join('\n');
 
-/** More than a captured head has, where a header takes four bytes, and than a replay may have. */
+/** More than a captured head can contain, at four bytes per header, and more than a replay may have. */
 const HEADERS_READ_MAX = LIMITS.requestHeadBytesMax / 4 + 1;
 
 /** A line without a colon has an empty name, which no header may have. */
@@ -58,7 +58,7 @@ export const parseHeaderText = (text: string): HeaderPair[] =>
         : ([line.slice(0, colon).trim(), line.slice(colon + 1).trim()] as const);
     });
 
-/** Whether a text says other headers than these; spaces around values mean nothing. */
+/** Whether the text contains other headers than these. Spaces around values are ignored. */
 export const areHeadersEdited = (text: string, captured: readonly HeaderPair[]): boolean =>
   JSON.stringify(parseHeaderText(text)) !== JSON.stringify(parseHeaderText(headerText(captured)));
 
@@ -76,12 +76,12 @@ export const readReplayValues = (form: FormData): ReplayValues =>
     (Object.entries(EMPTY) as [keyof ReplayValues, string][]).map(([name, unset]) => {
       const value = form.get(name);
       const text = typeof value === 'string' ? lineFeeds(value) : unset;
-      // Bytes of the request: nothing of it is trimmed.
+      // These are bytes of the request: nothing is trimmed.
       return [name, name === 'spec.edit.body' ? text : text.trim()];
     }),
   ) as unknown as ReplayValues;
 
-/** Of what is edited, only that; `undefined` where the request stays as it was captured. */
+/** Only the edited parts. Undefined: the request stays as captured. */
 export const editOf = (values: ReplayValues, captured: CapturedView): Record<string, unknown> | undefined => {
   const before = replayValuesOf(captured);
   const differs = (name: keyof ReplayValues): boolean => values[name] !== before[name];
@@ -127,7 +127,7 @@ export const toReplay = (values: ReplayValues, captured: CapturedView, identity:
   });
 };
 
-/** Many requests: all that a search finds in a time range. */
+/** Many requests: all matches of a search in a time range. */
 export interface BulkValues {
   readonly q: string;
   /** RFC 3339 in UTC. */
@@ -139,7 +139,7 @@ export interface BulkValues {
   readonly order: string;
 }
 
-/** Names of the form's fields by what they are in the object. */
+/** The names of the form's fields, by their paths in the object. */
 export const BULK_FIELDS: Readonly<Record<string, keyof BulkValues>> = {
   'spec.filter.search': 'q',
   'spec.filter.from': 'from',

@@ -1,7 +1,7 @@
 import type { ReplayPhase } from '@standin/contract';
 import type { Tone } from '../ui/badge.tsx';
 
-/** A Replay as pages show it. */
+/** A Replay, as pages show it. */
 export interface ReplayView {
   readonly replay: string;
   readonly uid: string;
@@ -11,14 +11,14 @@ export interface ReplayView {
     | { readonly kind: 'one'; readonly requestId: string; readonly isEdited: boolean }
     | { readonly kind: 'many'; readonly search: string; readonly from: string; readonly to: string };
   readonly target: string;
-  /** Of target URL; else empty. */
+  /** The URL of the target `URL`, otherwise empty. */
   readonly url: string;
   readonly ratePerSecond: number;
   readonly isOrdered: boolean;
-  /** What is wanted of it. */
+  /** The requested state. */
   readonly state: string;
   readonly phase: ReplayPhase;
-  /** Not counted yet where undefined. */
+  /** Undefined: not counted yet. */
   readonly planned: number | undefined;
   readonly sent: number;
   readonly failed: number;
@@ -26,7 +26,7 @@ export interface ReplayView {
   readonly startedAt: string | undefined;
   readonly completedAt: string | undefined;
   readonly result: { readonly status: number; readonly durationMs: number } | undefined;
-  /** What there is to say: why it waits, or failed. */
+  /** Why it waits or failed. */
   readonly message: string;
 }
 
@@ -51,7 +51,7 @@ const TARGET_WORDS: Readonly<Record<string, string>> = {
 export const targetInWords = ({ target, url }: Pick<ReplayView, 'target' | 'url'>): string =>
   TARGET_WORDS[target] ?? url;
 
-/** `1 h 5 min`, `40 s`: how long something takes, roughly. */
+/** A rough duration in words: `1 h 5 min`, `40 s`. */
 export const inWords = (seconds: number): string => {
   if (seconds < 1) return 'less than a second';
   if (seconds < 90) return `${Math.round(seconds)} s`;

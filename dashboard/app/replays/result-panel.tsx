@@ -13,7 +13,7 @@ export interface ResultPanelProps {
   readonly params: ProjectParams;
   /** Endpoint, Upstream or URL. */
   readonly target: string;
-  /** The Replay whose edits are taken over into the next one. */
+  /** The Replay whose edits the next one copies. */
   readonly like: string | undefined;
   readonly result: ResultView;
   readonly zone: TimeProps['zone'];
@@ -75,7 +75,7 @@ const WholeAnswer = ({ result }: Pick<ResultPanelProps, 'result'>) => {
   );
 };
 
-/** What one request got back, beside what it got when it was captured. */
+/** The result of one request, beside the captured response. */
 export const ResultPanel = (props: ResultPanelProps) => {
   const { result, zone } = props;
   const { status, method, url, sentAt, durationMs, error, captured, diff } = result;

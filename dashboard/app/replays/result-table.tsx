@@ -9,7 +9,7 @@ export interface ResultTableProps {
   readonly params: ReplayParams;
   readonly replay: ReplayView;
   readonly results: readonly ReplaySummary[];
-  /** Only results with this status are shown; 0: those without an answer. */
+  /** Shows only results with this status. 0: those without a response. */
   readonly status: number | undefined;
   readonly isCut: boolean;
 }
@@ -20,7 +20,7 @@ const chip = (isCurrent: boolean): string =>
     isCurrent ? 'border-accent bg-selected' : 'border-line hover:bg-hover',
   );
 
-/** Statuses with how often each came; each leads to its requests. */
+/** Each status with its count. Each links to its requests. */
 const Statuses = ({ params, replay: { byStatus, sent }, status }: ResultTableProps) => (
   <nav aria-label="Results by status" className="flex flex-wrap gap-1.5">
     <Link
@@ -45,7 +45,7 @@ const Statuses = ({ params, replay: { byStatus, sent }, status }: ResultTablePro
   </nav>
 );
 
-/** What came back, by status; each row leads to what differs from the captured answer. */
+/** Results by status. Each row links to the differences from the captured response. */
 export const ResultTable = (props: ResultTableProps) => {
   const { params, results, isCut } = props;
   return (

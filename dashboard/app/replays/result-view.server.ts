@@ -4,29 +4,29 @@ import type { Answer, AnswerDiff } from '../diff/answer-diff.ts';
 import { decodeContent } from '../diff/decode-content.server.ts';
 import { diffAnswers } from '../diff/diff-answers.server.ts';
 
-/** Of a body on the page; the whole comparison is in the diff. */
+/** Of a body on the page. The diff compares the whole body. */
 const SHOWN_BYTES_MAX = 64 * 1024;
 
-/** What one request got back when it was sent again, beside what was captured. */
+/** The result of one replayed request, beside the captured request. */
 export interface ResultView {
   readonly requestId: string;
-  /** `undefined`: its retention is over. */
+  /** Undefined: its retention has ended. */
   readonly captured: { readonly method: string; readonly path: string; readonly receivedAt: string } | undefined;
   readonly sentAt: string;
   readonly method: string;
   readonly url: string;
   /** As sent, without the API key's value; latin1. */
   readonly sentHeaders: readonly HeaderPair[];
-  /** 0: no answer came, and `error` says why. */
+  /** 0: no response. `error` has the reason. */
   readonly status: number;
   readonly durationMs: number;
   readonly error: string;
   readonly headers: readonly HeaderPair[];
-  /** The beginning of the body as text; `undefined` where it is none. */
+  /** The beginning of the body as text. Undefined: not text. */
   readonly bodyText: string | undefined;
   readonly bodyBytes: number;
   readonly isCut: boolean;
-  /** `undefined` where there are no two answers. */
+  /** Undefined: there are no two responses to compare. */
   readonly diff: AnswerDiff | undefined;
 }
 
@@ -35,7 +35,7 @@ const textOf = (headers: readonly HeaderPair[], body: Uint8Array): { text: strin
   const isCut = decoded.length > SHOWN_BYTES_MAX;
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   try {
-    // A cut may go through a character, whose bytes are then left out.
+    // A cut may split a character, whose bytes are then left out.
     return { text: utf8.decode(decoded.subarray(0, SHOWN_BYTES_MAX), { stream: isCut }), isCut };
   } catch {
     return undefined;
@@ -52,7 +52,7 @@ const ofReplay = ({ response, durationMs }: ReplayAnswer, body: Uint8Array): Ans
   ...{ truncated: response.truncated, bodyBytes: response.bodyBytes },
 });
 
-/** The view of a result, and of the captured exchange where that is still kept. */
+/** The view of a result, and of the captured exchange if it is still stored. */
 export const resultView = (row: LogRow | undefined, answer: ReplayAnswer): ResultView => {
   const { requestId, sentAt, method, url, status, durationMs, error, request, response } = answer;
   const body = bodyBytesOf(response);

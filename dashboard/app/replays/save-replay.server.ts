@@ -4,12 +4,12 @@ import type { Backend } from '../../src/backend.ts';
 import { refusalOf } from '../lib/failures.server.ts';
 import { errorsOf, NO_ERRORS, type FormErrors } from '../lib/form-errors.ts';
 
-/** The API server's own words know no reason. */
+/** The API server's own message gives no reason. */
 const TOO_LARGE =
   `is more than ${LIMITS.replayEditBytesMax / 1_000} kB: what is edited travels in the Replay, ` +
   'which holds no more. Send a larger request with a client of your own';
 
-/** A header's problem says in which line it stands: the form has one field for all of them. */
+/** Adds the line to the problem of a header, because the form has one field for all headers. */
 const inForm = (problem: Problem): Problem => {
   if (problem.path === 'spec.edit.body' && /^too long/i.test(problem.message))
     return { ...problem, message: TOO_LARGE };
@@ -19,7 +19,7 @@ const inForm = (problem: Problem): Problem => {
     : { path: 'spec.edit.headers', message: `line ${Number(index) + 1}: ${problem.message}` };
 };
 
-/** Creates a Replay with the person's rights. Errors: what to change in the form; none where it was created. */
+/** Creates a Replay with the rights of the user. Returns what to change in the form. No errors: it was created. */
 export const createReplay = async (
   { resources }: Backend,
   object: DesiredObject,

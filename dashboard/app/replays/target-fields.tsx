@@ -3,17 +3,17 @@ import { Input } from '../ui/input.tsx';
 import { RadioCards } from '../ui/radio-cards.tsx';
 
 export interface TargetFieldsProps {
-  /** Of the form's fields. */
+  /** Names of the form's fields. */
   readonly names: { readonly kind: string; readonly url: string };
   readonly kind: string;
   readonly url: string;
-  /** What the endpoint forwards to, or in words what the endpoints do; `undefined`: there is no upstream. */
+  /** What the endpoint forwards to, or in words what the endpoints do. Undefined: there is no upstream. */
   readonly upstream: string | undefined;
   readonly columns?: 2 | 3;
   readonly errors: { readonly kind: readonly string[]; readonly url: readonly string[] };
 }
 
-/** Where to: the URL shows where it is asked for (app.css), with and without scripts. */
+/** The target of a replay. The URL field is shown only if it is needed (app.css), with and without scripts. */
 export const TargetFields = ({ names, kind, url, upstream, errors, columns = 2 }: TargetFieldsProps) => (
   <div className="flex flex-col gap-3" data-target>
     <RadioCards

@@ -7,17 +7,17 @@ import { getProject } from '../lib/resources.server.ts';
 import { readTimeRange, resolveRange } from './time-range.ts';
 import { toTrafficRow, type RowCursor, type RowPage } from './traffic-row.ts';
 
-/** A log that is away, in a sentence; the page says it and keeps the rest usable. */
+/** An unavailable log, as a sentence. The page shows it and keeps the rest usable. */
 export interface Away {
   readonly away: string;
 }
 
-/** Which requests an address asks for, or what is wrong with its search. */
+/** The requests that a URL selects, or the mistake in its search. */
 export type TrafficFilter =
   | { readonly ok: true; readonly filter: Omit<CountFilter, 'projectUid'> }
   | { readonly ok: false; readonly problem: FilterProblem };
 
-/** Of `q`, `from` and `to`; relative times are meant as of now. */
+/** Reads `q`, `from` and `to`. Relative times count from now. */
 export const trafficFilter = (params: URLSearchParams, now: Date): TrafficFilter => {
   const parsed = parseFilter(params.get('q') ?? '');
   if (parsed.kind === 'invalid') return { ok: false, problem: parsed.problem };
@@ -25,21 +25,21 @@ export const trafficFilter = (params: URLSearchParams, now: Date): TrafficFilter
   return { ok: true, filter: { search: parsed.filter, since, until } };
 };
 
-/** As `trafficFilter`, for what only our own pages ask: they ask nothing that cannot be read. */
+/** Like `trafficFilter`, for requests that only the dashboard's own pages send. Their searches are valid, so any other throws. */
 export const trafficFilterOrFail = (params: URLSearchParams, now: Date): Omit<CountFilter, 'projectUid'> => {
   const asked = trafficFilter(params, now);
   if (asked.ok) return asked.filter;
   throw Response.json({ problem: asked.problem }, { status: 400 });
 };
 
-/** The log of a project, after the check that the person may read it. */
+/** The log of a project. Checks first that the user may read it. */
 export const openLog = async (backend: Backend, params: ProjectParams): Promise<ProjectLog> => {
   const { metadata } = await getProject(backend, params);
   const { namespace, name, uid } = metadata;
   return orFail(backend.logs.open({ namespace, name, uid }));
 };
 
-/** One more than a page tells whether there is another. */
+/** Reads one row more than a page, to learn whether there is another page. */
 export const readRows = async (
   log: ProjectLog,
   filter: Omit<CountFilter, 'projectUid'>,
@@ -49,7 +49,7 @@ export const readRows = async (
   return { rows: summaries.slice(0, limit).map(toTrafficRow), hasOlder: summaries.length > limit };
 };
 
-/** Nobody waits longer for a page. */
+/** The longest time that a user waits for a page. */
 const AWAY_MS = 5_000;
 
 const TOO_SLOW = '159';
@@ -62,7 +62,7 @@ export const awayMessage = (error: LogStoreError): string =>
 export const NO_ANSWER =
   'The log (ClickHouse) does not answer. It is tried again every few seconds; everything else stays usable.';
 
-/** What `read` gives, or why the log does not answer. Anything else is thrown on. */
+/** Returns what `read` returns, or why the log does not respond. Any other error is thrown again. */
 export const orAway = async <T>(read: Promise<T>, timeoutMs = AWAY_MS): Promise<T | Away> => {
   const { promise: late, resolve } = Promise.withResolvers<Away>();
   const timer = setTimeout(resolve, timeoutMs, { away: NO_ANSWER });
@@ -79,7 +79,7 @@ export const orAway = async <T>(read: Promise<T>, timeoutMs = AWAY_MS): Promise<
 
 export const isAway = (value: object): value is Away => 'away' in value;
 
-/** An answer of data: what it says, or 503 with the reason. */
+/** A JSON response: the data, or 503 with the reason. */
 export const answerOrAway = async (read: Promise<object>, timeoutMs?: number): Promise<Response> => {
   const answer = await orAway(read, timeoutMs);
   return Response.json(answer, { status: isAway(answer) ? 503 : 200 });

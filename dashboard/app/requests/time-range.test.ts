@@ -9,7 +9,7 @@ it.each([
   ['7d', null, minutesAgo(7 * 24 * 60), undefined],
   ['2026-11-21T10:00:00Z', '2026-11-21T11:00:00+01:00', minutesAgo(120), minutesAgo(120)],
   [null, null, undefined, undefined],
-  // Mistyped or hostile: as if it were not there.
+  // Mistyped or hostile values are ignored.
   ['yesterday', '<script>', undefined, undefined],
   ['2026-13-45T00:00:00Z', '9999999d', undefined, undefined],
 ])('from=%s to=%s', (from, to, since, until) => {

@@ -1,17 +1,17 @@
 /**
- * Which time is looked at, as the URL says it: `from=15m` stays relative, so a bookmark always shows the last quarter of an hour;
- * RFC 3339 is what "Copy link" writes, so that somebody else sees the same.
+ * The selected time range, as the URL states it. `from=15m` stays relative, so that a bookmark always shows the last 15 minutes. "Copy link" writes
+ * RFC 3339, so that another user sees the same requests.
  */
 export interface TimeRange {
-  /** `15m`, RFC 3339, or undefined: since ever. */
+  /** `15m` or RFC 3339. Undefined: no beginning. */
   readonly from: string | undefined;
-  /** RFC 3339, or undefined: up to now, and what comes. */
+  /** RFC 3339. Undefined: up to now, and new requests. */
   readonly to: string | undefined;
 }
 
 export interface Instants {
   readonly since: Date | undefined;
-  /** Does not belong to it. */
+  /** Exclusive. */
   readonly until: Date | undefined;
 }
 
@@ -43,7 +43,7 @@ const instant = (text: string | undefined, now: Date): Date | undefined => {
   return at === undefined || Number.isNaN(at.getTime()) ? undefined : at;
 };
 
-/** What is no time is left out: a mistyped URL shows more, never an error. */
+/** Ignores invalid times: a mistyped URL shows more, but never an error. */
 export const readTimeRange = (from: string | null, to: string | null): TimeRange => {
   const now = new Date();
   const known = (text: string | null): string | undefined =>
@@ -56,32 +56,32 @@ export const resolveRange = ({ from, to }: TimeRange, now: Date): Instants => ({
   until: instant(to, now),
 });
 
-/** Whether what happens now is part of it. */
+/** Whether the range includes new requests. */
 export const isOpenEnded = ({ to }: TimeRange): boolean => to === undefined;
 
-/** Without needless precision: `2026-11-21T10:04:05Z`. */
+/** Leaves out zero milliseconds: `2026-11-21T10:04:05Z`. */
 const timeText = (at: Date): string => at.toISOString().replace('.000Z', 'Z');
 
-/** A range that means the same for whoever opens it, whenever. */
+/** A range that means the same for every user at any time. */
 export const absoluteRange = (since: Date | undefined, until: Date): TimeRange => ({
   from: since && timeText(since),
   to: timeText(until),
 });
 
-/** What a range is at this moment. */
+/** The range with the times of this moment. */
 export const fixedRange = (range: TimeRange, now: Date): TimeRange => {
   const { since, until = now } = resolveRange(range, now);
   return absoluteRange(since, until);
 };
 
-/** `Last hour`, or undefined where only times can say it. */
+/** `Last hour`. Undefined: only times describe the range. */
 export const presetLabel = ({ from, to }: TimeRange): string | undefined => {
   if (to !== undefined) return undefined;
   const preset = PRESETS.find((known) => known.from === from);
   return preset?.label ?? (from !== undefined && ageMs(from) !== undefined ? `Last ${from}` : undefined);
 };
 
-/** Four times as much around the same middle, never the future; past a month it is all time. */
+/** Four times the range around the same middle, but never in the future. Above a month, all time. */
 export const widerRange = ({ since, until }: Instants, now: Date): TimeRange => {
   const end = until ?? now;
   if (since === undefined) return until === undefined ? ALL_TIME : { from: undefined, to: undefined };

@@ -1,12 +1,12 @@
 import type { LogSummary } from '@standin/logstore';
 
-/** What the list shows of a request, and no more: it travels to the browser by the thousand. */
+/** The fields of a request that the list shows, and no more: thousands of them are sent to the browser. */
 export type TrafficRow = Pick<
   LogSummary,
   'id' | 'receivedAt' | 'method' | 'path' | 'query' | 'status' | 'durationMs' | 'bodyBytes' | 'endpoint' | 'outcome'
 >;
 
-/** Where a page of the list ends: the next one goes on behind it. */
+/** The end of a page of the list. The next page continues after it. */
 export type RowCursor = Pick<TrafficRow, 'id' | 'receivedAt'>;
 
 export const toTrafficRow = (summary: LogSummary): TrafficRow => {
@@ -14,14 +14,14 @@ export const toTrafficRow = (summary: LogSummary): TrafficRow => {
   return { id, receivedAt, method, path, query, status, durationMs, bodyBytes, endpoint, outcome };
 };
 
-/** Newest first. Times are RFC 3339 in UTC with microseconds, so that their text sorts as they do. */
+/** Newest first. Times are RFC 3339 in UTC with microseconds, so that the order of their text is the order of time. */
 export const compareRows = (a: RowCursor, b: RowCursor): number =>
   a.receivedAt === b.receivedAt ? (a.id < b.id ? 1 : a.id > b.id ? -1 : 0) : a.receivedAt < b.receivedAt ? 1 : -1;
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-/** Milliseconds, as short as it stays exact enough: `0.81 ms`, `214 ms`, `1.25 s`, `2 min 5 s`. */
+/** Milliseconds, as short as precision allows: `0.81 ms`, `214 ms`, `1.25 s`, `2 min 5 s`. */
 export const formatDuration = (ms: number): string => {
   if (ms < 0.995) return `${ms.toFixed(2)} ms`;
   if (ms < 9.95) return `${ms.toFixed(1)} ms`;
@@ -42,19 +42,19 @@ export const formatBytes = (bytes: number): string => {
 
 const DURATION_LOG_MAX = Math.log10(10_000);
 
-/** 0 to 1 on a logarithmic scale from 1 ms to 10 s: a mock and a slow upstream can both be told apart. */
+/** 0 to 1 on a logarithmic scale from 1 ms to 10 s, so that durations of mocks and of slow upstreams are both distinguishable. */
 export const durationShare = (ms: number): number =>
   Math.min(1, Math.max(0.04, Math.log10(Math.max(1, ms)) / DURATION_LOG_MAX));
 
 export type Zone = 'local' | 'utc';
 
-/** `2026-11-21 10:04:05.123`, in the zone. An ISO text without a letter is what people read. */
+/** `2026-11-21 10:04:05.123`, in the zone. ISO 8601 without letters is easier to read. */
 export const formatInstant = (at: Date, zone: Zone): string => {
   const shifted = zone === 'utc' ? at : new Date(at.getTime() - at.getTimezoneOffset() * MINUTE_MS);
   return shifted.toISOString().slice(0, 23).replace('T', ' ');
 };
 
-/** `10:04:05.123` of today, `11-20 10:04:05.123` of another day. */
+/** `10:04:05.123` for today, `11-20 10:04:05.123` for another day. */
 export const formatRowTime = (receivedAt: string, zone: Zone, now: Date): string => {
   const text = formatInstant(new Date(receivedAt), zone);
   return text.slice(0, 10) === formatInstant(now, zone).slice(0, 10) ? text.slice(11) : text.slice(5);
@@ -63,10 +63,10 @@ export const formatRowTime = (receivedAt: string, zone: Zone, now: Date): string
 /** `1,204` */
 export const formatCount = (count: number): string => new Intl.NumberFormat('en').format(count);
 
-/** What an `<input type=datetime-local step=1>` holds. */
+/** The value of an `<input type=datetime-local step=1>`. */
 export const toLocalInput = (at: Date, zone: Zone): string => formatInstant(at, zone).slice(0, 19).replace(' ', 'T');
 
-/** The other way; undefined where it is no time. */
+/** The reverse. Undefined: not a time. */
 export const fromLocalInput = (text: string, zone: Zone): Date | undefined => {
   const match = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?/.exec(text);
   if (match === null) return undefined;
@@ -74,7 +74,7 @@ export const fromLocalInput = (text: string, zone: Zone): Date | undefined => {
   return Number.isNaN(at.getTime()) ? undefined : at;
 };
 
-/** Hours and minutes under a chart; the day where a chart spans more than one. */
+/** A label under a chart: hours and minutes, or the day if the chart spans more than one. */
 export const formatTick = (at: Date, zone: Zone, spanMs: number): string => {
   const text = formatInstant(at, zone);
   if (spanMs > 36 * 3_600_000) return text.slice(5, 16);

@@ -3,7 +3,7 @@ import { notFound, orFail } from '../lib/failures.server.ts';
 import { projectParams } from '../lib/params.server.ts';
 import { getAccount } from '../projects/read-account.server.ts';
 
-/** The key itself: never part of a page, only the answer to a page of ours that asks. */
+/** Returns the key. The key is never part of a page, only the response to a request from one of the dashboard's pages. */
 export const action = async ({ params, context: { backend } }: ActionFunctionArgs) => {
   const account = await getAccount(backend, projectParams(params));
   const apiKey = await orFail(backend.resources.readApiKey(account));

@@ -12,7 +12,7 @@ import { buttonClass } from '../ui/button.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'New endpoint · Standin' }];
 
-/** The first endpoint of a project: one click more, and there is something to call. */
+/** The first endpoint of a project. One more click creates something to call. */
 const HELLO = { ...EMPTY_ENDPOINT, 'spec.displayName': 'Hello', 'spec.slug': '/hello' };
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {

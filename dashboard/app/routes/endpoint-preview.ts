@@ -5,7 +5,7 @@ import { manifestYaml } from '../lib/manifest-yaml.server.ts';
 import { projectParams } from '../lib/params.server.ts';
 import { getEndpoint } from '../lib/resources.server.ts';
 
-/** What a form that is being filled in would become, and what the API server would say of it. Writes nothing. */
+/** What an unfinished form would become, and what the API server would report about it. Writes nothing. */
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const names = projectParams(params);
   const form = await request.formData();

@@ -14,7 +14,7 @@ import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Input } from '../ui/input.tsx';
 
-/** A page of this many rows renders within a frame or two; the filter finds the others. */
+/** A page of this many rows renders within a frame or two. The filter finds the others. */
 const ROWS_MAX = 500;
 
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {

@@ -1,7 +1,7 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { eventStream } from '../lib/event-stream.server.ts';
 
-/** `ready`, then `change` with the kind, namespace and name of whatever changes: pages load their data again. */
+/** `ready`, then `change` with the kind, namespace and name of each changed object. Pages then load their data again. */
 export const loader = ({ request, context }: LoaderFunctionArgs) => {
   const { backend, logger } = context;
   const namespace = new URL(request.url).searchParams.get('namespace') ?? undefined;
@@ -9,7 +9,7 @@ export const loader = ({ request, context }: LoaderFunctionArgs) => {
     backend.resources
       .watch(namespace, (ref) => sink.send('change', ref ?? {}), signal)
       .catch((error: unknown) => logger.warn({ err: error }, 'watch ended'))
-      // The browser comes back.
+      // The browser reconnects.
       .finally(() => sink.end());
     sink.send('ready', {});
   });

@@ -6,7 +6,7 @@ import { BODY_PARTS, headerValue } from '../exchange/exchange-view.ts';
 import { notFound, orFail } from '../lib/failures.server.ts';
 import { exchangeParams } from '../lib/params.server.ts';
 
-/** A captured body, byte for byte; `?item=N`: a part of a multipart one. `?as=image` says what kind of image it is, to a page that shows it. */
+/** A captured body, byte for byte. `?item=N`: a part of a multipart body. `?as=image`: with the type of the image, for a page that shows it. */
 export const loader = async ({ request, params, context: { backend, workers } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
   const { searchParams } = new URL(request.url);

@@ -27,10 +27,10 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   return Response.json(await orFail(workers.run('writeSnippet', { row, format, options }, capturedOf(row))));
 };
 
-/** As `Response.json` writes an `ExchangeCopy`. */
+/** In the format in which `Response.json` writes an `ExchangeCopy`. */
 async function* jsonOf(text: AsyncIterable<string>): AsyncGenerator<string> {
   yield '{"text":"';
-  // No piece ends within a character, so each can be escaped by itself.
+  // No piece ends within a character, so each can be escaped separately.
   for await (const piece of text) yield JSON.stringify(piece).slice(1, -1);
   yield '","notes":[]}';
 }

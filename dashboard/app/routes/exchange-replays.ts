@@ -2,7 +2,7 @@ import type { LoaderFunctionArgs } from '@remix-run/node';
 import { exchangeParams } from '../lib/params.server.ts';
 import { answerOrAway, openLog } from '../requests/read-traffic.server.ts';
 
-/** On one page; nobody sends a request again more often. */
+/** On one page. A request is rarely replayed more often. */
 const SHOWN_MAX = 50;
 
 /** The replays of one captured request, for a tab of its panel. */

@@ -2,7 +2,7 @@ import { redirect, type LoaderFunctionArgs } from '@remix-run/node';
 import { onwardPage } from '../../src/send-onward.ts';
 import { paths } from '../lib/paths.ts';
 
-/** Where the identity provider sends the browser back to. */
+/** The identity provider sends the browser back here. */
 export const loader = async ({ request, context: { signIn } }: LoaderFunctionArgs) => {
   const provider = signIn?.provider;
   if (provider === undefined) return redirect(paths.login());

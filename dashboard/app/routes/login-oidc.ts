@@ -2,7 +2,7 @@ import { redirect, type LoaderFunctionArgs } from '@remix-run/node';
 import { returnPath } from '../../src/access/return-path.ts';
 import { paths } from '../lib/paths.ts';
 
-/** Sends the browser to the identity provider. A link, not a form: the policy lets forms go to the dashboard only. */
+/** Sends the browser to the identity provider. A link, not a form: the policy allows forms to the dashboard only. */
 export const loader = async ({ request, context: { signIn, logger } }: LoaderFunctionArgs) => {
   const to = returnPath(new URL(request.url).searchParams.get('to'));
   const provider = signIn?.provider;

@@ -3,7 +3,7 @@ import { orFail } from '../lib/failures.server.ts';
 import { endpointSpec, listEndpoints, projectSpec } from '../lib/resources.server.ts';
 import type { NavigationTargets } from '../shell/navigation-targets.ts';
 
-/** More than anybody scrolls through; the palette's filter works on these. */
+/** More than a user scrolls through. The palette filters these. */
 const TARGETS_MAX = 1_000;
 
 export const loader = async ({ request, context: { backend } }: LoaderFunctionArgs) => {

@@ -1,4 +1,4 @@
-/** Any other URL: the error page, with the header around it. It takes a component for Remix to answer with a page at all. */
+/** Any other URL: the error page, with the header around it. Remix responds with a page only if there is a component. */
 export const loader = () => {
   throw new Response(null, { status: 404 });
 };

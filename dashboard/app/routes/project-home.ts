@@ -3,7 +3,7 @@ import { projectParams } from '../lib/params.server.ts';
 import { paths } from '../lib/paths.ts';
 import { listEndpoints } from '../lib/resources.server.ts';
 
-/** The traffic is what people come for; where nothing can be called yet, an endpoint comes first. */
+/** Opens the traffic or, if the project has no endpoints yet, the endpoints. */
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = projectParams(params);
   const hasEndpoints = (await listEndpoints(backend, names)).length > 0;

@@ -20,7 +20,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
 
 export { unlessQueryOnly as shouldRevalidate } from '../lib/revalidation.ts';
 
-/** The screens of a project: what is listed here exists. `g` and a letter goes there. */
+/** The screens of a project. Only listed screens exist. `g` and a letter opens one. */
 const SCREENS = [
   { keys: 'g t', label: 'Traffic', path: paths.traffic },
   { keys: 'g e', label: 'Endpoints', path: paths.endpoints },

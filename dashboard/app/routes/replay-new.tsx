@@ -29,7 +29,7 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   return { params: names, values, planned: await planReplay(backend, names, values) };
 };
 
-/** Only digits count: `1,204` is how the page writes it. */
+/** Only digits count, because the page writes `1,204`. */
 const digits = (text: FormDataEntryValue | null): string =>
   typeof text === 'string' ? text.replaceAll(/[\s,.]/g, '') : '';
 

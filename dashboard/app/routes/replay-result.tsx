@@ -13,7 +13,7 @@ import { isAway, openLog, orAway } from '../requests/read-traffic.server.ts';
 
 export const meta: MetaFunction = () => [{ title: 'Result of a replay · Standin' }];
 
-/** Results are kept as long as the log, Replays for a day: the results know which one they are of. */
+/** Results are kept as long as the log, but Replays only for a day. So the results of the request are searched for the name of the Replay. */
 const SEARCHED_MAX = 500;
 
 const readResult = async (log: ProjectLog, { replay, id }: ReplayParams & ExchangeParams) => {

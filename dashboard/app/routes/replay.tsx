@@ -24,7 +24,7 @@ import { Notice } from '../ui/notice.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Replay · Standin' }];
 
-/** On one page; the statuses above the list lead to the others. */
+/** On one page. The statuses above the list link to the others. */
 const RESULTS_MAX = 200;
 
 interface Results {
@@ -62,7 +62,7 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   };
 };
 
-/** Pause, go on, cancel: the one field that can be changed. */
+/** Pauses, resumes or cancels. The state is the only field that can change. */
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const names = replayParams(params);
   const form = await request.formData();

@@ -30,7 +30,7 @@ export const loader = async ({ params, context: { backend, mode } }: LoaderFunct
   };
 };
 
-/** The key is never part of a page, only the answer to being asked for it. */
+/** The key is never part of a page. It is only returned on request. */
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const account = await getAccount(backend, projectParams(params));
   if ((await request.formData()).get('intent') === 'regenerate')

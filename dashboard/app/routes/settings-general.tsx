@@ -85,7 +85,7 @@ const GeneralSettings = () => {
   return (
     <div className="flex flex-col gap-8">
       {owner === undefined ? (
-        // Saved: what is edited is what was saved.
+        // After a save, the form edits the saved version.
         <EditProject
           key={key}
           loaded={loaded}

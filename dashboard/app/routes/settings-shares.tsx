@@ -29,7 +29,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const names = projectParams(params);
   const share = (await request.formData()).get('share');
   try {
-    // One that is gone already is revoked, whoever did it.
+    // A link that no longer exists is already revoked, no matter by which user.
     await revokeShare(backend.resources, names, typeof share === 'string' ? share : '');
   } catch (error) {
     return data({ refusal: refusalOf(error) }, { status: 409 });

@@ -3,7 +3,7 @@ import { useLoaderData } from '@remix-run/react';
 import { SharedExchangeView } from '../shares/shared-exchange-view.tsx';
 import { formatInstant } from '../requests/traffic-row.ts';
 
-/** Nobody's page: without a session, without scripts, without the rest of the dashboard (`root.tsx`). */
+/** A public page: without a session, without scripts, without the rest of the dashboard (`root.tsx`). */
 export const handle = { isPublic: true };
 
 export const meta: MetaFunction = () => [
@@ -11,7 +11,7 @@ export const meta: MetaFunction = () => [
   { name: 'robots', content: 'noindex, nofollow' },
 ];
 
-/** The link was looked up before (`serve-shares.ts`). */
+/** `serve-shares.ts` has already looked up the link. */
 export const loader = ({ context: { share } }: LoaderFunctionArgs) =>
   data({ share }, { status: share === undefined ? 404 : 200 });
 

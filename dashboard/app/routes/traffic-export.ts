@@ -5,7 +5,7 @@ import { projectParams } from '../lib/params.server.ts';
 import { exportFormat, exportTraffic } from '../traffic/export-traffic.server.ts';
 import { openLog, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
-/** All requests of a search as a file. */
+/** All requests of a search, as a file. */
 export const loader = async ({ request, params, context: { backend, logger } }: LoaderFunctionArgs) => {
   const names = projectParams(params);
   const now = new Date();
@@ -14,7 +14,7 @@ export const loader = async ({ request, params, context: { backend, logger } }: 
   if (format === undefined) throw notFound('such format of an export');
   const filter = trafficFilterOrFail(searchParams, now);
   const log = await openLog(backend, names);
-  // What comes in meanwhile does not belong to it.
+  // Excludes requests that arrive in the meantime.
   const file = Readable.from(exportTraffic(log, { ...filter, until: filter.until ?? now }, format));
   file.on('error', (error) => logger.warn({ err: error }, 'export broke off'));
   const name = `${names.project}-traffic-${now.toISOString().slice(0, 19).replaceAll(':', '')}.${format.extension}`;

@@ -3,10 +3,10 @@ import { projectParams } from '../lib/params.server.ts';
 import { readHistogram } from '../traffic/read-histogram.server.ts';
 import { answerOrAway, openLog, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
-/** Longer than ClickHouse itself takes before it gives up. */
+/** Longer than ClickHouse's own limit. */
 const ANSWER_MS_MAX = 15_000;
 
-/** What is above the list: requests over time, and how many there are. */
+/** The data above the list: requests over time, and their number. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const now = new Date();
   const query = new URL(request.url).searchParams;

@@ -3,10 +3,10 @@ import { projectParams } from '../lib/params.server.ts';
 import { answerOrAway, openLog, readRows, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 
 const ROWS_DEFAULT = 200;
-/** Who scrolls far gets larger pages. */
+/** Users who scroll far get larger pages. */
 const ROWS_MAX = 5_000;
 
-/** An older page of the list: `before` is the time and id of the row that it goes on behind. */
+/** An older page of the list. `before`: the time and id of the row that it continues after. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const { searchParams } = new URL(request.url);
   const filter = trafficFilterOrFail(searchParams, new Date());

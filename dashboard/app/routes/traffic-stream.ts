@@ -4,7 +4,7 @@ import { projectParams } from '../lib/params.server.ts';
 import { openLog, trafficFilterOrFail } from '../requests/read-traffic.server.ts';
 import { streamTraffic } from '../traffic/stream-traffic.server.ts';
 
-/** The tail: `rows` with new requests, `away` while the log does not answer. `since` says from when on it is to be complete. */
+/** The tail: `rows` with new requests, `away` while the log does not respond. `since`: the time from which the tail must be complete. */
 export const loader = async ({ request, params, context }: LoaderFunctionArgs) => {
   const { backend, logger } = context;
   const { searchParams } = new URL(request.url);
@@ -15,7 +15,7 @@ export const loader = async ({ request, params, context }: LoaderFunctionArgs) =
   return eventStream({ request, context }, (sink, signal) => {
     streamTraffic({ log, filter: { ...filter, since }, sink, signal })
       .catch((error: unknown) => logger.warn({ err: error }, 'tail ended'))
-      // The browser comes back.
+      // The browser reconnects.
       .finally(() => sink.end());
   });
 };

@@ -12,13 +12,13 @@ export const meta: MetaFunction = ({ params }) => [{ title: `Traffic · ${params
 export const loader = ({ request, params, context: { backend } }: LoaderFunctionArgs) =>
   loadTraffic(backend, projectParams(params), new URL(request.url).searchParams);
 
-/** "Send it for me", in a project without requests. */
+/** Sends the first request for the user, in a project without requests. */
 export const action = async ({ params, context: { backend } }: ActionFunctionArgs) => {
   const sent = await orFail(sendFirstRequest(backend, projectParams(params)));
   return data(sent, { status: sent.error === undefined ? 200 : 502 });
 };
 
-/** Opening a request, or changing a preference, leaves the list as it is: the tail keeps it up to date. */
+/** Opening a request or changing a preference does not reload the list, because the tail keeps it up to date. */
 export const shouldRevalidate: ShouldRevalidateFunction = ({
   currentUrl,
   nextUrl,

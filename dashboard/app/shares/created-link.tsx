@@ -17,7 +17,7 @@ export interface CreatedLinkProps {
   readonly onDone: () => void;
 }
 
-/** The link, this once: nobody has its token afterwards. */
+/** Shows the link this once. Its token cannot be retrieved afterwards. */
 export const CreatedLink = ({ exchange, link: { path, expiresAt, isAccepted }, isLocal, onDone }: CreatedLinkProps) => {
   const { time } = usePreferences();
   const input = useRef<HTMLInputElement>(null);

@@ -8,11 +8,11 @@ import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { ShareDialog } from './share-dialog.tsx';
 
-/** Whether the open project's account may share; `undefined` where that is not known. */
+/** Whether the plan of the open project's account includes sharing. Undefined: unknown. */
 const useIsInPlan = (): boolean | undefined =>
   useRouteLoaderData<{ readonly isSharingInPlan?: boolean } | undefined>('routes/project')?.isSharingInPlan;
 
-/** Opens the dialog, also where the plan has no sharing: it shows what sharing is, and says what it takes. */
+/** Opens the dialog, also if the plan does not include sharing. The dialog then shows what sharing is and what it requires. */
 export const ShareAction = ({ exchange }: { readonly exchange: ExchangeParams }) => {
   const [open, setOpen] = useState(false);
   const isInPlan = useIsInPlan();

@@ -2,7 +2,7 @@ import type { SharedExchange } from '../../src/shared-exchange.ts';
 
 const HOUR_MS = 60 * 60_000;
 
-/** How long a link may work. */
+/** Lifetimes of a link. */
 export const LIFETIMES = [
   { value: '1h', label: '1 hour', ms: HOUR_MS },
   { value: '24h', label: '24 hours', ms: 24 * HOUR_MS },
@@ -11,7 +11,7 @@ export const LIFETIMES = [
 ] as const;
 export const LIFETIME_DEFAULT = '24h';
 
-/** Fields of the form, named after the paths of a Share; each holds one name a line. */
+/** Fields of the form, named after the paths of a Share. Each holds one name per line. */
 export const RULE_FIELDS = {
   headers: 'spec.redact.headers',
   query: 'spec.redact.query',
@@ -22,10 +22,10 @@ type RuleField = keyof typeof RULE_FIELDS;
 type RuleTexts = Readonly<Record<RuleField, string>>;
 export type FieldProblems = Readonly<Record<string, readonly string[]>>;
 
-/** What the dialog needs to open. */
+/** The data that the dialog needs to open. */
 export interface ShareDialogData {
   readonly kind: 'ready';
-  /** False: the account's plan has no sharing. `undefined`: the person may not know. */
+  /** False: the account's plan does not include sharing. Undefined: the user may not know. */
   readonly isInPlan: boolean | undefined;
   readonly isLocal: boolean;
   readonly alwaysHidden: readonly string[];
@@ -33,7 +33,7 @@ export interface ShareDialogData {
   readonly preview: SharedExchange;
 }
 
-/** What the form's answers are. */
+/** The responses to the form. */
 export type ShareAnswer =
   | { readonly kind: 'preview'; readonly preview: SharedExchange }
   | { readonly kind: 'created'; readonly path: string; readonly expiresAt: string; readonly isAccepted: boolean }

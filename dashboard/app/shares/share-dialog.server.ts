@@ -56,7 +56,7 @@ export const loadShareDialog = async (context: Context, params: ExchangeParams):
   };
 };
 
-/** A Share with these rules, as far as its schema can tell without knowing more. */
+/** The problems of a Share with these rules, as far as its schema alone can tell. */
 const problemsOf = (redact: RedactionRules) => {
   const result = DEFINITIONS.Share.spec.shape.redact.safeParse(redact);
   return result.success
@@ -72,7 +72,7 @@ const refused = (message: string, problems: Parameters<typeof errorsOf>[0] = [])
   return { kind: 'refused', message: [message, ...form].filter((text) => text !== '').join(' '), fields };
 };
 
-/** What a Share with the rules of the form shows: the function of the public page itself. */
+/** What a Share with the form's rules shows. Uses the same function as the public page. */
 export const previewShare = async (context: Context, params: ExchangeParams, form: FormData): Promise<ShareAnswer> => {
   const rules = rulesOf(form);
   const problems = problemsOf(rules);

@@ -22,7 +22,7 @@ export interface ShareDialogProps {
   readonly onDone: () => void;
 }
 
-/** Contents of the dialog: the rules, what they leave, and the link. */
+/** Contents of the dialog: the rules, what remains visible, and the link. */
 export const ShareDialog = ({ exchange, onDone }: ShareDialogProps) => {
   const { load, data } = useFetcher<ShareDialogData>();
   const url = paths.shareExchange(exchange);
@@ -41,10 +41,10 @@ interface ShareFormProps extends ShareDialogProps {
   readonly data: ShareDialogData;
 }
 
-/** While somebody types, the preview waits. */
+/** The preview waits until the user pauses. */
 const PREVIEW_DELAY_MS = 300;
 
-/** Follows the rules of the form; an answer that is out of date is dropped. `fields`: mistakes in them, once they were looked at. */
+/** Follows the rules of the form. An outdated response is dropped. `fields`: mistakes in the rules, once they were checked. */
 const usePreview = (url: string, first: ShareDialogData['preview']) => {
   const [preview, setPreview] = useState(first);
   const [fields, setFields] = useState<FieldProblems>();
@@ -62,7 +62,7 @@ const usePreview = (url: string, first: ShareDialogData['preview']) => {
     const body = new URLSearchParams({ intent: 'preview' });
     for (const [name, value] of new FormData(form))
       if (typeof value === 'string' && name !== 'intent') body.append(name, value);
-    // Not by a fetcher: a form that is being filled in changes nothing, so no page has to load again.
+    // Not a fetcher: an unfinished form changes nothing, so no page has to load again.
     const response = await fetch(url, { method: 'POST', body, signal: controller.signal });
     if (!response.ok) return;
     const answer = (await response.json()) as ShareAnswer;
@@ -72,7 +72,7 @@ const usePreview = (url: string, first: ShareDialogData['preview']) => {
   const refresh = (form: HTMLFormElement): void => {
     stop();
     timer.current = setTimeout(() => {
-      // The preview stays as it is; creating says what is away.
+      // The preview stays as it is. Creating the link reports what is unavailable.
       ask(form).catch(() => undefined);
     }, PREVIEW_DELAY_MS);
   };

@@ -4,12 +4,12 @@ import type { SharedExchange, SharedMessage } from '../../src/shared-exchange.ts
 import { formatBytes, formatDuration, formatInstant } from '../requests/traffic-row.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 
-/** As the server writes it in place of what it takes out. */
+/** The server writes this in place of a removed value. */
 const REDACTED = '[redacted]';
-/** Of one text. A sender may write the word, too, 26,000 times into what is shown of a body. */
+/** In one text. A sender may also write this word, 26,000 times in the shown part of a body. */
 const MARKS_MAX = 500;
 
-/** Text in which the places stand out where something was taken out. */
+/** Text that highlights the places where something was removed. */
 const Marked = ({ text }: { readonly text: string }) => {
   const parts = text.split(REDACTED, MARKS_MAX + 1);
   const rest = text.slice(parts.join(REDACTED).length);
@@ -26,14 +26,14 @@ const Marked = ({ text }: { readonly text: string }) => {
   );
 };
 
-/** A stranger wrote it: it stays in its own run of text, whatever direction it asks for. */
+/** Untrusted text is isolated, so that its direction does not affect the text around it. */
 const Wire = ({ latin1 }: { readonly latin1: string }) => (
   <bdi>
     <Marked text={wireText(latin1).text} />
   </bdi>
 );
 
-/** Headings below that of the exchange. */
+/** Headings below the title of the exchange. */
 interface Levels {
   readonly side: 'h2' | 'h3';
   readonly part: 'h3' | 'h4';
@@ -119,11 +119,11 @@ const OUTCOMES: Partial<Readonly<Record<SharedExchange['outcome'], string>>> = {
 
 export interface SharedExchangeViewProps {
   readonly exchange: SharedExchange;
-  /** `h1` where the page is about nothing else. */
+  /** `h1` if the page is about nothing else. */
   readonly level: 'h1' | 'h2';
 }
 
-/** What whoever has the link sees, here and on the public page. It needs no scripts. */
+/** What the holder of a link sees, here and on the public page. It needs no scripts. */
 export const SharedExchangeView = ({ exchange, level: Heading }: SharedExchangeViewProps) => {
   const { method, target, status, durationMs, httpVersion, receivedAt, request, response, hidden, outcome } = exchange;
   const levels: Levels = Heading === 'h1' ? { side: 'h2', part: 'h3' } : { side: 'h3', part: 'h4' };

@@ -2,7 +2,7 @@ import { ArrowRightLeft } from 'lucide-react';
 import { paths } from '../lib/paths.ts';
 import { Link } from '../lib/remix.ts';
 
-/** Leads home. `compact`: the name gives way on a phone. */
+/** Links to the projects. `compact`: hides the name on a phone. */
 export const Brand = ({ compact = false }: { readonly compact?: boolean }) => (
   <Link to={paths.projects()} className="flex items-center gap-2 rounded pr-1 font-semibold">
     <span className="flex size-6 items-center justify-center rounded bg-accent text-on-accent">

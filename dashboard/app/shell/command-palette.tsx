@@ -18,7 +18,7 @@ const ITEM =
 const GROUP =
   '[&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:text-small [&_[cmdk-group-heading]]:text-muted';
 
-/** One place to go anywhere and to do what the page can do. */
+/** One place for all pages, and for the actions of the open page. */
 export const CommandPalette = ({ open, onOpenChange, current }: CommandPaletteProps) => {
   const navigate = useNavigate();
   const actions = useRegisteredShortcuts().filter(({ hidden = false }) => !hidden);

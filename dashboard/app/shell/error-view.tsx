@@ -4,7 +4,7 @@ import { paths } from '../lib/paths.ts';
 import { Link, useRevalidator } from '../lib/remix.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 
-/** What `useRouteError` gave, and what Remix makes of it. */
+/** The value of `useRouteError`, and what Remix makes of it. */
 export interface ErrorViewProps {
   readonly status: number;
   readonly data: unknown;
@@ -12,7 +12,7 @@ export interface ErrorViewProps {
 
 const RETRY_MS = 3_000;
 
-/** Says what is away. The rest of the dashboard stays where it is; what comes back is shown without a reload. */
+/** Shows what is unavailable. The rest of the dashboard stays. Data that is available again is shown without a reload. */
 export const ErrorView = ({ status, data }: ErrorViewProps) => {
   const { revalidate, state } = useRevalidator();
   const isAway = status === 503;

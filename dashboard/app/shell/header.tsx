@@ -14,30 +14,30 @@ import { UserMenu } from './user-menu.tsx';
 export interface HeaderProps {
   readonly preferences: Preferences;
   readonly project: ProjectSwitcherProps | undefined;
-  /** Whoever is signed in; `undefined` in local mode. */
+  /** The signed-in user. Undefined in local mode. */
   readonly user: string | undefined;
 }
 
-/** No page needs them to be shown: they come after it. */
+/** Loaded after the page, because no page needs them to be shown. */
 const loadPalette = () => import('./command-palette.tsx');
 const loadHelp = () => import('./shortcut-help.tsx');
 const CommandPalette = lazy(() => loadPalette().then((module) => ({ default: module.CommandPalette })));
 const ShortcutHelp = lazy(() => loadHelp().then((module) => ({ default: module.ShortcutHelp })));
 const AFTER_PAGE_MS = 1_000;
 
-/** So that what is typed right after ⌘K goes where it is meant to. */
+/** Preloads the palette, so that it receives what the user types right after ⌘K. */
 const useLoadAfterPage = (): void => {
   useEffect(() => {
     const load = (): Promise<unknown> => Promise.all([loadPalette(), loadHelp()]);
     const timer = setTimeout(() => {
-      // Tried again when they are opened.
+      // Loaded again when they are opened.
       load().catch(() => undefined);
     }, AFTER_PAGE_MS);
     return () => clearTimeout(timer);
   }, []);
 };
 
-/** ⌘K and Ctrl+K, always: with a modifier it is no single key. */
+/** ⌘K and Ctrl+K always work: with a modifier, they are not single-key shortcuts. */
 const usePaletteKey = (open: () => void): void => {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {

@@ -3,18 +3,18 @@ import { toast } from '../ui/toast.tsx';
 import { paths } from '../lib/paths.ts';
 import { useNavigation, useRevalidator } from '../lib/remix.ts';
 
-/** A stream that was refused, not interrupted, is asked for again this much later; browsers do not do that by themselves. */
+/** The delay before a refused stream is requested again. Browsers reconnect only interrupted streams by themselves. */
 const REOPEN_MS = 3_000;
-/** Where there was no place for another stream, the page asks for one, and loads again, this often. */
+/** If no place for another stream is free, the page requests one, and loads again, at this interval. */
 const REFUSED_MS = 15_000;
-/** Changes that come together are shown together. */
+/** Changes within this time are shown together. */
 const TOGETHER_MS = 100;
 
 export type LiveState = 'live' | 'reconnecting';
 
 /**
- * Loads the page's data again whenever a resource of the namespace (or any) changes. A hidden tab listens to nothing: browsers
- * allow six connections per host, for all tabs together.
+ * Loads the page's data again whenever a resource of the namespace (or of any) changes. A hidden tab does not listen: browsers allow six connections
+ * per host, for all tabs together.
  */
 export const useLiveResources = (namespace?: string): LiveState => {
   const { revalidate, state: reloading } = useRevalidator();
@@ -22,7 +22,7 @@ export const useLiveResources = (namespace?: string): LiveState => {
   const [state, setState] = useState<LiveState>('live');
   const [changes, setChanges] = useState(0);
   const shownChanges = useRef(0);
-  // A load that runs is let finish: changes that keep coming would abort each before it shows anything.
+  // Lets a running load finish: continuous changes would otherwise abort each load before it shows anything.
   const isIdle = navigating === 'idle' && reloading === 'idle';
   useEffect(() => {
     if (shownChanges.current === changes || !isIdle) return;
@@ -46,7 +46,7 @@ export const useLiveResources = (namespace?: string): LiveState => {
       source.addEventListener('error', () => {
         setState('reconnecting');
         if (source?.readyState !== EventSource.CLOSED) return;
-        // Whoever is not signed in any more is told by the page's own data.
+        // If the user is no longer signed in, the page's own data reports it.
         refresh();
         reopening = setTimeout(open, REOPEN_MS);
       });
@@ -58,7 +58,7 @@ export const useLiveResources = (namespace?: string): LiveState => {
         refresh();
         reopening = setTimeout(open, REFUSED_MS);
       });
-      // `ready` comes first, also after an interruption: what changed meanwhile is seen.
+      // `ready` comes first, also after an interruption, so that changes in between are shown.
       source.addEventListener('ready', () => {
         wasRefused = false;
         refresh();

@@ -1,7 +1,7 @@
 import { useCallback, useState } from 'react';
 import { paths } from '../lib/paths.ts';
 
-/** Where the palette and the project switcher can go: what `routes/navigation.ts` answers. */
+/** Targets of the palette and the project switcher, as `routes/navigation.ts` returns them. */
 export interface NavigationTargets {
   readonly projects: readonly { readonly namespace: string; readonly project: string; readonly title: string }[];
   readonly endpoints: readonly { readonly endpoint: string; readonly title: string; readonly route: string }[];
@@ -9,7 +9,7 @@ export interface NavigationTargets {
 
 const NOTHING: NavigationTargets = { projects: [], endpoints: [] };
 
-/** Loaded when it is first needed, and again each time: objects come and go. */
+/** Loaded when first needed, and again at each use, because objects come and go. */
 export const useNavigationTargets = (current: { namespace: string; project: string } | undefined) => {
   const [targets, setTargets] = useState(NOTHING);
   const { namespace, project } = current ?? {};

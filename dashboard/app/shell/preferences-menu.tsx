@@ -23,7 +23,7 @@ const KEYS = [
   { value: 'off', label: 'Off' },
 ];
 
-/** Kept in a cookie by the server; the page changes at once. */
+/** The server stores them in a cookie. The page changes at once. */
 export const PreferencesMenu = ({ preferences }: { readonly preferences: Preferences }) => {
   const fetcher = useFetcher();
   const change = (name: keyof Preferences) => (value: string) => {

@@ -1,7 +1,7 @@
 import { isRouteErrorResponse, useRouteError } from '../lib/remix.ts';
 import { ErrorView } from './error-view.tsx';
 
-/** `ErrorBoundary` of a route: what is around the route stays. */
+/** `ErrorBoundary` of a route. Everything around the route stays. */
 export const RouteError = () => {
   const error = useRouteError();
   return isRouteErrorResponse(error) ? (

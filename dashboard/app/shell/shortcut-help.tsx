@@ -2,7 +2,7 @@ import { useRegisteredShortcuts } from '../lib/shortcuts.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Kbd } from '../ui/kbd.tsx';
 
-/** Not a page: what describes the API to programs. */
+/** Not a page: it describes the API to programs. */
 const API_DOCUMENT = '/api/v1/openapi.json';
 
 export interface ShortcutHelpProps {
@@ -11,7 +11,7 @@ export interface ShortcutHelpProps {
   readonly keysAreOn: boolean;
 }
 
-/** The keys of the page that is open. */
+/** The keyboard shortcuts of the open page. */
 export const ShortcutHelp = ({ open, onOpenChange, keysAreOn }: ShortcutHelpProps) => {
   const shortcuts = useRegisteredShortcuts();
   const rows = [{ keys: '⌘K', label: 'Go to, or do, anything (Ctrl+K)' }, ...shortcuts];

@@ -2,7 +2,7 @@ import type { Preferences } from '../lib/preferences.ts';
 import { Brand } from './brand.tsx';
 import { PreferencesMenu } from './preferences-menu.tsx';
 
-/** Around the login page: nothing to search, nowhere to go yet. */
+/** The header of the login page, without search and navigation. */
 export const SignedOutHeader = ({ preferences }: { readonly preferences: Preferences }) => (
   <header className="border-b border-line bg-page">
     <div className="flex h-11 items-center justify-between px-3">

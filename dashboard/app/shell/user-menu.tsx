@@ -4,7 +4,7 @@ import { useSubmit } from '../lib/remix.ts';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx';
 
-/** Who is signed in, as the API server calls them, and the way out. */
+/** The signed-in user, as the API server names them, and the sign-out. */
 export const UserMenu = ({ user }: { readonly user: string }) => {
   const submit = useSubmit();
   return (

@@ -1,4 +1,4 @@
-/** What the login page says about why somebody is there. Of a fixed set: a link must not put words into our mouth. */
+/** Why the login page is shown. The texts are a fixed set: a link must not make the dashboard show text of its choice. */
 const NOTICES: ReadonlyMap<string, string> = new Map([
   ['expired', 'The Kubernetes API server does not accept your token any more. Sign in again to go on where you were.'],
   ['signed-out', 'You are signed out.'],

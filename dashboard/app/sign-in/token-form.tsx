@@ -12,7 +12,7 @@ export interface TokenFormProps {
   readonly look: ButtonLook;
 }
 
-/** Takes a Kubernetes bearer token, and says where one comes from. */
+/** Takes a Kubernetes bearer token, and explains how to get one. */
 export const TokenForm = ({ error, isSending, look }: TokenFormProps) => {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {

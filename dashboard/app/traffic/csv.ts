@@ -1,6 +1,6 @@
 import type { LogSummary } from '@standin/logstore';
 
-/** Columns of the CSV export, in this order. Only ever added to. */
+/** Columns of the CSV export, in this order. Columns are only ever added. */
 const COLUMNS = [
   ['id', ({ id }) => id],
   ['received_at', ({ receivedAt }) => receivedAt],
@@ -15,7 +15,7 @@ const COLUMNS = [
   ['project', ({ namespace, project }) => `${namespace}/${project}`],
 ] as const satisfies readonly (readonly [string, (summary: LogSummary) => string])[];
 
-/** What a spreadsheet would take for a formula, and run (OWASP, CSV injection). */
+/** What a spreadsheet would run as a formula (OWASP, CSV injection). */
 const isFormula = (text: string): boolean => /^[=+\-@\t\r\n]/.test(text);
 
 const cell = (text: string): string => {
@@ -28,5 +28,5 @@ const line = (cells: readonly string[]): string => `${cells.map(cell).join(',')}
 /** RFC 4180. */
 export const csvHeader = (): string => line(COLUMNS.map(([name]) => name));
 export const csvLine = (summary: LogSummary): string => line(COLUMNS.map(([, read]) => read(summary)));
-/** A last line that says why there are no more. */
+/** A last line with the reason why there are no more. */
 export const csvNote = (note: string): string => line([note]);

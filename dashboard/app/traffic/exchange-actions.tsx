@@ -13,7 +13,7 @@ export interface ExchangeActionsProps {
   readonly exchange: ExchangeParams;
 }
 
-/** What can be done with an exchange. */
+/** The actions for an exchange. */
 export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => {
   const navigate = useNavigate();
   useShortcuts([

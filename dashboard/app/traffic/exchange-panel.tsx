@@ -15,13 +15,13 @@ import { SectionLevel } from '../exchange/section-heading.tsx';
 import { TimingTab } from '../exchange/timing-tab.tsx';
 
 interface Tab {
-  /** In the URL. */
+  /** The name in the URL. */
   readonly name: string;
   readonly label: string;
   readonly Contents: ComponentType<ExchangeTabProps>;
 }
 
-/** In the order in which they stand; the first is the one without a name in the URL. */
+/** In display order. The first one has no name in the URL. */
 const TABS: readonly [Tab, ...Tab[]] = [
   { name: 'request', label: 'Request', Contents: RequestTab },
   { name: 'response', label: 'Response', Contents: ResponseTab },
@@ -30,19 +30,19 @@ const TABS: readonly [Tab, ...Tab[]] = [
   { name: 'replays', label: 'Replays', Contents: ReplaysTab },
 ];
 
-/** Of the open tab, in the URL of whatever page the panel is on. */
+/** The URL parameter of the open tab, on every page that has the panel. */
 export const TAB_PARAM = 'tab';
 
 export interface ExchangePanelProps {
   readonly exchange: ExchangeView;
   readonly project: ProjectParams;
-  /** What the URL says; anything that is no tab is the first one. */
+  /** The name from the URL. Any name that is not a tab selects the first one. */
   readonly tab: string;
-  /** `h1` where the page is about nothing else. */
+  /** `h1` if the page is about nothing else. */
   readonly level?: 'h1' | 'h2';
 }
 
-/** One exchange: what it was, what can be done with it, and its sides in tabs. `[` and `]` go from tab to tab. */
+/** One exchange: its summary, its actions, and its sides in tabs. `[` and `]` switch between tabs. */
 export const ExchangePanel = ({ exchange: view, project, tab, level = 'h2' }: ExchangePanelProps) => {
   const open = TABS.find(({ name }) => name === tab) ?? TABS[0];
   const exchange = { namespace: project.namespace, project: project.project, id: view.id };
@@ -70,7 +70,7 @@ export const ExchangePanel = ({ exchange: view, project, tab, level = 'h2' }: Ex
           ))}
         </nav>
       </div>
-      {/* Keyed by the request: nothing of one is seen in another. */}
+      {/* Keyed by the request, so that no state of one appears in another. */}
       <div key={`${view.id} ${open.name}`} className="flex flex-col gap-5 pt-1">
         <SectionLevel.Provider value={level === 'h1' ? 'h2' : 'h3'}>
           <open.Contents view={view} exchange={exchange} />
@@ -80,12 +80,12 @@ export const ExchangePanel = ({ exchange: view, project, tab, level = 'h2' }: Ex
   );
 };
 
-/** Within the page that the panel is on: all else that its URL says stays. */
+/** Links within the current page. Everything else in its URL stays. */
 const useTabLink = (): ((name: string) => string) => {
   const [params] = useSearchParams();
   return (name) => {
     const next = new URLSearchParams(params);
-    // How the body of one side is looked at is not how the other's is.
+    // The view of one side's body does not apply to the other's.
     next.delete(BODY_PARAM);
     next.set(TAB_PARAM, name);
     return `?${next.toString()}`;

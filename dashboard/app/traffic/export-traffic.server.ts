@@ -4,7 +4,7 @@ import type { ProjectLog } from '../../src/backend.ts';
 import { jsonStream } from '../../src/json-pieces.ts';
 import { csvHeader, csvLine, csvNote } from './csv.ts';
 
-/** More is no file that anybody opens; a narrower search or `standin logs` gets the rest. */
+/** Larger files are impractical to open. A narrower search or `standin logs` gets the rest. */
 const EXPORT_ROWS_MAX = 100_000;
 const PAGE_ROWS = 500;
 
@@ -45,7 +45,7 @@ const ndjson: ExportFormat = {
   end: (cut) => (cut === undefined ? '' : `${JSON.stringify({ event: 'cut', message: cut })}\n`),
 };
 
-/** One document, written piece by piece; why it ends early is its comment. */
+/** One document, written piece by piece. If it ends early, its comment has the reason. */
 const har: ExportFormat = {
   extension: 'har',
   contentType: 'application/json; charset=utf-8',
@@ -66,7 +66,7 @@ const FORMATS: Readonly<Record<string, ExportFormat>> = { csv, ndjson, har };
 export const exportFormat = (name: string | null): ExportFormat | undefined =>
   name !== null && Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
 
-/** The file, newest request first. What fails half-way breaks the download off: half a file never passes for a whole one. */
+/** The file, newest request first. A failure aborts the download, so that a partial file never looks complete. */
 export async function* exportTraffic(
   log: ExportedLog,
   filter: Filter,

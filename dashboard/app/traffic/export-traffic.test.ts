@@ -37,7 +37,7 @@ const entryOf = (of: LogSummary): LogEntry => ({
   expiresAt: '2026-12-21T10:00:00.000000Z',
 });
 
-/** A log of so many requests, that pages as the real one does. */
+/** A log of this many requests that pages as the real one does. */
 const logOf = (count: number): ExportedLog => {
   const all = Array.from({ length: count }, (_summary, index) => summary(count - index));
   return {
@@ -83,7 +83,7 @@ it('says at the end when there are more than it writes', async () => {
   });
   const { log } = JSON.parse(await write('har', 900, 700)) as HarFile;
   expect([log.entries.length, log.comment]).toEqual([700, note]);
-  // Exactly as many as it writes is no reason for a note.
+  // A file that reaches the limit exactly needs no note.
   expect(await write('csv', 700, 700)).not.toContain('Cut');
 });
 

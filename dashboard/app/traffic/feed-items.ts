@@ -1,20 +1,20 @@
 import { compareRows, type RowCursor, type TrafficRow } from '../requests/traffic-row.ts';
 
-/** The list, newest first: requests, and what is missing between them. */
+/** The list, newest first: requests, and the gaps between them. */
 export type FeedItem =
   | { readonly kind: 'row'; readonly row: TrafficRow }
-  /** `count` requests were skipped right below `below`: too many came at once. */
+  /** `count` requests were skipped directly below `below`, because too many came at once. */
   | { readonly kind: 'gap'; readonly below: RowCursor; readonly count: number };
 
 const cursorOf = (item: FeedItem): RowCursor => (item.kind === 'row' ? item.row : item.below);
 
-/** A gap comes behind the row that it is below of. */
+/** A gap comes after the row that it is below. */
 const compareItems = (a: FeedItem, b: FeedItem): number => {
   const order = compareRows(cursorOf(a), cursorOf(b));
   return order === 0 ? Number(a.kind === 'gap') - Number(b.kind === 'gap') : order;
 };
 
-/** Two lists as one; both newest first. What is new mostly belongs before all there is, which costs no more than a copy. */
+/** Merges two lists, both newest first. New items mostly belong before all existing ones, which costs no more than a copy. */
 export const mergeItems = (newer: readonly FeedItem[], items: readonly FeedItem[]): readonly FeedItem[] => {
   const [lastNewer, first] = [newer.at(-1), items[0]];
   if (lastNewer === undefined) return items;
@@ -31,7 +31,7 @@ export const mergeItems = (newer: readonly FeedItem[], items: readonly FeedItem[
   return [...merged, ...items.slice(at)];
 };
 
-/** Requests in it, and those that gaps stand for. */
+/** The number of requests, including those that gaps stand for. */
 export const countItems = (items: readonly FeedItem[]): number =>
   items.reduce((sum, item) => sum + (item.kind === 'row' ? 1 : item.count), 0);
 
@@ -44,7 +44,7 @@ export const capWithGap = (items: readonly FeedItem[], max: number): readonly Fe
   return [...kept, { kind: 'gap', below: cursorOf(last), count: countItems(items.slice(max - 1)) }];
 };
 
-/** The oldest request of a list: where the next page goes on. */
+/** The oldest request of a list. The next page continues there. */
 export const endOf = (items: readonly FeedItem[]): RowCursor | undefined => {
   const item = items.findLast(({ kind }) => kind === 'row');
   return item && cursorOf(item);

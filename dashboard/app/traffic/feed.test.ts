@@ -58,7 +58,7 @@ describe('a feed that follows', () => {
 
   it('says what was skipped, without what it had seen before', () => {
     const feed = new TrafficFeed({ rows: rows(1, 4), hasOlder: false });
-    // Of 1..20 the server sends 16..20 and leaves out 15, of which four are here.
+    // Of 1..20, the server sends 16..20 and leaves out 15, of which four are already in the list.
     feed.receive({ rows: rows(16, 20), skipped: { count: 15, since: at(1) } });
     expect(shown(feed)).toEqual([20, 19, 18, 17, 16, '11 skipped', 4, 3, 2, 1]);
   });
@@ -98,7 +98,7 @@ describe('a feed that is paused', () => {
     feed.resume();
     const { items } = feed.state();
     expect(items.find(({ kind }) => kind === 'gap')).toMatchObject({ count: 501 });
-    // Nothing came from nowhere, and nothing is lost in silence: the first row is a page away.
+    // No request was added or lost: the first row is a page away.
     expect(countItems(items)).toBe(total);
     expect(feed.state().hasOlder).toBe(true);
   });

@@ -1,41 +1,41 @@
 import { capWithGap, countItems, endOf, mergeItems, type FeedItem } from './feed-items.ts';
 import { compareRows, type RowPage, type TrafficRow } from '../requests/traffic-row.ts';
 
-/** What a tail brings at once. */
+/** The rows that a tail delivers at once. */
 export interface RowBatch {
   /** Newest first. */
   readonly rows: readonly TrafficRow[];
-  /** More than is sent at once: `count` older ones were left out, the first of them received at `since`. */
+  /** More than one batch holds: `count` older ones were left out. The first of them was received at `since`. */
   readonly skipped?: { readonly count: number; readonly since: string } | undefined;
 }
 
-/** Why new requests wait: somebody looks at older ones, at one of them, or stopped the tail by hand. */
+/** Why new requests wait: the user looks at older ones, reads one of them, or stopped the tail. */
 export type PauseReason = 'scrolled' | 'reading' | 'stopped';
 
 export interface FeedState {
   readonly items: readonly FeedItem[];
   readonly hasOlder: boolean;
   readonly pausedBy: ReadonlySet<PauseReason>;
-  /** Requests that wait for the tail to go on. */
+  /** Requests that wait until the tail resumes. */
   readonly waiting: number;
 }
 
 export const FEED_LIMITS = {
-  /** While new requests come in on top; older ones can be loaded again. */
+  /** While new requests arrive on top. Older ones can be loaded again. */
   followedRowsMax: 2_000,
-  /** While the tail is paused; beyond it they are counted. */
+  /** While the tail is paused. Further requests are only counted. */
   waitingRowsMax: 2_000,
-  /** Ids that are remembered, so that what is sent twice is shown once. */
+  /** Remembered ids, so that a request that is sent twice is shown once. */
   knownIdsMax: 100_000,
 } as const;
 
 /**
- * The requests of the screen: a stretch of the log without holes but those that it shows, from the newest back to where the next
- * page begins. New ones go on top, or wait while the tail is paused: nothing moves under somebody's eyes.
+ * The requests of the screen: a section of the log, from the newest request back to the start of the next page, without holes except the gaps that it
+ * shows. New requests go on top, or wait while the tail is paused, so that nothing moves while a user reads.
  */
 export class TrafficFeed {
   readonly #listeners = new Set<() => void>();
-  /** When the requests were received, by id. */
+  /** The receive times of the requests, by id. */
   readonly #known = new Map<string, string>();
   #waiting: readonly FeedItem[] = [];
   #state: FeedState;
@@ -58,7 +58,7 @@ export class TrafficFeed {
     for (const listener of this.#listeners) listener();
   }
 
-  /** When the newest request was received that is shown or waits. */
+  /** The receive time of the newest request that is shown or waits. */
   newest(): string | undefined {
     const first = this.#waiting[0] ?? this.#state.items[0];
     return first?.kind === 'row' ? first.row.receivedAt : first?.below.receivedAt;
@@ -67,7 +67,7 @@ export class TrafficFeed {
   receive({ rows, skipped }: RowBatch): void {
     const end = this.#state.hasOlder ? endOf(this.#state.items) : undefined;
     const missed = skipped === undefined ? 0 : skipped.count - this.#countKnown(skipped.since, rows.at(-1)?.receivedAt);
-    // What lies behind the end comes with the next page.
+    // Rows after the end come with the next page.
     const fresh = rows.filter((row) => !this.#known.has(row.id) && (end === undefined || compareRows(row, end) < 0));
     for (const row of fresh) this.#remember(row);
     const arrived: FeedItem[] = fresh.map((row) => ({ kind: 'row', row }));
@@ -94,7 +94,7 @@ export class TrafficFeed {
     if (!pausedBy.has(reason)) this.#change({ pausedBy: new Set([...pausedBy, reason]) });
   }
 
-  /** Without a reason: whatever it was paused by. */
+  /** Without a reason: ends every pause. */
   resume(reason?: PauseReason): void {
     const before = this.#state.pausedBy;
     if (before.size === 0 || (reason !== undefined && !before.has(reason))) return;
@@ -108,7 +108,7 @@ export class TrafficFeed {
     this.#change({ pausedBy, waiting: 0, ...this.#follow(waiting) });
   }
 
-  /** With these on top, and only so many as are worth keeping: the others are a page away. */
+  /** Adds these on top, and drops the rows over the limit, which the next page has. */
   #follow(arrived: readonly FeedItem[]): Pick<FeedState, 'items' | 'hasOlder'> {
     const items = mergeItems(arrived, this.#state.items);
     if (items.length <= FEED_LIMITS.followedRowsMax) return { items, hasOlder: this.#state.hasOlder };

@@ -27,7 +27,7 @@ it.each([
   ['', 'duration', false, 'dur:>=12500us'],
   ['', 'size', true, '-size:>=4kb'],
   ['status:5xx', 'time', false, 'status:5xx'],
-  // What cannot be read is no reason not to filter.
+  // A search that cannot be parsed does not prevent filtering.
   ['status:', 'method', false, 'method:POST'],
 ] as const)('%s and the %s of a row (out: %s) is %s', (q, field, isOut, filtered) => {
   expect(filterByCell(q, row, field, isOut)).toBe(filtered);

@@ -25,13 +25,13 @@ const allOf = (parts: readonly Condition[]): Filter => {
   return rest.length === 0 ? first : { kind: 'and', conditions: [first, ...rest] };
 };
 
-/** The conditions of a search that must all hold, each as text; a search that cannot be read has none. */
+/** The conditions of a search that must all hold, each as text. A search that cannot be parsed has none. */
 export const termsOf = (q: string): readonly string[] => {
   const parsed = parseFilter(q);
   return parsed.kind === 'invalid' ? [] : partsOf(parsed.filter).map((part) => formatFilter(part));
 };
 
-/** The search with one more condition; the opposite of it, if it was there, goes. One that cannot be read is replaced. */
+/** The search with one more condition, and without the opposite of it. A search that cannot be parsed is replaced. */
 const withCondition = (q: string, condition: Condition): string => {
   const parsed = parseFilter(q);
   const parts = parsed.kind === 'invalid' ? [] : partsOf(parsed.filter);
@@ -47,7 +47,7 @@ export const withoutTerm = (q: string, index: number): string => {
   return formatFilter(allOf(partsOf(parsed.filter).filter((_, at) => at !== index)));
 };
 
-/** What a cell of the list would be searched by; times are what the range is for. */
+/** The search condition for a cell of the list. Times have none, because the time range selects them. */
 const termOfCell = (row: TrafficRow, field: CellField): Term | undefined => {
   switch (field) {
     case 'method':
@@ -67,13 +67,13 @@ const termOfCell = (row: TrafficRow, field: CellField): Term | undefined => {
   }
 };
 
-/** The same without what the filter leaves out: a cell's term, or everything but it. */
+/** The search, limited to the value of a cell, or (`isOut`) to everything but it. */
 export const filterByCell = (q: string, row: TrafficRow, field: CellField, isOut: boolean): string => {
   const term = termOfCell(row, field);
   return term === undefined ? q : withCondition(q, isOut ? { kind: 'not', condition: term } : term);
 };
 
-/** What is wrong with a search; undefined where nothing is. */
+/** The mistake in a search. Undefined: there is none. */
 export const problemOf = (q: string): FilterProblem | undefined => {
   const parsed = parseFilter(q);
   return parsed.kind === 'invalid' ? parsed.problem : undefined;

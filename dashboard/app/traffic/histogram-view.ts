@@ -1,23 +1,23 @@
 import { formatCount, formatInstant, type Zone } from '../requests/traffic-row.ts';
 
-/** In the order of a bucket's counts; `none`: without an answer. As `STATUS_CLASSES` of the log store, which no browser needs. */
+/** In the order of a bucket's counts. `none`: without a response. Same as `STATUS_CLASSES` of the log store, which browsers do not load. */
 export const HISTOGRAM_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 
 export interface HistogramView {
-  /** When the first bucket begins, RFC 3339. */
+  /** The start of the first bucket, RFC 3339. */
   readonly from: string;
   readonly widthMs: number;
   /** By bucket, then in the order of `HISTOGRAM_CLASSES`. */
   readonly counts: readonly (readonly number[])[];
-  /** Requests that fit the search. */
+  /** Requests that match the search. */
   readonly matched: number;
-  /** Requests in this time. */
+  /** Requests in the time range. */
   readonly total: number;
-  /** `matched` and `counts` are from a sample: the exact ones take seconds. */
+  /** `matched` and `counts` are from a sample, because exact ones take seconds. */
   readonly isEstimate: boolean;
 }
 
-/** Some buckets side by side. */
+/** A range of adjacent buckets. */
 export interface Brush {
   readonly first: number;
   readonly last: number;
@@ -30,7 +30,7 @@ export const brushOf = (anchor: number, cursor: number): Brush => ({
   last: Math.max(anchor, cursor),
 });
 
-/** When a brush begins and ends. */
+/** The start and end of a brush. */
 export const timesOf = ({ from, widthMs }: HistogramView, { first, last }: Brush) => ({
   since: new Date(Date.parse(from) + first * widthMs),
   until: new Date(Date.parse(from) + (last + 1) * widthMs),
@@ -54,7 +54,7 @@ export const describeBrush = (view: HistogramView, brush: Brush, zone: Zone): st
   return `${start} to ${sameDay ? end.slice(11) : end}: ${what}${classes.length > 0 ? ` (${classes.join(', ')})` : ''}`;
 };
 
-/** A bar's pieces from the bottom up, in parts of the highest bar; what is there is never thinner than can be seen. */
+/** The parts of a bar from the bottom up, as fractions of the highest bar. A part that is not empty is never too thin to see. */
 export const stackOf = (counts: readonly number[], highest: number, visible: number): readonly number[] => {
   const heights = counts.map((count) => (count === 0 ? 0 : Math.max(visible, count / highest)));
   const over = sumOf(heights);

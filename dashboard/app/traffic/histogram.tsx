@@ -9,7 +9,7 @@ interface HistogramProps extends BrushOptions {
 const HEIGHT = 48;
 const BAR = 8;
 const GAP = 1;
-/** In parts of the height: two pixels. */
+/** A fraction of the height: two pixels. */
 const VISIBLE_MIN = 2 / HEIGHT;
 
 const FILLS: Readonly<Record<string, string>> = {
@@ -43,7 +43,7 @@ const Bars = ({ view }: { readonly view: HistogramView }) => {
   });
 };
 
-/** The same for who cannot see it: what is empty is left out. In a box, since a table is never narrower than its text. */
+/** The same data for users who cannot see the chart, without empty buckets. In a box, because a table is never narrower than its text. */
 const Table = ({ view, zone }: Pick<HistogramProps, 'view' | 'zone'>) => (
   <div className="sr-only">
     <table>
@@ -74,7 +74,7 @@ const Table = ({ view, zone }: Pick<HistogramProps, 'view' | 'zone'>) => (
   </div>
 );
 
-/** Requests over time. Dragging, or Shift and the arrows, selects a stretch; it is what the list shows then. */
+/** Requests over time. Dragging, or Shift and the arrow keys, selects the time range that the list then shows. */
 export const Histogram = ({ view, zone, onZoom, onZoomOut }: HistogramProps) => {
   const { frame, brush, isSelecting, cursor, handlers } = useBrush({ view, onZoom, onZoomOut });
   const last = view.counts.length - 1;

@@ -8,10 +8,10 @@ import { resolveRange } from '../requests/time-range.ts';
 import type { FirstRequest, Selection, TrafficData } from './traffic-data.ts';
 import { readTrafficQuery } from './traffic-query.ts';
 
-/** Fills several screens; the next page is asked for while somebody scrolls. */
+/** Fills several screens. The next page is requested while the user scrolls. */
 const FIRST_ROWS = 100;
 
-/** An endpoint that one click can call: it answers, and needs no body to make sense. */
+/** An endpoint that one click can call: it responds, and needs no body to make sense. */
 export const firstRequestOf = async (backend: Backend, params: ProjectParams) => {
   const views = (await listEndpoints(backend, params)).map(toEndpointView);
   const callable = views.filter(({ url, readiness }) => url !== undefined && readiness.state === 'ready');
@@ -26,7 +26,7 @@ export const loadSelection = async (log: ProjectLog, id: string): Promise<Select
   return isAway(found) ? { id, exchange: undefined, away: found.away } : { id, exchange: found.exchange };
 };
 
-/** The first rows of the list that an address asks for, and the request that it opens. */
+/** The first rows of the list that a URL selects, and the request that it opens. */
 export const loadTraffic = async (
   backend: Backend,
   params: ProjectParams,

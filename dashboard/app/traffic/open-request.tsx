@@ -18,7 +18,7 @@ export interface OpenRequestProps {
   readonly onClose: () => void;
 }
 
-/** What the page came with, or what was loaded since; the one before stays until the next one is there. */
+/** The request that the page contains, or the one loaded since. The previous one stays until the next one is loaded. */
 const useSelection = ({ data, id }: Pick<OpenRequestProps, 'data' | 'id'>): Selection | undefined => {
   const fetcher = useFetcher<Selection>();
   const { params, selection } = data;
@@ -48,7 +48,7 @@ const Contents = ({ data, id, tab }: OpenRequestProps) => {
   return <ExchangePanel exchange={selection.exchange} project={data.params} tab={tab} />;
 };
 
-/** The request that is open, beside the list. */
+/** The open request, beside the list. */
 export const OpenRequest = (props: OpenRequestProps) => (
   <div className="flex flex-col gap-2 px-4 pt-1.5 pb-6">
     <div className="-mr-2 flex justify-end gap-1">
@@ -64,7 +64,7 @@ export const OpenRequest = (props: OpenRequestProps) => (
         <X aria-hidden />
       </IconButton>
     </div>
-    {/* After hydration: a part that waits for its code must not be changed before, and this page changes at once. */}
+    {/* After hydration: a component that waits for its code must not change before, and this page changes at once. */}
     {useHydrated() ? (
       <Suspense fallback={<Loading />}>
         <Contents {...props} />

@@ -4,7 +4,7 @@ import type { ProjectLog } from '../../src/backend.ts';
 import type { HistogramView } from './histogram-view.ts';
 
 const SECOND_MS = 1_000;
-/** People read bars of these lengths; the last one holds two years in as many bars as fit. */
+/** Bucket widths that are easy to read. The last one fits two years into the maximum number of buckets. */
 const BUCKET_MS = [
   ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * SECOND_MS),
   ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60 * SECOND_MS),
@@ -12,11 +12,11 @@ const BUCKET_MS = [
 ];
 const SPAN_MS_MIN = 60 * SECOND_MS;
 
-/** Bars begin at round times. */
+/** Buckets begin at round times. */
 const bucketsOf = (since: Date, until: Date) => {
   const start = Math.min(since.getTime(), until.getTime() - SPAN_MS_MIN);
   const span = until.getTime() - start;
-  // Rounding both ends may take one more.
+  // Rounding both ends may add one bucket.
   const widthMs =
     BUCKET_MS.find((width) => span / width <= HISTOGRAM_BUCKETS_MAX - 1) ??
     Math.ceil(span / (HISTOGRAM_BUCKETS_MAX - 1) / SECOND_MS) * SECOND_MS;
@@ -27,21 +27,21 @@ const bucketsOf = (since: Date, until: Date) => {
 
 type Filter = Omit<CountFilter, 'projectUid'>;
 
-/** Of a range without a beginning: where the log begins. */
+/** For a range without a beginning: where the log begins. */
 const beginningOf = async (log: ProjectLog, { until }: Filter, now: Date): Promise<Date> => {
   const [first] = await log.summaries({ until, order: 'oldest-first', limit: 1 });
   return first === undefined ? new Date((until ?? now).getTime() - SPAN_MS_MIN) : new Date(first.receivedAt);
 };
 
-/** So many rows' headers and bodies are read and searched within a second. */
+/** The headers and bodies of this many rows are read and searched within a second. */
 const SEARCHED_ROWS_MAX = 500_000;
 
 export interface HistogramOptions {
-  /** What takes longer than a second is estimated. */
+  /** Counts that take longer than a second are estimated. */
   readonly mayEstimate: boolean;
 }
 
-/** Requests over time by class of status, how many fit the search, and how many there are in that time. */
+/** Requests over time by status class, the number of matches, and the number of all requests in that time. */
 export const readHistogram = async (
   log: ProjectLog,
   filter: Filter,

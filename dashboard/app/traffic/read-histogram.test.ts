@@ -7,7 +7,7 @@ import { readHistogram } from './read-histogram.server.ts';
 const now = new Date('2026-11-21T12:00:00Z');
 const since = new Date('2026-11-11T12:00:00Z');
 
-/** A log of so many entries, an eighth of which fit whatever is searched for. */
+/** A log of this many entries. An eighth of them match any search. */
 const logOf = (total: number) => {
   const asked: (number | undefined)[] = [];
   const log: Pick<ProjectLog, 'count' | 'histogram'> = {

@@ -7,7 +7,7 @@ import { IconButton } from '../ui/icon-button.tsx';
 import type { Option } from './use-completion.ts';
 import { useSearchText, type SearchTextOptions } from './use-search-text.ts';
 
-/** The same text below the field, invisible but for the mark under what is wrong. */
+/** The same text below the field, invisible except for the mark under the mistake. */
 const Underline = ({ text, problem, scroll }: { text: string; problem: FilterProblem; scroll: number }) => {
   const marked = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -56,7 +56,7 @@ const OptionList = ({ id, options, active, onChoose }: OptionListProps) => {
           id={`${id}-${index}`}
           role="option"
           aria-selected={index === active}
-          // Before the field loses the focus.
+          // Runs before the field loses the focus.
           onPointerDown={(event) => {
             event.preventDefault();
             onChoose(option);
@@ -74,7 +74,7 @@ const OptionList = ({ id, options, active, onChoose }: OptionListProps) => {
   );
 };
 
-/** The search of the screen: Enter searches, a mistake is marked where it is, and the list stays as it was. */
+/** The search of the screen. Enter searches. A mistake is marked where it is, and the list stays as it was. */
 export const SearchBox = (props: SearchTextOptions) => {
   const { params, range, inputRef, onSearch } = props;
   const id = useId();

@@ -5,12 +5,12 @@ import { firstRequestOf } from './load-traffic.server.ts';
 
 const SEND_MS_MAX = 10_000;
 
-/** `error`: why nothing was sent, or no answer came. */
+/** `error`: why nothing was sent, or why no response came. */
 export interface Sent {
   readonly error?: string | undefined;
 }
 
-/** Calls an endpoint as its callers do, through the gateway and with the key, so that there is something to see. */
+/** Calls an endpoint as its callers do, through the gateway and with the key, so that the list has a request to show. */
 export const sendFirstRequest = async (backend: Backend, params: ProjectParams): Promise<Sent> => {
   const { first } = await firstRequestOf(backend, params);
   if (first === undefined) return { error: 'No endpoint of this project is ready to be called.' };

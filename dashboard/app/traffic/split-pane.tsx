@@ -3,7 +3,7 @@ import { useHydrated } from '../ui/time.tsx';
 
 export interface SplitPaneProps {
   readonly main: ReactNode;
-  /** Beside it, or over it where there is no room for two. */
+  /** Shown beside it, or over it if there is no room for two. */
   readonly side: ReactNode | undefined;
   readonly sideLabel: string;
 }
@@ -17,8 +17,8 @@ const STEP = 5;
 const clamp = (size: number): number => Math.min(SIZE_MAX, Math.max(SIZE_MIN, Math.round(size)));
 
 /**
- * Two panes with a border that can be dragged, or moved with the arrows. Our own: react-resizable-panels writes style attributes into
- * the server's HTML, which our policy forbids, and is as large as all of this screen.
+ * Two panes with a border that can be dragged, or moved with the arrow keys. Not react-resizable-panels: it writes style attributes into the server's
+ * HTML, which the policy forbids, and is as large as this whole screen.
  */
 export const SplitPane = ({ main, side, sideLabel }: SplitPaneProps) => {
   const frame = useRef<HTMLDivElement>(null);

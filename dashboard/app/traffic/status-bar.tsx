@@ -16,7 +16,7 @@ export interface StatusBarProps {
   readonly connection: Connection;
   readonly histogram: HistogramState;
   readonly onTogglePause: () => void;
-  /** The address of what is on the screen, with times that do not move. */
+  /** The URL of what the screen shows, with absolute times. */
   readonly linkToThis: () => string;
 }
 
@@ -26,12 +26,12 @@ const EXPORTS = [
   { format: 'csv', label: 'CSV, one line each' },
 ] as const;
 
-/** A light that is green while new requests are on their way to the screen. */
+/** A light that is green while the list receives new requests. */
 const Light = ({ isOn }: { readonly isOn: boolean }) => (
   <span aria-hidden className={`size-2 rounded-full ${isOn ? 'bg-2xx' : 'bg-control'}`} />
 );
 
-/** In words, for the bar and for screen readers; what waits is counted apart, since it changes all the time. */
+/** In words, for the bar and for screen readers. Waiting requests are counted separately, because their number changes all the time. */
 const describe = ({ data, state, connection }: StatusBarProps): string => {
   if (data.away !== undefined) return 'Log unavailable';
   if (data.problem !== undefined) return 'Search error';
@@ -96,7 +96,7 @@ const Counts = ({ histogram }: Pick<StatusBarProps, 'histogram'>) => {
   );
 };
 
-/** Whether the list follows, how much there is of it, and what can be done with all of it. */
+/** Shows whether the list follows new requests, how many it has, and the actions for all of them. */
 export const StatusBar = (props: StatusBarProps) => {
   const { params, q, range } = props.data;
   const isAnyChosen = q !== '' || range.from !== undefined || range.to !== undefined;

@@ -5,14 +5,14 @@ import type { RowBatch } from './feed.ts';
 import { awayMessage, NO_ANSWER, type Away } from '../requests/read-traffic.server.ts';
 import { compareRows, toTrafficRow } from '../requests/traffic-row.ts';
 
-/** So often the log is asked, at most: what a person sees of a request is hardly older. */
+/** The shortest interval between queries of the log. Requests on the screen are hardly older. */
 const POLL_MS = 150;
-/** Requests that one look finds are shown together. */
+/** Requests that one query finds are shown together. */
 const TOGETHER_MS = 20;
 const TICK_MS = 1_000;
-/** A browser that hears nothing for much longer takes the stream for dead; a log that says nothing for so long is away. */
+/** A browser treats a stream that is silent for much longer as dead. A log that is silent for this long is unavailable. */
 const SILENCE_MS = 5_000;
-/** More at once are counted, not sent: nobody reads 20,000 lines a second. */
+/** Further requests are counted, not sent: users cannot read 20,000 lines a second. */
 const BATCH_ROWS_MAX = 5_000;
 
 export interface StreamOptions {
@@ -22,7 +22,7 @@ export interface StreamOptions {
   readonly signal: AbortSignal;
 }
 
-/** Newest first; what is too much is counted, with the time of the oldest that was left out. */
+/** Newest first. Requests over the limit are counted, with the time of the oldest of them. */
 const toBatch = (summaries: readonly LogSummary[], max = BATCH_ROWS_MAX): RowBatch => {
   const rows = summaries.map(toTrafficRow).sort(compareRows);
   const oldest = rows.at(-1);
@@ -30,11 +30,11 @@ const toBatch = (summaries: readonly LogSummary[], max = BATCH_ROWS_MAX): RowBat
   return { rows: rows.slice(0, max), skipped: { count: rows.length - max, since: oldest.receivedAt } };
 };
 
-/** What a reader is told: requests, that there are none, or that the log does not answer. Never nothing for long. */
+/** What a client receives: requests, the message that there are none, or that the log does not respond. It is never silent for long. */
 class Reporter {
   readonly #sink: EventSink;
   #arrived: LogSummary[] = [];
-  /** Why the log does not answer; undefined: it does. */
+  /** Why the log does not respond. Undefined: it responds. */
   #away: string | undefined;
   #sentAt = Number.NEGATIVE_INFINITY;
   #askedAt: number | undefined;
@@ -52,7 +52,7 @@ class Reporter {
     }, TOGETHER_MS);
   }
 
-  /** Runs a query, and notices whether the log answers. */
+  /** Runs a query, and records whether the log responds. */
   async watch<T>(query: Promise<T>): Promise<T> {
     this.#askedAt = performance.now();
     try {
@@ -77,7 +77,7 @@ class Reporter {
     this.#sink.send('away', { away: message } satisfies Away);
   }
 
-  /** Called now and then. */
+  /** Called periodically. */
   tick(): void {
     if (this.#askedAt !== undefined && performance.now() - this.#askedAt > SILENCE_MS) this.fail(NO_ANSWER);
     else if (!this.#isSilent()) return;
@@ -100,7 +100,7 @@ class Reporter {
   }
 }
 
-/** Sends what comes into the log until `signal` aborts. An outage of the log is said, and nothing is missed after it. */
+/** Sends new log entries until `signal` aborts. An outage of the log is reported, and nothing is missed after it. */
 export const streamTraffic = async ({ log, filter, sink, signal }: StreamOptions): Promise<void> => {
   const reporter = new Reporter(sink);
   const watched: TailedLog = {
@@ -111,7 +111,7 @@ export const streamTraffic = async ({ log, filter, sink, signal }: StreamOptions
     if (!(error instanceof LogStoreError)) throw error;
     reporter.fail(awayMessage(error));
   };
-  // At once: who listens knows that it is listened to.
+  // At once, so that the client knows that the stream is open.
   reporter.tick();
   const timer = setInterval(() => reporter.tick(), TICK_MS);
   try {

@@ -1,6 +1,6 @@
 import type { CellField } from './filter-terms.ts';
 
-/** How the list looks; people choose it in the preferences. */
+/** The density of the list. Users choose it in the preferences. */
 export type Density = 'compact' | 'comfortable';
 
 export const ROW_HEIGHTS: Readonly<Record<Density, number>> = { compact: 28, comfortable: 36 };
@@ -9,7 +9,7 @@ export const ROW_CLASSES: Readonly<Record<Density, string>> = { compact: 'h-7', 
 export interface Column {
   readonly field: CellField;
   readonly label: string;
-  /** Which lists are wide enough for it. */
+  /** Classes that show the column only if the list is wide enough. */
   readonly shown: string;
   readonly align?: 'end';
 }
@@ -24,7 +24,7 @@ export const COLUMNS: readonly Column[] = [
   { field: 'endpoint', label: 'Endpoint', shown: 'hidden @3xl:flex pl-2' },
 ];
 
-/** Widths of the columns that are shown; the path takes what is left. */
+/** Widths of the shown columns. The path takes the rest. */
 export const GRID =
   'grid items-center grid-cols-[6.5rem_3.75rem_3.75rem_minmax(0,1fr)] ' +
   '@lg:grid-cols-[7.5rem_3.75rem_4.5rem_minmax(0,1fr)_8rem] ' +

@@ -9,11 +9,11 @@ export interface GapRowProps {
   readonly count: number;
   readonly rowIndex: number;
   readonly density: Density;
-  /** Shows the time of the gap. */
+  /** Shows the time range of the gap. */
   readonly url: string;
 }
 
-/** What came too fast to be listed is not passed over in silence. */
+/** Reports requests that came too fast to be listed. */
 export const GapRow = ({ count, rowIndex, density, url }: GapRowProps) => (
   <div
     role="row"
@@ -39,7 +39,7 @@ export interface OlderRowProps {
   readonly onRetry: () => void;
 }
 
-/** Below the last row, while there are more. */
+/** Shown below the last row while there are more. */
 export const OlderRow = ({ state, rowIndex, onRetry }: OlderRowProps) => (
   <div role="rowgroup">
     <div role="row" aria-rowindex={rowIndex} className="flex h-9 items-center justify-center text-small text-muted">

@@ -4,30 +4,30 @@ import type { ProjectParams } from '../lib/paths.ts';
 import type { RowPage } from '../requests/traffic-row.ts';
 import type { TimeRange } from '../requests/time-range.ts';
 
-/** What an empty project can do to see its first request. */
+/** The first request that an empty project can send. */
 export interface FirstRequest {
   readonly endpoint: string;
   readonly method: string;
   readonly url: string;
 }
 
-/** Everything of one list: a new object whenever another list is asked for. */
+/** All data of one list. Each request for another list creates a new object. */
 export interface TrafficData {
   readonly params: ProjectParams;
   readonly q: string;
   readonly range: TimeRange;
-  /** The range as of `loadedAt`, RFC 3339. */
+  /** The start of the range as of `loadedAt`, RFC 3339. */
   readonly since: string | undefined;
   readonly until: string | undefined;
   readonly loadedAt: string;
   readonly page: RowPage;
-  /** What is wrong with `q`; then there is no page. */
+  /** The mistake in `q`. If set, there is no page. */
   readonly problem: FilterProblem | undefined;
-  /** The log does not answer; then there is no page. */
+  /** Why the log does not respond. If set, there is no page. */
   readonly away: string | undefined;
-  /** The project has no request at all, and what would make one. */
+  /** Set if the project has no requests at all: what would create one. */
   readonly empty: { readonly hasEndpoints: boolean; readonly first: FirstRequest | undefined } | undefined;
-  /** The request that is open; undefined: there is none of this id. */
+  /** The open request. Undefined: there is none with this id. */
   readonly selection: Selection | undefined;
 }
 

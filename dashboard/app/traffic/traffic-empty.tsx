@@ -16,7 +16,7 @@ const Middle = ({ children }: { readonly children: ReactNode }) => (
   <div className="min-h-0 flex-1 overflow-y-auto px-3 py-8">{children}</div>
 );
 
-/** One click, and there is something to look at. */
+/** Sends a first request with one click. */
 const SendForMe = ({ data, first }: { readonly data: TrafficData; readonly first: FirstRequest }) => {
   const fetcher = useFetcher<{ error?: string }>();
   const isSending = fetcher.state !== 'idle';
@@ -81,7 +81,7 @@ export interface TrafficEmptyProps {
   readonly onResume: () => void;
 }
 
-/** What is to be relaxed: each condition by itself, the time, everything. */
+/** Offers to relax the search: each condition separately, the time range, or everything. */
 const NoMatch = ({ data, navigation }: Pick<TrafficEmptyProps, 'data' | 'navigation'>) => {
   const { q, range } = data;
   const terms = termsOf(q);
@@ -132,7 +132,7 @@ const Paused = ({ waiting, onResume }: Pick<TrafficEmptyProps, 'waiting' | 'onRe
   </EmptyState>
 );
 
-/** Why there are no rows: nothing was ever sent, the tail is paused, or the search is too narrow. */
+/** Why there are no rows: no request was ever sent, the tail is paused, or the search is too narrow. */
 export const TrafficEmpty = ({ data, navigation, isPaused, waiting, onResume }: TrafficEmptyProps) => (
   <Middle>
     {data.away !== undefined || data.problem !== undefined ? null : isPaused ? (

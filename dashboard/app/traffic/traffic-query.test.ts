@@ -5,7 +5,7 @@ import { isSameList, readTrafficQuery, trafficParams } from './traffic-query.ts'
 const project = { namespace: 'default', project: 'shop' };
 const search = (query: string): URLSearchParams => new URLSearchParams(query);
 
-// Bar 13: whatever the address says is there again after a reload.
+// Bar 13: a reload restores everything that the URL contains.
 it.each([
   '',
   'q=status%3A5xx',

@@ -1,15 +1,15 @@
 import { readTimeRange, type TimeRange } from '../requests/time-range.ts';
 
-/** The whole state of the Traffic screen: what a reload or a pasted link brings back. */
+/** The whole state of the Traffic screen, which a reload or a pasted link restores. */
 export interface TrafficQuery {
-  /** A search, as people type it. */
+  /** A search, as the user types it. */
   readonly q: string;
   readonly range: TimeRange;
-  /** The tail was stopped by hand. */
+  /** The user stopped the tail. */
   readonly isPaused: boolean;
-  /** Id of the request that is open. */
+  /** Id of the open request. */
   readonly sel: string | undefined;
-  /** Of the open request: which part is looked at. */
+  /** The open tab of that request. */
   readonly tab: string;
 }
 
@@ -21,7 +21,7 @@ export const readTrafficQuery = (params: URLSearchParams): TrafficQuery => ({
   tab: params.get('tab') ?? '',
 });
 
-/** As addresses take it: what is as usual is not said. */
+/** As URL parameters. Default values are left out. */
 export const trafficParams = ({
   q,
   range: { from, to },
@@ -35,6 +35,6 @@ export const trafficParams = ({
   tab: sel === undefined ? undefined : tab,
 });
 
-/** Whether two addresses show the same rows; the open request and its tab do not matter for that. */
+/** Whether two URLs show the same rows. The open request and its tab do not matter. */
 export const isSameList = (a: URLSearchParams, b: URLSearchParams): boolean =>
   ['q', 'from', 'to'].every((name) => (a.get(name) ?? '') === (b.get(name) ?? ''));

@@ -32,11 +32,11 @@ import { useTrafficStream } from './use-traffic-stream.ts';
 
 const RETRY_MS = 3_000;
 
-/** The rows of this list; another list is another feed. */
+/** The rows of this list. Each list has its own feed. */
 const useFeed = (data: TrafficData, isStopped: boolean, isOpen: boolean) => {
   const start = () => ({ data, feed: new TrafficFeed(data.page, isStopped) });
   const [current, setCurrent] = useState(start);
-  // React renders again at once, before anything shows the feed of the list before.
+  // React renders again at once, before anything shows the feed of the previous list.
   if (current.data !== data) setCurrent(start());
   const { feed } = current;
   const state = useSyncExternalStore(feed.subscribe, feed.state, feed.state);
@@ -47,7 +47,7 @@ const useFeed = (data: TrafficData, isStopped: boolean, isOpen: boolean) => {
   return { feed, state };
 };
 
-/** A list that could not be read is read again until it can. */
+/** A list that could not be read is read again until that succeeds. */
 const useRetry = (isAway: boolean): void => {
   const { revalidate, state } = useRevalidator();
   useEffect(() => {
@@ -57,7 +57,7 @@ const useRetry = (isAway: boolean): void => {
   }, [isAway, revalidate, state]);
 };
 
-/** A microsecond's worth of a millisecond more, so that the row itself belongs to it. */
+/** Adds one millisecond, because receive times have microseconds and the row itself has to be in the range. */
 const justAfter = (receivedAt: string): Date => new Date(Date.parse(receivedAt) + 1);
 
 const gapRange = (item: FeedItem, next: FeedItem | undefined): TimeRange => {
@@ -73,7 +73,7 @@ interface ChartProps {
   readonly navigation: TrafficNavigation;
 }
 
-/** The chart, in a place that is kept for it. Zooming out goes the way back, then further. */
+/** The chart, in the space reserved for it. Zooming out first undoes the zooms, then goes further. */
 const Chart = ({ histogram, zone, data, navigation }: ChartProps) => {
   const zoomed = useRef<TimeRange[]>([]);
   const { change } = navigation;
@@ -99,7 +99,7 @@ const Chart = ({ histogram, zone, data, navigation }: ChartProps) => {
   );
 };
 
-/** The screen of a project's requests. What it shows is in the address; what comes in goes through the feed. */
+/** The screen of a project's requests. Its state is in the URL. New requests go through the feed. */
 export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
   const { params, q, range } = data;
   const { time: zone, density } = usePreferences();

@@ -64,17 +64,17 @@ const Cell = ({ field, row, zone, now }: CellProps & { readonly field: CellField
 
 export interface TrafficTableRowProps extends CellProps {
   readonly id: string;
-  /** From 1, the header included. */
+  /** Counts from 1, including the header. */
   readonly rowIndex: number;
   readonly density: Density;
   readonly isActive: boolean;
   readonly isOpen: boolean;
-  /** The cell whose value is offered for filtering. */
+  /** The cell that offers its value for filtering. */
   readonly field: CellField | undefined;
   readonly onFilter: ValueActionsProps['onFilter'];
 }
 
-/** One request. Drawn again only when something of it changed: the list scrolls past thousands. */
+/** One request. It is rendered again only if it has changed, because the list scrolls past thousands. */
 export const TrafficTableRow = memo((props: TrafficTableRowProps) => {
   const { id, row, rowIndex, density, isActive, isOpen, field, onFilter } = props;
   return (

@@ -23,9 +23,9 @@ interface TrafficTableProps extends TableActions {
 const SERVER_ROWS = 40;
 const OVERSCAN = 8;
 const HEADER_PX = 28;
-/** So far below the top the list is no longer followed. */
+/** The list no longer follows new requests when it is scrolled down this far. */
 const FOLLOW_PX = 16;
-/** So many rows before the end the next page is asked for. */
+/** The next page is requested this many rows before the end. */
 const OLDER_ROWS = 80;
 
 const keyOf = (item: FeedItem): string => (item.kind === 'row' ? item.row.id : `gap ${item.below.id}`);
@@ -51,7 +51,7 @@ const Header = () => (
   </div>
 );
 
-/** The cell under the mouse. A finger has none. */
+/** The cell under the mouse. Touch has none. */
 const useHover = () => {
   const [hovered, setHovered] = useState<{ readonly id: string; readonly field: CellField }>();
   const onPointerOver = ({ target, pointerType }: PointerEvent): void => {
@@ -69,7 +69,7 @@ const useHover = () => {
   return { hovered, handlers: { onPointerOver, onPointerLeave: () => setHovered(undefined) } };
 };
 
-/** Scrolling away from the newest pauses, coming back follows again; near the end the next page is asked for. */
+/** Scrolling away from the newest request pauses the tail, and scrolling back resumes it. The next page is requested near the end. */
 const useScroll = (props: TrafficTableProps, lastIndex: number): (() => void) => {
   const { feed, state, gridRef, older } = props;
   const isHydrated = useHydrated();
@@ -90,8 +90,8 @@ const useScroll = (props: TrafficTableProps, lastIndex: number): (() => void) =>
 };
 
 /**
- * The list: only what is on the screen is in the page, however long it is. One stop for Tab; arrows, `j` and `k` move in it.
- * Rows lie one below the other in the ordinary flow, shifted as one, since the server's HTML may have no style attributes (CSP).
+ * The list. Only visible rows are in the page, however long the list is. It is one stop for Tab: the arrow keys, `j` and `k` move in it. Rows are in
+ * the normal flow and are shifted together, because the server's HTML may have no style attributes (CSP).
  */
 export const TrafficTable = (props: TrafficTableProps) => {
   const { state, density, gridRef, older, openId, onOpen } = props;
@@ -104,7 +104,7 @@ export const TrafficTable = (props: TrafficTableProps) => {
     estimateSize: () => rowHeight,
     getItemKey: (index) => keyOf(items[index] as FeedItem),
     overscan: OVERSCAN,
-    // The header stays on top of the rows.
+    // The header stays above the rows.
     scrollMargin: HEADER_PX,
     scrollPaddingStart: HEADER_PX,
     initialRect: { width: 0, height: (SERVER_ROWS - OVERSCAN) * rowHeight },

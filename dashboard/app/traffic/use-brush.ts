@@ -3,12 +3,12 @@ import { brushOf, timesOf, type Brush, type HistogramView } from './histogram-vi
 
 export interface BrushOptions {
   readonly view: HistogramView;
-  /** Looks at this time only. */
+  /** Limits the list to this time. */
   readonly onZoom: (since: Date, until: Date) => void;
   readonly onZoomOut: () => void;
 }
 
-/** The cursor in the chart, and where its selection began. */
+/** The cursor in the chart, and the start of its selection. */
 interface Selected {
   readonly anchor: number;
   readonly cursor: number;
@@ -25,7 +25,7 @@ const STEPS: Readonly<Record<string, number>> = {
   End: 1_000,
 };
 
-/** Selecting in the chart, with the mouse, a finger or the keys. */
+/** Selection in the chart, with the mouse, by touch or with the keyboard. */
 export const useBrush = ({ view, onZoom, onZoomOut }: BrushOptions) => {
   const frame = useRef<HTMLDivElement>(null);
   const [selected, setSelected] = useState<Selected>();

@@ -3,11 +3,11 @@ import { useEffect, useState } from 'react';
 import { paths, type ProjectParams } from '../lib/paths.ts';
 import type { TimeRange } from '../requests/time-range.ts';
 
-/** Something to choose: it replaces `text.slice(from, to)` of the search. */
+/** A suggestion. It replaces `text.slice(from, to)` of the search. */
 export interface Option {
   readonly text: string;
   readonly hint: string;
-  /** A value ends its condition; a field goes on with one. */
+  /** A value completes its condition. A field does not. */
   readonly isWhole: boolean;
   readonly from: number;
   readonly to: number;
@@ -20,7 +20,7 @@ const MEANINGS: Readonly<Record<string, string>> = Object.fromEntries([
   ...Object.entries(HEADER_PREFIXES).map(([name, { meaning }]) => [name, meaning] as const),
 ]);
 
-/** A value as the search language reads it: whole, letter by letter. */
+/** A value in the syntax of the search language, read literally. */
 const quoteValue = (value: string): string => {
   const escaped = Array.from(value, (char) =>
     '"\\*'.includes(char)
@@ -48,7 +48,7 @@ const optionsOf = (completion: Completion, found: readonly string[]): readonly O
   }
 };
 
-/** What is to be asked of the log; undefined where all is known. */
+/** The values to request from the log. Undefined: all are known. */
 const questionOf = (completion: Completion | undefined) => {
   if (completion === undefined || completion.kind === 'field') return undefined;
   if (completion.kind === 'value' && completion.values.length > 0) return undefined;
@@ -57,7 +57,7 @@ const questionOf = (completion: Completion | undefined) => {
   return { field: completion.field, prefix: completion.typed.replace(/^"/, '') };
 };
 
-/** What a search box can offer at the cursor: fields, and values that there are in the log. */
+/** Suggestions of a search box at the cursor: fields, and values in the log. */
 export const useCompletion = (
   params: ProjectParams,
   range: TimeRange,
@@ -80,7 +80,7 @@ export const useCompletion = (
           const { values = [] } = (await response.json()) as { values?: readonly string[] };
           setAnswer({ key, values });
         })
-        // Nothing is offered; typing works all the same.
+        // Nothing is suggested, but typing still works.
         .catch(() => undefined);
     }, TYPING_MS);
     return () => {

@@ -5,7 +5,7 @@ import type { HistogramView } from './histogram-view.ts';
 import type { TrafficData } from './traffic-data.ts';
 
 const REFRESH_MS_MIN = 3_000;
-/** A chart of a large log that takes long is asked for seldom. */
+/** The chart of a large log takes long, so it is requested less often. */
 const REFRESH_PER_COST = 10;
 const FAILED = 'The chart cannot be shown now.';
 
@@ -18,7 +18,7 @@ export type HistogramState =
 
 const LOADING: HistogramState = { kind: 'loading' };
 
-/** The chart above the list, read again while requests come in and the list follows them. */
+/** The chart above the list. It is read again while requests arrive and the list follows them. */
 export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: boolean): HistogramState => {
   const { params, q, range, problem } = data;
   const { namespace, project } = params;
@@ -32,7 +32,7 @@ export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: 
     let timer: ReturnType<typeof setTimeout> | undefined;
     let shownNewest: string | undefined;
     const setState = (state: HistogramState): void => setRead({ feed, state });
-    // The chart of a list that is paused stays as it was.
+    // The chart of a paused list stays as it was.
     const isWanted = (): boolean => isFollowing || readFor.current !== feed;
     const ask = async (exact?: '1'): Promise<HistogramAnswer | undefined> => {
       const url = paths.trafficHistogram({ namespace, project }, { q, from, to, exact });
@@ -42,7 +42,7 @@ export const useHistogram = (feed: TrafficFeed, data: TrafficData, isFollowing: 
         setState({ kind: 'shown', view: answer });
         readFor.current = feed;
       } else if (exact === undefined) {
-        // An estimate stays, where the exact numbers take too long.
+        // An estimate stays if the exact numbers take too long.
         setState({ kind: 'failed', message: answer.away ?? FAILED });
       }
       return response.ok ? answer : undefined;

@@ -5,11 +5,11 @@ import { readTrafficQuery, trafficParams, type TrafficQuery } from './traffic-qu
 
 export interface TrafficNavigation {
   readonly query: TrafficQuery;
-  /** Changes the address; `replace`: without a step for the browser's Back. */
+  /** Changes the URL. `replace`: without a new entry in the browser's history. */
   readonly change: (changes: Partial<TrafficQuery>, options?: { readonly replace?: boolean }) => void;
 }
 
-/** The screen's state, which is in the address and nowhere else. */
+/** The state of the screen, which is stored only in the URL. */
 export const useTrafficQuery = (params: ProjectParams): TrafficNavigation => {
   const [search] = useSearchParams();
   const navigate = useNavigate();

@@ -11,22 +11,22 @@ export type Connection =
 export interface StreamOptions {
   readonly params: ProjectParams;
   readonly q: string;
-  /** Since when the list is complete, where it has no older pages; RFC 3339. */
+  /** The time from which the list is complete if it has no older pages, RFC 3339. */
   readonly since: string | undefined;
-  /** A list that ends in the past has no tail. */
+  /** False: the list ends in the past and has no tail. */
   readonly isLive: boolean;
 }
 
 const RETRY_MS = 1_000;
-/** Another page has to be closed first. */
+/** The user has to close another page first. */
 const REFUSED_RETRY_MS = 15_000;
-/** The server says something every five seconds. */
+/** The server sends something every five seconds. */
 const SILENCE_MS_MAX = 12_000;
-/** Rows come late, and gateways' clocks differ: so far a new connection looks back. What is sent twice is shown once. */
+/** A new connection looks back this far, because rows arrive late and gateways' clocks differ. A request that is sent twice is shown once. */
 const LOOK_BACK_MS = 60_000;
 const EVER = '1970-01-01T00:00:00.000Z';
 
-/** From when on a new connection has to tell what happened, so that nothing is missing. */
+/** The time from which a new connection has to report requests, so that none is missing. */
 const resumeAt = (feed: TrafficFeed, isFirst: boolean, since = EVER): string => {
   const { items, hasOlder } = feed.state();
   const end = (hasOlder ? endOf(items)?.receivedAt : undefined) ?? since;
@@ -42,7 +42,7 @@ interface TailListener {
   readonly onConnection: (connection: Connection) => void;
 }
 
-/** One EventSource after the other: the browser's own way back gives up at the first answer that is no stream. */
+/** One EventSource after the other: the browser's own reconnection stops at the first response that is not a stream. */
 const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() => void) => {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -85,7 +85,7 @@ const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() =
     });
     source.addEventListener('error', again);
   };
-  // A tab that nobody sees holds none of the browser's few connections.
+  // A hidden tab holds none of the browser's few connections.
   const onVisibility = (): void => {
     if (document.hidden) close();
     else if (source === undefined) open();
@@ -104,7 +104,7 @@ const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() =
 const CONNECTING: Connection = { kind: 'connecting' };
 const OFF: Connection = { kind: 'off' };
 
-/** Fills the feed with what happens. */
+/** Fills the feed with new requests. */
 export const useTrafficStream = (feed: TrafficFeed, options: StreamOptions): Connection => {
   const { params, q, since, isLive } = options;
   const { namespace, project } = params;

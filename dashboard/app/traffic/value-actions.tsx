@@ -11,7 +11,7 @@ export interface ValueActionsProps {
   readonly onFilter: (row: TrafficRow, field: CellField, isOut: boolean) => void;
 }
 
-/** A cell as text to paste. */
+/** A cell, as text to paste. */
 export const valueOf = (row: TrafficRow, field: CellField): string => {
   switch (field) {
     case 'time':
@@ -40,7 +40,7 @@ interface ActionProps {
   readonly children: ReactNode;
 }
 
-/** Not in the order of Tab: the keys of the list do the same. */
+/** Not a stop for Tab: the keys of the list do the same. */
 const Action = ({ label, run, children }: ActionProps) => (
   <button
     type="button"
@@ -64,14 +64,14 @@ const NAMES: Readonly<Partial<Record<CellField, readonly [string, string]>>> = {
 
 const NARROW: ReadonlySet<CellField> = new Set(['time', 'method', 'status']);
 
-/** What a value can be used for: only it, all but it, copy. */
+/** What a user can do with a value: search for it, exclude it, copy it. */
 export const ValueActions = ({ row, field, onFilter }: ValueActionsProps) => {
   const [only, without] = NAMES[field] ?? [`Only this ${field}`, `Without this ${field}`];
   return (
     <span
       className={classNames(
         'absolute top-1/2 z-10 flex -translate-y-1/2 rounded border border-line bg-raised shadow-sm',
-        // Beside what would be hidden by them.
+        // Beside a narrow value, which they would hide.
         NARROW.has(field) ? 'left-full -ml-3' : 'right-0.5',
       )}
     >

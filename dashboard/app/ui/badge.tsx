@@ -14,7 +14,7 @@ const TONES: Readonly<Record<Tone, string>> = {
   none: 'text-none bg-none-chip',
 };
 
-/** What goes wrong has a shape, too, not a colour alone. */
+/** Failures also have a shape, not only a colour. */
 const ICONS: Readonly<Record<Tone, ReactNode>> = {
   '1xx': <CircleDashed aria-hidden />,
   '2xx': <CircleCheck aria-hidden />,
@@ -44,7 +44,7 @@ export const Badge = ({ tone, icon = true, children, className }: BadgeProps) =>
   </span>
 );
 
-/** `201` in the colour of its class; 0 is a request whose answer is not known. */
+/** `201` in the colour of its class. 0: the response of the request is unknown. */
 export const StatusBadge = ({ status }: { readonly status: number }) => (
   <Badge tone={toneOfStatus(status)} icon={status === 0 || status >= 400} className="font-mono">
     {status === 0 ? 'no response' : status}

@@ -6,7 +6,7 @@ import { useFieldProps } from './field.tsx';
 import { Textarea } from './input.tsx';
 import { useHydrated } from './time.tsx';
 
-/** `open` makes the editor in the frame once its code is loaded; until then, or without scripts, what the server sent stays. */
+/** `open` creates the editor in the frame once its code is loaded. Until then, or without scripts, the server's content stays. */
 const useCodeMirror = (open: (frame: HTMLElement, openEditor: typeof openCodeMirror) => CodeMirror) => {
   const frame = useRef<HTMLDivElement>(null);
   const editor = useRef<CodeMirror>(undefined);
@@ -18,7 +18,7 @@ const useCodeMirror = (open: (frame: HTMLElement, openEditor: typeof openCodeMir
     import('./code-mirror.ts').then(
       (module) => {
         if (closed || frame.current === null) return;
-        // It measures itself, which it cannot while it is hidden.
+        // The editor measures itself, which it cannot do while it is hidden.
         frame.current.hidden = false;
         editor.current = opener.current(frame.current, module.openCodeMirror);
         setIsOpen(true);
@@ -39,7 +39,7 @@ const FRAME =
   'overflow-hidden rounded border focus-within:outline-2 focus-within:outline-offset-2 focus-within:outline-focus';
 
 export interface CodeEditorProps {
-  /** Of the form field. */
+  /** The name of the form field. */
   readonly name: string;
   readonly label: string;
   readonly defaultValue: string;
@@ -47,7 +47,7 @@ export interface CodeEditorProps {
   readonly rows?: number;
 }
 
-/** A text area that becomes an editor: it stays the form's field, so forms work before, with and without scripts. */
+/** A text area that becomes an editor. It stays the form's field, so that forms work before, with and without scripts. */
 export const CodeEditor = ({ name, label, defaultValue, language, rows = 12 }: CodeEditorProps) => {
   const textarea = useRef<HTMLTextAreaElement>(null);
   const { id, ...described } = useFieldProps();
@@ -98,10 +98,10 @@ export interface CodeViewProps {
   readonly language: CodeLanguage;
 }
 
-/** In a page that scripts made, the editor is about to come: until then this much fills the screen, and takes no time to lay out. */
+/** On a page that scripts rendered, the editor appears soon. Until then, this much text fills the screen and takes no time to lay out. */
 const SHOWN_BEFORE_MAX = 16_384;
 
-/** Text to read and copy. It can be focused, or keyboards could not scroll it. */
+/** Text to read and copy. It can be focused, because keyboards could not scroll it otherwise. */
 export const CodeView = ({ label, text, language }: CodeViewProps) => {
   const { frame, editor, isOpen, isMissing } = useCodeMirror((parent, openEditor) =>
     openEditor({

@@ -7,16 +7,16 @@ import { EditorView } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { basicSetup } from 'codemirror';
 
-/** `text`: nothing is coloured. */
+/** `text`: no highlighting. */
 export type CodeLanguage = 'json' | 'yaml' | 'text';
 
-/** The editor's code, loaded when the first editor is shown: larger than the rest of the page together. */
+/** The editor's code is loaded when the first editor is shown, because it is larger than the rest of the page together. */
 export interface CodeMirrorOptions {
   readonly parent: HTMLElement;
   readonly text: string;
   readonly language: CodeLanguage;
   readonly readOnly: boolean;
-  /** Of the text box: its label, and what describes it. */
+  /** Attributes of the text box: its label and its description. */
   readonly attributes: Readonly<Record<string, string>>;
   readonly nonce: string;
   readonly onChange: (text: string) => void;
@@ -56,7 +56,7 @@ const look = EditorView.theme({
   '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--selected)' },
 });
 
-/** An empty body is not yet a mistake. */
+/** An empty body is not a mistake yet. */
 const jsonLinter = linter((view) => (view.state.doc.length === 0 ? [] : jsonParseLinter()(view)));
 
 const languageOf = (language: CodeLanguage, readOnly: boolean): Extension => {

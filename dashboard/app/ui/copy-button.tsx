@@ -7,7 +7,7 @@ import { toast } from './toast.tsx';
 const SHOWN_MS = 1_500;
 
 export interface CopyButtonProps {
-  /** The text, or where to get it. */
+  /** The text, or a function that fetches it. */
   readonly text: string | (() => Promise<string>);
   /** `Copy project URI` */
   readonly label: string;

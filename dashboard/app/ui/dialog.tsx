@@ -8,13 +8,13 @@ export interface DialogProps {
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
   readonly title: string;
-  /** One sentence under the title; what follows from confirming. */
+  /** One sentence under the title: the consequences of confirming. */
   readonly description?: ReactNode;
   readonly children: ReactNode;
   readonly wide?: boolean;
 }
 
-/** Modal: focus stays inside and goes back where it came from, Escape closes. */
+/** Modal: the focus stays inside and returns to where it was. Escape closes. */
 export const Dialog = ({ open, onOpenChange, title, description, children, wide = false }: DialogProps) => (
   <Radix.Root open={open} onOpenChange={onOpenChange}>
     <Radix.Portal>

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react';
 import type { FormErrors } from '../lib/form-errors.ts';
 import { Notice } from './notice.tsx';
 
-/** Above a form that was refused: takes the focus, so that everybody notices; the fields have their own messages. */
+/** Shown above a refused form. Focuses the first invalid field, or else itself, so that users notice it. Fields have their own messages. */
 export const ErrorSummary = ({ errors }: { readonly errors: FormErrors | undefined }) => {
   const box = useRef<HTMLDivElement>(null);
   const count = errors === undefined ? 0 : Object.keys(errors.fields).length + errors.form.length;

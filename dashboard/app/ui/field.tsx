@@ -13,14 +13,14 @@ const FieldContext = createContext<ControlIds | undefined>(undefined);
 export interface FieldProps {
   readonly label: string;
   readonly hint?: ReactNode;
-  /** What is wrong with it, each a sentence. */
+  /** The problems of the field, one sentence each. */
   readonly errors?: readonly string[] | undefined;
   readonly optional?: boolean;
   readonly children: ReactNode;
   readonly className?: string;
 }
 
-/** A label, one control, its hint and its errors, tied together for screen readers. */
+/** A label, one control, its hint and its errors, connected for screen readers. */
 export const Field = ({ label, hint, errors = [], optional = false, children, className }: FieldProps) => {
   const id = useId();
   const isInvalid = errors.length > 0;

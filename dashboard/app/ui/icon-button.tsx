@@ -2,11 +2,11 @@ import { forwardRef, type ButtonHTMLAttributes } from 'react';
 import { classNames } from '../lib/class-names.ts';
 
 export interface IconButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
-  /** What it does: nobody can read an icon. */
+  /** What the button does, because an icon cannot be read. */
   readonly label: string;
 }
 
-/** Takes a ref and any props, so that menus and dialogs can make it their trigger. */
+/** Takes a ref and any props, so that menus and dialogs can use it as their trigger. */
 export const IconButton = forwardRef<HTMLButtonElement, IconButtonProps>(
   ({ label, className, type = 'button', ...rest }, ref) => (
     <button

@@ -6,7 +6,7 @@ const CONTROL =
   'w-full min-w-0 rounded border border-control bg-page px-2 text-ui text-text aria-invalid:border-5xx disabled:bg-panel disabled:text-muted read-only:bg-panel';
 
 export interface InputProps extends InputHTMLAttributes<HTMLInputElement> {
-  /** For what machines read: paths, names, URLs. */
+  /** For text that machines read: paths, names, URLs. */
   readonly mono?: boolean;
   readonly inputRef?: Ref<HTMLInputElement>;
 }
@@ -36,7 +36,7 @@ export const Textarea = ({ className, textareaRef, ...rest }: TextareaProps) => 
   />
 );
 
-/** The browser's own: it works everywhere, for everybody, without scripts. */
+/** The browser's own control: it works everywhere, for all users, without scripts. */
 export const Select = ({ className, ...rest }: SelectHTMLAttributes<HTMLSelectElement>) => (
   <select className={classNames(CONTROL, 'h-7 pr-1', className)} {...useFieldProps()} {...rest} />
 );

@@ -1,2 +1,2 @@
-/** What menus are made of, a fifth of all code of a page: loaded when somebody is about to open one. */
+/** The parts of menus, a fifth of a page's code. Loaded when a user is about to open one. */
 export { DropdownMenu as menuParts } from 'radix-ui';

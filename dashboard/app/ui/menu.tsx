@@ -25,14 +25,14 @@ const loadParts = async (): Promise<MenuParts> => (await import('./menu-parts.ts
 
 const PartsContext = createContext<MenuParts | undefined>(undefined);
 
-/** Of the menu that an item stands in. */
+/** Of the menu that contains the item. */
 const useParts = (): MenuParts => {
   const parts = useContext(PartsContext);
   if (parts === undefined) throw new Error('a part of a menu stands outside of it');
   return parts;
 };
 
-/** Until it is opened for the first time it is only its button, and looks and sounds the same. */
+/** Before it is opened for the first time, it is only its button, which looks and sounds the same. */
 export const Menu = ({ trigger, children, align = 'end', onOpenChange }: MenuProps) => {
   const [parts, setParts] = useState<MenuParts>();
   const [isOpen, setIsOpen] = useState(false);
@@ -66,7 +66,7 @@ export const Menu = ({ trigger, children, align = 'end', onOpenChange }: MenuPro
     <PartsContext.Provider value={parts}>
       <parts.Root modal={false} open={isOpen} onOpenChange={change}>
         <parts.Trigger asChild>{trigger}</parts.Trigger>
-        {/* Where it is opened, not at the end of the page: what is on the screen stays within a landmark. */}
+        {/* Rendered where it is opened, not at the end of the page, so that the visible content stays within a landmark. */}
         <parts.Content
           align={align}
           sideOffset={4}
@@ -94,7 +94,7 @@ export const MenuLink = ({ to, children }: { readonly to: string; readonly child
   );
 };
 
-/** A file: the browser saves it, whatever it is. */
+/** A file. The browser saves it, whatever its type. */
 export const MenuDownload = ({ to, children }: { readonly to: string; readonly children: ReactNode }) => {
   const parts = useParts();
   return (
@@ -127,7 +127,7 @@ export interface MenuChoicesProps {
   readonly onChange: (value: string) => void;
 }
 
-/** One of several. */
+/** A choice of one option. */
 export const MenuChoices = ({ label, value, choices, onChange }: MenuChoicesProps) => {
   const parts = useParts();
   return (

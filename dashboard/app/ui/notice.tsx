@@ -11,11 +11,11 @@ const LOOKS = {
 export interface NoticeProps {
   readonly look: keyof typeof LOOKS;
   readonly children: ReactNode;
-  /** Read out as soon as it appears. */
+  /** Screen readers read it as soon as it appears. */
   readonly alert?: boolean;
 }
 
-/** A sentence about the page, above what it is about. */
+/** A sentence about the page, above the part that it is about. */
 export const Notice = ({ look, children, alert = false }: NoticeProps) => (
   <div
     {...(alert && { role: 'alert' })}

@@ -3,14 +3,14 @@ import { Notice } from './notice.tsx';
 
 export interface OutdatedNoticeProps {
   readonly what: 'endpoint' | 'project';
-  /** Of the version that is saved. */
+  /** Of the saved version. */
   readonly generation: number;
-  /** The last answer that refused to save over it: each takes the focus here, so that it is noticed. */
+  /** The last response that refused to save over it. Each refusal moves the focus here, so that users notice it. */
   readonly refusal: object | undefined;
   readonly onTakeTheirs: () => void;
 }
 
-/** Above a form whose object somebody else has changed since it was opened. */
+/** Shown above a form whose object another user has changed since it was opened. */
 export const OutdatedNotice = ({ what, generation, refusal, onTakeTheirs }: OutdatedNoticeProps) => {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {

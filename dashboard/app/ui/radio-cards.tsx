@@ -7,11 +7,11 @@ export interface RadioCardsProps {
   readonly choices: readonly { readonly value: string; readonly label: string; readonly hint: string }[];
   readonly defaultValue: string;
   readonly errors?: readonly string[];
-  /** Beside each other, where there is room. */
+  /** Side by side, if there is room. */
   readonly columns?: 2 | 3;
 }
 
-/** A choice among few, each with its reason. */
+/** A choice among few options, each with its reason. */
 export const RadioCards = ({ legend, name, choices, defaultValue, errors = [], columns = 2 }: RadioCardsProps) => (
   <fieldset className="flex flex-col gap-1">
     <legend className="mb-1 font-medium">{legend}</legend>

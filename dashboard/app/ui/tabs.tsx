@@ -4,12 +4,12 @@ import { classNames } from '../lib/class-names.ts';
 interface TabLink {
   readonly to: string;
   readonly label: string;
-  /** Only this very URL is current, not those below it. */
+  /** Only this exact URL is current, not those below it. */
   readonly end?: boolean;
 }
 
 export interface TabsProps {
-  /** What the tabs are of. */
+  /** The subject of the tabs. */
   readonly label: string;
   readonly tabs: readonly TabLink[];
 }
@@ -20,7 +20,7 @@ export const tabClass = (isActive: boolean): string =>
     isActive ? 'border-accent font-medium text-text' : 'border-transparent text-muted hover:text-text',
   );
 
-/** Tabs that are links: which one is open is in the URL. */
+/** Tabs that are links: the URL contains the open tab. */
 export const Tabs = ({ label, tabs }: TabsProps) => (
   <nav aria-label={label} className="-mb-px flex gap-1 overflow-x-auto">
     {tabs.map(({ to, label: text, end = false }) => (

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 
 const nothing = (): (() => void) => () => undefined;
-/** False on the server and while the page hydrates: both must say the same. */
+/** False on the server and while the page hydrates, because both must render the same. */
 export const useHydrated = (): boolean =>
   useSyncExternalStore(
     nothing,
@@ -19,7 +19,7 @@ const inLocal = (date: Date): string =>
 export interface TimeProps {
   /** RFC 3339. */
   readonly at: string;
-  /** The person's choice; the server cannot know a local time and says UTC. */
+  /** The user's choice. The server does not know the local time and shows UTC. */
   readonly zone: 'local' | 'utc';
 }
 

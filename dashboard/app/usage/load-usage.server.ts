@@ -7,11 +7,11 @@ import { orFail } from '../lib/failures.server.ts';
 import { accountSpec, accountStatus, projectSpec, retentionDaysOf } from '../lib/resources.server.ts';
 
 export interface LoadedUsage {
-  /** `undefined`: it cannot be counted now, and `refusal` says why. */
+  /** Undefined: the usage cannot be counted now. `refusal` has the reason. */
   readonly usage: UsageView | undefined;
   readonly refusal: string | undefined;
   readonly quota: number | undefined;
-  /** Projects of the account that keep requests for less than this month lasts: what is gone cannot be counted. */
+  /** Projects of the account that keep requests for less than the length of this month. Expired requests cannot be counted. */
   readonly forgetful: readonly { readonly project: string; readonly retentionDays: number }[];
 }
 

@@ -7,7 +7,7 @@ const BAR = 10;
 const GAP = 2;
 const VISIBLE_MIN = 2;
 
-/** A bar per day; the same as a table for who cannot see it, or wants the numbers. */
+/** A bar per day, and the same data as a table for users who cannot see the bars or want the numbers. */
 export const UsageByDay = ({ days }: { readonly days: readonly DayUsage[] }) => {
   const highest = Math.max(1, ...days.map(({ requests }) => requests));
   const width = days.length * BAR;

@@ -4,7 +4,7 @@ import { Link } from '../lib/remix.ts';
 import { formatCount } from '../requests/traffic-row.ts';
 import type { UsageView } from '../../src/usage/usage-view.ts';
 
-/** The busiest endpoints; each name leads to what it was asked. */
+/** The busiest endpoints. Each name links to its requests. */
 export const UsageByEndpoint = ({
   endpoints,
   otherRequests,

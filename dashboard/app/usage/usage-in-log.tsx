@@ -6,7 +6,7 @@ import type { UsageView } from '../../src/usage/usage-view.ts';
 
 type Forgetful = Pick<LoadedUsage, 'forgetful'>;
 
-/** Days and endpoints: what only the log knows. */
+/** Days and endpoints, which only the log knows. */
 export const UsageInLog = ({ usage, forgetful }: Forgetful & { readonly usage: UsageView }) => {
   if (usage.logFailure !== undefined) {
     return (
@@ -25,7 +25,7 @@ export const UsageInLog = ({ usage, forgetful }: Forgetful & { readonly usage: U
   );
 };
 
-/** Which projects keep requests for less than the month. */
+/** Projects that keep requests for less than the month. */
 export const Forgotten = ({ forgetful, what }: Forgetful & { readonly what: string }) => {
   if (forgetful.length === 0) return null;
   const projects = forgetful.map(({ project, retentionDays }) => `${project} keeps requests for ${retentionDays} days`);

@@ -11,7 +11,7 @@ import { sessionCookie, type SessionData } from './session-cookie.ts';
 
 export interface ClusterAccessOptions {
   readonly backends: ClusterBackends;
-  /** The first one seals, all of them open. */
+  /** The first secret seals, every secret opens. */
   readonly secrets: readonly [string, ...string[]];
   readonly maxAgeMs: number;
   /** Cookies over https only. */
@@ -20,12 +20,12 @@ export interface ClusterAccessOptions {
   readonly logger: Logger;
 }
 
-/** A token is replaced this long before it ends: the clocks of others may be ahead. */
+/** A token is replaced this long before it expires, because other clocks may be ahead. */
 const RENEW_BEFORE_MS = 30_000;
 
 /**
- * Who asks: the bearer token of a program, or the sealed cookie of a browser. Nothing else is believed, no header that a proxy might have set
- * among it; whether the token is worth anything is the API server's decision, at each call.
+ * Identifies the sender by the bearer token of a program, or by the sealed cookie of a browser. Nothing else is trusted, including any header that a
+ * proxy might have set. The API server decides at each call whether the token is valid.
  */
 export const clusterAccess = (options: ClusterAccessOptions): Access => {
   const { backends, secrets, maxAgeMs, isSecure, logger } = options;
@@ -73,7 +73,7 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
   };
 };
 
-/** Several parts of the process ask about the same request, and a session must be renewed only once. */
+/** Several parts of the process look up the session of the same request. A session must be renewed only once. */
 const oncePerRequest = (
   find: (request: IncomingMessage) => Promise<Session | undefined>,
 ): ((request: IncomingMessage) => Promise<Session | undefined>) => {

@@ -1,4 +1,4 @@
-/** How a cookie of ours is set. None is ever readable by scripts. */
+/** How the dashboard sets a cookie. Scripts can never read it. */
 export interface CookieOptions {
   readonly maxAgeS: number;
   readonly sameSite: 'Strict' | 'Lax';
@@ -9,7 +9,7 @@ export interface CookieOptions {
 export const setCookie = (name: string, value: string, { maxAgeS, sameSite, isSecure }: CookieOptions): string =>
   `${name}=${value}; Path=/; Max-Age=${Math.max(0, Math.floor(maxAgeS))}; SameSite=${sameSite}; HttpOnly${isSecure ? '; Secure' : ''}`;
 
-/** Cookies of a request, by name. Of two with one name the first counts: browsers send the more specific one first. */
+/** The cookies of a request, by name. If a name repeats, the first cookie counts: browsers send the more specific one first. */
 export const readCookies = (header: string | undefined): ReadonlyMap<string, string> => {
   const cookies = new Map<string, string>();
   for (const part of (header ?? '').split(';')) {

@@ -10,7 +10,7 @@ export interface EstablishParts {
   readonly now?: () => number;
 }
 
-/** A credential that was not looked at yet. `before`: the request's cookies. */
+/** A credential that is not checked yet. `before`: the request's cookies. */
 export interface Credential {
   readonly token: string;
   readonly refreshToken?: string | undefined;
@@ -18,10 +18,10 @@ export interface Credential {
 }
 
 const TOKEN_CHARS_MAX = 16_384;
-/** RFC 6750 §2.1. Anything else could not travel in a header. */
+/** RFC 6750 section 2.1. A header cannot carry anything else. */
 const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
-/** A session for whoever the API server takes the token's bearer for. */
+/** Creates a session for the user that the token belongs to, according to the API server. */
 export const establishSession = async (
   { userOf, cookie, maxAgeMs, now = Date.now }: EstablishParts,
   { token, refreshToken, before }: Credential,
@@ -62,7 +62,7 @@ interface SessionOptions {
 const sessionOf = ({ token, refreshToken, user, at, maxAgeMs }: SessionOptions): SessionData => {
   const latest = at + maxAgeMs;
   const tokenExpiresAt = Math.min(expiryOf(token) ?? latest, latest);
-  // A token that can be replaced does not end the session.
+  // A session with a refresh token outlives its token.
   return refreshToken === undefined
     ? { token, user, tokenExpiresAt, expiresAt: tokenExpiresAt }
     : { token, user, tokenExpiresAt, expiresAt: latest, refreshToken };

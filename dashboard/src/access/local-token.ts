@@ -5,30 +5,30 @@ import { bearerOf } from './bearer.ts';
 import { readCookies, setCookie } from './cookies.ts';
 import { returnPath } from './return-path.ts';
 
-/** The token of a `standin dev --require-token`: a new one for each run. */
+/** The token of `standin dev --require-token`. Each run creates a new one. */
 export interface LocalToken {
-  /** As bearer, or by the cookie that it was exchanged for. */
+  /** As a bearer token, or as the cookie that replaced it. */
   isSentBy(request: Pick<IncomingMessage, 'headers'>): boolean;
-  /** Answers `GET …?token=TOKEN` with the cookie and the way to the same page without it. Other requests pass. */
+  /** Responds to `GET …?token=TOKEN` with the cookie and the way to the same page without the token. Other requests pass. */
   readonly exchange: RequestHandler;
 }
 
-/** The token ends with its run. */
+/** The token expires with its run, whatever the age of the cookie. */
 const COOKIE_MAX_AGE_S = 30 * 86_400;
 const PARAMETER = 'token';
 
-/** In a time that does not depend on what is the same. */
+/** Compares in constant time. */
 const isSame = (given: string, wanted: string): boolean => {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(wanted));
 };
 
-/** Browsers send a cookie to every port of a host, and each dashboard has a token of its own. */
+/** The name contains the port, because browsers send a cookie to every port of a host, and each dashboard has its own token. */
 const cookieName = ({ headers }: Pick<IncomingMessage, 'headers'>): string =>
   `standin-dev-${/:(\d+)$/.exec(headers.host ?? '')?.[1] ?? '80'}`;
 
 export const localToken = (token: string): LocalToken => {
-  // Not the token itself: another program on this host that is sent the cookie cannot use the API with it.
+  // Not the token itself: another program on this host that receives the cookie cannot use the API with it.
   const cookie = createHmac('sha256', token).update('standin-dev-cookie').digest('base64url');
   return {
     isSentBy: (request) => {
@@ -61,7 +61,7 @@ export const localToken = (token: string): LocalToken => {
   };
 };
 
-/** The page of a person who did not open the printed URL. */
+/** The page for users who did not open the printed URL. */
 export const refuseWithoutToken = (
   response: Parameters<RequestHandler>[1],
   status: 401 | 403,

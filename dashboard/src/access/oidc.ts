@@ -12,7 +12,7 @@ export interface OidcOptions {
   readonly clientSecret?: string | undefined;
   readonly scopes: readonly string[];
   readonly name: string;
-  /** Of this dashboard, as browsers see it: `https://standin.example.com`. */
+  /** The dashboard's URL, as browsers see it: `https://standin.example.com`. */
   readonly url: string;
 }
 
@@ -20,34 +20,34 @@ export interface OidcParts {
   readonly options: OidcOptions;
   readonly sealer: Sealer;
   readonly isSecure: boolean;
-  /** Makes a session of what the provider gave. */
+  /** Creates a session from the provider's tokens. */
   readonly establish: (tokens: Tokens, before: string | undefined) => Promise<SignInResult>;
   readonly logger: Logger;
 }
 
-/** `idToken` is what the API server gets. */
+/** `idToken` is sent to the API server. */
 export interface Tokens {
   readonly idToken: string;
   readonly refreshToken: string | undefined;
 }
 
 export interface Oidc extends ProviderSignIn {
-  /** `undefined`: the provider refuses. Rejects when it does not answer. */
+  /** Undefined: the provider refuses. Rejects if the provider does not respond. */
   refresh(refreshToken: string): Promise<Tokens | undefined>;
 }
 
 const CALLBACK_PATH = '/login/oidc/callback';
-/** For a person to type a password and find the telephone. */
+/** Long enough to type a password and to find the phone. */
 const FLOW_S_MAX = 600;
 
 const flowSchema = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), to: z.string() });
 
-/** Code flow with PKCE against one provider. What is under way lies in the browser's own sealed cookie, so any replica may end it. */
+/** Authorization code flow with PKCE against one provider. Its state is in the browser's own sealed cookie, so any replica can finish it. */
 export const oidc = ({ options, sealer, isSecure, establish, logger }: OidcParts): Oidc => {
   const configuration = discoverOnce(options);
   const redirectUri = new URL(CALLBACK_PATH, options.url).href;
   const name = isSecure ? '__Host-standin-oidc' : 'standin-oidc';
-  // Lax: the provider's answer comes from another site.
+  // Lax: the provider's response comes from another site.
   const flowCookie = (value: string, maxAgeS: number): string =>
     setCookie(name, value, { maxAgeS, sameSite: 'Lax', isSecure });
   const exchange = async (callback: string, flow: z.infer<typeof flowSchema>): Promise<Tokens> =>
@@ -106,7 +106,7 @@ const tokensOf = ({ id_token, refresh_token }: openid.TokenEndpointResponse): To
   return { idToken: id_token, refreshToken: refresh_token };
 };
 
-/** At the first use, so that a provider that is away keeps nobody from signing in with a token; again after a failure. */
+/** Runs at the first use, so that an unreachable provider does not prevent a sign-in with a token. Runs again after a failure. */
 const discoverOnce = ({ issuer, clientId, clientSecret }: OidcOptions): (() => Promise<openid.Configuration>) => {
   let known: Promise<openid.Configuration> | undefined;
   return () => {

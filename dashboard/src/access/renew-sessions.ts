@@ -4,7 +4,7 @@ import { expiryOf } from './check-token.ts';
 import type { Tokens } from './oidc.ts';
 import type { SessionData } from './session-cookie.ts';
 
-/** Browsers ask for several things at once, and all of these requests have the old cookie. */
+/** Browsers send several requests at once, all with the old cookie. */
 const REMEMBERED_MS = 60_000;
 const REMEMBERED_MAX = 1_000;
 
@@ -14,15 +14,15 @@ interface Renewal {
 }
 
 export interface RenewParts {
-  /** `undefined`: the provider refuses. Rejects when it does not answer. */
+  /** Undefined: the provider refuses. Rejects if the provider does not respond. */
   readonly refresh: (refreshToken: string) => Promise<Tokens | undefined>;
   readonly logger: Logger;
   readonly now?: () => number;
 }
 
 /**
- * Sessions with another token, once for all requests that came with the old one: a provider that rotates refresh tokens takes each of them only
- * once. `undefined`: there is none any more.
+ * Renews a session's token once for all requests that have the old one: a provider that rotates refresh tokens accepts each of them only once.
+ * Undefined: the session has ended.
  */
 export const renewSessions = ({
   refresh,

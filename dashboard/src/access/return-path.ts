@@ -1,11 +1,11 @@
-/** Where to go after signing in, when nothing is asked for or what is asked for is not ours. */
+/** The target after sign-in if none is requested, or if the requested one is not a path of this dashboard. */
 const HOME = '/projects';
 const LENGTH_MAX = 2_000;
 const NOWHERE = 'http://dashboard.invalid';
 
 /**
- * A path of this dashboard, whatever was asked for: somebody else's link must not lead from our login page to their site. Browsers take
- * `//host` and `/\host` for another host, and drop tabs and line breaks before they look.
+ * Always returns a path of this dashboard: a link from elsewhere must not lead from the login page to another site. Browsers treat `//host` and
+ * `/\host` as another host, and drop tabs and line breaks first.
  */
 export const returnPath = (wanted: string | null | undefined): string => {
   if (wanted === null || wanted === undefined || wanted.length > LENGTH_MAX) return HOME;
@@ -19,7 +19,7 @@ const isRewritten = (char: string): boolean => char < ' ' || char === '\\' || ch
 
 const isSignIn = (pathname: string): boolean => /^\/(login|logout)(\/|$)/.test(pathname);
 
-/** The page that a request is about: Remix asks for a page's data under `/page.data`, and names routes in the query. */
+/** The page that a request belongs to. Remix requests a page's data under `/page.data`, and names routes in the query. */
 export const pagePathOf = (originalUrl: string): string => {
   if (!URL.canParse(`${NOWHERE}${originalUrl}`)) return HOME;
   const url = new URL(`${NOWHERE}${originalUrl}`);

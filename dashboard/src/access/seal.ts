@@ -1,20 +1,20 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** Makes text that only this dashboard can read, and that nobody else can make. */
+/** Seals text so that only this dashboard can read it, and only this dashboard can create it. */
 export interface Sealer {
-  /** `purpose` is part of the proof: what was sealed for one cannot be opened for another. */
+  /** `purpose` is authenticated: text that was sealed for one purpose cannot be opened for another. */
   seal(plain: string, purpose: string): string;
-  /** `undefined`: not sealed with these keys, for this purpose, or changed since. */
+  /** Undefined: not sealed with these keys for this purpose, or changed since. */
   open(sealed: string, purpose: string): string | undefined;
 }
 
-/** NIST SP 800-38D: 96 random bits are safe for 2^32 messages of a key. */
+/** NIST SP 800-38D: random nonces of 96 bits are safe for 2^32 messages per key. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 const CIPHER = 'aes-256-gcm';
 
-/** The first secret seals, each of them opens: a new one is put in front, and the old one goes when its sessions have ended. */
+/** The first secret seals, every secret opens. To rotate, add a new secret in front and remove the old one when its sessions have ended. */
 export const createSealer = (secrets: readonly [string, ...string[]]): Sealer => {
   const keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'standin-dashboard', KEY_BYTES)));
   const open = (key: Buffer, sealed: Buffer, purpose: string): string | undefined => {

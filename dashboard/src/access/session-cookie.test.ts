@@ -15,7 +15,7 @@ const session = (more: Partial<SessionData> = {}): SessionData => ({
   ...more,
 });
 
-/** What a browser makes of Set-Cookie values: the Cookie header of its next request. */
+/** Converts Set-Cookie values to the Cookie header of the browser's next request. */
 const browser = (set: readonly string[] = [], before = ''): string => {
   const jar = new Map(before.split('; ').map((pair) => [pair.split('=')[0] ?? '', pair]));
   jar.delete('');
@@ -66,7 +66,7 @@ describe('a session', () => {
     }
     expect(cookie.read('__Host-standin-session=; other=1')).toBeUndefined();
     expect(cookie.read(`__Host-standin-session=${randomBytes(100).toString('base64url')}`)).toBeUndefined();
-    // Sealed by us, for another purpose.
+    // Sealed by the dashboard, for another purpose.
     const flow = createSealer([NEW]).seal(JSON.stringify(session()), 'standin-oidc');
     expect(cookie.read(`__Host-standin-session=${flow}`)).toBeUndefined();
   });

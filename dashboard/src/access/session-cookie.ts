@@ -3,19 +3,19 @@ import { readCookies, setCookie } from './cookies.ts';
 import type { Sealer } from './seal.ts';
 
 const sessionSchema = z.object({
-  /** What the API server gets. */
+  /** Sent to the API server. */
   token: z.string(),
-  /** As the API server calls the person. */
+  /** The user's name in the API server. */
   user: z.string(),
-  /** The token is not used from then on, milliseconds since 1970. */
+  /** The token is not used after this time, in milliseconds since 1970. */
   tokenExpiresAt: z.number(),
-  /** Nor is anything else. */
+  /** The session ends at this time, in milliseconds since 1970. */
   expiresAt: z.number(),
-  /** OIDC only: gets another token. */
+  /** OIDC only: gets the next token. */
   refreshToken: z.string().optional(),
 });
 
-/** All that is known of somebody who is signed in. It is in their browser, sealed, and nowhere else. */
+/** All data about a signed-in user. It is stored only in the user's browser, sealed. */
 export type SessionData = Readonly<z.infer<typeof sessionSchema>>;
 
 export interface SessionCookieOptions {
@@ -25,27 +25,30 @@ export interface SessionCookieOptions {
 }
 
 export interface SessionCookie {
-  /** `undefined`: none, not ours, or over. */
+  /** Undefined: no session, not sealed by this dashboard, or expired. */
   read(cookies: string | undefined): SessionData | undefined;
-  /** Set-Cookie values; `undefined`: it is larger than browsers and servers take. `before`: the request's cookies. */
+  /** Returns Set-Cookie values. Undefined: the session is larger than browsers and servers accept. `before`: the request's cookies. */
   write(session: SessionData, before: string | undefined): readonly string[] | undefined;
-  /** Set-Cookie values that end it. */
+  /** Returns Set-Cookie values that end the session. */
   clear(before: string | undefined): readonly string[];
 }
 
-/** Browsers keep 4,096 bytes per cookie, its name and attributes among them. */
+/** Browsers keep 4,096 bytes per cookie, including its name and attributes. */
 const PART_CHARS_MAX = 3_800;
-/** Node takes 16 KiB of headers, and other cookies and headers want some of it. */
+/** Node accepts 16 KiB of headers, which other cookies and headers share. */
 const PARTS_MAX = 3;
 
-/** A cookie that has to be split goes into NAME, NAME.1, NAME.2. A browser takes the prefix for a promise: Secure, and of this host alone. */
+/**
+ * A session that exceeds one cookie is split into NAME, NAME.1, NAME.2. Browsers enforce what the prefix `__Host-` promises: Secure, and sent to this
+ * host only.
+ */
 export const sessionCookie = ({ sealer, isSecure, now = Date.now }: SessionCookieOptions): SessionCookie => {
   const name = isSecure ? '__Host-standin-session' : 'standin-session';
   const partName = (index: number): string => (index === 0 ? name : `${name}.${index}`);
   const partNames = Array.from({ length: PARTS_MAX }, (_, index) => partName(index));
   const set = (index: number, value: string, maxAgeS: number): string =>
     setCookie(partName(index), value, { maxAgeS, sameSite: 'Strict', isSecure });
-  /** Parts from `first` on that the browser still has. */
+  /** Clears the parts from `first` on that the browser still has. */
   const clearFrom = (first: number, before: string | undefined): string[] => {
     const present = readCookies(before);
     return partNames.flatMap((part, index) => (index >= first && present.has(part) ? [set(index, '', 0)] : []));

@@ -15,7 +15,7 @@ export const accountOf = async ({ backend, params: { namespace, account } }: Acc
   throw new ApiProblem('account_not_found', `There is no account ${account} in the namespace ${namespace}.`);
 };
 
-/** Spec and status are as somebody wrote them: an object that is not valid yet is shown, too. */
+/** Spec and status are returned as written, so that an object that is not valid yet is shown, too. */
 const toApiAccount = (object: ResourceObject): ApiAccount => {
   const { namespace, name, uid } = object.metadata;
   const { secretName, fingerprint, issuedAt } = DEFINITIONS.Account.status.safeParse(object.status).data?.apiKey ?? {};

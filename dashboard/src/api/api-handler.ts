@@ -33,14 +33,14 @@ const DOCUMENT_PATH = '/openapi.json';
 
 const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
-  // What was captured is shown nowhere: neither in a frame nor as a page.
+  // Captured data is never shown: neither in a frame nor as a page.
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 };
 
-/** Serves `/api/v1/…`: guard → match → authenticate → parse → handle → answer. Takes every request that it is given. */
+/** Serves `/api/v1/…`: guard → match → authenticate → parse → handle → respond. Handles every request that it receives. */
 export const apiHandler = ({ access, service, workers, logger, readBody, stopping }: ApiOptions): ApiHandler => {
   const match = routeMatcher(API_ROUTES);
   const document = openApiDocument(API_ROUTES);
@@ -49,7 +49,7 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
   const answer = async (request: IncomingMessage, response: ServerResponse, url: URL): Promise<Answer> => {
     const refusal = checkApiRequest(request, access.mode);
     if (refusal !== undefined) throw new ApiProblem(refusal);
-    // A browser adds cookies to whatever another page makes it send.
+    // Browsers add cookies to requests that another page makes them send.
     Reflect.deleteProperty(request.headers, 'cookie');
     const path = url.pathname.startsWith(`${API_PATH}/`) ? url.pathname.slice(API_PATH.length) : '';
     if (path === DOCUMENT_PATH && request.method === 'GET') return { kind: 'json', body: document };
@@ -85,19 +85,22 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
         const { method } = request;
         if (problem === undefined)
           logger.error({ err: error, method, path: url.pathname }, 'request of the API failed');
-        // Who left needs no answer; a stream that broke off was cut already.
+        // A client that disconnected needs no response. A stream that broke off is already cut.
         if (response.headersSent || response.destroyed) return undefined;
-        // What a port-forward leads to, for the CLI (ADR 016). Others learn nothing of the cluster.
+        // Tells the CLI which Service a port-forward leads to (ADR 016). Other callers learn nothing about the cluster.
         if (problem?.code === 'unauthorized' && service !== undefined && isAskedAsLoopback(request))
           response.setHeader(SERVICE_HEADER, service);
         return sendProblem(response, problem ?? new ApiProblem('internal'));
       })
-      // Its reader left.
+      // The client disconnected.
       .catch(() => undefined);
   };
 };
 
-/** Who waits or follows asks ClickHouse all the time: so many may. Until the answer is sent, or its reader has left. */
+/**
+ * Limits the requests that wait or follow, because each of them queries ClickHouse all the time. A place is taken until the response is sent or the
+ * client disconnects.
+ */
 const limitReaders = () => {
   let open = 0;
   return async (route: ApiRoute, response: ServerResponse, work: () => Promise<Answer>): Promise<Answer> => {

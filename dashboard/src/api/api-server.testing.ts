@@ -10,7 +10,7 @@ import { bodyReader } from '../request-bodies.ts';
 import { startWorkers } from '../workers/workers.ts';
 import { apiHandler } from './api-handler.ts';
 
-/** Says that a test did not expect this call. */
+/** Fails a test that did not expect this call. */
 const unexpected = (): never => {
   throw new Error('this call was not expected');
 };
@@ -46,7 +46,7 @@ const PROJECT: ResourceObject = {
   spec: { displayName: 'Shop' },
 };
 
-/** Nothing is ever inserted. */
+/** A feed without inserts. */
 const quietFeed = (): InsertFeed => {
   const closed = Promise.withResolvers<readonly number[]>();
   let isFirst = true;
@@ -100,15 +100,15 @@ export const backendWith = (log: Partial<ProjectLog>, resources: Partial<Backend
 export interface ApiServer extends AsyncDisposable {
   /** `http://localhost:41234/api/v1` */
   readonly url: string;
-  /** Of the project `shop`. */
+  /** The URL of the project `shop`. */
   readonly shop: string;
-  /** What was logged as failed. */
+  /** The number of logged failures. */
   readonly failures: () => number;
-  /** The dashboard stops. */
+  /** Stops the dashboard. */
   readonly stop: () => void;
 }
 
-/** The API on a socket of its own. */
+/** Starts the API on its own socket. */
 export const startApiServer = async (backendOf: Access['backendOf'], service?: string): Promise<ApiServer> => {
   let failures = 0;
   const logger = pino({ level: 'error' }, { write: () => (failures += 1) });

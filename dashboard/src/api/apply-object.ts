@@ -3,13 +3,13 @@ import type { Problem } from '@standin/crds';
 import type { Backend, ExpectedGeneration } from '../backend.ts';
 import { ApiProblem } from './problems.ts';
 
-/** What the API server does not like, by field. */
+/** Reports what the API server rejects, by field. */
 export const invalidObject = (problems: readonly Problem[]): ApiProblem =>
   new ApiProblem('object_invalid', problems.map(({ path, message }) => `${path}: ${message}`).join('; '), {
     errors: problems.map(({ path: name, message }) => ({ name, message })),
   });
 
-/** Writes with the rights of whoever asks. Rejects with an `ApiProblem` for what is not valid, with `SourceError` else. */
+/** Writes with the rights of the caller. Rejects with an `ApiProblem` if the object is invalid, otherwise with a `SourceError`. */
 export const applyObject = async (
   { resources }: Backend,
   object: DesiredObject,

@@ -11,7 +11,7 @@ import { keyRegenerationListSchema, keyRegenerationSchema, type ApiKeyRegenerati
 
 const REGENERATIONS = '/namespaces/{namespace}/accounts/{account}/regenerations';
 
-/** Undefined: it is of another account, or cannot be read. */
+/** Undefined: the object belongs to another account, or cannot be parsed. */
 const toApiRegeneration = (object: ResourceObject, account: string): ApiKeyRegeneration | undefined => {
   const parsed = parseObject(object);
   if (!parsed.ok || parsed.value.kind !== 'KeyRegeneration') return undefined;
@@ -22,7 +22,7 @@ const toApiRegeneration = (object: ResourceObject, account: string): ApiKeyRegen
   return { namespace, name, uid, createdAt, spec, status };
 };
 
-/** The right to create a KeyRegeneration is the right to regenerate: whoever has it need not be able to read Accounts. */
+/** The right to create a KeyRegeneration is the right to regenerate. It does not require the right to read Accounts. */
 const checkAccount = async (call: AccountCall): Promise<void> => {
   try {
     await accountOf(call);

@@ -2,11 +2,11 @@ import type { ApiMethod, ApiRoute } from './route.ts';
 
 export type Match =
   | { readonly kind: 'found'; readonly route: ApiRoute; readonly params: Readonly<Record<string, string>> }
-  /** The path is known, with other methods. */
+  /** The path exists, but only with other methods. */
   | { readonly kind: 'other-method'; readonly allowed: readonly ApiMethod[] }
   | { readonly kind: 'none' };
 
-/** `/projects/{project}/requests:wait` → an expression with a group per parameter, which is one segment. */
+/** `/projects/{project}/requests:wait` → an expression with one group per parameter. A parameter is one path segment. */
 const expressionOf = (template: string): RegExp => new RegExp(`^${template.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 
 const decoded = (groups: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined => {
@@ -17,7 +17,7 @@ const decoded = (groups: Readonly<Record<string, string>>): Readonly<Record<stri
   }
 };
 
-/** Finds the route of a path (still percent-encoded) and method. */
+/** Finds the route of a method and a path. The path is still percent-encoded. */
 export const routeMatcher = (routes: readonly ApiRoute[]): ((method: string, path: string) => Match) => {
   const table = routes.map((route) => ({ route, expression: expressionOf(route.path) }));
   return (method, path) => {

@@ -4,7 +4,7 @@ import type { ApiRoute, DocumentedAnswer } from './route.ts';
 import { problemSchema } from './schemas.ts';
 import { without } from './without.ts';
 
-/** What every route may answer. */
+/** Problems that every route can return. */
 const EVERYWHERE: readonly ApiProblemCode[] = [
   'parameter_invalid',
   'unauthorized',
@@ -22,17 +22,17 @@ const WITH_BODY: readonly ApiProblemCode[] = [
 type JsonSchema = Readonly<Record<string, unknown>>;
 const REFERENCE = '#/components/schemas/';
 
-/** Kinds carry what only an API server reads. */
+/** Schemas of the kinds contain extensions that only an API server reads. */
 const withoutExtensions = (key: string, value: unknown): unknown =>
   key.startsWith('x-kubernetes-') ? undefined : value;
 
 interface Inlined {
   readonly schema: JsonSchema;
-  /** What it refers to, by name. */
+  /** The schemas that it references, by name. */
   readonly components: Readonly<Record<string, JsonSchema>>;
 }
 
-/** A schema in place, with references to those that have a name. */
+/** An inline schema that references the named ones. */
 const inlined = (schema: z.ZodType): Inlined => {
   const json = z.toJSONSchema(schema, { io: 'input' });
   const { $defs = {}, ...inPlace } = JSON.parse(
@@ -58,7 +58,7 @@ const answerOf = ({ description, content = {} }: DocumentedAnswer): JsonSchema =
   ),
 });
 
-/** Several problems may have one status. */
+/** Several problems may share a status. */
 const problemAnswers = (codes: readonly ApiProblemCode[]): Readonly<Record<string, JsonSchema>> => {
   const byStatus = Map.groupBy(new Set(codes), (code) => API_PROBLEMS[code].status);
   return Object.fromEntries(
@@ -96,7 +96,7 @@ const schemasOf = ({ answers, body }: ApiRoute): z.ZodType[] => [
   problemSchema,
 ];
 
-/** The OpenAPI 3.1 document of routes, made from the schemas that parse their input. */
+/** The OpenAPI 3.1 document of the routes. It is generated from the schemas that parse their input. */
 export const openApiDocument = (routes: readonly ApiRoute[]): JsonSchema => {
   const byPath = Map.groupBy(routes, ({ path }) => path);
   return {
@@ -108,7 +108,7 @@ export const openApiDocument = (routes: readonly ApiRoute[]): JsonSchema => {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }],
-    // In standin dev nobody signs in.
+    // standin dev needs no sign-in.
     security: [{ token: [] }, {}],
     paths: Object.fromEntries(
       [...byPath].map(([path, those]) => [

@@ -7,9 +7,9 @@ import { ApiProblem } from './problems.ts';
 export const API_LIMITS = {
   listDefault: 100,
   waitCountMax: 1_000,
-  /** Below what load balancers cut. */
+  /** Below the timeouts of load balancers. */
   waitMsMax: 55_000,
-  /** Waits and streams at a time: each one asks ClickHouse four times a second. */
+  /** Concurrent waits and streams. Each queries ClickHouse four times a second. */
   readersMax: 100,
   bodyBytesMax: 1024 * 1024,
 } as const;
@@ -28,7 +28,7 @@ export const accountParams = z.object({
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `10s`, `24h`; undefined where it is no duration. */
+/** `10s`, `24h`. Undefined: not a duration. */
 const durationMs = (text: string): number | undefined => {
   const match = /^(\d{1,6})(ms|s|m|h|d)$/.exec(text);
   return match === null ? undefined : Number(match[1]) * (UNIT_MS[match[2] ?? ''] ?? 0);
@@ -53,7 +53,7 @@ const time = (what: string) =>
     .optional()
     .describe(`${what} An RFC 3339 time, or an age: 30s, 10m, 2h, 1d.`);
 
-/** Which requests. */
+/** Selects requests. */
 export const filterParams = {
   q: z.string().optional().describe('A search, as in `status:>=500 path:/hooks/*` (docs/search.md). Default: all.'),
   from: time('Received at this time or later.'),
@@ -122,7 +122,7 @@ export const lifetime = z
   })
   .describe('So long the link works: 1h, 24h, 7d.');
 
-/** Throws an `ApiProblem` that says where the mistake is. */
+/** Throws an `ApiProblem` with the position of the mistake. */
 export const searchOf = (q: string | undefined): Filter | undefined => {
   if (q === undefined) return undefined;
   const result = parseFilter(q);

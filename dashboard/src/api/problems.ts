@@ -1,13 +1,13 @@
 export interface ApiProblemKind {
   readonly status: 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 421 | 422 | 429 | 500 | 503;
   readonly title: string;
-  /** What to do about it, where the answer's own `detail` does not say. */
+  /** What to do, if the response's own `detail` does not say it. */
   readonly hint: string;
-  /** Seconds; sent as `Retry-After`. Absent: the same request fails again. */
+  /** Seconds, sent as `Retry-After`. Absent: the same request fails again. */
   readonly retryAfterS?: number;
 }
 
-/** Everything that the JSON API refuses: `code` → what it means. Codes are never renamed. docs/errors.md is made from it. */
+/** Everything that the JSON API refuses, by `code`. Codes are never renamed. docs/errors.md is generated from this table. */
 export const API_PROBLEMS = {
   parameter_invalid: {
     status: 400,
@@ -154,7 +154,7 @@ export const API_PROBLEMS = {
 
 export type ApiProblemCode = keyof typeof API_PROBLEMS;
 
-/** What is wrong at one place of a request: a parameter, or a field of the body. */
+/** What is wrong in one place of a request: a parameter, or a field of the body. */
 export interface PlacedError {
   readonly name: string;
   readonly message: string;
@@ -163,11 +163,11 @@ export interface PlacedError {
 /** Extension members of a problem (RFC 9457 section 3.2). */
 export interface ProblemMembers {
   readonly errors?: readonly PlacedError[];
-  /** Of the mistake in `q`: from the first character that is wrong to behind the last. */
+  /** The position of the mistake in `q`: from its first character to after its last. */
   readonly position?: { readonly from: number; readonly to: number };
 }
 
-/** Thrown by handlers: the answer is problem+json. */
+/** Thrown by handlers. The response is problem+json. */
 export class ApiProblem extends Error {
   override readonly name = 'ApiProblem';
   readonly code: ApiProblemCode;

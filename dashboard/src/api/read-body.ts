@@ -4,8 +4,8 @@ import { API_LIMITS } from './parameters.ts';
 import { ApiProblem } from './problems.ts';
 
 /**
- * The JSON of a request's body. Its media type is asked for: a page of another origin cannot send it without leave, which nobody
- * gives here.
+ * Parses the JSON body of a request. The media type is required: a page of another origin cannot send it without a CORS permission, which the
+ * dashboard never grants.
  */
 export const readJsonBody = async (
   read: ReadBody,

@@ -21,7 +21,7 @@ const replayParams = projectParams.extend({ replay: z.string().min(1).max(253).d
 const resultParams = replayParams.extend({ id: z.string().min(1).max(64).describe('Of the captured request.') });
 const RESULTS_MAX = 1_000;
 
-/** The rules that hold between fields are the API server's to check. */
+/** The API server checks the rules between fields. */
 const createBody = z.strictObject({
   name: z.string().min(1).max(253).optional().describe('Default: one that nothing else has.'),
   spec: z
@@ -29,7 +29,7 @@ const createBody = z.strictObject({
     .describe('As of the custom resource Replay, whose project is that of the path.'),
 });
 
-/** Undefined: it is of another project, or cannot be read. */
+/** Undefined: the object belongs to another project, or cannot be parsed. */
 const toApiReplay = (object: ResourceObject, project: string): ApiReplay | undefined => {
   const parsed = parseObject(object);
   if (!parsed.ok || parsed.value.kind !== 'Replay' || parsed.value.spec.projectRef.name !== project) return undefined;

@@ -26,7 +26,7 @@ const SEARCHES = [...READS_LOG, 'search_invalid', 'search_too_slow'] as const;
 
 const NDJSON = 'application/x-ndjson';
 const EVENT_STREAM = 'text/event-stream';
-/** The cursor of the next page, where the answer itself has no place for it. */
+/** The cursor of the next page, for responses whose body has no place for it. */
 const NEXT_CURSOR_HEADER = 'standin-next-cursor';
 
 interface FilterQuery {
@@ -140,7 +140,7 @@ const awaitRequests = defineRoute({
     );
     const isEnough = found.length >= count;
     const problem = new ApiProblem('wait_timeout', `${found.length} of ${count} came in ${timeout} ms.`);
-    // One exchange in memory at a time: a thousand may have 20 GiB of bodies.
+    // One exchange in memory at a time: the bodies of a thousand can take 20 GiB.
     return {
       kind: 'stream',
       status: isEnough ? 200 : API_PROBLEMS.wait_timeout.status,
@@ -222,7 +222,7 @@ const getBody = defineRoute({
       kind: 'bytes',
       bytes: part === 'request' ? row.requestBody : row.responseBody,
       headers: {
-        // Never as what the caller or upstream said it is: it is hostile.
+        // Never the media type that the caller or upstream stated: the body is hostile.
         'content-type': 'application/octet-stream',
         'content-disposition': 'attachment',
         ...(isTruncated && { 'standin-truncated': 'true' }),

@@ -6,7 +6,7 @@ import { ApiProblem, type ApiProblemCode, type PlacedError } from './problems.ts
 
 export type ApiMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** What a handler answers. */
+/** The response of a handler. */
 export type Answer =
   | { readonly kind: 'json'; readonly status?: number; readonly body: unknown }
   | { readonly kind: 'empty' }
@@ -15,19 +15,19 @@ export type Answer =
       readonly kind: 'stream';
       readonly status?: number;
       readonly headers: Readonly<Record<string, string>>;
-      /** Writes until it resolves. What it rejects with before its first `write` is answered as a problem; later the connection is cut. */
+      /** Writes until it resolves. A rejection before the first `write` becomes a problem response. A later one cuts the connection. */
       run(write: Write): Promise<void>;
     };
 
-/** Resolves when there is room for more. */
+/** Resolves when the client can take more. */
 export type Write = (text: string) => Promise<void>;
 
-/** Others get their turn where the value has bodies in it. */
+/** Other requests run between the pieces of a value that contains bodies. */
 export const writeJson = async (write: Write, value: unknown): Promise<void> => {
   for await (const piece of jsonStream(value)) await write(piece);
 };
 
-/** Items of a list as they come, between the text before and behind them. Nothing is written before there is an item, or none. */
+/** Writes items as they arrive, between `before` and `after`. Writes nothing until the first item arrives or the list turns out to be empty. */
 export const writeItems = async (
   write: Write,
   items: AsyncIterable<unknown>,
@@ -42,16 +42,16 @@ export const writeItems = async (
   await write(`${separator === before ? before : ''}${after}`);
 };
 
-/** What a handler gets of a request. */
+/** What a handler receives. */
 export interface ApiCall<P, Q, B> {
-  /** With the rights of whoever asks. */
+  /** With the rights of the caller. */
   readonly backend: Backend;
   readonly workers: Workers;
   readonly params: P;
   readonly query: Q;
   readonly body: B;
   readonly headers: { readonly accept: string; readonly lastEventId: string | undefined };
-  /** Aborts when nobody waits for the answer any more: the reader left, or the dashboard stops. */
+  /** Aborts when the response is no longer needed: the client disconnected, or the dashboard stops. */
   readonly signal: AbortSignal;
 }
 
@@ -65,10 +65,10 @@ interface RawCall {
   readonly signal: AbortSignal;
 }
 
-/** One answer in the OpenAPI document. */
+/** One response in the OpenAPI document. */
 export interface DocumentedAnswer {
   readonly description: string;
-  /** By media type; none: an empty body. */
+  /** By media type. Absent: an empty body. */
   readonly content?: Readonly<Record<string, z.ZodType>>;
 }
 
@@ -81,7 +81,7 @@ interface RouteDescription {
   readonly summary: string;
   readonly description?: string;
   readonly answers: Readonly<Record<number, DocumentedAnswer>>;
-  /** Besides those that every route has. */
+  /** In addition to those of every route. */
   readonly problems: readonly ApiProblemCode[];
 }
 
@@ -89,7 +89,7 @@ export interface ApiRoute extends RouteDescription {
   readonly params: z.ZodObject;
   readonly query: z.ZodObject;
   readonly body?: z.ZodType | undefined;
-  /** Rejects with an `ApiProblem` for input that the schemas refuse. */
+  /** Rejects with an `ApiProblem` if the schemas refuse the input. */
   answer(call: RawCall): Promise<Answer>;
 }
 
@@ -100,7 +100,7 @@ interface RouteDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extend
   readonly handle: (call: ApiCall<z.output<P>, z.output<Q>, z.output<B>>) => Promise<Answer>;
 }
 
-/** A route whose input is parsed by the very schemas that describe it. */
+/** A route whose schemas both parse and describe its input. */
 export const defineRoute = <P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType = z.ZodUndefined>({
   handle,
   ...definition
@@ -119,7 +119,7 @@ export const defineRoute = <P extends z.ZodObject, Q extends z.ZodObject, B exte
   };
 };
 
-/** A parameter that is given twice may mean two things, so it is refused. */
+/** A repeated parameter is ambiguous, so it is refused. */
 const fromSearch = (given: URLSearchParams): Record<string, string> => {
   const values: Record<string, string> = {};
   for (const [name, value] of given) {

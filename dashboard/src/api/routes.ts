@@ -6,7 +6,7 @@ import { requestRoutes } from './request-routes.ts';
 import type { ApiRoute } from './route.ts';
 import { shareRoutes } from './share-routes.ts';
 
-/** The whole API. */
+/** All routes of the API. */
 export const API_ROUTES: readonly ApiRoute[] = [
   ...projectRoutes,
   ...requestRoutes,

@@ -4,7 +4,7 @@ import type { LogEntry, LogSummary, ReplaySummary } from '@standin/logstore';
 import { z } from 'zod';
 import { SHARE_STATES, type ShareView } from '../shares/list-shares.ts';
 
-/** Gives a schema its name in the OpenAPI document. */
+/** Names a schema in the OpenAPI document. */
 const named = <T extends z.ZodType>(id: string, schema: T): T => schema.meta({ id });
 
 const latin1 = 'One character per byte (ISO-8859-1).';
@@ -70,7 +70,7 @@ export const requestSchema = named(
   }),
 ) satisfies z.ZodType<LogEntry>;
 
-/** What a list shows. */
+/** The fields that a list shows. */
 export type RequestSummary = Omit<LogSummary, 'insertedAtMs'>;
 
 export const summarySchema = named(
@@ -116,7 +116,7 @@ const replayFields = {
   durationMs: z.number(),
 } as const;
 
-/** What a replay got back for one request. */
+/** The result of one replayed request. */
 export const replayResultSchema = named('ReplayResult', z.object(replayFields)) satisfies z.ZodType<ReplaySummary>;
 export const replayResultListSchema = named('ReplayResultList', z.object({ items: z.array(replayResultSchema) }));
 
@@ -140,7 +140,7 @@ export const replayAnswerSchema = named(
   }),
 );
 
-/** A Replay, as its resource has it. */
+/** A Replay, with the fields of its resource. */
 export const replaySchema = named(
   'Replay',
   z.object({
@@ -234,7 +234,7 @@ export const apiKeySchema = named(
   z.object({ apiKey: z.string().describe('Value of the header x-api-key.') }),
 );
 
-/** A KeyRegeneration, as its resource has it. */
+/** A KeyRegeneration, with the fields of its resource. */
 export const keyRegenerationSchema = named(
   'KeyRegeneration',
   z.object({

@@ -8,7 +8,7 @@ const sendBytes = (response: ServerResponse, bytes: Uint8Array): void => {
   response.end(bytes);
 };
 
-/** Writes an answer. Rejects only while nothing is written yet. */
+/** Writes a response. Rejects if that fails. A stream that has already begun is cut first. */
 export const sendAnswer = async (response: ServerResponse, answer: Answer): Promise<void> => {
   switch (answer.kind) {
     case 'json':
@@ -29,7 +29,7 @@ export const sendAnswer = async (response: ServerResponse, answer: Answer): Prom
   }
 };
 
-/** Captured bodies may be part of it. */
+/** The value may contain captured bodies. */
 const sendJson = (response: ServerResponse, value: unknown): Promise<void> =>
   sendStream(response, {
     headers: {},
@@ -48,17 +48,17 @@ const sendStream = async (response: ServerResponse, answer: Stream): Promise<voi
     if (closed.signal.aborted) return;
     if (!response.headersSent) response.writeHead(response.statusCode, { ...answer.headers });
     if (response.write(text)) return;
-    // Also resolves when nobody reads any more.
+    // Also resolves if the client disconnects.
     await once(response, 'drain', { signal: closed.signal }).catch(() => undefined);
   };
   try {
     await answer.run(write);
-    // Nothing was written: an empty list of lines.
+    // Nothing was written: the list of lines is empty.
     if (!response.headersSent) response.writeHead(response.statusCode, { ...answer.headers });
     response.end();
   } catch (error) {
     if (!response.headersSent) throw error;
-    // A half answer must not look like a whole one.
+    // A partial response must not look complete.
     response.destroy();
     throw error;
   }

@@ -10,17 +10,17 @@ export interface StreamOptions {
   readonly search?: Filter | undefined;
   readonly since?: Date | undefined;
   readonly view: View;
-  /** Of the stream before. */
+  /** Of the previous stream. */
   readonly lastEventId?: string | undefined;
 }
 
-/** Proxies close what is silent. */
+/** Proxies close idle connections. */
 const HEARTBEAT_MS = 15_000;
 const RETRY_MS = 1_000;
-/** An outage is said once, and again when it lasts. */
+/** An outage is reported at once, and again at this interval while it lasts. */
 const PROBLEM_INTERVAL_MS = 30_000;
 
-/** Where a stream began, and up to which insert of ClickHouse its reader has everything. */
+/** The start of a stream, and the time of the ClickHouse insert up to which its client has everything. */
 interface Position {
   readonly sinceMs: number;
   readonly insertedMs: number;
@@ -37,7 +37,7 @@ const parsePosition = (text: string): Position => {
   throw new ApiProblem('parameter_invalid', `${name}: ${message}`, { errors: [{ name, message }] });
 };
 
-/** Server-sent events of what is captured, until `signal` aborts. */
+/** Server-sent events of captured requests, until `signal` aborts. */
 export const streamRequests = async (
   log: ProjectLog,
   { search, since = new Date(), view, lastEventId }: StreamOptions,
@@ -51,7 +51,7 @@ export const streamRequests = async (
     since: new Date(position.sinceMs),
     ...(position.insertedMs > 0 && { insertedSince: new Date(position.insertedMs) }),
   };
-  // An event without data moves the reader's position and shows nothing.
+  // An event without data updates the client's position and shows nothing.
   const sendPosition = (): Promise<void> => write(`id: ${formatPosition(position)}\n\n`);
   let isSending = false;
   const send: SendEvent = async (type, data) => {
@@ -69,7 +69,7 @@ export const streamRequests = async (
   };
   await write(`retry: ${RETRY_MS}\n`);
   await sendPosition();
-  // A large event is written in pieces, and nothing may come between them.
+  // A large event is written in pieces. Nothing else may be written between them.
   const heartbeat = setInterval(() => void (isSending || write(':\n\n')), HEARTBEAT_MS);
   try {
     if (view === 'entry') for await (const entry of tailLog(log, filter, signal, options)) await send('request', entry);
@@ -84,14 +84,14 @@ export const streamRequests = async (
 type EventType = 'request' | 'problem';
 type SendEvent = (type: EventType, data: unknown) => Promise<void>;
 
-/** JSON has no line breaks of its own. */
+/** The JSON contains no line breaks, so one `data` line is enough. */
 const writeEvent = async (write: Write, type: EventType, data: unknown): Promise<void> => {
   await write(`event: ${type}\ndata: `);
   await writeJson(write, data);
   await write('\n\n');
 };
 
-/** The log is away for a while: the reader is told, and the stream goes on when it is back. Anything else ends it. */
+/** Notifies the client while the log is unavailable. The stream continues afterwards. Any other error ends the stream. */
 const noticeOf = (send: SendEvent): ((error: unknown) => Promise<void>) => {
   let saidAt = -Infinity;
   return async (error) => {

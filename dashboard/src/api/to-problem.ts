@@ -15,7 +15,7 @@ const OF_SOURCE: Readonly<Record<SourceErrorKind, ApiProblemCode>> = {
 /** ClickHouse's TIMEOUT_EXCEEDED. */
 const TOO_SLOW = '159';
 
-/** What a failure of the log or the resources means to whoever asked. `undefined`: a defect. */
+/** Maps a failure of the log or the resources to a problem. Undefined: a defect. */
 export const toProblem = (error: unknown): ApiProblem | undefined => {
   if (error instanceof ApiProblem) return error;
   if (error instanceof SourceError) return new ApiProblem(OF_SOURCE[error.kind], error.message);
@@ -23,7 +23,7 @@ export const toProblem = (error: unknown): ApiProblem | undefined => {
   if (error instanceof LogFilterError) return new ApiProblem('parameter_invalid', error.message);
   if (error instanceof LogStoreError) {
     if (error.code === TOO_SLOW) return new ApiProblem('search_too_slow');
-    // Its message may quote what was captured, and names hosts.
+    // The message may quote captured data, and names hosts.
     return new ApiProblem('log_unavailable', `ClickHouse cannot be read now (${error.code}).`);
   }
   return undefined;

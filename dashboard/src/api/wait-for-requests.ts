@@ -5,23 +5,20 @@ import type { ProjectLog } from '../backend.ts';
 export interface WaitOptions {
   readonly search?: Filter | undefined;
   readonly since?: Date | undefined;
-  /** Only what was received after this one. */
+  /** Only requests that were received after this one. */
   readonly after?: LogCursor | undefined;
   readonly count: number;
   readonly timeoutMs: number;
 }
 
-/**
- * The `count` oldest requests that match, as soon as there are so many; fewer when the time is over or `signal` aborts. Rejects as
- * `ProjectLog` does.
- */
+/** The `count` oldest matching requests, as soon as there are that many; fewer if the time is over or `signal` aborts. Rejects like `ProjectLog`. */
 export const waitForRequests = async (
   log: ProjectLog,
   { search, since, after, count, timeoutMs }: WaitOptions,
   signal: AbortSignal,
 ): Promise<readonly LogSummary[]> => {
   const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  // What ClickHouse takes from here on is found by following, by ClickHouse's own clock; what it has, by listing.
+  // Following finds the rows that ClickHouse inserts from now on, by ClickHouse's own clock. Listing finds the earlier rows.
   const [newest] = await log.summaries({ limit: 1 });
   const found = new Map<string, LogSummary>();
   const listed = await log.summaries({ search, since, after, order: 'oldest-first', limit: count });
@@ -41,7 +38,7 @@ export const waitForRequests = async (
   return [...found.values()].sort(byTime);
 };
 
-/** RFC 3339 in UTC with microseconds, so text order is the order of time. */
+/** RFC 3339 in UTC with microseconds, so that the order of the text is the order of time. */
 const byTime = (a: LogCursor, b: LogCursor): number =>
   a.receivedAt === b.receivedAt ? compare(a.id, b.id) : compare(a.receivedAt, b.receivedAt);
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

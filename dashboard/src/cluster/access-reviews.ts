@@ -2,17 +2,17 @@ import { API_GROUP } from '@standin/contract';
 import { asSourceError, resourcePath } from '@standin/kube';
 import type { ClusterUser } from './cluster-user.ts';
 
-/** What somebody wants to do with custom resources. */
+/** An action on custom resources. */
 export interface AccessQuestion {
   readonly verb: 'get' | 'list' | 'watch';
-  /** `mockprojects`, or with its subresource: `mockprojects/logs`. */
+  /** `mockprojects`, or with a subresource: `mockprojects/logs`. */
   readonly resource: string;
-  /** Left out: in all namespaces. */
+  /** Absent: in all namespaces. */
   readonly namespace?: string | undefined;
   readonly name?: string;
 }
 
-/** A right that is taken away is in force this much later at most; so is one that is granted. */
+/** A granted or revoked right takes effect after this time at the latest. */
 const ANSWER_MS_MAX = 15_000;
 const ANSWERS_MAX = 20_000;
 
@@ -23,7 +23,7 @@ interface Answer {
   readonly at: number;
 }
 
-/** Asks the API server what people may do, with SelfSubjectAccessReviews of their own. Its answers are kept for some seconds. */
+/** Asks the API server what users may do, with their own SelfSubjectAccessReviews. Results are cached for some seconds. */
 export class AccessReviews {
   readonly #answers = new Map<string, Answer>();
   readonly #now: () => number;
@@ -40,7 +40,7 @@ export class AccessReviews {
     if (known !== undefined && this.#now() - known.at < ANSWER_MS_MAX) return known.allowed;
     const allowed = review(user, question);
     const answer = { allowed, at: this.#now() };
-    // In the order of age: the oldest is the first to go.
+    // Insertion order is the order of age: the oldest is removed first.
     this.#answers.delete(key);
     this.#answers.set(key, answer);
     this.#forgetOldest();

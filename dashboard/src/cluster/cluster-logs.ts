@@ -12,16 +12,16 @@ export interface LogsParts {
   readonly store: LogStore;
 }
 
-/** Not an object: a right of its own. Whoever may see a project need not see what people sent to it. */
+/** Not an object but a separate right: a user who may see a project is not necessarily allowed to see the requests sent to it. */
 const LOGS = `${RESOURCES.Project.plural}/logs`;
 
-/** Logs of those projects that the person may read: the API server is asked, ClickHouse knows nobody but the dashboard. */
+/** Logs of the projects that the user may read. The API server decides, because ClickHouse knows no users except the dashboard. */
 export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
-  /** Most people may read either all logs of a namespace or none: one question for many projects. */
+  /** Most users may read either all logs of a namespace or none, so one question covers many projects. */
   const mayRead = async ({ namespace, name }: ProjectIdentity): Promise<boolean> =>
     (await reviews.may(user, { verb: 'get', resource: LOGS, namespace })) ||
     reviews.may(user, { verb: 'get', resource: LOGS, namespace, name });
-  /** The right is about a name, the log about an object: an earlier one of that name was somebody else's. */
+  /** The right names a project, but the log belongs to an object: an earlier object of that name may have had another owner. */
   const isLive = async (kind: 'Account' | 'Project', { namespace, name, uid }: ProjectIdentity): Promise<boolean> =>
     (await getObject(user, { kind, namespace, name }))?.metadata.uid === uid;
   return {
@@ -43,7 +43,7 @@ export const clusterLogs = ({ user, reviews, store }: LogsParts): Logs => {
       return projectLog(store, project);
     },
     usage: async (account, range) => {
-      // Read with the person's own token, so it takes the right to see the account.
+      // Read with the user's own token, so it requires the right to see the account.
       if (!(await isLive('Account', account))) {
         const { namespace, name, uid } = account;
         throw new SourceError('NotFound', `there is no account ${namespace}/${name} with the uid "${uid}"`);

@@ -34,11 +34,11 @@ export interface ResourcesParts extends ListParts {
   readonly changes: LiveChanges;
 }
 
-/** `kubectl get -o yaml --show-managed-fields` then tells who changed what, and that it was here. */
+/** `kubectl get -o yaml --show-managed-fields` then shows who changed what, and that the change came from the dashboard. */
 const FIELD_MANAGER = 'standin-dashboard';
 const ATTEMPTS_MAX = 5;
 
-/** Custom resources of a cluster, each read and written with the token of whoever is signed in. */
+/** Custom resources of a cluster. Each call uses the token of the signed-in user. */
 export const clusterResources = (parts: ResourcesParts): Resources => {
   const { user, changes } = parts;
   return {
@@ -65,7 +65,7 @@ interface WriteOptions {
   readonly isDryRun: boolean;
 }
 
-/** Status writes of the operator come in between all the time; only another generation is somebody else's change. */
+/** The operator writes statuses all the time. Only another generation is a change by another user. */
 const write = async (user: ClusterUser, object: DesiredObject, options: WriteOptions): Promise<ApplyResult> => {
   const unaddressable = addressProblems(object);
   if (unaddressable.length > 0) return { ok: false, problems: unaddressable };
@@ -83,7 +83,7 @@ const write = async (user: ClusterUser, object: DesiredObject, options: WriteOpt
   }
 };
 
-/** What cannot even be asked: the name is part of the URL. */
+/** Problems that prevent the request itself: the name is part of the URL. */
 const addressProblems = (object: DesiredObject): readonly Problem[] => {
   const { name, namespace } = object.metadata;
   if (namespace === '') return [{ path: 'metadata.namespace', message: 'Required value' }];
@@ -105,7 +105,7 @@ const writeOnce = async (
     ...(isDryRun && { dryRun: 'All' }),
   };
   if (expected === 'absent') {
-    // An object that there is already is a Conflict in the server's own words.
+    // If the object already exists, the server reports a Conflict in its own words.
     return client.create<CustomResource>(collectionPath(kind, namespace), object, { query });
   }
   const current = await client.get<CustomResource>(objectPath(ref)).catch((error: unknown) => {
@@ -121,7 +121,7 @@ const writeOnce = async (
 const statusSchema = z.object({ apiKey: z.object({ secretName: z.string().optional() }).optional() });
 const specSchema = z.object({ apiKey: z.object({ secretName: z.string() }).optional() });
 
-/** By the person's right to read that Secret, and no other. */
+/** Requires only the user's right to read that Secret. */
 const readApiKey = async (
   { client }: ClusterUser,
   { metadata, spec, status }: ResourceObject,

@@ -6,9 +6,9 @@ import { followObjects, type OwnView } from './follow-objects.ts';
 import { getObject } from './read-objects.ts';
 
 /**
- * The cluster's Shares, by the dashboard's own ServiceAccount: it may read Projects and Shares, and nothing is shown but what a link leads
- * to. Each link that is opened reads its Share anew, so that a revoked one shows nothing however late the news of it come; an API server
- * that is away is `Unavailable`.
+ * The cluster's Shares, read with the dashboard's own ServiceAccount. It may read Projects and Shares, and nothing is shown except what a link leads
+ * to. Each opened link reads its Share again, so that a revoked link shows nothing, however late the watch event arrives. An unreachable API server
+ * is `Unavailable`.
  */
 export const followClusterShares = (view: OwnView): ShareSource => {
   const index = new ShareIndex();

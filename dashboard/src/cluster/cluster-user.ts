@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import { KubeClient, type SharedConnectionConfig } from '@standin/kube';
 import { anonymousConfig, tokenConfig } from '@standin/kube/kube-config';
 
-/** Somebody who is signed in, as the API server sees them. */
+/** A signed-in user, as the API server sees them. */
 export interface ClusterUser {
-  /** Of the token; what is cached for one is nobody else's. */
+  /** Derived from the token. Data that is cached for one token is never used for another. */
   readonly id: string;
-  /** Every call carries the person's own token, and nothing of the dashboard's. */
+  /** Every call carries the user's own token, and no credentials of the dashboard. */
   readonly client: KubeClient;
 }
 
-/** A person waits: once more where that helps, and then the page says what is away. */
+/** A user is waiting: one retry where it helps, then the page reports what is unavailable. */
 const ATTEMPTS_MAX = 2;
 const TIMEOUT_MS = 8_000;
 
-/** Users of the cluster that `config` names, by their tokens. Their calls share connections; `close` ends those. */
+/** Users of the cluster in `config`, by their tokens. Their calls share connections, which `close` ends. */
 export const clusterUsers = (
   config: SharedConnectionConfig,
 ): { as(token: string): ClusterUser; close(): Promise<void> } => {

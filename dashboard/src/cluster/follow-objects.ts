@@ -2,13 +2,13 @@ import type { Kind } from '@standin/contract';
 import { collectionPath, Reflector, type KubeClient, type KubeObject, type ReflectorOptions } from '@standin/kube';
 import type { Logger } from 'pino';
 
-/** How the dashboard itself looks at the cluster: with its own ServiceAccount, which may only read. */
+/** The dashboard's own view of the cluster, with its read-only ServiceAccount. */
 export interface OwnView {
   readonly client: KubeClient;
-  /** Empty: all, which needs a ClusterRole; otherwise one watch per kind and namespace. */
+  /** Empty: all namespaces, which needs a ClusterRole. Otherwise one watch per kind and namespace. */
   readonly namespaces: readonly string[];
   readonly logger: Logger;
-  /** Ends it. Until then it survives whatever is away. */
+  /** Ends the view. Until then, the view survives all outages. */
   readonly signal: AbortSignal;
 }
 
@@ -19,7 +19,7 @@ export interface Followed<T extends KubeObject> {
   readonly remove: (kind: Kind, object: KubeObject) => void;
 }
 
-/** Follows the objects of some kinds. Returns whether all of them were read once. */
+/** Follows the objects of some kinds. The returned function reports whether all of them were read once. */
 export const followObjects = <T extends KubeObject>(
   { client, namespaces, logger, signal }: OwnView,
   { kinds, transform, put, remove }: Followed<T>,

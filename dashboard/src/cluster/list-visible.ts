@@ -10,14 +10,14 @@ export interface ListParts {
   readonly index: ResourceIndex;
 }
 
-/** Calls at once for one page. */
+/** Concurrent calls for one page. */
 const CALLS_MAX = 8;
-/** More namespaces, or projects of one, are not asked for: whoever may see that many can be allowed to list them all. */
+/** Maximum number of queried namespaces, or projects of one. A user who may see more can get the right to list them all. */
 const ASKED_MAX = 500;
 
 /**
- * The objects of a kind in all namespaces that the person may see. Where the whole list is forbidden, as it is to most, namespace by
- * namespace: a review says where it is worth asking, and what is shown was read with the person's own token.
+ * The objects of a kind in all namespaces that the user may see. The full list is forbidden to most users. In that case each namespace is queried: a
+ * review tells where that is worthwhile, and everything that is shown was read with the user's own token.
  */
 export const listVisible = async (parts: ListParts, kind: Kind): Promise<readonly ResourceObject[]> => {
   const { user, reviews, index } = parts;
@@ -37,7 +37,7 @@ export const listVisible = async (parts: ListParts, kind: Kind): Promise<readonl
   return found.flat();
 };
 
-/** A role may name the projects that it is about: such a person may get them and not list them. */
+/** A role may name the projects that it covers. Such a user may get them but not list them. */
 const getNamedProjects = async (
   { user, reviews, index }: ListParts,
   namespace: string,
@@ -49,7 +49,7 @@ const getNamedProjects = async (
   return found.filter((object) => object !== undefined);
 };
 
-/** Deleted, or taken away, since the index and the review were made. */
+/** Undefined: deleted or forbidden since the index and the review were made. */
 const getUnlessGone = async (user: ClusterUser, ref: ObjectRef): Promise<ResourceObject | undefined> => {
   try {
     return await getObject(user, ref);
@@ -59,7 +59,7 @@ const getUnlessGone = async (user: ClusterUser, ref: ObjectRef): Promise<Resourc
   }
 };
 
-/** Some at a time, results in order. */
+/** Runs a limited number of calls at a time. Results are in order. */
 const mapSome = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> => {
   const results: R[] = [];
   const entries = items.slice(0, ASKED_MAX).entries();

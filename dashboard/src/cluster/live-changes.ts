@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { AccessReviews } from './access-reviews.ts';
 import type { ClusterUser } from './cluster-user.ts';
 
-/** `undefined`: anything may have changed. */
+/** Undefined: anything may have changed. */
 type OnChange = (ref: ObjectRef | undefined) => void;
 
 export interface WatchOptions {
@@ -14,19 +14,19 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
 }
 
-/** What one person watches in one namespace, or in all: shared by all their pages. */
+/** What one user watches in one namespace, or in all. All pages of the user share it. */
 interface Topic {
   readonly listeners: Set<OnChange>;
-  /** Aborts with the reason when it cannot go on, or when nobody listens any more. */
+  /** Aborts with the reason if it cannot continue, or when it has no listeners left. */
   readonly ended: AbortController;
 }
 
-/** Each has a connection to the API server per kind. */
+/** Each has one connection to the API server per kind. */
 const TOPICS_MAX = 200;
-/** Where there is nothing to watch, or too much is watched, pages load again this often. */
+/** Pages reload at this interval if there is nothing to watch, or if too much is watched. */
 const POLL_MS = 5_000;
 
-/** All that is kept of an object: what changed is read again by whoever wants to show it. */
+/** The part of an object that is kept. Pages read changed objects again. */
 const nameOnly = ({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject => ({
   metadata: {
     name,
@@ -36,7 +36,7 @@ const nameOnly = ({ metadata: { name, namespace, uid, resourceVersion } }: KubeO
   },
 });
 
-/** Watches resources with people's own tokens, bounded. */
+/** Watches resources with the users' own tokens, within limits. */
 export class LiveChanges {
   readonly #topics = new Map<string, Topic>();
   readonly #reviews: AccessReviews;
@@ -47,7 +47,7 @@ export class LiveChanges {
     this.#logger = logger;
   }
 
-  /** Until `signal` aborts. Rejects with `SourceError`, `Unauthorized` when the token is not valid any more. */
+  /** Watches until `signal` aborts. Rejects with `SourceError`: `Unauthorized` if the token is no longer valid. */
   async watch(user: ClusterUser, { namespace, onChange, signal }: WatchOptions): Promise<void> {
     const kinds = await this.#watchable(user, namespace);
     const key = `${user.id} ${namespace ?? ''}`;
@@ -68,7 +68,7 @@ export class LiveChanges {
     if (!signal.aborted) throw joined.ended.signal.reason;
   }
 
-  /** Of what may not be watched nothing is told, without asking for it time and again. */
+  /** The kinds that the user may watch. The others are left out, so that a forbidden watch is not retried again and again. */
   async #watchable(user: ClusterUser, namespace: string | undefined): Promise<readonly Kind[]> {
     const allowed = await Promise.all(
       KINDS.map((kind) => this.#reviews.may(user, { verb: 'watch', resource: RESOURCES[kind].plural, namespace })),
@@ -100,7 +100,7 @@ export class LiveChanges {
       reflector.synced.then(
         () => {
           isSynced = true;
-          // What changed since the page was loaded is part of this first list.
+          // This first list contains what changed since the page was loaded.
           tell(undefined);
         },
         () => undefined,
@@ -116,7 +116,7 @@ export class LiveChanges {
   }
 }
 
-/** A reflector asks on through every refusal; this one lasts. */
+/** A reflector retries after every refusal. This refusal is final. */
 const endOnUnauthorized = (logger: Logger, end: (error: SourceError) => void): KubeLogger => {
   const look = (fields: object): void => {
     const { err } = fields as { err?: unknown };

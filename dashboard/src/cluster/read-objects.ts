@@ -11,7 +11,7 @@ import {
 } from '@standin/kube';
 import type { ClusterUser } from './cluster-user.ts';
 
-/** The objects of a kind in one namespace, or in all at once, with the person's own token. Rejects with `SourceError`. */
+/** The objects of a kind in one namespace or in all, read with the user's own token. Rejects with `SourceError`. */
 export const listIn = async (
   { client }: ClusterUser,
   kind: Kind,
@@ -21,7 +21,7 @@ export const listIn = async (
   return items.map((object) => toResourceObject(kind, object));
 };
 
-/** Rejects with `SourceError`; `undefined`: there is none. */
+/** Rejects with `SourceError`. Undefined: the object does not exist. */
 export const getObject = async ({ client }: ClusterUser, ref: ObjectRef): Promise<ResourceObject | undefined> => {
   try {
     return toResourceObject(ref.kind, await client.get<CustomResource>(objectPath(ref)));

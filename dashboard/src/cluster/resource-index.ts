@@ -3,19 +3,19 @@ import { objectKey, type KubeObject } from '@standin/kube';
 import { followObjects, type OwnView } from './follow-objects.ts';
 
 /**
- * Where projects and accounts are, by the dashboard's own ServiceAccount, which may only read. Says where to look with the rights of
- * whoever asks; nothing of it is shown as it is.
+ * Where projects and accounts are, read with the dashboard's own read-only ServiceAccount. It tells where to look with the rights of the user. Its
+ * contents are never shown directly.
  */
 export interface ResourceIndex {
-  /** Those with a project or an account in them; `undefined`: not known, the dashboard may not read them or has not yet. */
+  /** Namespaces with a project or an account. Undefined: unknown, because the dashboard may not read them or has not read them yet. */
   namespaces(): readonly string[] | undefined;
-  /** Names of the projects of a namespace. */
+  /** Names of the projects in a namespace. */
   projects(namespace: string): readonly string[];
 }
 
 const INDEXED = ['Project', 'Account'] as const satisfies readonly Kind[];
 
-/** All that is kept of an object. */
+/** The part of an object that is kept. */
 const nameOnly = ({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject => ({
   metadata: {
     name,
@@ -25,7 +25,6 @@ const nameOnly = ({ metadata: { name, namespace, uid, resourceVersion } }: KubeO
   },
 });
 
-/** Follows the cluster. */
 export const followResourceIndex = (view: OwnView): ResourceIndex => {
   const names = new Map<string, ObjectRef>();
   const keyOf = (kind: Kind, object: KubeObject): string => `${kind} ${objectKey(object)}`;

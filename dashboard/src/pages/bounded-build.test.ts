@@ -31,14 +31,14 @@ describe('the data of a route', () => {
   });
 });
 
-/** Data as a caller of the API, or an upstream, would send it to be shown again. */
+/** Returns data as a caller of the API, or an upstream, could send it to be shown again. */
 const reflect = async ({ request }: { request: Request }): Promise<unknown> =>
   JSON.parse((await request.formData()).get('json') as string) as unknown;
 const formOf = (json: string): URLSearchParams => new URLSearchParams({ json });
 const nestedJson = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
 describe('what a form makes a page show again (CVE-2026-34077)', () => {
-  // The advisory's input, and why this module exists: when Remix encodes it without failing, it can go.
+  // The advisory's input, and the reason for this module. Once Remix encodes it without failing, the module can be removed.
   it('fails in the middle of a response of Remix when it is nested 5,000 times', async () => {
     const answer = createRequestHandler(buildOf({ echo: { action: reflect } } as never) as never, 'production');
     const request = new Request('http://x/echo.data', { method: 'POST', body: formOf(nestedJson(5_000)) });

@@ -9,23 +9,23 @@ interface RouteModule {
   readonly action?: RouteFunction;
 }
 
-/** What is used here of the module `server/index.js` of a build. */
+/** The part of a build's module `server/index.js` that is used here. */
 export interface RemixBuild {
   readonly routes: Readonly<Record<string, { readonly module: RouteModule }>>;
 }
 
-/** turbo-stream calls itself for each level: before 1,000 levels it can run out of stack, and the page breaks off half sent. */
+/** turbo-stream recurses at each level. Below 1,000 levels it can run out of stack, and the page breaks off half sent. */
 export const DEPTH_MAX = 100;
-/** About 2 µs each while a page is encoded. The largest page lists 10,000 endpoints. */
+/** Encoding a page takes about 2 µs per value. The largest page lists 10,000 endpoints. */
 export const VALUES_MAX = 500_000;
 
-/** Whether turbo-stream 2 encodes a value within bounds (CVE-2026-34077): docs/adr/004-remix-2.md. */
+/** Whether turbo-stream 2 encodes a value within bounds (CVE-2026-34077). See docs/adr/004-remix-2.md. */
 export const isBounded = (value: unknown): boolean => {
   const waiting: [value: unknown, depth: number][] = [[value, 0]];
   let values = 0;
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const [current, depth] = next;
-    // What is encoded later cannot be checked now.
+    // A value that is encoded later cannot be checked now.
     if (current instanceof Promise) return false;
     if (typeof current !== 'object' || current === null) continue;
     const inside: readonly unknown[] = Array.isArray(current) ? current : Object.values(current);
@@ -42,7 +42,7 @@ const TOO_MUCH = {
   message: 'See the dashboard log for details.',
 };
 
-/** Remix reads a response to a data request (`.data`) to its end before it sends anything: an export, or a stream without an end. */
+/** Remix reads the response to a data request (`.data`) to its end before it sends anything: an export, or a stream that never ends. */
 const isReadWhole = ({ body, headers }: Response): boolean =>
   body !== null && headers.get('content-type')?.startsWith('application/json') !== true;
 
@@ -61,7 +61,7 @@ const bounded =
     throw Response.json(TOO_MUCH, { status: 500 });
   };
 
-/** The same build, whose routes hand Remix nothing that it encodes or reads without a bound. */
+/** The same build, with routes that return nothing that Remix would encode or read without a bound. */
 export const boundedBuild = (build: unknown): RemixBuild => {
   const { routes, ...rest } = build as RemixBuild;
   const entries = Object.entries(routes).map(([id, route]) => {

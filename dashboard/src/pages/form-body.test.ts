@@ -24,7 +24,7 @@ it.each([
   expect(formBytesMax(path, false)).toBe(smallBytesMax);
 });
 
-/** As browsers send it: line breaks as CRLF, every byte but letters, digits and a few others as `%XX`. */
+/** The size of the form as browsers send it: line breaks as CRLF, every byte except letters, digits and a few others as `%XX`. */
 const encodedBytes = (fields: Readonly<Record<string, string>>): number =>
   Object.entries(fields)
     .map(([name, value]) => new URLSearchParams([[name, value.replaceAll('\n', '\r\n')]]).toString().length + 1)

@@ -7,14 +7,14 @@ const MIB = 1024 * KIB;
 
 export const FORM_LIMITS = {
   /**
-   * Without a session, and where a form never has more than a token and a path: a token travels in a head of 16 KiB afterwards, and a path
-   * of 2,000 characters takes 6,000 bytes.
+   * For requests without a session, and for forms with only a token and a path. A token is later sent in a head of 16 KiB, and a path of 2,000
+   * characters takes 6,000 bytes.
    */
   smallBytesMax: 32 * KIB,
   bytesMax: MIB,
-  /** Forms that hold a body or headers. etcd takes objects of 1.5 MiB, and a form's encoding writes a byte as `%XX`. */
+  /** For forms that hold a body or headers. etcd accepts objects of 1.5 MiB, and form encoding writes a byte as `%XX`. */
   objectBytesMax: 4.5 * MIB,
-  /** Seven times what the largest form has: 64 headers with a name and a value. Each is parsed, checked and shown again. */
+  /** Seven times the fields of the largest form: 64 headers with a name and a value. Each is parsed, checked and shown again. */
   fieldsMax: 1_000,
 } as const;
 
@@ -29,7 +29,7 @@ export const formBytesMax = (path: string, isSignedIn: boolean): number => {
 
 const sizeText = (bytes: number): string => (bytes < MIB ? `${bytes / KIB} KiB` : `${bytes / MIB} MiB`);
 
-/** As `app/lib/failure.ts` has it: the page shows title and message. */
+/** Has the shape of `app/lib/failure.ts`: the page shows title and message. */
 const refusal = (status: 413 | 415 | 503, title: string, message: string): Response =>
   Response.json(
     { kind: 'Refused', title, message },
@@ -52,8 +52,8 @@ export interface FormBodyOptions {
 }
 
 /**
- * The body of a page's request as Remix reads it: nothing is read before an action asks for it. What is too large fails there with the
- * response that gives the reason; Remix shows it as the page's error.
+ * The body of a page's request, as Remix reads it. Nothing is read before an action asks for it. If the body is too large, the read fails with the
+ * response that gives the reason, and Remix shows it as the page's error.
  */
 export const formBody = (
   request: Request,

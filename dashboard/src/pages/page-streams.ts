@@ -3,13 +3,13 @@ interface PageStreamLimits {
   readonly totalMax: number;
 }
 
-/** Streams of pages that are open at a time: each tail asks ClickHouse several times a second. A page has at most two. */
+/** Concurrent streams of pages. Each tail queries ClickHouse several times a second. A page has at most two streams. */
 const PAGE_STREAM_LIMITS: PageStreamLimits = { perReaderMax: 20, totalMax: 200 };
 
-/** Takes a place for a stream until `release` is called, or says why there is none. */
+/** Takes a place for a stream until `release` is called, or returns the reason why none is free. */
 export type OpenStream = () => { readonly release: () => void } | { readonly refusal: string };
 
-/** Places for all pages of a process, by reader. */
+/** Places for all pages of a process, counted by reader. */
 export const pageStreams = ({ perReaderMax, totalMax } = PAGE_STREAM_LIMITS): ((reader: string) => OpenStream) => {
   const open = new Map<string, number>();
   let total = 0;

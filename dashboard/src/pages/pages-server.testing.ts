@@ -10,7 +10,7 @@ import { servePages } from './serve-pages.ts';
 
 type Module = RemixBuild['routes'][string]['module'];
 
-/** A build of Remix as Vite makes one: pages are JSON of their state here, and everything else is Remix's own. */
+/** A Remix build as Vite generates it. Its pages are the JSON of their state. Everything else is Remix's own. */
 export const buildOf = (modules: Readonly<Record<string, Module>>): unknown => ({
   entry: {
     module: {
@@ -32,11 +32,11 @@ export const buildOf = (modules: Readonly<Record<string, Module>>): unknown => (
 export interface PagesServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** What was logged as an error. */
+  /** Logged errors. */
   readonly errors: readonly unknown[];
 }
 
-/** The pages of a build on a socket of their own. */
+/** Serves the pages of a build on its own socket. */
 export const startPages = async (modules: Readonly<Record<string, Module>>): Promise<PagesServer> => {
   preferProductionReact();
   const errors: unknown[] = [];

@@ -1,5 +1,5 @@
-// JavaScript with types of its own beside it: Remix's declare NODE_ENV to be set in every process, which then counts for all code that
-// imports this package.
+// JavaScript with its own type declarations: Remix's types declare that NODE_ENV is set in every process, which would then apply to all code
+// that imports this package.
 import { createRequestHandler } from '@remix-run/node';
 
 export const remixHandler = (build) => createRequestHandler(build, 'production');

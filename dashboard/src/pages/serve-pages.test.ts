@@ -64,7 +64,7 @@ it('refuses ?_data=, for which Remix would log a warning each time', async () =>
 });
 
 const ENDLESS_BYTES = 256 * 1024 * 1024;
-/** A response without an end (but for a test that fails), that counts what is taken of it. */
+/** A response without an end (unless a test fails) that counts the bytes taken from it. */
 const endless = () => {
   const state = { pulled: 0, isCancelled: false };
   const CHUNK = new Uint8Array(64 * 1024);
@@ -89,7 +89,7 @@ describe('a response', () => {
     const socket = connect(pages.port, '127.0.0.1').pause();
     socket.write('GET /export HTTP/1.1\r\nhost: x\r\n\r\n');
     await expect.poll(() => state.pulled, { timeout: 5_000 }).toBeGreaterThan(0);
-    // What the kernel's buffers and Node's hold. Without backpressure the loop never stands still.
+    // The buffers of the kernel and of Node fill up first. Without backpressure, the loop never stops.
     let before = -1;
     await expect
       .poll(() => state.pulled === before || ((before = state.pulled), false), { interval: 200, timeout: 10_000 })

@@ -14,24 +14,24 @@ export interface ServePagesParts {
 }
 
 /**
- * Serves the routes of a build. In place of `@remix-run/express`, whose response ignores how fast its reader is and is not
- * cancelled when the reader leaves, and whose request has a body without a limit.
+ * Serves the routes of a build. Replaces `@remix-run/express`, whose responses ignore the speed of the client and are not cancelled when it
+ * disconnects, and whose request bodies have no limit.
  */
 export const servePages = ({ build, contextOf, bodyOf }: ServePagesParts): RequestHandler => {
   const answer = remixHandler(boundedBuild(build));
   return (request, response, next) => {
     const url = `http://${request.headers.host ?? ''}${request.originalUrl}`;
-    // Neither `*` nor a whole URL, which only a proxy is asked for.
+    // Refuses `*` and whole URLs, which only a proxy receives.
     if (!request.originalUrl.startsWith('/') || !URL.canParse(url)) {
       response.status(400).type('text').send('The address cannot be read.\n');
       return;
     }
-    // The old way to a route's data, for which Remix logs a warning each time.
+    // The old URL of a route's data. Remix logs a warning for each such request.
     if (new URL(url).searchParams.has('_data')) {
       response.status(400).type('text').send('Pages take no ?_data=: take it out of the address.\n');
       return;
     }
-    // Also after a response without a body (HEAD): what a route has started for it ends then.
+    // Also after a response without a body (HEAD), so that everything that a route has started for it ends.
     const closed = new AbortController();
     response.once('close', () => closed.abort());
     const body = ['GET', 'HEAD'].includes(request.method) ? undefined : bodyOf(request, response);
@@ -70,7 +70,7 @@ const send = async (response: ExpressResponse, { status, headers, body }: Respon
   try {
     await pipeline(Readable.fromWeb(body as ReadableStream), response);
   } catch (error) {
-    // The reader left; nothing failed.
+    // The client disconnected. Nothing failed.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 };

@@ -2,10 +2,10 @@ import { isIPv6 } from 'node:net';
 import { plainAddress } from '../client-address.ts';
 
 export interface AddressLimitOptions {
-  /** At once. */
+  /** Requests that are allowed at once. */
   readonly burst: number;
   readonly perSecond: number;
-  /** Addresses that are remembered; past it the one that was silent for longest is forgotten. */
+  /** Maximum number of remembered addresses. Above it, the address that was silent for longest is forgotten. */
   readonly addressesMax: number;
 }
 
@@ -15,10 +15,10 @@ interface Bucket {
 }
 
 const GROUPS = 8;
-/** Of eight: 64 bits. */
+/** Of eight groups: 64 bits. */
 const NETWORK_GROUPS = 4;
 
-/** A provider gives a whole /64 to one household. */
+/** A provider assigns a whole /64 to one household. */
 const networkOf = (address: string): string => {
   const plain = plainAddress(address).replace(/%.*$/, '');
   if (!isIPv6(plain)) return plain;
@@ -30,7 +30,7 @@ const networkOf = (address: string): string => {
     .join(':');
 };
 
-/** A token bucket for each address, in bounded memory. */
+/** One token bucket per address, in bounded memory. */
 export class AddressLimit {
   readonly #options: AddressLimitOptions;
   /** In the order of their last request. */
@@ -41,7 +41,7 @@ export class AddressLimit {
   }
 
   /**
-   * Milliseconds until the address may come again; 0: it may now. Counts nothing.
+   * Milliseconds until the address may send the next request. 0: it may send one now. Counts nothing.
    *
    * @param now milliseconds of a clock that never goes back
    */
@@ -50,7 +50,7 @@ export class AddressLimit {
     return tokens >= 1 ? 0 : Math.ceil(((1 - tokens) / this.#options.perSecond) * 1_000);
   }
 
-  /** As `waitMs`; where the address may come now, this counts. */
+  /** Like `waitMs`, but counts the request if the address may send it now. */
   take(address: string, now: number): number {
     const waitMs = this.waitMs(address, now);
     const network = networkOf(address);

@@ -13,22 +13,22 @@ export interface ShareRequest {
   readonly namespace: string;
   readonly project: string;
   readonly requestId: string;
-  /** From now on; at most `LIMITS.shareLifetimeMsMax`. */
+  /** Counted from now. At most `LIMITS.shareLifetimeMsMax`. */
   readonly lifetimeMs: number;
-  /** `undefined`: the default for this exchange. */
+  /** Undefined: the default for this exchange. */
   readonly redact?: RedactionRules | undefined;
 }
 
-/** `NotInPlan`: sharing needs Pro. `Refused`: the operator's words. `Invalid`: the API server's, by field. */
+/** `NotInPlan`: sharing needs Pro. `Refused`: in the operator's words. `Invalid`: in the API server's words, by field. */
 export type CreateShareResult =
   | {
       readonly ok: true;
-      /** Of the Share. */
+      /** Name of the Share. */
       readonly name: string;
-      /** Path of the link; the token in it is nowhere else, and cannot be had again. */
+      /** Path of the link. The token in it is stored nowhere else and cannot be retrieved again. */
       readonly path: string;
       readonly expiresAt: string;
-      /** False: the operator has not looked at it yet, and until then the link shows nothing. */
+      /** False: the operator has not processed it yet. Until then, the link shows nothing. */
       readonly isAccepted: boolean;
     }
   | {
@@ -40,10 +40,10 @@ export type CreateShareResult =
 
 const SHARING_NEEDS_PRO = 'Sharing needs the Pro plan. Ask an administrator of the account to set spec.plan: Pro.';
 
-/** Annotation of a Share: what it shows, in a line, with the same things hidden. For lists; nothing depends on it. */
+/** Annotation of a Share: one line about what it shows, with the same values hidden. For lists only: nothing depends on it. */
 export const SHARE_TITLE = `${API_GROUP}/request`;
 const TITLE_CHARS_MAX = 200;
-/** An operator that is there answers within a tenth of this. */
+/** An operator that is available responds within a tenth of this time. */
 const VERDICT_MS_MAX = 3_000;
 const VERDICT_POLL_MS = 50;
 const NAME_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
@@ -52,7 +52,7 @@ const NAME_LENGTH = 8;
 const newName = (): string =>
   `share-${Array.from({ length: NAME_LENGTH }, () => NAME_LETTERS[randomInt(NAME_LETTERS.length)]).join('')}`;
 
-/** Whether the project's account has the plan that sharing needs; `undefined` where the person may not know, or there is no account. */
+/** Whether the plan of the project's account includes sharing. Undefined: the user may not know, or the account does not exist. */
 export const isSharingInPlan = async (
   { resources }: Pick<Backend, 'resources'>,
   project: ResourceObject,
@@ -64,7 +64,7 @@ export const isSharingInPlan = async (
     namespace: project.metadata.namespace,
     name: parsed.value.spec.accountRef.name,
   } as const;
-  // Whoever may not read Accounts learns from the operator.
+  // A user who may not read Accounts gets the operator's decision.
   const account = await resources.get(ref).catch(() => undefined);
   const parsedAccount = account && parseObject(account);
   return parsedAccount?.ok === true && parsedAccount.value.kind === 'Account'
@@ -73,9 +73,8 @@ export const isSharingInPlan = async (
 };
 
 /**
- * Makes a Share of a captured request, with the rights of whoever asks, and waits until the operator has accepted it. One that the operator
- * refuses is deleted again. Rejects with `SourceError` (`Forbidden`, …), `LogStoreError` or
- * `WorkRefused`.
+ * Creates a Share of a captured request with the rights of the user, and waits until the operator has accepted it. Deletes it again if the operator
+ * refuses it. Rejects with `SourceError` (`Forbidden`, …), `LogStoreError` or `WorkRefused`.
  */
 export const createShare = async (
   { backend, workers }: { readonly backend: Backend; readonly workers: Workers },

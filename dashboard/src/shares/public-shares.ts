@@ -15,18 +15,18 @@ export interface OpenedShare {
   readonly expiresAt: string;
 }
 
-/** Links, for whoever holds one: no session, nobody's rights. */
+/** Shared links. Opening one needs no session and grants no rights. */
 export interface PublicShares {
   /**
-   * What the link shows; `undefined` for every reason why it shows nothing: unknown, expired, revoked, refused by the operator, or its log entry
-   * gone. Rejects with `SourceError` (`Unavailable`), `LogStoreError` or `WorkRefused` when that cannot be told now.
+   * What the link shows. Undefined: the link is unknown, expired, revoked or refused by the operator, or its log entry no longer exists. Rejects with
+   * `SourceError` (`Unavailable`), `LogStoreError` or `WorkRefused` if this cannot be determined now.
    */
   open(token: string): Promise<OpenedShare | undefined>;
 }
 
-/** Where Shares come from. All that is said here is as fresh as the source of resources can say it. */
+/** The source of Shares. Its results are as fresh as the source of resources allows. */
 export interface ShareSource {
-  /** The Share with this token, as it is now, and the uid of its Project; `undefined` if either is not there. */
+  /** The current Share with this token, and the uid of its Project. Undefined: one of them does not exist. */
   find(tokenSha256: string): Promise<FoundShare | undefined>;
 }
 
@@ -35,18 +35,18 @@ interface FoundShare {
   readonly projectUid: string;
 }
 
-/** Rules of a Share; `undefined`: its spec has none, and the default for its entry is in force. */
+/** Rules of a Share. Undefined: its spec has none, and the default for its entry applies. */
 const rulesOf = ({ redact }: Pick<ShareSpec, 'redact'>): RedactionRules | undefined =>
   redact && { headers: redact.headers ?? [], query: redact.query ?? [], jsonPaths: redact.jsonPaths ?? [] };
 
-/** The operator has said yes to this very object. */
+/** The operator has accepted this generation of the object. */
 const isAccepted = ({ metadata, status }: ResourceObject): boolean => {
   const { conditions = [] } = DEFINITIONS.Share.status.safeParse(status).data ?? {};
   const accepted = conditions.find(({ type }) => type === ('Accepted' satisfies Condition['type']));
   return accepted?.status === 'True' && accepted.observedGeneration === metadata.generation;
 };
 
-/** Where links and what they show come from. */
+/** Sources of links and of what they show. */
 export interface PublicSharesSource {
   readonly source: ShareSource;
   readonly store: Pick<LogStore, 'row' | 'version'>;
@@ -62,7 +62,7 @@ export interface PublicSharesParts extends PublicSharesSource {
 interface WorkingLink {
   readonly spec: ShareSpec;
   readonly projectUid: string;
-  /** Of the Share and its spec. */
+  /** Identifies the Share and its spec. */
   readonly identity: string;
 }
 
@@ -82,7 +82,7 @@ export const publicShares = ({ source, store, workers, now = Date.now }: PublicS
 
   const redacted = async ({ spec, projectUid }: WorkingLink): Promise<SharedExchange | undefined> => {
     const row = await store.row(spec.requestId);
-    // A Share of one project must not show another's log, whatever id it names.
+    // A Share must not show the log of another project, whatever id it names.
     if (row?.projectUid !== projectUid) return undefined;
     return (await workers.run('redactShare', { row, rules: rulesOf(spec) }, capturedOf(row))).exchange;
   };
@@ -100,7 +100,7 @@ export const publicShares = ({ source, store, workers, now = Date.now }: PublicS
       const identity = `${link.identity}/${row.version}`;
       const isReady = cache.isReady(tokenSha256, identity);
       const exchange = await cache.get(tokenSha256, identity, () => redacted(link));
-      // To make it may take seconds, in which the link can be revoked.
+      // Redaction may take seconds. The link can be revoked in the meantime.
       if (exchange === undefined || (!isReady && (await findWorking(tokenSha256))?.identity !== link.identity)) {
         cache.drop(tokenSha256);
         return undefined;

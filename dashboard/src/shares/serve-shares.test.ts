@@ -56,7 +56,7 @@ it('counts links that show nothing for each client behind a trusted proxy, and t
 it('counts working links apart: many may open one', async () => {
   const get = await serveLinks();
   const opened = await statusesOf(times(200, () => get('works', '192.0.2.1')));
-  // More than so many are not looked up at the same moment.
+  // Lookups at the same moment are limited.
   expect([...opened.keys()].every((status) => status === 200 || status === 503)).toBe(true);
   expect((await get('guess', '192.0.2.1')).status).toBe(404);
   expect((await get('works', '192.0.2.1')).status).toBe(200);

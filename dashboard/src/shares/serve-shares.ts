@@ -8,20 +8,20 @@ import type { ClientAddress } from '../client-address.ts';
 import { isWorkRefused } from '../workers/work-refused.ts';
 import type { OpenedShare, PublicShares } from './public-shares.ts';
 
-/** Links that show something, for everyone in one office: each takes some milliseconds to render. */
+/** Links that show something, for all users of one office. Each page takes some milliseconds to render. */
 const HITS = { burst: 300, perSecond: 20, addressesMax: 10_000 };
 /** Links that show nothing: mistyped and revoked ones, and guesses. */
 const MISSES = { burst: 60, perSecond: 1, addressesMax: 10_000 };
-/** Links that are looked up at once; each asks the API server and ClickHouse. */
+/** Concurrent lookups. Each queries the API server and ClickHouse. */
 const OPEN_MAX = 64;
-/** A link that shows nothing is answered after a multiple of this time: how long the reason took to find does not show. */
+/** The response of a link that shows nothing is delayed to a multiple of this time, so that its duration does not reveal the reason. */
 const NOTHING_MS = 250;
 
-/** An exchange that cannot be redacted in time is not tried again before. */
+/** Clients may retry an exchange that cannot be redacted in time after this many seconds. */
 const HOPELESS_S = 600;
 
 export const SHARE_PATH = '/s/';
-/** No page of ours and nothing else may run, load or be sent from this one. */
+/** The page runs no scripts, loads only the dashboard's own files, submits no forms and cannot be framed. */
 const HEADERS = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -36,7 +36,7 @@ export interface ServeSharesParts {
   readonly clientAddress: ClientAddress;
   /** Milliseconds of a clock that never goes back, for the limits. */
   readonly now?: () => number;
-  /** Renders the page of `response.locals.share`; `undefined` there is the page that says that there is nothing. */
+  /** Renders the page of `response.locals.share`. Undefined: renders the page that reports that the link shows nothing. */
   readonly render: RequestHandler;
 }
 
@@ -55,8 +55,8 @@ const tooMany = (response: Response, waitMs: number): void =>
   refuse(response, 429, Math.ceil(waitMs / 1_000), 'Too many requests from this address. Try again shortly.');
 
 /**
- * Everything below `/s/`, for people without a session: looks the link up, within limits, and has its page rendered. Comes before
- * whatever asks who somebody is.
+ * Everything below `/s/`, for users without a session: looks up the link, within limits, and has its page rendered. Runs before any sender is
+ * identified.
  */
 export const serveShares = ({
   shares,
@@ -69,10 +69,10 @@ export const serveShares = ({
   const misses = new AddressLimit(MISSES);
   let open = 0;
   let turn = Promise.resolve();
-  /** People who waited for the same exchange get their pages one after the other, not in one turn of the event loop. */
+  /** Users who waited for the same exchange get their pages one after the other, not in one turn of the event loop. */
   const inTurn = (): Promise<void> => (turn = turn.then(() => delay(1)));
 
-  /** `refused`: the answer is sent. */
+  /** `refused`: the response is already sent. */
   const lookUp = async (request: Request, response: Response): Promise<OpenedShare | 'refused' | undefined> => {
     if (open >= OPEN_MAX) {
       refuse(response, 503, 1, 'Too many links are being opened. Try again shortly.');
@@ -101,7 +101,7 @@ export const serveShares = ({
     }
   };
 
-  /** Resolves whether there is a page to render. */
+  /** Resolves to whether there is a page to render. */
   const serve = async (request: Request, response: Response): Promise<boolean> => {
     const startedAt = performance.now();
     response.set(HEADERS);
@@ -118,7 +118,7 @@ export const serveShares = ({
     }
     const share = await lookUp(request, response);
     if (share === 'refused') return false;
-    // Each in its own bucket: people who open a link do not use up what guessing may, nor the other way round.
+    // Each has its own bucket, so that opened links do not use up the limit for guesses, nor the other way round.
     const lateMs = (share === undefined ? misses : hits).take(address, now());
     if (lateMs > 0) {
       tooMany(response, lateMs);
@@ -137,7 +137,7 @@ export const serveShares = ({
     }
     serve(request, response).then((isRendered) => {
       if (!isRendered) return;
-      // One URL for all: the token appears in no log of the page's rendering, and the data routes of pages (`.data`) are not served.
+      // One URL for all links: the token appears in no log of the rendering, and the data routes of pages (`.data`) are not served.
       request.url = SHARE_PATH;
       request.originalUrl = SHARE_PATH;
       render(request, response, next);

@@ -2,18 +2,18 @@ import { WorkRefused } from '../workers/work-refused.ts';
 import type { SharedExchange } from '../shared-exchange.ts';
 
 export interface ShareCacheOptions {
-  /** Of the texts that are kept. */
+  /** Total size of the kept texts. */
   readonly bytesMax?: number;
   readonly linksMax?: number;
-  /** Exchanges that are made at once: each takes up to 20 MiB from the log. */
+  /** Exchanges that are created at the same time. Each takes up to 20 MiB from the log. */
   readonly makingMax?: number;
 }
 
 interface Kept {
-  /** Of the Share, its spec and the row: with another one of these, what is kept is out of date. */
+  /** Identifies the Share, its spec and the row. If one of these differs, the kept value is out of date. */
   readonly identity: string;
   readonly exchange: Promise<SharedExchange | undefined>;
-  /** `undefined`: it is being made. */
+  /** Undefined: the value is still being created. */
   bytes?: number;
 }
 
@@ -33,8 +33,8 @@ const bytesOf = ({ target, request, response }: SharedExchange): number =>
   );
 
 /**
- * What links show, by the hash of their token: who opens a link again, or at the same time, waits for no work. Whether a link works is not its
- * business: that is asked each time.
+ * Caches what links show, by the hash of their token. Opening a link again, or at the same time, causes no further work. The cache does not decide
+ * whether a link works: that is checked each time.
  */
 export class ShareCache {
   readonly #options: Required<ShareCacheOptions>;
@@ -52,7 +52,7 @@ export class ShareCache {
     return known?.identity === identity && known.bytes !== undefined;
   }
 
-  /** What is kept, or what `make` makes. Rejects as that does, and with `WorkRefused` where too much is being made. */
+  /** Returns the kept value, or the result of `make`. Rejects as `make` does, and with `WorkRefused` if too many are being created. */
   async get(
     tokenSha256: string,
     identity: string,
@@ -74,7 +74,7 @@ export class ShareCache {
       this.#settle(tokenSha256, kept, exchange && bytesOf(exchange));
       return exchange;
     } catch (error) {
-      // What takes too long once does so again: it is refused until it is forgotten.
+      // Work that took too long once would do so again. It is refused until the entry is forgotten.
       const isFinal = error instanceof WorkRefused && error.reason !== 'Busy';
       this.#settle(tokenSha256, kept, isFinal ? 0 : undefined);
       throw error;
@@ -83,13 +83,13 @@ export class ShareCache {
     }
   }
 
-  /** The link works no longer. */
+  /** Called when the link no longer works. */
   drop(tokenSha256: string): void {
     this.#bytes -= this.#kept.get(tokenSha256)?.bytes ?? 0;
     this.#kept.delete(tokenSha256);
   }
 
-  /** `bytes`: `undefined` for what is not kept. */
+  /** `bytes`: undefined if the value is not kept. */
   #settle(tokenSha256: string, kept: Kept, bytes: number | undefined): void {
     if (this.#kept.get(tokenSha256) !== kept) return;
     if (bytes === undefined) {

@@ -14,13 +14,13 @@ const specOf = (share: ResourceObject): ShareSpec | undefined => {
 const isOlder = ({ metadata: a }: ResourceObject, { metadata: b }: ResourceObject): boolean =>
   a.creationTimestamp === b.creationTimestamp ? a.uid < b.uid : a.creationTimestamp < b.creationTimestamp;
 
-/** Shares by the hash of their token, and Projects by name, as a source tells of them. */
+/** Shares by the hash of their token, and Projects by name, as a source reports them. */
 export class ShareIndex {
   readonly #shares = new Map<string, ResourceObject>();
   readonly #byToken = new Map<string, Set<string>>();
   readonly #projects = new Map<string, ResourceObject>();
 
-  /** What is of another kind is not kept. */
+  /** Ignores objects of other kinds. */
   put(object: ResourceObject): void {
     if (object.kind === 'Project') this.#projects.set(keyOf(object.metadata), object);
     if (object.kind !== 'Share') return;
@@ -46,7 +46,7 @@ export class ShareIndex {
     if (known?.size === 0) this.#byToken.delete(token);
   }
 
-  /** Of several with one hash the oldest counts: nobody takes a link over by copying what its Share says. */
+  /** If several have the same hash, the oldest counts. A link cannot be taken over by copying its Share. */
   find(tokenSha256: string): ResourceObject | undefined {
     const shares = [...(this.#byToken.get(tokenSha256) ?? [])].flatMap((key) => this.#shares.get(key) ?? []);
     return shares.reduce<ResourceObject | undefined>(
@@ -55,7 +55,7 @@ export class ShareIndex {
     );
   }
 
-  /** The uid of the Project that a Share is of. */
+  /** The uid of the Share's Project. */
   projectUidOf(share: ResourceObject): string | undefined {
     const name = specOf(share)?.projectRef.name;
     if (name === undefined) return undefined;

@@ -4,10 +4,10 @@ const TOKEN_BYTES = 32;
 /** 256 bits in base64url. */
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
-/** A new token for a link. It is shown once: the Share keeps its SHA-256 only. */
+/** A new token for a link. It is shown once: the Share stores only its SHA-256. */
 export const createShareToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url');
 
 export const isShareToken = (text: string): boolean => TOKEN.test(text);
 
-/** Lower-case hex. A plain hash will do: nobody guesses 256 random bits. */
+/** Lower-case hex. A plain hash is sufficient, because 256 random bits cannot be guessed. */
 export const shareTokenSha256 = (token: string): string => createHash('sha256').update(token).digest('hex');

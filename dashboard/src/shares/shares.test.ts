@@ -50,11 +50,11 @@ const row = newLogRow({
 const workers = startWorkers();
 afterAll(() => workers.close());
 
-/** What is there, which a test may change. */
+/** The existing objects, which a test may change. */
 class World implements PublicSharesSource {
   readonly index = new ShareIndex();
   readonly rows: LogRow[];
-  /** How often a row was read whole. */
+  /** How often a whole row was read. */
   reads = 0;
 
   constructor(objects: readonly ResourceObject[], rows: readonly LogRow[] = [row]) {

@@ -4,12 +4,12 @@ import { LogStoreError, type Usage } from '@standin/logstore';
 import type { Backend } from '../backend.ts';
 import { countedIn, monthOf, toUsageView, type LogFailure, type UsageView } from './usage-view.ts';
 
-/** Somewhat longer than the query may take in ClickHouse (10 s), whose own word is better than none. */
+/** Slightly longer than the limit of the query in ClickHouse (10 s), because ClickHouse's own error is more precise. */
 export const LOG_MS_MAX = 12_000;
 
 /**
- * An account's month so far. While the log is away it has what the operator has counted, if that is known. Rejects with `SourceError`
- * (`Forbidden`) or `LogStoreError`.
+ * The current month of an account. While the log is unavailable, it has the operator's count, if known. Rejects with `SourceError` (`Forbidden`) or
+ * `LogStoreError`.
  */
 export const accountUsage = async (
   { logs }: Pick<Backend, 'logs'>,
@@ -21,7 +21,7 @@ export const accountUsage = async (
   const quota = counted.quota ?? DEFINITIONS.Account.spec.safeParse(spec).data?.monthlyQuota;
   const orFailure = (error: unknown): LogFailure => {
     if (!(error instanceof LogStoreError) || countedIn(now, counted) === undefined) throw error;
-    // Its message may quote what was captured, and names hosts.
+    // The message may quote captured data, and names hosts.
     return { logFailure: `ClickHouse cannot be read now (${error.code}).` };
   };
   const found = await inTime(logs.usage({ namespace, name, uid }, monthOf(now))).catch(orFailure);

@@ -4,28 +4,28 @@ import type { DayUsage, EndpointUsage, Usage } from '@standin/logstore';
 export interface UsageView {
   /** `2026-11` */
   readonly month: string;
-  /** Every day of the month; those to come have none. Empty while the log is away. */
+  /** Every day of the month. Future days have no requests. Empty while the log is unavailable. */
   readonly days: readonly DayUsage[];
   /** Requests of the month in the log. */
   readonly total: number;
-  /** Requests that count against the quota: what the operator has counted, else those in the log. */
+  /** Requests that count against the quota: the operator's count or, if there is none, those in the log. */
   readonly used: number;
-  /** `used` is what the operator has counted: nothing of it is forgotten. */
+  /** `used` is the operator's count, which does not lose expired requests. */
   readonly isExact: boolean;
-  /** Accepted requests per month; `undefined`: as many as come. */
+  /** Accepted requests per month. Undefined: no limit. */
   readonly quota: number | undefined;
   /** The first day of the next month. */
   readonly resetsOn: string;
-  /** The day on which the quota is used up, if it goes on like this; `undefined`: not in this month. */
+  /** The day on which the quota is used up at the current rate. Undefined: not in this month. */
   readonly usedUpOn: string | undefined;
   readonly endpoints: readonly EndpointUsage[];
   /** Requests of endpoints that are not listed. */
   readonly otherRequests: number;
-  /** Why the log could not be read; `undefined`: it was. */
+  /** Why the log could not be read. Undefined: it was read. */
   readonly logFailure: string | undefined;
 }
 
-/** What there is instead of counts from the log. */
+/** Replaces the counts from the log if it could not be read. */
 export interface LogFailure {
   readonly logFailure: string;
 }
@@ -43,7 +43,7 @@ const dayOf = (time: Date): string => time.toISOString().slice(0, 'yyyy-mm-dd'.l
 const sum = (counts: readonly { readonly requests: number }[]): number =>
   counts.reduce((total, { requests }) => total + requests, 0);
 
-/** By the mean of the month so far. */
+/** Extrapolates the mean of the month so far. */
 const usedUpOn = (used: number, quota: number | undefined, now: Date): string | undefined => {
   const { from, to } = monthOf(now);
   if (quota === undefined || used === 0 || used >= quota) return undefined;
@@ -51,7 +51,7 @@ const usedUpOn = (used: number, quota: number | undefined, now: Date): string | 
   return at < to ? dayOf(at) : undefined;
 };
 
-/** What the status of an account says of its usage. */
+/** The usage in the status of an account. */
 export interface CountedUsage {
   readonly period?: string | undefined;
   readonly accepted?: number | undefined;
@@ -60,7 +60,7 @@ export interface CountedUsage {
 
 const monthName = (now: Date): string => dayOf(now).slice(0, 'yyyy-mm'.length);
 
-/** What the operator has counted in this month; `undefined`: nothing is known. */
+/** The operator's count for this month. Undefined: unknown. */
 export const countedIn = (now: Date, { period, accepted }: CountedUsage): number | undefined =>
   period === monthName(now) ? accepted : undefined;
 

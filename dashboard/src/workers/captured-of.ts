@@ -1,6 +1,6 @@
 import type { LogRow } from '@standin/contract';
 
-/** What callers and upstreams wrote of a row: heads cost their readers time, too. */
+/** The parts of a row that callers and upstreams wrote. Heads are included, because reading them takes time, too. */
 export const capturedOf = (row: LogRow | undefined): readonly (Uint8Array | string)[] => {
   if (row === undefined) return [];
   const { target, requestHeaders, requestTrailers, responseHeaders, responseTrailers } = row;

@@ -1,6 +1,6 @@
 /**
- * What is done with captured bytes in a worker: pure functions of plain data, by name. Each takes rows as the log has them, so that nothing of a
- * body is decoded before.
+ * The work that a worker does with captured bytes: pure functions of plain data, by name. Each takes rows as the log stores them, so that no body is
+ * decoded before.
  */
 import type { LogRow, ResourceObject } from '@standin/contract';
 import { toLogEntry, type ReplayAnswer } from '@standin/logstore';
@@ -13,12 +13,12 @@ import type { ResultView } from '../../app/replays/result-view.server.ts';
 import type { DashboardMode } from '../backend.ts';
 import { sharedExchange, type SharedExchange } from '../shared-exchange.ts';
 
-/** A worker would copy the bytes of a result otherwise. */
+/** Otherwise a worker would copy the bytes of a result. */
 const moved = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
   isWorkerThread ? (move(bytes) as Uint8Array<ArrayBuffer>) : bytes;
 
 export interface RedactedShare {
-  /** Those that were given, or the default for this exchange. */
+  /** The given rules, or the default for this exchange. */
   readonly rules: RedactionRules;
   readonly exchange: SharedExchange;
 }
@@ -36,9 +36,9 @@ export const redactShare = ({
   return { rules: used, exchange: sharedExchange(entry, used) };
 };
 
-// The two that show differences load CodeMirror when they are called: it takes 10 MiB.
+// compareAnswers and draftMock load CodeMirror only when they are called, because it takes 10 MiB.
 
-/** A replay's answer beside the captured one. */
+/** A replay's response beside the captured one. */
 export const compareAnswers = async ({
   row,
   answer,
@@ -50,7 +50,7 @@ export const compareAnswers = async ({
   return resultView(row, answer);
 };
 
-/** A captured answer as the mock of its endpoint. */
+/** A captured response as the mock of its endpoint. */
 export const draftMock = async (input: {
   readonly row: LogRow;
   readonly endpoint: ResourceObject;
@@ -71,7 +71,7 @@ export const writeSnippet = ({
   readonly options: SnippetOptions;
 }): Snippet => snippetOf(toLogEntry(row), format, options);
 
-/** One part of a multipart body, counted from 0; `undefined` where it has no such part. */
+/** One part of a multipart body, counted from 0. Undefined: the body has no such part. */
 export const multipartItem = ({
   body,
   contentType,

@@ -1,4 +1,4 @@
-/** `Busy`: too much is waiting; try again. `TooSlow` and `TooLarge`: the same work fails again. */
+/** `Busy`: too much work is waiting; try again. `TooSlow` and `TooLarge`: the same work fails again. */
 export type WorkRefusal = 'Busy' | 'TooSlow' | 'TooLarge';
 
 const MESSAGES: Readonly<Record<WorkRefusal, string>> = {
@@ -7,7 +7,7 @@ const MESSAGES: Readonly<Record<WorkRefusal, string>> = {
   TooLarge: 'This request needs too much memory to process. Download its bodies instead.',
 };
 
-/** A worker does not do this work; `message` is for people. */
+/** A worker refuses the work. `message` is for users. */
 export class WorkRefused extends Error {
   override readonly name = 'WorkRefused';
   readonly reason: WorkRefusal;
@@ -18,6 +18,6 @@ export class WorkRefused extends Error {
   }
 }
 
-/** By name: the pages are bundled, so they have a class of their own. */
+/** Compares the name, because the bundled pages have their own copy of the class. */
 export const isWorkRefused = (error: unknown): error is WorkRefused =>
   error instanceof Error && error.name === 'WorkRefused';

@@ -6,11 +6,11 @@ export type TaskName = keyof Tasks;
 export interface Work {
   readonly name: TaskName;
   readonly input: unknown;
-  /** Set to 1 when a worker begins with it. */
+  /** A worker sets it to 1 when it begins the work. */
   readonly started: Int32Array<SharedArrayBuffer>;
 }
 
-/** What a worker runs. */
+/** The function that a worker runs. */
 export const perform = ({ name, input, started }: Work): unknown => {
   Atomics.store(started, 0, 1);
   Atomics.notify(started, 0);

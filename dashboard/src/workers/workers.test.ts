@@ -5,7 +5,7 @@ import { startWorkers, type Workers, type WorkersOptions } from './workers.ts';
 
 const MIB = 1024 * 1024;
 const opened: Workers[] = [];
-/** However long a worker takes to start beside everything else that a machine does. */
+/** Longer than a worker takes to start on a busy machine. */
 const PATIENT = { waitMs: 120_000, deadlineMs: 120_000 };
 const open = (options?: WorkersOptions): Workers => {
   const workers = startWorkers({ ...PATIENT, ...options });
@@ -14,7 +14,7 @@ const open = (options?: WorkersOptions): Workers => {
 };
 afterAll(() => Promise.all(opened.map((workers) => workers.close())));
 
-/** A row whose bodies are so long, in a buffer of their own. */
+/** A row with bodies of this length, in their own buffer. */
 const rowOf = (bytes: number, text: string) =>
   newLogRow({
     requestHeaders: [['content-type', 'application/json']],
@@ -35,7 +35,7 @@ describe('workers', { timeout: 120_000 }, () => {
     const { user, system } = process.threadCpuUsage(before);
     expect(exchange.request.bytes).toBe(10 * MIB);
     expect(row.requestBody.length).toBe(0);
-    // All of it, whatever else the machine does.
+    // The processor time of this thread for the whole call, whatever else the machine does.
     expect((user + system) / 1_000).toBeLessThan(100);
   });
 

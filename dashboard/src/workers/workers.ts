@@ -5,11 +5,11 @@ import type { TaskName, Tasks, Work } from './worker.ts';
 
 type Result<N extends TaskName> = Awaited<ReturnType<Tasks[N]>>;
 
-/** Does with captured bytes what would keep everybody else waiting. */
+/** Processes captured bytes that would otherwise delay all other requests. */
 export interface Workers {
   /**
-   * Calls a function of `tasks.ts` in a worker, or here where what was captured in its input is short (see `capturedOf`). Bytes are handed over
-   * to the worker: they are empty afterwards. Rejects with `WorkRefused`, or with what the function throws.
+   * Calls a function of `tasks.ts` in a worker, or in this thread if the captured part of its input is short (see `capturedOf`). Bytes are
+   * transferred to the worker and are empty afterwards. Rejects with `WorkRefused`, or with what the function throws.
    */
   run<N extends TaskName>(
     name: N,
@@ -24,31 +24,31 @@ export interface WorkersOptions {
   readonly deadlineMs?: number;
   /** How long a call waits for a worker, in milliseconds. */
   readonly waitMs?: number;
-  /** Calls that wait. */
+  /** Maximum number of waiting calls. */
   readonly queueMax?: number;
-  /** At most so many captured bytes are worked on here: to hand them over takes longer. */
+  /** At most this many captured bytes are processed in this thread, because their transfer takes longer. */
   readonly inlineBytesMax?: number;
 }
 
-/** Someone waits for it. Each function takes at most some seconds of processor time for the largest bodies. */
+/** A user waits for the result. Each function takes at most some seconds of processor time for the largest bodies. */
 const DEADLINE_MS = 20_000;
-/** A worker that starts on a busy machine is part of it. */
+/** Includes the start of a worker on a busy machine. */
 const WAIT_MS = 20_000;
-/** Each call that waits holds bodies of up to 20 MiB. */
+/** Each waiting call holds bodies of up to 20 MiB. */
 const QUEUE_MAX = 4;
-/** The slowest function takes less than 20 ms for them. */
+/** The slowest function processes this many in less than 20 ms. */
 const INLINE_BYTES_MAX = 8 * 1024;
-/** One body that takes long must not stop all others; more would take the processor from everything else. */
+/** One slow body must not stop all others. More threads would take the processor from everything else. */
 const THREADS_MAX = 2;
 /**
- * Bytes are not part of it. Every function takes less than a third of it for the largest bodies: what outgrows the limit in one step ends not only
- * the worker but the process.
+ * Excludes bytes. Every function uses less than a third of it for the largest bodies. Memory that exceeds the limit in one step ends not only the
+ * worker but the process.
  */
 const HEAP_MIB_MAX = 192;
-/** A worker takes a quarter of a second to start, and tens of megabytes. */
+/** A worker takes a quarter of a second to start, and uses tens of megabytes. */
 const IDLE_MS = 60_000;
 
-/** Workers start when they are needed, and end when they are idle. */
+/** Starts workers when they are needed, and ends idle ones. */
 export const startWorkers = (options: WorkersOptions = {}): Workers => {
   const { queueMax = QUEUE_MAX, inlineBytesMax = INLINE_BYTES_MAX } = options;
   const pool = new Piscina({
@@ -103,12 +103,12 @@ const perform = async (
   } finally {
     isOver = true;
     clearTimeout(timer);
-    // Where no worker began with it, it is still waited for.
+    // Ends the wait if no worker has begun the work.
     Atomics.notify(started, 0);
   }
 };
 
-/** Short buffers are parts of a pool that others use, too. */
+/** Short buffers are parts of a shared pool. */
 const transferable = (captured: readonly (Uint8Array | string)[]): ArrayBuffer[] => [
   ...new Set(
     captured

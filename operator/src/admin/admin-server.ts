@@ -8,7 +8,7 @@ export interface AdminServerOptions {
   readonly registry: Registry;
 }
 
-/** /metrics, /healthz (the process answers) and /readyz (the sources were read once). */
+/** /metrics, /healthz (the process responds) and /readyz (the sources have been read once). */
 export class AdminServer {
   readonly #app: FastifyInstance;
   #ready = false;
@@ -45,6 +45,6 @@ export class AdminServer {
   }
 }
 
-/** An IPv6 address stands in brackets. */
+/** IPv6 addresses are in brackets. */
 export const urlOf = (scheme: 'http' | 'https', host: string, port: number): string =>
   `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -4,17 +4,17 @@ import type { ClaimState } from '../drain/orphan-keeper.ts';
 import type { GatewayRegistry } from '../publish/gateway-registry.ts';
 import { shownUsage, type QuotaUsage } from '../quota/usage.ts';
 
-/** What is counted where it happens. */
+/** Metrics that are updated where the event happens. */
 export interface OperatorMetrics {
   readonly programmedSeconds: Histogram;
   readonly statusWrites: Counter;
   readonly ledgerWrites: Counter;
 }
 
-/** What is read when somebody asks for it. */
+/** State that is read on each scrape. */
 export interface MetricsView {
   objects(): Iterable<ResourceObject>;
-  /** Undefined while this operator does not lead. */
+  /** Undefined while this operator is not the leader. */
   leading():
     | {
         readonly revision: Revision;
@@ -25,7 +25,7 @@ export interface MetricsView {
     | undefined;
 }
 
-/** The operator's own metrics; those of the runtime keep controller-runtime's names (packages/kube). */
+/** The operator's own metrics. Runtime metrics keep controller-runtime's names (packages/kube). */
 export const operatorMetrics = (registry: Registry, view: MetricsView): OperatorMetrics => {
   const registers = [registry];
   new Gauge({
@@ -88,7 +88,7 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
   };
 };
 
-/** What is used of each account's quota, and how much that is at most. */
+/** The usage of each account's quota, and its upper bound. */
 const usageGauges = (registers: Registry[], view: MetricsView): void => {
   const usageGauge = (name: string, help: string, value: (usage: QuotaUsage) => number) =>
     new Gauge({

@@ -7,7 +7,7 @@ import { drainJob, parseJobTemplate } from './drain-job.ts';
 import type { DrainJob, Use } from './judge-claim.ts';
 import type { Claim, Job } from './kube-objects.ts';
 
-/** Of a claim: when it was drained, and in which state of the StatefulSet. */
+/** Annotations of a claim: when it was drained, and in which state of the StatefulSet. */
 const DRAINED_ANNOTATION = `${API_GROUP}/drained`;
 const DRAINED_FOR_ANNOTATION = `${API_GROUP}/drained-for`;
 
@@ -15,15 +15,15 @@ export interface ClaimActionsOptions {
   readonly client: KubeClient;
   readonly namespace: string;
   readonly statefulSet: string;
-  /** File with the template of the Job; read for each Job, since it may change. */
+  /** File with the template of the Job. It may change, so it is read for each Job. */
   readonly jobTemplate: string;
   readonly logger: Logger;
 }
 
-/** In which state of the StatefulSet the claim says that it was drained. */
+/** The state of the StatefulSet in which the claim was drained, according to its annotation. */
 export const drainedFor = ({ metadata }: Claim): Use | undefined => metadata.annotations?.[DRAINED_FOR_ANNOTATION];
 
-/** What is written about a claim: Jobs, annotations, Events. Everything may be done twice. */
+/** Writes Jobs, annotations and Events for a claim. All actions are idempotent. */
 export class ClaimActions {
   readonly #options: ClaimActionsOptions;
   readonly #events: KubernetesEvents;
@@ -33,7 +33,7 @@ export class ClaimActions {
     this.#events = new KubernetesEvents(options.client, options.logger);
   }
 
-  /** Resolves with the Job's uid; undefined: there is one already, and the watch is about to show it. */
+  /** Resolves with the Job's uid. Undefined: a Job already exists, and the watch is about to report it. */
   async start(claim: Claim, use: Use): Promise<string | undefined> {
     const { client, namespace, statefulSet, jobTemplate, logger } = this.#options;
     const template = parseJobTemplate(await readFile(jobTemplate, 'utf8'));
@@ -65,7 +65,7 @@ export class ClaimActions {
     await this.#say(claim, 'Normal', 'Drained', message);
   }
 
-  /** A gateway has the volume again: what was said of it is no longer true. */
+  /** A gateway uses the volume again, so the annotations are no longer true. */
   async forget(claim: Claim): Promise<void> {
     await this.#annotate(claim, null, null);
   }

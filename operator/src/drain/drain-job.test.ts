@@ -76,7 +76,7 @@ test.for([
 test.for([
   [undefined, 'running'],
   [[{ type: 'Suspended', status: 'True' }], 'running'],
-  // Of a Job whose last pods are still ending.
+  // A Job whose last pods are still terminating.
   [[{ type: 'FailureTarget', status: 'True' }], 'running'],
   [[{ type: 'Complete', status: 'False' }], 'running'],
   [[{ type: 'Complete', status: 'True' }], 'succeeded'],

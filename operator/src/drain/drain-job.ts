@@ -5,13 +5,13 @@ import { z } from 'zod';
 import type { DrainJob, JobState, Use } from './judge-claim.ts';
 import type { Claim, Job } from './kube-objects.ts';
 
-/** Of the Job, and of its pod: the uid of the claim that it drains. */
+/** Label of the Job and of its pod: the uid of the claim that it drains. */
 export const CLAIM_UID_LABEL = `${API_GROUP}/claim-uid`;
-/** Of the Job: the claim's name, and in which state of the StatefulSet. */
+/** Annotations of the Job: the claim's name, and the state of the StatefulSet. */
 const CLAIM_ANNOTATION = `${API_GROUP}/claim`;
 const USE_ANNOTATION = `${API_GROUP}/drained-for`;
 
-/** Stands in the template where the claim's name comes. */
+/** The template has this in place of the claim's name. */
 const CLAIM_PLACEHOLDER = 'CLAIM';
 
 const metadataSchema = z.looseObject({
@@ -34,7 +34,7 @@ const templateSchema = z.looseObject({
 });
 export type JobTemplate = z.infer<typeof templateSchema>;
 
-/** A Job as YAML, in which `CLAIM` is the name of the claim to be drained. Throws an error that says what is wrong with it. */
+/** Parses a Job in YAML, in which `CLAIM` stands for the name of the claim to drain. Throws an error that describes the problem. */
 export const parseJobTemplate = (text: string): JobTemplate => {
   const { success, data, error } = templateSchema.safeParse(parse(text));
   if (!success) throw new Error(`the template of the drain Job is not one: ${z.prettifyError(error)}`);
@@ -47,10 +47,10 @@ export const parseJobTemplate = (text: string): JobTemplate => {
   return data;
 };
 
-/** A Job's name ends up in a label of its pods: 63 characters. */
+/** The Job controller copies a Job's name into a label of its pods, so its limit is 63 characters. */
 const NAME_PREFIX_LENGTH_MAX = 40;
 
-/** The same for the same claim and use: whoever makes it a second time is told that there is one. */
+/** The same name for the same claim and use, so that a second attempt to create the Job fails with AlreadyExists. */
 const drainJobName = (statefulSet: string, claim: Claim, use: Use): string => {
   const digest = createHash('sha256')
     .update(JSON.stringify([claim.metadata.uid, use]))
@@ -60,12 +60,12 @@ const drainJobName = (statefulSet: string, claim: Claim, use: Use): string => {
 
 export interface DrainJobOptions {
   readonly namespace: string;
-  /** Of the gateways. */
+  /** The gateways' StatefulSet. */
   readonly statefulSet: string;
   readonly use: Use;
 }
 
-/** The Job that drains a claim, and goes with it. */
+/** The Job that drains a claim. It is deleted with the claim. */
 export const drainJob = (template: JobTemplate, claim: Claim, options: DrainJobOptions): object => {
   const { namespace, statefulSet, use } = options;
   const { name, uid = '' } = claim.metadata;
@@ -106,7 +106,7 @@ const hasCondition = ({ status }: Job, wanted: string): boolean =>
 const stateOf = (job: Job): JobState =>
   hasCondition(job, 'Complete') ? 'succeeded' : hasCondition(job, 'Failed') ? 'failed' : 'running';
 
-/** The uid of the claim that a Job was made for. */
+/** The uid of the claim that a Job drains. */
 export const claimUidOf = ({ metadata }: Job): string | undefined => metadata.labels?.[CLAIM_UID_LABEL];
 
 export const toDrainJob = (job: Job): DrainJob => ({

@@ -3,7 +3,7 @@ import { judgeClaim, type ClaimFacts, type DrainJob } from './judge-claim.ts';
 
 const BOUNDS = { quietMs: 600_000, freeJobs: 1 };
 
-/** A claim whose gateway was scaled away a while ago. */
+/** A claim whose gateway was scaled away some time ago. */
 const ORPHAN: ClaimFacts = {
   isDeleting: false,
   isUsed: false,
@@ -38,7 +38,7 @@ test.for<[string, Partial<ClaimFacts>, ReturnType<typeof judgeClaim>]>([
     { kind: 'used', stop: [running], isMarked: false },
   ],
   ['is one of the replicas', { isWanted: true }, { kind: 'expected' }],
-  // The pod may not come for long: nothing is wrong with draining meanwhile.
+  // The pod may not start for a long time, so draining may continue until then.
   ['is wanted again while its Job runs', { isWanted: true, jobs: [running] }, { kind: 'expected' }],
   ['has had no pod for a moment', { unusedMs: 1_000 }, { kind: 'quiet', afterMs: 599_000 }],
   ['has a Job', { jobs: [running] }, { kind: 'draining', job: running }],
@@ -53,7 +53,7 @@ test.for<[string, Partial<ClaimFacts>, ReturnType<typeof judgeClaim>]>([
   ['has a Job that failed', { jobs: [failed] }, { kind: 'failed', job: failed }],
   ['was drained', { drainedFor: 'set/5' }, { kind: 'drained' }],
   ['was drained, and its Job is still there', { drainedFor: 'set/5', jobs: [succeeded] }, { kind: 'drained' }],
-  // Scaled up and down again, perhaps, while nobody led.
+  // The StatefulSet may have been scaled up and down again without a leader.
   ['was drained before the StatefulSet changed', { drainedFor: 'set/4' }, { kind: 'start' }],
   ['was drained for one that is gone', { use: 'none', drainedFor: 'set/4' }, { kind: 'start' }],
   [

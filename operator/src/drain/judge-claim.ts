@@ -1,62 +1,65 @@
-/** Which state of the gateways' StatefulSet a claim was drained in: a claim beyond its replicas cannot be used before that changes. */
+/**
+ * The state of the gateways' StatefulSet in which a claim was drained. A claim beyond its replicas cannot be used until the state
+ * changes.
+ */
 export type Use = string;
 
 export type JobState = 'running' | 'succeeded' | 'failed';
 
-/** A Job that was made for a claim. */
+/** A drain Job of a claim. */
 export interface DrainJob {
   readonly name: string;
   readonly uid: string;
   readonly use: Use;
   readonly state: JobState;
-  /** Undefined until it ended well. */
+  /** Undefined until it completes successfully. */
   readonly completedAt: string | undefined;
 }
 
-/** All that is known of a gateway's volume and of who uses it. */
+/** Everything known about a gateway's volume and its users. */
 export interface ClaimFacts {
   readonly isDeleting: boolean;
-  /** A pod that is no drain Job's has the claim, or waits for it. */
+  /** A pod other than a drain Job's uses the claim, or waits for it. */
   readonly isUsed: boolean;
-  /** The StatefulSet has, or is about to have, a pod for it. */
+  /** The StatefulSet has, or is about to create, a pod for it. */
   readonly isWanted: boolean;
   readonly use: Use;
-  /** What the claim itself says: drained in that state. */
+  /** According to the claim's annotation, it was drained in this state. */
   readonly drainedFor: Use | undefined;
-  /** Drained, as this leader knows, which has seen no pod with it since. */
+  /** This leader knows that the claim is drained, and has seen no pod with it since. */
   readonly isKnownDrained: boolean;
-  /** For how long this leader has seen no pod with it. */
+  /** How long this leader has seen no pod with it. */
   readonly unusedMs: number;
   readonly jobs: readonly DrainJob[];
-  /** Jobs that this leader made since it last saw a pod with the claim, by uid. */
+  /** Uids of Jobs that this leader created since it last saw a pod with the claim. */
   readonly knownJobs: ReadonlySet<string>;
 }
 
 export interface DrainBounds {
   readonly quietMs: number;
-  /** Jobs that may still be started. */
+  /** How many more Jobs may start. */
   readonly freeJobs: number;
 }
 
 export type ClaimVerdict =
-  /** Nothing to do: it is being deleted. */
+  /** Nothing to do: the claim is being deleted. */
   | { readonly kind: 'deleted' }
-  /** Its gateway delivers what is on it; a Job beside it would only keep the volume from another node. */
+  /** Its gateway delivers the rows on the volume. A Job would only keep the volume from another node. */
   | { readonly kind: 'used'; readonly stop: readonly DrainJob[]; readonly isMarked: boolean }
-  /** Its gateway is about to come. */
+  /** Its gateway is about to start. */
   | { readonly kind: 'expected' }
   | { readonly kind: 'quiet'; readonly afterMs: number }
   | { readonly kind: 'queued' }
   | { readonly kind: 'start' }
   | { readonly kind: 'draining'; readonly job: DrainJob }
-  /** The claim does not say yet that it is drained. */
+  /** The claim is not annotated as drained yet. */
   | { readonly kind: 'finished'; readonly job: DrainJob }
   | { readonly kind: 'drained' }
   | { readonly kind: 'failed'; readonly job: DrainJob };
 
 /**
- * What is to be done about a gateway's volume. Pure, and level-based: whatever was missed in between, the facts lead to the same end. At most one
- * Job of a claim runs; one that ended counts until a pod may have used the claim again.
+ * Decides what to do with a gateway's volume. Pure and level-based: the result depends only on the current facts, not on missed
+ * events. At most one Job per claim runs. A Job that ended counts until a pod may have used the claim again.
  */
 export const judgeClaim = (facts: ClaimFacts, { quietMs, freeJobs }: DrainBounds): ClaimVerdict => {
   const { isDeleting, isUsed, isWanted, use, drainedFor, jobs } = facts;

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@standin/kube';
 
-/** As much of Kubernetes' own objects as draining looks at. */
+/** The fields of Kubernetes' objects that draining needs. */
 export type Claim = KubeObject;
 
 export interface Pod extends KubeObject {
@@ -12,7 +12,7 @@ export interface Pod extends KubeObject {
 
 export interface StatefulSet extends KubeObject {
   readonly spec?: {
-    /** Kubernetes takes an absent one for 1. */
+    /** Kubernetes defaults it to 1. */
     readonly replicas?: number | undefined;
     readonly ordinals?: { readonly start?: number | undefined } | undefined;
   };
@@ -29,7 +29,7 @@ export interface Job extends KubeObject {
 
 type Metadata = KubeObject['metadata'];
 
-/** Without what only takes room in memory. */
+/** Omits fields that are not needed, to save memory. */
 const metadataOf = ({ name, namespace, uid, resourceVersion, generation, ...rest }: Metadata): Metadata => ({
   name,
   ...(namespace === undefined ? {} : { namespace }),
@@ -63,10 +63,10 @@ export const trimJob = ({ metadata, status }: Job): Job => ({
   status: { completionTime: status?.completionTime, conditions: status?.conditions },
 });
 
-/** Pods that have ended have no volume any more. */
+/** Terminated pods no longer use a volume. */
 const ENDED: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed']);
 
-/** Names of the claims that the pod has, or waits for. */
+/** Names of the claims that the pod uses, or waits for. */
 export const claimsOf = ({ spec, status }: Pod): readonly string[] =>
   ENDED.has(status?.phase)
     ? []

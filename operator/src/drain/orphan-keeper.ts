@@ -7,11 +7,11 @@ import { judgeClaim, type ClaimVerdict } from './judge-claim.ts';
 import type { Claim } from './kube-objects.ts';
 import { VolumeWatch, type VolumePlace } from './volume-watch.ts';
 
-/** Where the gateways' volumes are, and how they are drained. */
+/** The gateways' volumes, and how they are drained. */
 export interface SpoolVolumes extends VolumePlace {
   /** File with the template of the Job. */
   readonly jobTemplate: string;
-  /** A claim that no pod has had for this long has no gateway. */
+  /** A claim without a pod for this long has no gateway. */
   readonly quietMs: number;
 }
 
@@ -22,25 +22,28 @@ export interface OrphanKeeperOptions extends SpoolVolumes {
 
 export type ClaimState = ClaimVerdict['kind'];
 
-/** What happened to a claim, as this leader saw it, since the last pod that had it. */
+/** What this leader knows about a claim since a pod last used it. */
 interface Unused {
-  /** `performance.now()` */
+  /** In `performance.now()` time. */
   readonly since: number;
-  /** Uids of the Jobs that were made. */
+  /** Uids of the created Jobs. */
   readonly jobs: Set<string>;
   isDrained: boolean;
 }
 
 const BACKOFF = { baseMs: 500, capMs: 60_000 };
 
-/** Has a Job drain each volume of a gateway that was scaled away, for one leader's term. Never deletes a volume. */
+/**
+ * Creates a Job for each volume of a gateway that was scaled away, which drains it. Runs for one leader's term. Never deletes a
+ * volume.
+ */
 export class OrphanKeeper {
   readonly #options: OrphanKeeperOptions;
   readonly #queue: WorkQueue;
   readonly #volumes: VolumeWatch;
   readonly #actions: ClaimActions;
   readonly #stopping = new AbortController();
-  /** By the claims' names. */
+  /** By claim name. */
   readonly #unused = new Map<string, Unused>();
   readonly #states = new Map<string, ClaimState>();
   #watching: Promise<void> | undefined;
@@ -76,12 +79,12 @@ export class OrphanKeeper {
     await Promise.all([this.#queue.stop(), this.#watching]);
   }
 
-  /** By the claims' names. */
+  /** By claim name. */
   get states(): ReadonlyMap<string, ClaimState> {
     return this.#states;
   }
 
-  /** Resolves with when to look again. */
+  /** Resolves with the delay until the next look at the claim. */
   async #reconcile(name: string): Promise<number | undefined> {
     const claim = this.#volumes.claim(name);
     if (claim === undefined) {

@@ -16,22 +16,22 @@ import {
   type StatefulSet,
 } from './kube-objects.ts';
 
-/** Where the gateways' volumes are. */
+/** The location of the gateways' volumes. */
 export interface VolumePlace {
   readonly client: KubeClient;
   readonly namespace: string;
   /** Name of the gateways' StatefulSet. */
   readonly statefulSet: string;
-  /** Label selector of its claims. */
+  /** Label selector of the gateways' claims. */
   readonly claims: string;
 }
 
 export interface VolumeWatchOptions extends VolumePlace {
   readonly logger: Logger;
   readonly registry?: Registry | undefined;
-  /** Something about these claims may be different now. */
+  /** The state of these claims may have changed. */
   readonly onChange: (claims: readonly string[]) => void;
-  /** A pod has this claim, or had it until a moment ago. */
+  /** A pod uses this claim, or used it until a moment ago. */
   readonly onUsed: (claim: string) => void;
 }
 
@@ -45,7 +45,10 @@ interface Watched<T> {
 
 const NO_STATEFUL_SET: Use = 'none';
 
-/** The gateways' claims, and who uses them, as last heard of the API server. Tells nothing before it knows all. */
+/**
+ * The gateways' claims and the pods that use them, as the API server last reported them. Reports nothing before all of them are
+ * known.
+ */
 export class VolumeWatch {
   readonly #options: VolumeWatchOptions;
   readonly #claims: Reflector;
@@ -74,7 +77,7 @@ export class VolumeWatch {
       transform: trimStatefulSet,
       ...{ put: every, remove: every },
     });
-    // One that ends makes room for another claim's.
+    // A Job that ends makes room for the Job of another claim.
     this.#jobs = this.#reflector<Job>('jobs', {
       group: 'batch',
       query: { labelSelector: CLAIM_UID_LABEL },
@@ -91,7 +94,7 @@ export class VolumeWatch {
         this.#isSynced = true;
         this.#changed(this.#names());
       },
-      // Stopped before.
+      // The watch was stopped before it had synced.
       () => undefined,
     );
     await Promise.all(reflectors.map((reflector) => reflector.run(signal)));
@@ -101,12 +104,12 @@ export class VolumeWatch {
     return this.#claims.get(`${this.#options.namespace}/${name}`);
   }
 
-  /** A pod that is no drain Job's has the claim, or waits for it. */
+  /** A pod other than a drain Job's uses the claim, or waits for it. */
   isUsed(claim: string): boolean {
     return [...this.#pods.list()].some((pod) => !isDrainPod(pod) && claimsOf(pod).includes(claim));
   }
 
-  /** The StatefulSet has, or is about to have, a pod for it. */
+  /** The StatefulSet has, or is about to create, a pod for it. */
   isWanted(claim: string): boolean {
     const set = this.#statefulSet();
     const ordinal = this.#ordinal(claim);
@@ -116,7 +119,7 @@ export class VolumeWatch {
     return ordinal >= start && ordinal < start + replicas;
   }
 
-  /** Replicas cannot change without the generation. */
+  /** Every change of the replicas changes the generation. */
   get use(): Use {
     const { uid = '', generation = 0 } = this.#statefulSet()?.metadata ?? {};
     return uid === '' ? NO_STATEFUL_SET : `${uid}/${generation}`;
@@ -126,7 +129,7 @@ export class VolumeWatch {
     return [...this.#jobs.list()].filter((job) => claimUidOf(job) === uid).map(toDrainJob);
   }
 
-  /** Of all claims. */
+  /** Counts the Jobs of all claims. */
   get runningJobs(): number {
     return [...this.#jobs.list()].filter((job) => toDrainJob(job).state === 'running').length;
   }
@@ -150,7 +153,7 @@ export class VolumeWatch {
     return this.#statefulSets.get(`${this.#options.namespace}/${this.#options.statefulSet}`);
   }
 
-  /** The number of the gateway that a claim is of: `data-standin-gateway-3`; undefined: it is no gateway's. */
+  /** The ordinal of the claim's gateway: 3 for `data-standin-gateway-3`. Undefined: the claim belongs to no gateway. */
   #ordinal(claim: string): number | undefined {
     const [, number] = claim.split(`-${this.#options.statefulSet}-`);
     return number !== undefined && /^\d+$/.test(number) ? Number(number) : undefined;
@@ -161,7 +164,7 @@ export class VolumeWatch {
   }
 
   #podSeen(pod: Pod): void {
-    // It may be gone again before anybody looks.
+    // The pod may be deleted before the claim is reconciled.
     if (!isDrainPod(pod)) for (const claim of claimsOf(pod)) this.#options.onUsed(claim);
     this.#changed(volumesOf(pod));
   }
@@ -169,6 +172,6 @@ export class VolumeWatch {
 
 const isDrainPod = ({ metadata }: Pod): boolean => metadata.labels?.[CLAIM_UID_LABEL] !== undefined;
 
-/** Also those of a pod that has ended. */
+/** Includes the volumes of terminated pods. */
 const volumesOf = ({ spec }: Pod): readonly string[] =>
   (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);

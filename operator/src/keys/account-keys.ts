@@ -3,23 +3,23 @@ import type { Logger } from 'pino';
 import type { KeyState, KnownKey } from '../translate/index.ts';
 import { apiKeyProblem, apiKeySha256, generateApiKey } from './api-key.ts';
 
-/** An Account, and where its key is to be found. */
+/** An Account, and the location of its key. */
 export interface KeyOwner {
   readonly account: ResourceObject;
   readonly secretName: string;
-  /** The operator makes it; otherwise somebody brings it. */
+  /** True: the operator generates the key. False: the user provides it. */
   readonly generated: boolean;
 }
 
 export interface AccountKeysOptions {
   readonly source: ResourceSource;
   readonly logger: Logger;
-  /** Undefined when there is no such Account, or its spec is invalid. */
+  /** Undefined if there is no such Account, or its spec is invalid. */
   readonly owner: (accountUid: string) => KeyOwner | undefined;
   readonly onKey: (accountUid: string, state: KeyState) => void;
 }
 
-/** The digests of all Accounts' keys, for one leader's term. Reads each Secret by its name, and makes those that are to be generated. */
+/** The digests of all Accounts' keys, for one leader's term. Reads each Secret by name, and creates those whose keys are generated. */
 export class AccountKeys {
   readonly #options: AccountKeysOptions;
   readonly #known = new Map<string, KnownKey>();
@@ -32,23 +32,23 @@ export class AccountKeys {
     this.#known.delete(accountUid);
   }
 
-  /** Undefined until it was read. */
+  /** Undefined until the key has been read. */
   known(accountUid: string): KnownKey | undefined {
     return this.#known.get(accountUid);
   }
 
-  /** Reads the Secret, past all caches. False if there is no Account that has one. */
+  /** Reads the Secret, bypassing all caches. False if no Account needs it. */
   async read(accountUid: string): Promise<boolean> {
     const owner = this.#options.owner(accountUid);
     if (owner === undefined) return false;
     const { secretName } = owner;
     const key = await this.#read(owner).catch((error: unknown) => {
       const refusal = refusalOf(error);
-      // A key that is in force stays in force while a right is missing.
+      // An active key stays active while a right is missing.
       if (refusal === undefined || this.#hasKey(accountUid, secretName)) throw error;
       return { kind: 'invalid', secretName, message: refusal } as const;
     });
-    // Deleted, or another Secret named, while it was read.
+    // While the Secret was read, the Account was deleted or now names another Secret.
     if (this.#options.owner(accountUid)?.secretName !== secretName) return true;
     this.#known.set(accountUid, { secretName, key });
     this.#options.onKey(accountUid, key);
@@ -83,7 +83,7 @@ export class AccountKeys {
       await source.createSecret(account, secretName, { [API_KEY_DATA_KEY]: key });
     } catch (error) {
       if (!(error instanceof SourceError && error.kind === 'Conflict')) throw error;
-      // Made by the leader before us a moment ago, or a Secret of that name with something else in it.
+      // The previous leader just created it, or a Secret of that name has other content.
       const message = `it exists without the data key ${API_KEY_DATA_KEY}: add it, or delete the Secret`;
       return (await this.#lookUp(account, secretName)) ?? { kind: 'invalid', secretName, message };
     }
@@ -95,7 +95,7 @@ export class AccountKeys {
   }
 }
 
-/** A refusal that concerns this Secret only, in words for the condition; undefined: another try may help. */
+/** An error that concerns only this Secret, as text for the condition. Undefined: a retry may help. */
 const refusalOf = (error: unknown): string | undefined => {
   if (!(error instanceof SourceError)) return undefined;
   switch (error.kind) {

@@ -14,15 +14,15 @@ const base62 = (value: bigint, length: number): string => {
 };
 
 /**
- * A new API key: prefix, 256 random bits, and the CRC-32 of both, so that secret scanners can tell a real one from look-alikes
- * without asking us (the form that GitHub described in 2021).
+ * A new API key: prefix, 256 random bits, and the CRC-32 of both. The checksum lets secret scanners distinguish real keys from
+ * look-alikes offline (the format that GitHub described in 2021).
  */
 export const generateApiKey = (): string => {
   const body = PREFIX + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), RANDOM_CHARS);
   return body + base62(BigInt(crc32(body)), CHECKSUM_CHARS);
 };
 
-/** Why a key that somebody brought cannot be used; undefined if it can. */
+/** Why a user-provided key cannot be used. Undefined if it can. */
 export const apiKeyProblem = (key: string): string | undefined => {
   const { ownApiKeyLengthMin: min, ownApiKeyLengthMax: max } = LIMITS;
   if (/^\s|\s$/.test(key)) return 'the key begins or ends with whitespace (often a line break): store it without';
@@ -33,5 +33,5 @@ export const apiKeyProblem = (key: string): string | undefined => {
   return undefined;
 };
 
-/** Lower-case hex. Only this leaves the Secret. */
+/** Lowercase hex. Only this digest leaves the Secret. */
 export const apiKeySha256 = (key: string): string => createHash('sha256').update(key).digest('hex');

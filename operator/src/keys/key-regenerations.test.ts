@@ -16,7 +16,7 @@ class DeletingSource extends MemorySource {
 
 const SPEC = { accountRef: { name: 'team' } };
 const NOW = Date.UTC(2026, 10, 21, 12);
-/** When `MemorySource` says that objects were created, give or take a minute. */
+/** The creation time that `MemorySource` gives to objects, give or take a minute. */
 const CREATED = Date.UTC(2026, 0, 1);
 const OLD = 'standin_the-old-key-that-everybody-knows-by-now';
 
@@ -24,13 +24,13 @@ let source: DeletingSource;
 let regenerations: KeyRegenerations | undefined;
 let now: number;
 let account: ResourceObject;
-/** Digests that were published, and gateways that have not acknowledged the last of them. */
+/** Published digests, and the gateways that have not acknowledged the latest one. */
 let published: string | undefined;
 let waiting: readonly string[];
 let isGenerated: boolean;
 const objects = new Map<string, ResourceObject>();
 
-/** As a leader that begins its term. */
+/** Starts a leader's term. */
 const begin = (): KeyRegenerations => {
   const started = new KeyRegenerations({
     ...{ source, objects, logger: pino({ level: 'silent' }), registry: new Registry(), clock: () => now },
@@ -208,7 +208,7 @@ describe('a KeyRegeneration', () => {
         const name = `crash-${crashAt}`;
         let calls = 0;
         const before = key();
-        // From the moment of the crash nothing of the first leader gets through.
+        // After the crash, no call of the first leader succeeds.
         source.disturb = (made) => {
           if (made === call) calls += 1;
           if (calls >= crashAt) throw new SourceError('Unavailable', 'the operator is dead');

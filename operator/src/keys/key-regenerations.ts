@@ -30,11 +30,11 @@ export interface KeyRegenerationsOptions {
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Undefined when there is no such Account, or its spec is invalid. */
+  /** Undefined if there is no such Account, or its spec is invalid. */
   readonly owner: (accountUid: string) => KeyOwner | undefined;
-  /** Has the account's Secret read soon, and its key published. */
+  /** Schedules a read of the account's Secret, so that its key is published. */
   readonly readSoon: (accountUid: string) => void;
-  /** How the gateways stand to the key with this SHA-256; undefined while it is not published. */
+  /** The state of the key with this SHA-256 at the gateways. Undefined while it is not published. */
   readonly programmed: (accountUid: string, sha256: string) => ProgrammedState | undefined;
   /** How many gateways are known. */
   readonly gatewayCount: () => number;
@@ -44,22 +44,25 @@ export interface KeyRegenerationsOptions {
 
 const WORKERS = 4;
 const BACKOFF = { baseMs: 50, capMs: 10_000 };
-/** Until a key that was written is read again and published. */
+/** The delay for a written key to be read again and published. */
 const SOON = { requeueAfterMs: 20 };
-/** Until whoever waits is told anew for whom; acknowledgements are told at once. */
+/** The interval at which the list of waiting gateways is refreshed. Acknowledgements are reported immediately. */
 const LATER = { requeueAfterMs: 1_000 };
 
 const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({ kind, namespace, name });
 
 /**
- * Carries out KeyRegenerations, for one leader's term (design §6). Each step finds out what was done already, so that a crash anywhere
- * resumes: count and intent into the Account's status by compare-and-swap → new key into the Secret, marked with who wanted it → the
- * gateways swap both digests in one delta → all known ones have acknowledged → completed.
+ * Carries out KeyRegenerations, for one leader's term (design §6). Each step checks what is already done, so the process resumes
+ * after a crash at any point:
+ * - Write count and intent into the Account's status, by compare-and-swap.
+ * - Write the new key into the Secret, marked with the KeyRegeneration.
+ * - Publish one delta in which the gateways swap both digests.
+ * - Wait for acknowledgements from all known gateways, then complete.
  */
 export class KeyRegenerations {
   readonly #options: KeyRegenerationsOptions;
   readonly #queue: WorkQueue;
-  /** Those that are there, by uid. */
+  /** The existing KeyRegenerations, by uid. */
   readonly #acts = new Map<string, ResourceObject>();
 
   constructor(options: KeyRegenerationsOptions) {
@@ -71,12 +74,12 @@ export class KeyRegenerations {
     });
   }
 
-  /** Takes everything that the source has shown so far. */
+  /** Adds everything that the source has reported so far. */
   begin(): void {
     for (const object of this.#options.objects.values()) this.seen(object);
   }
 
-  /** The source shows an object, changed or not. */
+  /** The source reports an object, changed or not. */
   seen({ kind, metadata }: ResourceObject): void {
     if (kind === 'Account') this.#lookAtOpen(metadata.namespace);
     if (kind !== 'KeyRegeneration') return;
@@ -90,7 +93,7 @@ export class KeyRegenerations {
     this.#acts.delete(uid);
   }
 
-  /** Gateways acknowledged, or were forgotten. */
+  /** Gateways acknowledged a revision, or were forgotten. */
   progress(): void {
     this.#lookAtOpen();
   }
@@ -115,7 +118,7 @@ export class KeyRegenerations {
     try {
       return await (isOver(act) ? this.#cleanUp(act) : this.#goOn(act));
     } catch (error) {
-      // Changed or gone since it was read: what is there now decides.
+      // The object changed or was deleted since it was read. The retry reads it again.
       if (error instanceof SourceError && (error.kind === 'Conflict' || error.kind === 'NotFound')) return SOON;
       throw error;
     }
@@ -129,7 +132,7 @@ export class KeyRegenerations {
       return this.#say(act, refused(reason, message));
     }
     const { name } = (parsed.value.spec as KeyRegenerationSpec).accountRef;
-    // Past all caches: its status counts.
+    // Bypasses all caches: the current status is required.
     const account = await source.get({ kind: 'Account', namespace: act.metadata.namespace, name });
     if (account === undefined)
       return this.#awaitAccount(act, pending('AccountNotFound', `There is no Account ${name} in this namespace.`));
@@ -145,7 +148,7 @@ export class KeyRegenerations {
     return this.#replaceKey(act, { ...secret, account });
   }
 
-  /** Counts it and writes down that it is under way, in one write; true when that is done. */
+  /** Counts the regeneration and marks it as in progress, in one write. True when that is done. */
   async #begin(act: ResourceObject, account: ResourceObject): Promise<true | ReconcileResult | undefined> {
     const { source, logger } = this.#options;
     const { name, uid } = act.metadata;
@@ -169,7 +172,7 @@ export class KeyRegenerations {
     return true;
   }
 
-  /** Whether another regeneration, which is said to be under way, still is. */
+  /** Whether another regeneration that is marked as in progress still is. */
   async #isOpen(namespace: string, { name, uid }: { readonly name: string; readonly uid: string }): Promise<boolean> {
     const other = await this.#options.source.get({ kind: 'KeyRegeneration', namespace, name });
     return other?.metadata.uid === uid && !isOver(other);
@@ -208,12 +211,15 @@ export class KeyRegenerations {
     return undefined;
   }
 
-  /** RFC 3339, seconds, as conditions have it. */
+  /** RFC 3339 in seconds, as in conditions. */
   #rfc3339(): string {
     return `${new Date(this.#now).toISOString().slice(0, 19)}Z`;
   }
 
-  /** Does not count it: nothing was changed. Others have waited for it, so its time is the last. */
+  /**
+   * Removes the regeneration from the count, since nothing was changed. Other regenerations have waited for it, so its time is the
+   * last one.
+   */
   async #takeBack(act: ResourceObject, { metadata: { namespace, name } }: ResourceObject): Promise<void> {
     const { source } = this.#options;
     const account = await source.get({ kind: 'Account', namespace, name });
@@ -228,7 +234,7 @@ export class KeyRegenerations {
     await source.writeStatus(refOf(account), { apiKey }, account.metadata.resourceVersion);
   }
 
-  /** For a day at most: then it is removed, as if it were over. */
+  /** Waits at most a day, then removes the object as if it had ended. */
   async #awaitAccount(act: ResourceObject, facts: RegenerationFacts): Promise<ReconcileResult | undefined> {
     const leftMs = removableAt(act) - this.#now;
     if (leftMs <= 0) return this.#remove(act);
@@ -236,7 +242,7 @@ export class KeyRegenerations {
     return { requeueAfterMs: leftMs };
   }
 
-  /** Lets go of the Account; a day later, removes the object. */
+  /** Clears the mark on the Account. A day later, removes the object. */
   async #cleanUp(act: ResourceObject): Promise<ReconcileResult | undefined> {
     const { source } = this.#options;
     const { namespace, uid } = act.metadata;

@@ -13,7 +13,7 @@ import { conditionsIn } from '../status/status-writer.ts';
 import { ACCEPTED, fails } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 
-/** What a KeyRegeneration's status says. */
+/** The status of a KeyRegeneration. */
 export interface RegenerationFacts {
   readonly phase: RegenerationPhase;
   readonly accepted: Finding;
@@ -45,14 +45,14 @@ const running = (
   ...more,
 });
 
-/** It cannot begin yet. */
+/** The regeneration cannot begin yet. */
 export const pending = (reason: ConditionReason, message: string): RegenerationFacts => ({
   phase: 'Pending',
   accepted: fails(reason, message),
   complete: fails('Waiting', message),
 });
 
-/** It never will: nothing was changed. */
+/** The regeneration is refused for good. Nothing was changed. */
 export const refused = (reason: ConditionReason, message: string, windowResetsAt?: string): RegenerationFacts => ({
   phase: 'Refused',
   accepted: fails(reason, message),
@@ -63,7 +63,7 @@ export const refused = (reason: ConditionReason, message: string, windowResetsAt
 export const WRITING = running('The new key is being written.');
 
 /**
- * How far the gateways are with the new key.
+ * Progress of the new key at the gateways.
  *
  * @param now RFC 3339
  */
@@ -97,14 +97,14 @@ export const isOver = ({ status }: Pick<ResourceObject, 'status'>): boolean => {
   return phase === 'Completed' || phase === 'Refused';
 };
 
-/** When one that is over is to be removed, in milliseconds since the epoch. */
+/** The time after which an ended regeneration is removed, in milliseconds since the epoch. */
 export const removableAt = ({ status, metadata }: ResourceObject): number => {
   const { completedAt, refusedAt } = statusSchema.parse(status ?? {});
   return Date.parse(completedAt ?? refusedAt ?? metadata.creationTimestamp) + LIMITS.keyRegenerationKeptMs;
 };
 
 /**
- * Writes the status where it differs. Rejects with `Conflict` where the object is not what was looked at any more.
+ * Writes the status if it differs. Rejects with `Conflict` if the object has changed since it was read.
  *
  * @param now RFC 3339
  */

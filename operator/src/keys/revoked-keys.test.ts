@@ -19,7 +19,7 @@ const account = (keySha256: string | undefined): AccountConfig => {
   const config = { kind: 'Account', uid: 'u', namespace: 'n', name: 'a', plan: 'Free' } as const;
   return keySha256 === undefined ? config : { ...config, keySha256 };
 };
-/** An Account of which the leader before said this. */
+/** An Account with a status from the previous leader. */
 const resource = (digest: string | undefined, programmed: 'True' | 'False'): ResourceObject => ({
   ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Account', spec: {} },
   metadata: { name: 'a', namespace: 'n', uid: 'u', generation: 1, resourceVersion: '1', creationTimestamp: '' },
@@ -57,7 +57,7 @@ test.each([
   expect([revoked.progress(), revoked.state(KEY)]).toEqual([[], WAITING]);
   state = { kind: 'programmed' };
   expect(revoked.progress()).toEqual([KEY]);
-  // What is lost from now on has the new one.
+  // Gateways that are lost after this have the new key.
   state = WAITING;
   expect([revoked.progress(), revoked.state(KEY)]).toEqual([[], undefined]);
 });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ProgrammedState } from '../publish/gateway-registry.ts';
 import { conditionsIn } from '../status/status-writer.ts';
 
-/** How all gateways that may answer callers stand to an object, the lost ones among them; undefined: it is not published. */
+/** The state of an object at all gateways that may answer callers, including lost ones. Undefined: it is not published. */
 type RevokedState = (key: ConfigKey) => ProgrammedState | undefined;
 
 const accountStatus = z
@@ -13,12 +13,12 @@ const accountStatus = z
   .catch(undefined);
 
 /**
- * Accounts whose key was replaced or withdrawn and may still be accepted somewhere, for one leader's term. Until no gateway does, such an
- * Account waits for lost gateways, too; other changes do not, or a lost node would hold up every one.
+ * Accounts whose key was replaced or withdrawn and may still be accepted by a gateway, for one leader's term. Until no gateway
+ * accepts it, such an Account waits for lost gateways too. Other changes do not: otherwise, a lost node would block all of them.
  */
 export class RevokedKeys {
   readonly #stateOf: RevokedState;
-  /** As published last. */
+  /** The digests that were last published. */
   readonly #digests = new Map<ConfigKey, string | undefined>();
   readonly #pending = new Set<ConfigKey>();
 
@@ -26,7 +26,7 @@ export class RevokedKeys {
     this.#stateOf = stateOf;
   }
 
-  /** What a term begins with: what the leader before said of a key tells whether an older one may be left. */
+  /** Starts a term. The status that the previous leader wrote shows whether an older key may still be accepted. */
   begin(objects: readonly ConfigObject[], resources: ReadonlyMap<string, ResourceObject>): void {
     this.published(objects);
     for (const object of objects) {
@@ -46,14 +46,14 @@ export class RevokedKeys {
     }
   }
 
-  /** What is said of an Account whose old key may still be accepted; undefined: that of no other object. */
+  /** The state of an Account whose old key may still be accepted. Undefined for all other objects. */
   state(key: ConfigKey): ProgrammedState | undefined {
     const state = this.#pending.has(key) ? this.#stateOf(key) : undefined;
-    // Whoever was not heard in this term may have the old key, whatever was said before.
+    // A gateway that was not heard in this term may have the old key, regardless of its earlier state.
     return state?.kind === 'waiting' ? { ...state, unheard: false } : state;
   }
 
-  /** Gateways acknowledged, or are gone. Returns the Accounts whose old keys no gateway accepts any more. */
+  /** Gateways acknowledged a revision, or are gone. Returns the Accounts whose old keys no gateway accepts. */
   progress(): readonly ConfigKey[] {
     const settled = [...this.#pending].filter((key) => {
       const kind = this.#stateOf(key)?.kind;
@@ -72,7 +72,7 @@ export class RevokedKeys {
 
 const isSettled = (account: ResourceObject | undefined, keySha256: string | undefined): boolean => {
   const said = accountStatus.parse(account?.status);
-  // No gateway was ever told one.
+  // No gateway ever received a key of this Account.
   if (said === undefined) return true;
   const isProgrammed = conditionsIn(account?.status).some(
     ({ type, status }) => type === 'Programmed' && status === 'True',

@@ -4,8 +4,8 @@ import type { CertificateStore } from './certificate-keeper.ts';
 import { certificatesSchema, type Certificates } from './certificates.ts';
 
 /**
- * The certificates in a directory, for an operator without a cluster: `stream.json`, and the gateway's part as the files that a
- * mounted Secret would have (`ca.crt`, `tls.crt`, `tls.key`) in `gateway/`.
+ * The certificates in a directory, for an operator without a cluster: `stream.json`, and the gateway's part in `gateway/`, as the
+ * files of a mounted Secret (`ca.crt`, `tls.crt`, `tls.key`).
  */
 export const certificateFile = (dir: string): CertificateStore => {
   const file = path.join(dir, 'stream.json');
@@ -32,7 +32,7 @@ const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
-    // Damaged, for instance by a full disk: it is made anew.
+    // The file is damaged, for example by a full disk, and is created again.
     return undefined;
   }
 };

@@ -14,7 +14,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 const newCertificate = async (): Promise<ServerCertificate> =>
   serverCertificate(await planCertificates(undefined, new Date()));
 
-/** As a kubelet does it: the files are links into `..data`, a link that is renamed to a new folder at once. */
+/** Like a kubelet: the files are links into `..data`, which is a link that is atomically replaced with one to a new folder. */
 const mount = async ({ ca, cert, key }: ServerCertificate, name: string): Promise<void> => {
   await mkdir(path.join(dir, name));
   for (const [file, text] of [

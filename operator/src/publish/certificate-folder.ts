@@ -3,12 +3,12 @@ import path from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { CertificateSource } from './certificate-keeper.ts';
 
-/** A kubelet takes a minute or two to bring a changed Secret into a pod. */
+/** A kubelet takes a minute or two to update a changed Secret in a pod. */
 const CHECK_MS = 5_000;
 
 /**
- * Certificates that somebody else makes and renews, such as cert-manager: `ca.crt`, `tls.crt` and `tls.key` in a folder, as a mounted
- * Secret has them. While they are replaced a certificate may stand beside another one's key: then `read` rejects.
+ * Certificates that another component, such as cert-manager, issues and renews: `ca.crt`, `tls.crt` and `tls.key` in a folder, as
+ * in a mounted Secret. During a replacement, a certificate and a key may not match: then `read` rejects.
  */
 export const certificateFolder = (dir: string): CertificateSource => ({
   checkMs: CHECK_MS,
@@ -29,7 +29,7 @@ export const certificateFolder = (dir: string): CertificateSource => ({
 
 const readText = async (dir: string, name: string): Promise<string> => {
   const text = await readFile(path.join(dir, name), 'utf8');
-  // cert-manager leaves ca.crt empty where its issuer does not say who signs, and then nobody could be told from anybody.
+  // cert-manager leaves ca.crt empty if its issuer does not provide a CA. Peers could not be verified then.
   if (text.trim() === '')
     throw new Error(`${path.join(dir, name)} is empty: the config stream needs an issuer with a CA`);
   return text;

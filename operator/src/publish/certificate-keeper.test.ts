@@ -12,12 +12,12 @@ import { planCertificates, serverCertificate, type Certificates, type ServerCert
 const logger = pino({ level: 'silent' });
 const never = new AbortController().signal;
 
-/** Compare-and-swap on a number, as a Secret's resourceVersion. */
+/** Compare-and-swap with a number, like a Secret's resourceVersion. */
 class MemoryStore implements CertificateStore {
   held: Certificates | undefined;
   version = 0;
   reads = 0;
-  /** So many reads fail. */
+  /** The number of reads that fail. */
   failures = 0;
 
   read() {

@@ -2,18 +2,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { planCertificates, serverCertificate, type Certificates, type ServerCertificate } from './certificates.ts';
 
-/** Where the certificates live. Writes are compare-and-swap: of two operators that start at once, one makes them. */
+/**
+ * Stores the certificates. Writes are compare-and-swap: if two operators start at the same time, only one creates the certificates.
+ */
 export interface CertificateStore {
   read(): Promise<{ readonly certificates: Certificates; readonly version: string } | undefined>;
-  /** Resolves false when somebody else wrote since `version` was read (or created it, when undefined). */
+  /** Resolves to false if the certificates were changed since `version` was read (or created, if it is undefined). */
   write(certificates: Certificates, version: string | undefined): Promise<boolean>;
 }
 
-/** What the operator shows to gateways, and whom it believes: certificates of its own making, or somebody else's files. */
+/** The operator's certificate for gateways, and the CA that it trusts: from its own certificates, or from externally managed files. */
 export interface CertificateSource {
-  /** Makes or renews them first where they are ours to make. Rejects while they cannot be had, or cannot be used. */
+  /** Creates or renews the certificates first, if the operator manages them. Rejects while they are unavailable or unusable. */
   read(): Promise<ServerCertificate>;
-  /** How often it is asked again, in milliseconds. */
+  /** Interval between reads, in milliseconds. */
   readonly checkMs: number;
 }
 
@@ -21,7 +23,7 @@ export interface CertificateSource {
 const OWN_CHECK_MS = 60_000;
 const RETRY_MS = { min: 1_000, max: 15_000 };
 
-/** Reads, makes or renews the certificates once. */
+/** Reads the certificates. Creates or renews them if necessary. */
 export const ensureCertificates = async (store: CertificateStore, now: Date): Promise<Certificates> => {
   for (;;) {
     const current = await store.read();
@@ -30,13 +32,13 @@ export const ensureCertificates = async (store: CertificateStore, now: Date): Pr
   }
 };
 
-/** Certificates that the operator makes itself, and keeps in a Secret or a file. */
+/** Certificates that the operator issues itself and stores in a Secret or a file. */
 export const ownCertificates = (store: CertificateStore): CertificateSource => ({
   read: async () => serverCertificate(await ensureCertificates(store, new Date())),
   checkMs: OWN_CHECK_MS,
 });
 
-/** The first certificate, however often it has to be asked for. Rejects when `signal` aborts. */
+/** Waits for the first certificate, and retries until it is available. Rejects when `signal` aborts. */
 export const awaitCertificate = async (
   source: CertificateSource,
   logger: Logger,
@@ -54,13 +56,13 @@ export const awaitCertificate = async (
 
 export interface KeepOptions {
   readonly logger: Logger;
-  /** Stops looking. */
+  /** Stops the checks. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Looks again and again whether the certificate changed or needs renewal, and hands a changed one to `onChange`. What fails, or
- * cannot be used, is tried again the next time.
+ * Checks regularly whether the certificate changed or needs renewal, and passes a changed one to `onChange`. Errors and unusable
+ * certificates are retried at the next check.
  */
 export const keepCertificate = async (
   source: CertificateSource,

@@ -9,8 +9,8 @@ const decode = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8');
 
 /**
- * The certificates in one Secret of the operator's namespace. Gateways mount only `ca.crt`, `gateway.crt` and `gateway.key` of it
- * (as ca.crt, tls.crt, tls.key), so that the CA's key stays with the operator.
+ * The certificates in one Secret of the operator's namespace. Gateways mount only its `ca.crt`, `gateway.crt` and `gateway.key` (as
+ * ca.crt, tls.crt, tls.key), so the CA's key stays with the operator.
  */
 export const certificateSecret = (client: KubeClient, namespace: string, name: string): CertificateStore => {
   const secrets = { group: '', version: 'v1', plural: 'secrets', namespace };

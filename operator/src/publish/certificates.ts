@@ -1,4 +1,4 @@
-// tsyringe, inside @peculiar/x509, wants the polyfill loaded before it.
+// tsyringe, a dependency of @peculiar/x509, requires this polyfill to be loaded first.
 import 'reflect-metadata';
 import { randomBytes, webcrypto } from 'node:crypto';
 import { STREAM_CLIENT_NAME, STREAM_SERVER_NAME } from '@standin/contract';
@@ -9,15 +9,15 @@ import { z } from 'zod';
 const keyPair = z.object({ cert: z.string(), key: z.string() }).readonly();
 
 /**
- * The certificates of the config stream: a CA of our own, one certificate for operators and one for gateways. They live in one
- * Secret (or one file), are made by whichever operator comes first, and are renewed long before they end.
+ * The certificates of the config stream: a private CA, one certificate for operators and one for gateways. They are stored in one
+ * Secret or file. The first operator creates them, and they are renewed long before they expire.
  */
 export const certificatesSchema = z
   .object({
-    /** What both sides trust: the CA, and around a change of CA the next or the previous one too. PEM. */
+    /** The CAs that both sides trust: the current one, and also the next or the previous one around a change of CA. PEM. */
     caBundle: z.string(),
     ca: keyPair,
-    /** Already trusted, not yet signing. */
+    /** Already trusted, but does not sign yet. */
     nextCa: keyPair.optional(),
     operator: keyPair,
     gateway: keyPair,
@@ -27,7 +27,7 @@ export const certificatesSchema = z
 export type Certificates = z.infer<typeof certificatesSchema>;
 type KeyPair = z.infer<typeof keyPair>;
 
-/** What node:tls takes. */
+/** TLS options for node:tls. */
 export interface ServerCertificate {
   readonly ca: string;
   readonly cert: string;
@@ -43,20 +43,18 @@ export const serverCertificate = ({ caBundle, operator }: Certificates): ServerC
 const DAY_MS = 24 * 60 * 60 * 1000;
 const CA_DAYS = 3_650;
 const LEAF_DAYS = 90;
-/** Certificates are renewed when less than a third of their life is left. */
+/** Certificates are renewed when less than a third of their lifetime is left. */
 const RENEW_FRACTION = 1 / 3;
-/** Time for every process to have read a bundle that has the next CA, before that CA signs. */
+/** The next CA is in the bundle for this long before it signs, so that every process has read it. */
 const CA_OVERLAP_MS = DAY_MS;
-/** Clocks of nodes differ. */
+/** Allows for differences between the nodes' clocks. */
 const BACKDATE_MS = 60 * 60 * 1000;
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
 x509.cryptoProvider.set(webcrypto);
 
-/**
- * What the certificates should be now: `current` itself when nothing needs to change. Pure but for the random keys.
- */
+/** The certificates that should be in use now. Returns `current` itself if no change is necessary. Pure except for the random keys. */
 export const planCertificates = async (current: Certificates | undefined, now: Date): Promise<Certificates> => {
   if (current === undefined) {
     const ca = await makeCa(now);

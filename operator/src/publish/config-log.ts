@@ -7,7 +7,7 @@ import {
   type StreamMessage,
 } from '@standin/contract';
 
-/** Whole NDJSON lines, each with its line break: one transaction. */
+/** Complete NDJSON lines, each with its line break. They form one transaction. */
 export type Transaction = readonly string[];
 
 export interface ConfigChanges {
@@ -23,9 +23,7 @@ interface Entry {
 
 const line = (message: StreamMessage): string => `${JSON.stringify(message)}\n`;
 
-/**
- * The configuration of one leader's term, as revisions. Each object is turned into text once, however many gateways read it.
- */
+/** The configuration of one leader's term, as revisions. Each object is serialized once, for all gateways. */
 export class ConfigLog {
   readonly #epoch: number;
   readonly #entries = new Map<ConfigKey, Entry>();
@@ -44,12 +42,12 @@ export class ConfigLog {
     return this.#entries.size;
   }
 
-  /** Number of the revision that put the object last; undefined if it is not part of the configuration. */
+  /** Number of the revision that last put the object. Undefined if the configuration does not contain it. */
   since(key: ConfigKey): number | undefined {
     return this.#entries.get(key)?.since;
   }
 
-  /** Makes a new revision and sends it to everybody who follows. Returns its number. */
+  /** Creates a new revision and sends it to all followers. Returns its number. */
   append(changes: ConfigChanges): number {
     this.#number += 1;
     const revision = formatRevision(this.revision);
@@ -67,7 +65,7 @@ export class ConfigLog {
     return this.#number;
   }
 
-  /** The whole configuration as it is now; later changes do not show in it. */
+  /** The complete current configuration. Later changes do not affect it. */
   snapshot(): Transaction {
     const revision = formatRevision(this.revision);
     return [
@@ -77,7 +75,7 @@ export class ConfigLog {
     ];
   }
 
-  /** Tells everybody who follows something that is no part of the configuration. */
+  /** Sends all followers a message that is not part of the configuration. */
   announce(message: StreamMessage): void {
     for (const follow of this.#followers) follow([line(message)]);
   }

@@ -1,13 +1,13 @@
 import type { KnownGateway } from './gateway-registry.ts';
 import { isConflict, isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 
-/** The known gateways, kept for the next leader: it has to wait for those that it has not heard of yet. */
+/** Stores the known gateways for the next leader, which must wait for those that have not reconnected yet. */
 export interface GatewayMemory {
   read(): Promise<readonly KnownGateway[]>;
   write(gateways: readonly KnownGateway[]): Promise<void>;
 }
 
-/** For an operator that is alone with its gateway: both start together. */
+/** For an operator with a single gateway that starts together with it. */
 export const noGatewayMemory: GatewayMemory = {
   read: () => Promise.resolve([]),
   write: () => Promise.resolve(),
@@ -27,8 +27,8 @@ const gatewayOf = (line: string): KnownGateway => {
 };
 
 /**
- * One gateway a line in a ConfigMap of the operator's namespace. Only the leader writes it, by compare-and-swap with what was read last:
- * a write of an earlier leader that comes late is refused. A refused write rejects; repeated, it succeeds.
+ * One gateway per line, in a ConfigMap of the operator's namespace. Only the leader writes it, by compare-and-swap with the version
+ * that it last read, so a late write of an earlier leader fails. A failed write rejects; a retry succeeds.
  */
 export const gatewayConfigMap = (client: KubeClient, namespace: string, name: string): GatewayMemory => {
   const configMaps = { group: '', version: 'v1', plural: 'configmaps', namespace };

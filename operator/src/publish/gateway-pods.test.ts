@@ -5,9 +5,9 @@ import type { IsGatewayGone } from './lost-gateways.ts';
 
 const NAMESPACE = '/api/v1/namespaces/system';
 
-/** Phases, by the pods' names. */
+/** Phases by pod name. */
 let pods: Map<string, string>;
-/** Names; undefined: they may not be listed. */
+/** Names. Undefined: listing is forbidden. */
 let claims: string[] | undefined;
 let isGone: IsGatewayGone;
 

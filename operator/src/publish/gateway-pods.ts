@@ -3,18 +3,22 @@ import type { IsGatewayGone } from './lost-gateways.ts';
 
 type Pod = KubeObject & { readonly status?: { readonly phase?: string } };
 
-/** Pods that have ended stay to be looked at. */
+/** Terminated pods remain visible for inspection. */
 const ENDED: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed']);
 
-/** A StatefulSet makes a pod of this name again. A Deployment's pod ends in five characters that never come back. */
+/**
+ * A StatefulSet creates a pod of this name again. The name of a Deployment's pod ends in five random characters and is never
+ * reused.
+ */
 const OF_STATEFUL_SET = /-\d{1,4}$/;
 
 /**
- * Gateways as pods of a namespace, which have their pod's name. While the API server shows the pod, its containers may run, also on a
- * node that nobody reaches; it shows it until the kubelet has ended them, or somebody deleted it by force and answers for that.
+ * Looks up gateways as pods of a namespace: a gateway has its pod's name. While the API server shows the pod, its containers may
+ * run, even on an unreachable node. The pod disappears when the kubelet has terminated them, or when a user deletes it by force and
+ * takes responsibility.
  *
- * A pod of a StatefulSet is gone for good only with its claim: the next one of that name starts with the configuration on that volume, drained or
- * not. Rejects where claims may not be listed.
+ * A pod of a StatefulSet is permanently gone only without its claim: the next pod of that name starts with the configuration on
+ * that volume, drained or not. Rejects if listing claims is forbidden.
  */
 export const gatewayPods =
   (client: Pick<KubeClient, 'get'>, namespace: string): IsGatewayGone =>
@@ -33,12 +37,12 @@ const isThere = async (client: Pick<KubeClient, 'get'>, namespace: string, name:
   }
 };
 
-/** A claim of a StatefulSet has the name of its template, then the pod's. */
+/** A StatefulSet names a claim after its template and the pod. */
 const hasClaim = async (client: Pick<KubeClient, 'get'>, namespace: string, pod: string): Promise<boolean> => {
   const claims = resourcePath({ group: '', version: 'v1', plural: 'persistentvolumeclaims', namespace });
   const { items } = await listAll(client, claims);
   return items.some(({ metadata }) => metadata.name.endsWith(`-${pod}`));
 };
 
-/** For an operator that is alone with its gateway: who is not heard any more has ended. */
+/** For an operator with a single gateway: a gateway that is not heard has ended. */
 export const noGatewayPods: IsGatewayGone = () => Promise.resolve(true);

@@ -31,13 +31,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A stream of a gateway. */
+/** Opens a stream of a gateway. */
 const connect = (name: string, instance = `${name}-1`, cut = (): void => undefined, maxStalenessMs = 0) =>
   registry.connected({ name, maxStalenessMs }, instance, cut);
 const expected = (...names: string[]) => names.map((name) => ({ name, maxStalenessMs: 0 }));
 const ack = (gateway: string, number: number, rejected: { key: string; message: string }[] = []): boolean =>
   registry.ack({ gateway, instance: `${gateway}-1`, revision: `3.${number}`, rejected });
-/** A gateway with a stream that has acknowledged something. Returns what ends the stream. */
+/** Opens a gateway's stream and acknowledges a revision. Returns a function that ends the stream. */
 const join = (name: string, number: number): (() => void) => {
   const disconnected = connect(name);
   expect(ack(name, number)).toBe(true);
@@ -92,7 +92,7 @@ describe('what is revoked', () => {
   test('does not wait for one with a maxStalenessMs: it answers nobody before its acknowledgement was heard', () => {
     const disconnected = connect('a', 'a-1', undefined, 5_000);
     expect([revoked(), registry.answeringCount]).toEqual([{ kind: 'no-gateway' }, 0]);
-    // The next leader is told all the same: nothing is between this acknowledgement and its answer.
+    // The next leader still learns about it: the acknowledgement was received, but its response may not have arrived.
     expect(known).toEqual([['a']]);
     disconnected();
     expect([lost, known.at(-1)]).toEqual([[], []]);
@@ -137,7 +137,7 @@ test('a rejected object is named with its gateway until that gateway takes it', 
 test('a gateway whose stream is gone is waited for, then forgotten; one that comes back is not', () => {
   join('a', 2);
   const disconnected = join('b', 1);
-  // Acknowledges its heartbeats, as every gateway does.
+  // Acknowledges its heartbeats, like every gateway.
   const beat = setInterval(() => ack('a', 2), LIMITS.streamHeartbeatMs);
   disconnected();
   vi.advanceTimersByTime(FORGET_MS - 1);
@@ -169,7 +169,7 @@ test('a gateway that comes back before its old stream is gone stays connected wh
 test('a gateway that is silent is cut off', () => {
   const cut = vi.fn();
   connect('a', 'a-1', cut);
-  // Reading a large snapshot takes its time.
+  // Reading a large snapshot takes time.
   vi.advanceTimersByTime(LIMITS.streamSilenceMsMax * 2);
   expect(cut).not.toHaveBeenCalled();
   for (let beat = 0; beat < 10; beat += 1) {
@@ -249,7 +249,7 @@ describe('a gateway that refuses requests after its maxStalenessMs', () => {
     vi.advanceTimersByTime(1);
     expect(registry.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
     expect([progress.at(-1), registry.answeringCount]).toEqual([{ floor: undefined, keys: [] }, 0]);
-    // Its stream was only stuck: it answers again once its acknowledgement is answered, and counts again.
+    // Its stream was only blocked. It answers again once its acknowledgement gets a response, and counts again.
     expect(ack('a', 1)).toBe(true);
     expect(registry.programmed('Account/t', 2)).toEqual(waiting(['a'], 1));
     disconnected();

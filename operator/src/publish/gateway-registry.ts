@@ -8,32 +8,38 @@ import {
   type Revision,
 } from '@standin/contract';
 
-/** One process of a gateway, or the name of one that the leader before knew. */
+/** One process of a gateway, or only the name of a gateway that the previous leader knew. */
 interface Gateway {
   readonly name: string;
-  /** Undefined: known by its name only, until a process of that name is heard. */
+  /** Undefined: only the name is known, until a process of that name connects. */
   readonly instance: string | undefined;
-  /** Undefined: it has acknowledged nothing in this term; it may answer callers all the same. */
+  /** Undefined: it has not acknowledged anything in this term, but it may answer callers. */
   acked: Revision | undefined;
   rejected: ReadonlyMap<ConfigKey, string>;
-  /** Its open streams, each as a way to end it. More than one, for a moment, when it comes back before the old one is gone. */
+  /** Functions that end its open streams. There is briefly more than one when it reconnects before the old stream has ended. */
   readonly streams: Set<() => void>;
-  /** While a stream is open: cuts it off when nothing is heard. While none is: forgets it, unless `expiry` does. */
+  /** With an open stream: ends the stream when the gateway is silent. Without one: forgets the gateway, unless `expiry` does. */
   timer: NodeJS.Timeout | undefined;
   /** See `KnownGateway`. */
   maxStalenessMs: number;
-  /** With a `maxStalenessMs`: when that has passed, it answers nobody, and is not waited for until it acknowledges anew. */
+  /**
+   * Fires when `maxStalenessMs` has passed since the last acknowledgement. The gateway then no longer answers, and is not waited
+   * for until it acknowledges again.
+   */
   expiry: NodeJS.Timeout | undefined;
 }
 
-/** What the next leader has to know of a gateway. */
+/** What the next leader must know about a gateway. */
 export interface KnownGateway {
   readonly name: string;
-  /** So long after the last word it answers nobody; 0: it goes on with what it has. */
+  /**
+   * The gateway stops answering this long after it last heard from an operator. 0: it keeps answering with its current
+   * configuration.
+   */
   readonly maxStalenessMs: number;
 }
 
-/** What the gateways say about one object. */
+/** The state of one object at the gateways. */
 export type ProgrammedState =
   | { readonly kind: 'programmed' }
   | { readonly kind: 'no-gateway' }
@@ -41,7 +47,7 @@ export type ProgrammedState =
       readonly kind: 'waiting';
       readonly gateways: readonly string[];
       readonly known: number;
-      /** Of those that are waited for, none has been heard in this term: they may well have it since before. */
+      /** None of the waiting gateways was heard in this term. They may still have the object from an earlier term. */
       readonly unheard: boolean;
     }
   | { readonly kind: 'rejected'; readonly gateway: string; readonly message: string };
@@ -49,33 +55,38 @@ export type ProgrammedState =
 export interface GatewayRegistryOptions {
   readonly epoch: number;
   readonly forgetMs: number;
-  /** Called with all gateways that may answer, or are about to, when one connects or is forgotten. */
+  /** Called when a gateway connects or is forgotten, with all gateways that may answer now or soon. */
   readonly onKnown: (gateways: readonly KnownGateway[]) => void;
-  /** Called with the name of a gateway that is forgotten and may still answer: it has no `maxStalenessMs`, and said no goodbye. */
+  /**
+   * Called with the name of a gateway that is forgotten and may still answer: it has no `maxStalenessMs` and sent no goodbye
+   * message.
+   */
   readonly onLost?: (name: string) => void;
-  /** Called when `floor` may have changed, and with the keys of objects that are newly rejected, or not any more. */
+  /** Called when `floor` may have changed, and with the keys of objects that are newly rejected, or no longer rejected. */
   readonly onProgress: (keys: readonly ConfigKey[]) => void;
 }
 
-/** A gateway takes its time for a large snapshot, but not more than this. */
+/** A gateway may take this long to read a large snapshot. */
 const SNAPSHOT_MS_MAX = 60_000;
-/** A request that a gateway took in its last moment is recorded within it. */
+/** Time to record a request that a gateway accepted just before its expiry. */
 const EXPIRY_MARGIN_MS = 500;
 
 /**
- * Which gateway holds which revision, for one leader's term. A gateway is known from its first acknowledgement until it says goodbye
- * or its stream is gone for `forgetMs`. Before that it un-programs nothing, but may answer callers: with the copy on its disk, then
- * with a snapshot whose acknowledgement is under way or was lost. What is revoked waits for it from when it connects.
+ * Tracks which gateway holds which revision, for one leader's term. A gateway is known from its first acknowledgement until its
+ * goodbye message, or until its stream has been gone for `forgetMs`. A gateway that has not acknowledged yet does not delay
+ * `Programmed`. But it may answer callers: with the copy on its disk, then with a snapshot whose acknowledgement is in flight or
+ * was lost. A revocation therefore waits for it from the moment it connects.
  *
- * A gateway acknowledges every heartbeat. One that is silent is cut off, so that a lost node or a frozen process, whose
- * connection looks open for a quarter of an hour, is forgotten like any other. One that refuses requests after its `maxStalenessMs`
- * is waited for exactly so long after its last acknowledgement, be that shorter or longer than `forgetMs`.
+ * A gateway acknowledges every heartbeat. The stream of a silent gateway is ended. So a lost node or a frozen process, whose
+ * connection looks open for a quarter of an hour, is forgotten like any other. A gateway with a `maxStalenessMs` refuses requests
+ * after that time. It is waited for exactly that long after its last acknowledgement, whether that is shorter or longer than
+ * `forgetMs`.
  */
 export class GatewayRegistry {
   readonly #options: GatewayRegistryOptions;
   /** By name and instance. */
   readonly #gateways = new Map<string, Gateway>();
-  /** What `onKnown` was called with last. */
+  /** The last argument of `onKnown`. */
   #told = '[]';
 
   constructor(options: GatewayRegistryOptions) {
@@ -83,21 +94,21 @@ export class GatewayRegistry {
   }
 
   /**
-   * Waits for gateways that the leader before knew, as if their streams had just ended: nothing is programmed before they have
-   * acknowledged it, too, or are forgotten.
+   * Waits for gateways that the previous leader knew, as if their streams had just ended. Nothing counts as programmed until they
+   * have also acknowledged it or are forgotten.
    */
   expect(known: readonly KnownGateway[]): void {
     for (const { name, maxStalenessMs } of known) {
       if (this.#gateways.has(keyOf(name, undefined))) continue;
       const gateway = this.#add(name, undefined, maxStalenessMs);
-      // What it was told last was told before this term.
+      // The last message to it predates this term.
       this.#heard(gateway);
       this.#forgetLater(gateway);
     }
     this.#told = JSON.stringify(this.#all());
   }
 
-  /** Those that are known. */
+  /** The known gateways. */
   get gateways(): readonly { name: string; acked: Revision; connected: boolean }[] {
     const { epoch } = this.#options;
     return this.#known().map(({ name, acked = { epoch, number: 0 }, streams }) => {
@@ -105,20 +116,20 @@ export class GatewayRegistry {
     });
   }
 
-  /** Whether this process of a gateway has a stream now. */
+  /** Whether this process of a gateway has an open stream. */
   isConnected(name: string, instance: string): boolean {
     return (this.#gateways.get(keyOf(name, instance))?.streams.size ?? 0) > 0;
   }
 
-  /** Number of the revision that every known gateway holds; undefined when none is known. */
+  /** Number of the revision that every known gateway holds. Undefined if no gateway is known. */
   get floor(): number | undefined {
     const known = this.#known();
     return known.length === 0 ? undefined : Math.min(...known.map(numberOf));
   }
 
   /**
-   * A stream was opened; `cut` ends it. Returns what is to be called when it has ended. A new instance of a name is known from its first
-   * acknowledgement, and then takes the place of predecessors that have no stream any more: until then it may answer from the copy
+   * Registers a new stream, which `cut` ends. Returns a function to call when the stream has ended. A new instance of a name is
+   * known from its first acknowledgement. It then replaces predecessors without a stream. Until then, it may answer from the copy
    * on their disk.
    */
   connected({ name, maxStalenessMs }: KnownGateway, instance: string, cut: () => void): () => void {
@@ -135,13 +146,13 @@ export class GatewayRegistry {
     };
   }
 
-  /** The gateway shut down in an orderly way. */
+  /** The gateway shut down gracefully. */
   goodbye(name: string, instance: string): void {
     const gateway = this.#gateways.get(keyOf(name, instance));
     if (gateway !== undefined) this.#forget(gateway);
   }
 
-  /** Returns false when the acknowledgement is of another term, or of a gateway without a stream: it has to connect. */
+  /** Returns false if the acknowledgement is for another term, or its gateway has no stream. The gateway must then reconnect. */
   ack(ack: Ack): boolean {
     const revision = parseRevision(ack.revision);
     const gateway = this.#gateways.get(keyOf(ack.gateway, ack.instance));
@@ -159,17 +170,17 @@ export class GatewayRegistry {
     return true;
   }
 
-  /** What the gateways say about an object that revision `since` put. */
+  /** The state at the gateways of an object that revision `since` put. */
   programmed(key: ConfigKey, since: number): ProgrammedState {
     return stateOf(this.#known(), key, since);
   }
 
-  /** The same, for one whose state of before nobody must answer with any more: of all gateways that may. */
+  /** Like `programmed`, for an object whose previous state no gateway may use. Covers all gateways that may answer callers. */
   revoked(key: ConfigKey, since: number): ProgrammedState {
     return stateOf(this.#answering(), key, since);
   }
 
-  /** How many gateways may answer callers. */
+  /** Number of gateways that may answer callers. */
   get answeringCount(): number {
     return this.#answering().length;
   }
@@ -194,7 +205,7 @@ export class GatewayRegistry {
     return gateway;
   }
 
-  /** It is known from now on, and takes the place of whoever had its name. */
+  /** Marks the gateway as known. It replaces earlier processes of the same name. */
   #joined(gateway: Gateway): void {
     const others = [...this.#gateways.values()].filter(
       (other) => other !== gateway && other.name === gateway.name && other.streams.size === 0,
@@ -211,7 +222,7 @@ export class GatewayRegistry {
     gateway.expiry = setTimeout(() => this.#expired(gateway), gateway.maxStalenessMs + EXPIRY_MARGIN_MS).unref();
   }
 
-  /** It answers nobody. A stream that it still has may bring it back. */
+  /** The gateway no longer answers. If it has an open stream, it may return. */
   #expired(gateway: Gateway): void {
     if (gateway.streams.size === 0) {
       this.#forget(gateway);
@@ -234,7 +245,7 @@ export class GatewayRegistry {
     clearTimeout(gateway.timer);
     if (gateway.maxStalenessMs > 0) return;
     gateway.timer = setTimeout(() => {
-      // Another process of that name speaks for it: pods of one name never run at once.
+      // Another process has taken over: two pods of one name never run at the same time.
       const isSucceeded = [...this.#gateways.values()].some(
         (other) => other !== gateway && other.name === gateway.name,
       );
@@ -263,11 +274,14 @@ export class GatewayRegistry {
     this.#options.onKnown(all);
   }
 
-  /** Also one that answers nobody before it is told that its acknowledgement was heard: that must not be told before it is here. */
+  /**
+   * Includes gateways that do not answer until they get a response to their acknowledgement: they must be in the list before that
+   * response.
+   */
   #all(): readonly KnownGateway[] {
     const all = new Map<string, KnownGateway>();
     for (const { name, maxStalenessMs } of this.#gateways.values()) {
-      // Of two processes of one name, the one that answers longer.
+      // Of two processes with one name, the one that answers longer counts.
       const other = all.get(name)?.maxStalenessMs;
       all.set(name, { name, maxStalenessMs: other === undefined ? maxStalenessMs : longer(other, maxStalenessMs) });
     }
@@ -293,12 +307,15 @@ const stateOf = (gateways: readonly Gateway[], key: ConfigKey, since: number): P
 
 const keyOf = (name: string, instance: string | undefined): string => `${name} ${instance ?? ''}`;
 
-/** 0 is for ever. */
+/** 0 means forever. */
 const longer = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : Math.max(a, b));
 
 const isKnown = ({ acked, instance }: Gateway): boolean => acked !== undefined || instance === undefined;
 
-/** With a `maxStalenessMs` it answers nobody before its first acknowledgement was answered, whatever it has on its disk. */
+/**
+ * With a `maxStalenessMs`, a gateway does not answer before the response to its first acknowledgement, even with a copy on its
+ * disk.
+ */
 const mayAnswer = (gateway: Gateway): boolean => isKnown(gateway) || gateway.maxStalenessMs === 0;
 
 const numberOf = ({ acked }: Gateway): number => acked?.number ?? 0;

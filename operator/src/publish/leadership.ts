@@ -3,20 +3,20 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
-/** The Lease that operators of one cluster hold in turns. */
+/** The Lease that elects the leader among the operators of one cluster. */
 export const LEASE_NAME = 'standin-operator';
 
-/** One operator's time as leader. */
+/** One operator's term as leader. */
 export interface Term {
-  /** Grows with every leader. */
+  /** Increases with every leader. */
   readonly epoch: number;
-  /** Aborted when leadership ends. */
+  /** Aborts when leadership ends. */
   readonly signal: AbortSignal;
 }
 
-/** Who leads. Kubernetes: `LeaderElector` of packages/kube; without a cluster: `soleLeader`. */
+/** Elects the leader. Kubernetes: `LeaderElector` of packages/kube; without a cluster: `soleLeader`. */
 export interface Leadership {
-  /** Calls back until `signal` aborts; `onStartedLeading` resolves after the term's signal aborted. */
+  /** Calls back until `signal` aborts. `onStartedLeading` resolves after the term's signal has aborted. */
   run(callbacks: {
     readonly onStartedLeading: (term: Term) => Promise<void>;
     readonly onNewLeader: (leader: { readonly url: string | undefined }) => void;
@@ -24,10 +24,10 @@ export interface Leadership {
   }): Promise<void>;
 }
 
-/** A term that failed is followed by another one after this time. */
+/** Delay before the next term after a failed one. */
 const RETRY_MS = 1_000;
 
-/** The only operator there is: leads at once, with an epoch that a file in `dataDir` counts over restarts. */
+/** For a single operator: leads immediately. A file in `dataDir` counts the epoch across restarts. */
 export const soleLeader = (dataDir: string, logger: Logger): Leadership => ({
   run: async ({ onStartedLeading, signal }) => {
     const file = path.join(dataDir, 'epoch');

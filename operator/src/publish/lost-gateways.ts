@@ -1,27 +1,30 @@
 import type { Logger } from 'pino';
 import type { KnownGateway, ProgrammedState } from './gateway-registry.ts';
 
-/** Whether the machine that ran a gateway of this name says that it is gone, with all that it had. Rejects when it cannot be asked. */
+/**
+ * Whether a gateway of this name is gone with everything it had, according to the platform that ran it. Rejects if the platform
+ * cannot be asked.
+ */
 export type IsGatewayGone = (name: string) => Promise<boolean>;
 
 export interface LostGatewaysOptions {
   readonly isGone: IsGatewayGone;
-  /** Called when one is gone after all. */
+  /** Called when a lost gateway is confirmed to be gone. */
   readonly onGone: () => void;
   readonly logger: Logger;
 }
 
-/** How often it is asked whether they are gone. */
+/** Interval between checks whether they are gone. */
 const LOOK_MS = 2_000;
 
 /**
- * Gateways that were forgotten and may still answer callers, with what they had: a network that is cut leaves them running. What is
- * programmed does not wait for them, or a lost node would hold up every change; a key that is revoked does.
+ * Gateways that were forgotten and may still answer callers with their last configuration, since a network partition leaves them
+ * running. `Programmed` does not wait for them: otherwise, a lost node would block every change. The revocation of a key does wait.
  */
 export class LostGateways {
   readonly #options: LostGatewaysOptions;
   readonly #timers = new Map<string, NodeJS.Timeout | undefined>();
-  /** Those of which nobody could tell, and it was said. */
+  /** Gateways whose state is unknown, and for which this was logged. */
   readonly #unclear = new Set<string>();
   #isClosed = false;
 
@@ -43,12 +46,12 @@ export class LostGateways {
     void this.#look(name);
   }
 
-  /** They are heard again. */
+  /** These gateways are heard again. */
   found(gateways: readonly Pick<KnownGateway, 'name'>[]): void {
     for (const { name } of gateways) this.#drop(name);
   }
 
-  /** What is said of a revoked key where the known gateways, `known` in number, say `state`. */
+  /** The state of a revoked key, which includes lost gateways. `state` is that of the known gateways, `known` in number. */
   waitsFor(state: ProgrammedState, known: number): ProgrammedState {
     if (this.count === 0 || state.kind === 'rejected') return state;
     const waiting = state.kind === 'waiting' ? state.gateways : [];

@@ -5,7 +5,7 @@ import { RememberedGateways } from './remembered-gateways.ts';
 
 let gateways: readonly KnownGateway[];
 let written: (readonly KnownGateway[])[];
-/** What a write waits for. */
+/** A write waits for this promise. */
 let writing: Promise<void>;
 let remembered: RememberedGateways;
 

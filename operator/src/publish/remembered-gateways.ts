@@ -5,7 +5,7 @@ import type { KnownGateway } from './gateway-registry.ts';
 
 export interface RememberedGatewaysOptions {
   readonly memory: GatewayMemory;
-  /** Who is to be remembered at this moment. */
+  /** The gateways to remember now. */
   readonly gateways: () => readonly KnownGateway[];
   readonly logger: KubeLogger;
   readonly registry?: Registry | undefined;
@@ -19,12 +19,15 @@ interface Waiter {
   readonly settled: PromiseWithResolvers<undefined>;
 }
 
-/** Writes down who may answer callers, again until it succeeds, and tells whoever must not go on before. For one leader's term. */
+/**
+ * Stores which gateways may answer callers, and retries until it succeeds. Callers can wait until a gateway is stored. For one
+ * leader's term.
+ */
 export class RememberedGateways {
   readonly #options: RememberedGatewaysOptions;
   readonly #queue: WorkQueue;
   readonly #waiters = new Set<Waiter>();
-  /** What is written, as far as this leader knows. */
+  /** The stored gateways, as far as this leader knows. */
   #written: readonly KnownGateway[] = [];
   #isStopped = false;
 
@@ -48,12 +51,12 @@ export class RememberedGateways {
     return this.#written;
   }
 
-  /** Somebody is to be remembered, or not any more. */
+  /** The list of gateways to remember has changed. */
   changed(): void {
     this.#queue.add(ALL);
   }
 
-  /** Resolves when this gateway is written as it is now; rejects when this term ends before. */
+  /** Resolves when this gateway's current state is stored. Rejects if the term ends first. */
   async has(gateway: string): Promise<void> {
     if (this.#isWritten(gateway)) return;
     if (this.#isStopped) throw stopped();
@@ -80,7 +83,7 @@ export class RememberedGateways {
   #isWritten(gateway: string): boolean {
     const wanted = this.#options.gateways().find(({ name }) => name === gateway);
     const written = this.#written.find(({ name }) => name === gateway);
-    // One that is not to be remembered any more has ended.
+    // A gateway that is no longer to be remembered has ended.
     return wanted === undefined || written?.maxStalenessMs === wanted.maxStalenessMs;
   }
 }

@@ -3,14 +3,14 @@ import type { ServerResponse } from 'node:http';
 import { formatRevision, LIMITS, type StreamMessage } from '@standin/contract';
 import type { ConfigLog, Transaction } from './config-log.ts';
 
-/** A gateway that is further behind than this is cut off; it comes back for a snapshot. */
+/** A gateway that is further behind is disconnected. It reconnects and gets a snapshot. */
 const BACKLOG_CHARS_MAX = 64 * 1024 * 1024;
-/** Lines are joined to pieces of about this size: thousands of endpoints are never one string. */
+/** Lines are joined to chunks of about this size, so that thousands of endpoints never form a single string. */
 const PIECE_CHARS = 256 * 1024;
 
 /**
- * Sends the snapshot, then every later transaction, and heartbeats in between. Resolves when the connection has ended; it is
- * destroyed if its reader is too slow, which `onTooSlow` hears first.
+ * Sends the snapshot, then every later transaction, with heartbeats in between. Resolves when the connection has ended. A
+ * connection whose reader is too slow is destroyed, after a call of `onTooSlow`.
  */
 export const sendConfig = async (log: ConfigLog, response: ServerResponse, onTooSlow: () => void): Promise<void> => {
   let backlog: string[] = [];
@@ -28,7 +28,7 @@ export const sendConfig = async (log: ConfigLog, response: ServerResponse, onToo
     }
     wake();
   };
-  // From here on all is a later transaction: nothing can come between the snapshot and the first delta.
+  // All later changes come as transactions. No change is lost between the snapshot and the first delta.
   const snapshot = log.snapshot();
   const unfollow = log.follow(push);
   const heartbeat = setInterval(() => {
@@ -54,7 +54,7 @@ export const sendConfig = async (log: ConfigLog, response: ServerResponse, onToo
   }
 };
 
-/** The lines as text, several at once. */
+/** Joins lines to larger chunks of text. */
 export function* piecesOf(lines: readonly string[]): Generator<string> {
   let piece: string[] = [];
   let chars = 0;
@@ -69,7 +69,7 @@ export function* piecesOf(lines: readonly string[]): Generator<string> {
   if (piece.length > 0) yield piece.join('');
 }
 
-/** Resolves when the connection takes more, or is gone. */
+/** Resolves when the connection accepts more data, or has ended. */
 const write = async (response: ServerResponse, text: string): Promise<void> => {
   if (response.destroyed || response.write(text)) return;
   const settled = new AbortController();

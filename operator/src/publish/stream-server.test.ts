@@ -77,7 +77,7 @@ const call = async (method: string, path: string, options: RequestOptions & { bo
 const json = async (response: IncomingMessage): Promise<unknown> =>
   JSON.parse((await buffer(response)).toString()) as unknown;
 
-/** Reads a stream's messages one by one. */
+/** Reads the messages of a stream one by one. */
 const follow = async (gateway: string, instance: string = randomUUID()) => {
   const response = await call('GET', `/v1/config?gateway=${gateway}&instance=${instance}`);
   const lines = createInterface({ input: response })[Symbol.asyncIterator]();
@@ -220,7 +220,7 @@ test('a gateway that reads too slowly is cut off', { timeout: 20_000 }, async ()
   const closed = new Promise((resolve) => response.on('error', () => undefined).on('close', resolve));
   response.pause();
   const large = { ...account('a'), name: 'n'.repeat(1_000_000) };
-  // More than the sockets' buffers and the backlog take.
+  // More than fits into the sockets' buffers and the backlog.
   for (let count = 0; count < 90; count += 1) publication.log.append({ put: [large], remove: [] });
   response.resume();
   await closed;
@@ -251,7 +251,7 @@ test('nobody without a gateway’s certificate is answered', async () => {
   await expect(call('GET', path, { cert: undefined, key: undefined })).rejects.toThrow();
   const stranger = await planCertificates(undefined, new Date());
   await expect(call('GET', path, { ...stranger.gateway })).rejects.toThrow();
-  // The operator's own certificate is for servers only.
+  // The operator's own certificate is only valid for servers.
   await expect(call('GET', path, { ...certificates.operator })).rejects.toThrow();
 });
 

@@ -23,13 +23,13 @@ import type { ConfigLog } from './config-log.ts';
 import type { GatewayRegistry } from './gateway-registry.ts';
 import { sendConfig } from './send-config.ts';
 
-/** What the leader serves; a follower has none. */
+/** What the leader serves. A follower has no publication. */
 export interface Publication {
   readonly log: ConfigLog;
   readonly gateways: GatewayRegistry;
   /** Grants permits of quotas. */
   readonly quota: Pick<QuotaKeeper, 'ask' | 'report' | 'drained'>;
-  /** Resolves when the next leader will know of this gateway, whatever happens; rejects when this one stops before. */
+  /** Resolves when this gateway is stored for the next leader. Rejects if this operator stops leading first. */
   readonly remembered: (gateway: string) => Promise<void>;
 }
 
@@ -40,21 +40,21 @@ export interface StreamServerOptions {
   readonly logger: Logger;
 }
 
-/** Anyone who reaches the port may open a connection; without a certificate it must not last. */
+/** Any client that reaches the port may open a connection. Without a certificate, it must end soon. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 const TLS = {
   ...({ requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' } as const),
   handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
 };
-/** 1,000 rejected objects, each with a message of 1,000 characters, escaped at their worst. */
+/** Enough for 1,000 rejected objects, each with a message of 1,000 characters, with worst-case escaping. */
 const ACK_BYTES_MAX = 8 * 1024 * 1024;
-/** For the head and body of a request; an answer, such as a stream, may take as long as it likes. */
+/** Limit for the head and body of a request. A response, such as a stream, has no limit. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
 const NAME_LENGTH_MAX = 253;
-/** What a timer takes. */
+/** The longest time that a timer supports, rounded. */
 const MAX_STALENESS_MS_MAX = 2_000_000_000;
-/** Names go into conditions, and line by line into the ConfigMap of the known gateways. */
+/** Names appear in conditions, and one per line in the ConfigMap of the known gateways. */
 const gatewayName = z
   .string()
   .max(NAME_LENGTH_MAX)
@@ -62,16 +62,16 @@ const gatewayName = z
 const instanceQuery = z.object({ instance: z.string().min(1).max(64) });
 const streamQuery = instanceQuery.extend({
   gateway: gatewayName,
-  // Gateways of before say nothing of it, and had none.
+  // Older gateways do not send it, and had no limit.
   maxStalenessMs: z.coerce.number().int().min(0).max(MAX_STALENESS_MS_MAX).default(0),
 });
 
 /**
- * The operator's end of the config stream (contract/config-stream.ts): HTTPS that only clients with a gateway's certificate may
- * speak to. It listens all the time; `publication` decides whether it answers as leader or names who leads.
+ * The operator's end of the config stream (contract/config-stream.ts): HTTPS that only clients with a gateway certificate can use.
+ * It always listens. `publication` decides whether it responds as leader or names the leader.
  */
 export class StreamServer {
-  /** Named by a follower to those who ask it; undefined: not known. */
+  /** The URL that a follower returns to clients. Undefined: unknown. */
   leaderUrl: string | undefined;
   readonly #app: FastifyInstance;
   readonly #logger: Logger;
@@ -105,16 +105,16 @@ export class StreamServer {
     this.#publication = publication;
   }
 
-  /** Ends all streams; from now on answers name the leader. */
+  /** Ends all streams. Later responses name the leader. */
   follow(): void {
     this.#publication = undefined;
     for (const stream of this.#streams) stream.destroy();
   }
 
-  /** New connections get the new certificate. Throws when it cannot be used; then the one before stays. */
+  /** New connections get the new certificate. Throws if it cannot be used; the previous one then stays active. */
   setCertificate(certificate: ServerCertificate): void {
     const { server } = this.#app;
-    // Whatever is not named here falls back to Node's defaults.
+    // Options that are missing here revert to Node's defaults.
     if (server instanceof HttpsServer) server.setSecureContext({ ...certificate, minVersion: TLS.minVersion });
   }
 
@@ -144,7 +144,8 @@ export class StreamServer {
     this.#app.post('/v1/acks', async (request, reply) => {
       const ack = ackSchema.parse(request.body);
       const { log, gateways } = this.#require();
-      // What was never published cannot be held: such a gateway is of another term, or confused. A snapshot helps both.
+      // A gateway cannot hold a revision that was never published. It is from another term, or in an invalid state. A snapshot
+      // fixes both.
       const isPublished = compareRevisions(parseRevision(ack.revision), log.revision) <= 0;
       await reply.code(isPublished && gateways.ack(ack) ? 204 : 409).send();
     });
@@ -184,13 +185,13 @@ export class StreamServer {
     });
   }
 
-  /** The hook has answered where there is none; but a body takes its time, and the term may end meanwhile. */
+  /** The hook has already responded if there is no publication. But the term may end while the body arrives. */
   #require(): Publication {
     if (this.#publication === undefined) throw new Error('this operator stopped leading while it answered');
     return this.#publication;
   }
 
-  /** One gateway's stream, from the snapshot to the end of the connection. */
+  /** Serves one gateway's stream, from the snapshot to the end of the connection. */
   async #stream(
     { log, gateways, remembered }: Publication,
     { gateway, instance, maxStalenessMs }: z.infer<typeof streamQuery>,
@@ -206,7 +207,8 @@ export class StreamServer {
     logger.info({ revision: formatRevision(log.revision), objects: log.size }, 'gateway connected');
     const settled = new AbortController();
     try {
-      // It may answer callers from its snapshot on: a leader that dies now must not be the only one that knew of it.
+      // The gateway may answer callers as soon as it has the snapshot. If this leader ends now, the next one must know about the
+      // gateway.
       await Promise.race([remembered(gateway), once(response, 'close', { signal: settled.signal })]);
       if (!response.destroyed) await sendConfig(log, response, () => cut('it reads too slowly'));
     } finally {

@@ -8,35 +8,38 @@ import { ledgerSchema, type Ledger } from './ledger.ts';
 
 export interface StoredLedger {
   readonly ledger: Ledger;
-  /** Opaque; of the state that was read or written. */
+  /** Opaque. Identifies the version that was read or written. */
   readonly version: string;
 }
 
 export type ListedLedger = readonly [accountUid: string, ledger: Ledger];
 export type OnUnreadable = (accountUid: string, error: unknown) => void;
 
-/** Nobody can tell what is granted of it: its account gets no permits, and what lost gateways held of it counts as used. */
+/** The granted permits are unknown, so the account gets no permits, and permits held by lost gateways count as used. */
 export const unreadableIsLogged =
   (logger: Logger): OnUnreadable =>
   (accountUid, error) =>
     logger.error({ accountUid, err: error }, 'this is no ledger of a quota');
 
-/** Where the ledgers are, each by its account's uid. Reads go past all caches; what cannot be read is an error, not an empty ledger. */
+/** Stores the ledgers, by their accounts' uids. Reads bypass all caches. An unreadable ledger is an error, not an empty ledger. */
 export interface LedgerStore {
-  /** Undefined: the account has had no permit yet. */
+  /** Undefined: the account has had no permits yet. */
   read(accountUid: string): Promise<StoredLedger | undefined>;
   /**
-   * Resolves with the new version when the ledger is kept for good. Rejects when it is not in `version` any more (undefined: when there
-   * is one already), and in doubt.
+   * Resolves with the new version when the ledger is stored durably. Rejects if the stored version is not `version` (undefined: if
+   * a ledger already exists), and also if the outcome is unknown.
    */
   write(accountUid: string, ledger: Ledger, version: string | undefined): Promise<string>;
-  /** All ledgers, with their accounts' uids; without those that are none, each of which is told instead: one must not stand for all. */
+  /**
+   * All ledgers, with their accounts' uids. Unreadable ones are passed to `onUnreadable` instead: one of them must not affect the
+   * others.
+   */
   list(onUnreadable: OnUnreadable): Promise<readonly ListedLedger[]>;
-  /** The account is gone, and its uid never comes back. */
+  /** The account was deleted, and its uid will not be reused. */
   remove(accountUid: string): Promise<void>;
 }
 
-/** Tells of each write before it is tried. */
+/** Calls `onWrite` before each attempt to write. */
 export const countedWrites = (store: LedgerStore, onWrite: () => void): LedgerStore => ({
   read: (accountUid) => store.read(accountUid),
   write: (accountUid, ledger, version) => {
@@ -57,8 +60,8 @@ const LABEL_SELECTOR = Object.entries(LABELS)
   .join(',');
 
 /**
- * A ConfigMap for each account in the operator's own namespace, where nobody who owns an account can edit it, and whose writes wake
- * nobody up who watches accounts.
+ * One ConfigMap per account, in the operator's own namespace. Account owners cannot edit it there, and its writes do not trigger
+ * watches on accounts.
  */
 export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerStore => {
   const configMaps = { group: '', version: 'v1', plural: 'configmaps', namespace };
@@ -100,7 +103,7 @@ export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerS
   };
 };
 
-/** A file for each account in a directory, for an operator without a cluster, which is alone with it. */
+/** One file per account in a directory, for an operator without a cluster. No other process uses the directory. */
 export const ledgerFiles = (dir: string): LedgerStore => {
   const fileOf = (accountUid: string): string => path.join(dir, `${encodeURIComponent(accountUid)}${FILE_SUFFIX}`);
   const textOf = async (accountUid: string): Promise<string | undefined> => {
@@ -129,7 +132,7 @@ export const ledgerFiles = (dir: string): LedgerStore => {
         onUnreadable,
       );
     },
-    // The uid of a manifest that is taken away and put back is the same: so is what its account has used.
+    // A manifest that is removed and added again has the same uid, so its account keeps its usage.
     remove: () => Promise.resolve(),
   };
 };

@@ -80,8 +80,8 @@ test('a month begins anew, and none begins again', () => {
 });
 
 /**
- * Any number of gateways with any luck: requests are lost before the ledger is written, answers after it; they come late and in another
- * order; processes die with blocks in their hands; leaders come and go (the ledger is all that they know); the quota changes.
+ * Any number of gateways under any conditions: requests are lost before the ledger is written, responses are lost after it; they
+ * arrive late and out of order; processes crash while they hold blocks; leaders change and know only the ledger; the quota changes.
  */
 interface Holder {
   instance: string;
@@ -195,7 +195,7 @@ class World {
         this.highest = Math.max(this.highest, one.limit);
         return;
       case 'arrive': {
-        // Its sender gave up on it long ago.
+        // Its sender stopped waiting long ago.
         const [late] = this.late.splice(one.index % Math.max(1, this.late.length), 1);
         if (late !== undefined) this.take(late.holder, late.request, false);
       }
@@ -223,7 +223,7 @@ test('whatever happened, without a crash every permit can be spent in the end', 
     fc.property(fc.integer({ min: 1, max: 300 }), fc.array(harmless, { maxLength: 80 }), (limit, steps) => {
       const world = new World(limit);
       for (const one of steps) world.run(one);
-      // What is still on its way arrives, then each gives everything back; the first one uses up what is left.
+      // All requests in flight arrive. Then each process gives everything back, and the first one uses the rest.
       for (const { holder, request } of world.late.splice(0)) world.take(holder, request, false);
       for (const holder of world.holders) {
         world.close(holder);

@@ -2,48 +2,52 @@ import type { PermitRequest } from '@standin/contract';
 import { z } from 'zod';
 
 /**
- * Who may accept how many requests of one account in one month: the pure part of the quota (docs/adr/010-quota-blocks.md). A permit is
- * unused, used (`used`), or in a block; one in a block counts like a used one until its holder says that it never will be.
+ * How many requests of one account each gateway may accept in one month: the pure part of the quota (docs/adr/010-quota-blocks.md).
+ * A permit is unused, used (`used`), or in a block. A permit in a block counts as used until its holder reports that it will never
+ * use it.
  */
 const blockSchema = z.strictObject({
   id: z.string(),
   /** Name and process of its holder. */
   gateway: z.string(),
   instance: z.string(),
-  /** Of the request that it answered. */
+  /** Serial number of the request that it answered. */
   serial: z.number().int().min(1),
   permits: z.number().int().min(1),
-  /** When it was granted, milliseconds since the epoch; 0: not known. */
+  /** When it was granted, in milliseconds since the epoch. 0: unknown. */
   grantedAtMs: z.number().int().min(0).default(0),
 });
 type Block = Readonly<z.infer<typeof blockSchema>>;
 
 export const ledgerSchema = z.strictObject({
-  /** Month, UTC. Never goes back, so that no month's quota is granted twice. */
+  /** Month, UTC. Never decreases, so that no month's quota is granted twice. */
   period: z.string(),
-  /** Of closed blocks. */
+  /** Used permits of closed blocks. */
   used: z.number().int().min(0),
-  /** Open, the oldest first. */
+  /** Open blocks, oldest first. */
   blocks: z.array(blockSchema).readonly(),
 });
 export type Ledger = Readonly<z.infer<typeof ledgerSchema>>;
 
 export const newLedger = (period: string): Ledger => ({ period, used: 0, blocks: [] });
 
-/** More than this are left behind only by hundreds of gateways that crashed; the oldest then count as used. */
+/** Only hundreds of crashed gateways leave more than this. The oldest blocks then count as used. */
 const BLOCKS_MAX = 1_000;
 
-/** Traffic that has just begun, and whose demand is not known yet, must not end with the first operator that restarts. */
+/** Traffic that has just begun has no measured demand yet. It must not stop when the operator restarts. */
 const SHARE_MIN = 0.2;
 
-/** Permits that are used, or may be without anybody asking again. */
+/** Permits that are used, or that gateways may use without another request. */
 export const committed = ({ used, blocks }: Ledger): number => blocks.reduce((sum, { permits }) => sum + permits, used);
 
-/** The ledger of this month. Blocks of an earlier one may still be spent from: they count against that one's quota. */
+/** The ledger of this month. Blocks of an earlier month may still be spent: they count against that month's quota. */
 export const inPeriod = (ledger: Ledger, period: string): Ledger =>
   period > ledger.period ? newLedger(period) : ledger;
 
-/** What a process gives back, or never got. The same request again, or one that was overtaken, changes nothing that it should not. */
+/**
+ * Closes blocks that a process gives back, and removes those that it never received. Repeated and overtaken requests change nothing
+ * that they should not.
+ */
 export const settle = (
   ledger: Ledger,
   request: Pick<PermitRequest, 'instance' | 'serial' | 'held' | 'closed'>,
@@ -56,16 +60,16 @@ export const settle = (
     const isOwn = block.instance === instance;
     const spent = isOwn ? usedOf.get(block.id) : undefined;
     if (spent !== undefined) used += Math.min(spent, block.permits);
-    // It had been told nothing of this block when it asked again.
+    // The process did not have this block yet when it sent the request.
     else if (!isOwn || block.serial >= serial || held.includes(block.id)) blocks.push(block);
   }
   return blocks.length === ledger.blocks.length ? ledger : { ...ledger, used, blocks };
 };
 
 export interface GrantTerms {
-  /** The account's quota now. */
+  /** The account's current quota. */
   readonly limit: number;
-  /** Gateways that may want some: each grant takes at most half of its fair share of what is left. */
+  /** Gateways that may want permits. Each grant takes at most half of its fair share of the rest. */
   readonly gateways: number;
   readonly id: string;
   /** Milliseconds since the epoch. */
@@ -77,7 +81,9 @@ export interface Granted {
   readonly block: Block;
 }
 
-/** One block of at least one permit, and a fifth of what the gateway may get at most; or undefined when all are committed. */
+/**
+ * Grants one block with at least one permit, and at least a fifth of the gateway's maximum. Undefined if all permits are committed.
+ */
 export const grant = (
   ledger: Ledger,
   { gateway, instance, serial, want }: Pick<PermitRequest, 'gateway' | 'instance' | 'serial' | 'want'>,

@@ -1,7 +1,7 @@
 import type { LedgerStore, ListedLedger, StoredLedger } from './ledger-store.ts';
 import type { Ledger } from './ledger.ts';
 
-/** Ledgers in memory, with the compare-and-swap of the real ones. */
+/** Ledgers in memory, with compare-and-swap like the real ones. */
 export class MemoryLedgers implements LedgerStore {
   readonly ledgers = new Map<string, StoredLedger>();
   readonly writes: Ledger[] = [];

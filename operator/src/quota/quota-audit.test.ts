@@ -15,7 +15,7 @@ const granted15 = async (): Promise<MemoryLedgers> => {
 
 interface Options {
   readonly store: MemoryLedgers;
-  /** While the log is read. */
+  /** Called while the log is read. */
   readonly onRead: () => Promise<unknown>;
 }
 

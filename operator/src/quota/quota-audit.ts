@@ -7,7 +7,7 @@ import type { Finding } from '../translate/index.ts';
 import { committed } from './ledger.ts';
 import { unreadableIsLogged, type LedgerStore } from './ledger-store.ts';
 
-/** What the last look said of an account; without a finding: all is well. */
+/** The result of an account's last audit. Without `mismatch`, there is no problem. */
 export interface Audited {
   /** The condition `QuotaMismatch`. */
   readonly mismatch?: Finding;
@@ -16,9 +16,9 @@ export interface Audited {
 export interface QuotaAuditOptions {
   readonly store: LedgerStore;
   readonly logStore: Pick<LogStore, 'spentPermits'>;
-  /** Of an account, for people; undefined: it is not there. */
+  /** The account's display name. Undefined: it does not exist. */
   readonly nameOf: (accountUid: string) => string | undefined;
-  /** What is said of an account has changed. */
+  /** The result for an account has changed. */
   readonly onChange: (accountUid: string) => void;
   readonly logger: Logger;
   readonly registry: Registry;
@@ -28,8 +28,9 @@ export interface QuotaAuditOptions {
 const HOUR_MS = 3_600_000;
 
 /**
- * Holds what the log has of each quota's month against its ledger: never more requests than permits were granted, and never two of one permit.
- * Fewer is no finding: some are on their way, and some have expired. What it finds is a mistake of ours, so it only tells.
+ * Compares the log of each quota's month with its ledger: there must never be more requests than granted permits, nor two requests
+ * with one permit. Fewer requests are no finding, since some are in flight and some have expired. A finding is a bug in Standin, so
+ * the audit only reports it.
  */
 export class QuotaAudit {
   readonly #options: QuotaAuditOptions;
@@ -48,7 +49,7 @@ export class QuotaAudit {
     });
   }
 
-  /** For as long as this operator leads. */
+  /** Runs while this operator leads. */
   async run(signal: AbortSignal): Promise<void> {
     const { intervalMs = HOUR_MS, logger } = this.#options;
     while (!signal.aborted) {
@@ -60,12 +61,12 @@ export class QuotaAudit {
     this.#audited = new Map();
   }
 
-  /** Undefined: nobody has looked in this term. */
+  /** Undefined: no audit has run in this term. */
   audited(accountUid: string): Audited | undefined {
     return this.#audited.get(accountUid);
   }
 
-  /** Once. Rejects when ledgers or the log cannot be read. */
+  /** Runs one audit. Rejects if ledgers or the log cannot be read. */
   async look(signal: AbortSignal): Promise<void> {
     const { store, logger, onChange } = this.#options;
     const audited = new Map<string, Audited>();
@@ -83,7 +84,7 @@ export class QuotaAudit {
   async #mismatch(accountUid: string, period: string): Promise<Finding | undefined> {
     const { store, logStore, nameOf, logger } = this.#options;
     const { requests, permits } = await logStore.spentPermits(accountUid, period);
-    // Read after the log: what is committed is never less than what was spent before.
+    // Must be read after the log: the committed count is then never less than what was spent before.
     const ledger = (await store.read(accountUid))?.ledger;
     if (ledger?.period !== period) return undefined;
     const granted = committed(ledger);

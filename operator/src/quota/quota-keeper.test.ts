@@ -95,7 +95,7 @@ describe('when the ledger cannot be written', () => {
     const answer = await keeper.ask(request('b', 1, { want: 1_000 }));
     // Both attempts of `a` are still in the ledger: 100 − 20, half of it.
     expect(answer).toMatchObject({ permits: 40 });
-    // `a` never heard of its blocks, and says so by not naming them.
+    // `a` did not receive its blocks, and reports that by omitting them.
     await keeper.ask(request('a', 2, { want: 0 }));
     expect(committed(store.writes.at(-1) ?? newLedger(''))).toBe(40);
   });
@@ -150,7 +150,7 @@ describe('when all permits are granted', () => {
     expect(await keeper.ask(request('b', 2))).toMatchObject({ kind: 'granted', permits: 5, period: '2026-11' });
     now = Date.UTC(2026, 11, 1);
     expect(await keeper.ask(request('b', 3))).toMatchObject({ kind: 'granted', permits: 11, period: '2026-12' });
-    // A clock that is set back begins no month again.
+    // Setting the clock back does not start a month again.
     now = Date.UTC(2026, 10, 30, 23);
     expect(await newKeeper().ask(request('c', 1))).toMatchObject({ kind: 'granted', period: '2026-12' });
   });
@@ -222,7 +222,7 @@ describe('what a lost process held', () => {
     return Promise.resolve(new Map([[filter.blocks[0] ?? '', spent]]));
   };
   let asked: PermitFilter[];
-  /** Grants twice to `a`, which then is gone. */
+  /** Grants two blocks to `a`, which then disappears. */
   const lose = async (keeper: QuotaKeeper): Promise<string[]> => {
     asked = [];
     const first = blockOf(await keeper.ask(request('a', 1)));
@@ -286,7 +286,7 @@ describe('ledgers in files', () => {
     await expect(files.write('u1', next, undefined)).rejects.toThrow('changed');
     await files.write('u1', next, version);
     await expect(files.write('u1', newLedger('2026-11'), version)).rejects.toThrow('changed');
-    // The account's manifest may come back, and with it its uid.
+    // The account's manifest may be added again, with the same uid.
     await files.remove('u1');
     expect((await files.read('u1'))?.ledger).toEqual(next);
   });

@@ -9,13 +9,13 @@ import { acceptedOf, type QuotaUsage } from './usage.ts';
 export interface QuotaKeeperOptions {
   readonly store: LedgerStore;
   readonly logger: Logger;
-  /** The account's quota; undefined: it has none, or there is no such account. */
+  /** The account's quota. Undefined: it has none, or there is no such account. */
   readonly limit: (accountUid: string) => number | undefined;
-  /** Gateways that have a stream. */
+  /** Number of gateways with an open stream. */
   readonly gatewayCount: () => number;
-  /** Whether this process of a gateway has a stream: then it hears a recall. */
+  /** Whether this process of a gateway has an open stream and so receives a recall. */
   readonly isConnected: (gateway: string, instance: string) => boolean;
-  /** Tells all gateways to give back what they have left of an account's permits. */
+  /** Asks all gateways to give back their remaining permits of an account. */
   readonly recall: (accountUid: string) => void;
   /** Undefined: there is no log. */
   readonly countPermits: CountPermits | undefined;
@@ -29,23 +29,23 @@ interface Pending {
   readonly request: PermitRequest;
   readonly answer: (answer: PermitAnswer) => void;
   readonly fail: (error: unknown) => void;
-  /** Of `performance.now()`: until then it waits for permits that were recalled. */
+  /** In `performance.now()` time: until then, it waits for recalled permits. */
   patience: number | undefined;
 }
 
-/** One account's, in this term. */
+/** The state of one account in this term. */
 interface Account {
-  /** As it was read or written last; undefined: to be read. */
+  /** The last version that was read or written. Undefined: it must be read. */
   stored: StoredLedger | undefined;
   pending: Pending[];
-  /** Of those, the ones that wait for permits that were recalled. */
+  /** Requests that wait for recalled permits. */
   starving: Pending[];
   running: Promise<void> | undefined;
   timer: NodeJS.Timeout | undefined;
   recalledAt: number;
-  /** What gateways said they have spent of their blocks. */
+  /** Permits that gateways have reported as spent, by block. */
   readonly spent: Map<string, number>;
-  /** Quota and period under which a gateway got nothing, last; empty: one got some. */
+  /** Quota and period of the last refusal. Empty: the last request for permits was granted. Undefined: no request in this term. */
   exhausted: string | undefined;
 }
 
@@ -54,12 +54,12 @@ interface Verdict {
   readonly answer: PermitAnswer;
 }
 
-/** The ledger changed since it was read, or the API server hiccuped: what is there now decides. */
+/** The ledger changed since it was read, or the API server failed briefly. The second attempt uses the current ledger. */
 const WRITE_ATTEMPTS = 2;
 /**
- * Answers gateways that want permits, for one leader's term. All that an answer promises is in the ledger before the answer goes
- * out; each write is a compare-and-swap, so that nothing depends on this operator still leading. Requests about one account that come
- * together share a write.
+ * Answers gateways that request permits, for one leader's term. Everything that a response promises is in the ledger before the
+ * response is sent. Each write is a compare-and-swap, so it is safe even if this operator no longer leads. Concurrent requests for
+ * one account share a write.
  */
 export class QuotaKeeper {
   readonly #options: QuotaKeeperOptions;
@@ -70,11 +70,11 @@ export class QuotaKeeper {
     this.#options = options;
   }
 
-  /** Rejects when nothing is known: the ledger cannot be read or written, or the term is over. */
+  /** Rejects if there is no result: the ledger cannot be read or written, or the term is over. */
   ask(request: PermitRequest): Promise<PermitAnswer> {
     if (this.#isStopped) return Promise.reject(new Error('this operator stopped leading'));
     const { account: uid, held, closed } = request;
-    // What is given back is written down whatever the quota is now; but accounts without one have no ledger.
+    // Returned permits are recorded regardless of the current quota. But accounts without a quota have no ledger.
     const isStranger = held.length + closed.length === 0;
     if (isStranger && this.#options.limit(uid) === undefined) return Promise.resolve({ kind: 'no_quota' });
     const account = this.#accountOf(uid);
@@ -84,14 +84,14 @@ export class QuotaKeeper {
     return promise;
   }
 
-  /** What a process of a gateway held that is no more, its every record in the log: see `settleLost`. */
+  /** Settles the blocks of a gateway process that has ended and whose rows are all in the log: see `settleLost`. */
   async drained(instance: string): Promise<void> {
     const { countPermits, clock = Date.now, ...parts } = this.#options;
     if (countPermits === undefined) return;
     await settleLost(instance, { ...parts, countPermits, clock, ask: (request) => this.ask(request) });
   }
 
-  /** What gateways have spent. What it is added to is read where it is not known yet. */
+  /** Takes the gateways' reports of spent permits. Reads the ledger first if it is not known yet. */
   report({ gateway, instance, accounts }: UsageReport): void {
     for (const { account: uid, blocks } of accounts) {
       if (this.#isStopped || this.#options.limit(uid) === undefined) continue;
@@ -102,7 +102,7 @@ export class QuotaKeeper {
     }
   }
 
-  /** Undefined: it has no quota, or nobody has asked in this term. */
+  /** Undefined: the account has no quota, or no gateway has requested permits in this term. */
   usage(uid: string): QuotaUsage | undefined {
     const { limit, clock = Date.now } = this.#options;
     const quota = limit(uid);
@@ -117,7 +117,7 @@ export class QuotaKeeper {
     return { period, accepted: acceptedOf(ledger, spent, period), granted, quota, isExhausted };
   }
 
-  /** The account is gone. */
+  /** The account was deleted. */
   forget(uid: string): void {
     const account = this.#accounts.get(uid);
     this.#accounts.delete(uid);
@@ -128,7 +128,7 @@ export class QuotaKeeper {
       .catch((error: unknown) => logger.warn({ accountUid: uid, err: error }, 'the quota’s ledger cannot be removed'));
   }
 
-  /** Resolves when no write is under way any more. */
+  /** Resolves when no write is in progress. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     const accounts = [...this.#accounts.values()];
@@ -146,7 +146,7 @@ export class QuotaKeeper {
     return account;
   }
 
-  /** Has the ledger read. */
+  /** Schedules a read of the ledger. */
   #look(uid: string, who: { readonly gateway: string; readonly instance: string }): void {
     const request = { ...who, account: uid, serial: 0, want: 0, held: [], closed: [] };
     const account = this.#accountOf(uid);
@@ -159,7 +159,7 @@ export class QuotaKeeper {
   }
 
   async #run(uid: string, account: Account): Promise<void> {
-    // Whatever arrives within this turn of the event loop is answered together.
+    // Requests that arrive within this turn of the event loop share a response.
     await Promise.resolve();
     while (account.pending.length > 0) {
       const batch = [...account.starving.splice(0), ...account.pending.splice(0)];
@@ -172,11 +172,11 @@ export class QuotaKeeper {
       }
     }
     this.#waitForRecalled(uid, account);
-    // In the same turn in which nothing was left: whoever asks now begins anew.
+    // Must happen in the same turn as the check: a later request starts a new run.
     account.running = undefined;
   }
 
-  /** Decides, writes the ledger, and says what may be answered. Those that starve are kept for later. */
+  /** Decides, writes the ledger, and returns the responses that may be sent. Waiting requests are kept for later. */
   async #serve(uid: string, account: Account, batch: readonly Pending[]): Promise<readonly Verdict[]> {
     for (let attempt = 1; ; attempt++) {
       const { stored, ledger } = await this.#ledgerOf(uid, account);
@@ -213,7 +213,7 @@ export class QuotaKeeper {
     const gateways = gatewayCount();
     const verdicts: Verdict[] = [];
     const starving: Pending[] = [];
-    // First what comes back, then who gets it.
+    // Returned permits come first, so that they can be granted again.
     let after = batch.reduce((ledger, { request }) => settle(ledger, request), before);
     for (const pending of batch) {
       const { request, patience } = pending;
@@ -244,7 +244,7 @@ export class QuotaKeeper {
     this.#options.recall(uid);
   }
 
-  /** What people see of it. */
+  /** Updates the usage that users see. */
   #note(uid: string, account: Account, { after, verdicts }: { after: Ledger; verdicts: readonly Verdict[] }): void {
     for (const { answer } of verdicts) {
       if (answer.kind === 'granted') account.exhausted = '';
@@ -255,7 +255,7 @@ export class QuotaKeeper {
     this.#options.onUsage(uid);
   }
 
-  /** Looks at them again when something comes back, at the latest when their patience ends. */
+  /** Looks at the waiting requests again when permits come back, or at the latest when the first wait ends. */
   #waitForRecalled(uid: string, account: Account): void {
     clearTimeout(account.timer);
     if (account.starving.length === 0) return;

@@ -3,29 +3,32 @@ import type { PermitFilter } from '@standin/logstore';
 import type { Logger } from 'pino';
 import { unreadableIsLogged, type LedgerStore } from './ledger-store.ts';
 
-/** How many requests the log has of each block of permits. */
+/** Counts the requests in the log for each block of permits. */
 export type CountPermits = (filter: PermitFilter) => Promise<ReadonlyMap<string, number>>;
 
 export interface SettleLostParts {
   readonly store: Pick<LedgerStore, 'list'>;
   readonly countPermits: CountPermits;
-  /** Whether this process of a gateway has a stream. */
+  /** Whether this process of a gateway has an open stream. */
   readonly isConnected: (gateway: string, instance: string) => boolean;
-  /** Writes down what was spent of blocks. */
+  /** Records the spent permits of blocks. */
   readonly ask: (request: PermitRequest) => Promise<PermitAnswer>;
   readonly logger: Logger;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
 }
 
-/** A project may keep its requests for a day: what is older than this may be missing in the log. */
+/** A project may keep its requests for only a day. Older ones may be missing in the log. */
 const COUNTABLE_MS = 20 * 3_600_000;
-/** Between ClickHouse's clock and this operator's at the grant. Wide, as what is missed would be granted again; it costs little. */
+/**
+ * Allowed difference between ClickHouse's clock and this operator's at the grant. It is large because missed requests would be
+ * granted again, and it costs little.
+ */
 const CLOCK_SKEW_MS_MAX = 48 * 3_600_000;
 
 /**
- * A process can accept nothing any more, and its every record is in the log: that says how much it spent of what it held, the rest
- * goes back. Rejects when that cannot be counted or written now.
+ * Settles the blocks of a process that can no longer accept requests and whose rows are all in the log. The log shows how many
+ * permits it spent; the rest goes back. Rejects if the rows cannot be counted, or the result cannot be written.
  */
 export const settleLost = async (instance: string, parts: SettleLostParts): Promise<void> => {
   const { store, countPermits, isConnected, ask, logger, clock } = parts;

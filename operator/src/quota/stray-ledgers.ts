@@ -4,16 +4,17 @@ import { unreadableIsLogged, type LedgerStore } from './ledger-store.ts';
 export interface StrayLedgersOptions {
   readonly store: LedgerStore;
   readonly isAccount: (accountUid: string) => boolean;
-  /** The present month. */
+  /** The current month. */
   readonly period: string;
   readonly logger: Logger;
-  /** Aborted when the term ends. */
+  /** Aborts when the term ends. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Removes ledgers of accounts that went while nobody led. Only those of earlier months, which nothing follows from any more: an account
- * that is not seen now, as its namespace is not watched, must not begin its month again when it is.
+ * Removes ledgers of accounts that were deleted while no operator led. Removes only those of earlier months, which are no longer
+ * needed. An account may only be invisible because its namespace is not watched: its current month must not start again when it
+ * becomes visible.
  */
 export const removeStrayLedgers = async (options: StrayLedgersOptions): Promise<void> => {
   const { store, isAccount, period, logger, signal } = options;

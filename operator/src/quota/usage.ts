@@ -6,23 +6,23 @@ import type { Finding } from '../translate/index.ts';
 /** How much of an account's quota is used. */
 export interface QuotaUsage {
   readonly period: string;
-  /** Requests, as far as gateways have said so far. */
+  /** Accepted requests that gateways have reported so far. */
   readonly accepted: number;
-  /** Permits that are used, or that gateways may use: what is accepted is no more. */
+  /** Permits that are used or that gateways may use. An upper bound of the accepted requests. */
   readonly granted: number;
   readonly quota: number;
-  /** A gateway was refused permits under this quota, in this period; undefined: none has asked in this term. */
+  /** Whether a gateway was refused permits under this quota in this period. Undefined: none has requested permits in this term. */
   readonly isExhausted: boolean | undefined;
 }
 
-/** From here on people are told. */
+/** The share of the quota from which users are warned. */
 const NEARLY = 0.8;
 
 /**
- * What the ledger and the gateways' last reports say.
+ * Accepted requests, according to the ledger and the gateways' last reports.
  *
- * @param spent of blocks, by their ids; one that nobody has reported counts as unused here, though nobody else gets its permits
- * @param period the present month
+ * @param spent by block id. A block without a report counts as unused here, although its permits are not granted again
+ * @param period the current month
  */
 export const acceptedOf = (ledger: Ledger, spent: ReadonlyMap<string, number>, period: string): number => {
   const { used, blocks } = inPeriod(ledger, period);
@@ -45,11 +45,11 @@ const statusSchema = z
   .catch({ usage: {}, conditions: [] });
 
 /**
- * What people are shown: gateways report anew to a new leader, one after the other, and what the status said meanwhile still holds.
+ * The usage that users see. Gateways report to a new leader one after the other. Until then, the earlier status remains valid.
  *
- * @param usage undefined: nobody has asked in this term
- * @param status of the Account, as it is now
- * @returns undefined: what the status says stands
+ * @param usage undefined: no gateway has requested permits in this term
+ * @param status the Account's current status
+ * @returns undefined: the status remains as it is
  */
 export const shownUsage = (
   usage: QuotaUsage | undefined,

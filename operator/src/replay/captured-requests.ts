@@ -4,24 +4,24 @@ export interface CapturedOptions {
   readonly store: Pick<LogStore, 'summaries' | 'entries'>;
   readonly filter: Pick<LogFilter, 'projectUid' | 'search' | 'since' | 'until' | 'after'>;
   readonly limit: number;
-  /** Entries that need not be fetched. */
+  /** Entries that are not fetched. */
   readonly skip: ReadonlySet<string>;
-  /** Does what needs the log store, however long that is away. */
+  /** Repeats work that needs the log store until the store is available. */
   readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** An entry in its place; without `entry` it is to be skipped, or has expired. */
+/** An entry in its order. Without `entry`, it is skipped or has expired. */
 export interface Captured {
   readonly summary: LogSummary;
   readonly entry: LogEntry | undefined;
 }
 
 const PAGE = 500;
-/** In memory at once. */
+/** Limits of the entries in memory. */
 const FETCH_ROWS_MAX = 50;
 const FETCH_BYTES_MAX = 16 * 1024 * 1024;
 
-/** All captured requests that match, the oldest first, in bounded memory. */
+/** All matching captured requests, oldest first, in bounded memory. */
 export async function* capturedRequests(options: CapturedOptions): AsyncGenerator<Captured> {
   const { store, filter, limit, retry } = options;
   let { after } = filter;

@@ -7,9 +7,9 @@ import { specOf, type ReplayPlan } from './replay-plan.ts';
 
 export interface Destination extends ReplayDestination {
   readonly timeoutMs: number;
-  /** Named by `serviceRef`: the address policy lets cluster addresses through. */
+  /** The upstream comes from `serviceRef`, so the address policy allows cluster addresses. */
   readonly viaService: boolean;
-  /** What is stored in place of the key. */
+  /** Stored in place of the key. */
   readonly keyShown: string;
 }
 
@@ -17,18 +17,18 @@ export interface DestinationParts {
   readonly source: Pick<ResourceSource, 'readSecret'>;
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly translator: Pick<Translator, 'verdict' | 'serviceFault'>;
-  /** Base URL under which the operator reaches the gateways. */
+  /** Base URL that the operator uses for the gateways. */
   readonly gatewayUrl: string;
   readonly clusterDomain: string;
 }
 
-/** Longer than the gateway waits for an upstream: its 504 is the answer. */
+/** Longer than the gateway waits for an upstream, so that its 504 is the response. */
 const GATEWAY_TIMEOUT_MS = LIMITS.forwardTimeoutMsMax + LIMITS.requestHeadTimeoutMs;
 
-/** A regenerated key is noticed after this time; the API server is not asked for it with each request. */
+/** A regenerated key is used after this time at the latest. The key is not read from the API server for each request. */
 const KEY_KEPT_MS = 2_000;
 
-/** Finds where the captured requests of one Replay go. */
+/** Finds the destinations of one Replay's requests. */
 export class Destinations {
   readonly #parts: DestinationParts;
   readonly #plan: ReplayPlan;
@@ -39,7 +39,7 @@ export class Destinations {
     this.#plan = plan;
   }
 
-  /** Where a captured request goes, or in words why it cannot. Rejects with `SourceError`. */
+  /** The destination of a captured request, or the reason why it has none. Rejects with `SourceError`. */
   of(entry: Pick<LogEntry, 'endpoint' | 'endpointUid'>): Promise<Destination | string> {
     const { target } = this.#plan.spec;
     switch (target.kind) {
@@ -78,7 +78,7 @@ export class Destinations {
     if (this.#key === undefined || now - this.#key.readAt > KEY_KEPT_MS) {
       const value = readKey(this.#parts, this.#plan);
       this.#key = { value, readAt: now };
-      // What could not be read is read again with the next request.
+      // A failed read is repeated with the next request.
       value.catch(() => (this.#key = undefined));
     }
     return this.#key.value;
@@ -87,7 +87,7 @@ export class Destinations {
 
 const WITHOUT_KEY = { apiKey: '', keyShown: '' };
 
-/** The account's key as it is now; undefined if there is none (yet). Rejects with `SourceError`. */
+/** The account's current key. Undefined if there is none (yet). Rejects with `SourceError`. */
 const readKey = async ({ source, translator }: DestinationParts, plan: ReplayPlan): Promise<string | undefined> => {
   const secretName = translator.verdict(plan.accountUid)?.keySecret?.secretName;
   if (secretName === undefined) return undefined;

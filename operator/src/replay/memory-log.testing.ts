@@ -2,7 +2,7 @@ import { LogStoreError, type LogEntry, type LogStore, type LogSummary, type Repl
 
 export const AWAY = new LogStoreError('no connection', { kind: 'retryable', code: 'ECONNREFUSED', cause: undefined });
 
-/** The nth captured request of a project, a second after the one before; its body is its number. */
+/** The nth captured request of a project, one second after the previous one. Its body is its number. */
 export const capturedEntry = (projectUid: string, n: number): LogEntry => {
   const answer = { status: 200, headers: [], trailers: [], body: '', bodyEncoding: 'utf8', bodyBytes: 0 } as const;
   return {
@@ -24,7 +24,7 @@ type Part = Pick<LogStore, 'get' | 'summaries' | 'entries' | 'count'> & {
   readonly replays: Pick<LogStore['replays'], 'insert' | 'answer' | 'counts' | 'ids'>;
 };
 
-/** The part of a log store that replays use, in memory; searches find everything. */
+/** The part of a log store that replays use, in memory. Every search matches all entries. */
 export class MemoryLog {
   readonly results: ReplayResult[] = [];
   /** Called before each call; may throw. */

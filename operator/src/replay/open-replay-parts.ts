@@ -11,7 +11,7 @@ export interface OpenReplayParts extends Omit<ReplayParts, 'source' | 'objects' 
   close(): Promise<void>;
 }
 
-/** Some clusters number pods and Services from there; see CLUSTER in packages/egress. */
+/** Some clusters use this range for pods and Services; see CLUSTER in packages/egress. */
 const POD_ADDRESSES = '100.64.0.0/10';
 
 interface ReplayNeeds {
@@ -22,18 +22,18 @@ interface ReplayNeeds {
   readonly logger: Logger;
 }
 
-/** What replays need for as long as the operator runs. */
+/** The parts that replays need for the operator's lifetime. */
 export const openReplayParts = ({ settings, store, registry, refused, logger }: ReplayNeeds): OpenReplayParts => {
   const { egress, gatewayUrl, replay, clickhouse, clusterDomain, retention } = settings;
   const ca = egress.ca === undefined ? {} : { ca: egress.ca };
-  // The gateways' address is the administrator's word; everything else is somebody's request.
+  // The administrator sets the gateways' address. All other addresses come from users.
   const gateway = createEgress({ policy: { allowPrivate: true, allow: [POD_ADDRESSES] }, logger, ...ca });
   const upstream = createEgress({ policy: egress, refused, logger, ...ca });
   let migrated: Promise<void> | undefined;
   const migrateOnce = (): Promise<void> => {
     if (store === undefined || !clickhouse.migrate) return Promise.resolve();
     migrated ??= store.migrate();
-    // Tried again by whoever needs it next.
+    // The next caller tries again.
     migrated.catch(() => (migrated = undefined));
     return migrated;
   };

@@ -1,6 +1,6 @@
 import type { Clock } from '@standin/kube';
 
-/** So many requests a second, evenly spaced, without a burst after a pause; and so many at a time. */
+/** Limits a replay to a rate (requests per second, evenly spaced, no burst after a pause) and to a number of concurrent requests. */
 export class Pace {
   readonly #intervalMs: number;
   readonly #clock: Clock;
@@ -14,7 +14,10 @@ export class Pace {
     this.#clock = clock;
   }
 
-  /** Resolves when the next request may go, at once when `signal` aborts; `leave` is to be called when it has ended. */
+  /**
+   * Resolves when the next request may start, or immediately when `signal` aborts. The caller must call `leave` when the request
+   * has ended.
+   */
   async enter(signal: AbortSignal): Promise<void> {
     if (this.#free === 0) await new Promise<void>((resolve) => this.#queue.push(resolve));
     else this.#free -= 1;

@@ -2,7 +2,7 @@ import type { StatusCount } from '@standin/logstore';
 
 const SHOWN_MAX = 5;
 
-/** How many requests of a replay were answered, and how. */
+/** Counts the responses of a replay by status. */
 export class ReplayCounts {
   readonly #byStatus = new Map<number, number>();
   #firstError: string | undefined;
@@ -15,7 +15,7 @@ export class ReplayCounts {
     return this.#byStatus.get(0) ?? 0;
   }
 
-  /** What was counted before this run. */
+  /** Adds counts from before this run. */
   add(counts: readonly StatusCount[]): void {
     for (const { status, count } of counts) this.#byStatus.set(status, (this.#byStatus.get(status) ?? 0) + count);
   }

@@ -1,6 +1,6 @@
 import type { LogCursor } from '@standin/logstore';
 
-/** How far a replay is: all requests up to `at` are done, `count` of them. */
+/** The progress of a replay: all requests up to `at` are done, `count` in total. */
 export interface Position {
   readonly at: LogCursor;
   readonly count: number;
@@ -11,7 +11,7 @@ const PATTERN = /^(\d{1,9}) (\d{4}-\d\d-\d\dT[\d:.]+Z) ([0-9a-f-]{36})$/;
 /** `12 2026-11-21T09:00:00.123456Z 0197a3c2-…`: the form in a Replay's status. */
 export const formatPosition = ({ at, count }: Position): string => `${count} ${at.receivedAt} ${at.id}`;
 
-/** Undefined for anything that `formatPosition` has not written: then the replay begins anew. */
+/** Undefined for text that `formatPosition` did not write. The replay then starts from the beginning. */
 export const parsePosition = (text: string | undefined): Position | undefined => {
   const match = PATTERN.exec(text ?? '');
   if (match === null) return undefined;
@@ -24,7 +24,7 @@ interface Ticket {
   isDone: boolean;
 }
 
-/** Requests may be done in any order; the position moves past those that have nothing undone before them. */
+/** Requests may complete in any order. The position moves past a request only when all requests before it are done. */
 export class ReplayCursor {
   readonly #tickets: Ticket[] = [];
   #position: Position | undefined;
@@ -37,7 +37,7 @@ export class ReplayCursor {
     return this.#position;
   }
 
-  /** A request is taken up, behind all before it; what is returned is to be called when it is done. */
+  /** Adds a request after all earlier ones. Returns a function to call when it is done. */
   begin(at: LogCursor): () => void {
     const ticket: Ticket = { at: { id: at.id, receivedAt: at.receivedAt }, isDone: false };
     this.#tickets.push(ticket);

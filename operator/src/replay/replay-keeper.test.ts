@@ -14,7 +14,7 @@ import { replayMetrics } from './replay-metrics.ts';
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const COUNT = 30;
 
-/** Hours pass at once; what is waited for is a condition. */
+/** Makes hours pass immediately. Tests await conditions. */
 class QuickClock implements Clock {
   readonly slept: number[] = [];
   offsetMs = 0;
@@ -32,10 +32,10 @@ const entriesOf = (projectUid: string) => Array.from({ length: COUNT }, (_, n) =
 const untilAborted = (signal: AbortSignal | undefined): Promise<never> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
 
-/** Less than the project asks for. */
+/** Less than the project's setting. */
 const RETENTION_DAYS_MAX = 7;
 
-/** One term of leadership over a source, a log and a target in memory. */
+/** Sets up one term of leadership over a source, a log and a target in memory. */
 const setUp = ({ withStore = true } = {}) => {
   const source = new MemorySource();
   const objects = new Map<string, ResourceObject>();
@@ -168,7 +168,7 @@ test('the next leader goes on behind what is stored, whatever the status says', 
   const { lead, replay, ended, status, sent, log, source, target } = setUp();
   target.holds = (body) => body === '10';
   replay({ ...FAST, order: 'Original' });
-  // No status is written, as if this operator were cut off.
+  // Status writes fail, as if this operator were disconnected.
   source.disturb = (call) => {
     if (call === 'writeStatus') throw new Error('the API server is away');
   };
@@ -189,7 +189,7 @@ test('no faster than asked', async () => {
   replay({ filter: { ...FILTER, limit: 5 }, ratePerSecond: 2, order: 'Original' });
   await lead();
   await ended();
-  // Each of the four that follow waits for its half second, less what has passed.
+  // Each of the next four waits for the rest of its half second.
   expect(clock.slept.filter((ms) => ms > 400)).toHaveLength(4);
 });
 
@@ -213,7 +213,7 @@ test('one that is suspended from the start sends nothing until it is told to', a
   expect(sent).toHaveLength(COUNT);
 });
 
-// Prevents: sixteen paused Replays of one team that keep those of all others waiting.
+// Prevents: sixteen paused Replays of one team block those of all other teams.
 test('a namespace has four at once, paused ones too; the next begins when one ends', async () => {
   const { lead, replay, status } = setUp();
   const names = ['a', 'b', 'c', 'd', 'e'];

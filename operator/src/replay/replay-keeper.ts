@@ -6,12 +6,12 @@ import { specOf } from './replay-plan.ts';
 import { ReplayRun, type ReplayParts } from './replay-run.ts';
 import { RunControl } from './run-control.ts';
 
-/** Replays that run at once; more wait for their turn. */
+/** Maximum number of concurrent replays. Others wait. */
 const RUNS_MAX = 16;
-/** Of these in one namespace, paused ones included: replays that are paused or slow leave places for other namespaces. */
+/** Maximum number in one namespace, including paused ones. So paused or slow replays leave room for other namespaces. */
 const RUNS_IN_NAMESPACE_MAX = 4;
 const TURN_MS = 500;
-/** What a Replay waits for is looked at again after this time. */
+/** The delay before a waiting Replay is looked at again. */
 const LATER_MS = 2_000;
 const DEFECT_MS = 10_000;
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
@@ -22,13 +22,16 @@ interface Run {
   readonly ended: Promise<void>;
 }
 
-/** For one leader's term: starts what has not ended, tells runs what changed, and removes what ended a day ago. */
+/**
+ * Runs for one leader's term: starts Replays that have not ended, notifies runs of changes, and removes Replays that ended a day
+ * ago.
+ */
 export class ReplayKeeper {
   readonly #parts: ReplayParts;
   readonly #queue: WorkQueue;
   /** By the Replay's uid. */
   readonly #runs = new Map<string, Run>();
-  /** Ended in this term: the source may show them for a while as they were before. */
+  /** Replays that ended in this term. The source may show their old state for a while. */
   readonly #over = new Set<string>();
   #isStopped = false;
 
@@ -45,7 +48,7 @@ export class ReplayKeeper {
     for (const [uid, { kind }] of this.#parts.objects) if (kind === 'Replay') this.#queue.add(uid);
   }
 
-  /** The source shows an object, changed or not. */
+  /** The source reports an object, changed or not. */
   seen(object: ResourceObject): void {
     if (object.kind !== 'Replay') return;
     const { uid } = object.metadata;
@@ -59,7 +62,7 @@ export class ReplayKeeper {
     this.#over.delete(uid);
   }
 
-  /** Resolves when nothing is sent or written any more. */
+  /** Resolves when no request is sent and no status is written. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const { control } of this.#runs.values()) control.stop();

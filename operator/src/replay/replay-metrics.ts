@@ -5,7 +5,7 @@ export interface ReplayMetrics {
   readonly running: Gauge;
 }
 
-/** One set for the life of the operator; `running` is that of the term, if it leads. */
+/** Created once per operator. `running` returns the count of the current term, if this operator leads. */
 export const replayMetrics = (registry: Registry): ReplayMetrics => ({
   requests: new Counter({
     name: 'standin_replay_requests_total',

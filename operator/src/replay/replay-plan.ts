@@ -3,11 +3,11 @@ import { parseObject, type ReplaySpec, type Specs } from '@standin/crds';
 import { parseFilter, type Filter } from '@standin/logstore/search';
 import { retentionInForce, type Finding, type TranslateSettings } from '../translate/index.ts';
 
-/** Everything that a Replay refers to, found. */
+/** A Replay's spec, with all references resolved. */
 export interface ReplayPlan {
   readonly spec: ReplaySpec;
   readonly project: { readonly uid: string; readonly namespace: string; readonly name: string };
-  /** How long answers are kept: as the project's log. */
+  /** Results are kept as long as the project's log. */
   readonly retentionDays: number;
   readonly accountUid: string;
   readonly search: Filter | undefined;
@@ -15,12 +15,12 @@ export interface ReplayPlan {
 
 export type Resolution =
   | { readonly kind: 'ready'; readonly plan: ReplayPlan }
-  /** Nothing but another Replay helps. */
+  /** Only a new Replay can fix this. */
   | { readonly kind: 'invalid'; readonly finding: Finding }
-  /** May come to be. */
+  /** The missing object may still be created. */
   | { readonly kind: 'waiting'; readonly finding: Finding };
 
-/** The spec of an object, if it is of that kind and valid. */
+/** The spec of an object if it is valid and of that kind. */
 export const specOf = <K extends Kind>(object: ResourceObject | undefined, kind: K): Specs[K] | undefined => {
   if (object?.kind !== kind) return undefined;
   const parsed = parseObject(object);
@@ -44,7 +44,7 @@ const findByName = (
   return undefined;
 };
 
-/** Reads a Replay and finds its project in the Replay's own namespace. Never throws. */
+/** Reads a Replay and resolves its project in the Replay's own namespace. Never throws. */
 export const resolveReplay = (
   replay: ResourceObject,
   objects: Iterable<ResourceObject>,

@@ -11,7 +11,7 @@ const WAITING: ReplayFacts = {
   counts: [],
 };
 
-// Prevents: Replays that name no project, and use up the writes of the operator every two seconds.
+// Prevents: Replays without a valid project use up the operator's writes every two seconds.
 test('a status that says the same already is not written again', async () => {
   const source = new MemorySource();
   const { uid } = source.put('Replay', 'again', {}).metadata;

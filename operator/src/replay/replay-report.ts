@@ -15,13 +15,13 @@ import { statusDifference, type StatusFields } from '../status/status-difference
 import { conditionsIn } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
 
-/** What a Replay's status says besides its conditions' bookkeeping. */
+/** A Replay's status, without the bookkeeping of its conditions. */
 export interface ReplayFacts {
   readonly phase: ReplayPhase;
   readonly accepted: Finding;
   readonly complete: Finding;
   readonly planned?: number | undefined;
-  /** By status of the answer; 0: without one. */
+  /** By response status. 0: no response. */
   readonly counts: readonly StatusCount[];
   readonly cursor?: string | undefined;
   /** RFC 3339. */
@@ -34,26 +34,26 @@ export interface ReplayReportOptions {
   readonly source: Pick<ResourceSource, 'get' | 'writeStatus'>;
   readonly ref: ObjectRef;
   readonly uid: string;
-  /** As it is known by now; undefined: gone. */
+  /** The latest known version. Undefined: deleted. */
   readonly object: () => ResourceObject | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
 }
 
-/** A short replay is told of once, when it is over; a long one at most once a second. */
+/** A short replay is reported once, when it has ended; a long one, at most once a second. */
 const FIRST_WRITE_MS = 250;
 const WRITE_INTERVAL_MS = 1_000;
 const RETRY_MS = 1_000;
 const ATTEMPTS_MAX = 3;
-/** Of many different statuses the most frequent ones are told. */
+/** Only the most frequent statuses are reported. */
 const BY_STATUS_MAX = 64;
 
 const sum = (counts: readonly StatusCount[]): number => counts.reduce((total, { count }) => total + count, 0);
 
-/** RFC 3339, seconds. */
+/** RFC 3339 in seconds. */
 export const secondsOf = (date: Date): string => date.toISOString().replace(/\.\d{3}Z$/, 'Z');
 
-/** The fields of a status for these facts. */
+/** The status fields for these facts. */
 const statusOf = (
   facts: ReplayFacts,
   { generation, before, now }: { generation: number; before: readonly Condition[]; now: string },
@@ -76,7 +76,7 @@ const statusOf = (
   };
 };
 
-/** Writes the status of one Replay: the newest facts, seldom, and never to a namesake. */
+/** Writes the status of one Replay: always the newest facts, rarely, and never to another object of the same name. */
 export class ReplayReport {
   readonly #options: ReplayReportOptions;
   #facts: ReplayFacts;
@@ -85,7 +85,7 @@ export class ReplayReport {
   #writing: Promise<void> = Promise.resolve();
   #writtenAt: number | undefined;
   #isClosed = false;
-  /** As the last write left it: the source's own view comes later. */
+  /** The object after the last write. The source's own view lags behind. */
   #written: ResourceObject | undefined;
 
   constructor(options: ReplayReportOptions, facts: ReplayFacts) {
@@ -97,14 +97,14 @@ export class ReplayReport {
     return this.#facts;
   }
 
-  /** Facts that changed; written soon. */
+  /** Sets changed facts, which are written soon. */
   set(changes: Partial<ReplayFacts>): void {
     this.#facts = { ...this.#facts, ...changes };
     this.#isDirty = true;
     this.#schedule();
   }
 
-  /** Resolves when everything is written, or the object is gone, or `signal` aborts. */
+  /** Resolves when everything is written, the object is deleted, or `signal` aborts. */
   async flush(signal: AbortSignal): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -116,7 +116,7 @@ export class ReplayReport {
     }
   }
 
-  /** Nothing is written any more. */
+  /** Stops all writes. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -138,7 +138,7 @@ export class ReplayReport {
     }, delayMs);
   }
 
-  /** Never rejects: what cannot be written is tried again with the next facts. */
+  /** Never rejects: a failed write is retried with the next facts. */
   #write(): Promise<void> {
     const write = async (): Promise<void> => {
       if (!this.#needsWrite()) return;
@@ -163,7 +163,7 @@ export class ReplayReport {
       const { generation, resourceVersion } = object.metadata;
       const before = conditionsIn(object.status);
       const status = statusOf(this.#facts, { generation, before, now: secondsOf(clock.date()) });
-      // One that waits looks again and again, and finds the same.
+      // A waiting Replay is checked repeatedly, with the same result.
       if (statusDifference((object.status ?? {}) as StatusFields, status) === undefined) return;
       try {
         this.#written = await source.writeStatus(ref, status, resourceVersion);

@@ -18,9 +18,9 @@ import type { RunControl } from './run-control.ts';
 
 export interface ReplayParts extends SenderParts {
   readonly source: ResourceSource;
-  /** Undefined: this operator was given none. */
+  /** Undefined: no log store is configured. */
   readonly store: LogStore | undefined;
-  /** Resolves when the store's tables are there. */
+  /** Resolves when the store's tables exist. */
   readonly prepareStore: () => Promise<void>;
   readonly retentionDaysMax: number;
   readonly metrics: ReplayMetrics;
@@ -28,21 +28,21 @@ export interface ReplayParts extends SenderParts {
   readonly clock: Clock;
 }
 
-/** `over`: the status says how it ended. `later`: something is missing that may come. `stopped`: without a word. */
+/** `over`: the status shows how it ended. `later`: something is missing and may appear. `stopped`: no status is written. */
 export type RunEnd = 'over' | 'later' | 'stopped';
 
-/** Requests of one Replay that are on their way at once, unless the original order is asked for. */
+/** Maximum number of requests of one Replay in flight, unless the original order is required. */
 const AT_ONCE = 64;
 const GATHER_MS = 100;
 const CAPTURE_BYTES_MAX_BULK = 256 * 1024;
 const RETRY_MS = { base: 200, cap: 10_000 };
-/** ClickHouse's code for a count that took too long. */
+/** ClickHouse's error code for a query that exceeds its time limit. */
 const TOO_SLOW = '159';
 
 const ACCEPTED: Finding = { ok: true, reason: 'Accepted', message: 'The replay is valid.' };
 const RUNNING: Finding = { ok: false, reason: 'Running', message: 'Requests are being sent.' };
 
-/** One Replay, from where its status says that it is to its end. */
+/** Runs one Replay, from the position in its status to its end. */
 export class ReplayRun {
   readonly #parts: ReplayParts;
   readonly #object: ResourceObject;
@@ -68,13 +68,13 @@ export class ReplayRun {
     this.#report = new ReplayReport(options, { ...facts, startedAt, planned, cursor });
   }
 
-  /** Rejects with what nobody foresaw. */
+  /** Rejects with unexpected errors. */
   async run(): Promise<RunEnd> {
     try {
       return await this.#run();
     } catch (error) {
       if (this.#control.stopped.aborted) return 'stopped';
-      // What was on its way when the log store went away is not waited for.
+      // Requests that were in flight when the log store became unavailable are not waited for.
       if (this.#control.state === 'Cancelled' && error instanceof LogStoreError) return await this.#end('Cancelled');
       throw error;
     } finally {
@@ -93,7 +93,7 @@ export class ReplayRun {
       return this.#wait({ ok: false, reason: 'NoLogStore', message });
     }
     await this.#retry(() => this.#parts.prepareStore());
-    // What is stored is the truth: a status may be older, or lost.
+    // The stored results are authoritative: a status may be outdated or lost.
     const key = { projectUid: resolution.plan.project.uid, replayUid: this.#object.metadata.uid };
     this.#counts.add(await this.#retry(() => store.replays.counts(key)));
     this.#report.set({ counts: this.#counts.list() });
@@ -137,7 +137,7 @@ export class ReplayRun {
     const { spec, project } = plan;
     if (spec.filter === undefined) throw new Error('a Replay without requestId has a filter');
     const { limit } = spec.filter;
-    // What the replay itself has captured again is not replayed, too.
+    // Excludes requests that the replay itself causes.
     const until = new Date(Math.min(Date.parse(spec.filter.to), Date.parse(this.#object.metadata.creationTimestamp)));
     const filter = { projectUid: project.uid, search: plan.search, since: new Date(spec.filter.from), until };
     const start = parsePosition(this.#before.cursor);
@@ -194,7 +194,7 @@ export class ReplayRun {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Waits while it is suspended; false when nothing more is to be sent. */
+  /** Waits while the replay is suspended. False if no more requests may be sent. */
   async #mayGoOn(): Promise<boolean> {
     const { phase, complete } = this.#report.facts;
     while (this.#control.state === 'Suspended' && !this.#control.stopped.aborted) {
@@ -206,7 +206,7 @@ export class ReplayRun {
     return !this.#control.ending.aborted;
   }
 
-  /** Undefined: that takes too long to tell. */
+  /** Undefined: counting takes too long. */
   async #count(store: LogStore, filter: CountFilter, limit: number): Promise<number | undefined> {
     try {
       return Math.min(limit, await this.#retry(() => store.count(filter)));
@@ -216,7 +216,7 @@ export class ReplayRun {
     }
   }
 
-  /** Requests that were answered before this operator led, behind the cursor. */
+  /** Requests after the cursor that got a response before this operator led. */
   async #doneSince(store: LogStore, { project }: ReplayPlan, start: Position | undefined): Promise<Set<string>> {
     if (this.#counts.total === 0) return new Set();
     const sinceUs = start === undefined ? 0 : Date.parse(start.at.receivedAt) * 1_000;
@@ -224,7 +224,7 @@ export class ReplayRun {
     return new Set(await this.#retry(() => store.replays.ids(key)));
   }
 
-  /** Waits for a log store that is away; a replay that was cancelled waits no more. */
+  /** Repeats work while the log store is unavailable, but not after the replay was cancelled. */
   async #retry<T>(work: () => Promise<T>): Promise<T> {
     const { complete } = this.#report.facts;
     for (let attempt = 0; ; attempt++) {
@@ -261,7 +261,7 @@ export class ReplayRun {
     return 'later';
   }
 
-  /** Nothing of it can be sent. */
+  /** None of its requests can be sent. */
   #refuse(accepted: Finding): Promise<RunEnd> {
     this.#report.set({ accepted });
     return this.#end('Failed', accepted.message);

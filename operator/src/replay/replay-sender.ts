@@ -8,9 +8,9 @@ import { sendReplay, type Answer } from './send-replay.ts';
 
 export interface SenderParts extends DestinationParts {
   readonly egress: {
-    /** Reaches the gateways, wherever they are. */
+    /** Can reach the gateways at any address. */
     readonly gateway: Egress;
-    /** Under the address policy. */
+    /** Applies the address policy. */
     readonly upstream: Egress;
   };
 }
@@ -18,7 +18,7 @@ export interface SenderParts extends DestinationParts {
 export interface SenderOptions {
   readonly plan: ReplayPlan;
   readonly replay: ResourceObject;
-  /** So much of an answer's body is stored. */
+  /** Maximum number of bytes of a response body that are stored. */
   readonly captureBytesMax: number;
 }
 
@@ -40,7 +40,7 @@ const noAnswer = (error: string): Answer => ({
   ...{ error, sentAtUs: Date.now() * 1_000, firstByteUs: 0, durationUs: 0 },
 });
 
-/** Sends captured requests as one Replay says, and makes results of what comes back. */
+/** Sends captured requests as one Replay specifies, and turns the responses into results. */
 export class ReplaySender {
   readonly #parts: SenderParts;
   readonly #options: SenderOptions;
@@ -54,13 +54,13 @@ export class ReplaySender {
     this.#edit = editOf(options.plan.spec);
   }
 
-  /** What keeps any request of this endpoint from being sent, in words. */
+  /** The reason why no request of this endpoint can be sent, if there is one. */
   async obstacle(entry: LogEntry): Promise<string | undefined> {
     const to = await this.#destination(entry);
     return typeof to === 'string' ? to : undefined;
   }
 
-  /** Every error but the end of `signal` is a result. */
+  /** Every error except an abort of `signal` becomes a result. */
   async send(entry: LogEntry, signal: AbortSignal): Promise<ReplayResult> {
     const to = await this.#destination(entry);
     if (typeof to === 'string') return this.#result(entry, noAnswer(to));

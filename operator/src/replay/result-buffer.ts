@@ -2,15 +2,15 @@ import type { ReplayResult, ReplayStore } from '@standin/logstore';
 
 export interface ResultBufferOptions {
   readonly store: Pick<ReplayStore, 'insert'>;
-  /** Answers are gathered for this long; 0 stores each at once. */
+  /** Responses are collected for this long. 0 stores each one immediately. */
   readonly gatherMs: number;
-  /** Does what needs the log store, however long that is away. */
+  /** Repeats work that needs the log store until the store is available. */
   readonly retry: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 const ROWS_MAX = 200;
 const BYTES_MAX = 8 * 1024 * 1024;
-/** More than this waits: while the log store is away, no more is sent. */
+/** Limits of the waiting results. While the log store is unavailable, no more requests are sent. */
 const WAITING_ROWS_MAX = 400;
 const WAITING_BYTES_MAX = 4 * BYTES_MAX;
 
@@ -20,7 +20,7 @@ interface Waiting {
   readonly stored: PromiseWithResolvers<undefined>;
 }
 
-/** Stores answers in batches. */
+/** Stores responses in batches. */
 export class ResultBuffer {
   readonly #options: ResultBufferOptions;
   #waiting: Waiting[] = [];
@@ -32,7 +32,7 @@ export class ResultBuffer {
     this.#options = options;
   }
 
-  /** Resolves when it is on ClickHouse's disk; rejects when the replay ends before. */
+  /** Resolves when the result is on ClickHouse's disk. Rejects if the replay ends first. */
   add(result: ReplayResult): Promise<unknown> {
     const bytes = result.responseBody.length + result.sentBody.length;
     const stored = Promise.withResolvers<undefined>();
@@ -43,7 +43,7 @@ export class ResultBuffer {
     return stored.promise;
   }
 
-  /** Resolves when more may be added. */
+  /** Resolves when another result may be added. */
   async room(): Promise<void> {
     while (this.#waiting.length >= WAITING_ROWS_MAX || this.#waitingBytes >= WAITING_BYTES_MAX) {
       this.#write();
@@ -51,7 +51,7 @@ export class ResultBuffer {
     }
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no results are waiting. */
   async flush(): Promise<void> {
     while (this.#waiting.length > 0 || this.#writing !== undefined) {
       this.#write();

@@ -1,6 +1,6 @@
 import type { ReplayState } from '@standin/contract';
 
-/** What is wanted of a run by now: a person may pause or cancel it, and its object may go away. */
+/** The desired state of a run: users may pause or cancel it, and its object may be deleted. */
 export class RunControl {
   #state: ReplayState;
   readonly #stopping = new AbortController();
@@ -16,12 +16,12 @@ export class RunControl {
     return this.#state;
   }
 
-  /** Aborts when the run is to end without a word: its object is gone, or this operator does not lead any more. */
+  /** Aborts when the run must end without a status: its object was deleted, or this operator no longer leads. */
   get stopped(): AbortSignal {
     return this.#stopping.signal;
   }
 
-  /** Aborts when nothing more is to be sent; also when it is stopped. */
+  /** Aborts when no more requests may be sent, including when the run is stopped. */
   get ending(): AbortSignal {
     return AbortSignal.any([this.#stopping.signal, this.#cancelling.signal]);
   }

@@ -3,9 +3,9 @@ import type { HeaderPair } from '@standin/contract';
 import { EgressError, GatheredBytes, type Egress, type ReplayRequest, type UpstreamAnswer } from '@standin/egress';
 import type { Destination } from './destination.ts';
 
-/** What came back. `error` is empty when the answer came whole. */
+/** The response. `error` is empty if the response is complete. */
 export interface Answer {
-  /** 0: none came. */
+  /** 0: no response. */
   readonly status: number;
   readonly headers: readonly HeaderPair[];
   readonly body: Buffer;
@@ -20,23 +20,23 @@ export interface Answer {
 
 export interface SendOptions {
   readonly egress: Egress;
-  /** So much of an answer's body is kept. */
+  /** Maximum number of bytes of a response body that are kept. */
   readonly captureBytesMax: number;
   readonly signal: AbortSignal;
 }
 
-/** Of an answer that never ends no more is read. */
+/** Limits for reading a response that does not end. */
 const READ_BYTES_MAX = 64 * 1024 * 1024;
 const TRICKLE_MS_MAX = 300_000;
-/** A gateway that is away, or cannot take requests for the moment, is asked again after these times. */
+/** Delays before retries while a gateway is unreachable or temporarily rejects requests. */
 const GATEWAY_RETRIES_MS = [250, 500, 1_000, 2_000, 4_000, 8_000];
 
 interface Attempt extends Answer {
-  /** Nobody took it: no connection, or one that was closed without a word. */
+  /** The request was not delivered: there was no connection, or it was closed without a response. */
   readonly isUnreachable: boolean;
 }
 
-/** Sends a request once and reads its answer. Rejects only when `signal` aborts. */
+/** Sends a request once and reads its response. Rejects only when `signal` aborts. */
 const sendOnce = async (request: ReplayRequest, to: Destination, options: SendOptions): Promise<Attempt> => {
   const { egress, captureBytesMax, signal } = options;
   const sentAtUs = Date.now() * 1_000;
@@ -49,7 +49,7 @@ const sendOnce = async (request: ReplayRequest, to: Destination, options: SendOp
     const isUnreachable = failure instanceof EgressError && failure.code === 'upstream_unreachable';
     return { ...got, error: reasonOf(failure), isUnreachable, sentAtUs, durationUs: elapsedUs() };
   };
-  // No answer takes longer than this in all, however busily it drips.
+  // Limits the total time of a response, even if data keeps arriving.
   const cut = new AbortController();
   const timer = setTimeout(() => cut.abort(new AnswerCut('The answer took too long.')), to.timeoutMs + TRICKLE_MS_MAX);
   try {
@@ -74,7 +74,7 @@ const sendOnce = async (request: ReplayRequest, to: Destination, options: SendOp
   }
 };
 
-/** Why we read no further. */
+/** The reason for not reading any further. */
 class AnswerCut extends Error {
   override readonly name = 'AnswerCut';
 }
@@ -105,13 +105,13 @@ const readBody = async ({ body }: UpstreamAnswer, bytesMax: number): Promise<Bod
   return { body: gathered.bytes(), bodyBytes, truncated: bodyBytes > keptBytes, failure };
 };
 
-/** A gateway says so when it cannot take any request for the moment: nothing was sent on. */
+/** A gateway sends this if it temporarily cannot take any request. It has forwarded nothing. */
 const isTemporarilyRejected = ({ status, headers }: Answer): boolean =>
   status === 503 && headers.some(([name]) => name.toLowerCase() === 'standin-rejected');
 
 /**
- * Sends a request and reads its answer. To an upstream or a URL once; a gateway that is away, or takes nothing for the moment, is asked
- * again for a while. Rejects only when `signal` aborts.
+ * Sends a request and reads its response. Requests to an upstream or a URL are sent once. Requests to a gateway that is
+ * unreachable, or temporarily rejects requests, are retried for a while. Rejects only when `signal` aborts.
  */
 export const sendReplay = async (request: ReplayRequest, to: Destination, options: SendOptions): Promise<Answer> => {
   for (const retryMs of to.target === 'Endpoint' ? GATEWAY_RETRIES_MS : []) {

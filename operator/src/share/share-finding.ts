@@ -3,18 +3,18 @@ import { parseObject, type AccountSpec, type ProjectSpec, type ShareSpec } from 
 import { fails, holds, invalid } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 
-/** What a Share refers to, found by name in its own namespace. */
+/** The objects that a Share refers to, by name in its own namespace. */
 export interface ShareSurroundings {
   object(kind: 'Project' | 'Account', namespace: string, name: string): ResourceObject | undefined;
 }
 
 export interface ShareVerdict {
   readonly accepted: Finding;
-  /** When the Share expires; undefined where that cannot be told. Milliseconds since the epoch. */
+  /** When the Share expires, in milliseconds since the epoch. Undefined if unknown. */
   readonly expiresAtMs?: number;
 }
 
-/** The creator's clock and ours may differ. */
+/** Allows for a difference between the creator's clock and the operator's. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -29,7 +29,7 @@ const accountSpec = (object: ResourceObject | undefined): AccountSpec | undefine
 };
 
 /**
- * Whether what a Share shows may be seen.
+ * Whether the content of a Share may be shown.
  *
  * @param now milliseconds since the epoch
  */
@@ -60,7 +60,7 @@ export const judgeShare = (share: ResourceObject, surroundings: ShareSurrounding
     return verdict(fails('ProjectNotReady', message, 'spec.projectRef.name'));
   }
   if (account.plan !== 'Pro') {
-    const message = `Sharing needs the plan Pro; Account ${project.accountRef.name} has ${account.plan}. Ask an administrator of the account to set spec.plan: Pro.`;
+    const message = `Sharing needs the Pro plan; Account ${project.accountRef.name} has ${account.plan}. Ask an administrator of the account to set spec.plan: Pro.`;
     return verdict(fails('NotInPlan', message));
   }
   return verdict(holds('Accepted', 'The link works.'));

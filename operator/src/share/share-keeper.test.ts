@@ -6,7 +6,7 @@ import { MemorySource } from '../memory-source.testing.ts';
 import { conditionsIn } from '../status/status-writer.ts';
 import { ShareKeeper } from './share-keeper.ts';
 
-/** Deletes what it is told to, as real sources do. */
+/** Deletes objects on request, as real sources do. */
 class DeletingSource extends MemorySource {
   override delete(ref?: ObjectRef): Promise<void> {
     if (ref !== undefined) this.remove(ref.kind, ref.name);
@@ -15,7 +15,7 @@ class DeletingSource extends MemorySource {
 }
 
 const HOUR_MS = 3_600_000;
-/** When MemorySource says that things were made, about. */
+/** The approximate creation time of objects in MemorySource. */
 const NOW = Date.UTC(2026, 0, 1, 1);
 const at = (ms: number): string => new Date(ms).toISOString().replace('.000', '');
 const SPEC = {

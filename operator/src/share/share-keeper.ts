@@ -22,7 +22,7 @@ const BACKOFF = { baseMs: 100, capMs: 30_000 };
 const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({ kind, namespace, name });
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
-/** Keeps the condition of every Share true, and removes those that expired long ago, for one leader's term. */
+/** Keeps the condition of every Share up to date, and removes Shares that expired long ago, for one leader's term. */
 export class ShareKeeper {
   readonly #options: ShareKeeperOptions;
   readonly #queue: WorkQueue;
@@ -44,12 +44,12 @@ export class ShareKeeper {
     });
   }
 
-  /** Takes everything that the source has shown so far. */
+  /** Adds everything that the source has reported so far. */
   begin(): void {
     for (const object of this.#options.objects.values()) this.seen(object);
   }
 
-  /** The source shows an object, changed or not. */
+  /** The source reports an object, changed or not. */
   seen(object: ResourceObject): void {
     switch (object.kind) {
       case 'Share':
@@ -66,11 +66,11 @@ export class ShareKeeper {
     }
   }
 
-  /** The object is gone. */
+  /** The object was deleted. */
   forget(object: ResourceObject): void {
     this.#shares.delete(object.metadata.uid);
     const known = this.#surroundings.get(keyOf(refOf(object)));
-    // A new one may have the name already.
+    // A new object may already have the same name.
     if (known?.metadata.uid === object.metadata.uid) this.#change(object, undefined);
   }
 
@@ -78,7 +78,7 @@ export class ShareKeeper {
     return this.#queue.stop();
   }
 
-  /** Statuses change often, and nothing of a Share follows from them. */
+  /** Statuses change often and do not affect Shares. */
   #change(object: ResourceObject, now: ResourceObject | undefined): void {
     const key = keyOf(refOf(object));
     const before = this.#surroundings.get(key);
@@ -93,7 +93,7 @@ export class ShareKeeper {
       if (metadata.namespace === object.metadata.namespace) this.#queue.add(uid);
   }
 
-  /** Resolves with when to look again. */
+  /** Resolves with the delay until the next look. */
   async #look(uid: string): Promise<number | undefined> {
     const share = this.#shares.get(uid);
     if (share === undefined) return undefined;
@@ -143,6 +143,6 @@ export class ShareKeeper {
   }
 }
 
-/** It is gone, or changed: then the source is about to show that. */
+/** The object was deleted or changed. The source is about to report that. */
 const isOutdated = (error: unknown): boolean =>
   error instanceof SourceError && (error.kind === 'NotFound' || error.kind === 'Conflict');

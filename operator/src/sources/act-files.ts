@@ -4,20 +4,20 @@ import { manifestKey } from './manifest-objects.ts';
 import { ManifestWriter } from './manifest-writer.ts';
 import { ObjectRecords, uidOf } from './object-records.ts';
 
-/** What the operator has made of an act. */
+/** An act as the operator sees it. */
 export interface SeenAct {
   readonly uid: string;
-  /** Unchecked. */
+  /** Not validated. */
   readonly status: unknown;
 }
 
-/** Acts of a directory source that runs in another process, on the same data folder. */
+/** The acts of a directory source in another process, on the same data folder. */
 export interface ActFiles {
-  /** Creates the act; resolves with the file that holds it. Rejects with `SourceError`. */
+  /** Creates the act. Resolves with the file that contains it. Rejects with `SourceError`. */
   create(object: DesiredObject): Promise<string>;
-  /** Changes an act that is in this file. Rejects with `SourceError`. */
+  /** Changes an act in this file. Rejects with `SourceError`. */
   change(object: DesiredObject, file: string): Promise<void>;
-  /** Undefined until the operator has seen it; lags by a tenth of a second. */
+  /** Undefined until the operator has seen it. Lags by a tenth of a second. */
   seen(ref: ObjectRef): Promise<SeenAct | undefined>;
 }
 

@@ -6,11 +6,11 @@ import { dirname, join } from 'node:path';
 export interface WriteOptions {
   /** 0600 for secrets. */
   readonly mode: number;
-  /** Rejects with EEXIST when the file is there. */
+  /** Rejects with EEXIST if the file exists. */
   readonly exclusive?: boolean;
 }
 
-/** Hidden, so that nobody takes it for a manifest. */
+/** A hidden name, so that it is not read as a manifest. */
 const temporaryName = (): string => `.standin-${randomBytes(6).toString('hex')}.tmp`;
 
 const syncDirectory = async (path: string): Promise<void> => {
@@ -22,7 +22,7 @@ const syncDirectory = async (path: string): Promise<void> => {
   }
 };
 
-/** Writes a file so that readers and crashes see the old content or the new one, never a part. */
+/** Writes a file atomically: readers and crashes see either the old content or the new one, never a part. */
 export const writeFileAtomic = async (path: string, content: string, options: WriteOptions): Promise<void> => {
   const folder = dirname(path);
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -44,7 +44,7 @@ export const writeFileAtomic = async (path: string, content: string, options: Wr
   }
 };
 
-/** The same, for the last moment of a process, when nothing asynchronous runs any more. */
+/** The synchronous variant, for the exit of a process, when asynchronous code no longer runs. */
 export const writeFileAtomicSync = (path: string, content: string, options: { readonly mode: number }): void => {
   const folder = dirname(path);
   mkdirSync(folder, { recursive: true, mode: 0o700 });

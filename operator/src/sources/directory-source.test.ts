@@ -6,7 +6,7 @@ import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { directorySource } from './directory-source.ts';
 
-/** What only a directory does; what both sources do is in test/integration/source-conformance.test.ts. */
+/** Tests only what is specific to a directory. test/integration/source-conformance.test.ts tests what both sources do. */
 
 const endpoint = (name: string, slug = `/${name}`) =>
   `apiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata:\n  name: ${name}\nspec:\n  slug: ${slug} # why\n`;
@@ -384,7 +384,7 @@ describe('a directory of manifests', () => {
       const path = file('secrets/default/a-api-key.json', dataDir);
       expect((await stat(path)).mode & 0o777).toBe(0o600);
       expect(await readFile(path, 'utf8')).not.toContain('"x"');
-      // A checkout of another branch takes the file away and brings it back: the key stays.
+      // Checking out another branch removes the file and restores it. The key stays.
       await rm(file('a.yaml'));
       await until('the removal', () => objects.size === 0);
       await write('a.yaml', endpoint('a'));

@@ -21,16 +21,16 @@ import { objectsFile } from './object-records.ts';
 interface DirectorySourceOptions {
   /** Manifests: .yaml, .yml, .json, at any depth. */
   readonly dir: string;
-  /** Status, order of first sight, generated Secrets, and acts. May lie inside `dir`; is never read as manifests. */
+  /** Holds status, order of first sight, generated Secrets, and acts. May be inside `dir`, but is never read as manifests. */
   readonly dataDir: string;
   readonly logger: Logger;
 }
 
-/** Where acts (Replay, Share) live: what somebody did once does not belong among manifests that are committed. */
+/** The folder of acts (Replay, Share). One-time actions do not belong among manifests that are committed. */
 export const actsFolder = (dataDir: string): ManifestFolder => new ManifestFolder(join(dataDir, 'acts'), undefined);
 export const actsRecords = (dataDir: string): string => join(dataDir, 'state', 'acts.json');
 
-/** Desired state in a directory that people edit, acts in the data folder: two folders, one source. */
+/** Reads desired state from a directory that users edit, and acts from the data folder: two folders, one source. */
 class DirectorySource implements LocatingSource {
   readonly #manifests: FolderSource;
   readonly #acts: FolderSource;
@@ -132,5 +132,5 @@ class DirectorySource implements LocatingSource {
   }
 }
 
-/** Desired state from a directory that people edit: no cluster needed. `start` rejects when the directory cannot be read. */
+/** Desired state from a directory that users edit, without a cluster. `start` rejects if the directory cannot be read. */
 export const directorySource = (options: DirectorySourceOptions): LocatingSource => new DirectorySource(options);

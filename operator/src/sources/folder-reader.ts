@@ -3,47 +3,47 @@ import { FolderGoneError, type Fingerprint, type ManifestFolder } from './manife
 import { readManifest, type ManifestObject } from './manifest-objects.ts';
 import { ManifestTree, type DesiredTree } from './manifest-tree.ts';
 
-/** A file is read when nothing happened to it for this long: editors write in several steps. */
+/** A file is read after no change for this long: editors write in several steps. */
 const QUIET_MS = 30;
-/** Changes that come close together are looked at together, for at most this long. */
+/** Changes in quick succession are handled together, within this time. */
 const TOGETHER_MS_MAX = 150;
-/** So long a file that is gone waits for a new one that is still being written: it may have been renamed. */
+/** A missing file waits this long for a new one that is still being written: it may have been renamed. */
 const RENAME_MS_MAX = 1_000;
 
 export interface FolderReaderCallbacks {
-  /** Called after every look that found something. */
+  /** Called after every look that found changes. */
   readonly onDesired: (desired: DesiredTree) => void;
   readonly onError: (error: unknown) => void;
-  /** What may be in the folder. */
+  /** The kinds that the folder may contain. */
   readonly kinds: readonly Kind[];
 }
 
-/** What to look at; without `files`, at everything. */
+/** The files to check. Without `files`, all files. */
 export interface Look {
   readonly files?: readonly string[];
-  /** Read them even if they seem unchanged or busy: we wrote them ourselves. */
+  /** Reads them even if they seem unchanged or recently changed, because the operator wrote them itself. */
   readonly force?: boolean;
 }
 
-/** Files as they are now; undefined: not there. */
+/** The current files. Undefined: the file does not exist. */
 type Found = ReadonlyMap<string, Fingerprint | undefined>;
 
 /**
- * Reads what changed in a directory, one look at a time. A directory that is gone keeps what it held: it is more often being
- * replaced (a checkout, a volume) than given up, and who wants no objects removes files.
+ * Reads the changes in a directory, one look at a time. If the directory disappears, its objects stay: the directory is usually
+ * being replaced (a checkout, a volume). To remove objects, users remove files.
  */
 export class FolderReader {
-  /** How long the last look at everything took. */
+  /** Duration of the last look at all files. */
   lookMs = 0;
   readonly #folder: ManifestFolder;
   readonly #callbacks: FolderReaderCallbacks;
   readonly #tree = new ManifestTree();
   readonly #fingerprints = new Map<string, Fingerprint>();
-  /** When something last happened to a file. */
+  /** The time of the last change of each file. */
   readonly #noted = new Map<string, number>();
-  /** Something happened that no file can be told of. */
+  /** Something changed, but the file is unknown. */
   #somewhere = false;
-  /** The first and the last note that no look has taken up yet. */
+  /** The first and the last note that no look has handled yet. */
   #firstNoteAt = 0;
   #lastNoteAt = 0;
   #looking: Promise<void> = Promise.resolve();
@@ -65,7 +65,7 @@ export class FolderReader {
     return this.#tree.isBroken(file);
   }
 
-  /** Something happened to a file, or somewhere: look when it is quiet. */
+  /** Notes a change of a file, or of an unknown file. A look follows when the changes have stopped. */
   note(file: string | undefined): void {
     const now = performance.now();
     if (file !== undefined && this.#folder.isManifest(file)) this.#noted.set(file, now);
@@ -74,7 +74,7 @@ export class FolderReader {
     this.#lookSoon();
   }
 
-  /** Looks now, after a look that is under way. */
+  /** Looks immediately, or after a look in progress. */
   look(look: Look = {}): Promise<void> {
     const looked = this.#looking.then(() => this.#look(look));
     this.#looking = looked.catch(() => undefined);
@@ -100,7 +100,7 @@ export class FolderReader {
       return;
     }
     this.#timer = undefined;
-    // With thousands of files, a look at everything takes longer than the change may.
+    // With thousands of files, looking at all of them may take longer than the change itself.
     const look = this.#somewhere || this.#problem !== undefined ? {} : { files: [...this.#noted.keys()] };
     this.#somewhere = false;
     void this.look(look)
@@ -134,7 +134,7 @@ export class FolderReader {
     const found = new Map<string, Fingerprint | undefined>();
     for (const file of this.#tree.files) found.set(file, undefined);
     for (const { file, fingerprint } of scan.files) found.set(file, fingerprint);
-    // Of files that are gone, or were never there.
+    // Removes notes of files that no longer exist, or never existed.
     for (const file of this.#noted.keys()) if (!found.has(file) && !this.#isBusy(file)) this.#noted.delete(file);
     this.lookMs = performance.now() - startedAt;
     return found;
@@ -144,11 +144,11 @@ export class FolderReader {
     const found = new Map<string, Fingerprint | undefined>();
     for (const file of files) {
       const fingerprint = await this.#folder.fingerprint(file);
-      // Perhaps it was renamed, and what happened to its new name is not told yet.
+      // The file may have been renamed, and the event for its new name has not arrived yet.
       if (fingerprint === undefined && this.#tree.files.has(file)) return this.#findAll();
       found.set(file, fingerprint);
     }
-    // Files that are gone with the whole directory are not removed. Asked last: it may have gone meanwhile.
+    // If the whole directory is missing, its files are not removed. Checked last, since it may have disappeared during the look.
     await this.#folder.identity();
     return found;
   }
@@ -183,7 +183,7 @@ export class FolderReader {
     return this.#isNoted(file, QUIET_MS);
   }
 
-  /** Something happened to it within the last `ms`. */
+  /** Whether the file changed within the last `ms`. */
   #isNoted(file: string, ms: number): boolean {
     const since = this.#noted.get(file);
     return since !== undefined && performance.now() - since < ms;
@@ -194,7 +194,7 @@ export class FolderReader {
     return this.#tree.remove(file);
   }
 
-  /** False if it is gone again: then it is looked at once more. */
+  /** False if the file disappeared again. It is then looked at once more. */
   async #readFile(file: string): Promise<boolean> {
     try {
       this.#tree.put(file, readManifest(await this.#folder.read(file), file, this.#callbacks.kinds));

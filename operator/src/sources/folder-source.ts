@@ -26,17 +26,17 @@ import { foreignSecret, SecretFiles, secretConflict } from './secret-files.ts';
 
 export interface FolderSourceOptions {
   readonly folder: ManifestFolder;
-  /** What may be in it; anything else is a problem. */
+  /** The kinds that it may contain. Other kinds are problems. */
   readonly kinds: readonly Kind[];
   readonly dataDir: string;
-  /** File of the data folder for what the manifests cannot keep: status, generation, order of first sight. */
+  /** File in the data folder for what manifests cannot store: status, generation, order of first sight. */
   readonly records: string;
   readonly logger: Logger;
 }
 
-/** A source that knows where people wrote its objects. */
+/** A source that knows where users wrote its objects. */
 export interface LocatingSource extends ResourceSource {
-  /** `orders.yaml:12`, relative to the directory; undefined for an object that is not there. */
+  /** `orders.yaml:12`, relative to the directory. Undefined if the object does not exist. */
   whereIs(ref: ObjectRef): string | undefined;
 }
 
@@ -54,7 +54,7 @@ const toResource = (
   kind,
   metadata: {
     ...metadata,
-    // Desired state that comes back is the same again; an act that is done again is another one.
+    // Desired state that is removed and added again keeps its uid. An act that is repeated gets a new one.
     uid: uidOf(isConfigKind(kind) ? key : `${key} ${record.firstSeen}`),
     generation: record.generation,
     resourceVersion: String(record.resourceVersion),
@@ -64,7 +64,7 @@ const toResource = (
   ...(record.status === undefined ? {} : { status: record.status }),
 });
 
-/** One folder of manifests as a source. README.md says how it differs from a cluster. */
+/** One folder of manifests as a source. README.md explains how it differs from a cluster. */
 export class FolderSource implements LocatingSource {
   readonly #options: FolderSourceOptions;
   readonly #folder: ManifestFolder;
@@ -77,7 +77,7 @@ export class FolderSource implements LocatingSource {
   #listener: SourceListener | undefined;
   #problems = '[]';
   #opened: Promise<void> | undefined;
-  /** Writes come one after the other. */
+  /** Writes run one at a time. */
   #writes: Promise<unknown> = Promise.resolve();
 
   constructor(options: FolderSourceOptions) {
@@ -119,7 +119,7 @@ export class FolderSource implements LocatingSource {
     };
     signal.addEventListener('abort', stop, { once: true });
     await watch.start();
-    // What changed between the first look and the watch.
+    // Finds changes between the first look and the start of the watch.
     await this.#reader.look();
     if (signal.aborted) stop();
   }
@@ -235,7 +235,7 @@ export class FolderSource implements LocatingSource {
     await this.#reader.look();
   }
 
-  /** At the file that holds an object, or held it; an object that is new may be anywhere. */
+  /** Looks at the file that contains or contained the object. A new object may be in any file. */
   async #lookAt(key: string): Promise<void> {
     await this.#open();
     const manifest = this.#desired.objects.get(key);
@@ -243,7 +243,7 @@ export class FolderSource implements LocatingSource {
     if (!this.#desired.objects.has(key)) await this.#reader.look();
   }
 
-  /** The file that holds an object now. Rejects when that file cannot be edited. */
+  /** The file that contains an object now. Rejects if that file cannot be edited. */
   async #fileOf(key: string): Promise<string | undefined> {
     await this.#lookAt(key);
     const manifest = this.#desired.objects.get(key);
@@ -259,7 +259,7 @@ export class FolderSource implements LocatingSource {
     return turn;
   }
 
-  /** Tells the listener of what differs from what was in force. */
+  /** Reports the differences from the previous state to the listener. */
   #publish(desired: DesiredTree): void {
     this.#desired = desired;
     const gone = [...this.#records.keys()].filter((key) => !desired.objects.has(key));

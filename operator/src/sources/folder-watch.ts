@@ -3,24 +3,25 @@ import { watch, type FSWatcher } from 'chokidar';
 import type { Logger } from 'pino';
 import type { ManifestFolder } from './manifest-folder.ts';
 
-/** The file system loses events now and then (a removed directory, a full queue): this often we look for ourselves. */
+/** The file system sometimes loses events (a removed directory, a full queue). The folder is also scanned at this interval. */
 const LOOK_INTERVAL_MS = 2_000;
-/** With very many files, less often: looking may take a fiftieth of the time. */
+/** With very many files, less often: scans may take a fiftieth of the time. */
 const LOOK_PAUSE_FACTOR = 50;
-/** The directory's return is noticed within this time. */
+/** The return of a directory is detected within this time. */
 const IDENTITY_INTERVAL_MS = 250;
 
 export interface FolderWatchOptions {
   readonly folder: ManifestFolder;
-  /** A file, relative to the folder, may have changed; undefined: look at everything. */
+  /** A file, relative to the folder, may have changed. Undefined: look at all files. */
   readonly onChange: (file: string | undefined) => void;
-  /** How long the last look at everything took. */
+  /** Duration of the last look at all files. */
   readonly lookMs: () => number;
   readonly logger: Logger;
 }
 
 /**
- * Says when to look at a directory, rather too often than too late. Survives that the directory is deleted and made again.
+ * Reports when to look at a directory: rather too often than too late. Continues to work if the directory is deleted and created
+ * again.
  */
 export class FolderWatch {
   readonly #options: FolderWatchOptions;
@@ -36,7 +37,7 @@ export class FolderWatch {
     this.#options = options;
   }
 
-  /** Resolves when changes are seen, or when the watch is stopped. */
+  /** Resolves when changes are detected, or when the watch is stopped. */
   async start(): Promise<void> {
     await this.#checkIdentity();
     if (this.#stopped) return;
@@ -61,7 +62,7 @@ export class FolderWatch {
     }, pauseMs);
   }
 
-  /** Another directory in the place of the old one needs another watch. Never rejects. */
+  /** A new directory in place of the old one needs a new watch. Never rejects. */
   async #checkIdentity(): Promise<void> {
     if (this.#checking || this.#stopped) return;
     this.#checking = true;
@@ -83,7 +84,7 @@ export class FolderWatch {
     const watcher = watch(folder.path, {
       ignored: (path) => folder.ignores(path),
       ignoreInitial: true,
-      // We wait until a file is quiet, ourselves.
+      // The reader itself waits until a file has stopped changing.
       atomic: false,
       awaitWriteFinish: false,
     });
@@ -92,7 +93,7 @@ export class FolderWatch {
       if (!folder.ignores(path)) onChange(relative(folder.path, path).split(sep).join('/'));
     };
     watcher.on('all', (_, path) => note(path));
-    // chokidar reports at most one change of a file in 50 ms; the raw events show the later ones, too.
+    // chokidar reports at most one change per file in 50 ms. The raw events include later changes.
     watcher.on('raw', (_, path, details) => {
       const { watchedPath } = (details ?? {}) as { watchedPath?: string };
       if (typeof path !== 'string' || watchedPath === undefined) return;
@@ -103,10 +104,10 @@ export class FolderWatch {
     );
     const ready = new Promise<void>((resolve) => {
       watcher.once('ready', resolve);
-      // Out of watches, say: the looks at intervals remain.
+      // For example, the system has no watches left. The regular scans continue.
       watcher.once('error', () => resolve());
     });
-    // One that is closed before it is ready never says so.
+    // A watcher that is closed before it is ready never emits `ready`.
     await Promise.race([ready, this.#stopping.promise]);
   }
 }

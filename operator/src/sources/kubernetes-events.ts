@@ -4,11 +4,11 @@ import { printable, type SourceEvent } from '@standin/contract';
 import { isNotFound, microTime, resourcePath, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 
-/** Different events that are remembered, to aggregate their repeats; the oldest is forgotten first. */
+/** Number of different events that are remembered to aggregate repeats. The oldest is dropped first. */
 const REMEMBERED_MAX = 2_000;
-/** The API server drops an event after an hour; so long a repeat counts as one. */
+/** The API server drops an event after an hour. Within this time, a repeat belongs to the same series. */
 const SERIES_MS_MAX = 30 * 60_000;
-/** A repeat is written at most this often; the count in between is not lost. */
+/** A repeat is written at most this often. Repeats in between are still counted. */
 const REPEAT_WRITE_MS = 10_000;
 /** events.k8s.io/v1 limits. */
 const NOTE_LENGTH_MAX = 1_024;
@@ -17,7 +17,7 @@ const NAME_PREFIX_LENGTH_MAX = 200;
 
 const REPORTING_CONTROLLER = 'standin.dev/operator';
 
-/** What an Event is about: an object of ours, or of Kubernetes itself. */
+/** The subject of an Event: a Standin object, or a Kubernetes object. */
 export interface EventSubject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -42,17 +42,17 @@ const seriesKey = (object: EventSubject, event: SourceEvent): string =>
     .update(JSON.stringify([object.metadata.uid, event.type, event.reason, event.message]))
     .digest('base64');
 
-/** kubectl prints it to a terminal. */
+/** kubectl prints the note to a terminal. */
 const noteOf = (message: string): string => {
   const note = printable(message);
   return note.length <= NOTE_LENGTH_MAX ? note : `${note.slice(0, NOTE_LENGTH_MAX - 1)}…`;
 };
 
-/** Writes Events (events.k8s.io/v1). What is said again raises the first one's count, so that a loop does not flood the cluster. */
+/** Writes Events (events.k8s.io/v1). Repeats increase the count of the first Event, so that a loop does not flood the cluster. */
 export class KubernetesEvents {
   readonly #client: KubeClient;
   readonly #logger: Logger;
-  /** In order of the last use. */
+  /** In order of last use. */
   readonly #series = new Map<string, Series>();
 
   constructor(client: KubeClient, logger: Logger) {
@@ -60,7 +60,7 @@ export class KubernetesEvents {
     this.#logger = logger;
   }
 
-  /** Best effort: a failure is a log line. */
+  /** Best effort: a failure is only logged. */
   async record(object: EventSubject, event: SourceEvent): Promise<void> {
     try {
       await this.#record(object, event);
@@ -96,7 +96,7 @@ export class KubernetesEvents {
     const { namespace, name, uid, resourceVersion } = object.metadata;
     const now = new Date();
     const eventName = `${name.slice(0, NAME_PREFIX_LENGTH_MAX)}.${randomUUID()}`;
-    // Before the call: a repeat that comes meanwhile must not create a second one.
+    // Must come before the call: a repeat during the call must not create a second Event.
     const series = { namespace, name: eventName, startedAt: now.getTime(), count: 1, writtenAt: now.getTime() };
     this.#remember(key, series);
     await this.#client.create(this.#path(namespace), {

@@ -12,7 +12,7 @@ interface KubernetesServicesOptions {
   readonly registry?: Registry;
 }
 
-/** As the API server sends it, as far as it is looked at. */
+/** The parts of the API server's object that are used. */
 interface Service extends KubeObject {
   readonly spec?: {
     readonly type?: string;
@@ -22,7 +22,7 @@ interface Service extends KubeObject {
   };
 }
 
-/** What is kept in memory. */
+/** The part that is kept in memory. */
 interface KeptService extends KubeObject {
   readonly service: ServiceObject;
 }
@@ -43,7 +43,7 @@ const keep = (object: KubeObject): KeptService => {
   };
 };
 
-/** The Services of a cluster, one watch per namespace. A right that is missing is named once, and asked for again. */
+/** The Services of a cluster, with one watch per namespace. A missing right is logged, and the watch is retried. */
 export const kubernetesServices = (options: KubernetesServicesOptions): ServiceSource => ({
   start: async (listener, signal) => {
     const scopes = options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)];
@@ -69,7 +69,7 @@ const watch = async (
       remove: (object) => listener.removeService((object as KeptService).service),
     },
     transform: keep,
-    // What was read once stays in force, as with every other kind.
+    // Services that were read once stay active, like objects of every other kind.
     onRefused: () => {
       if (isSynced) return;
       listener.servicesIn(namespace, missingRight(namespace));

@@ -40,7 +40,7 @@ interface KubernetesSourceOptions {
   readonly registry?: Registry;
 }
 
-/** Field manager of `apply`: a person's change, made through us. */
+/** Field manager of `apply`: a user's change, made through Standin. */
 const APPLY_FIELD_MANAGER = 'standin';
 const APPLY_ATTEMPTS_MAX = 5;
 
@@ -56,10 +56,10 @@ interface Secret {
   };
 }
 
-/** Why the Secret has the data that it has: see `ResourceSource.replaceSecret`. */
+/** Records why the Secret has its current data: see `ResourceSource.replaceSecret`. */
 const MARK_ANNOTATION = `${API_GROUP}/written-by`;
 
-/** It dies with its owner. */
+/** Deleted with its owner. */
 const newSecret = (owner: ResourceObject, name: string, data: Readonly<Record<string, string>>) => ({
   apiVersion: 'v1',
   kind: 'Secret',
@@ -81,13 +81,13 @@ const newSecret = (owner: ResourceObject, name: string, data: Readonly<Record<st
   stringData: data,
 });
 
-/** Not the server's sentence when it refuses a Secret: it may quote the object. */
+/** Omits the server's message when it rejects a Secret: the message may quote the object. */
 const withoutQuote = (error: unknown, name: string): unknown =>
   error instanceof SourceError && error.kind === 'Invalid' && error.cause !== undefined
     ? new SourceError('Invalid', `the API server refuses the Secret "${name}"`)
     : error;
 
-/** Custom resources of a Kubernetes cluster. */
+/** The custom resources of a Kubernetes cluster. */
 class KubernetesSource implements ResourceSource {
   readonly #options: KubernetesSourceOptions;
   readonly #client: KubeClient;
@@ -99,7 +99,7 @@ class KubernetesSource implements ResourceSource {
     this.#events = new KubernetesEvents(options.client, options.logger);
   }
 
-  /** A missing right or CRD is said and asked for again: it may be granted while we wait. Rejects only when `signal` aborts. */
+  /** A missing right or CRD is logged and retried, since it may be added later. Rejects only when `signal` aborts. */
   async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
     const { namespaces, logger, registry } = this.#options;
     const scopes = namespaces.length === 0 ? [undefined] : [...new Set(namespaces)];
@@ -134,7 +134,7 @@ class KubernetesSource implements ResourceSource {
       try {
         return toResourceObject(object.kind, await this.#writeOnce(object));
       } catch (error) {
-        // Created, changed (its status, say) or deleted between our read and our write.
+        // The object was created, changed (for example, its status) or deleted between the read and the write.
         const lostRace = error instanceof ApiError && (error.status === 409 || error.status === 404);
         if (!lostRace || attempt === APPLY_ATTEMPTS_MAX) throw toSourceError(error);
       }
@@ -208,7 +208,7 @@ class KubernetesSource implements ResourceSource {
       if (metadata.annotations?.[MARK_ANNOTATION] === mark) return;
       if (!(metadata.ownerReferences ?? []).some((reference) => reference.uid === uid))
         throw foreignSecret(namespace, name);
-      // With its resourceVersion: a conflict if it changed since.
+      // Includes its resourceVersion: the write conflicts if the Secret has changed since.
       const replaced = {
         ...before,
         metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
@@ -248,5 +248,5 @@ class KubernetesSource implements ResourceSource {
   }
 }
 
-/** What it needs of rights is in charts/standin/templates/operator/rbac.yaml, and no more. */
+/** charts/standin/templates/operator/rbac.yaml contains exactly the rights that it needs. */
 export const kubernetesSource = (options: KubernetesSourceOptions): ResourceSource => new KubernetesSource(options);

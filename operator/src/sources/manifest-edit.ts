@@ -2,12 +2,12 @@ import { DEFAULT_NAMESPACE, GROUP_VERSION, SourceError, type DesiredObject, type
 import { yamlDocuments } from '@standin/crds';
 import { Document, isMap, isScalar, isSeq, Pair, type Node, type YAMLMap } from 'yaml';
 
-/** As parseManifest reads: with 1.1, a text like `on` is quoted when it is written. */
+/** The same options as in parseManifest. With 1.1, text like `on` is quoted when it is written. */
 const PARSE_OPTIONS = { version: '1.1', prettyErrors: false, logLevel: 'error' } as const;
 
-/** What of the author's style can be told from the text; the rest of a document is kept node by node. */
+/** The parts of the author's style that the text reveals. The rest of a document is preserved node by node. */
 const writeOptions = (text: string) => ({
-  // Never folds a long line.
+  // Disables the folding of long lines.
   lineWidth: 0,
   indentSeq: !/^( *)[^\s#-][^\n]*:[ \t]*\n\1- /m.test(text),
   indent: /^[^\s#-][^\n]*:[ \t]*\n( {4})\S/m.test(text) ? 4 : 2,
@@ -47,16 +47,16 @@ const find = (text: string, ref: ObjectRef): Found | undefined => {
   return undefined;
 };
 
-/** Source text of each document; together they are the whole text. */
+/** Source text of each document. Together they are the whole text. */
 const slices = (text: string, documents: readonly Document.Parsed[]): string[] => {
   const starts = documents.map((document, index) => (index === 0 ? 0 : document.range[0]));
   return starts.map((start, index) => text.slice(start, starts[index + 1]));
 };
 
-/** Makes `node` say `value`, touching only what differs, so that comments and style of the rest stay. */
+/** Sets `node` to `value` and changes only what differs, so that other comments and styles stay. */
 const updateNode = (document: Document, node: unknown, value: unknown): Node => {
   if (isMap(node) && isPlainObject(value)) {
-    // By name, once: the map's own methods look through all of its keys each time.
+    // Looks up pairs by name in a map: the mapping's own methods search all of its keys each time.
     const pairs = new Map(node.items.map((pair) => [keyName(pair.key), pair]));
     node.items = [...pairs].flatMap(([name, pair]) => (Object.hasOwn(value, name) ? [pair] : []));
     for (const [name, item] of Object.entries(value)) {
@@ -75,7 +75,7 @@ const updateNode = (document: Document, node: unknown, value: unknown): Node => 
   }
   if (isScalar(node) && !isPlainObject(value) && !Array.isArray(value)) {
     if (node.value !== value) {
-      // Its old source would be written again.
+      // Otherwise, its old source would be written again.
       delete node.source;
       if (typeof node.value !== typeof value) delete node.type;
       node.value = value;
@@ -95,13 +95,13 @@ const setField = (document: Document, map: YAMLMap, field: string, value: unknow
   else map.set(field, updateNode(document, map.get(field, true), value));
 };
 
-/** An empty mapping of labels is not written. */
+/** Omits an empty mapping of labels. */
 const unlessEmpty = <T extends object>(map: T | undefined): T | undefined =>
   map === undefined || Object.keys(map).length === 0 ? undefined : map;
 
 const isJson = (text: string): boolean => /^\s*[{[]/.test(text);
 
-/** A file of its own for an object. It names no namespace but where it has to, so that a repository's tools may choose. */
+/** A new file for an object. It contains a namespace only if necessary, so that a repository's tools may set one. */
 export const newManifest = ({ apiVersion, kind, metadata, spec }: DesiredObject, json: boolean): string => {
   const { name, namespace, labels = {}, annotations = {} } = metadata;
   const whole = {
@@ -119,7 +119,7 @@ export const newManifest = ({ apiVersion, kind, metadata, spec }: DesiredObject,
   return new Document(whole, PARSE_OPTIONS).toString({ lineWidth: 0 });
 };
 
-/** The file's text with the object's spec, labels and annotations as desired; undefined when the file does not hold the object. */
+/** The file's text with the object's spec, labels and annotations as desired. Undefined if the file does not contain the object. */
 export const editManifest = (text: string, desired: DesiredObject): string | undefined => {
   const { kind, metadata, spec } = desired;
   const found = find(text, { kind, namespace: metadata.namespace, name: metadata.name });
@@ -134,7 +134,7 @@ export const editManifest = (text: string, desired: DesiredObject): string | und
   return replaceDocument(text, found, document);
 };
 
-/** The file's text without the object: empty when nothing else is in it; undefined when it does not hold the object. */
+/** The file's text without the object. Empty if nothing else is in it; undefined if it does not contain the object. */
 export const removeFromManifest = (text: string, ref: ObjectRef): string | undefined => {
   const found = find(text, ref);
   const document = found?.documents[found.index];
@@ -146,7 +146,7 @@ export const removeFromManifest = (text: string, ref: ObjectRef): string | undef
   const others = slices(text, found.documents).filter((_, index) => index !== found.index);
   const isEmpty = found.documents.every(({ contents }, index) => index === found.index || contents === null);
   if (isEmpty) return '';
-  // The next document's marker has nothing left to separate.
+  // The next document's marker no longer separates anything.
   return found.index === 0 ? others.join('').replace(/^---[ \t]*\n/, '') : others.join('');
 };
 

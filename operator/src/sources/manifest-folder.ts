@@ -4,9 +4,9 @@ import { join, relative, resolve, sep } from 'node:path';
 import { SourceError } from '@standin/contract';
 
 const EXTENSIONS = ['.yaml', '.yml', '.json'];
-/** A person's directory, not a database; above it something else is meant. */
+/** A directory that users edit is smaller than this. A larger one is probably the wrong directory. */
 const FILES_MAX = 20_000;
-/** A manifest's largest part is a mock body, below 200 kB. */
+/** The largest part of a manifest is a mock body, below 200 kB. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 
 const STATS_AT_ONCE = 32;
@@ -15,12 +15,12 @@ const STATS_AT_ONCE = 32;
 export type Fingerprint = string;
 
 export interface FolderScan {
-  /** In order of name. The path is relative, with `/`. */
+  /** Sorted by name. The path is relative, with `/`. */
   readonly files: readonly { readonly file: string; readonly fingerprint: Fingerprint }[];
   readonly tooMany: boolean;
 }
 
-/** The directory is not there: what it held may come back. */
+/** The directory does not exist. Its content may return. */
 export class FolderGoneError extends Error {
   override readonly name = 'FolderGoneError';
 }
@@ -30,13 +30,13 @@ export class ManifestFolder {
   readonly path: string;
   readonly #dataDir: string | undefined;
 
-  /** `dataDir` may lie inside, and is not looked at; undefined: this folder is a part of it. */
+  /** @param dataDir may be inside `path`, and is ignored; undefined: `path` is part of the data folder */
   constructor(path: string, dataDir: string | undefined) {
     this.path = resolve(path);
     this.#dataDir = dataDir === undefined ? undefined : resolve(dataDir);
   }
 
-  /** What editors and we ourselves leave beside manifests, hidden files, the data folder, and libraries. */
+  /** Ignores files that editors and the operator leave next to manifests, hidden files, the data folder, and libraries. */
   ignores(path: string): boolean {
     const absolute = resolve(this.path, path);
     if (this.#dataDir !== undefined && `${absolute}${sep}`.startsWith(this.#dataDir + sep)) return true;
@@ -49,7 +49,7 @@ export class ManifestFolder {
     return EXTENSIONS.some((extension) => name.endsWith(extension));
   }
 
-  /** Rejects with `SourceError`, in one line that says what to do. */
+  /** Rejects with `SourceError`, with a one-line message that contains the remedy. */
   async check(): Promise<void> {
     if (this.#dataDir !== undefined && `${this.path}${sep}`.startsWith(this.#dataDir + sep)) {
       throw new SourceError(
@@ -68,7 +68,7 @@ export class ManifestFolder {
     }
   }
 
-  /** Identity of the directory itself: another one may be in its place. Rejects with `FolderGoneError`. */
+  /** Identifies the directory itself, since another one may replace it. Rejects with `FolderGoneError`. */
   async identity(): Promise<string> {
     try {
       const { dev, ino, birthtimeNs } = await stat(this.path, { bigint: true });
@@ -96,13 +96,13 @@ export class ManifestFolder {
     return { files, tooMany };
   }
 
-  /** Undefined when there is no such file, or a link to nowhere. */
+  /** Undefined if the file does not exist, or is a broken link. */
   async fingerprint(file: string): Promise<Fingerprint | undefined> {
     const stats = await stat(join(this.path, file), { bigint: true }).catch(() => undefined);
     return stats?.isFile() === true ? fingerprintOf(stats) : undefined;
   }
 
-  /** Rejects with what the file system says, or when the file is far too large. */
+  /** Rejects with the file system's error, or if the file is far too large. */
   async read(file: string): Promise<string> {
     const handle = await open(join(this.path, file), 'r');
     try {
@@ -120,14 +120,14 @@ export class ManifestFolder {
       entries = await readdir(join(this.path, folder), { withFileTypes: true });
     } catch (error) {
       if (folder === '') throw new FolderGoneError(`cannot read the directory ${this.path}`, { cause: error });
-      // Removed while we looked.
+      // The folder was removed during the scan.
       return;
     }
     for (const entry of entries) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (this.ignores(path)) continue;
       if (entry.isDirectory()) await this.#walk(path, found);
-      // Links to files are followed (ConfigMap volumes are made of them), links to directories are not: they can form loops.
+      // Follows links to files, which ConfigMap volumes consist of. Does not follow links to directories, which can form loops.
       else if (this.isManifest(entry.name)) found.push(path);
     }
   }

@@ -99,7 +99,7 @@ describe('ManifestTree', () => {
     expect(problems.some(({ message }) => message.endsWith('1 object(s) of its last good version stay in force'))).toBe(
       true,
     );
-    // Broken again, in another way: still kept.
+    // The file is broken in another way. The objects are still kept.
     tree.put('a.yaml', read('a.yaml', 'foo: ]\n'));
     expect(keys(tree)).toEqual(['Endpoint/default/a', 'Endpoint/default/b']);
     tree.put('a.yaml', read('a.yaml', endpoint('a')));

@@ -11,14 +11,14 @@ import {
 } from '@standin/contract';
 import { parseManifest, type ManifestDocument } from '@standin/crds';
 
-/** An object as a file has it: what the source itself keeps (uid, generation, …) is not yet there. */
+/** An object as in its file, without the fields that the source itself keeps (uid, generation, …). */
 export interface ManifestObject {
   readonly key: string;
   readonly where: string;
   readonly kind: Kind;
   readonly metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'labels' | 'annotations'>;
   readonly spec: unknown;
-  /** Fields at the top that no kind has: kept, so that the translator can name them. */
+  /** Top-level fields that no kind has. They are kept so that the translator can report them. */
   readonly unknownFields: Readonly<Record<string, unknown>>;
 }
 
@@ -32,7 +32,7 @@ export interface ManifestContent {
   readonly objects: readonly ManifestObject[];
   readonly secrets: readonly ManifestSecret[];
   readonly problems: readonly SourceProblem[];
-  /** Some of the file is not YAML: what it held there is unknown. */
+  /** A part of the file is not YAML, so its content is unknown. */
   readonly broken: boolean;
 }
 
@@ -49,7 +49,7 @@ const isRecord = (value: unknown): value is Fields =>
 const isTextMap = (value: unknown): value is Readonly<Record<string, string>> =>
   isRecord(value) && Object.values(value).every((item) => typeof item === 'string');
 
-/** A sentence that says what to change, and the field that it is about. */
+/** A sentence that describes what to change, and the field that it is about. */
 interface Fault {
   readonly path: readonly string[];
   readonly message: string;
@@ -101,7 +101,7 @@ const readSecret = (value: Fields, where: string): ManifestSecret | Fault => {
   return { key: manifestKey({ kind: 'Secret', ...metadata }), where, data: entries };
 };
 
-/** A status in a manifest is somebody else's, copied from `kubectl get -o yaml`. */
+/** A status in a manifest is ignored: it was copied from the output of `kubectl get -o yaml`. */
 const ROOT_FIELDS = new Set(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
 
 const readObject = (value: Fields, where: string, kinds: readonly Kind[]): ManifestObject | Fault => {
@@ -139,7 +139,7 @@ const describe = (apiVersion: unknown, kind: unknown): string => {
 
 const isSecret = (value: Fields): boolean => value['apiVersion'] === 'v1' && value['kind'] === 'Secret';
 
-/** What a manifest file says. Never throws: what cannot be used is a problem, and costs only its own document. */
+/** Parses a manifest file. Never throws: an invalid document is a problem and does not affect the others. */
 export const readManifest = (text: string, file: string, kinds: readonly Kind[] = CONFIG_KINDS): ManifestContent => {
   const manifest = parseManifest(text);
   const objects: ManifestObject[] = [];

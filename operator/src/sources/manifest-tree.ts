@@ -1,16 +1,16 @@
 import type { SourceProblem } from '@standin/contract';
 import { EMPTY_CONTENT, type ManifestContent, type ManifestObject, type ManifestSecret } from './manifest-objects.ts';
 
-/** What one file holds now, and what it held when it last was whole. */
+/** The current content of one file, and its last valid objects. */
 interface ManifestFile {
   readonly content: ManifestContent;
-  /** Objects of the last good version that a broken file no longer shows. */
+  /** Objects of the last valid version that the broken file no longer contains. */
   readonly kept: readonly ManifestObject[];
   readonly keptSecrets: readonly ManifestSecret[];
 }
 
 export interface DesiredTree {
-  /** In order of file and place in the file. */
+  /** Ordered by file and by position in the file. */
   readonly objects: ReadonlyMap<string, ManifestObject>;
   readonly secrets: ReadonlyMap<string, ManifestSecret>;
   readonly problems: readonly SourceProblem[];
@@ -22,8 +22,8 @@ const missingFrom = <T extends { readonly key: string }>(before: readonly T[], n
 };
 
 /**
- * The manifests of a directory, file by file. Pure: it is told what files hold. A file that is broken keeps what it had, until it
- * is whole again or gone; of two objects with one name, the one in the first file (by name) is in force.
+ * The manifests of a directory, file by file. Pure: callers pass the content of files. A broken file keeps its last valid objects
+ * until it is fixed or removed. If two objects have the same name, the one in the first file (by name) is active.
  */
 export class ManifestTree {
   readonly #files = new Map<string, ManifestFile>();
@@ -32,7 +32,7 @@ export class ManifestTree {
     return { has: (file) => this.#files.has(file), [Symbol.iterator]: () => this.#files.keys() };
   }
 
-  /** The file that an object in force comes from. */
+  /** The file of an active object. */
   fileOf(object: ManifestObject | ManifestSecret): string {
     return object.where.slice(0, object.where.lastIndexOf(':'));
   }
@@ -52,17 +52,17 @@ export class ManifestTree {
     });
   }
 
-  /** A file that is there but cannot be read keeps what it had, too. */
+  /** An existing file that cannot be read also keeps its objects. */
   putUnreadable(file: string, message: string): void {
     this.put(file, { ...EMPTY_CONTENT, problems: [{ where: file, message }], broken: true });
   }
 
-  /** True if there was such a file. */
+  /** True if the file existed. */
   remove(file: string): boolean {
     return this.#files.delete(file);
   }
 
-  /** What is in force, over all files. */
+  /** The active objects of all files. */
   desired(): DesiredTree {
     const objects = new Map<string, ManifestObject>();
     const secrets = new Map<string, ManifestSecret>();

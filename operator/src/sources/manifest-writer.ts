@@ -20,7 +20,10 @@ const wantedOf = ({ metadata: { name, namespace, labels = {}, annotations = {} }
   return canonicalJson([{ name, namespace, ...maps }, spec]);
 };
 
-/** An edit must say what was wanted, and leave all others alone. An anchor that others refer to would not. */
+/**
+ * An edit must produce the desired object, and leave all others unchanged. An edit of an anchor with references would fail this
+ * check.
+ */
 const isFaithful = (before: string, after: string, key: string, wanted: string | undefined): boolean => {
   const read = (text: string) =>
     new Map(readManifest(text, '', KINDS).objects.map((object) => [object.key, contentOf(object)] as const));
@@ -31,7 +34,7 @@ const isFaithful = (before: string, after: string, key: string, wanted: string |
   return got.size === expected.size && [...expected].every(([name, content]) => got.get(name) === content);
 };
 
-/** Writes objects into a directory of manifests, into the file that holds them, ready to commit. */
+/** Writes objects into a directory of manifests. An existing object is changed in its file, ready to commit. */
 export class ManifestWriter {
   readonly #folder: ManifestFolder;
 
@@ -39,7 +42,11 @@ export class ManifestWriter {
     this.#folder = folder;
   }
 
-  /** Resolves with the file that was written. `file`: where the object is now. Rejects with `SourceError`. */
+  /**
+   * Resolves with the written file. Rejects with `SourceError`.
+   *
+   * @param file the object's current file
+   */
   async write(desired: DesiredObject, file: string | undefined): Promise<string> {
     const { kind, metadata } = desired;
     for (const part of [metadata.name, metadata.namespace]) {
@@ -60,7 +67,7 @@ export class ManifestWriter {
     return file;
   }
 
-  /** Removes the object's document, or the file with it. Rejects with `SourceError`. */
+  /** Removes the object's document, or the file if nothing else is in it. Rejects with `SourceError`. */
   async remove(ref: ObjectRef, file: string): Promise<void> {
     const before = await this.#read(file);
     const after = removeFromManifest(before, ref);
@@ -88,7 +95,7 @@ export class ManifestWriter {
         await writeFileAtomic(join(this.#folder.path, file), content, { mode: MANIFEST_MODE, exclusive: true });
         return file;
       } catch (error) {
-        // Somebody else's file: the next name.
+        // Another file has this name, so the next name is tried.
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw this.#refusal(file, error);
       }
     }
@@ -99,7 +106,7 @@ export class ManifestWriter {
   }
 
   async #write(file: string, content: string): Promise<void> {
-    // A link stays a link.
+    // Preserves a link.
     const path = await this.#io(file, realpath(join(this.#folder.path, file)));
     const { mode } = await this.#io(file, stat(path));
     await this.#io(file, writeFileAtomic(path, content, { mode: mode & 0o777 }));

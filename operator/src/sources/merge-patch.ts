@@ -1,7 +1,7 @@
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** JSON merge patch (RFC 7396): `null` removes, mappings merge, everything else replaces. Neither argument is changed. */
+/** JSON merge patch (RFC 7396): `null` removes, objects merge, everything else replaces. Does not change its arguments. */
 export const mergePatch = (target: unknown, patch: unknown): unknown => {
   if (!isRecord(patch)) return patch;
   const merged = new Map(Object.entries(isRecord(target) ? target : {}));
@@ -15,5 +15,5 @@ export const mergePatch = (target: unknown, patch: unknown): unknown => {
 const sortKeys = (_: string, value: unknown): unknown =>
   isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 
-/** The same text for the same data, whatever the order of its keys. */
+/** Produces the same text for the same data, regardless of the order of its keys. */
 export const canonicalJson = (value: unknown): string => JSON.stringify(value ?? null, sortKeys);

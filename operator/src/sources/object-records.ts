@@ -6,17 +6,20 @@ import { writeFileAtomic, writeFileAtomicSync } from './atomic-write.ts';
 import { canonicalJson } from './merge-patch.ts';
 import type { ManifestObject } from './manifest-objects.ts';
 
-/** What Kubernetes would keep about an object and a file cannot. */
+/** Metadata that Kubernetes stores for an object, but a file cannot. */
 const recordSchema = z.strictObject({
   firstSeen: z.iso.datetime(),
   generation: z.number().int().positive(),
   specSha256: z.string(),
-  /** Of everything in the file; a change of it is a new resourceVersion. */
+  /** Digest of the object's file content. A change creates a new resourceVersion. */
   objectSha256: z.string(),
   resourceVersion: z.number().int().positive(),
   status: z.unknown().optional(),
 });
-/** What of a status outlives its object: an Account that comes back has its key again, so this counts on how often that was replaced. */
+/**
+ * The part of a status that outlives its object. An Account that is added again has its old key, so its count of regenerations
+ * continues.
+ */
 const lastingStatus = z.object({ apiKey: z.object({ regenerations: z.array(z.string()) }) });
 const goneSchema = z.union([
   z.number().int().positive(),
@@ -24,38 +27,38 @@ const goneSchema = z.union([
 ]);
 const fileSchema = z.strictObject({
   version: z.literal(1),
-  /** Last resourceVersion given out. */
+  /** The last assigned resourceVersion. */
   resourceVersion: z.number().int().nonnegative(),
   lastFirstSeen: z.iso.datetime(),
   objects: z.record(z.string(), recordSchema),
-  /** Generations of objects that are gone: should one come back, its generation must not begin again with another spec. */
+  /** Generations of deleted objects. If one is added again with another spec, its generation must not start again. */
   gone: z.record(z.string(), goneSchema),
 });
 
 export type ObjectRecord = Readonly<z.infer<typeof recordSchema>>;
 
-/** In the data folder, for the objects of the directory. */
+/** The file in the data folder for the objects of the directory. */
 export const objectsFile = (dataDir: string): string => join(dataDir, 'state', 'objects.json');
 
-/** Changes are written together after this time; a crash loses that much of the statuses, which are derived. */
+/** Changes are written together after this time. A crash loses at most that much of the statuses, which are derived. */
 const WRITE_DELAY_MS = 100;
-/** With very many objects writing takes long: it may take a tenth of the time. */
+/** With very many objects, writing takes long. It may take a tenth of the time. */
 const WRITE_PAUSE_FACTOR = 10;
 const GONE_MAX = 10_000;
 
 const sha256 = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex');
 
-/** The same object has the same uid on every machine and after every start: it derives from its kind, namespace and name. */
+/** The uid derives from kind, namespace and name, so it is the same on every machine and after every start. */
 export const uidOf = (key: string): string => {
   const hash = createHash('sha256').update(`standin.dev/${key}`).digest();
-  // A UUID of version 8 (RFC 9562: content of one's own choosing).
+  // A UUID of version 8 (RFC 9562: custom content).
   hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x80;
   hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80;
   const hex = hash.toString('hex', 0, 16);
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 };
 
-/** Generations, order of first sight and status of the objects of a directory, kept in one file of the data folder. */
+/** Generations, order of first sight and status of a directory's objects, in one file of the data folder. */
 export class ObjectRecords {
   readonly #path: string;
   readonly #onWriteError: (error: unknown) => void;
@@ -73,7 +76,7 @@ export class ObjectRecords {
     this.#onWriteError = onWriteError;
   }
 
-  /** Reads the file, if there is one. Throws when it is not ours: guessing would forget who came first. */
+  /** Reads the file if it exists. Throws if it has another format: a guess would lose the order of objects. */
   async load(): Promise<void> {
     let text: string;
     try {
@@ -97,7 +100,7 @@ export class ObjectRecords {
     return this.#records.keys();
   }
 
-  /** Notes what a file says of an object; true if that is new. */
+  /** Records the content of an object's file. True if it is new. */
   see(object: ManifestObject): boolean {
     const { key, metadata, spec, unknownFields } = object;
     const before = this.#records.get(key);
@@ -135,7 +138,7 @@ export class ObjectRecords {
     this.#changed();
   }
 
-  /** At the end of the process, which does not wait. Throws when the data folder refuses it. */
+  /** Writes pending changes synchronously at exit. Throws if the data folder is not writable. */
   flushSync(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -144,7 +147,7 @@ export class ObjectRecords {
     writeFileAtomicSync(this.#path, this.#content(), { mode: 0o600 });
   }
 
-  /** Writes what is not yet written. Rejects when the data folder refuses it. */
+  /** Writes pending changes. Rejects if the data folder is not writable. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -173,7 +176,7 @@ export class ObjectRecords {
     return this.#resourceVersion;
   }
 
-  /** One millisecond later than the one before: no two objects are of the same age. */
+  /** At least one millisecond later than the previous one, so that no two objects have the same age. */
   #nextFirstSeen(): string {
     this.#lastFirstSeen = Math.max(Date.now(), this.#lastFirstSeen + 1);
     return new Date(this.#lastFirstSeen).toISOString();
@@ -185,7 +188,7 @@ export class ObjectRecords {
       () => {
         this.flush().catch((error: unknown) => {
           this.#onWriteError(error);
-          // Tried again with the next change, or at the end.
+          // Retried with the next change, or at exit.
         });
       },
       Math.max(WRITE_DELAY_MS, this.#writeMs * WRITE_PAUSE_FACTOR),

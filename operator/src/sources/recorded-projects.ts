@@ -1,8 +1,8 @@
 import { ObjectRecords, objectsFile } from './object-records.ts';
 
 /**
- * Projects of the directory that a data folder is used with, or was last; `undefined` where it was never used with one. Lags by a tenth
- * of a second. Rejects when the file is not ours.
+ * The projects of the directory that last used the data folder; `undefined` if none did. Lags by a tenth of a second. Rejects if
+ * the file has another format.
  */
 export const recordedProjects = async (
   dataDir: string,

@@ -8,7 +8,7 @@ const secretSchema = z.strictObject({
   owner: z.strictObject({ kind: z.string(), name: z.string(), uid: z.string() }),
   /** Base64, as in a Kubernetes Secret. */
   data: z.record(z.string(), z.string()),
-  /** Of the last `replace`. */
+  /** The mark of the last `replace`. */
   mark: z.string().optional(),
 });
 type Secret = z.infer<typeof secretSchema>;
@@ -16,7 +16,7 @@ type Secret = z.infer<typeof secretSchema>;
 const encoded = (data: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
 
-/** RFC 1123; also keeps a name inside its folder. */
+/** RFC 1123. Also prevents names that lead outside the folder. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /** Generated Secrets, one file each: `<folder>/<namespace>/<name>.json`, mode 0600. */
@@ -33,7 +33,7 @@ export class SecretFiles {
     return value === undefined ? undefined : Buffer.from(value, 'base64');
   }
 
-  /** Rejects with `Conflict` if there is one of that name. */
+  /** Rejects with `Conflict` if a Secret of that name exists. */
   async create(
     namespace: string,
     name: string,
@@ -47,14 +47,14 @@ export class SecretFiles {
     }
   }
 
-  /** Unless the Secret bears this mark already. */
+  /** Replaces the Secret unless it already has this mark. */
   async replace(namespace: string, name: string, secret: Secret & { readonly mark: string }): Promise<void> {
     const before = await this.#load(this.#path(namespace, name));
     if (before?.mark === secret.mark) return;
     await this.#write(namespace, name, { ...secret, data: encoded(secret.data) }, { exclusive: false });
   }
 
-  /** Removes the Secrets of an owner that was deleted. */
+  /** Removes the Secrets of a deleted owner. */
   async removeAllOf(namespace: string, ownerUid: string): Promise<void> {
     const folder = dirname(this.#path(namespace, 'any'));
     const files = await readdir(folder).catch(() => []);
@@ -79,7 +79,7 @@ export class SecretFiles {
       return secretSchema.parse(JSON.parse(await readFile(path, 'utf8')));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      // Not the cause's text: it may quote the secret.
+      // Omits the cause's message: it may quote the secret.
       throw new SourceError('Unavailable', `cannot read the Secret in ${path}; repair or remove the file`);
     }
   }
@@ -95,7 +95,7 @@ export class SecretFiles {
 export const secretConflict = (namespace: string, name: string): SourceError =>
   new SourceError('Conflict', `there is a Secret "${name}" in namespace "${namespace}" already`);
 
-/** One that `replaceSecret` must not touch. */
+/** The error for a Secret that `replaceSecret` must not change. */
 export const foreignSecret = (namespace: string, name: string): SourceError =>
   new SourceError(
     'Invalid',

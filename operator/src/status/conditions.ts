@@ -6,11 +6,12 @@ const yes = (reason: ConditionReason, message: string): Finding => ({ ok: true, 
 const no = (reason: ConditionReason, message: string): Finding => ({ ok: false, reason, message });
 
 /**
- * How gateways stand to an object, as a finding.
+ * The state of an object at the gateways, as a finding.
  *
- * @param state undefined: nothing of the object is sent to gateways
- * @param standing what the status says by now, if it is about the same content. It stands while nobody contradicts it: when a new
- *   leader's gateways are not back yet, and when the last gateway is gone, nothing has to be rewritten.
+ * @param state undefined: the gateways get nothing of the object
+ * @param standing the condition in the current status, if it is about the same content. It remains valid until a gateway
+ * contradicts it: nothing has to be rewritten when a new leader's gateways have not reconnected yet, or when the last gateway is
+ * gone.
  */
 export const programmedFinding = (state: ProgrammedState | undefined, standing?: Condition): Finding => {
   const wasProgrammed = standing?.status === 'True' ? yes('Programmed', standing.message) : undefined;
@@ -38,25 +39,28 @@ const listNames = (names: readonly string[]): string =>
     ? names.join(', ')
     : `${names.slice(0, NAMES_MAX).join(', ')} and ${names.length - NAMES_MAX} more`;
 
-/** The first thing that keeps the object from being ready is what `Ready` says. */
+/** `Ready` reports the first finding that is not ok. */
 const readyFinding = (findings: readonly Finding[]): Finding => {
   const broken = findings.find(({ ok }) => !ok);
   return broken === undefined ? yes('Ready', 'It is live on all gateways.') : no(broken.reason, broken.message);
 };
 
-/** Reasons that no waiting mends: somebody has to change the object (kstatus: Stalled). */
+/** Reasons that do not resolve by themselves: a user has to change the object (kstatus: Stalled). */
 const STALLING: ReadonlySet<ConditionReason> = new Set(['Invalid', 'Conflicted', 'SecretInvalid', 'Rejected']);
 
 export interface ConditionContext {
-  /** The generation that was looked at. */
+  /** The generation that the conditions describe. */
   readonly generation: number;
-  /** The conditions that the object's status has now. */
+  /** The conditions in the object's current status. */
   readonly before: readonly Condition[];
   /** RFC 3339. */
   readonly now: string;
 }
 
-/** A finding as a condition; one whose status stays the same keeps its transition time. Its message may quote a stranger, and is read in terminals. */
+/**
+ * A finding as a condition. It keeps its transition time if its status is unchanged. Its message may contain untrusted text, and is
+ * shown in terminals.
+ */
 export const conditionOf = (
   type: ConditionType,
   { ok, reason, message }: Finding,
@@ -75,10 +79,10 @@ export const conditionOf = (
 };
 
 /**
- * The conditions of an object. A condition whose status stays the same keeps its transition time.
+ * The conditions of an object. A condition whose status is unchanged keeps its transition time.
  *
- * @param programmed of `programmedFinding`
- * @param before the conditions that the object's status has now
+ * @param programmed the result of `programmedFinding`
+ * @param before the conditions in the object's current status
  * @param now RFC 3339
  */
 export const conditionsOf = (

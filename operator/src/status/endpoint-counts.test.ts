@@ -7,7 +7,7 @@ test('the projects whose counts change are told, and no others', () => {
   expect(counts.set('e', { project: 'p', ready: false })).toEqual([]);
   expect(counts.set('e', { project: 'p', ready: true })).toEqual(['p']);
   expect(counts.isReady('e')).toBe(true);
-  // Its Project was deleted and made again.
+  // Its Project was deleted and created again.
   expect(counts.set('e', { project: 'q', ready: true })).toEqual(['p', 'q']);
   expect(counts.set('orphan', { project: undefined, ready: false })).toEqual([]);
   expect(counts.delete('e')).toEqual(['q']);

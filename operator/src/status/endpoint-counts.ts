@@ -3,7 +3,7 @@ interface Counted {
   readonly ready: boolean;
 }
 
-/** Which endpoints are Ready, and the project of each: what the counts in a Project's status follow from. */
+/** Which endpoints are Ready, and the project of each. The counts in a Project's status derive from it. */
 export class EndpointCounts {
   readonly #endpoints = new Map<string, Counted>();
 
@@ -11,7 +11,7 @@ export class EndpointCounts {
     return this.#endpoints.get(endpoint)?.ready ?? false;
   }
 
-  /** Notes an endpoint; returns the projects whose counts change by it. All are uids. */
+  /** Records an endpoint. Returns the projects whose counts change. All arguments are uids. */
   set(endpoint: string, now: Counted): readonly string[] {
     const before = this.#endpoints.get(endpoint);
     if (before?.project === now.project && before?.ready === now.ready) return [];

@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 export type StatusFields = Readonly<Record<string, unknown>>;
 
 /**
- * The merge patch (RFC 7396) from one status to another; undefined when there is nothing to do. Fields that `desired` does not name
- * are left alone, in nested objects, too; one that it names as undefined is removed.
+ * The merge patch (RFC 7396) from one status to another. Undefined if there is no difference. Fields that `desired` does not
+ * contain stay unchanged, also in nested objects. A field that is present and undefined is removed.
  */
 export const statusDifference = (before: StatusFields, desired: StatusFields): StatusFields | undefined => {
   const patch: Record<string, unknown> = {};

@@ -33,7 +33,7 @@ export interface StatusFieldsOptions {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields of a status that follow from more than the object and what it refers to: the key of an Account, the counts of a Project. */
+/** Status fields that depend on more than the object and its references: the key of an Account, the counts of a Project. */
 export const statusFields =
   ({ translator, counts, key, usage }: StatusFieldsOptions) =>
   ({ ref: { kind }, uid, quota, status }: Verdict, before: Fields, now: string): Fields => {
@@ -65,11 +65,11 @@ const usageField = (
   return shown === undefined ? {} : { period: shown.period, accepted: shown.accepted };
 };
 
-/** The fingerprint, never the digest: from a weak own key's digest the key could be guessed. */
+/** Shows the fingerprint, never the digest: a weak user-provided key could be guessed from its digest. */
 const apiKeyField = (known: KnownKey | undefined, before: Fields, now: string): Fields | undefined => {
   const previous = accountBefore.parse(before).apiKey;
   if (known?.key.kind !== 'key') {
-    // What counts regenerations stays.
+    // The record of regenerations stays.
     const none = { secretName: undefined, fingerprint: undefined, issuedAt: undefined };
     return previous?.['regenerations'] === undefined ? undefined : none;
   }
@@ -78,6 +78,6 @@ const apiKeyField = (known: KnownKey | undefined, before: Fields, now: string): 
   return { secretName: known.secretName, fingerprint, issuedAt: issuedAt ?? now };
 };
 
-/** Whether two statuses of an Account speak of the same key. Those of other kinds have none. */
+/** Whether two statuses of an Account refer to the same key. Other kinds have no key. */
 export const isSameKey = (a: Fields, b: Fields): boolean =>
   accountBefore.parse(a).apiKey?.fingerprint === accountBefore.parse(b).apiKey?.fingerprint;

@@ -50,7 +50,7 @@ test('an account without traffic begins the new month with nothing used, and wit
   keeper.begin();
   const usedUp = [{ period: '2026-11', accepted: 100, quota: 100 }, 'QuotaUsedUp'];
   await vi.waitFor(() => expect(shown()).toEqual(usedUp), WITHIN);
-  // As after a change of the leader: nobody asks, nobody reports.
+  // As after a change of leader: no requests for permits, no reports.
   usage = undefined;
   const begun = [{ period: '2026-12', accepted: 0, quota: 100 }, 'QuotaAvailable'];
   await vi.waitFor(() => expect(shown()).toEqual(begun), WITHIN);

@@ -18,9 +18,9 @@ export interface StatusKeeperOptions {
   readonly translator: Translator;
   readonly key: (accountUid: string) => KnownKey | undefined;
   readonly usage: (accountUid: string) => QuotaUsage | undefined;
-  /** What the audit of quotas says; undefined: nobody has looked in this term. */
+  /** The audit's result for an account's quota. Undefined: no audit has run in this term. */
   readonly audited: (accountUid: string) => Audited | undefined;
-  /** Undefined when nothing of the object is sent to gateways. */
+  /** Undefined if the gateways get nothing of the object. */
   readonly programmed: (key: ConfigKey) => ProgrammedState | undefined;
   readonly metrics: OperatorMetrics;
   readonly logger: Logger;
@@ -29,37 +29,40 @@ export interface StatusKeeperOptions {
   readonly clock?: () => Date;
 }
 
-/** Gateways usually acknowledge sooner, and then one write says all. */
+/** Gateways usually acknowledge within this time, so one write is enough. */
 const ACK_WAIT_MS = 100;
-/** Whom an object still waits for is said anew after this time, for all objects together. */
+/** The lists of waiting gateways are refreshed at this interval, for all objects together. */
 const STRAGGLERS_MS = 2_000;
-/** Counts in a Project's status follow its endpoints after this time, together. */
+/** Counts in a Project's status follow changes of its endpoints after this time, together. */
 const COUNT_DELAY_MS = 500;
-/** A status that somebody else changed is mended after this time: two who do not agree must not do so in a busy loop. */
+/** A status that another client changed is restored after this time: two clients that disagree must not form a busy loop. */
 const MEND_DELAY_MS = 1_000;
-/** How much was accepted changes all the time; what follows from it, such as a quota that is used up, is said at once. */
+/**
+ * The number of accepted requests changes constantly, so it is written at this interval. Consequences, such as an exhausted quota,
+ * are written immediately.
+ */
 const USAGE_DELAY_MS = 10_000;
-/** An account without traffic is looked at when the month ends; this much sooner or later when the clock was set meanwhile. */
+/** An account without traffic is looked at when the month ends. A changed clock shifts that by at most this long. */
 const MONTH_CHECK_MS_MAX = 3_600_000;
 const WORKERS = 16;
-/** The client has its own quick retries; what still fails waits for a right to be granted, or the API server. */
+/** The client has its own quick retries. Errors that remain wait for a right to be granted, or for the API server. */
 const BACKOFF = { baseMs: 100, capMs: 30_000 };
 
 interface Waiting {
-  /** Of the revision that put the object last. */
+  /** Number of the revision that last put the object. */
   readonly number: number;
   readonly at: number;
 }
 
-/** Decides when which status is looked at, for one leader's term; `StatusWriter` does the rest. Objects are named by their uids. */
+/** Decides when each status is checked, for one leader's term. `StatusWriter` writes it. Objects are identified by uid. */
 export class StatusKeeper {
   readonly #options: StatusKeeperOptions;
   readonly #queue: WorkQueue;
   readonly #writer: StatusWriter;
   readonly #counts = new EndpointCounts();
-  /** Objects that gateways have still to acknowledge, in the order of their revisions. */
+  /** Objects that gateways have not acknowledged yet, ordered by revision. */
   readonly #waiting = new Map<string, Waiting>();
-  /** Accounts, and what was said of their quota last. */
+  /** The last reported state of each account's quota. */
   readonly #quotas = new Map<string, string>();
   #stragglers: NodeJS.Timeout | undefined;
 
@@ -95,7 +98,7 @@ export class StatusKeeper {
       registry,
       logger,
       reconcile: async (uid) => {
-        // Before the write: if the month ends within it, it is looked at again.
+        // Computed before the write: if the month ends during the write, the account is checked again.
         const requeueAfterMs = untilMonthCheckMs(clock().getTime());
         const written = await this.#write(uid);
         const hasQuota = written?.conditions.some(({ type }) => type === 'QuotaAvailable') ?? false;
@@ -104,7 +107,7 @@ export class StatusKeeper {
     });
   }
 
-  /** Looks at everything. Counts begin with what the statuses say, so that a restart rewrites none. */
+  /** Checks all objects. Counts start with the values in the statuses, so that a restart rewrites none. */
   begin(): void {
     const { objects, translator } = this.#options;
     for (const [uid, { kind, status }] of objects) {
@@ -114,7 +117,7 @@ export class StatusKeeper {
     for (const uid of objects.keys()) this.#queue.add(uid);
   }
 
-  /** Revision `number` was published with these objects; undefined: nothing that gateways get has changed. */
+  /** Revision `number` was published with these objects. Undefined: the gateways' configuration has not changed. */
   changed({ put, verdicts }: Pick<Changes, 'put' | 'verdicts'>, number: number | undefined): void {
     const sent = new Set<ConfigKey>();
     for (const object of put) {
@@ -128,10 +131,10 @@ export class StatusKeeper {
   }
 
   /**
-   * Gateways acknowledged, or were forgotten.
+   * Gateways acknowledged a revision, or were forgotten.
    *
    * @param floor the revision that all known gateways hold; undefined: none is known
-   * @param keys of objects that are newly rejected, or not any more
+   * @param keys objects that are newly rejected, or no longer rejected
    */
   progress(floor: number | undefined, keys: readonly ConfigKey[]): void {
     const now = performance.now();
@@ -147,7 +150,7 @@ export class StatusKeeper {
     if (this.#waiting.size > 0) this.#stragglers ??= setTimeout(() => this.#sayStragglers(), STRAGGLERS_MS);
   }
 
-  /** More of an account's quota was used, or something came back. */
+  /** More of an account's quota was used, or permits were given back. */
   usageChanged(uid: string): void {
     const usage = this.#options.usage(uid);
     if (usage === undefined) return;
@@ -157,12 +160,12 @@ export class StatusKeeper {
     this.#quotas.set(uid, said);
   }
 
-  /** What the audit says of an account's quota has changed. */
+  /** The audit's result for an account's quota has changed. */
   auditChanged(uid: string): void {
     this.#queue.add(uid);
   }
 
-  /** The source shows an object, changed or not. */
+  /** The source reports an object, changed or not. */
   seen(object: ResourceObject): void {
     if (!this.#writer.isEcho(object)) this.#queue.addAfter(object.metadata.uid, MEND_DELAY_MS);
   }
@@ -174,7 +177,7 @@ export class StatusKeeper {
     this.#recount(this.#counts.delete(uid));
   }
 
-  /** Resolves when no write is under way any more. */
+  /** Resolves when no write is in progress. */
   stop(): Promise<void> {
     clearTimeout(this.#stragglers);
     return this.#queue.stop();
@@ -186,7 +189,7 @@ export class StatusKeeper {
   }
 
   #wait(uid: string, number: number): void {
-    // Deleted first, so that the map stays in the order of the revisions.
+    // Deleted first, so that the map stays ordered by revision.
     this.#waiting.delete(uid);
     this.#waiting.set(uid, { number, at: performance.now() });
   }

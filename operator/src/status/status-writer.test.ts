@@ -13,7 +13,7 @@ const ACCEPTED: Finding = { ok: true, reason: 'Accepted', message: 'The object i
 const INVALID: Finding = { ok: false, reason: 'Invalid', message: 'spec.slug: must begin with /.' };
 
 let source: MemorySource;
-/** What the operator's own view of the source says. */
+/** The operator's view of the source. */
 let seen: ResourceObject | undefined;
 let accepted: Finding;
 let state: ProgrammedState;
@@ -197,7 +197,7 @@ test('a quota has a condition; that it is nearly or quite used up is an Event ea
   expect(await accept(10)).toBe('QuotaUsedUp');
   expect(source.events.map(({ reason }) => reason)).toEqual(['QuotaNearlyUsedUp', 'QuotaUsedUp']);
   expect(ready()).toEqual([expect.stringContaining('True Ready')]);
-  // Nothing is known in a new term: what was said stands.
+  // Nothing is known in a new term, so the earlier status remains.
   usage = undefined;
   expect(await writer.write('uid-1')).toMatchObject({ wrote: false });
   quota = undefined;
@@ -229,7 +229,7 @@ test('a quota that does not match the log is a condition and an Event, until an 
   expect(await written()).not.toContain(mismatch);
   audited = { mismatch: { ok: true, reason: 'QuotaMismatch', message: 'The log has more.' } };
   expect(await written()).toContain(mismatch);
-  // A new leader has not looked yet.
+  // A new leader has not run an audit yet.
   audited = undefined;
   expect(await written()).toContain(mismatch);
   audited = {};

@@ -19,27 +19,27 @@ import { conditionOf, conditionsOf, programmedFinding } from './conditions.ts';
 import { statusDifference, type StatusFields } from './status-difference.ts';
 import { isSameKey } from './status-fields.ts';
 
-/** What the writer asks of the rest of the operator; all of it is in memory. */
+/** The writer's view of the rest of the operator. All of it is in memory. */
 interface StatusInputs {
   object(uid: string): ResourceObject | undefined;
   verdict(uid: string): Verdict | undefined;
-  /** Undefined when nothing of the object is sent to gateways. */
+  /** Undefined if the gateways get nothing of the object. */
   programmed(key: ConfigKey): ProgrammedState | undefined;
-  /** Fields of `status` that are neither conditions nor the verdict's own, such as counts. */
+  /** Fields of `status` that are neither conditions nor part of the verdict, such as counts. */
   fields(verdict: Verdict, before: StatusFields, now: string): StatusFields;
-  /** How an Account stands to its quota; undefined where nothing is known. */
+  /** The usage of an Account's quota. Undefined if unknown. */
   usage(uid: string): QuotaUsage | undefined;
-  /** What the audit of quotas says of an Account; undefined where nobody has looked yet. */
+  /** The audit's result for an Account's quota. Undefined if no audit has run yet. */
   audited(uid: string): Audited | undefined;
 }
 
-/** What became of an object's status. */
+/** The result of a status write. */
 export interface StatusWritten {
   readonly ref: ObjectRef;
   readonly uid: string;
   readonly conditions: readonly Condition[];
   readonly ready: boolean;
-  /** False when it already was as it should be. */
+  /** False if the status was already up to date. */
   readonly wrote: boolean;
 }
 
@@ -64,19 +64,19 @@ const statusSchema = z
   .looseObject({ conditions: z.array(conditionSchema).catch([]).default([]) })
   .catch({ conditions: [] });
 
-/** The conditions in a status as it was read; none when they are not in the form of conditions. */
+/** The conditions in a status. Empty if they do not have the form of conditions. */
 export const conditionsIn = (status: unknown): readonly Condition[] =>
   statusSchema.parse(status ?? {}).conditions as unknown as readonly Condition[];
 
 /**
- * Writes the status of one object: only when it differs from what is there, and never its spec (design §3). Each write is conditional
- * on the version that it was compared with: it can neither meet a namesake that was made anew, nor undo what is newer.
+ * Writes the status of one object, only if it differs, and never its spec (design §3). Each write is conditional on the version
+ * that it was compared with. So it can neither affect a new object of the same name nor undo a newer change.
  */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
-  /** What was written last, until the source's own view has caught up with it. */
+  /** The last written objects, until the source's own view includes them. */
   readonly #written = new Map<string, Seen>();
-  /** The last Event of each object, so that one (generation, reason) is told once. */
+  /** The last Event of each object, so that each (generation, reason) is reported once. */
   readonly #told = new Map<string, string>();
 
   constructor(options: StatusWriterOptions) {
@@ -88,14 +88,14 @@ export class StatusWriter {
     this.#told.delete(uid);
   }
 
-  /** The source shows an object; true if that is no more than our own last write. */
+  /** The source reports an object. True if the report only reflects this writer's last write. */
   isEcho({ metadata: { uid, resourceVersion } }: ResourceObject): boolean {
     if (this.#written.get(uid)?.metadata.resourceVersion !== resourceVersion) return false;
     this.#written.delete(uid);
     return true;
   }
 
-  /** Resolves undefined when the object is gone, or has changed: then the source is about to show it. */
+  /** Resolves to undefined if the object was deleted or changed. The source is about to report that. */
   async write(uid: string): Promise<StatusWritten | undefined> {
     const { source, inputs, logger, clock = () => new Date() } = this.#options;
     const object = inputs.object(uid);
@@ -132,7 +132,7 @@ export class StatusWriter {
     const before = statusOf({ status });
     const conditionsBefore = conditionsIn(status);
     const fields = { ...verdict.status, ...inputs.fields(verdict, before, now) };
-    // Another key is other content, though the generation is the same.
+    // Another key is different content, although the generation is the same.
     const standing = isSameKey(before, fields)
       ? conditionsBefore.find(
           ({ type, observedGeneration }) => type === 'Programmed' && observedGeneration === verdict.generation,
@@ -144,7 +144,7 @@ export class StatusWriter {
     return { conditions: [...conditionsOf(verdict, programmed, conditionsBefore, now), ...quota], fields };
   }
 
-  /** While nothing is known in this term, what was said before stands. */
+  /** While nothing is known in this term, the earlier conditions remain. */
   #quotaConditions({ uid, quota, generation }: Verdict, status: StatusFields, now: string): Condition[] {
     if (quota === undefined) return [];
     const before = conditionsIn(status);
@@ -169,7 +169,7 @@ export class StatusWriter {
     return seen;
   }
 
-  /** What people should hear of before their callers do. */
+  /** Reports what users should know before their callers notice. */
   async #tellQuota(object: ResourceObject, before: readonly Condition[], after: readonly Condition[]): Promise<void> {
     for (const { type, reason, message } of after) {
       if (!TELLING.has(reason) || before.some((earlier) => earlier.type === type && earlier.reason === reason))
@@ -178,7 +178,7 @@ export class StatusWriter {
     }
   }
 
-  /** One Warning for each (object, generation, reason); nothing in the steady state. */
+  /** Writes one Warning for each (object, generation, reason), and nothing in the steady state. */
   async #tell(object: ResourceObject, verdict: Verdict, conditions: readonly Condition[]): Promise<void> {
     const ready = conditions.find(({ type }) => type === 'Ready');
     if (ready === undefined || ready.status === 'True' || TRANSIENT.has(ready.reason)) return;
@@ -189,10 +189,10 @@ export class StatusWriter {
   }
 }
 
-/** Reasons of conditions about quotas. */
+/** Reasons of conditions about quotas that are reported. */
 const TELLING: ReadonlySet<string> = new Set(['QuotaNearlyUsedUp', 'QuotaUsedUp', 'QuotaMismatch']);
 
-/** Reasons that pass by themselves while gateways catch up. */
+/** Reasons that resolve by themselves while gateways catch up. */
 const TRANSIENT: ReadonlySet<string> = new Set(['NotProgrammed', 'PartiallyProgrammed', 'Pending', 'NoGateway']);
 
 export const isReady = ({ type, status }: Pick<Condition, 'type' | 'status'>): boolean =>

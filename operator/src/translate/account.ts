@@ -3,7 +3,7 @@ import type { AccountSpec } from '@standin/crds';
 import { ACCEPTED, fails, holds, invalid, NOT_LOOKED_AT } from './findings.ts';
 import type { Entry, Evaluation, Finding, KeyState, TranslateSettings } from './types.ts';
 
-/** @param holder who has the key, if it is known */
+/** @param holder the object that holds the key, if the key is known */
 export const evaluateAccount = (
   entry: Entry,
   key: KeyState,
@@ -66,7 +66,7 @@ const keyFinding = (key: KeyState, secretName: string, holdsKey: boolean): Findi
     case 'invalid':
       return fails('SecretInvalid', `Secret ${key.secretName} cannot be used: ${key.message}.`, path);
     case 'key':
-      // Whose key it is stays untold: it may be another team's.
+      // The holder is not named: it may belong to another team.
       return holdsKey
         ? holds('ResolvedRefs', 'The API key is in force.')
         : fails(

@@ -1,15 +1,15 @@
-/** Somebody who wants something that only one can have. */
+/** An object that claims something that only one object can have. */
 export interface Claimant {
   /** Milliseconds since the epoch. */
   readonly createdAtMs: number;
   readonly uid: string;
 }
 
-/** The older first; the uid decides between equals, so that every process decides alike. */
+/** The older one comes first. The uid breaks ties, so that every process decides alike. */
 const byAge = (a: Claimant, b: Claimant): number =>
   a.createdAtMs - b.createdAtMs || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
 
-/** Who claims what. The oldest claimant has it (Gateway API's rule for conflicts). */
+/** Tracks which objects claim what. The oldest claimant holds it (Gateway API's rule for conflicts). */
 export class Claims<T extends Claimant> {
   readonly #claimants = new Map<string, T[]>();
 
@@ -17,7 +17,7 @@ export class Claims<T extends Claimant> {
     return this.#claimants.get(key)?.[0];
   }
 
-  /** Returns the others whose case changes by it. */
+  /** Returns the other claimants that are affected. */
   add(key: string, claimant: T): readonly T[] {
     const claimants = this.#claimants.get(key);
     if (claimants === undefined) {
@@ -30,7 +30,7 @@ export class Claims<T extends Claimant> {
     return others;
   }
 
-  /** Returns the others whose case changes by it. */
+  /** Returns the other claimants that are affected. */
   remove(key: string, claimant: T): readonly T[] {
     const claimants = this.#claimants.get(key) ?? [];
     const place = claimants.indexOf(claimant);

@@ -4,7 +4,7 @@ import { projectUri } from './project.ts';
 import type { ServiceRef } from './services.ts';
 import type { ConfigRef, ConfigResource, Entry, KeyState, ParsedConfig, TranslateSettings } from './types.ts';
 
-/** Reads an object; never throws. */
+/** Parses an object. Never throws. */
 export const readEntry = (object: ConfigResource, settings: TranslateSettings): Entry => {
   const { kind, metadata } = object;
   const { namespace, name, uid, generation } = metadata;
@@ -36,7 +36,7 @@ const readSpec = (object: ConfigResource, settings: TranslateSettings): Pick<Ent
 const semanticProblems = (parsed: ParsedConfig, settings: TranslateSettings): readonly Problem[] =>
   parsed.kind === 'Endpoint' ? endpointProblems(parsed.spec, settings) : [];
 
-/** Of what there can be one only: an API key, a project URI, a method on a path of a project. */
+/** A claim of something unique: an API key, a project URI, or a method on a path of a project. */
 export const claimOf = ({ ref, uid, parsed, problems }: Entry, key: KeyState): string | undefined => {
   if (parsed === undefined || problems.length > 0) return undefined;
   switch (parsed.kind) {
@@ -63,6 +63,6 @@ export const parentOf = ({ ref: { namespace }, parsed }: Entry): ConfigRef | und
   }
 };
 
-/** The Service that an Endpoint forwards to, in its own namespace. A draft beside the action in force names none. */
+/** The Service that an Endpoint forwards to, in its own namespace. A draft next to the active action names none. */
 export const serviceOf = ({ parsed }: Entry): ServiceRef | undefined =>
   parsed?.kind === 'Endpoint' && parsed.spec.action === 'Forward' ? parsed.spec.forward?.serviceRef : undefined;

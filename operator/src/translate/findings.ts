@@ -18,14 +18,14 @@ export const fails = (reason: ConditionReason, message: string, path?: string): 
 
 export const ACCEPTED = holds('Accepted', 'The object is valid.');
 
-/** Refs of an invalid object are not looked at: they may be what is wrong with it. */
+/** References of an invalid object are not checked: they may be the problem. */
 export const NOT_LOOKED_AT = fails('Invalid', 'Not looked at, because the object is not valid: see Accepted.');
 
-/** All problems of an object in one message, the first with its field. */
+/** All problems of an object in one message, which begins with the field of the first. */
 export const invalid = (problems: readonly Problem[]): Finding =>
   fails('Invalid', `${problems.map(({ path, message }) => `${path}: ${message}`).join('; ')}.`, problems[0]?.path);
 
-/** What is said of an object whose translation threw. */
+/** The evaluation of an object whose translation threw an error. */
 export const defective = ({ ref, uid, generation }: Entry, error: unknown): Evaluation => ({
   verdict: {
     ...{ ref, uid, generation, configKey: undefined, status: {} },
@@ -38,7 +38,7 @@ export const defective = ({ ref, uid, generation }: Entry, error: unknown): Eval
   config: undefined,
 });
 
-/** The first thing that keeps an object from working, whatever the gateways say; undefined if nothing does. */
+/** The first finding that keeps an object from working, independent of the gateways. Undefined if there is none. */
 export const firstFault = ({ verdict }: Evaluation): Finding | undefined =>
   [verdict.accepted, verdict.resolvedRefs].find(({ ok }) => !ok);
 

@@ -1,14 +1,14 @@
-/** Where a text stops being JSON (RFC 8259). */
+/** The position at which a text is no longer valid JSON (RFC 8259). */
 export interface JsonFault {
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number;
-  /** From 1, in UTF-16 units. */
+  /** Starts at 1, in UTF-16 units. */
   readonly column: number;
   /** `expected a value, found }` */
   readonly message: string;
 }
 
-/** undefined: it is a JSON document. V8 decides; its messages do not always say where, so the place is looked up by ourselves. */
+/** Undefined: the text is a JSON document. V8 decides. Its messages do not always contain the position, so this module finds it. */
 export const jsonFault = (text: string): JsonFault | undefined => {
   try {
     JSON.parse(text);
@@ -53,7 +53,7 @@ const locate = (text: string): JsonFault => {
   }
 };
 
-/** What is expected after the token; undefined if the token may not stand here. Keeps the open brackets in `open`. */
+/** What is expected after the token. Undefined if the token is not allowed here. Tracks the open brackets in `open`. */
 const step = (
   expected: Expected,
   token: RegExpExecArray,

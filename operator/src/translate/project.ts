@@ -4,14 +4,14 @@ import type { ProjectSpec } from '@standin/crds';
 import { ACCEPTED, fails, firstFault, holds, invalid, NOT_LOOKED_AT, title } from './findings.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
-/** 5 bits each: 100 in all, so nobody guesses one and no two meet. */
+/** 100 bits, 5 per character: URIs cannot be guessed and do not collide. */
 const DERIVED_URI_LENGTH = 20;
-/** Crockford's base32 in lower case: no i, l, o, u. */
+/** Crockford's base32 in lowercase: no i, l, o, u. */
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
 
 const NOTHING_DERIVED = { uri: undefined, url: undefined, retentionDays: undefined };
 
-/** The pinned URI, or one that follows from the uid: stable, and another one when the object is deleted and made again. */
+/** The pinned URI, or one derived from the uid. A derived URI is stable, and changes if the object is deleted and created again. */
 export const projectUri = (uid: string, { uri }: ProjectSpec): string => uri ?? derivedUri(uid);
 
 const derivedUri = (uid: string): string =>
@@ -19,13 +19,13 @@ const derivedUri = (uid: string): string =>
     .map((byte) => BASE32.charAt(byte % BASE32.length))
     .join('');
 
-/** How long log entries are kept: as the project asks for, and no longer than the installation allows. */
+/** How long log entries are kept: the project's setting, limited by the installation's maximum. */
 export const retentionInForce = (
   { retentionDays }: ProjectSpec,
   { retentionDaysMax }: Pick<TranslateSettings, 'retentionDaysMax'>,
 ): number => Math.min(retentionDays, retentionDaysMax);
 
-/** @param holder who has the project's URI */
+/** @param holder the project that holds the URI */
 export const evaluateProject = (
   entry: Entry,
   account: Entry | undefined,
@@ -68,7 +68,7 @@ export const evaluateProject = (
     accepted,
     resolvedRefs: accountFinding(spec.accountRef.name, account),
     configKey: config && configKey(config),
-    // Somebody else's URL is not shown as this project's.
+    // Another project's URL is not shown as this project's.
     status: accepted.ok ? { uri, url: `${settings.gatewayUrl}/${uri}`, retentionDays } : NOTHING_DERIVED,
   };
   return { verdict, config };

@@ -13,10 +13,10 @@ const PORTS_SHOWN_MAX = 10;
 
 const keyOf = ({ namespace, name }: Named): string => `${namespace}/${name}`;
 
-/** What is known of Services. Where they are not watched (a directory of manifests), each is assumed to be valid. */
+/** The known Services. If Services are not watched (with a directory of manifests), each one is assumed to be valid. */
 export class Services {
   readonly #services = new Map<string, ServiceObject>();
-  /** By namespace: what keeps its Services from being read; undefined if nothing does. */
+  /** By namespace: the reason why its Services cannot be read. Undefined: they can. */
   readonly #problems = new Map<string, string | undefined>();
 
   put(service: ServiceObject): void {
@@ -27,7 +27,7 @@ export class Services {
     this.#services.delete(keyOf(service));
   }
 
-  /** See `ServiceListener.servicesIn`. Returns whether that is new. */
+  /** See `ServiceListener.servicesIn`. Returns whether the problem is new. */
   setProblem(namespace: string | undefined, problem: string | undefined): boolean {
     const key = namespace ?? ALL_NAMESPACES;
     const isNew = !this.#problems.has(key) || this.#problems.get(key) !== problem;
@@ -35,7 +35,7 @@ export class Services {
     return isNew;
   }
 
-  /** Why an Endpoint of that namespace gets no access to a Service's private addresses (ADR 013); undefined: it does. */
+  /** Why an Endpoint of that namespace gets no access to a Service's private addresses (ADR 013). Undefined: it gets access. */
   fault(namespace: string, { name, port }: Pick<ServiceRef, 'name' | 'port'>): Finding | undefined {
     const scope = [namespace, ALL_NAMESPACES].find((key) => this.#problems.has(key));
     if (scope === undefined) return undefined;
@@ -58,7 +58,7 @@ const notAllowed = ({ name, type, hasSelector }: ServiceObject): Finding | undef
   return undefined;
 };
 
-/** Of a headless Service the pods are asked, at any port. */
+/** Requests to a headless Service go to its pods, on any port. */
 const portFault = ({ name, isHeadless, ports }: ServiceObject, port: number): Finding | undefined => {
   if (isHeadless || ports.includes(port)) return undefined;
   const known = ports.slice(0, PORTS_SHOWN_MAX).join(', ');

@@ -2,12 +2,12 @@ import type { ConfigObject, ResourceObject, ServiceObject } from '@standin/contr
 import { Translator } from './translator.ts';
 import type { KeyState, TranslateSettings, Verdict } from './types.ts';
 
-/** Everything that a translation depends on. */
+/** All inputs of a translation. */
 export interface World {
   readonly objects: Iterable<ResourceObject>;
-  /** By the Account's uid; without an entry the key was not read yet. */
+  /** By the Account's uid. Without an entry, the key has not been read yet. */
   readonly keys: ReadonlyMap<string, KeyState>;
-  /** All of them; undefined: they are not watched. */
+  /** All Services. Undefined: they are not watched. */
   readonly services?: Iterable<ServiceObject>;
 }
 
@@ -16,7 +16,7 @@ export interface Translation {
   readonly verdicts: readonly Verdict[];
 }
 
-/** Translates a world whole. `Translator` comes to the same step by step. */
+/** Translates a complete world. `Translator` gives the same result incrementally. */
 export const translate = ({ objects, keys, services }: World, settings: TranslateSettings): Translation => {
   const translator = new Translator(settings);
   for (const object of objects) translator.put(object);

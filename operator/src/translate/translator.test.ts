@@ -69,14 +69,14 @@ describe('a flush', () => {
 
     const other: KeyState = { kind: 'key', sha256: 'b'.repeat(64) };
     translator.setKey(account.metadata.uid, other);
-    // One delta: at no moment has nobody the key, nor both.
+    // One delta: at no time does no account or more than one account have the key.
     expect(translator.flush().put).toMatchObject([
       { uid: account.metadata.uid, keySha256: other.sha256 },
       { uid: newer.metadata.uid, keySha256: KEY.sha256 },
     ]);
     expect(translator.verdict(newer.metadata.uid)?.resolvedRefs.ok).toBe(true);
 
-    // The older one comes back to it, as from a backup.
+    // The older account returns to its key, for example from a backup.
     translator.setKey(account.metadata.uid, KEY);
     translator.flush();
     expect(translator.verdict(newer.metadata.uid)?.resolvedRefs.reason).toBe('Conflicted');
@@ -208,7 +208,7 @@ it('the work of a flush does not grow with what is there', () => {
   looked = 0;
   watched.put(endpoint('e1', { slug: '/1', json: { body: '1' } }, { generation: 2 }));
   expect(watched.flush().put).toHaveLength(1);
-  // Each evaluation looks at the settings a few times.
+  // Each evaluation reads the settings a few times.
   expect(looked).toBeLessThan(10);
   expect([...translator.objects()]).toHaveLength(count + 2);
 });
@@ -267,7 +267,7 @@ describe('for any world', () => {
     }),
   );
 
-  /** By the step's number. */
+  /** By the number of the step. */
   const SERVICES: readonly Partial<ServiceObject>[] = [
     {},
     { type: 'ExternalName' },
@@ -352,7 +352,7 @@ describe('for any world', () => {
     }
     return [...objects.values()];
   };
-  /** Every account has a key of its own. */
+  /** Gives each account its own key. */
   const keysOf = (objects: readonly ResourceObject[]): Map<string, KeyState> =>
     new Map(
       objects.map(({ metadata }) => [

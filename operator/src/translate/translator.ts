@@ -35,7 +35,7 @@ const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${names
 const serviceKey = ({ namespace, name }: Pick<ServiceObject, 'namespace' | 'name'>): string =>
   `Service ${namespace}/${name}`;
 
-/** Of the objects that it refers to. */
+/** Keys of the objects that it refers to. */
 const referredKeys = (entry: Entry): string[] => {
   const parent = parentOf(entry);
   const service = serviceOf(entry);
@@ -47,19 +47,19 @@ const referredKeys = (entry: Entry): string[] => {
 };
 
 /**
- * Desired state in, configuration and verdicts out; without I/O and clock. The work of a flush is that of what changed since the
- * last one and of what depends on it, not of all there is.
+ * Turns desired state into configuration and verdicts, without I/O or a clock. A flush processes only what changed since the last
+ * one, and what depends on it.
  *
- * Accounts are evaluated before Projects before Endpoints, and each looks at its parent's evaluation; claims (claims.ts) decide
- * between objects that want the same. What comes out depends on what is there, never on the order in which it came
- * (translator.test.ts has the property).
+ * Accounts are evaluated before Projects, and Projects before Endpoints. Each evaluation uses that of its parent. Claims
+ * (claims.ts) decide between objects that want the same. The result depends only on the current objects, never on the order of the
+ * calls (translator.test.ts tests this property).
  */
 export class Translator implements ServiceListener {
   readonly #settings: TranslateSettings;
   /** By kind, namespace and name. */
   readonly #entries = new Map<string, Entry>();
   readonly #byUid = new Map<string, Entry>();
-  /** By the key of what they refer to. */
+  /** By the key of the object that they refer to. */
   readonly #children = new Map<string, Set<Entry>>();
   readonly #services = new Services();
   readonly #claims = new Claims<Entry>();
@@ -69,19 +69,16 @@ export class Translator implements ServiceListener {
     Project: new Set(),
     Endpoint: new Set(),
   };
-  /** What the last flush left the gateways with. */
+  /** The gateways' configuration after the last flush. */
   readonly #published = new Map<ConfigKey, ConfigObject>();
-  /** What this flush will; undefined: nothing. */
+  /** The changes of the next flush. Undefined: the object is removed. */
   readonly #next = new Map<ConfigKey, ConfigObject | undefined>();
 
   constructor(settings: TranslateSettings) {
     this.#settings = settings;
   }
 
-  /**
-   * Adds an object, or replaces its former self. An older generation than the one that is known changes nothing; nor does an act,
-   * from which no configuration follows.
-   */
+  /** Adds or replaces an object. Ignores an older generation than the known one. Also ignores acts, which produce no configuration. */
   put(object: ResourceObject): void {
     if (!isConfig(object)) return;
     const { kind, metadata } = object;
@@ -96,7 +93,7 @@ export class Translator implements ServiceListener {
     this.#attach(entry);
   }
 
-  /** Does nothing if the object of that name has another uid by now. */
+  /** Does nothing if the object of that name now has another uid. */
   remove(ref: ObjectRef, uid: string): void {
     const entry = this.#entries.get(keyOf(ref));
     if (entry?.uid !== uid) return;
@@ -106,7 +103,7 @@ export class Translator implements ServiceListener {
     if (entry.evaluation?.config !== undefined) this.#next.set(configKey(entry.evaluation.config), undefined);
   }
 
-  /** What is known of an Account's key; `pending` until it is called. */
+  /** Sets the state of an Account's key, which is `pending` before the first call. */
   setKey(accountUid: string, state: KeyState): void {
     const entry = this.#byUid.get(accountUid);
     if (entry?.ref.kind !== 'Account' || isDeepStrictEqual(this.#keys.get(accountUid), state)) return;
@@ -125,18 +122,18 @@ export class Translator implements ServiceListener {
     this.#touch(this.#children.get(serviceKey(service)));
   }
 
-  /** Where it is never called, Services are taken to be as they should. */
+  /** Without a call, all Services are assumed to be valid. */
   servicesIn(namespace: string | undefined, problem: string | undefined): void {
     if (!this.#services.setProblem(namespace, problem)) return;
     this.#touch([...this.#entries.values()].filter((entry) => serviceOf(entry) !== undefined));
   }
 
-  /** What is wrong with a Service that an Endpoint of that namespace names; undefined: nothing that is known. */
+  /** The problem of a Service that an Endpoint of that namespace names. Undefined: no known problem. */
   serviceFault(namespace: string, service: Pick<ServiceRef, 'name' | 'port'>): Finding | undefined {
     return this.#services.fault(namespace, service);
   }
 
-  /** Recomputes what is affected by the calls since the last flush; returns what differs. */
+  /** Recomputes what the calls since the last flush affect. Returns the differences. */
   flush(): Changes {
     const verdicts: Verdict[] = [];
     for (const kind of CONFIG_KINDS) {
@@ -149,7 +146,7 @@ export class Translator implements ServiceListener {
     return { ...this.#publish(), verdicts };
   }
 
-  /** Of the last flush. */
+  /** As of the last flush. */
   verdict(uid: string): Verdict | undefined {
     return this.#byUid.get(uid)?.evaluation?.verdict;
   }
@@ -159,7 +156,7 @@ export class Translator implements ServiceListener {
     for (const { evaluation } of this.#byUid.values()) if (evaluation !== undefined) yield evaluation.verdict;
   }
 
-  /** What the gateways are to have, as of the last flush. */
+  /** The gateways' configuration, as of the last flush. */
   objects(): Iterable<ConfigObject> {
     return this.#published.values();
   }
@@ -229,7 +226,7 @@ export class Translator implements ServiceListener {
     return isDeepStrictEqual(before?.verdict, after.verdict) ? undefined : after.verdict;
   }
 
-  /** A defect of ours must not keep the others from being translated: it costs this object, and is said there. */
+  /** A bug must not prevent the translation of other objects. It affects only this object, and its status reports it. */
   #evaluate(entry: Entry): Evaluation {
     try {
       return this.#evaluateByKind(entry);
@@ -285,7 +282,7 @@ export class Translator implements ServiceListener {
   }
 }
 
-/** Whether an object's children have to be looked at again: a rotated key, say, is none of their business. */
+/** Whether an object's children must be evaluated again. A rotated key, for example, does not affect them. */
 const looksDifferentBelow = (before: Evaluation | undefined, after: Evaluation): boolean =>
   before === undefined ||
   before.verdict.uid !== after.verdict.uid ||

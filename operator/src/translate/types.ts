@@ -10,37 +10,37 @@ import type {
 import type { ParsedObject, Problem } from '@standin/crds';
 import type { Claimant } from './claims.ts';
 
-/** An object from which configuration follows; acts (Replay, Share) are none of the translator's business. */
+/** An object that produces configuration. The translator ignores acts (Replay, Share). */
 export type ConfigResource = ResourceObject & { readonly kind: ConfigKind };
 export type ConfigRef = ObjectRef & { readonly kind: ConfigKind };
 
-/** What is known of an Account's API key. `pending`: its Secret was not read yet. */
+/** The state of an Account's API key. `pending`: its Secret has not been read yet. */
 export type KeyState =
   | { readonly kind: 'key'; readonly sha256: string }
   | { readonly kind: 'missing'; readonly secretName: string }
   | { readonly kind: 'invalid'; readonly secretName: string; readonly message: string }
   | { readonly kind: 'pending' };
 
-/** The key that was read last, and from which Secret. */
+/** The key that was last read, and its Secret. */
 export interface KnownKey {
   readonly secretName: string;
   readonly key: KeyState;
 }
 
 export interface TranslateSettings {
-  /** Base URL of the gateways, without a slash at its end. */
+  /** Base URL of the gateways, without a trailing slash. */
   readonly gatewayUrl: string;
-  /** Why the address policy refuses an upstream; undefined if it does not, or cannot tell before the name is looked up. */
+  /** Why the address policy refuses an upstream. Undefined if it does not, or cannot tell before the name is resolved. */
   readonly checkUpstream: (url: URL) => string | undefined;
-  /** Of accounts without `monthlyQuota`; undefined: as many as come. */
+  /** Undefined: no limit. Applies to accounts without `monthlyQuota`. */
   readonly quotaByPlan: Readonly<Record<Plan, number | undefined>>;
-  /** What the DNS names of Services end with: `cluster.local`. */
+  /** The suffix of Services' DNS names: `cluster.local`. */
   readonly clusterDomain: string;
-  /** Most days that a project's log entries are kept. */
+  /** Maximum number of days that a project's log entries are kept. */
   readonly retentionDaysMax: number;
 }
 
-/** A condition in the making. */
+/** The content of a condition. */
 export interface Finding {
   readonly ok: boolean;
   readonly reason: ConditionReason;
@@ -50,29 +50,29 @@ export interface Finding {
   readonly path?: string;
 }
 
-/** All that follows from the desired state for one object. */
+/** The result of the translation for one object. */
 export interface Verdict {
   readonly ref: ConfigRef;
   readonly uid: string;
-  /** The generation that was looked at. */
+  /** The evaluated generation. */
   readonly generation: number;
   readonly accepted: Finding;
   readonly resolvedRefs: Finding;
-  /** What the gateways get of it; undefined: nothing. */
+  /** The key of the object that the gateways get. Undefined: they get nothing. */
   readonly configKey: ConfigKey | undefined;
-  /** Derived fields of its status, other than the conditions; undefined removes a field. */
+  /** Derived fields of its status, without the conditions. Undefined removes a field. */
   readonly status: Readonly<Record<string, unknown>>;
-  /** Accounts: where the API key is to be read, and whether the operator makes it. */
+  /** Accounts: the Secret with the API key, and whether the operator generates it. */
   readonly keySecret?: { readonly secretName: string; readonly generated: boolean };
-  /** Accounts: requests that may be accepted in a calendar month; undefined: as many as come. */
+  /** Accounts: requests that may be accepted in a calendar month. Undefined: no limit. */
   readonly quota?: number | undefined;
 }
 
-/** What differs from the flush before. */
+/** The differences from the previous flush. */
 export interface Changes {
   readonly put: readonly ConfigObject[];
   readonly remove: readonly ConfigKey[];
-  /** Of objects that exist. */
+  /** Only of objects that exist. */
   readonly verdicts: readonly Verdict[];
 }
 
@@ -84,18 +84,18 @@ export interface Evaluation {
 
 export type ParsedConfig = Extract<ParsedObject, { readonly kind: ConfigKind }>;
 
-/** An object as the translator keeps it. */
+/** An object in the translator. */
 export interface Entry extends Claimant {
   readonly ref: ConfigRef;
   readonly uid: string;
   readonly generation: number;
   readonly createdAtMs: number;
-  /** Undefined if the spec cannot be read. */
+  /** Undefined if the spec cannot be parsed. */
   readonly parsed: ParsedConfig | undefined;
-  /** What is wrong with the object itself, whatever else exists. */
+  /** Problems of the object itself, independent of other objects. */
   readonly problems: readonly Problem[];
-  /** What it claims; only a valid object claims anything. */
+  /** What it claims. Only a valid object claims anything. */
   claim: string | undefined;
-  /** Of the last flush. */
+  /** The result of the last flush. */
   evaluation: Evaluation | undefined;
 }

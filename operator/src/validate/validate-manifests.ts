@@ -13,18 +13,18 @@ import { apiKeyProblem, apiKeySha256 } from '../keys/api-key.ts';
 import { translate, type Finding, type KeyState, type TranslateSettings, type Verdict } from '../translate/index.ts';
 
 export interface ManifestFile {
-  /** As it is to be shown. */
+  /** The name in the output. */
   readonly name: string;
   readonly text: string;
 }
 
 export interface ManifestFinding {
   readonly file: string;
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number;
-  /** `Endpoint default/create-order`; empty where there is no object yet. */
+  /** `Endpoint default/create-order`; empty if no object was recognized. */
   readonly object: string;
-  /** `spec.json.headers[0].name`; empty if it is about the whole. */
+  /** `spec.json.headers[0].name`; empty if the finding is about the whole object. */
   readonly path: string;
   readonly message: string;
   /** `error`: the operator would not serve the object. */
@@ -32,13 +32,17 @@ export interface ManifestFinding {
 }
 
 export interface ValidateOptions {
-  /** `warning`: the files are a part of what the cluster has, so an Account or Project may well be there. Default: `error`. */
+  /**
+   * `warning`: the files are only a part of the cluster's objects, so a missing Account or Project may exist there. Default:
+   * `error`.
+   */
   readonly missingReferences?: ManifestFinding['severity'];
 }
 
 /**
- * What the API server and the operator would say of manifests, without a cluster: in the order of files and lines. The files are one
- * whole: what they refer to has to be in them (see `missingReferences`), and conflicts are decided as if applied in the order given.
+ * The problems that the API server and the operator would report for manifests, without a cluster, ordered by file and line. The
+ * files must be complete: references must be among them (see `missingReferences`). Conflicts are decided as if the files were
+ * applied in the given order.
  */
 export const validateManifests = (
   files: readonly ManifestFile[],
@@ -60,7 +64,7 @@ export const validateManifests = (
   return findings.sort((a, b) => (place.get(a.file) ?? 0) - (place.get(b.file) ?? 0) || a.line - b.line);
 };
 
-/** A document and where it stands. */
+/** A document and its location. */
 interface Located {
   readonly file: string;
   readonly document: ManifestDocument;
@@ -68,14 +72,14 @@ interface Located {
 
 interface LocatedObject extends Located {
   readonly object: ResourceObject;
-  /** What is wrong with the object alone is among the findings. */
+  /** The findings already contain the problems of the object itself. */
   readonly isReported: boolean;
 }
 
 interface Collected {
-  /** Objects by kind, namespace and name, which serves as their uid. */
+  /** Objects by kind, namespace and name, which also serves as their uid. */
   readonly seen: Map<string, LocatedObject>;
-  /** Of Secrets among the files, by namespace and name. */
+  /** Keys from Secrets in the files, by namespace and name. */
   readonly keys: Map<string, KeyState>;
   readonly findings: ManifestFinding[];
 }
@@ -130,7 +134,7 @@ const collect = (located: Located, { seen, keys, findings }: Collected): void =>
   seen.set(uid, { ...located, object: objectOf(read.data, uid, seen.size), isReported: !parsed.ok });
 };
 
-/** As the API server would store it; a later document is a younger object. */
+/** The object as the API server would store it. A later document is a younger object. */
 const objectOf = (head: Header, uid: string, age: number): ResourceObject => ({
   apiVersion: head.apiVersion,
   kind: head.kind as Kind,
@@ -146,7 +150,7 @@ const objectOf = (head: Header, uid: string, age: number): ResourceObject => ({
 });
 
 const namespaceOf = ({ metadata }: Header): string => metadata.namespace ?? 'default';
-/** Of others' kinds we cannot say which have a namespace. */
+/** For unknown kinds, it is not known which have a namespace. */
 const titleOf = (head: Header): string =>
   head.kind in RESOURCES || head.metadata.namespace !== undefined
     ? `${head.kind} ${namespaceOf(head)}/${head.metadata.name}`
@@ -168,7 +172,7 @@ const keyIn = (secret: Header): KeyState => {
   return message === undefined ? { kind: 'key', sha256: apiKeySha256(key) } : { kind: 'invalid', secretName, message };
 };
 
-/** A key that is not among the files is taken to be there, and nobody else's. */
+/** A key that is not in the files is assumed to exist and to be unique. */
 const keysOf = (objects: readonly ResourceObject[], keys: ReadonlyMap<string, KeyState>): Map<string, KeyState> => {
   const states = new Map<string, KeyState>();
   for (const object of objects) {
@@ -183,7 +187,7 @@ const keysOf = (objects: readonly ResourceObject[], keys: ReadonlyMap<string, Ke
 };
 
 const MISSING: ReadonlySet<ConditionReason> = new Set(['AccountNotFound', 'ProjectNotFound']);
-/** Said once, of the object that has the fault, and not of all that refer to it. */
+/** Reported once, for the object that has the problem, and not for those that refer to it. */
 const CONSEQUENCES: ReadonlySet<ConditionReason> = new Set(['AccountNotReady', 'ProjectNotReady']);
 
 const verdictFindings = (
@@ -196,7 +200,7 @@ const verdictFindings = (
     line: document.lineOf(steps(path)),
     object: uid,
     path,
-    // A finding of one problem begins with its path, which stands in a field of its own here.
+    // A finding with one problem begins with its path. Here, the path is a separate field.
     message: message.startsWith(`${path}: `) ? message.slice(path.length + 2).replace(/\.$/, '') : message,
     severity: MISSING.has(reason) ? missing : 'error',
   });

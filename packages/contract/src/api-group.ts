@@ -1,9 +1,9 @@
-/** The API group of all custom resources (design §3). Core Kubernetes owns the plural `endpoints`, so ours are prefixed. */
+/** The API group of all custom resources (design §3). Core Kubernetes owns the plural `endpoints`, so these plurals have a prefix. */
 export const API_GROUP = 'standin.dev';
 export const API_VERSION = 'v1alpha1';
 export const GROUP_VERSION = `${API_GROUP}/${API_VERSION}`;
 
-/** Of an object in a directory whose manifest names none, as kubectl has it. */
+/** The namespace of an object in a directory whose manifest names none. kubectl has the same default. */
 export const DEFAULT_NAMESPACE = 'default';
 
 /** kubectl get standin */
@@ -21,33 +21,33 @@ export const RESOURCES = {
 export type Kind = keyof typeof RESOURCES;
 export const KINDS = Object.keys(RESOURCES) as Kind[];
 
-/** Desired state: what the gateways' configuration is translated from. */
+/** Desired state: the operator translates these kinds into the gateways' configuration. */
 export const CONFIG_KINDS = ['Account', 'Project', 'Endpoint'] as const satisfies readonly Kind[];
 export type ConfigKind = (typeof CONFIG_KINDS)[number];
 
-/** What somebody did once: no configuration follows from it. In `standin dev` they live in the data folder, not among the manifests. */
+/** One-time actions, which do not affect the configuration. `standin dev` stores them in the data folder, not among the manifests. */
 export const ACT_KINDS = ['Replay', 'Share', 'KeyRegeneration'] as const satisfies readonly Kind[];
 export type ActKind = (typeof ACT_KINDS)[number];
 
 export const isConfigKind = (kind: Kind): kind is ConfigKind => (CONFIG_KINDS as readonly Kind[]).includes(kind);
 
-/** Where a Replay sends what was captured. */
+/** Where a Replay sends the captured requests. */
 export const REPLAY_TARGETS = ['Endpoint', 'Upstream', 'URL'] as const;
 export type ReplayTarget = (typeof REPLAY_TARGETS)[number];
 
-/** `Any`: several at a time. `Original`: one after the other, as they were received. */
+/** `Any`: several requests at a time. `Original`: one after the other, in the order in which they were received. */
 export const REPLAY_ORDERS = ['Any', 'Original'] as const;
 export type ReplayOrder = (typeof REPLAY_ORDERS)[number];
 
-/** What is wanted of a Replay; from `Cancelled` there is no way back. */
+/** The desired state of a Replay. `Cancelled` is final. */
 export const REPLAY_STATES = ['Running', 'Suspended', 'Cancelled'] as const;
 export type ReplayState = (typeof REPLAY_STATES)[number];
 
-/** What became of a Replay. The last three are final. */
+/** The progress of a Replay. The last three are final. */
 export const REPLAY_PHASES = ['Pending', 'Running', 'Suspended', 'Succeeded', 'Failed', 'Cancelled'] as const;
 export type ReplayPhase = (typeof REPLAY_PHASES)[number];
 
-/** What became of a KeyRegeneration. The last two are final. */
+/** The progress of a KeyRegeneration. The last two are final. */
 export const REGENERATION_PHASES = ['Pending', 'Running', 'Completed', 'Refused'] as const;
 export type RegenerationPhase = (typeof REGENERATION_PHASES)[number];
 
@@ -62,7 +62,7 @@ export type Action = (typeof ACTIONS)[number];
 export const PLANS = ['Free', 'Pro'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** Field manager of every status that the operator writes. */
+/** The field manager of every status that the operator writes. */
 export const OPERATOR_FIELD_MANAGER = 'standin-operator';
 
 /** The Secret of an Account's generated key: `<account>-api-key`, data key `api-key`. */

@@ -10,10 +10,14 @@ export interface Condition {
 }
 
 /**
- * `Accepted`: the object is valid. `ResolvedRefs`: everything it refers to exists. `Programmed`: all known gateways have
- * acknowledged it. `Ready`: all three, at this generation. `Complete`: an act has ended. `QuotaAvailable`: the account's
- * requests are not refused for its quota. Present only while True: `QuotaMismatch`, the log has more requests than its ledger
- * granted; `Stalled` (kstatus, abnormal-true).
+ * `Accepted`: the object is valid.
+ * `ResolvedRefs`: everything it refers to exists.
+ * `Programmed`: all known gateways have acknowledged it.
+ * `Ready`: all three, at this generation.
+ * `Complete`: a one-time action has ended.
+ * `QuotaAvailable`: the account's requests are not refused because of its quota.
+ * Present only while True: `QuotaMismatch`, the log has more requests than its ledger granted; `Stalled` (kstatus,
+ * abnormal-true).
  */
 export const CONDITION_TYPES = [
   'Accepted',
@@ -55,7 +59,7 @@ export const CONDITION_REASONS = [
   // Ready
   'Ready',
   'NotReady',
-  // Accepted of acts
+  // Accepted, for one-time actions
   'NotInPlan',
   'Expired',
   'RequestNotFound',

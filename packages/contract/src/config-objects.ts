@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { METHODS, PLANS } from './api-group.ts';
 
 /**
- * What the operator tells the gateways: the output of `operator/translate`, the input of `gateway/match`. Everything is
- * resolved: a gateway needs no defaults and looks nothing up.
+ * The configuration that the operator sends to the gateways: the output of `operator/translate`, the input of `gateway/match`.
+ * Everything is resolved, so a gateway needs no defaults and no lookups.
  */
 
-/** Name and value as they go on the wire; a name may repeat, order is kept. */
+/** Name and value as sent on the wire. A name may repeat. The order is kept. */
 const headerPair = z.tuple([z.string(), z.string()]).readonly();
 export type HeaderPair = readonly [name: string, value: string];
 
@@ -16,12 +16,12 @@ const accountConfig = z.strictObject({
   namespace: z.string(),
   name: z.string(),
   plan: z.enum(PLANS),
-  /** Lower-case hex SHA-256 of the account's API key. Without one nobody can call the account's projects. */
+  /** Lower-case hex SHA-256 of the account's API key. Without a key, no one can call the account's projects. */
   keySha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
-  /** Requests that may be accepted in a calendar month; absent: as many as come. */
+  /** Requests that may be accepted in a calendar month. Undefined: no limit. */
   quota: z.number().int().min(0).optional(),
 });
 
@@ -31,7 +31,7 @@ const projectConfig = z.strictObject({
   namespace: z.string(),
   name: z.string(),
   accountUid: z.string(),
-  /** First path segment of all its endpoints' URLs. */
+  /** First path segment of the URLs of all its endpoints. */
   uri: z.string(),
   retentionDays: z.number().int().positive(),
 });
@@ -49,7 +49,7 @@ const forwardAction = z.strictObject({
   /** http or https URL; the caller's query string is appended as received. */
   url: z.string(),
   timeoutMs: z.number().int().positive(),
-  /** The upstream was named by `serviceRef`: its address is a cluster address, which the address policy lets through. */
+  /** The upstream is named by `serviceRef`. Its address is a cluster address, which the address policy allows. */
   viaService: z.boolean(),
 });
 
@@ -75,6 +75,6 @@ export type JsonActionConfig = Readonly<z.infer<typeof jsonAction>>;
 export type ForwardActionConfig = Readonly<z.infer<typeof forwardAction>>;
 export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
 
-/** `Endpoint/1f0c…`: what deltas and acknowledgements name objects by. */
+/** `Endpoint/1f0c…`: identifies an object in deltas and acknowledgements. */
 export type ConfigKey = string;
 export const configKey = (object: Pick<ConfigObject, 'kind' | 'uid'>): ConfigKey => `${object.kind}/${object.uid}`;

@@ -21,12 +21,12 @@ const CONTROLS: readonly (readonly [string, string])[] = [
 ];
 const PRINTABLE = ['', ' ~', '\xa0café', '日本語', '👩‍👧', 'عربي', String.raw`\x1b`];
 
-/** Text in which every class of control is likely. */
+/** Text in which every class of control character is likely. */
 const text = fc
   .array(fc.oneof(fc.constantFrom(...CONTROLS.map(([control]) => control)), fc.string({ unit: 'binary' })))
   .map((parts) => parts.join(''));
 
-/** Written out, as a second opinion on the Unicode properties. */
+/** Explicit ranges, as an independent check of the Unicode properties. */
 const RANGES = [
   [0, 0x1f],
   [0x7f, 0x9f],

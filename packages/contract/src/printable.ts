@@ -1,6 +1,6 @@
 /**
- * What a terminal obeys or a reader cannot see: control characters (C0, DEL, C1), line and paragraph separators, and the controls that
- * reorder text (UAX #9).
+ * Characters that a terminal interprets or a reader cannot see: control characters (C0, DEL, C1), line and paragraph separators,
+ * and the controls that reorder text (UAX #9).
  */
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
@@ -11,12 +11,12 @@ const escapeControl = (character: string): string => {
 
 export const hasControls = (text: string): boolean => text.search(CONTROLS) !== -1;
 
-/** One line of text that a terminal only shows: controls read `\x1b`, `\u202e`. Printable text stays as it is. */
+/** Returns one line of text that a terminal only displays. Controls become `\x1b`, `\u202e`. Printable text stays unchanged. */
 export const printable = (text: string): string => text.replace(CONTROLS, escapeControl);
 
 /**
- * One line of JSON that means the same and that a terminal only shows. `JSON.stringify` escapes C0 alone. Outside of strings, JSON has
- * none of these characters but whitespace, so a line break at the end stays.
+ * Returns one line of JSON with the same meaning that a terminal only displays. `JSON.stringify` escapes only C0. Outside of
+ * strings, JSON contains none of these characters except whitespace, so a line break at the end stays.
  */
 export const printableJson = (json: string): string =>
   json.replace(CONTROLS, (character) =>

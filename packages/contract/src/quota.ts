@@ -2,21 +2,22 @@ import { z } from 'zod';
 import { LIMITS } from './limits.ts';
 
 /**
- * How gateways come by permits (docs/adr/010-quota-blocks.md): beside the config stream, on the same connection,
+ * How gateways get permits (docs/adr/010-quota-blocks.md). The requests use the connection of the config stream:
  *
- *   POST /v1/permits   body: one `PermitRequest`; the leader answers 200 with a `PermitAnswer`, once the ledger is written
+ *   POST /v1/permits   body: one `PermitRequest`; the leader writes the ledger, then responds with 200 and a `PermitAnswer`
  *
- *   POST /v1/usage     body: one `UsageReport`, now and then; answers 204. For people to see: nothing is decided by it
+ *   POST /v1/usage     body: one `UsageReport`, at intervals; the response is 204. For display only: no decision depends on it
  *
- *   POST /v1/drained   body: one `DrainedReport`; answers 204 once what that process held is settled, by what the log has of it
+ *   POST /v1/drained   body: one `DrainedReport`; the response is 204 after the permits of that process are settled from the log
  *
- * 409: of a gateway without a stream. 503 with `NotLeader`: of a follower. Anything else but 200: nothing is known, ask again.
+ * 409: the gateway has no stream. 503 with `NotLeader`: the operator is a follower. Any other response except 200: the result is
+ * unknown, ask again.
  */
 
 /** A calendar month, UTC: `2026-11`. */
 export const periodOf = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
 
-/** When the period is over, milliseconds since the epoch. */
+/** End of the period, milliseconds since the epoch. */
 export const periodEndMs = (period: string): number =>
   Date.UTC(Number(period.slice(0, 4)), Number(period.slice(5, 7)), 1);
 
@@ -29,24 +30,27 @@ export const permitRequestSchema = z.strictObject({
   instance: z.string().min(1).max(64),
   /** The account's uid. */
   account: z.string().min(1).max(64),
-  /** Grows with every request of this process about this account: one that was overtaken closes nothing that it does not know of. */
+  /**
+   * Grows with every request of this process about this account. A request that was overtaken does not close blocks that it does
+   * not know.
+   */
   serial: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
-  /** Permits for the next `LIMITS.quotaBlockDemandMs`; 0: none are wanted. */
+  /** Permits for the next `LIMITS.quotaBlockDemandMs`. 0: none are needed. */
   want: z.number().int().min(0).max(LIMITS.quotaBlockPermitsMax),
-  /** Blocks that this process spends from. Earlier ones that are named neither here nor below never reached it. */
+  /** Blocks that this process spends from. Earlier blocks that are named neither here nor in `closed` never reached it. */
   held: z.array(blockId).max(LIMITS.quotaBlocksNamedMax),
-  /** Blocks that it spends nothing from any more, and how much it had spent. The rest goes back. */
+  /** Blocks that this process no longer spends from, and how much it spent. The rest returns to the account. */
   closed: z.array(z.strictObject({ block: blockId, used: permits })).max(LIMITS.quotaBlocksNamedMax),
 });
 export type PermitRequest = Readonly<z.infer<typeof permitRequestSchema>>;
 
 export const permitAnswerSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('granted'), block: blockId, period, permits: permits.min(1) }),
-  /** Every permit of the period is granted. `used` counts those in blocks that others hold. */
+  /** Every permit of the period is granted. `used` includes permits in blocks that other processes hold. */
   z.strictObject({ kind: z.literal('exhausted'), period, limit: permits, used: permits }),
-  /** None was wanted; what was returned is written down. */
+  /** No permits were wanted. The returned ones are recorded. */
   z.strictObject({ kind: z.literal('noted') }),
-  /** The operator knows of no quota for this account: the configuration is about to say so. */
+  /** The operator knows of no quota for this account. The configuration without it will follow. */
   z.strictObject({ kind: z.literal('no_quota') }),
 ]);
 export type PermitAnswer = Readonly<z.infer<typeof permitAnswerSchema>>;
@@ -58,7 +62,7 @@ export const usageReportSchema = z.strictObject({
     .array(
       z.strictObject({
         account: z.string().min(1).max(64),
-        /** Those that it spends from, and how much it has spent. */
+        /** Blocks that the process spends from, and how much it has spent. */
         blocks: z.array(z.strictObject({ block: blockId, used: permits })).max(LIMITS.quotaBlocksNamedMax),
       }),
     )
@@ -67,7 +71,7 @@ export const usageReportSchema = z.strictObject({
 export type UsageReport = Readonly<z.infer<typeof usageReportSchema>>;
 
 export const drainedReportSchema = z.strictObject({
-  /** A process that can accept nothing any more, and whose every record is in the log. */
+  /** A process that can no longer accept requests, and whose records are all in the log. */
   instance: z.string().min(1).max(64),
 });
 export type DrainedReport = Readonly<z.infer<typeof drainedReportSchema>>;

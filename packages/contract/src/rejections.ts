@@ -1,7 +1,7 @@
 /**
- * Rejections: what a gateway answers to a request that never reaches an endpoint (design §4). Never logged, never counted.
- * Sent as RFC 9457 `application/problem+json` with the header `standin-rejected: CODE`. docs/errors.md is generated from this
- * table; `detail` is what a person should do, and may be made more specific where it is sent.
+ * Rejections: a gateway's responses to requests that never reach an endpoint (design §4). They are never logged and never
+ * counted. They are sent as RFC 9457 `application/problem+json` with the header `standin-rejected: CODE`. docs/errors.md is
+ * generated from this table. `detail` says what to do; the sender may make it more specific.
  */
 export interface Rejection {
   readonly status: number;
@@ -159,12 +159,12 @@ export const REJECTIONS = {
 
 export type RejectionCode = keyof typeof REJECTIONS;
 
-/** Marks every rejection, so that nobody mistakes it for an endpoint's answer. */
+/** Marks every rejection, so that clients can tell it from an endpoint's response. */
 export const REJECTED_HEADER = 'standin-rejected';
 
 /**
- * After acceptance an upstream can still fail. These answers are problem+json too, but are stored and counted like any answer,
- * and carry no `standin-rejected`.
+ * An upstream can fail after acceptance. These responses are problem+json too, but they are stored and counted like any response,
+ * and have no `standin-rejected` header.
  */
 export const UPSTREAM_FAILURES = {
   upstream_unreachable: { status: 502, title: 'The upstream could not be reached' },

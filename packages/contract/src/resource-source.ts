@@ -1,8 +1,8 @@
 import type { Kind } from './api-group.ts';
 
 /**
- * Where desired state comes from and status goes to: the Kubernetes API, or a directory of manifests. Both implementations pass
- * `test/integration/source-conformance.test.ts`.
+ * The source of desired state and the destination of status: the Kubernetes API, or a directory of manifests. Both
+ * implementations pass `test/integration/source-conformance.test.ts`.
  */
 
 export interface ObjectMeta {
@@ -13,14 +13,14 @@ export interface ObjectMeta {
   readonly generation: number;
   /** Opaque; changes with every write. */
   readonly resourceVersion: string;
-  /** RFC 3339. Directory: when the object was first seen. Decides who is oldest, with `uid` for ties. */
+  /** RFC 3339. Directory: when the object was first seen. Determines the oldest object; `uid` breaks ties. */
   readonly creationTimestamp: string;
   readonly deletionTimestamp?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** An object as it came: `spec` and `status` are unchecked until `crds` parses them. */
+/** An object as received. `spec` and `status` are unchecked until `crds` parses them. */
 export interface ResourceObject {
   readonly apiVersion: string;
   readonly kind: Kind;
@@ -35,7 +35,7 @@ export interface ObjectRef {
   readonly name: string;
 }
 
-/** Something that is wrong with a source's input before it is an object: a file that is not YAML, a kind that is not ours. */
+/** A problem with a source's input before it is an object: a file that is not YAML, or an unknown kind. */
 export interface SourceProblem {
   /** `orders.yaml:12` */
   readonly where: string;
@@ -44,14 +44,14 @@ export interface SourceProblem {
 }
 
 export interface SourceListener {
-  /** Called for each object of the first list, and after every change; never throws. Same object twice is legal. */
+  /** Called for each object of the first list, and after every change. Must not throw. The same object may come twice. */
   put(object: ResourceObject): void;
   remove(object: ResourceObject): void;
-  /** All problems of the input as a whole, each time they change. The Kubernetes source has none. */
+  /** Receives all problems of the input as a whole, each time they change. The Kubernetes source has none. */
   problems(problems: readonly SourceProblem[]): void;
 }
 
-/** What to write: metadata that the source itself owns (uid, generation, …) is left out. */
+/** The object to write, without metadata that the source owns (uid, generation, …). */
 export interface DesiredObject {
   readonly apiVersion: string;
   readonly kind: Kind;
@@ -66,25 +66,25 @@ export interface DesiredObject {
 
 export interface SourceEvent {
   readonly type: 'Normal' | 'Warning';
-  /** CamelCase, from `CONDITION_REASONS` where one fits. */
+  /** CamelCase, from `CONDITION_REASONS` where one applies. */
   readonly reason: string;
   readonly message: string;
 }
 
-/** Thrown by reads and writes: what the caller can do about it is in `kind`. `Unauthorized`: the credential is not valid (any more). */
+/** Why a read or write failed, by what the caller can do about it. `Unauthorized`: the credential is not valid, or no longer valid. */
 export type SourceErrorKind = 'NotFound' | 'Conflict' | 'Invalid' | 'Unauthorized' | 'Forbidden' | 'Unavailable';
 
-/** What of a Service decides whether `serviceRef` may name it. */
+/** The properties of a Service that decide whether `serviceRef` may name it. */
 export interface ServiceObject {
   readonly namespace: string;
   readonly name: string;
   /** `ClusterIP`, `NodePort`, `LoadBalancer` or `ExternalName`. */
   readonly type: string;
-  /** Kubernetes fills in its addresses, with those of pods in its namespace. Without a selector people do. */
+  /** Kubernetes fills in the addresses of pods in the Service's namespace. Without a selector, users set the addresses. */
   readonly hasSelector: boolean;
-  /** Its name resolves to the addresses of its pods, and every port of theirs is reached. */
+  /** The name resolves to the addresses of the pods, so every port of theirs is reachable. */
   readonly isHeadless: boolean;
-  /** TCP. */
+  /** TCP ports. */
   readonly ports: readonly number[];
 }
 
@@ -92,40 +92,40 @@ export interface ServiceListener {
   putService(service: ServiceObject): void;
   removeService(service: ServiceObject): void;
   /**
-   * Services of a namespace cannot be read; undefined: of any. `problem` is what is missing, in a sentence with a full stop, or undefined:
-   * they can be read by now, and the listener has all of them.
+   * Reports whether the Services of a namespace can be read; undefined: those of all namespaces. `problem` is a sentence with a
+   * full stop that describes what is missing. Undefined: the Services can be read again, and the listener has all of them.
    */
   servicesIn(namespace: string | undefined, problem: string | undefined): void;
 }
 
-/** Where Services are, as people and Kubernetes keep them. A directory of manifests has none. */
+/** Reads Services. A directory of manifests has none. */
 export interface ServiceSource {
   /**
-   * Lists and watches until `signal` aborts. Resolves when the listener has every Service, or knows why not; rejects only when `signal`
-   * aborts.
+   * Lists and watches until `signal` aborts. Resolves when the listener has every Service, or knows why it does not. Rejects only
+   * when `signal` aborts.
    */
   start(listener: ServiceListener, signal: AbortSignal): Promise<void>;
 }
 
 export interface ResourceSource {
   /**
-   * Lists and watches all kinds until `signal` aborts, and survives every failure in between. Resolves when the first full list
-   * of each kind was handed to `listener`; rejects only when that can never succeed (unreadable directory, forbidden).
+   * Lists and watches all kinds until `signal` aborts, and recovers from every failure in between. Resolves when `listener` has
+   * received the first full list of each kind. Rejects only when that can never succeed (unreadable directory, forbidden).
    */
   start(listener: SourceListener, signal: AbortSignal): Promise<void>;
 
-  /** Reads past any cache. `undefined` if it does not exist. */
+  /** Bypasses all caches. `undefined` if the object does not exist. */
   get(ref: ObjectRef): Promise<ResourceObject | undefined>;
 
-  /** Creates the object, or replaces its spec, labels and annotations. Never called by the operator on people's objects. */
+  /** Creates the object, or replaces its spec, labels and annotations. The operator never calls it on objects that users own. */
   apply(object: DesiredObject): Promise<ResourceObject>;
 
   /** Rejects with `NotFound` if there is nothing to delete. */
   delete(ref: ObjectRef): Promise<void>;
 
   /**
-   * Merge patch of `status` with the operator's field manager; `null` removes a field. With `resourceVersion`: `Conflict` if the
-   * object changed since.
+   * Sends a merge patch of `status` with the operator's field manager; `null` removes a field. With `resourceVersion`, rejects
+   * with `Conflict` if the object has changed since.
    */
   writeStatus(
     ref: ObjectRef,
@@ -133,16 +133,16 @@ export interface ResourceSource {
     resourceVersion?: string,
   ): Promise<ResourceObject>;
 
-  /** The value of one data key, or `undefined` when the Secret or the key is not there. */
+  /** The value of one data key. `undefined` if the Secret or the key does not exist. */
   readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined>;
 
-  /** Creates a Secret that dies with `owner`. Rejects with `Conflict` if one of that name exists. */
+  /** Creates a Secret that is deleted with `owner`. Rejects with `Conflict` if one of that name exists. */
   createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void>;
 
   /**
-   * Replaces the data of a Secret that `createSecret` made, or makes it anew, and marks it in the same write. One that bears this mark
-   * already is left as it is: so the same call, repeated after a crash, writes once. Rejects with `Conflict` if somebody else wrote it
-   * meanwhile.
+   * Replaces the data of a Secret that `createSecret` created, or creates the Secret again, and marks it in the same write.
+   * Leaves a Secret that already has this mark unchanged: the same call, repeated after a crash, writes once. Rejects with
+   * `Conflict` if another client wrote the Secret in the meantime.
    */
   replaceSecret(
     owner: ResourceObject,

@@ -14,7 +14,7 @@ export interface SettingDescription {
   readonly schema: z.ZodType;
 }
 
-/** Settings that cannot be used; `message` has one line per problem, each with the variable's name and what it must be. */
+/** Settings that cannot be used. `message` has one line per problem, each with the variable's name and the value that it needs. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
@@ -32,7 +32,7 @@ export const describeSettings = (schema: SettingsSchema, parents: readonly strin
       : [{ path: path.join('.'), env: envName(path), schema: field }];
   });
 
-/** Text of the environment as the nested input that the schema expects. Empty variables count as unset. */
+/** Converts environment variables to the nested input that the schema expects. Empty variables count as unset. */
 const inputFromEnv = (schema: SettingsSchema, env: Readonly<Record<string, string | undefined>>): unknown => {
   const input: Record<string, unknown> = {};
   for (const setting of describeSettings(schema)) {
@@ -50,8 +50,8 @@ const inputFromEnv = (schema: SettingsSchema, env: Readonly<Record<string, strin
 };
 
 /**
- * Parses and freezes a process's settings. A `STANDIN_` variable that no setting has is an error, so that a typing mistake does
- * not silently leave a default in force; `otherPrefixes` names those of other programs.
+ * Parses and freezes a process's settings. A `STANDIN_` variable without a setting is an error, so that a typo does not silently
+ * keep a default. `otherPrefixes` lists the prefixes of other programs.
  */
 export const parseSettings = <S extends SettingsSchema>(
   schema: S,

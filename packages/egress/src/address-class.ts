@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** What an IP address is, as far as a request to it may do harm. */
+/** Kinds of IP addresses, by the harm that a request to them can do. */
 export const ADDRESS_CLASSES = [
   'public',
   'loopback',
@@ -16,8 +16,8 @@ export const ADDRESS_CLASSES = [
 export type AddressClass = (typeof ADDRESS_CLASSES)[number];
 
 /**
- * Services that hand out the machine's credentials to whoever can reach them. 169.254.0.0/16 holds most of them and is
- * refused as a whole; these lie outside.
+ * Services that hand out the machine's credentials to any client that reaches them. Most are in 169.254.0.0/16, which is refused
+ * as a whole; the others are outside.
  */
 const METADATA = new Set([
   '169.254.169.254', // AWS, GCP, Azure, OpenStack, DigitalOcean, Oracle
@@ -38,9 +38,9 @@ const cidrs = (...texts: string[]) => texts.map((text) => ipaddr.parseCIDR(text)
 const DOCUMENTATION = cidrs('192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20');
 /** RFC 6052: the whole internet as an IPv6-only cluster with DNS64 sees it. RFC 8215: the same for a site's own translator. */
 const NAT64 = cidrs('64:ff9b::/96', '64:ff9b:1::/48');
-/** `::a.b.c.d` (RFC 4291, deprecated) and `::ffff:0:a.b.c.d` (RFC 2765). `::` and `::1` are no embedded addresses. */
+/** `::a.b.c.d` (RFC 4291, deprecated) and `::ffff:0:a.b.c.d` (RFC 2765). `::` and `::1` do not embed an address. */
 const IPV4_IN_LAST_BYTES = cidrs('::/96', '::ffff:0:0:0/96');
-/** Of IPv6, only this much is given out as global unicast (IANA); the rest of what is not special is unassigned. */
+/** IANA allocates only this part of IPv6 as global unicast. Other addresses without a special purpose are unassigned. */
 const GLOBAL_UNICAST = cidrs('2000::/3');
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
@@ -53,8 +53,8 @@ const ipv4At = (bytes: readonly number[], positions: readonly number[]): ipaddr.
   new ipaddr.IPv4(positions.map((position) => bytes[position] ?? 0));
 
 /**
- * The IPv4 addresses that an IPv6 address stands for: packets to it reach them through a translator or tunnel, so they
- * decide. Empty if it stands for itself.
+ * The IPv4 addresses that an IPv6 address stands for. Packets to it reach them through a translator or tunnel, so they decide.
+ * Empty if it stands for itself.
  */
 const embeddedIpv4 = (address: ipaddr.IPv6): ipaddr.IPv4[] => {
   const bytes = address.toByteArray();
@@ -63,13 +63,13 @@ const embeddedIpv4 = (address: ipaddr.IPv6): ipaddr.IPv4[] => {
   if (range === 'ipv4Mapped') return [last];
   if (range === '6to4') return [ipv4At(bytes, [2, 3, 4, 5])];
   if (range === 'teredo') {
-    // The server in clear, the client inverted (RFC 4380 section 4).
+    // RFC 4380 section 4: the server address is plain, the client address is inverted.
     const client = new ipaddr.IPv4(bytes.slice(12).map((byte) => byte ^ 0xff));
     return [ipv4At(bytes, [4, 5, 6, 7]), client];
   }
   if (matchesAny(address, NAT64)) {
-    // RFC 6052 section 2.2: where the address sits depends on a prefix length that only the translator knows. 0.0.0.0/8 is
-    // no destination, so a position that holds it is not where the address sits.
+    // RFC 6052 section 2.2: the position of the address depends on a prefix length that only the translator knows. 0.0.0.0/8 is
+    // never a destination, so a position that holds it is not the position of the address.
     const positions = [
       [12, 13, 14, 15],
       [9, 10, 11, 12],
@@ -85,10 +85,7 @@ const embeddedIpv4 = (address: ipaddr.IPv6): ipaddr.IPv4[] => {
   return matchesAny(address, IPV4_IN_LAST_BYTES) ? [last] : [];
 };
 
-/**
- * The addresses that a packet to `ip` may reach: the embedded IPv4 ones, else `ip` itself.
- * Throws if `ip` is not an IP address.
- */
+/** The addresses that a packet to `ip` can reach: the embedded IPv4 ones, otherwise `ip` itself. Throws if `ip` is not an IP address. */
 export const destinationsOf = (ip: string): Address[] => {
   const address = ipaddr.parse(ip);
   if (address instanceof ipaddr.IPv4) return [address];
@@ -119,7 +116,7 @@ export const classOf = (address: Address): AddressClass => {
 };
 
 /**
- * The class of an IP address (any spelling that inet_aton or RFC 4291 knows). An IPv6 address that stands for IPv4 ones
+ * The class of an IP address, in any spelling that inet_aton or RFC 4291 allows. An IPv6 address that stands for IPv4 addresses
  * (v4-mapped, NAT64, 6to4, Teredo, …) has the class of the first of them that is not public.
  *
  * Throws if `ip` is not an IP address. Sources: IANA special-purpose registries (RFC 6890), ipaddr.js, cloud documentation.

@@ -2,18 +2,18 @@ import ipaddr from 'ipaddr.js';
 import { classOf, destinationsOf, matchesAny, type AddressClass } from './address-class.ts';
 
 /**
- * Which addresses an upstream may have. Public ones always may; metadata services and link-local addresses never, whatever
- * the settings: they hand out the machine's credentials.
+ * Which addresses an upstream may have. Public addresses are always allowed. Metadata services and link-local addresses are never
+ * allowed, whatever the settings: they hand out the machine's credentials.
  */
 export interface AddressPolicy {
-  /** Loopback and private addresses too: right on a person's own machine, wrong in a cluster. */
+  /** Also allows loopback and private addresses. Right on a developer's machine, wrong in a cluster. */
   readonly allowPrivate: boolean;
-  /** Networks in CIDR notation that the administrator lets through: `10.20.0.0/16`, `fd12::/32`. */
+  /** Networks in CIDR notation that the administrator allows: `10.20.0.0/16`, `fd12::/32`. */
   readonly allow: readonly string[];
 }
 
 export interface CheckOptions {
-  /** The upstream was named by `serviceRef`, so it is meant to be a cluster address. */
+  /** The upstream is named by `serviceRef`, so a cluster address is expected. */
   readonly viaService?: boolean;
 }
 
@@ -21,34 +21,34 @@ export interface CheckOptions {
 const NEVER: ReadonlySet<AddressClass> = new Set(['cloud metadata', 'link-local', 'multicast', 'unspecified']);
 
 /**
- * What a Service's or pod's address may be. Some clusters number their pods from 100.64.0.0/10 (EKS custom networking); the
- * metadata service in there is a class of its own.
+ * Allowed addresses of Services and pods. Some clusters number their pods from 100.64.0.0/10 (EKS custom networking); the
+ * metadata service in that range has its own class.
  */
 const CLUSTER: ReadonlySet<AddressClass> = new Set(['private', 'carrier-grade NAT']);
 const OWN_MACHINE: ReadonlySet<AddressClass> = new Set(['loopback', 'private']);
 
-/** Whether `text` can stand in `AddressPolicy.allow`. */
+/** Whether `text` is valid in `AddressPolicy.allow`. */
 export const isCidr = (text: string): boolean => ipaddr.isValidCIDR(text);
 
 const allowedNetworks = (policy: AddressPolicy) => policy.allow.map((text) => ipaddr.parseCIDR(text));
 
 export interface AddressRefusal {
-  /** The address, and the one that it stands for. */
+  /** The address, and the address that it stands for. */
   readonly address: string;
-  /** What it is, without the address: `a private address, which is not allowed by the administrator (egress.allow)`. */
+  /** The reason without the address: `a private address, which is not allowed by the administrator (egress.allow)`. */
   readonly kind: string;
 }
 
 /**
- * Why `ip` must not be connected to, in a sentence without a full stop, or undefined if it may be.
- * Throws if the policy holds something that is not a CIDR (see `isCidr`).
+ * Why a connection to `ip` is refused, in a sentence without a full stop. Undefined: it is allowed.
+ * Throws if the policy contains something that is not a CIDR (see `isCidr`).
  */
 export const checkAddress = (ip: string, policy: AddressPolicy, options: CheckOptions = {}): string | undefined => {
   const refusal = refuseAddress(ip, policy, options);
   return refusal && `${refusal.address} is ${refusal.kind}`;
 };
 
-/** The same in parts, for an address that not everyone may see. */
+/** The same in parts, for callers that must not show the address to everyone. */
 export const refuseAddress = (
   ip: string,
   policy: AddressPolicy,
@@ -73,7 +73,7 @@ export const refuseAddress = (
   return undefined;
 };
 
-/** Names by which the metadata services are known inside the clouds' networks. */
+/** Names of the metadata services in the clouds' networks. */
 const METADATA_NAMES = new Set([
   'metadata',
   'metadata.google.internal',
@@ -83,14 +83,13 @@ const METADATA_NAMES = new Set([
   'instance-data.ec2.internal',
 ]);
 
-/** The host of a URL, without brackets and without the root's dot. */
+/** The host of a URL, without brackets and without the dot of the root domain. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 
 /**
- * Why `url` cannot be an upstream, in a sentence without a full stop, or undefined if nothing that can be seen without
- * asking DNS speaks against it: scheme, credentials, literal addresses (WHATWG URL has turned `0x7f.1`, `2130706433` and
- * `0177.1` into `127.0.0.1`), names of this machine and of metadata services. What a name resolves to is checked when it
- * is connected to.
+ * Why `url` cannot be an upstream, in a sentence without a full stop. Undefined: nothing rules it out that is visible without
+ * DNS. Checks the scheme, credentials, literal addresses (WHATWG URL has turned `0x7f.1`, `2130706433` and `0177.1` into
+ * `127.0.0.1`), and names of this machine and of metadata services. The addresses of a name are checked on connection.
  */
 export const checkUpstreamUrl = (url: URL, policy: AddressPolicy, options: CheckOptions = {}): string | undefined => {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {

@@ -9,40 +9,40 @@ import type { Lookup, ResolvedAddress, ServiceLookup } from './lookup.ts';
 export interface ConnectorOptions {
   readonly policy: AddressPolicy;
   readonly viaService: boolean;
-  /** Looking the name up, connecting and the TLS handshake together, milliseconds. */
+  /** For the lookup, the connection and the TLS handshake together, milliseconds. */
   readonly connectTimeoutMs: number;
   readonly secureContext: SecureContext | undefined;
   readonly lookup: Lookup;
-  /** Resolves what `serviceRef` names. */
+  /** Resolves names that come from `serviceRef`. */
   readonly lookupService: ServiceLookup;
   readonly refused: RefusedTargets;
   readonly sockets: SocketWatch;
-  /** With the origin that was asked for. */
+  /** Called with the requested origin. */
   readonly onFailure?: ((where: string, failure: EgressError) => void) | undefined;
 }
 
-/** Node waits this long for one address before it tries the next beside it (RFC 8305 recommends 250 ms). */
+/** Node tries one address this long before it also tries the next (RFC 8305 recommends 250 ms). */
 const ATTEMPT_TIMEOUT_MS = 250;
 
 /**
- * What undici's errors and events do not tell: on which socket an error happened, and that an answer without a length
- * "ended" because its connection was reset (undici takes the reset for the end).
+ * Records what undici's errors and events do not report: the socket of an error, and whether a response without a length "ended"
+ * because its connection was reset (undici takes the reset for the end).
  */
 export class SocketWatch {
   readonly #failed = new WeakMap<Error, Socket>();
   #failing: Error | undefined;
 
-  /** Bytes that had been read from the socket that failed with `error`; 0 if none did. */
+  /** Bytes read from the socket that failed with `error`; 0 if no socket did. */
   bytesReadBefore(error: Error): number {
     return this.#failed.get(error)?.bytesRead ?? 0;
   }
 
-  /** The error that is being reported to undici's own listener at this moment. */
+  /** The error that undici's own listener is handling at this moment. */
   get failing(): Error | undefined {
     return this.#failing;
   }
 
-  /** Calls `handOver`, which attaches undici's listeners, so that they run between two of ours. */
+  /** Calls `handOver`, which attaches undici's listeners, so that they run between the two listeners of this class. */
   watch(socket: Socket, handOver: () => void): void {
     socket.on('error', (error: Error) => {
       this.#failed.set(error, socket);
@@ -55,7 +55,7 @@ export class SocketWatch {
   }
 }
 
-/** Who wrote the URL may know its address, not what a name resolves to: that is for the operator's log. */
+/** The author of the URL may see a literal address, but not the addresses of a name: those go to the operator's log. */
 const blocked = (hostname: string, { address, kind }: AddressRefusal): EgressError =>
   isIP(hostname) === 0
     ? new EgressError('upstream_blocked', `Not connected: ${hostname} resolves to ${kind}.`, {
@@ -65,15 +65,16 @@ const blocked = (hostname: string, { address, kind }: AddressRefusal): EgressErr
 
 interface Resolved {
   readonly addresses: readonly ResolvedAddress[];
-  /** They are the Service's, as the cluster's DNS says. */
+  /** The cluster's DNS confirms that the addresses belong to the Service. */
   readonly viaService: boolean;
-  /** Why the DNS did not say so. */
+  /** Why the DNS did not confirm it. */
   readonly failure?: Error | undefined;
 }
 
 /**
- * A Service's name is asked of the DNS as an absolute name, and must not be an alias: an ExternalName Service would lead anywhere. A name
- * that the DNS does not know may be one of /etc/hosts or a search domain; it is held to the policy of any other name.
+ * Resolves the name of a Service through DNS as an absolute name. An alias is refused, because an ExternalName Service could lead
+ * anywhere. A name that the DNS does not know may come from /etc/hosts or a search domain; it is subject to the policy for all
+ * other names.
  */
 const resolve = async (hostname: string, options: ConnectorOptions): Promise<Resolved> => {
   const family = isIP(hostname);
@@ -94,11 +95,11 @@ const resolve = async (hostname: string, options: ConnectorOptions): Promise<Res
   return { addresses: await options.lookup(hostname), viaService: false, failure };
 };
 
-/** Why that address must not be connected to. */
+/** Why a connection to that address is refused. */
 const refusalOf = (address: string, port: number, options: ConnectorOptions): AddressRefusal | undefined =>
   options.refused.refuse({ host: address, port }) ?? refuseAddress(address, options.policy, options);
 
-/** Addresses to dial for a target. Throws `upstream_blocked` if any of them is refused: mixed answers are an attack. */
+/** Returns the addresses to dial for a target. Throws `upstream_blocked` if any of them is refused: a mixed answer is an attack. */
 const vettedAddresses = async (
   { hostname, port }: { readonly hostname: string; readonly port: number },
   options: ConnectorOptions,
@@ -116,7 +117,7 @@ const vettedAddresses = async (
 const portOf = ({ protocol, port }: buildConnector.Options): number =>
   Number(port || (protocol === 'https:' ? 443 : 80));
 
-/** Dials the vetted addresses and none else: the name is not looked up a second time. */
+/** Dials only the vetted addresses. The name is not looked up a second time. */
 const dial = (
   target: buildConnector.Options,
   addresses: readonly ResolvedAddress[],
@@ -139,13 +140,13 @@ const dial = (
     },
   };
   if (!isTls) return connectTcp(common);
-  // RFC 6066: no server name for an IP address.
+  // RFC 6066: an IP address is not a server name.
   const servername = isIP(target.hostname) === 0 ? target.hostname : '';
   const secureContext = options.secureContext === undefined ? {} : { secureContext: options.secureContext };
   return connectTls({ ...common, ...secureContext, servername, ALPNProtocols: ['http/1.1'] });
 };
 
-/** The last check: the peer that we are connected to. Nothing has been written to it yet. */
+/** The last check: the connected peer. Nothing has been written to it yet. */
 const refusePeer = (socket: Socket, hostname: string, options: ConnectorOptions): EgressError | undefined => {
   const peer = socket.remoteAddress;
   if (peer === undefined) return new EgressError('upstream_blocked', 'Not connected: the peer is gone.');
@@ -153,7 +154,7 @@ const refusePeer = (socket: Socket, hostname: string, options: ConnectorOptions)
   return refusal && blocked(hostname, refusal);
 };
 
-/** Resolves when a vetted connection (and its TLS) stands; destroys it when `signal` aborts first. */
+/** Resolves when a vetted connection (and its TLS) is established. Destroys it if `signal` aborts first. */
 const connectTo = async (
   target: buildConnector.Options,
   options: ConnectorOptions,
@@ -166,7 +167,7 @@ const connectTo = async (
   return new Promise<Socket>((resolve, reject) => {
     const stop = () => socket.destroy(signal.reason as Error);
     signal.addEventListener('abort', stop, { once: true });
-    // Stays attached: an error between here and undici's own listeners must not be an uncaught one.
+    // Stays attached: an error before undici attaches its own listeners must not be uncaught.
     socket.on('error', reject);
     socket.once(target.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       signal.removeEventListener('abort', stop);
@@ -182,9 +183,9 @@ const connectTo = async (
 };
 
 /**
- * A connector for undici that keeps the address policy: a literal address is checked (undici's own `connect.lookup` is never
- * called for those), a name is looked up once, all its addresses are checked, one of them is dialled, and the peer is checked
- * again. Errors are `EgressError`s.
+ * A connector for undici that enforces the address policy. It checks literal addresses itself, because undici never calls
+ * `connect.lookup` for them. It looks a name up once, checks all its addresses, dials one of them, and checks the peer again.
+ * Errors are `EgressError`s.
  */
 export const createConnector =
   (options: ConnectorOptions): buildConnector.connector =>

@@ -4,9 +4,9 @@ import { getServers } from 'node:dns';
 import { connect, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** What one message of a name server says of a name, for one kind of address. */
+/** The content of one response from a name server, for one name and one kind of address. */
 export interface DnsAnswer {
-  /** The name is another name for something else (CNAME or DNAME). */
+  /** The name is an alias (CNAME or DNAME). */
   readonly isAlias: boolean;
   /** Empty: the name does not exist, or has no address of that kind. */
   readonly addresses: readonly string[];
@@ -26,12 +26,12 @@ const HEADER_BYTES = 12;
 const LABEL_BYTES_MAX = 63;
 const NAME_BYTES_MAX = 255;
 const RESPONSE_CODES = { success: 0, noSuchName: 3 } as const;
-/** A server in the cluster answers within milliseconds; a datagram may be lost. */
+/** A server in the cluster responds within milliseconds, but a datagram may be lost. */
 const ATTEMPT_TIMEOUT_MS = 1_000;
 const ATTEMPTS_MAX = 3;
 const DNS_PORT = 53;
 
-/** The servers of /etc/resolv.conf. */
+/** The servers in /etc/resolv.conf. */
 const systemServers = (): readonly NameServer[] =>
   getServers().map((text) => {
     const [, bracketed, bare, port] = /^(?:\[(.*)\]|([^:]*))(?::(\d+))?$/.exec(text) ?? [];
@@ -60,7 +60,7 @@ const queryOf = (question: Buffer): Buffer => {
   return Buffer.concat([header, question]);
 };
 
-/** The response to that query, and not something else that arrived at its port. */
+/** Whether a message is the response to that query, and not something else that arrived at its port. */
 const isResponse = (message: Buffer, query: Buffer): boolean =>
   message.length >= query.length &&
   message.readUInt16BE(0) === query.readUInt16BE(0) &&
@@ -70,7 +70,7 @@ const isResponse = (message: Buffer, query: Buffer): boolean =>
 
 const isTruncated = (message: Buffer): boolean => (message.readUInt8(2) & 0x02) !== 0;
 
-/** The place behind a name, which ends with an empty label or with a pointer to an earlier one (RFC 1035 section 4.1.4). */
+/** The offset behind a name, which ends with an empty label or with a pointer to an earlier one (RFC 1035 section 4.1.4). */
 const skipName = (message: Buffer, start: number): number => {
   let at = start;
   for (;;) {
@@ -81,7 +81,7 @@ const skipName = (message: Buffer, start: number): number => {
   }
 };
 
-/** Throws if the server failed, or sent something that is not DNS. */
+/** Throws if the server failed, or sent a message that is not DNS. */
 const readResponse = (message: Buffer, query: Buffer, type: AddressType): DnsAnswer => {
   const code = message.readUInt8(3) & 0x0f;
   if (code !== RESPONSE_CODES.success && code !== RESPONSE_CODES.noSuchName)
@@ -115,11 +115,11 @@ const askByDatagram = (server: NameServer, query: Buffer, signal: AbortSignal): 
       if (isResponse(message, query)) settle(() => resolve(message));
     });
     socket.once('connect', () => socket.send(query));
-    // The kernel drops what comes from elsewhere.
+    // The kernel drops datagrams from other addresses.
     socket.connect(server.port, server.address);
   });
 
-/** For a response that is too long for a datagram: the addresses of many pods. */
+/** For responses that are too long for a datagram: the addresses of many pods. */
 const askByStream = (server: NameServer, query: Buffer, signal: AbortSignal): Promise<Buffer> =>
   new Promise<Buffer>((resolve, reject) => {
     const socket = connect({ host: server.address, port: server.port, signal });
@@ -139,10 +139,10 @@ const askByStream = (server: NameServer, query: Buffer, signal: AbortSignal): Pr
   });
 
 /**
- * Asks for the addresses of `name`, as an absolute name: neither search domains nor /etc/hosts play a part. One message says whether the
- * name is an alias and which addresses it has, so nothing can change in between, and no cache holds the two at different ages.
+ * Queries the addresses of `name` as an absolute name, without search domains and /etc/hosts. One message contains both the alias
+ * and the addresses, so nothing can change in between, and no cache can hold the two at different ages.
  *
- * Rejects with the code `EAI_AGAIN` when no server answers usefully, `ENOTFOUND` when it is no name.
+ * Rejects with the code `EAI_AGAIN` when no server gives a usable response, and `ENOTFOUND` when `name` is not a valid name.
  */
 export const queryAddresses = async (
   name: string,

@@ -4,16 +4,16 @@ import { createServer, type AddressInfo } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { NameServer } from './dns-query.ts';
 
-/** What the server says of a name; of one that it has nothing of, that it does not exist. */
+/** The server's data for a name. A name without an entry does not exist. */
 export interface DnsEntry {
-  /** Another name that it stands for, whose addresses are given here, too. */
+  /** The canonical name. Its addresses are in the same entry. */
   readonly alias?: string;
   readonly addresses?: readonly string[];
-  /** In place of success. */
+  /** A response code other than success. */
   readonly code?: number;
-  /** So many datagrams get no response. */
+  /** The number of datagrams that get no response. */
   lost?: number;
-  /** Datagrams are cut, so that the question comes once more over TCP. */
+  /** Truncates datagrams, so that the client repeats the query over TCP. */
   readonly isLong?: boolean;
 }
 
@@ -45,7 +45,7 @@ const readQuestion = (query: Buffer): { readonly name: string; readonly type: nu
   return { name: labels.join('.'), type: query.readUInt16BE(at + 1), end: at + 5 };
 };
 
-/** A record of the question's name. */
+/** A resource record for the name in the question. */
 const record = (type: number, data: Uint8Array): Buffer => {
   const head = Buffer.from([0xc0, HEADER_BYTES, 0, type, 0, 1, 0, 0, 0, 5, 0, 0]);
   head.writeUInt16BE(data.length, 10);
@@ -84,7 +84,7 @@ export const startDnsServer = async (table: Record<string, DnsEntry> = {}): Prom
       const message = respond(query, note(query, 'tcp'), false);
       const length = Buffer.alloc(2);
       length.writeUInt16BE(message.length);
-      // In two parts, as a stream may come.
+      // In two parts, because a stream may deliver them like this.
       socket.write(length);
       socket.end(message);
     });

@@ -1,11 +1,14 @@
 import type { UpstreamFailureCode } from '@standin/contract';
 import { errors } from 'undici';
 
-/** Why an upstream gave no (whole) answer. `message` is a sentence for callers and tenants, without addresses that they did not give. */
+/**
+ * Why an upstream gave no response, or an incomplete one. `message` is a sentence for callers and tenants. It contains no address
+ * that they did not specify.
+ */
 export class EgressError extends Error {
   override readonly name = 'EgressError';
   readonly code: UpstreamFailureCode;
-  /** With addresses, for the operator's log. Empty: `message` says all. */
+  /** Includes addresses, for the operator's log. Empty: `message` is complete. */
   readonly detail: string;
 
   constructor(
@@ -21,7 +24,7 @@ export class EgressError extends Error {
 
 const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
 
-/** Why no connection came about. `where` is the origin that was asked for. */
+/** Why a connection failed. `where` is the requested origin. */
 export const connectError = (error: unknown, where: string): EgressError => {
   if (error instanceof EgressError) return error;
   const cause = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
@@ -46,10 +49,10 @@ const BROKE_OFF = new Set([
   'ERR_SSL_UNEXPECTED_EOF_WHILE_READING',
 ]);
 
-/** The connection was lost, as far as one can tell without anything wrong in the bytes that came. */
+/** Whether the error is a lost connection, and not invalid bytes. */
 export const brokeOff = (error: Error): boolean => BROKE_OFF.has(codeOf(error)) && !/^bad /.test(error.message);
 
-/** What undici and the socket throw once a connection stands. `inBody`: the head of the answer had come. */
+/** Converts errors that undici and the socket throw after the connection is established. `inBody`: the head of the response had arrived. */
 export const exchangeError = (error: unknown, inBody: boolean): EgressError => {
   if (error instanceof EgressError) return error;
   const cause = error instanceof Error ? error : new Error(String(error));

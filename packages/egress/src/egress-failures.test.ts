@@ -160,7 +160,7 @@ describe('a bad upstream', () => {
 });
 
 describe('an idle connection that the upstream closes as the next request is written', () => {
-  /** Answers the first request; resets the connection when a second one comes on it. */
+  /** Answers the first request. Resets the connection when a second request arrives on it. */
   const closesWhenReused = (): Script => {
     const used = new WeakSet();
     return (socket) => {

@@ -80,7 +80,7 @@ describe('the address policy', () => {
 });
 
 describe('a Service that serviceRef names', () => {
-  /** What the machine's resolver would say must play no part, unless it is said. */
+  /** The machine's resolver must not matter unless the test configures it. */
   const cluster = {
     policy: { allowPrivate: false, allow: [] },
     lookup: () => Promise.reject(Object.assign(new Error('ENOTFOUND'), { code: 'ENOTFOUND' })),
@@ -99,7 +99,7 @@ describe('a Service that serviceRef names', () => {
       message: expect.stringMatching(/alias \(CNAME\)/) as string,
     });
     expect(upstream.connections()).toBe(0);
-    // As a URL it is held to the address policy alone, which lets this one through.
+    // As a plain URL, it is subject only to the address policy, which allows this address.
     expect((await egress.request(get(0, { url }))).status).toBe(200);
   });
 

@@ -12,7 +12,7 @@ afterEach(async () => {
 /** Runs after the test. */
 export const cleanUp = (cleanup: () => PromiseLike<unknown>): void => void cleanups.push(cleanup);
 
-/** An egress that may reach the test's own upstreams, unless it is told otherwise. */
+/** An egress that may reach the test's own upstreams by default. */
 export const egressWith = (options: Partial<EgressOptions> = {}): Egress => {
   const egress = createEgress({ policy: { allowPrivate: true, allow: [] }, ...options });
   cleanUp(() => egress.close());
@@ -35,7 +35,7 @@ export const get = (port: number, more: Partial<UpstreamRequest> = {}): Upstream
   ...more,
 });
 
-/** undici takes a connection back a turn of the event loop after its answer. */
+/** undici reuses a connection only one turn of the event loop after its response. */
 export const askAndIdle = async (egress: Egress, upstream: RawUpstream): Promise<void> => {
   await buffer((await egress.request(get(upstream.port))).body);
   await nextTurn();

@@ -12,61 +12,61 @@ import { splitUpstreamUrl } from './upstream-url.ts';
 
 export interface EgressOptions {
   readonly policy: AddressPolicy;
-  /** Looking the name up, connecting and TLS together; default 5,000 ms. The request's own timeout may be shorter. */
+  /** For the lookup, the connection and TLS together; default 5,000 ms. The request's own timeout may be shorter. */
   readonly connectTimeoutMs?: number;
-  /** PEM certificates trusted besides the machine's. */
+  /** Trusted PEM certificates, in addition to the machine's. */
   readonly ca?: string;
-  /** What is never an upstream, whatever the policy allows. */
+  /** Targets that are never an upstream, whatever the policy allows. */
   readonly refused?: RefusedTargets;
   /** For tests of DNS. */
   readonly lookup?: Lookup;
   readonly lookupService?: ServiceLookup;
-  /** Is told which address a name resolved to where that is why there is no connection; callers are not. */
+  /** Receives the address of a name where that address is the reason why there is no connection. Callers do not receive it. */
   readonly logger?: EgressLogger;
 }
 
-/** Of pino. */
+/** The part of pino's logger that this package needs. */
 interface EgressLogger {
   info(fields: object, message: string): void;
 }
 
 export interface UpstreamRequest {
-  /** Text (see `joinUpstreamUrl`) keeps its query's bytes; a `URL` has encoded some of them. */
+  /** Text (see `joinUpstreamUrl`) keeps the bytes of its query. A `URL` has encoded some of them. */
   readonly url: URL | string;
   readonly method: Method;
   /** Sent in this order and case, without hop-by-hop headers, `host`, `content-length` and `expect`. Values are latin1. */
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | undefined;
-  /** From this call to the end of the answer's head; also the longest silence within its body. Milliseconds. */
+  /** The time from this call to the end of the response's head, and the longest pause within its body. Milliseconds. */
   readonly timeoutMs: number;
-  /** The upstream was named by `serviceRef`. */
+  /** The upstream is named by `serviceRef`. */
   readonly viaService: boolean;
-  /** Ends the request, or cuts the answer's body off. */
+  /** Ends the request, or cuts the body of the response. */
   readonly signal?: AbortSignal;
 }
 
 export interface Egress {
   /**
-   * Sends the request once and resolves with the head of the answer. Redirects are answers like any other; the environment's
-   * proxies are not used. A GET, PUT or DELETE whose idle connection turns out to be closed is sent once more (RFC 9112 section
-   * 9.3.1); nothing else is ever repeated.
+   * Sends the request once and resolves with the head of the response. Does not follow redirects and ignores the environment's
+   * proxies. Sends a GET, PUT or DELETE a second time if its idle connection turns out to be closed (RFC 9112 section 9.3.1);
+   * never repeats anything else.
    *
    * Rejects with an `EgressError`, or with the signal's reason.
    */
   request(request: UpstreamRequest): Promise<UpstreamAnswer>;
-  /** Cuts all connections. Let running requests end before. */
+  /** Cuts all connections. Wait for running requests first. */
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Per origin and policy; more requests at once wait for a connection within their timeout. */
+/** Per origin and policy. Further requests wait for a connection within their timeout. */
 const CONNECTIONS_PER_ORIGIN_MAX = 256;
 const ORIGINS_MAX = 10_000;
 const IDEMPOTENT: ReadonlySet<string> = new Set<Method>(['GET', 'PUT', 'DELETE']);
 
-/** The same failure is logged once in this time. */
+/** The same failure is logged at most once in this time. */
 const LOG_AGAIN_MS = 60_000;
-/** Failures that are remembered for that. */
+/** The number of failures that are remembered for this. */
 const LOGGED_MAX = 1_000;
 
 const logFailures = (logger: EgressLogger | undefined) => {
@@ -97,7 +97,7 @@ const createAgent = (options: AgentOptions): Agent =>
     connections: CONNECTIONS_PER_ORIGIN_MAX,
     maxOrigins: ORIGINS_MAX,
     maxHeaderSize: LIMITS.upstreamHeadBytesMax,
-    // `request` keeps its own, exact clock until the head is there.
+    // `request` has its own, exact timer until the head has arrived.
     headersTimeout: 0,
     connect: createConnector({
       policy: options.policy,
@@ -115,10 +115,10 @@ const createAgent = (options: AgentOptions): Agent =>
     }),
   });
 
-/** A way out to upstreams under one address policy. Connections are kept alive per origin. */
+/** Creates a client for upstreams under one address policy. Connections are kept alive per origin. */
 export const createEgress = (options: EgressOptions): Egress => {
   const sockets = new SocketWatch();
-  // A connection that `serviceRef` may use must not serve a request that may not: two pools.
+  // A connection for `serviceRef` must not serve a request without it, so there are two pools.
   const refused = options.refused ?? new RefusedTargets([]);
   const direct = createAgent({ ...options, refused, sockets, viaService: false });
   const service = createAgent({ ...options, refused, sockets, viaService: true });

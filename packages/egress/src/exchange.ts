@@ -5,29 +5,29 @@ import type { SocketWatch } from './connector.ts';
 import { brokeOff, EgressError, exchangeError } from './egress-error.ts';
 import { areValidLines, decodeLines } from './headers.ts';
 
-/** What an upstream answered. Headers and trailers are latin1, in wire order and case. */
+/** The response of an upstream. Headers and trailers are latin1, in wire order and case. */
 export interface UpstreamAnswer {
   /** 200 to 599. */
   readonly status: number;
-  /** Printable ASCII; empty if the upstream sent something else. */
+  /** Printable ASCII. Empty if the upstream sent anything else. */
   readonly statusText: string;
   readonly headers: readonly HeaderPair[];
   /**
-   * The bytes as sent (never decompressed), with backpressure down to the socket. Fails with an `EgressError`; destroying it
-   * cuts the connection.
+   * The bytes as sent (never decompressed), with backpressure down to the socket. Fails with an `EgressError`. Destroying it cuts
+   * the connection.
    */
   readonly body: Readable;
-  /** What followed the body; empty until it has been received whole. */
+  /** The trailers. Empty until the whole body has been received. */
   trailers(): readonly HeaderPair[];
 }
 
 export interface ExchangeEvents {
   answered(answer: UpstreamAnswer): void;
-  /** Only before `answered`. `stale`: the idle connection that was reused had been closed by the upstream; nothing came back. */
+  /** Called only before `answered`. `stale`: the upstream had already closed the idle connection that was reused, and sent nothing. */
   failed(error: EgressError, stale: boolean): void;
 }
 
-/** Kept in memory per answer before the upstream is slowed down. */
+/** Buffered in memory per response before the upstream is slowed down. */
 const BODY_HIGH_WATER_MARK_BYTES = 64 * 1024;
 const PRINTABLE = /^[\t\x20-\x7e]*$/;
 
@@ -35,7 +35,7 @@ type Controller = Dispatcher.DispatchController;
 
 const linesOf = (raw: Controller['rawHeaders']): HeaderPair[] => (Array.isArray(raw) ? decodeLines(raw) : []);
 
-/** One request and its answer, as undici's handler: raw headers and trailers, backpressure, nothing interpreted. */
+/** One request and its response, as undici's handler: raw headers and trailers, backpressure, no interpretation. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #sockets: SocketWatch;
   readonly #events: ExchangeEvents;
@@ -51,7 +51,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#events = events;
   }
 
-  /** Cuts the connection, or never sends the request if it still waits for one. Nobody hears of it but the body. */
+  /** Cuts the connection, or drops the request if it still waits for one. Only the body reports the reason. */
   abort(reason: Error): void {
     this.#settled = true;
     this.#abortedWith = reason;
@@ -69,7 +69,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Controller, status: number, _headers: unknown, statusText = ''): void {
-    // 103 Early Hints and the like; undici itself refuses 100 and 101, which nobody asked for.
+    // 103 Early Hints and similar. undici itself refuses 100 and 101, which no request asked for.
     if (status >= 100 && status < 200) return;
     const headers = linesOf(controller.rawHeaders);
     if (status < 200 || status > 599)

@@ -1,8 +1,8 @@
-/** Small enough that even tiny ones cost little: each is an object of half a kilobyte, whatever it holds. */
+/** Small enough that even tiny pieces cost little: each is an object of half a kilobyte, whatever its length. */
 const PIECES_MAX = 256;
 const BLOCK_BYTES_MIN = 16 * 1024;
 
-/** The bytes of a body in the order in which they come, in little more memory than they have: a chunk may have one byte. */
+/** The bytes of a body in order of arrival, with little memory beyond their size even if chunks have one byte. */
 export class GatheredBytes {
   readonly #blocks: Uint8Array[] = [];
   #pieces: Uint8Array[] = [];
@@ -15,7 +15,7 @@ export class GatheredBytes {
     (block.length < BLOCK_BYTES_MIN ? this.#pieces : this.#blocks).push(block);
   }
 
-  /** All of them. One piece alone is not copied. */
+  /** Returns all bytes. A single piece is not copied. */
   bytes(): Buffer {
     const all = [...this.#blocks, ...this.#pieces];
     const [only] = all;

@@ -1,9 +1,6 @@
 import type { HeaderPair } from '@standin/contract';
 
-/**
- * Headers that speak about one connection only (RFC 9110 section 7.6.1). `proxy-status` (RFC 9209) is meant to travel and
- * stays.
- */
+/** Headers that apply to one connection only (RFC 9110 section 7.6.1). `proxy-status` (RFC 9209) applies beyond it and stays. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -17,7 +14,7 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ]);
 
-/** Headers of one connection removed, also those that `Connection` names; the rest in its order and case. */
+/** Removes the headers of one connection, including those that `Connection` names. The rest keep their order and case. */
 export const stripHopByHop = (headers: readonly HeaderPair[]): HeaderPair[] => {
   const named = new Set<string>();
   for (const [name, value] of headers) {
@@ -31,18 +28,18 @@ export const stripHopByHop = (headers: readonly HeaderPair[]): HeaderPair[] => {
 };
 
 /**
- * undici writes `host`, `connection` and `content-length` itself (the body is known whole), and refuses `expect`: the
- * gateway has answered it already.
+ * undici writes `host`, `connection` and `content-length` itself (the whole body is known), and refuses `expect`, which the
+ * gateway has already answered.
  */
 const WRITTEN_BY_UNDICI = new Set(['host', 'content-length', 'expect']);
 
-/** The headers of a request as undici wants them: name, value, name, value. */
+/** The headers of a request in undici's format: name, value, name, value. */
 export const requestHeaders = (headers: readonly HeaderPair[]): string[] =>
   stripHopByHop(headers)
     .filter(([name]) => !WRITTEN_BY_UNDICI.has(name.toLowerCase()))
     .flat();
 
-/** Header or trailer lines as undici hands them over: name, value, name, value. */
+/** Header or trailer lines in undici's format: name, value, name, value. */
 export type RawLines = readonly (Buffer | string)[];
 
 /** Latin1, in wire order and case. */
@@ -55,9 +52,9 @@ export const decodeLines = (lines: RawLines): HeaderPair[] => {
 };
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-// What Node agrees to write (its checkInvalidHeaderChar): field-vchar, space, tab, obs-text.
+// The characters that Node can write (its checkInvalidHeaderChar): field-vchar, space, tab, obs-text.
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Whether these lines can be sent on without changing what the receiver reads. */
+/** Whether these lines can be forwarded without a change to what the receiver reads. */
 export const areValidLines = (lines: readonly HeaderPair[]): boolean =>
   lines.every(([name, value]) => TOKEN.test(name) && FIELD_VALUE.test(value));

@@ -87,7 +87,7 @@ describe('a lookup fails', () => {
     const hostile = createSocket('udp4');
     let rest = Buffer.alloc(0);
     hostile.on('message', (query, from) => {
-      // The right id and question, then bytes of the generator's choice.
+      // The right id and question, then bytes from the generator.
       const message = Buffer.concat([query, rest]);
       message.writeUInt8(0x81, 2);
       message.writeUInt16BE(3, 6);

@@ -9,7 +9,7 @@ export interface ResolvedAddress {
 /** All addresses of a name, in the order to try them. Rejects as `dns.lookup` does. */
 export type Lookup = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
-/** Asks the machine's resolver (/etc/hosts, search domains, DNS), as every other program here does. */
+/** Uses the machine's resolver (/etc/hosts, search domains, DNS), like every other program on it. */
 export const lookupAll: Lookup = (hostname) =>
   new Promise((resolve, reject) => {
     systemLookup(hostname, { all: true, order: 'verbatim' }, (error, addresses) => {
@@ -18,18 +18,18 @@ export const lookupAll: Lookup = (hostname) =>
     });
   });
 
-/** What the cluster's DNS says of a Service's name. */
+/** The cluster's DNS data for the name of a Service. */
 export interface ServiceAddresses {
-  /** The name stands for another one, as that of an ExternalName Service does. */
+  /** The name is an alias, such as that of an ExternalName Service. */
   readonly isAlias: boolean;
-  /** Empty: there is no such Service, or none of its pods is ready. */
+  /** Empty: the Service does not exist, or none of its pods is ready. */
   readonly addresses: readonly ResolvedAddress[];
 }
 
 /** Rejects with an error whose code is `EAI_AGAIN` or `ENOTFOUND`. */
 export type ServiceLookup = (hostname: string) => Promise<ServiceAddresses>;
 
-/** Asks for addresses of both kinds. One of the two is enough: some servers fail on IPv6. */
+/** Queries addresses of both kinds. One response is enough, because some servers fail on IPv6. */
 export const lookupService = async (hostname: string, servers?: readonly NameServer[]): Promise<ServiceAddresses> => {
   const results = await Promise.allSettled([
     queryAddresses(hostname, 'A', servers),

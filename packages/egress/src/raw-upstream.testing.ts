@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { createServer as createTlsServer } from 'node:tls';
 import * as x509 from '@peculiar/x509';
 
-/** What to do with the `count`th request (from 1) of all connections; `request` is its head and what came with it, latin1. */
+/** Handles request number `count` (from 1) over all connections. `request` is its head and the bytes that arrived with it, latin1. */
 export type Script = (socket: Socket, request: string, count: number) => void;
 
 export interface RawUpstream extends AsyncDisposable {
@@ -27,7 +27,7 @@ const listening = async (server: Server, sockets: Set<Socket>, state: { text: st
   };
 };
 
-/** A server that says exactly what the script says, right or wrong. */
+/** A server that sends exactly what the script says, valid or not. */
 export const startRawUpstream = (
   script: Script | string,
   tls?: { readonly cert: string; readonly key: string },
@@ -53,7 +53,7 @@ export const startRawUpstream = (
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
-/** A CA of its own, and a certificate that it signed for `name`; PEM. */
+/** Creates a CA and a certificate for `name` that it has signed; PEM. */
 export const makeCertificate = async (name: string): Promise<{ ca: string; cert: string; key: string }> => {
   x509.cryptoProvider.set(webcrypto);
   const generate = () => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);

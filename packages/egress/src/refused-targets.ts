@@ -5,7 +5,7 @@ import { classOf, destinationsOf } from './address-class.ts';
 import { hostOf, type AddressRefusal } from './address-policy.ts';
 import { lookupAll, type Lookup } from './lookup.ts';
 
-/** Where something listens that is never an upstream: ClickHouse, the config stream, metrics, the API server. */
+/** An address that is never an upstream: ClickHouse, the config stream, metrics, the API server. */
 export interface Target {
   /** A name, or an IP address without brackets; `0.0.0.0` and `::` stand for this machine. */
   readonly host: string;
@@ -13,15 +13,15 @@ export interface Target {
 }
 
 interface KnownTarget extends Target {
-  /** Canonical IP addresses: the literal ones, or what the name resolved to last. */
+  /** Canonical IP addresses: the literal ones, or the results of the last lookup of the name. */
   addresses: readonly string[];
-  /** The last time that the name was looked up, by `performance.now()`; `done` never rejects. */
+  /** The last lookup of the name. `atMs` is of `performance.now()`; `done` never rejects. */
   lookedUp: { readonly atMs: number; readonly done: Promise<void> } | undefined;
 }
 
-/** Names are looked up again after this time: pods come and go. */
+/** Names are looked up again after this time, because pods come and go. */
 const REFRESH_MS = 10_000;
-/** A name server that is silent must not hold up requests: then the last known addresses count. */
+/** A name server that does not respond must not hold up requests. After this time, the last known addresses count. */
 const REFRESH_WAIT_MS = 1_000;
 
 const TARGET = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):([1-9]\d{0,4})$/;
@@ -32,7 +32,7 @@ export const isTarget = (text: string): boolean => {
   return Number(port) <= 65_535 && (bracketed === undefined || ipaddr.IPv6.isValid(bracketed));
 };
 
-/** Throws if it is no target (see `isTarget`). */
+/** Throws if `text` is not a target (see `isTarget`). */
 export const parseTarget = (text: string): Target => {
   const [, bracketed, name, port] = TARGET.exec(text) ?? [];
   const host = bracketed ?? name;
@@ -40,13 +40,13 @@ export const parseTarget = (text: string): Target => {
   return { host: host.toLowerCase().replace(/\.$/, ''), port: Number(port) };
 };
 
-/** Where an http or https URL leads. */
+/** The target of an http or https URL. */
 export const targetOf = (url: URL): Target => ({
   host: hostOf(url),
   port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
 });
 
-/** Addresses that are known without asking a name server; undefined for a name. */
+/** Addresses that are known without a name server. Undefined for a name. */
 const literalAddresses = (host: string): readonly string[] | undefined => {
   if (host === 'localhost' || host.endsWith('.localhost')) return ['127.0.0.1', '::1'];
   return ipaddr.isValid(host) ? canonical(host) : undefined;
@@ -65,8 +65,9 @@ const isOwn = (ip: string): boolean => {
 };
 
 /**
- * Standin's own parts, and what else must not be asked by way of Standin, whatever the address policy allows. A part that listens on this
- * machine is refused at all of this machine's addresses. What lies behind another Service's address cannot be seen from here.
+ * Standin's own components, and other targets that must not be reached through Standin, whatever the address policy allows. A
+ * component on this machine is refused at all of this machine's addresses. The endpoints behind the address of another Service
+ * are not visible from here.
  */
 export class RefusedTargets {
   readonly #targets: KnownTarget[] = [];
@@ -81,13 +82,13 @@ export class RefusedTargets {
     this.#targets.push({ host, port, addresses: literalAddresses(host) ?? [], lookedUp: undefined });
   }
 
-  /** Why that host must not be connected to at that port, in a sentence without a full stop; a name is compared as it is. */
+  /** Why a connection to that host and port is refused, in a sentence without a full stop. A name is compared literally. */
   check(target: Target): string | undefined {
     const refusal = this.refuse(target);
     return refusal && `${refusal.address} is ${refusal.kind}`;
   }
 
-  /** The same in parts, for an address that not everyone may see. */
+  /** The same in parts, for callers that must not show the address to everyone. */
   refuse({ host, port }: Target): AddressRefusal | undefined {
     const targets = this.#targets.filter((target) => target.port === port);
     if (targets.length === 0) return undefined;
@@ -102,7 +103,7 @@ export class RefusedTargets {
       : undefined;
   }
 
-  /** Looks up names of targets at that port that may have other addresses by now. Never rejects; waits a second at most. */
+  /** Looks up the names of targets at that port again if their addresses may have changed. Never rejects. Waits at most one second. */
   async refresh(port: number): Promise<void> {
     const now = performance.now();
     const looks = this.#targets
@@ -120,7 +121,7 @@ export class RefusedTargets {
     waiting.abort();
   }
 
-  /** A name that cannot be looked up keeps its addresses. */
+  /** If the lookup fails, the target keeps its addresses. */
   async #lookUp(target: KnownTarget): Promise<void> {
     const found = await this.#lookup(target.host).catch(() => undefined);
     if (found !== undefined) target.addresses = found.flatMap(({ address }) => canonical(address));

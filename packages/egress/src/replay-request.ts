@@ -2,10 +2,10 @@ import type { HeaderPair, Method, ReplayTarget } from '@standin/contract';
 import { stripHopByHop } from './headers.ts';
 import { joinUpstreamUrl } from './upstream-url.ts';
 
-/** Marks a request that a replay sent: the id of the log entry that it repeats. */
+/** Marks a request that a replay sent. The value is the id of the log entry that it repeats. */
 export const REPLAY_OF_HEADER = 'standin-replay-of';
 
-/** Why a captured header is not sent again, in words for people. */
+/** Why a captured header is not sent again, in words for users. */
 export const STRIP_REASONS = {
   connection: 'is about the connection that it came on',
   rewritten: 'is written anew for this request',
@@ -18,16 +18,16 @@ export type StripReason = keyof typeof STRIP_REASONS;
 export interface ReplayHeadersInput {
   readonly requestId: string;
   readonly target: ReplayTarget;
-  /** As captured, or as a person wrote them. latin1, in order. */
+  /** As captured, or as a user wrote them. latin1, in order. */
   readonly headers: readonly HeaderPair[];
-  /** A person wrote the headers: credentials in them are meant to be sent. */
+  /** A user wrote the headers, so credentials in them are intentional. */
   readonly isEdited: boolean;
-  /** For the target Endpoint: the account's key, or what is shown in its place. */
+  /** For the target Endpoint: the account's key, or its placeholder where headers are only shown. */
   readonly apiKey: string;
 }
 
 export interface ReplayHeaders {
-  /** What is sent, besides `host`, `content-length` and `connection`, which follow from the URL and the body. */
+  /** The headers to send, except `host`, `content-length` and `connection`, which follow from the URL and the body. */
   readonly sent: readonly HeaderPair[];
   readonly stripped: readonly { readonly name: string; readonly reason: StripReason }[];
   readonly added: readonly HeaderPair[];
@@ -36,7 +36,7 @@ export interface ReplayHeaders {
 const REWRITTEN = new Set(['host', 'content-length', 'expect']);
 const CREDENTIALS = new Set(['authorization', 'cookie']);
 
-/** The one rule for what a replay leaves out and adds: the operator sends by it, the dialog shows it. */
+/** The single rule for the headers that a replay removes and adds. The operator sends by it, and the dialog shows it. */
 export const replayHeaders = ({ requestId, target, headers, isEdited, apiKey }: ReplayHeadersInput): ReplayHeaders => {
   const kept = new Set(stripHopByHop(headers));
   const sent: HeaderPair[] = [];
@@ -66,7 +66,7 @@ export const replayHeaders = ({ requestId, target, headers, isEdited, apiKey }: 
   return { sent: [...sent, ...added], stripped, added };
 };
 
-/** A request as the log has it. Strings are latin1. */
+/** A request as recorded in the log. Strings are latin1. */
 export interface CapturedRequest {
   readonly id: string;
   readonly method: Method;
@@ -76,7 +76,7 @@ export interface CapturedRequest {
   readonly body: Uint8Array;
 }
 
-/** What to change in it; absent: as captured. */
+/** The changes to a request. Undefined: as captured. */
 export interface RequestEdit {
   readonly method?: Method | undefined;
   readonly target?: string | undefined;
@@ -84,7 +84,7 @@ export interface RequestEdit {
   readonly body?: Uint8Array | undefined;
 }
 
-/** Where to: the gateways' base URL, or the upstream's whole one. */
+/** The destination: the gateways' base URL, or the upstream's whole URL. */
 export interface ReplayDestination {
   readonly target: ReplayTarget;
   readonly url: string;
@@ -97,7 +97,7 @@ export interface ReplayRequest extends ReplayHeaders {
   readonly body: Uint8Array;
 }
 
-/** The request that a replay sends. Throws a `TypeError` when the target cannot be part of a URL of this destination. */
+/** Returns the request that a replay sends. Throws a `TypeError` if the target cannot be part of a URL of this destination. */
 export const replayRequest = (
   captured: CapturedRequest,
   edit: RequestEdit,
@@ -119,7 +119,7 @@ const queryOf = (target: string): string => {
   return start === -1 ? '' : target.slice(start + 1);
 };
 
-/** By concatenation: `new URL('//evil', base)` would change the host. */
+/** Concatenates, because `new URL('//evil', base)` would change the host. */
 const gatewayUrl = (base: string, target: string): string => {
   const joined = base.replace(/\/+$/, '') + target;
   if (!target.startsWith('/') || new URL(joined).origin !== new URL(base).origin) {

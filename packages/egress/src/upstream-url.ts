@@ -1,11 +1,11 @@
-// What a request target may hold besides its leading slash: neither blanks nor control characters (RFC 9112 section 3.2).
+// The characters of a request target after its leading slash: neither spaces nor control characters (RFC 9112 section 3.2).
 const TARGET = /^[\x21-\x7e\x80-\xff]*$/;
 
 /**
- * The URL to ask: the endpoint's own, with the caller's query (what followed the first `?`, latin1) appended as received.
- * By concatenation, because `new URL(path, base)` lets the path change the host, and `URL.search` re-encodes.
+ * The URL of the upstream request: the endpoint's own, with the caller's query (the part after the first `?`, latin1) appended as
+ * received. Concatenates, because `new URL(path, base)` lets the path change the host, and `URL.search` re-encodes.
  *
- * Throws if the result would go to another origin, or cannot be a request target.
+ * Throws if the result would have another origin, or cannot be a request target.
  */
 export const joinUpstreamUrl = (base: URL | string, query: string): string => {
   const parsed = new URL(base);
@@ -16,7 +16,7 @@ export const joinUpstreamUrl = (base: URL | string, query: string): string => {
   return joined;
 };
 
-/** Origin and request target of a URL; text keeps the bytes of its query (`URL` would encode some of them). */
+/** Origin and request target of a URL. Text keeps the bytes of its query (`URL` would encode some of them). */
 export const splitUpstreamUrl = (url: URL | string): { parsed: URL; target: string } => {
   const parsed = new URL(url);
   const prefix = `${parsed.origin}/`;

@@ -1,4 +1,4 @@
-/** One thing that is wrong with an object that was sent. */
+/** One problem in an object that was sent. */
 export interface ApiCause {
   /** `FieldValueInvalid`, `FieldValueRequired`, … */
   readonly reason?: string;
@@ -7,7 +7,7 @@ export interface ApiCause {
   readonly field?: string;
 }
 
-/** The part of a Kubernetes `Status` (meta/v1) that we read. */
+/** The fields of a Kubernetes `Status` (meta/v1) that this package reads. */
 export interface ApiStatus {
   readonly code?: number;
   readonly reason?: string;
@@ -17,19 +17,19 @@ export interface ApiStatus {
 }
 
 export interface ApiErrorFields {
-  /** HTTP status; 0 when there was no answer. */
+  /** HTTP status; 0 when there was no response. */
   readonly status: number;
-  /** Kubernetes' own word (`NotFound`, `Conflict`, `Expired`, …), or `Unreachable` when there was no answer. */
+  /** The reason that Kubernetes returned (`NotFound`, `Conflict`, `Expired`, …), or `Unreachable` when there was no response. */
   readonly reason: string;
   /** `PATCH /apis/…` */
   readonly request: string;
-  /** What the server asked for in `Retry-After`. */
+  /** The delay in the server's `Retry-After` header. */
   readonly retryAfterMs?: number;
-  /** By field, where the server refuses an object. */
+  /** The problems per field, if the server refuses an object. */
   readonly causes?: readonly ApiCause[];
 }
 
-/** A call to the API server that failed. `message` is the server's own sentence, which names the object or the missing right. */
+/** A failed call to the API server. `message` is the server's own sentence, which names the object or the missing permission. */
 export class ApiError extends Error implements ApiErrorFields {
   override readonly name = 'ApiError';
   readonly status: number;
@@ -56,7 +56,7 @@ const causeText = (error: unknown): string => {
   return code ?? error.name;
 };
 
-/** No answer came: refused, reset, timed out, not trusted. */
+/** There was no response: the connection was refused, reset, timed out or not trusted. */
 export const unreachable = (server: string, request: string, cause: unknown): ApiError =>
   new ApiError(
     `the Kubernetes API server at ${server} did not answer: ${causeText(cause)}`,
@@ -76,7 +76,7 @@ const parseStatus = (body: string): ApiStatus => {
     const parsed: unknown = JSON.parse(body);
     return typeof parsed === 'object' && parsed !== null ? parsed : {};
   } catch {
-    // A proxy in between answers in its own words.
+    // A proxy in between responds with its own text.
     return body === '' ? {} : { message: body.slice(0, 500) };
   }
 };
@@ -88,7 +88,7 @@ export interface RefusedAnswer {
   readonly now: Date;
 }
 
-/** The error in an answer that is not 2xx. */
+/** Converts a response that is not 2xx to an error. */
 export const refused = (request: string, answer: RefusedAnswer): ApiError => {
   const status = parseStatus(answer.body);
   const detailSeconds = status.details?.retryAfterSeconds;
@@ -104,7 +104,7 @@ export const refused = (request: string, answer: RefusedAnswer): ApiError => {
   });
 };
 
-/** `resourceVersion` or `continue` is older than what the server still has: list again. */
+/** `resourceVersion` or `continue` is older than the oldest version that the server has kept: list again. */
 export const isExpired = (error: unknown): boolean => error instanceof ApiError && error.status === 410;
 export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.status === 404;
 export const isConflict = (error: unknown): boolean => error instanceof ApiError && error.status === 409;

@@ -4,8 +4,8 @@ export interface BackoffOptions {
 }
 
 /**
- * Exponential with half its width as jitter: after `failures` failures (0 is the first), between one half and the whole of
- * `base × 2^failures`, at most `cap`. The jitter keeps many clients of one failed server from coming back together.
+ * Exponential backoff with half its width as jitter. After `failures` failures (0 is the first), the delay is between half and
+ * all of `base × 2^failures`, at most `cap`. The jitter keeps clients of one failed server from retrying together.
  */
 export const backoffMs = (failures: number, options: BackoffOptions, random: () => number): number => {
   const full = Math.min(options.capMs, options.baseMs * 2 ** Math.min(failures, 30));

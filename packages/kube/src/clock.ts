@@ -1,8 +1,8 @@
-/** Time and chance, so that tests can choose them. */
+/** Time and randomness, so that tests can control them. */
 export interface Clock {
-  /** Monotonic, milliseconds: for durations and deadlines, which must not follow a corrected system clock. */
+  /** Monotonic, milliseconds: for durations and deadlines, which must not follow corrections of the system clock. */
   now(): number;
-  /** The time of day, for what others read. */
+  /** The time of day, for timestamps that others read. */
   date(): Date;
   /** From 0 to 1, 1 excluded. */
   random(): number;

@@ -12,10 +12,10 @@ import {
 import type { KubeObject } from './kube-object.ts';
 import { resourcePath } from './resource-path.ts';
 
-/** `kubectl apply` keeps a whole second copy of the object in it. */
+/** `kubectl apply` keeps a second copy of the whole object in it. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** An object of ours as the API server has it. */
+/** A custom resource of Standin as the API server returns it. */
 export type CustomResource = KubeObject & { readonly spec?: unknown; readonly status?: unknown };
 
 /** All objects of a kind, in one namespace or all. */
@@ -27,7 +27,7 @@ export const objectPath = ({ kind, namespace, name }: ObjectRef, subresource?: s
 
 const resourceOf = (kind: Kind) => ({ group: API_GROUP, version: API_VERSION, plural: RESOURCES[kind].plural });
 
-/** The port's view of a custom resource, without the parts that only cost memory. */
+/** Converts a custom resource for the port, without the parts that only take memory. */
 export const toResourceObject = (kind: Kind, object: CustomResource): ResourceObject => {
   const { metadata, spec, status } = object;
   const annotations = Object.fromEntries(
@@ -53,13 +53,14 @@ export const toResourceObject = (kind: Kind, object: CustomResource): ResourceOb
 };
 
 /**
- * `current` with the spec, labels and annotations of `desired`, to be PUT; its resourceVersion makes that a compare-and-swap. `undefined`: there is
- * no difference, and the API server would still note us as the writer, which is a change.
+ * `current` with the spec, labels and annotations of `desired`, for a PUT. Its resourceVersion makes that a compare-and-swap.
+ *
+ * `undefined`: there is no difference. A PUT would still record this client as the field manager, which is a change.
  */
 export const replacementOf = (current: CustomResource, desired: DesiredObject): CustomResource | undefined => {
   const { apiVersion, kind, spec } = desired;
   const { labels = {}, annotations = {} } = desired.metadata;
-  // kubectl's own note stays, or its next apply could not tell what was removed. So do owners and finalizers.
+  // Keep kubectl's annotation, or its next apply could not tell what was removed. Keep owners and finalizers, too.
   const lastApplied = current.metadata.annotations?.[LAST_APPLIED];
   const kept = lastApplied === undefined ? {} : { [LAST_APPLIED]: lastApplied };
   const metadata = { ...current.metadata, labels, annotations: { ...annotations, ...kept } };

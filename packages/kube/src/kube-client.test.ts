@@ -44,7 +44,7 @@ describe('KubeClient', () => {
     const sent = server.requests.map(({ headers }) => headers.authorization);
     expect(new Set(sent.slice(0, -1))).toEqual(new Set(['Bearer anna', 'Bearer berta']));
     expect(sent.at(-1)).toBe('Bearer own-token');
-    // Eight shared ones at most, and that of the own call.
+    // At most eight shared connections, and the one of the own call.
     expect(server.connections).toBeLessThanOrEqual(9);
     await Promise.all([shared.close(), own.close()]);
   });
@@ -237,7 +237,7 @@ describe('KubeClient', () => {
   });
 });
 
-/** The system's clock, whose sleeps are over at once. */
+/** The system clock with sleeps that end immediately. */
 const hurried = {
   now: () => performance.now(),
   date: () => new Date(),

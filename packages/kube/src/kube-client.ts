@@ -14,19 +14,19 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export const MERGE_PATCH = 'application/merge-patch+json';
 export const APPLY_PATCH = 'application/apply-patch+yaml';
 
-/** An operator with 10,000 objects writes its first statuses in 200 s and leaves the API server room for others. */
+/** At this rate, an operator with 10,000 objects writes its first statuses in 200 s and leaves capacity of the API server to others. */
 export const WRITE_RATE_DEFAULT: RateLimit = { qps: 50, burst: 100 };
 
 const TIMEOUT_MS_DEFAULT = 30_000;
 const ATTEMPTS_MAX_DEFAULT = 6;
 const RETRY_BACKOFF = { baseMs: 100, capMs: 3_000 };
-/** A server may ask for more; then the caller's own retry is the better place to wait. */
+/** A server may ask for a longer wait. Then the call fails, and the caller's own retry waits instead. */
 const RETRY_AFTER_MS_MAX = 30_000;
 
 export interface CallOptions {
   readonly query?: Query;
   readonly signal?: AbortSignal;
-  /** For the whole answer of one attempt. */
+  /** For the whole response of one attempt. */
   readonly timeoutMs?: number;
   /** `own` also bypasses the write rate limit. */
   readonly lane?: Lane;
@@ -36,7 +36,7 @@ export interface CallOptions {
 
 export interface RequestOptions extends CallOptions {
   readonly method: Method;
-  /** As `resourcePath` makes it. */
+  /** The result of `resourcePath`. */
   readonly path: string;
   readonly body?: unknown;
   readonly contentType?: string;
@@ -45,21 +45,22 @@ export interface RequestOptions extends CallOptions {
 export interface KubeClientOptions {
   readonly config: SharedConnectionConfig;
   readonly registry?: Registry | undefined;
-  /** Of writes in the `shared` lane. */
+  /** For writes in the `shared` lane. */
   readonly writeRate?: RateLimit | undefined;
   readonly clock?: Clock | undefined;
-  /** How often a call that may be repeated is tried; a person who waits wants to know earlier than a controller. */
+  /** How often a repeatable call is attempted. A waiting user needs an error earlier than a controller. */
   readonly attemptsMax?: number | undefined;
-  /** For the whole answer of one attempt, where a call says nothing else. */
+  /** For the whole response of one attempt. A call can override it. */
   readonly timeoutMs?: number | undefined;
 }
 
 /**
- * JSON over HTTP to the API server, with what client-node lacks: shared connections, bounded retries with backoff, a rate limit
- * for writes, and metrics. All methods reject with `ApiError`, or with the signal's reason when it aborts.
+ * JSON over HTTP to the API server, with features that client-node lacks: shared connections, bounded retries with backoff, a
+ * rate limit for writes, and metrics. All methods reject with `ApiError`, or with the signal's reason when it aborts.
  *
- * Retried: network errors, 429 and 5xx of calls that may be repeated (all but POST); 429 and 5xx with `Retry-After` of all calls,
- * because the server says that it did nothing. A retried conditional write may meet its own first attempt and say `Conflict`.
+ * Retries network errors, 429 and 5xx of repeatable calls (all but POST). Retries 429 and 5xx with `Retry-After` of all calls,
+ * because the server says that it did nothing. A retried conditional write can conflict with its own first attempt and fail with
+ * `Conflict`.
  */
 export class KubeClient {
   readonly config: SharedConnectionConfig;
@@ -93,12 +94,12 @@ export class KubeClient {
     return this.request({ ...options, method: 'PUT', path, body });
   }
 
-  /** JSON merge patch (RFC 7396): `null` removes a field, lists are replaced. Not strategic merge, which custom resources refuse. */
+  /** Sends a JSON merge patch (RFC 7396): `null` removes a field, lists are replaced. Custom resources do not support strategic merge. */
   mergePatch<T>(path: string, body: unknown, options: CallOptions = {}): Promise<T> {
     return this.request({ ...options, method: 'PATCH', path, body, contentType: MERGE_PATCH });
   }
 
-  /** Server-side apply. JSON is YAML. */
+  /** Server-side apply. The body can be JSON, because JSON is YAML. */
   applyPatch<T>(path: string, body: unknown, fieldManager: string, options: CallOptions = {}): Promise<T> {
     const query = { ...options.query, fieldManager, force: true };
     return this.request({ ...options, query, method: 'PATCH', path, body, contentType: APPLY_PATCH });
@@ -125,8 +126,8 @@ export class KubeClient {
   }
 
   /**
-   * Opens a watch: the answer's bytes, one JSON event per line. No rate limit, no retry. Rejects and ends with `ApiError`;
-   * silence of `idleMs` is an error, too, because a half-open connection looks like a quiet one.
+   * Opens a watch and returns the bytes of the response, one JSON event per line. No rate limit, no retry. Rejects and ends with
+   * `ApiError`. A pause of `idleMs` is an error, too, because a half-open connection looks like a quiet one.
    */
   async watch(
     path: string,
@@ -139,7 +140,7 @@ export class KubeClient {
     return response.body;
   }
 
-  /** Closes idle connections, and the others when their calls have ended. */
+  /** Closes idle connections immediately, and the others when their calls end. */
   close(): Promise<void> {
     return this.config.close();
   }
@@ -147,7 +148,7 @@ export class KubeClient {
   #retryDelayMs(error: unknown, options: RequestOptions, attempt: number): number | undefined {
     if (options.once === true || attempt + 1 >= this.#attemptsMax || !(error instanceof ApiError)) return undefined;
     if (error.status === 401 && attempt === 0) {
-      // The token was rotated under us.
+      // The token was rotated in the meantime.
       this.config.forgetToken();
       return 0;
     }
@@ -157,7 +158,7 @@ export class KubeClient {
     if (options.method === 'POST' && !didNothing) return undefined;
     if ((error.retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX) return undefined;
     const backoff = backoffMs(attempt, RETRY_BACKOFF, () => this.#clock.random());
-    // All who were refused at once hear the same Retry-After; the backoff on top spreads them.
+    // Callers that were refused together get the same Retry-After. The added backoff spreads them.
     return (error.retryAfterMs ?? 0) + backoff;
   }
 

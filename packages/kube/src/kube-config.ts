@@ -7,23 +7,23 @@ import { parse } from 'yaml';
 
 type DispatcherOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
 
-/** Shared calls queue for one of these; an API server closes none of them early, so they stay open. */
+/** Shared calls queue for one of these connections. An API server does not close them early, so they stay open. */
 const SHARED_CONNECTIONS_MAX = 8;
-/** Go's default, too: idle connections are kept for 90 s. */
+/** Go's default, too. */
 const IDLE_CONNECTION_MS = 90_000;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** A peer that vanished is noticed after this plus ten probes of one second each (libuv). */
+/** A peer that disappeared is detected after this time plus ten probes of one second each (libuv). */
 const TCP_KEEPALIVE_MS = 10_000;
-/** kubelet renews a projected token long before it expires; client-go re-reads once a minute, too. */
+/** The kubelet renews a projected token long before it expires. client-go re-reads it once a minute, too. */
 const TOKEN_FILE_MAX_AGE_MS = 10_000;
 
 /**
- * `shared`: ordinary calls, over a few kept-alive connections. `own`: watches, which occupy a connection each, and a lease's
- * renewal, which must not wait behind others.
+ * `shared`: ordinary calls, over a few kept-alive connections. `own`: watches, which occupy a connection each, and the renewal of
+ * a lease, which must not wait behind other calls.
  */
 export type Lane = 'shared' | 'own';
 
-/** What a call takes from the config. */
+/** The credentials and connections of a call. */
 interface Authenticated {
   readonly headers: Readonly<Record<string, string>>;
   readonly dispatcher: Dispatcher | undefined;
@@ -33,7 +33,7 @@ const createDispatcher = (options: DispatcherOptions, lane: Lane): Dispatcher =>
   const common = {
     connections: lane === 'shared' ? SHARED_CONNECTIONS_MAX : null,
     keepAliveTimeout: IDLE_CONNECTION_MS,
-    // One dead HTTP/2 connection would silence all watches at once.
+    // With HTTP/2, one dead connection would silence all watches at once.
     allowH2: false,
   };
   if (options.type === 'proxy') {
@@ -61,7 +61,7 @@ export class SharedConnectionConfig extends KubeConfig {
   #tokenFile: string | undefined;
   #token: { readonly value: string; readonly readAt: number } | undefined;
 
-  /** client-node reads a kubeconfig's token file once, and under a name that kubectl does not use. */
+  /** client-node reads the token file of a kubeconfig once, and under a name that kubectl does not use. */
   setTokenFile(path: string): void {
     this.#tokenFile = path;
   }
@@ -73,7 +73,7 @@ export class SharedConnectionConfig extends KubeConfig {
 
   override createDispatcherOptions(cluster: Cluster | null, agentOptions: AgentOptions): DispatcherOptions {
     const options = super.createDispatcherOptions(cluster, agentOptions);
-    // The SOCKS connector is private to client-node: such a call keeps its own connection.
+    // The SOCKS connector is private to client-node, so such a call keeps its own connection.
     if (options.type === 'socks') return options;
     this.#use(options);
     return { type: 'none' };
@@ -86,15 +86,15 @@ export class SharedConnectionConfig extends KubeConfig {
     if (context.getDispatcher() === undefined) context.setDispatcher(this.#dispatcher(lane));
   }
 
-  /** The credentials for a call to this URL, and the connections that it uses. */
+  /** Returns the credentials for a call to this URL, and the connections that it uses. */
   async authenticate(url: string, lane?: Lane): Promise<Authenticated> {
-    // The method is of no account: only the headers and the dispatcher are read.
+    // The method does not matter: only the headers and the dispatcher are read.
     const context = new RequestContext(url, HttpMethod.GET);
     await this.applySecurityAuthentication(context, lane);
     return { headers: context.getHeaders(), dispatcher: context.getDispatcher() };
   }
 
-  /** Closes idle connections, and the others when their calls have ended. */
+  /** Closes idle connections immediately, and the others when their calls end. */
   async close(): Promise<void> {
     const dispatchers = [...this.#dispatchers.values()];
     this.#dispatchers.clear();
@@ -108,7 +108,7 @@ export class SharedConnectionConfig extends KubeConfig {
     if (key === this.#optionsKey) return;
     this.#options = options;
     this.#optionsKey = key;
-    // Calls under way end on the old connections.
+    // Running calls finish on the old connections.
     for (const dispatcher of this.#dispatchers.values()) void dispatcher.close();
     this.#dispatchers.clear();
   }
@@ -131,7 +131,7 @@ export class SharedConnectionConfig extends KubeConfig {
   }
 }
 
-/** The same cluster, without the credentials of its user; connections that carry no identity of their own (a client certificate is one). */
+/** The same cluster without its user's credentials. Its connections carry no identity of their own, such as a client certificate. */
 export const anonymousConfig = (config: SharedConnectionConfig): SharedConnectionConfig => {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('the kubeconfig names no cluster');
@@ -140,7 +140,7 @@ export const anonymousConfig = (config: SharedConnectionConfig): SharedConnectio
   return anonymous;
 };
 
-/** Calls with somebody's bearer token, over the connections of an `anonymousConfig`, which many of these share and which stays open. */
+/** Makes calls with one user's bearer token, over the connections of an `anonymousConfig`. Many of these share it, and it stays open. */
 class TokenConfig extends SharedConnectionConfig {
   readonly #shared: SharedConnectionConfig;
   readonly #token: string;
@@ -170,7 +170,7 @@ interface RawKubeconfig {
   readonly users?: readonly { readonly name?: string; readonly user?: { readonly tokenFile?: string } }[];
 }
 
-/** `tokenFile` of the current user, as kubectl spells it. */
+/** `tokenFile` of the current user, in kubectl's spelling. */
 const tokenFileOf = (path: string, userName: string | undefined): string | undefined => {
   const raw = parse(readFileSync(path, 'utf8')) as RawKubeconfig | null;
   const file = raw?.users?.find((user) => user.name === userName)?.user?.tokenFile;
@@ -179,12 +179,12 @@ const tokenFileOf = (path: string, userName: string | undefined): string | undef
 };
 
 export interface LoadOptions {
-  /** Otherwise `KUBECONFIG`, `~/.kube/config`, or the pod's own ServiceAccount, in this order. */
+  /** Default: `KUBECONFIG`, `~/.kube/config`, or the pod's own ServiceAccount, in this order. */
   readonly kubeconfigPath?: string;
   readonly context?: string;
 }
 
-/** Throws when the file cannot be read or has no such context. */
+/** Throws if the file cannot be read or does not contain the context. */
 export const loadConfig = (options: LoadOptions = {}): SharedConnectionConfig => {
   const config = new SharedConnectionConfig();
   const path = options.kubeconfigPath;

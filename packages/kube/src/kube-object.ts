@@ -1,4 +1,4 @@
-/** What every Kubernetes object has; the rest is the caller's to parse. */
+/** Fields of every Kubernetes object. The caller parses the rest. */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -18,7 +18,7 @@ export interface KubeObject {
 
 export interface KubeList<T> {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
-  /** Go writes an empty list as null now and then. */
+  /** Go sometimes writes an empty list as null. */
   readonly items: readonly T[] | null;
 }
 

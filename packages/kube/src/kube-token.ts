@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import type { Cluster } from '@kubernetes/client-node';
 import { loadConfig, type LoadOptions } from './kube-config.ts';
 
-/** A cluster as a kubeconfig knows it: its API server, and the authority that vouches for it. */
+/** The identity of a cluster in a kubeconfig: its API server and the certificate authority that the client trusts. */
 export interface KubeClusterIdentity {
   /** URL of the API server. */
   readonly server: string;
-  /** SHA-256 of its certificate authority's PEM, hexadecimal; empty: the machine's authorities. */
+  /** SHA-256 of the PEM of its certificate authority, hexadecimal. Empty: the machine's authorities. */
   readonly caSha256: string;
 }
 
@@ -24,13 +24,16 @@ const identityOf = ({ server, caData, caFile }: Cluster): KubeClusterIdentity =>
 };
 
 /**
- * The bearer token that a kubeconfig's current user sends; credential plugins are run. `undefined`: this user signs in another way, with a
- * client certificate for instance, or not at all: without a kubeconfig it is nobody at http://localhost:8080. Rejects when there is no usable kubeconfig, or a plugin fails.
+ * Returns the bearer token that a kubeconfig's current user sends. Runs credential plugins. `undefined`: the user authenticates
+ * in another way, for example with a client certificate, or not at all: without a kubeconfig, the client is anonymous at
+ * http://localhost:8080.
+ *
+ * Rejects if there is no usable kubeconfig, or if a plugin fails.
  */
 export const readKubeToken = async (options: LoadOptions = {}): Promise<KubeToken | undefined> => {
   const config = loadConfig(options);
   const cluster = config.getCurrentCluster();
-  // A token is never sent without encryption; the client would say so, to somebody who has none.
+  // A token is never sent without encryption. The client would report that even to a user who has no token.
   if (cluster === null || cluster.server.startsWith('http:')) return undefined;
   const { headers } = await config.authenticate(cluster.server);
   await config.close();

@@ -6,7 +6,7 @@ import { until } from '../testing/until.ts';
 import { LEADER_URL_ANNOTATION, firstEpoch, microTime, type Lease } from './lease.ts';
 import { LeaderElector, type Leader, type LeaderElectorOptions, type Term } from './leader-elector.ts';
 
-/** Shorter than the real times, with room for a busy machine. */
+/** Shorter than the defaults, with room for a busy machine. */
 const FAST = { leaseDurationMs: 2_000, renewDeadlineMs: 1_200, retryPeriodMs: 100 };
 
 /** One Lease with compare-and-swap. */
@@ -147,7 +147,7 @@ describe('LeaderElector', () => {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: { name: 'standin-operator', namespace: 'standin-system' },
-      // A clock that is hours ahead changes nothing.
+      // A clock that is hours ahead must not matter.
       spec: {
         holderIdentity: 'dead',
         leaseDurationSeconds: 1,
@@ -167,7 +167,7 @@ describe('LeaderElector', () => {
     const a = join('a');
     await until('a leads', () => leading(a));
     const lastWrite = () => Date.parse(leases.lease?.spec.renewTime ?? '');
-    // Hangs, which is worse than refusing.
+    // A hanging request is worse than a refused one.
     server.script = () => undefined;
     await until('the end of the term', () => !leading(a));
     expect(Date.now() - lastWrite()).toBeLessThan(FAST.leaseDurationMs - 300);

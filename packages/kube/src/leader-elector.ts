@@ -12,12 +12,15 @@ export interface LeaderElectorOptions {
   readonly namespace: string;
   /** Name of the Lease. */
   readonly name: string;
-  /** Who this process is for people: the pod's name. A UUID is added, so a restarted process is somebody new. */
+  /** Identifies this process to users: the name of the pod. A UUID is added, so that a restarted process has a new identity. */
   readonly identity: string;
-  /** Where others reach this process while it leads. */
+  /** The address of this process while it leads. */
   readonly url?: string | undefined;
   readonly leaseDurationMs?: number;
-  /** A leader that could not renew for this long stops leading; less than the lease's duration, so before anybody else starts. */
+  /**
+   * A leader that could not renew for this long stops leading. Shorter than the lease's duration, so it stops before another
+   * candidate starts.
+   */
   readonly renewDeadlineMs?: number;
   readonly retryPeriodMs?: number;
   readonly logger: KubeLogger;
@@ -25,23 +28,24 @@ export interface LeaderElectorOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** One time of leading. */
+/** One period of leadership. */
 export interface Term {
   /** Grows with every term of any process. */
   readonly epoch: number;
-  /** Aborts when leadership is lost or given back. Whatever the leader does must end then. */
+  /** Aborts when leadership is lost or released. All work of the leader must end then. */
   readonly signal: AbortSignal;
 }
 
 export interface LeaderCallbacks {
   /**
-   * Leads until `term.signal` aborts, then ends within the lease's duration: others may start after that. Resolving earlier
-   * changes nothing; a rejection gives leadership back. The next term of this process starts only after it has settled.
+   * Leads until `term.signal` aborts, then must end within the lease's duration, because another process may lead after that.
+   * Resolving earlier has no effect. A rejection releases leadership. The next term of this process starts only after it has
+   * settled.
    */
   readonly onStartedLeading: (term: Term) => Promise<void>;
-  /** Whenever the known leader changes, this process included. */
+  /** Called whenever the known leader changes, including to this process. */
   readonly onNewLeader?: (leader: Leader) => void;
-  /** Stops taking part; the lease is given back, so that the next one leads at once. */
+  /** Stops the candidacy and releases the lease, so that the next leader starts immediately. */
   readonly signal: AbortSignal;
 }
 
@@ -50,7 +54,7 @@ export interface Leader {
   readonly url: string | undefined;
 }
 
-/** A holder that gave the lease back: the shortest duration that the API server takes. */
+/** The duration of a released lease: the shortest that the API server accepts. */
 const RELEASED_SECONDS = 1;
 
 const withoutLeaderUrl = (lease: Lease | undefined): Readonly<Record<string, string>> =>
@@ -58,18 +62,19 @@ const withoutLeaderUrl = (lease: Lease | undefined): Readonly<Record<string, str
     Object.entries(lease?.metadata.annotations ?? {}).filter(([name]) => name !== LEADER_URL_ANNOTATION),
   );
 
-/** To be created anew. */
+/** For a lease that must be created again. */
 const withoutVersion = ({ metadata: { name, namespace, annotations }, ...lease }: Lease): Lease => ({
   ...lease,
   metadata: { name, namespace, ...(annotations === undefined ? {} : { annotations }) },
 });
 
 /**
- * Leader election on a Lease, with client-go's algorithm: whether a lease has expired is judged by when this process last saw it
- * change, on its own monotonic clock, so the clocks of the machines need not agree. All writes are compare-and-swap.
+ * Leader election on a Lease, with client-go's algorithm. A candidate decides whether a lease has expired by the time when it
+ * last saw the lease change, on its own monotonic clock. So the clocks of the machines need not agree. All writes are
+ * compare-and-swap.
  *
- * At most one process leads, as long as work stops when its term's signal aborts. A process that was frozen may run for a moment
- * before it notices: what must not happen twice needs the epoch or a resourceVersion.
+ * At most one process leads, provided that work stops when the signal of its term aborts. A process that was frozen may run for a
+ * moment before it notices. Anything that must not happen twice needs the epoch or a resourceVersion.
  */
 export class LeaderElector {
   readonly identity: string;
@@ -79,7 +84,7 @@ export class LeaderElector {
   readonly #durationMs: number;
   readonly #deadlineMs: number;
   readonly #retryMs: number;
-  /** The lease as last seen, and when it was first seen like that. */
+  /** The lease as last seen, and the time when this version was first seen. */
   #observed: { readonly lease: Lease | undefined; readonly at: number } | undefined;
   #reported: string | undefined;
 
@@ -94,7 +99,7 @@ export class LeaderElector {
     this.#setMaster(0);
   }
 
-  /** Who leads, as last seen; undefined when nobody does, or nothing was seen yet. */
+  /** The current leader, as last seen. Undefined when there is none, or nothing has been seen yet. */
   leader(): Leader | undefined {
     const lease = this.#observed?.lease;
     const identity = lease?.spec.holderIdentity;
@@ -102,7 +107,7 @@ export class LeaderElector {
     return { identity, url: lease?.metadata.annotations?.[LEADER_URL_ANNOTATION] };
   }
 
-  /** Takes part until the signal aborts; resolves when the last term's work has ended and the lease is given back. */
+  /** Takes part in the election until the signal aborts. Resolves when the work of the last term has ended and the lease is released. */
   async run(callbacks: LeaderCallbacks): Promise<void> {
     const { signal } = callbacks;
     let failures = 0;
@@ -117,12 +122,12 @@ export class LeaderElector {
           this.#options.logger.warn({ lease: this.#options.name, err: error }, 'cannot take part in leader election');
         }
       }
-      // Jitter as in client-go, so that the candidates do not ask in step.
+      // Jitter as in client-go, so that the candidates do not call in step.
       await this.#clock.sleep(this.#retryMs * (1 + this.#clock.random() * 0.2), signal);
     }
   }
 
-  /** Resolves with the lease if it is now ours, and with the time before it was written. */
+  /** If this process now holds the lease, resolves with the lease and the time before it was written. */
   async #tryAcquire(callbacks: LeaderCallbacks): Promise<{ lease: Lease; since: number } | undefined> {
     const call = this.#call(this.#deadlineMs / 2, callbacks.signal);
     this.#observe(await this.#store.read(call), callbacks);
@@ -165,12 +170,12 @@ export class LeaderElector {
     const lease = await this.#renewUntilLost(acquired, { term, callbacks });
     this.#setMaster(0);
     logger.info({ lease: name, identity: this.identity, epoch }, 'no longer leading');
-    // Given back, and led again, only when nothing of this term runs any more.
+    // Releases the lease, and can lead again, only after all work of this term has ended.
     await work;
     if (lease !== undefined) await this.#release(lease, callbacks);
   }
 
-  /** Resolves with the lease while it is still ours (we stop by ourselves), or undefined when it is lost. */
+  /** Resolves with the lease if this process still holds it (it stops on request), or with undefined if the lease is lost. */
   async #renewUntilLost(
     acquired: { lease: Lease; since: number },
     { term, callbacks }: { term: AbortController; callbacks: LeaderCallbacks },
@@ -188,7 +193,7 @@ export class LeaderElector {
         if (renewed === 'lost') return undefined;
         if (renewed === 'failed') continue;
         lease = renewed;
-        // From before it was sent: others count from when they see it.
+        // The time before the write was sent: other candidates count from when they see it, which is later.
         deadline.moveTo(startedAt);
       }
     } finally {
@@ -197,7 +202,7 @@ export class LeaderElector {
     }
   }
 
-  /** Aborts the term on its own timer: a renewal that hangs must not keep it alive. */
+  /** Aborts the term with a separate timer, because a hanging renewal must not keep the term alive. */
   #deadline(since: number, term: AbortController) {
     let from = since;
     let timer: NodeJS.Timeout | undefined;
@@ -223,7 +228,7 @@ export class LeaderElector {
   }
 
   async #renew(lease: Lease, callbacks: LeaderCallbacks, remainingMs: number): Promise<Lease | 'lost' | 'failed'> {
-    // Two attempts fit before the deadline even when the first one hangs.
+    // Two attempts are possible before the deadline even if the first one hangs.
     const call = this.#call(Math.max(1, Math.min(remainingMs, this.#deadlineMs / 2)));
     try {
       const written = await this.#store.write(this.#held(lease, {}), call);
@@ -231,7 +236,8 @@ export class LeaderElector {
         this.#observe(written, callbacks);
         return written;
       }
-      // Somebody wrote: an annotation, our own attempt whose answer was lost, a new leader, or the lease was deleted.
+      // Another write came first: an annotation, an own attempt whose response was lost, a new leader, or the deletion of the
+      // lease.
       const current = await this.#store.read(call);
       this.#observe(current, callbacks);
       if (current !== undefined && current.spec.holderIdentity !== this.identity) return 'lost';
@@ -251,12 +257,12 @@ export class LeaderElector {
       const written = await this.#store.write({ ...lease, metadata, spec: released }, this.#call(2_000));
       if (written !== undefined) this.#observe(written, callbacks);
     } catch (error) {
-      // It expires by itself.
+      // The lease expires by itself.
       this.#options.logger.debug({ lease: this.#options.name, err: error }, 'cannot give the lease back');
     }
   }
 
-  /** The lease as held by us, renewed now. */
+  /** The lease as held by this process, with the current renewal time. */
   #held(lease: Lease | undefined, spec: Partial<Lease['spec']>): Lease {
     const { name, namespace, url } = this.#options;
     const others = withoutLeaderUrl(lease);
@@ -296,7 +302,7 @@ export class LeaderElector {
   }
 
   #call(timeoutMs: number, signal?: AbortSignal): CallOptions {
-    // Its own connections, no rate limit, no retries: a renewal must not wait behind statuses.
+    // Own connections, no rate limit, no retries: a renewal must not wait behind status writes.
     const own = { lane: 'own', once: true, timeoutMs } as const;
     return signal === undefined ? own : { ...own, signal };
   }

@@ -2,10 +2,10 @@ import { isConflict, isNotFound } from './api-error.ts';
 import type { CallOptions, KubeClient } from './kube-client.ts';
 import { resourcePath } from './resource-path.ts';
 
-/** Where the leader can be reached; followers name it to those who ask them. */
+/** The address of the leader. Followers return it to their clients. */
 export const LEADER_URL_ANNOTATION = 'standin.dev/leader-url';
 
-/** coordination.k8s.io/v1 Lease, as far as we use it. */
+/** coordination.k8s.io/v1 Lease, limited to the fields in use. */
 export interface Lease {
   readonly apiVersion: 'coordination.k8s.io/v1';
   readonly kind: 'Lease';
@@ -24,12 +24,12 @@ export interface Lease {
   };
 }
 
-/** The API server demands six digits; a plain Date is answered with 400, and nobody ever leads. */
+/** The API server requires six digits. It responds to a plain Date with 400, and no process ever leads. */
 export const microTime = (date: Date): string => date.toISOString().replace('Z', '000Z');
 
 /**
- * A new Lease's transitions start at the seconds since 2026 instead of 0: epochs must grow over leaders even when somebody
- * deletes the Lease. Fits the field's 32 bits until 2094.
+ * A new Lease's transitions start at the seconds since 2026 instead of 0, because epochs must grow with every leader even if the
+ * Lease is deleted. The value fits the field's 32 bits until 2094.
  */
 export const firstEpoch = (now: Date): number => Math.max(1, Math.floor((now.getTime() - Date.UTC(2026, 0)) / 1_000));
 
@@ -46,7 +46,7 @@ export class LeaseStore {
     this.#path = resourcePath({ ...collection, name });
   }
 
-  /** Undefined when there is none. Rejects with `ApiError`. */
+  /** Undefined if there is none. Rejects with `ApiError`. */
   async read(options: CallOptions): Promise<Lease | undefined> {
     try {
       return await this.#client.get<Lease>(this.#path, options);
@@ -56,14 +56,14 @@ export class LeaseStore {
     }
   }
 
-  /** Undefined when somebody else wrote first. Rejects with `ApiError`. */
+  /** Undefined if another process wrote first. Rejects with `ApiError`. */
   async write(lease: Lease, options: CallOptions): Promise<Lease | undefined> {
     try {
       return lease.metadata.resourceVersion === undefined
         ? await this.#client.create<Lease>(this.#collection, lease, options)
         : await this.#client.replace<Lease>(this.#path, lease, options);
     } catch (error) {
-      // NotFound: deleted meanwhile.
+      // NotFound: deleted in the meantime.
       if (isConflict(error) || isNotFound(error)) return undefined;
       throw error;
     }

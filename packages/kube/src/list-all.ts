@@ -2,7 +2,7 @@ import { isExpired } from './api-error.ts';
 import type { KubeClient, Query } from './kube-client.ts';
 import type { KubeList, KubeObject } from './kube-object.ts';
 
-/** client-go's page size: small answers, and etcd reads that others can slip between. */
+/** client-go's page size. Pages are small, and other requests to etcd can run between them. */
 export const PAGE_SIZE_DEFAULT = 500;
 
 export interface ListOptions {
@@ -39,8 +39,8 @@ const listPages = async <T extends KubeObject>(
 };
 
 /**
- * The whole list, page by page, as of one resourceVersion. A continue token that expires on the way (etcd keeps about five
- * minutes) is answered by one list without pages, as client-go does. Rejects with `ApiError`.
+ * Reads the whole list, page by page, at one resourceVersion. If a continue token expires before the end (etcd keeps about five
+ * minutes), reads one list without pages, as client-go does. Rejects with `ApiError`.
  */
 export const listAll = async <T extends KubeObject>(
   client: Pick<KubeClient, 'get'>,

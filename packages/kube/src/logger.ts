@@ -1,4 +1,4 @@
-/** What this package needs of a logger; a pino logger fits. Constant message, variables as keys. */
+/** The logger that this package needs, such as pino. The message is constant, variables are keys. */
 export interface KubeLogger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-/** Metrics that several clients, reflectors or queues of one process share, once per registry. */
+/** Creates metrics once per registry. Several clients, reflectors or queues of one process share them. */
 const perRegistry = <T>(create: (registry: Registry) => T): ((registry: Registry) => T) => {
   const created = new WeakMap<Registry, T>();
   return (registry) => {
@@ -21,11 +21,11 @@ export const clientMetrics = perRegistry((registry) => ({
   }),
 }));
 
-/** What the staleness gauge needs to know of a reflector. */
+/** The state of a reflector that the staleness gauge needs. */
 export interface StalenessProbe {
   readonly resource: string;
   readonly namespace: string;
-  /** Undefined before the first answer. */
+  /** Undefined before the first response. */
   secondsSinceContact(): number | undefined;
   size(): number;
 }
@@ -82,11 +82,11 @@ export const reflectorMetrics = perRegistry((registry) => {
 /** controller-runtime's and client-go's names, so that existing dashboards work. */
 const DURATION_BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** What the queue's gauges need to know of a queue. */
+/** The state of a queue that the queue's gauges need. */
 export interface QueueProbe {
   readonly name: string;
   depth(): number;
-  /** Seconds that each running item has been worked on. */
+  /** For each running item, the seconds since its start. */
   runningSeconds(): number[];
 }
 

@@ -7,14 +7,14 @@ import type { KubeClient } from './kube-client.ts';
 import type { KubeObject } from './kube-object.ts';
 import { Reflector } from './reflector.ts';
 
-/** A small API server with a history, as far as etcd keeps it: what is older than `compacted` is answered with 410. */
+/** A small API server with a history that can be compacted, as in etcd: it responds with 410 to versions older than `compacted`. */
 class HistoryServer {
   readonly objects = new Map<string, KubeObject>();
   readonly #history: { readonly version: number; readonly line: string }[] = [];
   readonly #watches = new Set<ServerResponse>();
   #version = 1;
   #compacted = 0;
-  /** The next requests that fail, with this status. */
+  /** The statuses of the next requests, which fail. */
   failures: number[] = [];
 
   readonly script = ({ query }: SeenRequest, response: ServerResponse): void => {

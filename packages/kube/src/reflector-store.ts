@@ -1,14 +1,17 @@
 import { objectKey, type KubeObject } from './kube-object.ts';
 
-/** What a reflector tells. Callbacks should only note what to do; one that throws is logged and counted, never fatal. */
+/**
+ * Receives the changes that a reflector finds. Callbacks should only record what to do. A callback that throws is logged and
+ * counted, never fatal.
+ */
 export interface ReflectorHandler<T extends KubeObject> {
   /** A new or changed object. */
   put(object: T): void;
-  /** An object that is gone, as it was last known. */
+  /** A deleted object, in its last known state. */
   remove(object: T): void;
 }
 
-/** The objects as last heard, by `namespace/name`. Tells its handler of differences only. */
+/** The last known objects, by `namespace/name`. Reports only differences to its handler. */
 export class ReflectorStore<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #handler: ReflectorHandler<T>;
@@ -33,7 +36,7 @@ export class ReflectorStore<T extends KubeObject> {
     const key = objectKey(object);
     const known = this.#objects.get(key);
     if (known !== undefined && known.metadata.resourceVersion === object.metadata.resourceVersion) return;
-    // Deleted and created again in a gap: nobody must take the new object for the old one.
+    // Deleted and created again in a gap: the handler must not take the new object for the old one.
     if (known !== undefined && known.metadata.uid !== object.metadata.uid) this.#handler.remove(known);
     this.#objects.set(key, object);
     this.#handler.put(object);
@@ -44,7 +47,7 @@ export class ReflectorStore<T extends KubeObject> {
     if (this.#objects.delete(key)) this.#handler.remove(object);
   }
 
-  /** Takes a full list: what it does not hold was deleted in a gap. */
+  /** Accepts a full list. Objects that are missing from it were deleted in a gap. */
   replace(objects: readonly T[]): void {
     const listed = new Set(objects.map(objectKey));
     for (const [key, object] of [...this.#objects]) {

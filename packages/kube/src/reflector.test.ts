@@ -14,7 +14,7 @@ const object = (name: string, resourceVersion: number, uid = `uid-${name}`): Kub
 const isWatch = ({ query }: SeenRequest): boolean => query.get('watch') === 'true';
 const isList = (request: SeenRequest): boolean => !isWatch(request);
 
-/** Scripted cluster: `objects` are listed at `version`; watches stay open in `watches`. */
+/** A scripted cluster. `objects` are listed at `version`; watches stay open in `watches`. */
 class Cluster {
   objects: KubeObject[] = [];
   version = 1;

@@ -10,15 +10,15 @@ import { reflectorMetrics } from './metrics.ts';
 import { ReflectorStore, type ReflectorHandler } from './reflector-store.ts';
 import { watchEvents } from './watch-events.ts';
 
-/** The server ends a watch after this time; random, so that many clients do not come back together (client-go: 5 to 10 min). */
+/** The server ends a watch after this time. It is random, so that many clients do not reconnect together (client-go: 5 to 10 min). */
 const WATCH_SECONDS = { min: 240, max: 300 };
-/** The server sends a bookmark about once a minute: longer silence means that the connection is dead. */
+/** The server sends a bookmark about once a minute. A longer pause means that the connection is dead. */
 const IDLE_MS_DEFAULT = 90_000;
-/** A server that is away is asked this often at least, so that its return is noticed within two seconds. */
+/** The longest pause between requests to an unavailable server, so that its return is noticed within two seconds. */
 const AWAY_BACKOFF = { baseMs: 100, capMs: 1_500 };
-/** A refusal (403, 404, …) that only a change of RBAC or CRDs ends. */
+/** For a refusal (403, 404, …) that only a change of RBAC or CRDs ends. */
 const REFUSED_BACKOFF = { baseMs: 100, capMs: 5_000 };
-/** A watch that lived for less and brought nothing counts as a failure, or its restart would be a busy loop. */
+/** A watch that was shorter and delivered nothing counts as a failure. Otherwise its restart would be a busy loop. */
 const SHORT_WATCH_MS = 1_000;
 
 export interface ReflectorOptions<T extends KubeObject> {
@@ -31,7 +31,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   /** labelSelector, fieldSelector. */
   readonly query?: Query | undefined;
   readonly handler: ReflectorHandler<T>;
-  /** Called before an object is stored: drop what is not needed, it stays in memory otherwise. */
+  /** Called before an object is stored. It should drop fields that are not needed, because they stay in memory. */
   readonly transform?: ((object: T) => T) | undefined;
   /** Called each time the server refuses (403, 404, …), which only a change of RBAC or CRDs ends. */
   readonly onRefused?: ((error: unknown) => void) | undefined;
@@ -42,29 +42,29 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly pageSize?: number | undefined;
 }
 
-/** How a list or a watch ended, and where to go on: at `resume`, or with a new list. */
+/** How a list or a watch ended, and where to continue: at `resume`, or with a new list. */
 interface Ending {
   readonly reason: 'ended' | 'expired' | 'refused' | 'away' | 'broken';
   readonly resume: string | undefined;
   readonly error?: unknown;
-  /** Nothing is wrong: go on at once. */
+  /** Nothing is wrong: continue immediately. */
   readonly healthy: boolean;
-  /** The watch was open for a while: earlier failures are history. */
+  /** The watch was open for a while, so earlier failures no longer count. */
   readonly lasted?: boolean;
 }
 
-/** TypeScript takes the loop's condition for lasting. */
+/** TypeScript assumes that the condition of the loop stays true. */
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
 /**
- * Keeps a local copy of one kind, in one namespace or all, up to date for as long as it runs. It survives every failure in
- * between: it watches on where that closes the gap, and lists again where it does not, telling the difference either way
- * (deletes included). One list or watch at a time.
+ * Keeps a local copy of one kind up to date, in one namespace or all, while it runs. It recovers from every failure in between:
+ * it resumes the watch if that closes the gap, and lists again if not. Either way it reports the differences (including
+ * deletions). There is one list or watch at a time.
  *
- * Not promised: every intermediate state of an object, or that a change is told only once.
+ * Not promised: every intermediate state of an object, or that a change is reported only once.
  */
 export class Reflector<T extends KubeObject = KubeObject> {
-  /** Resolves when the first full list is in the store; rejects when the reflector is stopped before. */
+  /** Resolves when the first full list is in the store. Rejects if the reflector is stopped before. */
   readonly synced: Promise<void>;
   readonly #options: ReflectorOptions<T>;
   readonly #clock: Clock;
@@ -87,11 +87,11 @@ export class Reflector<T extends KubeObject = KubeObject> {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     this.synced = promise.then(() => undefined);
     this.#settleSynced = { resolve: () => resolve(undefined), reject };
-    // Nobody has to wait for it.
+    // Callers do not have to wait for it.
     this.synced.catch(() => undefined);
   }
 
-  /** By `namespace/name`, as last heard. */
+  /** By `namespace/name`. Returns the last known state. */
   get(key: string): T | undefined {
     return this.#store.get(key);
   }
@@ -100,7 +100,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     return this.#store.values();
   }
 
-  /** Since the API server last sent anything; undefined before its first answer. */
+  /** Seconds since the API server last sent anything. Undefined before its first response. */
   secondsSinceContact(): number | undefined {
     return this.#contactAt === undefined ? undefined : (this.#clock.now() - this.#contactAt) / 1_000;
   }
@@ -138,7 +138,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
         lastReason = ending.reason;
         continue;
       }
-      // A server that comes back often refuses for a moment: that is a new story, not the twentieth failure.
+      // A server that comes back often refuses requests for a moment. That is a new problem, not the twentieth failure.
       if (ending.reason !== lastReason || ending.lasted === true) failures = 0;
       lastReason = ending.reason;
       if (ending.reason === 'refused') this.#guard(() => this.#options.onRefused?.(ending.error));
@@ -176,7 +176,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     const { client, path, query, idleMs = IDLE_MS_DEFAULT } = this.#options;
     const timeoutSeconds =
       WATCH_SECONDS.min + Math.round(this.#clock.random() * (WATCH_SECONDS.max - WATCH_SECONDS.min));
-    // Ends the connection when we leave in the middle of a stream.
+    // Ends the connection when this method returns in the middle of a stream.
     const leave = new AbortController();
     const position = { at: from, events: 0 };
     try {
@@ -198,7 +198,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     return { reason: 'ended', resume: position.at, healthy };
   }
 
-  /** Follows an open watch to its end; returns early when the server says ERROR. Moves `position` with every event. */
+  /** Reads an open watch to its end. Returns early if the server sends ERROR. Moves `position` with every event. */
   async #follow(bytes: AsyncIterable<Buffer>, position: { at: string; events: number }): Promise<Ending | undefined> {
     this.#contactAt = this.#clock.now();
     const { transform } = this.#options;
@@ -222,12 +222,12 @@ export class Reflector<T extends KubeObject = KubeObject> {
   }
 
   /**
-   * `resume`: the position of a watch that was open. One that could not even be opened lists again: a server that was away may
-   * have come back with restored state, and would let a watch from our version wait in silence.
+   * `resume`: the position of a watch that was open. A watch that could not be opened at all needs a new list: a server that was
+   * unavailable may have been restored from a backup, and a watch from a version that it does not have would wait silently.
    */
   #classify(error: unknown, resume: string | undefined): Ending {
     if (!(error instanceof ApiError)) {
-      // A broken connection carries undici's error; a malformed line has lost our place.
+      // A broken connection has undici's error. After a malformed line, the position is unknown.
       const malformed = error instanceof Error && error.name === 'MalformedWatchError';
       return { reason: 'broken', resume: malformed ? undefined : resume, error, healthy: false };
     }
@@ -241,7 +241,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
 
   #logRestart(ending: Ending, failures: number): void {
     const fields = { ...this.#labels, reason: ending.reason, failures, err: ending.error };
-    // The first failure is everyday life; a lasting one is said about once a minute.
+    // The first failure is normal. A lasting one is logged about once a minute.
     if (failures === 3 || (failures > 0 && failures % 40 === 0))
       this.#options.logger.warn(fields, 'watch keeps failing');
     else this.#options.logger.debug(fields, 'watch restarts');

@@ -1,6 +1,6 @@
 import { SourceError } from '@standin/contract';
 
-/** Which resource, and where. Without `namespace`: cluster-scoped, or all namespaces. */
+/** A resource and its location. Without `namespace`: cluster-scoped, or all namespaces. */
 export interface ResourcePath {
   /** Empty for the core group. */
   readonly group: string;
@@ -11,12 +11,12 @@ export interface ResourcePath {
   readonly subresource?: string | undefined;
 }
 
-/** What a part must not be: empty, or a step of a path, which encoding leaves as it is and URL parsers resolve. */
+/** Values that a part must not have. URL encoding keeps `.` and `..`, and URL parsers resolve them. */
 const STEPS: ReadonlySet<string> = new Set(['', '.', '..']);
 
 /**
- * `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/SUBRESOURCE`; every part is encoded, so no name can change the path. Throws a
- * `SourceError` for a part that is empty, `.` or `..`.
+ * `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/SUBRESOURCE`. Every part is encoded, so that no name can change the path.
+ * Throws a `SourceError` for a part that is empty, `.` or `..`.
  */
 export const resourcePath = (path: ResourcePath): string => {
   const parts = path.group === '' ? ['api', path.version] : ['apis', path.group, path.version];

@@ -21,7 +21,7 @@ const kindOf = ({ status }: ApiError): SourceErrorKind => {
   }
 };
 
-/** The API server's refusal in the port's words; its own sentence stays. Anything else is passed on. */
+/** Converts an error of the API server to the port's error and keeps its message. Returns any other error unchanged. */
 export const toSourceError = (error: unknown): unknown =>
   error instanceof ApiError ? new SourceError(kindOf(error), error.message, { cause: error }) : error;
 

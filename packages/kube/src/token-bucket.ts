@@ -1,17 +1,17 @@
 import type { Clock } from './clock.ts';
 
 export interface RateLimit {
-  /** Calls per second in the long run. */
+  /** Average calls per second. */
   readonly qps: number;
-  /** Calls at once after a pause. */
+  /** Calls that may start at once after a pause. */
   readonly burst: number;
 }
 
-/** Token bucket: callers wait in order of arrival until a token is theirs. */
+/** A token bucket. Callers wait for a token in order of arrival. */
 export class TokenBucket {
   readonly #limit: RateLimit;
   readonly #clock: Clock;
-  /** May be negative: tokens that waiting callers have reserved. */
+  /** May be negative: waiting callers have reserved tokens. */
   #tokens: number;
   #refilledAt: number;
 
@@ -22,7 +22,7 @@ export class TokenBucket {
     this.#refilledAt = clock.now();
   }
 
-  /** Resolves when the caller may go; at once when `signal` aborts (its call then fails by itself). */
+  /** Resolves when the caller may proceed, or immediately when `signal` aborts (its call then fails by itself). */
   async take(signal?: AbortSignal): Promise<void> {
     const now = this.#clock.now();
     this.#tokens = Math.min(this.#limit.burst, this.#tokens + ((now - this.#refilledAt) / 1_000) * this.#limit.qps);

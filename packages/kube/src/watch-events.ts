@@ -5,12 +5,12 @@ export type WatchEvent<T extends KubeObject> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; readonly object: T }
   | { readonly type: 'ERROR'; readonly object: ApiStatus };
 
-/** A watch's bytes are no longer what the protocol says: the position is lost, list again. */
+/** The bytes of a watch violate the protocol. The position is lost, so list again. */
 export class MalformedWatchError extends Error {
   override readonly name = 'MalformedWatchError';
 }
 
-/** etcd refuses objects above 1.5 MiB; JSON escapes and the envelope at most multiply it by six. */
+/** etcd refuses objects above 1.5 MiB. JSON escapes and the envelope multiply that by at most six. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
@@ -31,7 +31,7 @@ const parseEvent = <T extends KubeObject>(line: Buffer): WatchEvent<T> => {
   return event as WatchEvent<T>;
 };
 
-/** Splits a watch's bytes into its events. Lines straddle chunks, chunks hold several lines. Throws `MalformedWatchError`. */
+/** Splits the bytes of a watch into events. A line may span chunks, and a chunk may hold several lines. Throws `MalformedWatchError`. */
 export async function* watchEvents<T extends KubeObject>(
   bytes: AsyncIterable<Buffer>,
   onBytes: () => void,

@@ -7,7 +7,7 @@ import { TerminalError, WorkQueue, type WorkQueueOptions } from './work-queue.ts
 const queueOf = (reconcile: WorkQueueOptions<string>['reconcile'], options: Partial<WorkQueueOptions<string>> = {}) =>
   new WorkQueue<string>({ name: 'test', logger: recordingLogger(), reconcile, ...options });
 
-/** A reconciler whose runs end when the test says so. */
+/** A reconciler whose runs end when the test decides. */
 const gated = () => {
   const runs: { key: string; end: () => void }[] = [];
   const reconcile = (key: string) =>
@@ -70,7 +70,7 @@ describe('WorkQueue', () => {
     await until('five attempts', () => times.length === 5);
     const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
     [20, 40, 80, 80].forEach((expected, index) => {
-      // Timers may fire a millisecond early by the other clock.
+      // By the other clock, timers may fire a millisecond early.
       expect(pauses[index]).toBeGreaterThanOrEqual(expected - 2);
       expect(pauses[index]).toBeLessThan(expected + 60);
     });

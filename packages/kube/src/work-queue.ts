@@ -3,13 +3,13 @@ import { systemClock, type Clock } from './clock.ts';
 import type { KubeLogger } from './logger.ts';
 import { workQueueMetrics, type QueueProbe } from './metrics.ts';
 
-/** Thrown by a reconciler: only a change of the object can help, so it is not retried. */
+/** A reconciler throws it if only a change of the object can help, so there is no retry. */
 export class TerminalError extends Error {
   override readonly name = 'TerminalError';
 }
 
 export interface ReconcileResult {
-  /** Look at this key again after this time, though nothing failed. */
+  /** Reconcile this key again after this time, although nothing failed. */
   readonly requeueAfterMs?: number;
 }
 
@@ -17,13 +17,13 @@ export interface ReconcileResult {
 const BACKOFF_DEFAULT = { baseMs: 5, capMs: 1_000_000 };
 
 export interface WorkQueueOptions<Key extends string> {
-  /** Label of all metrics. */
+  /** The label of all metrics. */
   readonly name: string;
-  /** Workers. One key never runs on two of them. */
+  /** The number of workers. A key never runs on two of them at once. */
   readonly concurrency?: number;
   /**
-   * Brings the world in line with what is wanted for `key`; it is told the key, not what happened. Throwing means: again, with
-   * backoff (`TerminalError`: not again). `signal` aborts when the queue stops.
+   * Reconciles the actual with the desired state of `key`. It receives the key, not the event. An error means a retry with
+   * backoff (`TerminalError`: no retry). `signal` aborts when the queue stops.
    */
   readonly reconcile: (key: Key, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
   readonly backoff?: { readonly baseMs: number; readonly capMs: number };
@@ -33,8 +33,8 @@ export interface WorkQueueOptions<Key extends string> {
 }
 
 /**
- * Keyed work queue with controller-runtime's rules: a key waits at most once, runs on one worker at a time, and runs again when it
- * was added while it ran. Failures back off per key; a success forgets them.
+ * A keyed work queue with controller-runtime's rules. A key waits at most once, runs on one worker at a time, and runs again if
+ * it was added while it ran. Failures back off per key; a success resets the backoff.
  */
 export class WorkQueue<Key extends string = string> {
   readonly #options: WorkQueueOptions<Key>;
@@ -42,10 +42,10 @@ export class WorkQueue<Key extends string = string> {
   readonly #concurrency: number;
   readonly #metrics: ReturnType<typeof workQueueMetrics> | undefined;
   readonly #labels: { readonly name: string; readonly controller: string };
-  /** Keys that wait for a worker, in order, with the time of their arrival. */
+  /** Keys that wait for a worker, in order, with their time of arrival. */
   readonly #waiting = new Map<Key, number>();
   readonly #running = new Map<Key, number>();
-  /** Added while they ran. */
+  /** Keys that were added while they ran. */
   readonly #again = new Set<Key>();
   readonly #failures = new Map<Key, number>();
   readonly #delayed = new Map<Key, { readonly dueAt: number; readonly timer: NodeJS.Timeout }>();
@@ -73,7 +73,7 @@ export class WorkQueue<Key extends string = string> {
     return this.#waiting.size + this.#running.size + this.#delayed.size;
   }
 
-  /** Also takes the key out of a pending delay: a change does not wait for a backoff. */
+  /** Adds a key, and cancels its pending delay: a change does not wait for a backoff. */
   add(key: Key): void {
     if (this.#stopping.signal.aborted) return;
     this.#cancelDelay(key);
@@ -88,7 +88,7 @@ export class WorkQueue<Key extends string = string> {
     this.#dispatch();
   }
 
-  /** Adds the key after `ms`. Of two pending delays the shorter one counts. */
+  /** Adds the key after `ms`. If two delays are pending, the shorter one counts. */
   addAfter(key: Key, ms: number): void {
     if (this.#stopping.signal.aborted) return;
     if (ms <= 0) {
@@ -99,12 +99,12 @@ export class WorkQueue<Key extends string = string> {
     const pending = this.#delayed.get(key);
     if (pending !== undefined && pending.dueAt <= dueAt) return;
     this.#cancelDelay(key);
-    // setTimeout fires at once above 2^31 - 1 ms.
+    // Above 2^31 - 1 ms, setTimeout fires immediately.
     const timer = setTimeout(() => this.add(key), Math.min(ms, 2_147_483_647));
     this.#delayed.set(key, { dueAt, timer });
   }
 
-  /** Takes no more work, drops what waits, and resolves when the running reconciliations have ended. */
+  /** Accepts no more work, drops waiting keys, and resolves when the running reconciliations have ended. */
   async stop(): Promise<void> {
     this.#stopping.abort(new DOMException('the work queue stops', 'AbortError'));
     for (const key of [...this.#delayed.keys()]) this.#cancelDelay(key);

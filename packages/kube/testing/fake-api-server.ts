@@ -4,7 +4,7 @@ import type { KubeLogger } from '../src/logger.ts';
 import { KubeClient, type KubeClientOptions } from '../src/kube-client.ts';
 import { SharedConnectionConfig } from '../src/kube-config.ts';
 
-/** One request as the server saw it. */
+/** One request as the server received it. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
@@ -21,7 +21,7 @@ const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
   return chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString());
 };
 
-/** An API server that does what a script says: what a real one does rarely and never on demand. */
+/** A scripted API server, for behaviour that is rare in a real one and cannot be triggered on demand. */
 export class FakeApiServer {
   readonly requests: SeenRequest[] = [];
   connections = 0;
@@ -47,7 +47,7 @@ export class FakeApiServer {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Listens; after a stop, on the same port again. */
+  /** Listens. After a stop, uses the same port again. */
   async start(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
@@ -56,7 +56,7 @@ export class FakeApiServer {
     this.#port = (this.#server.address() as AddressInfo).port;
   }
 
-  /** As a killed process: all connections are cut. */
+  /** Cuts all connections, as when the process is killed. */
   async stop(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     for (const socket of this.#sockets) socket.destroy();
@@ -108,7 +108,7 @@ const configFor = (server: string): SharedConnectionConfig => {
 export const clientFor = (server: FakeApiServer, options: Partial<KubeClientOptions> = {}): KubeClient =>
   new KubeClient({ config: configFor(server.url), ...options });
 
-/** Collects what is logged. */
+/** Collects the log lines. */
 export const recordingLogger = (): KubeLogger & { readonly lines: { level: string; message: string }[] } => {
   const lines: { level: string; message: string }[] = [];
   const log = (level: string) => (_: object, message: string) => void lines.push({ level, message });

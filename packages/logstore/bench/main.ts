@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { encodeRow, EVERY_PROJECT, openLogStore, startEmbeddedEngine, type LogStore } from '../src/index.ts';
 import { newLogRow } from '../src/log-row.testing.ts';
 
-/** Measures what README.md says of the log store, on the embedded engine: `node packages/logstore/bench/main.ts`. */
+/** Measures the log store's numbers in README.md on the embedded engine: `node packages/logstore/bench/main.ts`. */
 
 const ENCODED_ROWS = 300_000;
 const BATCHES = 20;

@@ -1,6 +1,6 @@
 import type { EngineAddress } from '../src/index.ts';
 
-/** Resolves with what ClickHouse answers to a statement, trimmed; rejects with its words. */
+/** Resolves with ClickHouse's response to a statement, trimmed. Rejects with its error message. */
 export type Query = (sql: string) => Promise<string>;
 
 export const queryOf =

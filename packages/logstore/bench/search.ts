@@ -6,8 +6,8 @@ import { parseFilter } from '../src/search/index.ts';
 import { queryOf, type Query } from './query.ts';
 
 /**
- * Measures searches on a log of one project over ten days, 1.5 kB a row: `node packages/logstore/bench/search.ts [ROWS]`. Each round
- * asks for another value, so that no cache answers.
+ * Measures searches on a log of one project over ten days, 1.5 kB a row: `node packages/logstore/bench/search.ts [ROWS]`. Each
+ * round searches for a different value, so that no cache answers.
  */
 
 const ROWS = Number(process.argv[2] ?? 1_000_000);
@@ -15,10 +15,10 @@ const INSERT_ROWS = 50_000;
 const ROUNDS = 12;
 const DAYS = 10;
 const PROJECT = 'project-0';
-/** As the dashboard: where more rows would have to be read, it estimates first. */
+/** As in the dashboard: where more rows would have to be read, it estimates first. */
 const SEARCHED_ROWS_MAX = 500_000;
 
-/** Traffic as webhooks bring it: JSON with random ids, a few event types, twelve statuses. Made by ClickHouse itself. */
+/** Webhook-like traffic: JSON with random ids, a few event types, twelve statuses. ClickHouse itself generates it. */
 const insertRows = (query: Query, { table = 'log', from, count }: { table?: string; from: number; count: number }) =>
   query(`INSERT INTO ${table} (${LOG_COLUMNS.join(', ')})
     WITH number + ${from} AS n, rand(1) AS r, lower(hex(rand64(2))) AS event_id, lower(hex(rand64(3))) AS object_id,
@@ -57,7 +57,7 @@ const timed = async (task: () => Promise<unknown>): Promise<number> => {
 
 const TYPES = ['refund', 'capture', 'payout', 'charge', 'dispute', 'transfer', 'invoice', 'customer'];
 
-/** What people search for; `id` is one that a single entry has. */
+/** Typical searches. Only one entry has `id`. */
 const SEARCHES: readonly (readonly [string, (round: number, id: string) => string])[] = [
   ['nothing', () => ''],
   ['status:5xx', (round) => `status:${500 + (round % 4)}`],
@@ -102,7 +102,7 @@ const bench = async (store: LogStore, ids: readonly string[]): Promise<void> => 
 
 const INDEXES = ['request_body', 'response_body', 'head', 'request_header_values', 'response_header_values'];
 
-/** What the indexes of migration 003 cost: rows into the table, and into one without them, by turns. */
+/** Measures the cost of the indexes of migration 003: alternates inserts into the table and into one without indexes. */
 const benchInserts = async (query: Query): Promise<void> => {
   await query('CREATE TABLE log_plain AS log');
   for (const name of INDEXES) await query(`ALTER TABLE log_plain DROP INDEX search_${name}`);

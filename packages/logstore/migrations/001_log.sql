@@ -1,8 +1,8 @@
--- The log: one row per accepted request (design §5). Macros (@name@) are filled in by src/migrate.ts.
+-- The log: one row per accepted request (design §5). src/migrate.ts replaces macros (@name@).
 --
--- Sort key: a project's latest entries are one range. Every column of the sort and partition key is fixed at acceptance, so a
--- row that is delivered twice meets its twin in the same partition and ReplacingMergeTree merges the two; until then reads
--- deduplicate by id (LIMIT 1 BY id, highest version first). Never plain count() or sum() over this table.
+-- Sort key: a project's latest entries are one range. Every column of the sort and partition key is fixed at acceptance, so both
+-- copies of a row that is delivered twice are in the same partition, and ReplacingMergeTree merges them. Until then, reads must
+-- deduplicate by id (LIMIT 1 BY id, highest version first). Never use plain count() or sum() on this table.
 CREATE TABLE IF NOT EXISTS @database@.@log_local@ @on_cluster@
 (
     id                     UUID,
@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS @database@.@log_local@ @on_cluster@
     client_address         String CODEC(ZSTD(1)),
     key_fingerprint        LowCardinality(String),
 
-    -- Bytes as they were on the wire: String holds any byte, nothing here is re-encoded.
+    -- Bytes as sent on the wire: String holds any byte, and nothing is re-encoded.
     method                 LowCardinality(String),
     target                 String CODEC(ZSTD(1)),
     path                   String CODEC(ZSTD(1)),
@@ -49,18 +49,18 @@ CREATE TABLE IF NOT EXISTS @database@.@log_local@ @on_cluster@
     request_us             UInt64 CODEC(ZSTD(1)),
     upstream_first_byte_us UInt64 CODEC(ZSTD(1)),
 
-    -- Made by the server. When the row was taken: what a tail follows, since rows arrive late after an outage.
+    -- ClickHouse computes the following columns. inserted_at is what a tail follows, because rows arrive late after an outage.
     inserted_at            DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC') CODEC(Delta, ZSTD(1)),
-    -- A list without bodies tells how much there is to read.
+    -- Lets a list without bodies show how much there is to read.
     body_bytes             UInt64 MATERIALIZED length(request_body) + length(response_body) CODEC(ZSTD(1)),
-    -- For search; of repeated names the map's [] finds the first. The truth is request_headers.
+    -- For search. For repeated names, the map's [] finds only the first; request_headers has all of them.
     request_header_map     Map(LowCardinality(String), String)
                            MATERIALIZED mapFromArrays(arrayMap(h -> lower(h.1), request_headers), arrayMap(h -> h.2, request_headers))
                            CODEC(ZSTD(1)),
     response_header_map    Map(LowCardinality(String), String)
                            MATERIALIZED mapFromArrays(arrayMap(h -> lower(h.1), response_headers), arrayMap(h -> h.2, response_headers))
                            CODEC(ZSTD(1)),
-    -- W3C Trace Context: joins an entry to the caller's traces.
+    -- W3C Trace Context: connects an entry with the caller's traces.
     traceparent            String
                            MATERIALIZED arrayFirst(h -> lower(h.1) = 'traceparent', request_headers).2
                            CODEC(ZSTD(1)),
@@ -73,10 +73,10 @@ PARTITION BY toDate(received_at)
 ORDER BY (project_uid, received_at, id)
 TTL expires_at DELETE
 SETTINGS
-    -- Exactly once does not rest on the server's defaults (they changed in 25.9, 25.10 and 26.2).
+    -- Exactly-once delivery must not depend on the server's defaults (they changed in 25.9, 25.10 and 26.2).
     non_replicated_deduplication_window = 10000,
     replicated_deduplication_window = 10000,
     replicated_deduplication_window_seconds = 604800,
-    -- Acknowledged is on disk.
+    -- Acknowledged rows are on disk.
     fsync_after_insert = 1,
     fsync_part_directory = 1;

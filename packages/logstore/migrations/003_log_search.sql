@@ -1,6 +1,6 @@
--- What search finds by (src/search/columns.ts has the same expressions): blocks of 8,192 rows in which a text cannot be are not read.
--- Pieces of five bytes, in lower case; a text shorter than that is looked for everywhere. 64 KiB per block and index, some 20 % of the table's
--- disk; an insert takes 1.5 times its CPU. Rows that were there before are searched without: they expire.
+-- Indexes for search (src/search/columns.ts has the same expressions). Blocks of 8,192 rows that cannot contain a text are not read. The
+-- indexes have pieces of five bytes, in lower case; a shorter text is searched in all blocks. They take 64 KiB per block and index, about
+-- 20 % of the table's disk, and 1.5 times the CPU of an insert. Existing rows are searched without an index until they expire.
 ALTER TABLE @database@.@log_local@ @on_cluster@
     ADD INDEX IF NOT EXISTS search_request_body lower(request_body) TYPE ngrambf_v1(5, 65536, 1, 0) GRANULARITY 1,
     ADD INDEX IF NOT EXISTS search_response_body lower(response_body) TYPE ngrambf_v1(5, 65536, 1, 0) GRANULARITY 1,

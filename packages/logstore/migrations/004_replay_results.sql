@@ -1,11 +1,11 @@
--- What replays got back: one row per attempt; of a request that was sent twice (an operator was killed in between) the last one is
--- read. In a cluster there is one copy on every node: answers are few beside the log, and expire with the project's retention.
+-- Results of replays: one row per attempt. If a request was sent twice (an operator was killed in between), reads use the last one.
+-- In a cluster, every node has a copy: results are few compared with the log, and expire with the project's retention.
 CREATE TABLE IF NOT EXISTS @database@.replay_results @on_cluster@
 (
     project_uid          LowCardinality(String),
     replay_uid           LowCardinality(String),
     request_id           UUID,
-    -- Of the captured request: where a replay goes on after a restart.
+    -- From the captured request: the position where a replay continues after a restart.
     request_received_at  DateTime64(6, 'UTC') CODEC(Delta, ZSTD(1)),
     sent_at              DateTime64(6, 'UTC') CODEC(Delta, ZSTD(1)),
     expires_at           DateTime('UTC') CODEC(Delta, ZSTD(1)),
@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS @database@.replay_results @on_cluster@
     method               LowCardinality(String),
     -- The API key is replaced with its name.
     sent_headers         Array(Tuple(name String, value String)) CODEC(ZSTD(1)),
-    -- Empty unless it was edited: else it is the captured one.
+    -- Empty unless the body was edited: otherwise it is the captured one.
     sent_body            String CODEC(ZSTD(3)),
     edited               Bool,
     status               UInt16 CODEC(ZSTD(1)),

@@ -1,4 +1,4 @@
--- Cluster only: the same columns in the table that everybody reads and writes.
+-- Cluster only: the same columns in the table for all reads and writes.
 ALTER TABLE @database@.log @on_cluster@
     ADD COLUMN IF NOT EXISTS quota_period LowCardinality(String),
     ADD COLUMN IF NOT EXISTS quota_block  LowCardinality(String),

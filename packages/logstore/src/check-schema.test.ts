@@ -12,7 +12,7 @@ const failure = (code: string): LogStoreError =>
   new LogStoreError(`code ${code}`, { kind: 'retryable', code, cause: undefined });
 const AWAY = failure('ECONNREFUSED');
 
-/** What is said while ClickHouse answers these, one after the other; it has to end with the last. */
+/** Returns what is logged while ClickHouse gives these responses, one after the other. The last one must end the check. */
 const linesOf = async (
   answers: readonly (SchemaState | LogStoreError)[],
   options: Partial<CheckSchemaOptions> = {},
@@ -38,7 +38,7 @@ test.for([
   [[NEWER], true, ['made by a newer version than this gateway']],
   [[OLDER, OLDER, CURRENT], false, ['older than this gateway', 'up to date now']],
   [[MISSING, AWAY, OLDER, CURRENT], false, ['no tables yet', 'older than this gateway', 'up to date now']],
-  // It is about to make them itself.
+  // The process creates the tables itself.
   [[MISSING], true, []],
   [[OLDER], true, []],
   [[failure('497')], false, ['needs SELECT on the table migrations']],

@@ -5,14 +5,14 @@ import type { LogStore } from './log-store.ts';
 import type { SchemaState } from './schema-state.ts';
 
 export interface CheckSchemaOptions {
-  /** Who asks, for the line: `gateway`. */
+  /** The name of the process, for the log line: `gateway`. */
   readonly process: string;
-  /** It brings the tables up to date by itself, before it needs them. */
+  /** The process brings the tables up to date itself before it needs them. */
   readonly migrates: boolean;
   readonly logger: Logger;
-  /** Stops asking. */
+  /** Stops the check. */
   readonly signal: AbortSignal;
-  /** How often ClickHouse is asked again, while it is away or the tables are older. */
+  /** How often the check runs again while ClickHouse is unavailable or the tables are older. */
   readonly retryMs?: number;
 }
 
@@ -20,7 +20,7 @@ const RETRY_MS = 30_000;
 /** ACCESS_DENIED */
 const DENIED = '497';
 
-/** What to do, for people who run it; undefined where nothing is. */
+/** What an administrator must do. Undefined: nothing. */
 const lineOf = (state: SchemaState, { process, migrates }: CheckSchemaOptions): string | undefined => {
   const remedy =
     'gateways and operator make them where clickhouse.migrate is true, `docs/upgrade.md` says who else; this process waits for that and works on as far as it can';
@@ -37,8 +37,8 @@ const lineOf = (state: SchemaState, { process, migrates }: CheckSchemaOptions): 
 };
 
 /**
- * Says at start, in one line, what to do where the log's tables are not those that this version makes, and when that is done. Waits for a
- * ClickHouse that is away. Never fails: whether work is possible, the work itself finds out.
+ * Compares the log's tables with those of this version at start. Logs one line that says what to do if they differ, and another
+ * when they are up to date. Waits while ClickHouse is unavailable. Never fails: the work itself fails if it is not possible.
  */
 export const checkSchema = async (store: Pick<LogStore, 'schema'>, options: CheckSchemaOptions): Promise<void> => {
   const { migrates, logger, signal, retryMs = RETRY_MS } = options;

@@ -9,7 +9,7 @@ export interface ClickHouseAddress {
   readonly username: string;
   readonly password: string;
   readonly database: string;
-  /** Longest wait for an answer, in milliseconds; default: somewhat longer than any read may take. */
+  /** Longest wait for a response, in milliseconds. Default: slightly longer than the limit of any read. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -19,35 +19,38 @@ interface Statement {
   readonly settings?: ClickHouseSettings;
   /** Body of an insert; `sql` ends with its FORMAT. */
   readonly body?: Buffer;
-  /** `false`: outside of the database, to create it. */
+  /** `false`: not in the database, to create it. */
   readonly inDatabase?: boolean;
 }
 
 interface Answer {
   readonly bytes: Buffer;
-  /** The embedded engine only: how far its inserts were before the statement ran. See `embedded/insert-counter.ts`. */
+  /** Only from the embedded engine: marks the inserts before the statement ran. See `embedded/insert-counter.ts`. */
   readonly insertMark: string | undefined;
 }
 
-/** The few calls that the log store makes, all over one HTTP client, embedded engine and server alike. */
+/** The calls that the log store makes, over one HTTP client for both the embedded engine and a server. */
 export interface ClickHouse {
-  /** Runs a statement and returns the whole answer. `operation` completes the sentence "could not …". */
+  /** Runs a statement and returns the whole response. `operation` completes the sentence "could not …". */
   run(operation: string, statement: Statement): Promise<Buffer>;
-  /** As `run`, with what a reader needs to wait for the next insert. */
+  /** Like `run`, and also returns the mark that a reader needs to wait for the next insert. */
   ask(operation: string, statement: Statement): Promise<Answer>;
-  /** Resolves once the embedded engine has finished an insert after `mark`. Rejects when it is unavailable or hangs, and when `signal` aborts. */
+  /**
+   * Resolves after the embedded engine has finished an insert after `mark`. Rejects if the engine is unavailable or hangs, and
+   * when `signal` aborts.
+   */
   nextInsert(mark: string, signal: AbortSignal): Promise<void>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Longer than `max_execution_time` of any statement, so that the server's own word arrives first. */
+/** Longer than `max_execution_time` of any statement, so that the server's own error arrives first. */
 const REQUEST_TIMEOUT_MS = 35_000;
-/** A server closes idle connections after 3 s (Cloud, older versions: 10 s); ours must be gone before. */
+/** A server closes idle connections after 3 s (Cloud, older versions: 10 s). The client must close them before. */
 const IDLE_SOCKET_TTL_MS = 2_500;
 const OPEN_CONNECTIONS_MAX = 10;
 
-/** Of an answer to a wait for the next insert: there was none. */
+/** The status of a wait that ended without an insert. */
 const NOTHING_YET = 204;
 const INSERT_WAIT_MS_MAX = INSERT_WAIT_MS + 3_000;
 
@@ -60,11 +63,11 @@ const newClient = (address: ClickHouseAddress, database: string) =>
     application: 'standin',
     request_timeout: address.timeoutMs ?? REQUEST_TIMEOUT_MS,
     max_open_connections: OPEN_CONNECTIONS_MAX,
-    // A busy event loop fires timers late (clickhouse-js #294): stale sockets are also looked for before each request.
+    // A busy event loop fires timers late (clickhouse-js #294), so stale sockets are also removed before each request.
     keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS, eagerly_destroy_stale_sockets: true },
-    // The answer begins when the statement has ended: an exception is a status, never the tail of a 200.
+    // The response begins after the statement has ended, so that an exception is a status and never the end of a 200.
     clickhouse_settings: { wait_end_of_query: 1 },
-    // Every failure is thrown, and the client's log lines would quote statements and parameters.
+    // All failures are thrown, and the client's log lines would quote statements and parameters.
     log: { level: ClickHouseLogLevel.OFF },
   });
 
@@ -103,7 +106,7 @@ export const connectClickHouse = (address: ClickHouseAddress): ClickHouse => {
       }
     },
     async ping() {
-      // With the login: `/ping` answers anyone, also for another engine on the same port.
+      // With credentials: without them, `/ping` succeeds for anyone, even on a different engine on the same port.
       const result = await client.ping({ select: true });
       if (!result.success) throw toLogStoreError('reach ClickHouse', result.error);
     },

@@ -4,34 +4,34 @@ import { conditionsOf, LogFilterError } from './log-filter.ts';
 import type { CountFilter } from './log-filter.ts';
 import { decodeAll } from './run-query.ts';
 
-/** Classes of statuses; `5xx` has everything above too, `none` the entries without an answer. */
+/** Classes of statuses. `5xx` also includes everything above; `none` are the entries without a response. */
 export const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 export type StatusClass = (typeof STATUS_CLASSES)[number];
 
 export interface HistogramRange {
   readonly from: Date;
-  /** Does not belong to it. */
+  /** Exclusive. */
   readonly to: Date;
   /** From 1 to `HISTOGRAM_BUCKETS_MAX`. */
   readonly buckets: number;
-  /** Reads one of so many blocks of rows and multiplies what it finds: an estimate, in about that part of the time. Default 1. */
+  /** Reads one of this many blocks of rows and extrapolates: an estimate that takes about that fraction of the time. Default 1. */
   readonly oneIn?: number | undefined;
 }
 
 export interface HistogramBucket {
-  /** When it begins; it ends where the next one begins. */
+  /** The start of the bucket. It ends where the next one starts. */
   readonly start: Date;
   readonly counts: Readonly<Record<StatusClass, number>>;
 }
 
 export const HISTOGRAM_BUCKETS_MAX = 120;
 
-/** ClickHouse reads no less of a large column than such a block: `index_granularity` of the table. */
+/** The smallest part of a large column that ClickHouse reads: `index_granularity` of the table. */
 const BLOCK_ROWS = 8_192;
-/** Blocks by chance: every n-th one would follow a rhythm of the traffic. */
+/** Selects blocks at random, because every n-th block could follow a rhythm of the traffic. */
 const SAMPLED = `cityHash64(_part, intDiv(_part_offset, ${BLOCK_ROWS})) % {oneIn:UInt32} = 0`;
 
-/** Seconds: who waits longer for a number has been told to narrow the search. */
+/** Seconds. A count that would take longer fails, and the user is asked to narrow the search. */
 const COUNT_EXECUTION_TIME_MAX = 10;
 
 const countSettings: ClickHouseSettings = {
@@ -41,8 +41,8 @@ const countSettings: ClickHouseSettings = {
 };
 
 /**
- * The rows that a filter selects, each once and in its highest version. With `FINAL`, because counting by id keeps all ids in memory
- * (500 ms instead of 70 on 10M rows); what does not differ between copies is checked before they are merged.
+ * The rows that a filter selects, each once and in its highest version. Uses `FINAL`, because a count by id keeps all ids in
+ * memory (500 ms instead of 70 on 10M rows). Conditions on what all copies of a row share are checked before the merge.
  */
 const selected = (filter: CountFilter, more: readonly string[] = []): { from: string; params: object } => {
   const { frozen, final, params } = conditionsOf(filter);
@@ -63,7 +63,7 @@ const assertRange = ({ from, to, buckets, oneIn = 1 }: HistogramRange): void => 
     throw new LogFilterError(`buckets must be an integer from 1 to ${HISTOGRAM_BUCKETS_MAX}`);
   }
   if (!Number.isInteger(oneIn) || oneIn < 1) throw new LogFilterError('oneIn must be an integer from 1 on');
-  // Also when one of them is no time.
+  // Also true if one of the two is an invalid date.
   if (!(from.getTime() < to.getTime())) throw new LogFilterError('from must be before to');
 };
 

@@ -5,15 +5,16 @@ import { decodeAll } from './run-query.ts';
 export interface PermitFilter {
   readonly accountUid: string;
   readonly blocks: readonly string[];
-  /** By ClickHouse's clock; no request of theirs was stored before. It only limits what is read. */
+  /** By ClickHouse's clock. None of the blocks' requests was stored before. It only limits the rows to read. */
   readonly since: Date;
 }
 
-/** The log as every replica of every shard has it, rows as often as there are replicas; fails while one of them is away. */
+/** The log on every replica of every shard: each row comes once per replica. The query fails while a replica is unavailable. */
 const ALL_REPLICAS = 'clusterAllReplicas({cluster:String}, currentDatabase(), log_local)';
 
 /**
- * See `LogStore.permits`. In a cluster one replica may lag behind, but a row is on most of them before its insert is acknowledged. Also what has expired counts, for as long as it is there. `received_at` is no limit: it is by the clock of a
+ * See `LogStore.permits`. In a cluster, one replica may lag behind, but a row is on most of them before its insert is
+ * acknowledged. Expired rows also count until they are deleted. `received_at` is no condition: it comes from the clock of a
  * gateway, which may be wrong by any amount.
  */
 export const countPermits = async (
@@ -30,13 +31,13 @@ export const countPermits = async (
   return new Map(decodeAll(answer, (reader) => [reader.text(), reader.int64()] as const));
 };
 
-/** Accepted requests of an account in a month of its quota, and the permits that they spent: as many, or something is wrong. */
+/** The accepted requests of an account in a month of its quota, and the permits that they spent. If the two differ, something is wrong. */
 export interface SpentPermits {
   readonly requests: number;
   readonly permits: number;
 }
 
-/** Rows come late at a month's end, and a gateway's clock plays no part in which month they count for. */
+/** Rows may arrive late at the end of a month, and a gateway's clock does not decide which month they count for. */
 const EARLY_MS = 48 * 3_600_000;
 
 /** See `LogStore.spentPermits`. */

@@ -5,10 +5,10 @@ import { RowBinaryReader } from './row-binary-reader.ts';
 const EXECUTION_TIME_MAX = 10;
 const HOUR_MS = 3_600_000;
 
-/** Counts of consecutive hours, oldest first; the last is the hour until now. */
+/** Counts of consecutive hours, oldest first. The last one ends now. */
 export type HourlyCounts = readonly number[];
 
-/** See `LogStore.requestsByHour`. Hours are counted back from now, so that the sum is that of the last hours, to the minute. */
+/** See `LogStore.requestsByHour`. Hours are counted back from now, so that the sum covers the last hours to the minute. */
 export const countByHour = async (
   clickhouse: ClickHouse,
   projectUids: readonly string[],

@@ -4,7 +4,7 @@ import { decodeAll } from './run-query.ts';
 
 export interface UsageRange {
   readonly from: Date;
-  /** Does not belong to it. */
+  /** Exclusive. */
   readonly to: Date;
 }
 
@@ -22,11 +22,14 @@ export interface EndpointUsage {
   readonly requests: number;
 }
 
-/** How many requests of an account are in the log. */
+/** The number of an account's requests in the log. */
 export interface Usage {
-  /** Days that have some, in order. */
+  /** Days with requests, in order. */
   readonly days: readonly DayUsage[];
-  /** The busiest first, `USAGE_ENDPOINTS_MAX` of them. One that was deleted and made again under its name is one. */
+  /**
+   * The `USAGE_ENDPOINTS_MAX` busiest endpoints, busiest first. An endpoint that was deleted and created again under the same
+   * name counts as one.
+   */
   readonly endpoints: readonly EndpointUsage[];
 }
 
@@ -45,7 +48,7 @@ export const countUsage = async (
   accountUid: string,
   { from, to }: UsageRange,
 ): Promise<Usage> => {
-  // All of it is the same in every copy and version of a row, so it may be checked before they are merged.
+  // All columns are the same in every copy and version of a row, so conditions can be checked before the merge.
   const rows = `FROM log FINAL PREWHERE expires_at > now() AND account_uid = {accountUid:String}
     AND received_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
   const params = { accountUid, from: from.getTime(), to: to.getTime() };

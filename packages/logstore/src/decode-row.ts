@@ -1,9 +1,9 @@
 import type { Action, LogRow, Method, Outcome } from '@standin/contract';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 
-/** The inverse of `encodeRow`. Bodies are views on the reader's buffer. */
+/** The inverse of `encodeRow`. Bodies are views of the reader's buffer. */
 export const decodeRow = (reader: RowBinaryReader): LogRow => ({
-  // An object literal's properties are evaluated in order: the order of LOG_COLUMNS.
+  // The properties of an object literal are evaluated in order: the order of LOG_COLUMNS.
   id: reader.uuid(),
   version: reader.uint8() as 1 | 2,
   receivedAtUs: reader.int64(),

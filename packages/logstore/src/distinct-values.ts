@@ -6,7 +6,7 @@ import { decodeAll } from './run-query.ts';
 import { HEADER_COLUMNS, PATTERN_COLUMNS } from './search/columns.ts';
 import { HEADER_PREFIXES, headerField, headerNameText } from './search/fields.ts';
 
-/** Fields whose values a search box can offer. `header` and `resp.header` stand for the names of headers, in lower case. */
+/** Fields whose values a search box can offer. `header` and `resp.header` are the names of headers, in lower case. */
 export type DistinctField = (typeof PLAIN_FIELDS)[number] | 'header' | 'resp.header' | `${HeaderPrefix}${string}`;
 type HeaderPrefix = keyof typeof HEADER_PREFIXES;
 
@@ -26,17 +26,17 @@ const PLAIN_FIELDS = [
 ] as const;
 
 export interface DistinctOptions {
-  /** Only values that begin with this, in any case of letters. */
+  /** Only values that begin with this text, ignoring case. */
   readonly prefix?: string | undefined;
   /** At most `DISTINCT_LIMIT_MAX`. */
   readonly limit: number;
 }
 
 export const DISTINCT_LIMIT_MAX = 100;
-/** Longer ones are nothing to choose from a list. */
+/** Longer values are not useful in a list of choices. */
 const VALUE_LENGTH_MAX = 200;
 
-/** Who types does not wait: what was found in this time (seconds) and among so many values is good enough. */
+/** A user who types does not wait. The values found in this time (seconds) and among this many values are good enough. */
 const distinctSettings: ClickHouseSettings = {
   max_execution_time: 1,
   timeout_overflow_mode: 'break',
@@ -50,7 +50,7 @@ interface Source {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** The expression whose values are wanted; from the closed tables of the search language. */
+/** The expression whose values are wanted, from the closed tables of the search language. */
 const sourceOf = (field: string): Source => {
   const plain = PLAIN_FIELDS.find((name) => name === field);
   if (plain === 'status') return { sql: "if(status = 0, 'none', toString(status))", latin1: false, params: {} };
@@ -84,7 +84,7 @@ export const distinctValues = async (
   }
   const source = sourceOf(field);
   const { frozen, final, params } = conditionsOf(filter);
-  // Copies of a row add nothing to its values, so nothing is merged here.
+  // Copies of a row add no values, so nothing is merged here.
   const sql = `SELECT value FROM (SELECT ${source.sql} AS value FROM log WHERE ${[...frozen, ...final].join(' AND ')})
     WHERE startsWith(lower(value), lower(unhex({distinctPrefix:String}))) AND length(value) BETWEEN 1 AND ${VALUE_LENGTH_MAX}
     GROUP BY value ORDER BY count() DESC, value LIMIT {distinctLimit:UInt32} FORMAT RowBinary`;

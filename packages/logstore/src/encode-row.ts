@@ -18,7 +18,7 @@ import {
 /** id, version, received_at, expires_at, status, response_truncated, and six UInt64. */
 const FIXED_SIZE = UUID_SIZE + 1 + 8 + 4 + 2 + 1 + 6 * 8;
 
-/** How many bytes `putRow` writes. */
+/** The number of bytes that `putRow` writes. */
 export const rowSize = (row: LogRow): number =>
   FIXED_SIZE +
   textSize(row.namespace) +
@@ -49,7 +49,7 @@ export const rowSize = (row: LogRow): number =>
   textSize(row.quotaPeriod) +
   textSize(row.quotaBlock);
 
-/** One row as RowBinary in a buffer of its own: see `putRow`. */
+/** Encodes one row as RowBinary in a new buffer. See `putRow`. */
 export const encodeRow = (row: LogRow): Buffer => {
   const buffer = Buffer.allocUnsafe(rowSize(row));
   putRow(buffer, row, 0);
@@ -57,11 +57,11 @@ export const encodeRow = (row: LogRow): Buffer => {
 };
 
 /**
- * Writes one row as RowBinary, columns in the order of `LOG_COLUMNS`; returns the offset behind it. Rows concatenate: that is
- * the body of an insert.
+ * Writes one row as RowBinary, with columns in the order of `LOG_COLUMNS`. Returns the offset after it. The body of an insert is
+ * a concatenation of rows.
  *
- * On the gateway's hot path, hence no intermediate objects. The same bytes for the same row at every call: a retried batch must
- * be byte for byte the first one.
+ * This is on the gateway's hot path, so it creates no intermediate objects. It writes the same bytes for the same row at every
+ * call, because a retried batch must match the first one byte for byte.
  */
 export const putRow = (buffer: Buffer, row: LogRow, offset: number): number => {
   let at = putUuid(buffer, row.id, offset);

@@ -7,14 +7,14 @@ const T0 = 1_800_000_000_000;
 
 interface Stand extends InsertFollower {
   readonly asked: InsertsFilter[];
-  /** What ClickHouse answers from now on: stamps, relative to T0, with the sum of their ids. */
+  /** Sets ClickHouse's response from now on: stamps, relative to T0, with the sum of their ids. */
   answer(nowMs: number, stamps: Readonly<Record<number, number>>): void;
   fail(error: Error | undefined): void;
-  /** Of this process. */
+  /** Advances the clock of this process. */
   elapse(ms: number): void;
-  /** As the embedded engine, which announces inserts. */
+  /** Behaves like the embedded engine, which announces inserts. */
   announce(): void;
-  /** Resolves when this many more polls have ended. */
+  /** Resolves after this many more polls. */
   polls(count?: number): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ test('the readers of a project share its polls, and each receives everything', a
   const others = stand.asked.length - before;
   await stand.polls(20);
   const polled = (uid: string): number => stand.asked.filter(({ projectUid }) => projectUid === uid).length;
-  // Two pollers, however many readers: they take turns.
+  // Two pollers take turns, however many readers there are.
   expect(polled('p') - before).toBeGreaterThanOrEqual(8);
   expect(polled('p') - before).toBeLessThanOrEqual(12 + others);
   stand.answer(500, { 100: 1 });
@@ -135,7 +135,7 @@ test('looks back a little behind the newest insert, and where nothing happens ha
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
-  // What an insert that is under way may have stamped, before anything is known.
+  // Before anything is known, it looks back as far as a running insert may have stamped rows.
   expect(stand.asked[0]).toEqual({ projectUid: 'p', sinceMs: undefined, lookBackMs: 60_000 });
   const since = async (): Promise<number> => {
     await stand.polls();
@@ -167,7 +167,7 @@ test('looks further back every ten seconds: behind the newest insert, and for re
   await stand.polls();
   const wide = await wideSince();
   expect(wide.filter((ms) => ms === 900 - 60_000)).toHaveLength(1);
-  // What was inserted meanwhile, and is shown only now.
+  // A row that was inserted in the meantime and becomes visible only now.
   stand.answer(3_600_000, { 900: 1 });
   await stand.polls();
   stand.answer(3_600_000, { [3_600_000 - 500_000]: 9 });
@@ -281,9 +281,9 @@ test('nothing is asked any longer once the last reader has left', async () => {
   const asked = stand.asked.length;
   for (let turns = 0; turns < 50; turns += 1) await turn();
   expect(stand.asked.length).toBeLessThanOrEqual(asked + 1);
-  // A closed feed keeps no reader waiting.
+  // A closed feed must not block a reader.
   await second.next();
-  // And the next reader starts another poller.
+  // The next reader starts another poller.
   const third = open(stand);
   expect(await told(third)).toEqual([]);
   third.close();

@@ -3,12 +3,12 @@ import type { LogFilter } from './log-filter.ts';
 import { LogStoreError } from './log-store-error.ts';
 import type { Inserts, InsertsFilter } from './read-inserts.ts';
 
-/** Tells one reader which rows are new to the log. */
+/** Reports new rows of the log to one reader. */
 export interface InsertFeed {
   /**
-   * Milliseconds of `inserted_at` that have rows which the reader has not received, possibly among rows that it has. The first call
-   * resolves with none, as soon as nothing later is missed; others once there are some, or the log answers again after a failure, or
-   * the feed is closed. Rejects for each failed poll.
+   * The milliseconds of `inserted_at` with rows that the reader has not received. They may also contain rows that it has
+   * received. The first call resolves with an empty list as soon as no later insert can be missed. Later calls resolve when there
+   * are new rows, when the log responds again after a failure, or when the feed is closed. Rejects for each failed poll.
    */
   next(): Promise<readonly number[]>;
   close(): void;
@@ -16,31 +16,31 @@ export interface InsertFeed {
 
 export interface FollowOptions {
   readonly projectUid: LogFilter['projectUid'];
-  /** Between two polls, at least. Of several readers of a project, the smallest counts. */
+  /** The shortest interval between two polls. If a project has several readers, the smallest value applies. */
   readonly pollIntervalMs: number;
 }
 
-/** Where the pollers read. */
+/** The source that pollers read. */
 export interface InsertSource {
   read(filter: InsertsFilter): Promise<Inserts>;
   /** See `ClickHouse.nextInsert`. */
   next(mark: string, signal: AbortSignal): Promise<void>;
-  /** `performance.now()`, but in tests. */
+  /** `performance.now()`, except in tests. */
   readonly now?: () => number;
 }
 
 /**
- * An insert stamps its rows when it begins and shows them when it ends, and replicas lag and have clocks of their own. So each poll looks
- * back behind the newest insert, but hardly further than a minute: where nothing happens, nothing is read.
+ * An insert stamps its rows when it begins and shows them when it ends. Replicas lag and have their own clocks. So each poll
+ * looks back from the newest insert, but hardly further than a minute: without inserts, it reads no rows.
  */
 const OVERLAP_MS = 3_000;
 const QUIET_MS = 60_000;
-/** Now and then a poll looks further back than an insert may take (the client gives up after 35 s) … */
+/** At intervals, a poll looks further back than an insert may take (the client gives up after 35 s) … */
 const WIDE_OVERLAP_MS = 60_000;
 const WIDE_EVERY_MS = 10_000;
-/** … and than replicas may lag that are read from (ClickHouse's `max_replica_delay_for_distributed_queries`, 300 s). */
+/** … and further than the lag of a replica that serves reads (ClickHouse's `max_replica_delay_for_distributed_queries`, 300 s). */
 const WIDE_QUIET_MS = 600_000;
-/** A poll takes some milliseconds; one that takes this long is reported as a failure, and still waited for. */
+/** A poll takes some milliseconds. A poll that takes this long is reported as a failure, but still awaited. */
 const SILENCE_MS = 5_000;
 
 class Feed implements InsertFeed {
@@ -48,7 +48,7 @@ class Feed implements InsertFeed {
   readonly #onClose: (feed: Feed) => void;
   #stamps = new Set<number>();
   #failure: { readonly error: unknown } | undefined;
-  /** There is something to resolve with, be it an empty list. */
+  /** `next` must resolve, even with an empty list. */
   #isDue = false;
   #woken: PromiseWithResolvers<void> = Promise.withResolvers();
 
@@ -90,21 +90,21 @@ class Feed implements InsertFeed {
   }
 }
 
-/** Polls for all readers of one project. What one of them searches for is its own business: this finds out when there is something to read. */
+/** Polls for all readers of one project. It only finds out when there are new rows; each reader does its own search. */
 class Poller {
   readonly #source: InsertSource;
   readonly #now: () => number;
   readonly #projectUid: LogFilter['projectUid'];
   readonly #feeds = new Set<Feed>();
   readonly #ended = new AbortController();
-  /** As of the last polls, as far back as a wide one looks. */
+  /** The sums of the last polls, as far back as a wide poll looks. */
   readonly #idSums = new Map<number, bigint>();
-  /** By ClickHouse's clock: the last poll, and the newest insert. Undefined: nothing was polled yet. */
+  /** The last poll and the newest insert, by ClickHouse's clock. Undefined: there was no poll yet. */
   #last: { readonly polledMs: number; readonly newestMs: number } | undefined;
   #widePollAt = 0;
-  /** There were inserts since the last wide poll: another one may still show rows that it stamped before them. */
+  /** There were inserts since the last wide poll. Another insert may have stamped rows before them that become visible only now. */
   #hasNews = false;
-  /** Since the last poll that worked. */
+  /** There was a failure since the last successful poll. */
   #hasFailed = false;
 
   constructor(source: InsertSource, projectUid: LogFilter['projectUid']) {
@@ -124,7 +124,7 @@ class Poller {
       if (this.isIdle) onIdle();
     });
     this.#feeds.add(feed);
-    // What changed since the last poll is told after the next one.
+    // The next poll reports the changes since the last one.
     if (this.#last !== undefined) feed.tell([]);
     return feed;
   }
@@ -165,7 +165,7 @@ class Poller {
   #sinceMs(isWide: boolean): number | undefined {
     if (this.#last === undefined) return undefined;
     const { polledMs } = this.#last;
-    // A server whose clock is fast stamps rows with a time to come.
+    // A server with a fast clock stamps rows with future times.
     const newestMs = Math.min(this.#last.newestMs, polledMs);
     return isWide
       ? Math.max(newestMs, polledMs - WIDE_QUIET_MS) - WIDE_OVERLAP_MS
@@ -187,7 +187,7 @@ class Poller {
     const wasSilent = this.#hasFailed;
     this.#hasFailed = false;
     if (isFirst || wasSilent || changed.length > 0) {
-      // Readers begin by reading what there is.
+      // Readers begin by reading the existing rows.
       for (const feed of this.#feeds) feed.tell(isFirst ? [] : changed);
     }
   }
@@ -201,7 +201,7 @@ class Poller {
     for (const feed of this.#feeds) feed.fail(error);
   }
 
-  /** Until the next poll is due. */
+  /** Waits until the next poll is due. */
   async #rest(mark: string | undefined, startedMs: number): Promise<void> {
     const { signal } = this.#ended;
     const intervalMs = Math.min(...[...this.#feeds].map(({ pollIntervalMs }) => pollIntervalMs));
@@ -213,7 +213,7 @@ class Poller {
     const dueMs = this.#hasNews ? this.#widePollAt - startedMs : QUIET_MS;
     const due = new AbortController();
     const timer = setTimeout(() => due.abort(), dueMs);
-    // Where waiting fails, the next poll says why.
+    // If the wait fails, the next poll reports the reason.
     await this.#source.next(mark, AbortSignal.any([signal, due.signal])).catch(() => undefined);
     clearTimeout(timer);
     await sleep(Math.max(0, intervalMs - (this.#now() - startedMs)));
@@ -226,7 +226,7 @@ const noAnswer = (): LogStoreError =>
   });
 
 export interface InsertFollower {
-  /** Tells of inserts from now on. Readers of the same project share one poller. */
+  /** Reports inserts from now on. Readers of the same project share one poller. */
   follow(options: FollowOptions): InsertFeed;
   /** Ends all polling. */
   close(): void;

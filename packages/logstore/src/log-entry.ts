@@ -1,11 +1,11 @@
 import type { Action, HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
 
 /**
- * A log entry as people and programs see it: one line of `standin logs -o json`. Fields are only ever added.
+ * A log entry as users and programs see it: one line of `standin logs -o json`. Fields are only added, never removed.
  *
- * What was bytes on the wire is shown without loss: a body as UTF-8 text if it is valid UTF-8, else as base64; in `target`,
- * `path`, `query`, header names and values each character is one byte (latin1), so `é` may be one byte E9, and what a client
- * sent as UTF-8 `C3 A9` reads `Ã©`.
+ * Bytes on the wire are represented without loss. A body is UTF-8 text if it is valid UTF-8, otherwise base64. In `target`,
+ * `path`, `query`, header names and values, each character is one byte (latin1): `é` may be one byte E9, and the UTF-8 bytes `C3
+ * A9` of a client read `Ã©`.
  */
 export interface LogEntry {
   readonly id: string;
@@ -17,7 +17,7 @@ export interface LogEntry {
   readonly method: Method;
   readonly path: string;
   readonly query: string;
-  /** 0 when no answer was recorded. */
+  /** 0 when no response was recorded. */
   readonly status: number;
   readonly durationMs: number;
   readonly request: {
@@ -33,7 +33,7 @@ export interface LogEntry {
     readonly headers: readonly HeaderPair[];
     readonly body: string;
     readonly bodyEncoding: BodyEncoding;
-    /** Only a part of the body was stored: `bodyBytes` is its true size. */
+    /** Only a part of the body was stored. `bodyBytes` is its true size. */
     readonly truncated: boolean;
     readonly trailers: readonly HeaderPair[];
     readonly bodyBytes: number;
@@ -49,35 +49,35 @@ export interface LogEntry {
   readonly clientAddress: string;
   readonly upstreamUrl: string;
   readonly upstreamError: string;
-  /** Head's arrival to the whole request received. */
+  /** From the arrival of the head to the end of the request. */
   readonly requestMs: number;
-  /** Dialling the upstream to the first byte of its answer; 0 if there was none. */
+  /** From dialling the upstream to the first byte of its response; 0 if there was none. */
   readonly upstreamFirstByteMs: number;
-  /** RFC 3339: from then on the entry is gone. */
+  /** RFC 3339: when the entry expires. */
   readonly expiresAt: string;
 }
 
-/** An entry with the beginnings of its bodies. What is UTF-8 ends at the end of a character. */
+/** An entry with the beginnings of its bodies. A UTF-8 body ends at the end of a character. */
 export interface EntryPreview {
   readonly entry: LogEntry;
-  /** Stored bytes of each body; less than its true size where the capture was cut. */
+  /** Stored bytes of each body. Less than the true size if the capture was cut. */
   readonly requestBodyBytes: number;
   readonly responseBodyBytes: number;
-  /** How many of them `entry` has. */
+  /** How many of these bytes `entry` contains. */
   readonly requestBodyBytesShown: number;
   readonly responseBodyBytesShown: number;
 }
 
-/** Which row an entry is read from. */
+/** Identifies the version of the row of an entry. */
 export interface RowVersion {
   readonly projectUid: string;
-  /** Rises when the exchange is recorded whole. */
+  /** Increases when the whole exchange is recorded. */
   readonly version: number;
 }
 
 export type BodyEncoding = 'utf8' | 'base64';
 
-/** What a list shows of an entry; cheap to read, for it needs no headers and bodies. */
+/** The fields of an entry in a list. Cheap to read, because it needs no headers and bodies. */
 export interface LogSummary {
   readonly id: string;
   readonly receivedAt: string;
@@ -93,13 +93,13 @@ export interface LogSummary {
   readonly projectUid: string;
   /** Stored bytes of both bodies. */
   readonly bodyBytes: number;
-  /** When ClickHouse took the row, by its own clock, in milliseconds since the epoch. */
+  /** When ClickHouse stored the row, by its own clock, in milliseconds since the epoch. */
   readonly insertedAtMs: number;
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** A body as people and programs see it. */
+/** Decodes a body for users and programs. */
 export const decodeBody = (bytes: Uint8Array): { body: string; bodyEncoding: BodyEncoding } => {
   try {
     return { body: utf8.decode(bytes), bodyEncoding: 'utf8' };
@@ -124,7 +124,7 @@ export const formatTime = (us: number): string => {
 
 const isoTime = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?(Z|[+-]\d\d:\d\d)$/;
 
-/** The inverse of `formatTime`; takes any RFC 3339 time and keeps its microseconds. `undefined` if it is none. */
+/** The inverse of `formatTime`. Accepts any RFC 3339 time and keeps its microseconds. `undefined` if the text is not such a time. */
 export const parseTime = (text: string): number | undefined => {
   const match = isoTime.exec(text);
   if (!match) return undefined;

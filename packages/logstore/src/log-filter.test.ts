@@ -25,7 +25,7 @@ describe('the project', () => {
     });
   });
 
-  // What a lost uid looks like where types do not reach: JSON, a spread, an optional chain.
+  // The forms of a missing uid that types do not prevent: JSON, a spread, an optional chain.
   test.each([[{}], [{ projectUid: undefined }], [{ projectUid: null }], [{ projectUid: '' }], [{ projectUid: true }]])(
     'never is every one because it is missing: %j',
     (filter) => {

@@ -3,7 +3,7 @@ import { parseTime } from './log-entry.ts';
 import { compileFilter } from './search/compile-filter.ts';
 import type { Filter } from './search/filter.ts';
 
-/** Where a list goes on: any entry or summary is one. */
+/** Where a list continues. Any entry or summary can be a cursor. */
 export interface LogCursor {
   readonly id: string;
   readonly receivedAt: string;
@@ -14,41 +14,41 @@ export interface StatusRange {
   readonly max: number;
 }
 
-/** In place of a project's uid, for a reader who may see the whole log. A symbol: no input of a request is one. */
+/** Replaces a project's uid for a reader who may see the whole log. It is a symbol, so that no input of a request can equal it. */
 export const EVERY_PROJECT = Symbol('every project');
 
-/** Which entries, in which order. Conditions that are absent do not restrict, but for the project, which has to be said. */
+/** Selects and orders entries. Missing conditions do not restrict the result, except the project, which is required. */
 export interface LogFilter {
-  /** The project's uid: the only condition that is safe against a recreated namespace, and the one that reads a single range. */
+  /** The project's uid. It is the only condition that is safe against a recreated namespace, and the one that reads a single range. */
   readonly projectUid: string | typeof EVERY_PROJECT;
   readonly namespace?: string | undefined;
   readonly project?: string | undefined;
   readonly endpoint?: string | undefined;
   readonly method?: Method | undefined;
   readonly status?: number | StatusRange | undefined;
-  /** A search, as `parseFilter` of `@standin/logstore/search` reads it. */
+  /** A search, parsed by `parseFilter` of `@standin/logstore/search`. */
   readonly search?: Filter | undefined;
   /** Received at this time or later. */
   readonly since?: Date | undefined;
   /** Received before this time. */
   readonly until?: Date | undefined;
-  /** Taken by ClickHouse at this time or later, by its own clock. */
+  /** Stored by ClickHouse at this time or later, by its own clock. */
   readonly insertedSince?: Date | undefined;
-  /** Taken in one of these milliseconds since the epoch; few, for they travel in the URL. */
+  /** Stored in one of these milliseconds since the epoch. Use only a few, because they are part of the URL. */
   readonly insertedAt?: readonly number[] | undefined;
   readonly order?: 'newest-first' | 'oldest-first' | undefined;
-  /** Only what comes behind this entry in the chosen order. */
+  /** Only entries after this one in the chosen order. */
   readonly after?: LogCursor | undefined;
   /** At most `LIST_LIMIT_MAX`. */
   readonly limit: number;
 }
 
-/** Which entries, all of them. */
+/** Selects entries without order or limit. */
 export type CountFilter = Omit<LogFilter, 'insertedSince' | 'insertedAt' | 'order' | 'after' | 'limit'>;
 
 export const LIST_LIMIT_MAX = 10_000;
 
-/** Columns of a `LogSummary`, in the order in which `LogStore` decodes them, and the row's version. */
+/** Columns of a `LogSummary`, in the order in which `LogStore` decodes them, and the version of the row. */
 const SUMMARY_COLUMNS = [
   'id',
   'received_at',
@@ -86,11 +86,11 @@ const micros = (date: Date, field: string): number => {
 
 const timeParam = (name: string): string => `fromUnixTimestamp64Micro({${name}:Int64}, 'UTC')`;
 
-/** What a query asks of a row. No value is part of the SQL: all are parameters. */
+/** The conditions of a query. Values are never part of the SQL: all are parameters. */
 export interface Conditions {
-  /** On what is the same in every copy and version of a row: may be checked before they are merged. Never empty. */
+  /** Conditions on values that all copies and versions of a row share. They can be checked before the merge. Never empty. */
   readonly frozen: readonly string[];
-  /** On what only the whole exchange tells: a row whose answer is not known yet may hold them wrongly. */
+  /** Conditions on values that only the whole exchange has. A row without a recorded response may satisfy them by mistake. */
   readonly final: readonly string[];
   readonly params: Readonly<Record<string, unknown>>;
 }
@@ -118,7 +118,7 @@ const collectConditions = () => {
 /** Throws a `LogFilterError`. */
 export const conditionsOf = (filter: LogFilter | CountFilter): Conditions => {
   const where = collectConditions();
-  // Expired rows are deleted by merges, some time later.
+  // Merges delete expired rows some time after they expire.
   where.add('expires_at > now()');
   addProject(where, filter.projectUid);
   if (filter.namespace !== undefined) where.add('namespace = {namespace:String}', { namespace: filter.namespace });
@@ -140,7 +140,7 @@ export const conditionsOf = (filter: LogFilter | CountFilter): Conditions => {
   return where;
 };
 
-/** A uid that is lost on the way here must not mean the rows of everyone. */
+/** A missing uid must never select the rows of all projects. */
 const addProject = (where: ReturnType<typeof collectConditions>, projectUid: LogFilter['projectUid']): void => {
   if (projectUid === EVERY_PROJECT) return;
   if (typeof projectUid !== 'string' || projectUid === '')
@@ -148,7 +148,7 @@ const addProject = (where: ReturnType<typeof collectConditions>, projectUid: Log
   where.add('project_uid = {projectUid:String}', { projectUid });
 };
 
-/** What only lists know: order and cursors. */
+/** Adds the conditions that only lists have: order and cursors. */
 const addPosition = (where: ReturnType<typeof collectConditions>, filter: LogFilter): void => {
   if (filter.insertedSince) {
     const insertedSince = micros(filter.insertedSince, 'insertedSince') / 1000;
@@ -162,7 +162,7 @@ const addPosition = (where: ReturnType<typeof collectConditions>, filter: LogFil
     const afterUs = parseTime(filter.after.receivedAt);
     if (afterUs === undefined || !uuidText.test(filter.after.id)) throw new LogFilterError('after is not a cursor');
     const compare = filter.order === 'oldest-first' ? '>' : '<';
-    // The first condition is implied by the second; the primary key's range follows from it alone.
+    // The second condition implies the first, but only the first gives the range of the primary key.
     where.add(`received_at ${compare}= ${timeParam('afterUs')}`, { afterUs });
     where.add(`(received_at, id) ${compare} (${timeParam('afterUs')}, {afterId:UUID})`, { afterId: filter.after.id });
   }
@@ -177,8 +177,8 @@ export const assertLimit = (limit: number): void => {
 };
 
 /**
- * The summaries that a filter selects, in order; what was delivered twice comes twice, side by side. The reader drops the
- * repetitions: `LIMIT 1 BY id` and a `version` in the order would both make ClickHouse sort all rows instead of keeping the best
+ * The summaries that a filter selects, in order. A row that was delivered twice comes twice, side by side, and the reader drops
+ * the repetitions. `LIMIT 1 BY id` or a `version` in the order would make ClickHouse sort all rows instead of keeping the best
  * (500 ms instead of 70 on 10M rows).
  */
 export const summariesQuery = (filter: LogFilter): Query => {

@@ -3,15 +3,15 @@ import { ACTIONS, METHODS, OUTCOMES } from '@standin/contract';
 import type { LogRow } from '@standin/contract';
 import fc from 'fast-check';
 
-/** Any string of bytes, as Node gives headers and targets. Long enough to leave the short strings' path. */
+/** Any string of bytes, as Node returns headers and targets. Long enough to leave the code path for short strings. */
 const latin1 = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString('latin1'));
-/** Any Unicode text, without lone surrogates: those have no UTF-8. */
+/** Any Unicode text without lone surrogates, which have no UTF-8. */
 const text = fc.string({ unit: 'binary', maxLength: 60 });
 const pairs = fc.array(fc.tuple(latin1, latin1), { maxLength: 8 });
 const body = fc.uint8Array({ maxLength: 1_000 }).map((bytes) => Buffer.from(bytes));
 const count = fc.maxSafeNat();
 
-/** Any row that a gateway could record, and many that none would. */
+/** Any row that a gateway could record, and many that no gateway would. */
 export const anyLogRow: fc.Arbitrary<LogRow> = fc.record({
   id: fc.uuid(),
   version: fc.constantFrom(1 as const, 2 as const),

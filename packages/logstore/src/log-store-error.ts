@@ -1,15 +1,15 @@
 import { ClickHouseError } from '@clickhouse/client';
 
 /**
- * `retryable`: the same bytes may be taken later; nothing is wrong with them. `permanent`: the server read them and will never
- * take them, so a batch is to be bisected and its bad row put into quarantine.
+ * `retryable`: the server may accept the same bytes later; they are not the problem. `permanent`: the server read them and will
+ * never accept them, so the batch must be bisected and its bad row quarantined.
  *
- * Only codes that blame the data are permanent. A missing table, a wrong password or a code that nobody foresaw is retryable:
- * a mistake in the server's set-up must not send good rows into quarantine.
+ * Only codes that blame the data are permanent. A missing table, a wrong password or an unknown code is retryable: a mistake in
+ * the server's configuration must not quarantine good rows.
  */
 export type LogStoreErrorKind = 'retryable' | 'permanent';
 
-/** A refused or failed call to ClickHouse. `cause` has the client's error; its text may quote captured data: keep it off logs. */
+/** A refused or failed call to ClickHouse. `cause` is the client's error. Its text may quote captured data, so do not log it. */
 export class LogStoreError extends Error {
   override readonly name = 'LogStoreError';
   readonly kind: LogStoreErrorKind;
@@ -52,15 +52,15 @@ const TOO_MANY_PARTS = '252';
 
 const kindOf = (code: string, message: string): LogStoreErrorKind => {
   if (DATA_ERRORS.has(code)) return 'permanent';
-  // One code for two things: too many parts heals when merges catch up, too many partitions for one insert never does.
+  // One code has two causes: too many parts disappear when merges catch up, but too many partitions for one insert never do.
   if (code === TOO_MANY_PARTS && /too many partitions/i.test(message)) return 'permanent';
   return 'retryable';
 };
 
-/** Long enough for what ClickHouse says first, short enough to keep most of a quoted row out. */
+/** Long enough for the beginning of ClickHouse's message, short enough to exclude most of a quoted row. */
 const MESSAGE_LENGTH_MAX = 300;
 
-/** Any error of @clickhouse/client as a `LogStoreError`. */
+/** Converts any error of @clickhouse/client to a `LogStoreError`. */
 export const toLogStoreError = (operation: string, cause: unknown): LogStoreError => {
   if (cause instanceof LogStoreError) return cause;
   const text = cause instanceof Error ? cause.message : String(cause);

@@ -37,83 +37,89 @@ import type {
 } from './replay-results.ts';
 
 export interface InsertBatch {
-  /** Concatenated `encodeRow`s. A retry sends the very same bytes. */
+  /** Concatenated results of `encodeRow`. A retry sends exactly the same bytes. */
   readonly rows: Buffer;
   readonly rowCount: number;
   /**
-   * Deduplication token: within the server's window (10,000 batches) a token that was seen is acknowledged and adds nothing,
-   * whatever the bytes. So one token belongs to one sequence of bytes for ever; a digest of the bytes is a good one.
+   * Deduplication token. Within the server's window (10,000 batches), a known token is acknowledged and adds nothing, whatever
+   * the bytes. So one token always belongs to one sequence of bytes; a digest of the bytes is a good one.
    */
   readonly token: string;
-  /** How many of `LOG_COLUMNS` each row has; default: all. Columns are only ever appended, so rows of an older gateway have fewer. */
+  /** How many of `LOG_COLUMNS` each row has. Default: all. Columns are only appended, so rows of an older gateway have fewer. */
   readonly columnCount?: number;
 }
 
 /** Access to the log of captured traffic. Every call rejects with a `LogStoreError`, or a `LogFilterError` for a bad filter. */
 export interface LogStore {
-  /** Creates the database and its tables, or brings them up to date; safe at every start and in parallel. */
+  /** Creates the database and its tables, or brings them up to date. Safe at every start and in parallel. */
   migrate(): Promise<void>;
-  /** Whether the tables are those that `migrate` makes. Changes nothing. */
+  /** Compares the tables with those that `migrate` creates. Changes nothing. */
   schema(): Promise<SchemaState>;
   /** Resolves when the rows are on ClickHouse's disk (in a cluster: on a majority of the replicas). */
   insert(batch: InsertBatch): Promise<void>;
-  /** What a list shows, without headers and bodies. */
+  /** The fields of entries for a list, without headers and bodies. */
   summaries(filter: LogFilter): Promise<LogSummary[]>;
   /**
-   * Tells which milliseconds of `inserted_at` have new rows, until it is closed. Readers of one project share its polls; see
+   * Reports which milliseconds of `inserted_at` have new rows, until the feed is closed. Readers of one project share polls; see
    * `tailSummaries`.
    */
   follow(options: FollowOptions): InsertFeed;
-  /** Whole entries for summaries, in their order, in bounded memory; entries that expired meanwhile are left out. */
+  /** Whole entries for summaries, in their order, in bounded memory. Entries that have expired in the meantime are left out. */
   entries(summaries: readonly LogSummary[]): AsyncIterable<LogEntry>;
-  /** Whole entries. All of them in memory: `summaries` and `entries` are for long lists. */
+  /** Whole entries, all of them in memory. Use `summaries` and `entries` for long lists. */
   list(filter: LogFilter): Promise<LogEntry[]>;
-  /** How many entries there are. Takes at most 10 s, then it is a `LogStoreError` with code 159. */
+  /** The number of entries. After 10 s, rejects with a `LogStoreError` with code 159. */
   count(filter: CountFilter): Promise<number>;
-  /** Entries by time and class of status; every bucket, also the empty ones. Time limit as `count`. */
+  /** Entries by time and class of status, including empty buckets. Same time limit as `count`. */
   histogram(filter: CountFilter, range: HistogramRange): Promise<HistogramBucket[]>;
   /**
-   * Values of a field, the most frequent first, for people to choose from: what can be found in a second. Rare ones may be missing
+   * Values of a field for users to choose from, the most frequent first: those found within a second. Rare values may be missing
    * from a large log.
    */
   distinct(field: DistinctField, filter: CountFilter, options: DistinctOptions): Promise<string[]>;
-  /** `undefined` if there is no such entry, or it expired. */
+  /** `undefined` if the entry does not exist or has expired. */
   get(id: string): Promise<LogEntry | undefined>;
-  /** As `get`, as it is stored. The bodies are views of one buffer: nothing is decoded, so it takes no time, and a worker can get it. */
+  /**
+   * Like `get`, but the row as stored. The bodies are views of one buffer: nothing is decoded, so it takes no time, and the row
+   * can be sent to a worker.
+   */
   row(id: string): Promise<LogRow | undefined>;
-  /** Of the row that `get` and `row` read; cheap, for it needs no bodies. */
+  /** The version of the row that `get` and `row` read. Cheap, because it needs no bodies. */
   version(id: string): Promise<RowVersion | undefined>;
-  /** As `get`, with at most so many bytes of each body: what a page shows of 10 MiB comes as fast as what it shows of a line. */
+  /** Like `get`, with at most this many bytes of each body. A page shows the start of 10 MiB as fast as a single line. */
   preview(id: string, bodyBytesMax: number): Promise<EntryPreview | undefined>;
-  /** How many requests each project had in each of the last hours, by its uid. */
+  /** The number of requests per project in each of the last hours, by the project's uid. */
   requestsByHour(projectUids: readonly string[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
   readonly replays: ReplayStore;
-  /** Requests of an account by day and by endpoint, of those that the log still has. Time limit as `count`. */
+  /** Requests of an account by day and by endpoint. Counts only requests that are still in the log. Same time limit as `count`. */
   usage(accountUid: string, range: UsageRange): Promise<Usage>;
   /**
-   * How many requests were accepted with permits of each block; blocks without any are missing. Time limit as `count`. Rejects in a cluster of which
-   * a replica is away: it may have what the others lack.
+   * The number of requests that were accepted with permits of each block. Blocks without requests are missing. Same time limit as
+   * `count`. In a cluster, rejects while a replica is unavailable: it may have rows that the others do not.
    */
   permits(filter: PermitFilter): Promise<ReadonlyMap<string, number>>;
-  /** How many requests of an account were accepted with permits of a month (`2026-11`), and how many permits they have. Time limit as `count`. */
+  /**
+   * The number of requests of an account that were accepted with permits of a month (`2026-11`), and the number of these permits.
+   * Same time limit as `count`.
+   */
   spentPermits(accountUid: string, period: string): Promise<SpentPermits>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What replays got back. Always with the project's uid: the only condition that is safe against a recreated namespace. */
+/** Results of replays. Every call takes the project's uid: the only condition that is safe against a recreated namespace. */
 export interface ReplayStore {
-  /** Resolves when they are on ClickHouse's disk. The same result twice does no harm. */
+  /** Resolves when the results are on ClickHouse's disk. Inserting a result twice is harmless. */
   insert(results: readonly ReplayResult[]): Promise<void>;
-  /** The whole result of one request; `undefined` if there is none (yet). */
+  /** The whole result of one request. `undefined` if there is none, or none yet. */
   answer(key: ReplayKey & { readonly requestId: string }): Promise<ReplayAnswer | undefined>;
   /** Results of a replay in the order of their requests. */
   results(filter: ReplayResultsFilter): Promise<ReplaySummary[]>;
-  /** All replays of one captured request, the newest first. */
+  /** All replays of one captured request, newest first. */
   ofRequest(projectUid: string, requestId: string, limit: number): Promise<ReplaySummary[]>;
-  /** How many requests were answered with which status; 0: without an answer. */
+  /** The number of requests per response status; 0: without a response. */
   counts(key: ReplayKey): Promise<StatusCount[]>;
-  /** Requests of a replay, received at this time or later, that have a result. */
+  /** Requests of a replay that have a result and were received at this time or later. */
   ids(key: ReplayKey & { readonly sinceUs: number }): Promise<string[]>;
 }
 
@@ -123,11 +129,11 @@ export interface LogStoreOptions extends ClickHouseAddress {
   readonly logger?: Logger | undefined;
 }
 
-/** Everything that "exactly once" rests on is said with each insert: servers' defaults differ by version and profile. */
+/** Each insert sends every setting that "exactly once" depends on, because servers' defaults differ by version and profile. */
 const insertSettings = (cluster: string | undefined): ClickHouseSettings => ({
   async_insert: 0,
   insert_deduplicate: 1,
-  // A segment that waited out a long outage may span many days.
+  // A segment that waited during a long outage may span many days.
   max_partitions_per_insert_block: '1000',
   ...(cluster !== undefined && {
     distributed_foreground_insert: 1,
@@ -136,7 +142,7 @@ const insertSettings = (cluster: string | undefined): ClickHouseSettings => ({
   }),
 });
 
-/** Overrides `insert_deduplicate` since 26.2; older servers refuse to hear of it. */
+/** Overrides `insert_deduplicate` since 26.2. Older servers reject it. */
 const DEDUPLICATE_INSERT = 'deduplicate_insert';
 
 const knowsSetting = async (clickhouse: ClickHouse, name: string): Promise<boolean> => {
@@ -146,8 +152,8 @@ const knowsSetting = async (clickhouse: ClickHouse, name: string): Promise<boole
 };
 
 /**
- * Opens the log in a ClickHouse server or in the embedded engine (`startEmbeddedEngine`). Nothing is sent before the first
- * call, and nothing is retried: that is the caller's to decide, by `LogStoreError.kind`.
+ * Opens the log in a ClickHouse server or in the embedded engine (`startEmbeddedEngine`). Sends nothing before the first call,
+ * and retries nothing: the caller decides by `LogStoreError.kind`.
  */
 export const openLogStore = (options: LogStoreOptions): LogStore => {
   const { database, cluster, logger } = options;

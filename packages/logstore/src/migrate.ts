@@ -13,9 +13,9 @@ const CREATE_MIGRATIONS = `
   ENGINE = @engine@(@replica_everywhere_path@applied_at) ORDER BY number`;
 
 /**
- * `IF NOT EXISTS` is not atomic in ClickHouse: of two processes that create the same table at once, one may be told that it, its
- * folder or its replica exists already; of two that alter a replicated one, that its metadata is not up to date. Trying again finds
- * it there.
+ * `IF NOT EXISTS` is not atomic in ClickHouse. If two processes create the same table at once, one may get an error that the
+ * table, its folder or its replica already exists. If two alter a replicated one, one may get an error that its metadata is not
+ * up to date. A second attempt finds the table.
  */
 const RACE_CODES: ReadonlySet<string> = new Set(['57', '82', '84', '253', '76', '341', '517']);
 const ATTEMPTS_MAX = 5;
@@ -35,8 +35,8 @@ const withRetries = async (task: () => Promise<void>): Promise<void> => {
 };
 
 /**
- * Creates the database and brings its tables up to date. Safe to call by any number of processes at once, and again at every
- * start: statements are idempotent, and what a newer version applied is left alone.
+ * Creates the database and brings its tables up to date. Any number of processes can call it at once, and at every start:
+ * statements are idempotent, and migrations of a newer version are kept.
  */
 export const migrate = async (clickhouse: ClickHouse, target: MigrationTarget, logger?: Logger): Promise<void> => {
   const macros = macrosOf(target);
@@ -59,8 +59,8 @@ export const migrate = async (clickhouse: ClickHouse, target: MigrationTarget, l
 };
 
 /**
- * What `migrate` does to an empty server, as one text of statements, for somebody who runs them by hand (`clickhouse-client --multiquery`).
- * All of them can be repeated.
+ * The statements that `migrate` runs on an empty server, as one text, for administrators who run them by hand (`clickhouse-client
+ * --multiquery`). All of them can be repeated.
  */
 export const migrationScript = async (target: MigrationTarget): Promise<string> => {
   const macros = macrosOf(target);

@@ -1,7 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { CLICKHOUSE_NAME, CLICKHOUSE_NAME_RULE } from '@standin/contract';
 
-/** A numbered file of `migrations/`, ready to run: applied in order, each statement idempotent, never edited once released. */
+/**
+ * A numbered file of `migrations/`, ready to run. Migrations are applied in order, each statement is idempotent, and a released
+ * file is never edited.
+ */
 export interface Migration {
   readonly number: number;
   /** `001_log` */
@@ -52,7 +55,7 @@ export const macrosOf = ({ database, cluster }: MigrationTarget): Readonly<Recor
   };
 };
 
-/** Fills in `@name@`; an unknown macro is an error. */
+/** Replaces `@name@`. An unknown macro is an error. */
 export const expandMacros = (sql: string, macros: Readonly<Record<string, string>>): string =>
   sql.replace(/@([a-z_]+)@/g, (whole, name: string) => {
     const value = macros[name];

@@ -2,11 +2,11 @@ import type { ClickHouse } from './clickhouse.ts';
 import { EVERY_PROJECT, type LogFilter } from './log-filter.ts';
 import { decodeAll, READ_SETTINGS } from './run-query.ts';
 
-/** What was inserted from a time on, without the rows. */
+/** Inserts since a point in time, without the rows. */
 export interface Inserts {
-  /** ClickHouse's clock when it looked. */
+  /** ClickHouse's clock at the time of the query. */
   readonly nowMs: number;
-  /** For each millisecond of `inserted_at`, a sum over the ids of its rows: another one when rows were added. */
+  /** For each millisecond of `inserted_at`, a sum over the ids of its rows. It changes when rows are added. */
   readonly idSums: ReadonlyMap<number, bigint>;
   /** See `Answer.insertMark`. */
   readonly mark: string | undefined;
@@ -14,17 +14,17 @@ export interface Inserts {
 
 export interface InsertsFilter {
   readonly projectUid: LogFilter['projectUid'];
-  /** By ClickHouse's clock. Undefined: `lookBackMs` before its now. */
+  /** By ClickHouse's clock. Undefined: `lookBackMs` before its current time. */
   readonly sinceMs?: number | undefined;
   readonly lookBackMs: number;
 }
 
-/** A row of the answer that is no group, but has the clock. */
+/** Marks the row of the result that has the clock and is not a group. */
 const CLOCK = 1;
 
 /**
- * Reads `inserted_at` and `id` of the rows in question, and nothing of older ones (the index `inserted_at_minmax`). Rows that have expired
- * count, too: nothing of theirs is shown.
+ * Reads `inserted_at` and `id` of the rows in question, and nothing of older ones (the index `inserted_at_minmax`). Expired rows
+ * count, too, but none of their content is shown.
  */
 export const readInserts = async (
   clickhouse: ClickHouse,

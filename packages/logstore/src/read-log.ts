@@ -11,11 +11,14 @@ import { uuidText } from './log-filter.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
 
-/** Entries fetched by one query are bounded in number (their keys travel in the URL) and in bytes of bodies. */
+/** Limits of one query for entries: their number, because their keys are part of the URL, and the bytes of their bodies. */
 const FETCH_ROWS_MAX = 100;
 const FETCH_BYTES_MAX = 32 * 1024 * 1024;
 
-/** An id is made within the request's time limit after the head's arrival; generous, for clocks are set now and then. */
+/**
+ * An id is created within the request's time limit after the arrival of the head. The slack is generous, because clocks are
+ * sometimes corrected.
+ */
 const ID_TIME_SLACK_MS = 3_600_000;
 
 const columns = LOG_COLUMNS.join(', ');
@@ -50,7 +53,7 @@ export async function* readEntries(clickhouse: ClickHouse, summaries: readonly L
     const found = await fetchByKey(clickhouse, part);
     for (const { id } of part) {
       const row = found.get(id);
-      // One at a time: to decode the bodies of a whole part takes a tenth of a second.
+      // One at a time, because decoding all bodies of a part takes a tenth of a second.
       if (row) yield toLogEntry(row);
     }
   }
@@ -60,7 +63,7 @@ export async function* readEntries(clickhouse: ClickHouse, summaries: readonly L
 const idTime = (id: string): number | undefined =>
   id[14] === '7' ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined;
 
-/** What a query of one entry selects, and how its row is read. */
+/** The columns that a query of one entry selects, and how its row is read. */
 interface Shape<T> {
   readonly columns: string;
   readonly params?: Readonly<Record<string, unknown>>;
@@ -89,7 +92,7 @@ const find = async <T>(clickhouse: ClickHouse, id: string, shape: Shape<T>): Pro
   if (!uuidText.test(id)) return undefined;
   const around = idTime(id);
   const near = around === undefined ? undefined : await findById(clickhouse, id, shape, around);
-  // A row whose clock was far off is found all the same, only slower.
+  // A row whose clock was far off is still found, only slower.
   return near ?? findById(clickhouse, id, shape);
 };
 
@@ -100,7 +103,7 @@ export const readRow = (clickhouse: ClickHouse, id: string): Promise<LogRow | un
 /** See `LogStore.get`. */
 export const readEntry = async (clickhouse: ClickHouse, id: string): Promise<LogEntry | undefined> => {
   const row = await readRow(clickhouse, id);
-  // To put an answer with two bodies of 10 MiB together, and to decode them, takes some hundredths of a second each.
+  // Assembling a response with two bodies of 10 MiB, and decoding them, takes some hundredths of a second each.
   await nextTurn();
   return row && toLogEntry(row);
 };

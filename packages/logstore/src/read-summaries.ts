@@ -9,15 +9,15 @@ import type { LogFilter } from './log-filter.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
 
-/** Room for rows that were delivered twice and are not merged yet. */
+/** Room for rows that were delivered twice and are not yet merged. */
 const REPEATED_ROWS = 16;
-/** Keys travel in the URL. */
+/** Keys are part of the URL. */
 const KEYS_MAX = 500;
 
 const HOUR_MS = 3_600_000;
 /**
- * The newest entries are looked for in the last hour, then in the last day, then in all: a search that many rows match reads a
- * hundredth of the log, and one that few match reads it once, not much later.
+ * The search for the newest entries covers the last hour first, then the last day, then everything. A search that many rows match
+ * reads a hundredth of the log. A search that few rows match reads the log once, with little delay.
  */
 const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, Infinity];
 
@@ -60,7 +60,7 @@ export const readSummaries = async (clickhouse: ClickHouse, filter: LogFilter): 
   return summaries;
 };
 
-/** One behind the other: together what the filter asks for. */
+/** Consecutive windows that together cover the filter. */
 const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'since' | 'until'>> {
   const { since, until, after, order } = filter;
   if (order === 'oldest-first') {
@@ -71,7 +71,7 @@ const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'sinc
   let before = until;
   for (const windowMs of WINDOWS_MS) {
     const start = Math.floor(end - windowMs);
-    // Also when the cursor is no time: the query says so.
+    // Also applies if the cursor is not a time: the query then fails with the reason.
     const isLast = !Number.isFinite(start) || start <= (since?.getTime() ?? -Infinity);
     yield { since: isLast ? since : new Date(start), until: before };
     if (isLast) return;
@@ -80,8 +80,8 @@ const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'sinc
 };
 
 /**
- * Reading in the order of the table ends early where many rows match, and is slow where few do; of these two the windows take care of
- * the first (2.4 s against 0.4 on 10M rows that hardly match).
+ * Reading in the order of the table ends early if many rows match, and is slow if few do. The windows already cover the first
+ * case (2.4 s against 0.4 on 10M rows of which hardly any match).
  */
 const settingsFor = ({ search }: LogFilter): ClickHouseSettings =>
   search === undefined || search.kind === 'everything'
@@ -106,7 +106,7 @@ const readWindow = async (clickhouse: ClickHouse, filter: LogFilter): Promise<Lo
   }
 };
 
-/** Of each id the highest version. Copies stand side by side; those of the last id may go on behind the page's end. */
+/** The highest version of each id. Copies are adjacent; those of the last id may continue after the end of the page. */
 const latestVersions = (rows: readonly VersionedSummary[], isWhole: boolean): VersionedSummary[] => {
   const latest: VersionedSummary[] = [];
   for (const row of rows) {
@@ -119,8 +119,8 @@ const latestVersions = (rows: readonly VersionedSummary[], isWhole: boolean): Ve
 };
 
 /**
- * A condition on the answer may hold for the request alone, which a whole exchange replaces that does not match; such rows are few
- * (their gateway ended before the answer came), so they are asked for apart.
+ * A row with the request alone may satisfy a condition on the response, while the whole exchange that replaces it does not. Such
+ * rows are few (their gateway ended before the response came), so a separate query checks them.
  */
 const withoutReplaced = async (clickhouse: ClickHouse, rows: readonly VersionedSummary[]): Promise<LogSummary[]> => {
   const replaced = new Set<string>();

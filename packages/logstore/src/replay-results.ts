@@ -20,12 +20,12 @@ import {
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS } from './run-query.ts';
 
-/** What one request of a replay got back: a row of `replay_results`. Headers are latin1, in wire order. */
+/** The result of one request of a replay: a row of `replay_results`. Headers are latin1, in wire order. */
 export interface ReplayResult {
   readonly projectUid: string;
   readonly replayUid: string;
   readonly requestId: string;
-  /** Of the captured request, microseconds since the epoch. */
+  /** When the captured request was received, microseconds since the epoch. */
   readonly requestReceivedAtUs: number;
   /** Microseconds since the epoch. */
   readonly sentAtUs: number;
@@ -37,17 +37,17 @@ export interface ReplayResult {
   readonly method: Method;
   /** Without the API key's value. */
   readonly sentHeaders: readonly HeaderPair[];
-  /** Empty unless it was edited: else it is the captured one. */
+  /** Empty unless the body was edited: otherwise it is the captured one. */
   readonly sentBody: Uint8Array;
   readonly edited: boolean;
-  /** 0: no answer came. */
+  /** 0: no response. */
   readonly status: number;
   readonly responseHeaders: readonly HeaderPair[];
   readonly responseBody: Uint8Array;
   /** The true size. */
   readonly responseBodyBytes: number;
   readonly responseTruncated: boolean;
-  /** Why no (whole) answer came; else empty. */
+  /** Why there is no response, or only an incomplete one. Otherwise empty. */
   readonly error: string;
   readonly durationUs: number;
   readonly firstByteUs: number;
@@ -64,7 +64,7 @@ export interface ReplaySummary {
   readonly target: ReplayTarget;
   readonly url: string;
   readonly method: Method;
-  /** 0: no answer came; `error` says why. */
+  /** 0: no response; `error` has the reason. */
   readonly status: number;
   readonly error: string;
   readonly durationMs: number;
@@ -75,7 +75,7 @@ export interface ReplayAnswer extends ReplaySummary {
   readonly firstByteMs: number;
   readonly request: {
     readonly headers: readonly HeaderPair[];
-    /** `undefined`: the captured one. */
+    /** `undefined`: the captured body. */
     readonly body: { readonly body: string; readonly bodyEncoding: BodyEncoding } | undefined;
   };
   readonly response: {
@@ -94,7 +94,7 @@ export interface ReplayKey {
 }
 
 export interface ReplayResultsFilter extends ReplayKey {
-  /** Only answers with this status; 0: those without. */
+  /** Only responses with this status; 0: requests without a response. */
   readonly status?: number | undefined;
   readonly limit: number;
 }
@@ -169,7 +169,7 @@ const put = (buffer: Buffer, row: ReplayResult, offset: number): number => {
   return putUint64(buffer, row.firstByteUs, at);
 };
 
-/** Resolves when they are on ClickHouse's disk. The same result twice does no harm: the last one of a request is read. */
+/** Resolves when the results are on ClickHouse's disk. Inserting a result twice is harmless: the last one of a request is read. */
 export const insertReplayResults = async (clickhouse: ClickHouse, results: readonly ReplayResult[]): Promise<void> => {
   if (results.length === 0) return;
   const body = Buffer.allocUnsafe(results.reduce((size, row) => size + sizeOf(row), 0));
@@ -218,12 +218,12 @@ const decodeAnswer = (reader: RowBinaryReader): ReplayAnswer => {
 };
 
 const OF_REPLAY = 'project_uid = {projectUid:String} AND replay_uid = {replayUid:String} AND expires_at > now()';
-/** Of each request the last attempt. */
+/** The last attempt of each request. */
 const LAST_ATTEMPT = 'ORDER BY request_id, sent_at DESC LIMIT 1 BY request_id';
 
 const params = ({ projectUid, replayUid }: ReplayKey) => ({ projectUid, replayUid });
 
-/** The whole result of one request; `undefined` if there is none (yet). */
+/** The whole result of one request. `undefined` if there is none, or none yet. */
 export const readReplayAnswer = async (
   clickhouse: ClickHouse,
   { requestId, ...key }: ReplayKey & { readonly requestId: string },
@@ -250,7 +250,7 @@ export const readReplayResults = async (
   return decodeAll(await clickhouse.run('read replay results', statement), decodeSummary);
 };
 
-/** All replays of one captured request, the newest first. */
+/** All replays of one captured request, newest first. */
 export const readReplaysOf = async (
   clickhouse: ClickHouse,
   projectUid: string,
@@ -265,7 +265,7 @@ export const readReplaysOf = async (
   return decodeAll(await clickhouse.run('read the replays of a request', statement), decodeSummary);
 };
 
-/** How many requests of a replay were answered with which status; 0: without an answer. */
+/** The number of requests of a replay per response status; 0: without a response. */
 export const countReplayResults = async (clickhouse: ClickHouse, key: ReplayKey): Promise<StatusCount[]> => {
   const sql = `SELECT status, count() FROM (SELECT request_id, status FROM replay_results WHERE ${OF_REPLAY} ${LAST_ATTEMPT})
     GROUP BY status ORDER BY status FORMAT RowBinary`;
@@ -276,7 +276,7 @@ export const countReplayResults = async (clickhouse: ClickHouse, key: ReplayKey)
   }));
 };
 
-/** Requests of a replay, received at this time or later, that have a result. */
+/** Requests of a replay that have a result and were received at this time or later. */
 export const readReplayedIds = async (
   clickhouse: ClickHouse,
   { sinceUs, ...key }: ReplayKey & { readonly sinceUs: number },

@@ -1,7 +1,7 @@
 import type { HeaderPair } from '@standin/contract';
 import { UUID_SIZE } from './row-binary.ts';
 
-/** Reads RowBinary from one buffer; throws a `RangeError` when the buffer ends inside a value. */
+/** Reads RowBinary from one buffer. Throws a `RangeError` if the buffer ends inside a value. */
 export class RowBinaryReader {
   readonly #buffer: Buffer;
   #offset = 0;
@@ -14,7 +14,7 @@ export class RowBinaryReader {
     return this.#offset >= this.#buffer.length;
   }
 
-  /** A view on the buffer, not a copy. */
+  /** Returns a view of the buffer, not a copy. */
   #take(length: number): Buffer {
     const end = this.#offset + length;
     if (end > this.#buffer.length) {
@@ -37,7 +37,7 @@ export class RowBinaryReader {
     return this.#take(4).readUInt32LE();
   }
 
-  /** (U)Int64 as a number: the log's own values are all safe integers. */
+  /** Reads a (U)Int64 as a number: all of the log's values are safe integers. */
   int64(): number {
     return Number(this.#take(8).readBigInt64LE());
   }

@@ -1,12 +1,12 @@
 import type { HeaderPair } from '@standin/contract';
 
 /**
- * ClickHouse's RowBinary, as far as the log needs it: integers little-endian, strings with a LEB128 length, arrays with a LEB128
- * count, a UUID as two little-endian UInt64, DateTime64 as Int64, DateTime as UInt32.
+ * The part of ClickHouse's RowBinary that the log needs: little-endian integers, strings with a LEB128 length, arrays with a
+ * LEB128 count, a UUID as two little-endian UInt64, DateTime64 as Int64, DateTime as UInt32.
  * https://clickhouse.com/docs/interfaces/formats/RowBinary
  *
- * `…Size` says how many bytes `put…` writes; `put…` returns the offset behind what it wrote. Short strings are copied by a loop:
- * below about 40 characters that beats the call into the runtime.
+ * `…Size` returns the number of bytes that `put…` writes. `put…` returns the offset after them. Short strings are copied in a
+ * loop, which is faster than the call into the runtime below about 40 characters.
  */
 const SHORT_STRING_LENGTH = 40;
 
@@ -110,7 +110,7 @@ export const putUint32 = (buffer: Buffer, value: number, offset: number): number
 export const putUint64 = (buffer: Buffer, value: number, offset: number): number =>
   putUint32(buffer, Math.floor(value / 0x1_0000_0000), putUint32(buffer, value >>> 0, offset));
 
-/** Where each of a UUID's 16 bytes stands in its text, and where it goes: each half is a little-endian UInt64. */
+/** The position of each of a UUID's 16 bytes in its text, and in the output: each half is a little-endian UInt64. */
 const UUID_TEXT_OFFSETS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
 export const UUID_SIZE = 16;
 

@@ -7,7 +7,7 @@ const READ_EXECUTION_TIME_MAX = 30;
 
 export const READ_SETTINGS: ClickHouseSettings = { max_execution_time: READ_EXECUTION_TIME_MAX };
 
-/** All rows of an answer in RowBinary. */
+/** Decodes all rows of a response in RowBinary. */
 export const decodeAll = <T>(answer: Buffer, decode: (reader: RowBinaryReader) => T): T[] => {
   const reader = new RowBinaryReader(answer);
   const items: T[] = [];
@@ -15,7 +15,7 @@ export const decodeAll = <T>(answer: Buffer, decode: (reader: RowBinaryReader) =
   return items;
 };
 
-/** `2026-11-21 07:35:12.123456`, as ClickHouse reads a DateTime64(6) in a parameter. */
+/** `2026-11-21 07:35:12.123456`: the format that ClickHouse accepts for a DateTime64(6) parameter. */
 export const timeText = (receivedAt: string): string =>
   formatTime(parseTime(receivedAt) ?? 0)
     .replace('T', ' ')

@@ -3,14 +3,14 @@ import type { ClickHouse } from './clickhouse.ts';
 import { LogStoreError } from './log-store-error.ts';
 import { loadMigrations, type MigrationTarget } from './migrations.ts';
 
-/** The tables that are there, compared with those that this version knows. */
+/** The existing tables, compared with those that this version knows. */
 export type SchemaState =
   | { readonly kind: 'current' }
-  /** Nobody has made them yet. */
+  /** No tables exist yet. */
   | { readonly kind: 'missing' }
-  /** With the names of the migrations that were not applied. */
+  /** With the names of the migrations that have not been applied. */
   | { readonly kind: 'older'; readonly pending: readonly string[] }
-  /** With the number of the newest migration that was applied, and of the newest that this version has. */
+  /** With the number of the newest applied migration, and of the newest one that this version has. */
   | { readonly kind: 'newer'; readonly applied: number; readonly known: number };
 
 const appliedRow = z.object({ number: z.number().int() });
@@ -18,17 +18,17 @@ const appliedRow = z.object({ number: z.number().int() });
 /** UNKNOWN_TABLE, UNKNOWN_DATABASE */
 const MISSING_CODES: ReadonlySet<string> = new Set(['60', '81']);
 
-/** Numbers of the migrations that were applied. Rejects with a `LogStoreError`. */
+/** Numbers of the applied migrations. Rejects with a `LogStoreError`. */
 export const appliedMigrations = async (clickhouse: ClickHouse): Promise<ReadonlySet<number>> => {
   const sql = 'SELECT DISTINCT number FROM migrations FORMAT JSONEachRow';
   const lines = (await clickhouse.run('read the migrations', { sql })).toString('utf8').split('\n');
   return new Set(lines.filter((line) => line !== '').map((line) => appliedRow.parse(JSON.parse(line)).number));
 };
 
-/** Changes nothing. Rejects with a `LogStoreError` where it cannot be told. */
+/** Changes nothing. Rejects with a `LogStoreError` if the state cannot be determined. */
 export const readSchemaState = async (clickhouse: ClickHouse, target: MigrationTarget): Promise<SchemaState> => {
   const own = await loadMigrations(target);
-  // Also those of a cluster, whose name only those need who make tables.
+  // Includes the migrations of a cluster. Only processes that create tables need the cluster's name.
   const known = await loadMigrations({ ...target, cluster: target.cluster ?? 'any' });
   let applied: ReadonlySet<number>;
   try {

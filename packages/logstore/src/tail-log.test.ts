@@ -27,7 +27,7 @@ const ALL = { projectUid: EVERY_PROJECT } as const;
 
 const numberOf = ({ id }: { readonly id: string }): string => id.slice(-1);
 
-/** What is in the log is in `rows`; `fail` makes the next reads of this kind fail. */
+/** A log with `rows`. `fail` makes the next reads of this kind fail. */
 const newLog = (...rows: LogSummary[]) => {
   const asked: LogFilter[] = [];
   const failures: { summaries: Error[]; polls: Error[] } = { summaries: [], polls: [] };
@@ -71,7 +71,7 @@ test('shows each row once, however often its millisecond is read, and late ones 
   for await (const found of tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1 })) {
     seen.push(numberOf(found));
     if (found.id === a.id) rows.push(b);
-    // Stamped before the newest row, or with it, and shown after it; and copies that were delivered again.
+    // Rows that are stamped before the newest row, or with it, and become visible after it; and copies that are delivered again.
     if (found.id === b.id) rows.push(late, c, { ...a, insertedAtMs: 9_500 });
     if (seen.length === 4) stop.abort();
   }

@@ -3,40 +3,40 @@ import type { LogEntry, LogSummary } from './log-entry.ts';
 import type { LogFilter } from './log-filter.ts';
 import type { LogStore } from './log-store.ts';
 
-/** `insertedSince`: what ClickHouse took before it is known, and not looked for. */
+/** With `insertedSince`, the caller already knows the rows that ClickHouse stored before, so they are not searched for. */
 export type TailFilter = Omit<LogFilter, 'order' | 'after' | 'until' | 'limit' | 'insertedAt'>;
 
 export interface TailOptions {
-  /** How often the log is asked for inserts, at most; see `LogStore.follow`. */
+  /** The shortest interval between polls for inserts. See `LogStore.follow`. */
   readonly pollIntervalMs?: number;
-  /** Called for each read that fails. The read is repeated unless this throws; without this option the tail ends. */
+  /** Called for each failed read. The read is repeated unless this throws. Without this option, the tail ends. */
   readonly onFailure?: (error: unknown) => void | Promise<void>;
   /**
-   * Told each time everything was yielded that the log had, with the newest insert among it: `insertedSince` of a tail that continues
-   * from there.
+   * Called each time all rows in the log have been yielded, with the time of the newest insert among them: `insertedSince` of a
+   * tail that continues from there.
    */
   readonly onCaughtUp?: (insertedMs: number) => void | Promise<void>;
 }
 
-/** What a tail needs of a `LogStore`. */
+/** The part of `LogStore` that a tail needs. */
 export type TailedLog = Pick<LogStore, 'summaries' | 'follow'>;
 
 const POLL_INTERVAL_MS = 250;
-/** So much longer than `insertedSince` an insert may have taken that was under way then (the client gives up after 35 s). */
+/** How much longer than `insertedSince` an insert that ran at that time may have taken (the client gives up after 35 s). */
 const UNDER_WAY_MS = 60_000;
 /**
- * What was shown is remembered, to show it once. About 20 MB. A row is shown twice where more than this were shown since, and then
- * its very millisecond gets another row.
+ * Remembers the ids that were shown, so that each is shown once. About 20 MB. A row is shown twice only if more rows than this
+ * have followed, and its millisecond then gets another row.
  */
 const REMEMBERED_IDS_MAX = 200_000;
 const PAGE_SIZE = 5_000;
-/** Of one read: they travel in the URL. */
+/** For one read: they are part of the URL. */
 const STAMPS_MAX = 200;
 
-/** The last ids seen; the oldest fall out. */
+/** Remembers the last ids and drops the oldest. */
 export const rememberIds = (max: number = REMEMBERED_IDS_MAX) => {
   const ids = new Set<string>();
-  /** `false` if the id was there. */
+  /** `false` if the id is already known. */
   return (id: string): boolean => {
     if (ids.has(id)) return false;
     ids.add(id);
@@ -46,7 +46,7 @@ export const rememberIds = (max: number = REMEMBERED_IDS_MAX) => {
   };
 };
 
-/** What one read looks at. */
+/** The rows that one read covers. */
 type Inserted = Pick<LogFilter, 'insertedSince' | 'insertedAt'>;
 
 /** The pages of one read, oldest first. */
@@ -74,7 +74,7 @@ const inParts = (stamps: readonly number[]): Inserted[] =>
     insertedAt: stamps.slice(index * STAMPS_MAX, (index + 1) * STAMPS_MAX),
   }));
 
-/** The pages of all these reads, oldest read first. One that is over leaves the list: what is left is what a retry has to read. */
+/** The pages of all these reads, oldest read first. A finished read leaves the list, so that a retry reads only the rest. */
 async function* pagesOfAll(
   store: TailedLog,
   filter: LogFilter,
@@ -90,7 +90,7 @@ async function* pagesOfAll(
   }
 }
 
-/** First what the log has, then what it gets: what is found may have been found before. */
+/** First the rows in the log, then the new ones. A row may be found twice. */
 async function* foundPages(
   store: TailedLog,
   filter: TailFilter,
@@ -110,7 +110,7 @@ async function* foundPages(
       try {
         if (toRead.length === 0) {
           const stamps = await feed.next();
-          // Every row that is inserted from here on is announced.
+          // From here on, every inserted row is announced.
           toRead = isFirst ? [{ insertedSince: new Date(Math.max(0, newestMs - UNDER_WAY_MS)) }] : inParts(stamps);
           isFirst = false;
         }
@@ -120,7 +120,7 @@ async function* foundPages(
           newestReadMs = Math.max(newestReadMs, ...page.map(({ insertedAtMs }) => insertedAtMs));
         }
         if (isAborted(signal)) return;
-        // Pages are ordered by another time: a read that broke off may have missed older inserts.
+        // Pages are ordered by another time: an interrupted read may have missed older inserts.
         newestMs = newestReadMs;
         await onCaughtUp?.(newestMs);
       } catch (error) {
@@ -149,11 +149,11 @@ async function* unseenPages(
 }
 
 /**
- * Follows the log until `signal` is aborted: summaries of entries received from `filter.since` on (default: from now on), each
- * once. Follows the time at which ClickHouse took the rows, so rows that a gateway delivers late, after an outage, are shown too.
- * Within a read the oldest comes first; a row that comes late is shown late.
+ * Follows the log until `signal` is aborted. Yields summaries of entries received from `filter.since` on (default: from now on),
+ * each once. Follows the time at which ClickHouse stored the rows, so that rows that a gateway delivers late, after an outage,
+ * are shown too. Within a read, the oldest row comes first; a row that arrives late is shown late.
  *
- * Rejects with a `LogStoreError` when a read fails, unless there is `onFailure`: then nothing is missed, nothing shown twice.
+ * Rejects with a `LogStoreError` when a read fails, unless there is `onFailure`: then it misses no row and shows none twice.
  */
 export async function* tailSummaries(
   store: TailedLog,
@@ -164,7 +164,7 @@ export async function* tailSummaries(
   for await (const page of unseenPages(store, filter, signal, options)) yield* page;
 }
 
-/** As `tailSummaries`, with whole entries. */
+/** Like `tailSummaries`, with whole entries. */
 export async function* tailLog(
   store: TailedLog & Pick<LogStore, 'entries'>,
   filter: TailFilter,
@@ -179,7 +179,7 @@ export async function* tailLog(
           rest = rest.slice(rest.findIndex(({ id }) => id === entry.id) + 1);
           yield entry;
         }
-        // What is left expired meanwhile.
+        // The remaining entries have expired in the meantime.
         break;
       } catch (error) {
         if (onFailure === undefined) throw error;

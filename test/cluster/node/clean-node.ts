@@ -7,7 +7,7 @@ import { removeNodeChains } from './iptables.ts';
 import { FOLDER, inFolder, NODE_ADDRESS } from './layout.ts';
 import { killProcesses, listProcesses, ownProcesses, type FoundProcess } from './own-processes.ts';
 
-/** What kubelet, kube-proxy and the CNI's plugins set for the whole machine. */
+/** Settings of the whole machine that kubelet, kube-proxy and the CNI's plugins change. */
 const SYSCTLS = [
   'net/ipv4/ip_forward',
   'net/ipv4/conf/all/route_localnet',
@@ -19,12 +19,12 @@ const SYSCTLS = [
   'kernel/keys/root_maxbytes',
 ];
 const SYSCTL_FILE = inFolder('sysctls.json');
-/** The kubelet keeps links and a socket here, whatever it is told. */
+/** The kubelet always keeps links and a socket here, regardless of its configuration. */
 const CONTAINER_LOGS = '/var/log/containers';
 const DEVICE_PLUGINS = '/var/lib/kubelet/device-plugins';
 const CNI_RESULTS = '/var/lib/cni/results';
 
-/** Remembers the machine's settings, for the end. */
+/** Records the machine's settings, which are restored at the end. */
 export const rememberSysctls = async (): Promise<void> => {
   const entries = await Promise.all(
     SYSCTLS.map(async (name) => [name, await readFile(`/proc/sys/${name}`, 'utf8').catch(() => undefined)] as const),
@@ -33,9 +33,9 @@ export const rememberSysctls = async (): Promise<void> => {
 };
 
 /**
- * Kills what is left of a node (nothing that it knows outlives it) and takes everything back that it took of the machine: processes in their
- * order, so that nobody starts a container again that has just been killed, mounts, chains, address, settings, cgroups, files. The way in which a
- * node stops, and how the next one cleans up after one that was killed; does nothing where there was none.
+ * Kills the remaining processes of a node and reverts its changes to the machine: processes in an order in which none restarts a container
+ * that was just killed, mounts, chains, address, settings, cgroups, files. A node stops in this way, and the next one cleans up after a
+ * killed one in this way. Nothing of the node remains. Does nothing if there is no node.
  */
 export const cleanNode = async (): Promise<void> => {
   if (!existsSync(FOLDER)) return;
@@ -60,7 +60,7 @@ const killAll = async (programs: RegExp, fits: (args: readonly string[]) => bool
 
 const pidsOf = (processes: readonly FoundProcess[]): readonly number[] => processes.map(({ pid }) => pid);
 
-/** A container's first process is a child of its shim; the others end with it. */
+/** A container's first process is a child of its shim. The other processes end with it. */
 const killContainers = async (): Promise<void> => {
   const all = await listProcesses();
   const shims = ownProcesses(all, FOLDER, /^containerd-shim/);
@@ -88,7 +88,7 @@ const restoreSysctls = async (): Promise<void> => {
   }
 };
 
-/** Of all pods; one hierarchy, or one for each controller. */
+/** The cgroups of all pods: one hierarchy, or one per controller. */
 const removeCgroups = async (): Promise<void> => {
   for (const root of globSync('/sys/fs/cgroup/{kubepods,*/kubepods}')) await removeCgroup(root);
 };
@@ -100,7 +100,7 @@ const removeCgroup = async (folder: string): Promise<void> => {
   await rmdir(folder);
 };
 
-/** Files beyond the folder: links to logs, sockets of shims, what the CNI remembers of pods. */
+/** Files outside the folder: links to logs, sockets of shims, the CNI's records of pods. */
 const removeTraces = async (): Promise<void> => {
   for (const name of globSync('*', { cwd: CONTAINER_LOGS })) {
     const link = path.join(CONTAINER_LOGS, name);
@@ -109,7 +109,7 @@ const removeTraces = async (): Promise<void> => {
   }
   await rm(`${DEVICE_PLUGINS}/kubelet.sock`, { force: true });
   for (const folder of [CONTAINER_LOGS, DEVICE_PLUGINS, path.dirname(DEVICE_PLUGINS)]) {
-    // Not where somebody else has something there.
+    // Fails if the folder contains files of other programs.
     await rmdir(folder).catch(() => undefined);
   }
   for (const file of globSync('containerd-state/io.containerd.runtime.v2.task/*/*/address', { cwd: FOLDER })) {

@@ -19,7 +19,7 @@ const KUBELET_CONFIG = inFolder('kubelet.yaml');
 const PROXY_CONFIG = inFolder('kube-proxy.yaml');
 const COREFILE = inFolder('Corefile');
 
-/** Trusted by the kubelet, held by the API server. */
+/** The kubelet trusts this certificate, and the API server holds it. */
 export const CLIENT_CERTIFICATE = inFolder('kubelet-client.crt');
 export const CLIENT_KEY = inFolder('kubelet-client.key');
 
@@ -27,7 +27,7 @@ export const PROXY_HEALTH_ADDRESS = `${NODE_ADDRESS}:10256`;
 
 const CNI_FOLDER = inFolder('cni');
 
-/** Writes what containerd, kubelet, kube-proxy and the DNS read. `cniPlugins`: the folder of the CNI's programs. */
+/** Writes the configuration of containerd, kubelet, kube-proxy and the DNS. `cniPlugins`: the folder of the CNI's programs. */
 export const writeConfigFiles = async (cniPlugins: string): Promise<void> => {
   for (const folder of [LOG_FOLDER, VOLUME_FOLDER, CNI_FOLDER]) await mkdir(folder, { recursive: true });
   await writeFile(CONTAINERD_CONFIG, containerdConfig(cniPlugins));
@@ -65,7 +65,7 @@ state = "${inFolder('containerd-state')}"
   Root = "${inFolder('runc')}"
 `;
 
-/** Each pod on a line of its own to the host, not on a bridge: what goes between pods is then routed, and meets kube-proxy's rules. */
+/** Each pod has its own link to the host instead of a bridge, so that traffic between pods is routed and passes kube-proxy's rules. */
 const network = {
   cniVersion: '0.4.0',
   name: 'standin',
@@ -90,7 +90,7 @@ const kubelet = {
   kind: 'KubeletConfiguration',
   address: NODE_ADDRESS,
   healthzPort: 0,
-  // Whoever may call it may run commands in every pod: the API server, which has the key.
+  // Clients of the kubelet may run commands in every pod. Only the API server has the key.
   authentication: {
     anonymous: { enabled: false },
     webhook: { enabled: false },
@@ -106,7 +106,7 @@ const kubelet = {
   clusterDomain: CLUSTER_DOMAIN,
   podLogsDir: inFolder('logs', 'pods'),
   volumePluginDir: inFolder('volume-plugins'),
-  // A developer's disk is nearly full as a rule; images cannot be pulled again.
+  // The disk of a development machine is usually nearly full, and images cannot be pulled again.
   evictionHard: {},
   imageGCHighThresholdPercent: 100,
   imageGCLowThresholdPercent: 99,
@@ -123,7 +123,7 @@ const proxy = {
   metricsBindAddress: `${NODE_ADDRESS}:10249`,
   nodePortAddresses: [`${NODE_ADDRESS}/32`],
   iptables: { localhostNodePorts: false },
-  // The machine's own limits are not ours to change.
+  // Tests must not change the machine's own limits.
   conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
   oomScoreAdj: 0,
 };
@@ -138,7 +138,7 @@ const corefile = (forwards: boolean): string => `.:53 {
 }
 `;
 
-/** The Service that pods ask, and the process that answers them, which is no pod. */
+/** The Service that pods query, and the process that responds, which is not a pod. */
 export const DNS_OBJECTS = [
   {
     apiVersion: 'v1',
@@ -184,7 +184,7 @@ export const PROXY_ARGS = ['proxy', `--config=${PROXY_CONFIG}`];
 export const CONTAINERD_ARGS = ['--config', CONTAINERD_CONFIG, '--log-level', 'warn'];
 export const DNS_ARGS = ['-conf', COREFILE];
 
-/** The API server's, besides those that every cluster has. Without the first it asks the DNS for the node's name. */
+/** The flags of the API server in addition to those of every cluster. Without the first one, it resolves the node's name by DNS. */
 export const API_SERVER_ARGS = [
   '--kubelet-preferred-address-types=InternalIP',
   `--kubelet-client-certificate=${CLIENT_CERTIFICATE}`,

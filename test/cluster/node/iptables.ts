@@ -4,8 +4,8 @@ import { runCommand } from '../run-command.ts';
 const IS_OURS = /^(KUBE|CNI)-/;
 
 /**
- * Input of `iptables-restore --noflush` that removes the chains of a node and all rules which lead to them, and nothing else, from what
- * `iptables-save` printed. Empty where there are none.
+ * Input of `iptables-restore --noflush` that removes exactly the chains of a node and all rules that lead to them, given the output of
+ * `iptables-save`. Empty if there are none.
  */
 export const removalOf = (saved: string): string =>
   saved
@@ -29,13 +29,12 @@ const removalOfTable = (table: string): string => {
 
 const COMMANDS = ['iptables', 'ip6tables'] as const;
 
-/** Whether this machine has chains of a node, ours or another's. */
+/** Whether this machine has chains of a node, our own or another one. */
 export const hasNodeChains = async (): Promise<boolean> => {
   const saved = await Promise.all(COMMANDS.map((command) => runCommand(`${command}-save`, [])));
   return saved.some(({ stdout }) => /^:KUBE-SERVICES /m.test(stdout));
 };
 
-/** Removes the chains of a node. */
 export const removeNodeChains = async (): Promise<void> => {
   for (const command of COMMANDS) {
     const { stdout } = await runCommand(`${command}-save`, []);
@@ -45,8 +44,8 @@ export const removeNodeChains = async (): Promise<void> => {
 };
 
 /**
- * Refuses packets to the addresses of Services that still have them when kube-proxy's rules are through: none leaves this machine for
- * whatever answers there, before these rules are written and after they are gone.
+ * Refuses packets that still have the address of a Service after kube-proxy's rules. No such packet may leave this machine and reach an
+ * unrelated host, neither before kube-proxy writes its rules nor after they are removed.
  */
 export const refuseUnserved = async (serviceRange: string): Promise<void> => {
   const chain = 'KUBE-STANDIN-UNSERVED';

@@ -1,15 +1,16 @@
 import path from 'node:path';
 
 /**
- * Where a node keeps everything, and what it takes of the machine. There is one node at a time: its addresses and its chains are
- * the machine's. Not in the folder for temporary files, which may be memory, and is too long a name for sockets on some machines.
+ * The folder of a node's files, and the parts of the machine that it uses. Only one node runs at a time, because its addresses and chains
+ * belong to the machine. The folder for temporary files is unsuitable: it may be in memory, and its name is too long for sockets on some
+ * machines.
  */
 export const FOLDER = '/var/lib/standin-node';
-/** Held while a node runs, beside the folder because that is removed. */
+/** Held while a node runs. The file is next to the folder, because the folder is removed. */
 export const LOCK_FILE = `${FOLDER}.lock`;
 
 export const NODE_NAME = 'node1';
-/** Of the node, the API server and the DNS: on the loopback interface, where every pod finds it, and nobody outside. */
+/** The address of the node, the API server and the DNS: on the loopback interface, which every pod can reach, and no other machine. */
 export const NODE_ADDRESS = '10.245.0.1';
 export const POD_RANGE = '10.244.0.0/24';
 export const SERVICE_RANGE = '10.246.0.0/24';

@@ -5,7 +5,7 @@ import { MissingToolError, type Progress } from '../go-program.ts';
 import { hasNodeChains } from './iptables.ts';
 import { FOLDER } from './layout.ts';
 
-/** Debian's packages, each with a file that is there where the package, or another's like it, is. */
+/** Debian's packages, each with a file that exists if the package, or an equivalent one, is installed. */
 const PACKAGES = [
   ['containerd', ['/usr/bin/containerd', '/usr/local/bin/containerd']],
   ['runc', ['/usr/sbin/runc', '/usr/bin/runc', '/usr/local/sbin/runc', '/usr/local/bin/runc']],
@@ -19,7 +19,7 @@ const NODE_HINT =
   'A real node (kubelet, containerd) needs Linux, root, and on Debian or Ubuntu nothing else: npm test and npm run cluster -- --node install ' +
   `${PACKAGES.map(([name]) => name).join(' ')} themselves.`;
 
-/** What is missing of a node on this machine: names of Debian's packages. */
+/** Names of the Debian packages that a node needs and this machine lacks. */
 const missingPackages = (): readonly string[] =>
   PACKAGES.filter(([, files]) => !files.some((file) => existsSync(file))).map(([name]) => name);
 
@@ -32,13 +32,13 @@ export const cniPluginFolder = (): string => {
   return path.dirname(program);
 };
 
-/** Makes sure of what a node needs, and installs Debian's packages where they are missing. Throws MissingToolError with what to do. */
+/** Checks the requirements of a node, and installs missing Debian packages. Throws MissingToolError with instructions. */
 export const prepareNode = async (onProgress: Progress): Promise<void> => {
   if (process.platform !== 'linux') throw new MissingToolError(`This is ${process.platform}. ${NODE_HINT}`);
   if (process.getuid?.() !== 0) throw new MissingToolError(`Only root may start a node. ${NODE_HINT}`);
   const missing = missingPackages();
   if (missing.length > 0) await installDebianPackages(missing, onProgress);
-  // Without our folder they are not ours, and would be ours to remove.
+  // If our folder does not exist, the chains belong to another node and must not be removed.
   if (existsSync(FOLDER) || !(await hasNodeChains())) return;
   throw new MissingToolError(
     'This machine is a node of a Kubernetes cluster already (iptables has KUBE-SERVICES): take another one for tests on a real node.',

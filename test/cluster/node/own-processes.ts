@@ -9,27 +9,30 @@ export interface FoundProcess {
 }
 
 const POLL_MS = 50;
-/** What SIGKILL does not end at once waits for a disk. */
+/** A process that survives SIGKILL for a while waits for a disk. */
 const KILL_TIMEOUT_MS = 20_000;
 
-/** Every process of this machine that still runs. */
+/** Every running process of this machine. */
 export const listProcesses = async (): Promise<readonly FoundProcess[]> => {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  // Some end while we look.
+  // Some processes end during the search.
   const found = await Promise.all(pids.map((pid) => readProcess(pid).catch(() => undefined)));
   return found.filter((one) => one !== undefined);
 };
 
 const readProcess = async (pid: number): Promise<FoundProcess | undefined> => {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The name is in parentheses, and may hold any.
+  // The name is in parentheses, and may itself contain parentheses.
   const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (state === 'Z' || state === 'X') return undefined;
   const args = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0').slice(0, -1);
   return { pid, parent: Number(parent), args };
 };
 
-/** Those of a node: a program of this name whose arguments name a file below the folder. Somebody who reads a log there is not meant. */
+/**
+ * The processes of a node: programs of this name whose arguments name a file below the folder. Other programs, such as one that displays a
+ * log, do not count.
+ */
 export const ownProcesses = (
   processes: readonly FoundProcess[],
   folder: string,
@@ -40,7 +43,7 @@ export const ownProcesses = (
     return names && programs.test(path.basename(program));
   });
 
-/** Kills them and waits until they are gone. */
+/** Kills the processes and waits until they have ended. */
 export const killProcesses = async (pids: readonly number[]): Promise<void> => {
   for (const pid of pids) kill(pid);
   const deadline = performance.now() + KILL_TIMEOUT_MS;

@@ -19,13 +19,15 @@ const POLL_MS = 300;
 const CLAIMS = resourcePath({ group: '', version: 'v1', plural: 'persistentvolumeclaims' });
 const VOLUMES = resourcePath({ group: '', version: 'v1', plural: 'persistentvolumes' });
 
-/** What a storage provisioner does: makes a volume, a folder of the node, for each claim that waits for one. Returns how to stop it. */
+/**
+ * A minimal storage provisioner: creates a volume, which is a folder of the node, for each pending claim. Returns a function that stops it.
+ */
 export const provideVolumes = (): (() => Promise<void>) => {
   const client = loadKubeClient({ kubeconfigPath: KUBECONFIG });
   const stop = new AbortController();
   const work = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      // The API server may be away, which it says itself: the next round tries again.
+      // The API server may be unavailable, which it logs itself. The next round tries again.
       await provideOnce(client, stop.signal).catch(() => undefined);
       await delay(POLL_MS, undefined, { signal: stop.signal }).catch(() => undefined);
     }
@@ -44,7 +46,7 @@ const provideOnce = async (client: KubeClient, signal: AbortSignal): Promise<voi
     if (claim.status?.phase !== 'Pending') continue;
     const folder = path.join(VOLUME_FOLDER, claim.metadata.uid);
     await mkdir(folder, { recursive: true });
-    // The kubelet changes the owner of no hostPath, and pods run as anybody.
+    // The kubelet does not change the owner of a hostPath, and pods run as any user.
     await chmod(folder, 0o777);
     await client.create(VOLUMES, volumeFor(claim, folder), { signal, once: true }).catch((error: unknown) => {
       if (!isConflict(error)) throw error;

@@ -7,7 +7,7 @@ import { prepareNode } from './needs.ts';
 import { saveImages } from './save-images.ts';
 import { startNode } from './start-node.ts';
 
-/** Resolves when the node is gone. `untilStopped` is called when everything is built, and waits for the wish that it goes. */
+/** Resolves when the node has stopped. `untilStopped` is called after the build, and resolves when the user stops the node. */
 export const runNode = async (untilStopped: () => Promise<void>): Promise<void> => {
   await prepareNode(console.log);
   await buildGoProgram('cluster', console.log);

@@ -5,7 +5,7 @@ import type { Progress } from '../go-program.ts';
 import { buildImages, PAUSE_IMAGE } from '../images.ts';
 
 export interface SavedImages extends AsyncDisposable {
-  /** For startNode. */
+  /** Image files for startNode. */
   readonly files: readonly string[];
 }
 

@@ -41,21 +41,21 @@ import { provideVolumes } from './provide-volumes.ts';
 /** A cluster of one real node: pods, Services, DNS, volumes. */
 export interface ClusterNode {
   readonly controlPlane: ControlPlane;
-  /** Of a user in system:masters. */
+  /** The kubeconfig of a user in system:masters. */
   readonly kubeconfigPath: string;
-  /** Of kubelet, containerd and the others. */
+  /** Contains the logs of kubelet, containerd and the other programs. */
   readonly logFolder: string;
-  /** Gives the node the images of a file that `docker save` wrote. */
+  /** Imports the images of a file written by `docker save`. */
   importImage(tarFile: string): Promise<void>;
-  /** Ends the processes of a pod's containers as a power failure does; the kubelet then starts them again. */
+  /** Kills the processes of a pod's containers, as a power failure does. The kubelet then starts them again. */
   killPod(namespace: string, name: string): Promise<void>;
-  /** Everything goes: pods, objects, volumes, and what the node took of the machine. */
+  /** Removes everything: pods, objects, volumes, and the node's changes to the machine. */
   stop(): Promise<void>;
 }
 
 export interface StartNodeOptions {
   readonly onProgress: Progress;
-  /** Files that `docker save` wrote: PAUSE_IMAGE is among them, and whatever else the node should have from the beginning. */
+  /** Files written by `docker save`: PAUSE_IMAGE, and all other images that the node needs from the start. */
   readonly images: readonly string[];
 }
 
@@ -64,8 +64,9 @@ const READY_TIMEOUT_MS = 90_000;
 const IMPORT_TIMEOUT_MS = 5 * 60_000;
 
 /**
- * Starts a real Kubernetes node on this machine, as root (about 15 s once its programs are built and installed). There is one at a time:
- * waits for that of another process. What a killed one left is removed first. Throws MissingToolError with what to do where the machine cannot.
+ * Starts a real Kubernetes node on this machine, as root (about 15 s once its programs are built and installed). Only one node runs at a
+ * time: the function waits for the node of another process, and removes what a killed one left. Throws MissingToolError with instructions
+ * if the machine cannot run a node.
  */
 export const startNode = async ({ onProgress, images }: StartNodeOptions): Promise<ClusterNode> => {
   await prepareNode(onProgress);
@@ -84,7 +85,7 @@ export const startNode = async ({ onProgress, images }: StartNodeOptions): Promi
     await cleanNode();
     await release();
   };
-  // Once: what is there afterwards may be somebody else's node.
+  // Runs only once: afterwards, the machine may run a node of another process.
   const stop = (): Promise<void> => (stopping ??= giveBack());
   try {
     await cleanNode();
@@ -145,7 +146,7 @@ const startPrograms = async (
     throw new Error(`scheduler ended:\n${await logTailOf({ name: 'scheduler', directory: LOG_FOLDER })}`);
 };
 
-/** Asks the cluster's DNS, as pods do. */
+/** Queries the cluster's DNS, as pods do. */
 const resolver = (): Resolver => {
   const own = new Resolver({ timeout: 1_000, tries: 1 });
   own.setServers([NODE_ADDRESS]);

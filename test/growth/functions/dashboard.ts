@@ -41,7 +41,7 @@ const viewOf = (body: string, contentType: string) =>
     bytesShown: body.length,
   });
 
-/** The same but for what is innermost or last: what differs is looked for everywhere. */
+/** The same text except for its innermost or last part, so that the comparison has to search everywhere. */
 const changed = (text: string): string => {
   const middle = Math.floor(text.length / 2);
   return (
@@ -171,7 +171,7 @@ export const DASHBOARD: readonly GrowthEntry[] = [
   },
   {
     of: 'dashboard/app/diff/decode-content.server.ts#decodeContent',
-    // Of what it unpacks to, which is a thousand times as much as what was sent.
+    // The limit is for the decompressed size, which is a thousand times the size that was sent.
     limit: LIMITS.responseCaptureBytesMax / 4,
     near: BYTES,
     nearOnly: true,

@@ -25,10 +25,10 @@ import { BYTES, framed, repeated, type Generators } from '../generators.ts';
 const HEAD = LIMITS.requestHeadBytesMax;
 const TARGET = LIMITS.requestTargetBytesMax;
 const UPSTREAM_HEAD = LIMITS.upstreamHeadBytesMax;
-/** Each byte costs the same: a whole body takes ten times as long. */
+/** Each byte costs the same, so a complete body takes ten times as long. */
 const BODY = LIMITS.requestBodyBytesMax / 10;
 
-/** A head as its parser gives it: one header a line. */
+/** A head as its parser returns it: one header per line. */
 const headersOf = (text: string): HeaderPair[] =>
   text.split('\n').map((line) => {
     const colon = line.indexOf(':');
@@ -55,7 +55,7 @@ const HEADS: Generators = {
   'many proxies': repeated('x-forwarded-for: a\n'),
 };
 
-/** One project with one endpoint: what is compared is the path. */
+/** One project with one endpoint: the path is compared. */
 const table = new RoutingTable();
 const project = { kind: 'Project', uid: 'u', uri: 'p', accountUid: 'a' } as never;
 table.put('Project/u', { kind: 'Project', config: project });
@@ -106,7 +106,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
   {
     of: 'gateway/src/config/line-splitter.ts#LineSplitter',
     limit: BODY,
-    // As it arrives: in chunks of a few kB.
+    // The bytes arrive in chunks of a few kB.
     run: (text) => {
       const splitter = new LineSplitter(LIMITS.requestBodyBytesMax);
       for (let at = 0; at < text.length; at += 4_096)

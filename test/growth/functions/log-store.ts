@@ -36,7 +36,7 @@ import { BYTES, distinct, framed, repeated, type Generators } from '../generator
 
 const HEAD = LIMITS.requestHeadBytesMax;
 const BODY = LIMITS.requestBodyBytesMax;
-/** For what copies each byte once, and can be no more than ten times as slow for a whole body. */
+/** For functions that copy each byte once, and therefore take at most ten times as long for a complete body. */
 const COPIED = BODY / 10;
 const SEARCH = FILTER_LIMITS.textLengthMax;
 /** A body of this size is copied and encoded several times. */
@@ -44,7 +44,7 @@ const WHOLE_BODY_MS = 2_000;
 
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
-/** The issue's own example is the first. */
+/** The first is the example of the issue. */
 export const MULTIPART: Generators = {
   'parts without a head': repeated('--b\r\nx\r\n'),
   'parts with a head': repeated('--b\r\nx: y\r\n\r\nz\r\n'),
@@ -241,7 +241,7 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     run: (text) => compileFilter(filterOf(text)),
     near: TERMS,
   },
-  // A search box offers names before it says that the text is too long.
+  // A search box suggests names before it reports that the text is too long.
   {
     of: 'packages/logstore/src/search/complete.ts#completionAt',
     limit: 64 * 1024,

@@ -18,7 +18,7 @@ import { testEntry } from '../../../packages/logstore/src/redact/redact.testing.
 import type { GrowthEntry } from '../entry.ts';
 import { distinct, framed, nested, repeated, type Generators } from '../generators.ts';
 
-/** kubectl apply takes objects of little more (262,144 bytes). A pull request may bring any number of files. */
+/** kubectl apply accepts objects that are only slightly larger (262,144 bytes). A pull request may contain any number of files. */
 const MANIFEST = 200_000;
 const TARGET = LIMITS.requestTargetBytesMax;
 const MOCK_BODY = LIMITS.mockBodyBytesMax;
@@ -61,7 +61,7 @@ const YAML: Generators = {
   tags: repeated('!!str '),
 };
 
-/** What is done with values that are YAML. */
+/** Inputs for the functions that process parsed YAML. */
 const OBJECTS: Generators = {
   'unknown fields of an object': framed(
     HEAD,
@@ -106,7 +106,7 @@ const objectOf = (text: string): unknown => ({
   },
 });
 
-/** An object as the dashboard would save it, with as many labels as the text has lines. */
+/** An object as the dashboard would save it, with one label per line of the text. */
 const desiredOf = (text: string): DesiredObject => ({
   apiVersion: GROUP_VERSION,
   kind: 'Endpoint',

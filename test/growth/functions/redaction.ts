@@ -19,7 +19,7 @@ import { distinct, framed, nested, repeated, type Generators } from '../generato
 import { MULTIPART } from './log-store.ts';
 
 const BODY = REDACTED_BODY_CHARS_MAX;
-/** Everything that an exchange has, by the default rules and then by what they found. A worker does it. */
+/** Every part of an exchange, by the default rules and then by the secrets that they found. It runs in a worker. */
 const EXCHANGE_MS = 4_000;
 
 /** Near misses of each pattern of `credential-shapes.ts`. */
@@ -98,7 +98,7 @@ const FORMS: Generators = {
   'base64 that nearly ends': framed('a=', repeated('QUJD'), '!'),
 };
 
-/** Multipart within multipart, each of which is a body of its own. */
+/** Multipart nested in multipart, each of which is a body of its own. */
 const NESTED_MULTIPART = (length: number): string => {
   const head = (depth: number): string =>
     `--b${depth}\r\nContent-Type: multipart/mixed; boundary=b${depth + 1}\r\n\r\n`;
@@ -107,7 +107,7 @@ const NESTED_MULTIPART = (length: number): string => {
   );
 };
 
-/** What the first secret is, everywhere else: the automaton goes back often. */
+/** Text that resembles the first secret, everywhere else, so that the automaton often falls back. */
 const ECHOES: Generators = {
   'nearly the secret': (length) => `{"token":"${'a'.repeat(length / 2)}b","x":"${'a'.repeat(length / 2)}"}`,
   'the secret over and over': framed('{"token":"abcdefgh","x":"', repeated('abcdefgh'), '"}'),
@@ -119,7 +119,7 @@ const exchange = (of: (text: string) => TestExchange) => (text: string) => {
   const entry = testEntry(of(text));
   return redact(entry, defaultRedaction(entry));
 };
-/** As much as a Share hides, and more than one pattern for each name. */
+/** Rules like those of a Share, with several patterns that match the same name. */
 const RULES = { headers: ['x-*-token'], query: ['*token*', '*a*b*c'], jsonPaths: ['$..token*', '$..a..b', '$..*.c'] };
 const withType = (type: string) => (body: string) =>
   redact(testEntry({ headers: [['content-type', type]], body }), RULES);

@@ -61,7 +61,7 @@ describe('what writes inside the engine', () => {
   });
 });
 
-// Prevents: ClickHouse's client reading lines of a comment as statements, where the comment begins behind a semicolon.
+// Prevents: ClickHouse's client reading lines of a comment as statements, where the comment begins after a semicolon.
 test.for([
   ['/*\nDROP TABLE t --*/ SELECT 1', 'SELECT 1'],
   ['SELECT 1; /*\nDROP TABLE t --*/', 'SELECT 1'],

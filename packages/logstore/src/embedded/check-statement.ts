@@ -1,38 +1,38 @@
 import { exception } from './engine-exception.ts';
 import { tokensOf, type Token } from './tokens.ts';
 
-/** What decides which statements the engine takes. */
+/** Determines which statements the engine accepts. */
 export interface StatementRules {
   /** Every table function that the engine has, in lower case. */
   readonly tableFunctions: ReadonlySet<string>;
-  /** Whether a configuration file names servers: then cluster functions and Distributed tables are allowed. */
+  /** A configuration file defines servers. This allows cluster functions and Distributed tables. */
   readonly hasClusters: boolean;
 }
 
 /** A statement that passed the check. */
 export interface CheckedStatement {
-  /** It changes nothing: GET may send it. */
+  /** The statement changes nothing, so GET may send it. */
   readonly isRead: boolean;
   /**
-   * From its first word to its last one. ClickHouse's client takes a comment beside a semicolon for its own up to the end of the line, and what
-   * the comment holds on the next lines for statements.
+   * From the first to the last word. Next to a semicolon, ClickHouse's client treats only the first line of a comment as a comment,
+   * and the next lines of the comment as statements.
    */
   readonly text: string;
-  /** Of an insert that ends with its format: what follows is data, and no SQL. */
+  /** For an insert that ends with its format: the rest is data, not SQL. */
   readonly insert?: InsertHead;
 }
 
 export interface InsertHead {
-  /** Of its first word. */
+  /** The start of the first word. */
   readonly start: number;
-  /** Where `FROM INFILE` belongs: in front of SETTINGS and FORMAT. */
+  /** The position for `FROM INFILE`: before SETTINGS and FORMAT. */
   readonly fileAt: number;
-  /** Behind the format's name. */
+  /** The position after the format's name. */
   readonly end: number;
 }
 
 const READS = ['SELECT', 'WITH', 'SHOW', 'DESCRIBE', 'DESC', 'EXISTS', 'EXPLAIN'];
-/** Statements that write, by the words behind them; none: any. */
+/** Statements that write, with the words that may follow. Empty: any word. */
 const WRITES: Readonly<Record<string, readonly string[]>> = {
   INSERT: [],
   CREATE: ['DATABASE', 'TABLE', 'VIEW'],
@@ -44,14 +44,14 @@ const WRITES: Readonly<Record<string, readonly string[]>> = {
   DELETE: [],
   UPDATE: [],
 };
-/** Other statements of ClickHouse. What is in no list is a typing mistake. */
+/** Other statements of ClickHouse. A word that is in no list is a typo. */
 const REFUSED = [
   ...['ATTACH', 'BACKUP', 'CHECK', 'COPY', 'DETACH', 'EXCHANGE', 'EXECUTE', 'FROM', 'GRANT', 'KILL', 'MOVE', 'RESTORE'],
   ...['REVOKE', 'SET', 'SYSTEM', 'UNDROP', 'USE', 'WATCH'],
 ];
 const CREATE_MODIFIERS = ['OR', 'REPLACE', 'TEMPORARY', 'MATERIALIZED'];
 const EXPLAIN_WORDS = ['AST', 'SYNTAX', 'QUERY', 'TREE', 'PLAN', 'PIPELINE', 'ESTIMATE'];
-/** Enough for the words and settings in front of a statement. */
+/** Enough for the words and settings at the start of a statement. */
 const HEAD_TOKENS_MAX = 100;
 
 /** Table functions that compute, or read tables of this engine. */
@@ -59,12 +59,15 @@ const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
   ...['numbers', 'numbers_mt', 'zeros', 'zeros_mt', 'primes', 'generateseries', 'generate_series'],
   ...['view', 'merge', 'mergetreeindex'],
 ]);
-/** Table functions that take columns as text, in which `x String ALIAS file('/etc/passwd')` is one, or data in the format Values. */
+/**
+ * Table functions that take columns as text, or data in the format Values. Such text can contain SQL: `x String ALIAS
+ * file('/etc/passwd')`.
+ */
 const SQL_IN_TEXT: ReadonlySet<string> = new Set(['format', 'generaterandom', 'null', 'values']);
 const CLUSTER_FUNCTIONS: ReadonlySet<string> = new Set(['cluster', 'clusterallreplicas']);
 /**
- * Functions that read files, run models or ask other servers, wherever their names stand: `arrayMap(file, …)`, `* APPLY(file)`. The last two compute
- * the defaults of the columns that they take as text.
+ * Functions that read files, run models or call other servers. They are refused wherever their names appear: `arrayMap(file, …)`,
+ * `* APPLY(file)`. The last two compute the defaults of the columns that they take as text.
  */
 const FUNCTIONS_REFUSED: ReadonlySet<string> = new Set([
   ...['file', 'catboostevaluate', 'aiclassify', 'aiembed', 'aiextract', 'aigenerate', 'aitranslate'],
@@ -83,8 +86,8 @@ const denied = (message: string): Error => exception(497, 'ACCESS_DENIED', messa
 const malformed = (message: string): Error => exception(62, 'SYNTAX_ERROR', message);
 
 /**
- * Whether a statement stays inside the engine: no file, URL, other server or program. Goes by lists of what is allowed where ClickHouse has many:
- * statements, table functions, engines. Throws an `EngineException`, worded for the person who wrote the statement.
+ * Checks that a statement stays inside the engine: no file, URL, other server or program. Uses allowlists where ClickHouse has
+ * many alternatives: statements, table functions, engines. Throws an `EngineException`, worded for the author of the statement.
  */
 export const checkStatement = (sql: string, rules: StatementRules): CheckedStatement => {
   const head: Token[] = [];
@@ -110,7 +113,7 @@ export const checkStatement = (sql: string, rules: StatementRules): CheckedState
 
 type TokenCheck = (token: Token, previous: Token | undefined, depth: number) => void;
 
-/** The table function VALUES is refused; of INSERT … VALUES, ClickHouse reads the data with a reader that differs from its lexer. */
+/** Refuses the table function VALUES. ClickHouse reads the data of INSERT … VALUES with a parser that differs from its lexer. */
 const checkValues = (sql: string): TokenCheck => {
   let mayInsert: boolean | undefined;
   let values: Token | undefined;
@@ -140,7 +143,7 @@ const checkWord =
     }
     if (!isSign(token, '(') || !isName(previous)) return;
     const name = previous.text.toLowerCase();
-    // A disk that a statement describes may be any folder.
+    // A disk that is described in a statement can be any folder.
     const isKnown = TABLE_FUNCTIONS.has(name) || SQL_IN_TEXT.has(name);
     const isReaching = name === 'disk' || (tableFunctions.has(name) && !isKnown);
     if (!isReaching || (hasClusters && CLUSTER_FUNCTIONS.has(name))) return;
@@ -148,7 +151,7 @@ const checkWord =
     throw denied(`${previous.text}() is refused: ${reason}; send the data with INSERT`);
   };
 
-/** `ENGINE = Name` of a table, a view or a database. */
+/** Checks `ENGINE = Name` of a table, a view or a database. */
 const checkEngine = ({ hasClusters }: StatementRules): TokenCheck => {
   let isWrite: boolean | undefined;
   let isNext = false;
@@ -165,7 +168,7 @@ const checkEngine = ({ hasClusters }: StatementRules): TokenCheck => {
   };
 };
 
-/** `WITH … INSERT` begins as a read does, and its data would follow the text. */
+/** Refuses `WITH … INSERT`, which begins like a read, but whose data would follow the text. */
 const checkMain = (): TokenCheck => {
   let isWith: boolean | undefined;
   let hasMain = false;

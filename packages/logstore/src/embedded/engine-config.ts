@@ -2,8 +2,9 @@ import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 /**
- * Settings that name a file or an address, hold SQL as text, or change how statements are parsed: with them a statement reaches what its text
- * does not show. They keep their defaults. `test/integration/engine-limits.test.ts` compares the list with the engine's own settings.
+ * Settings that name a file or an address, contain SQL as text, or change how statements are parsed. With them, a statement could
+ * reach resources that its text does not show. They keep their defaults. `test/integration/engine-limits.test.ts` compares the
+ * list with the engine's own settings.
  */
 export const FIXED_SETTINGS: readonly string[] = [
   ...['additional_result_filter', 'additional_table_filters', 'ai_function_embedding_default_credentials'],
@@ -16,20 +17,23 @@ export const FIXED_SETTINGS: readonly string[] = [
   ...['s3queue_default_zookeeper_path', 'stream_like_engine_insert_queue', 'url_base'],
 ];
 
-/** What the engine's only user may do. Not: READ and WRITE ON its sources (files, URLs, servers), BACKUP, SYSTEM, functions, dictionaries, users. */
+/**
+ * The permissions of the engine's only user. Not included: READ and WRITE ON its sources (files, URLs, servers), BACKUP, SYSTEM,
+ * functions, dictionaries, users.
+ */
 const GRANTS = [
   'GRANT SELECT, INSERT, TRUNCATE, OPTIMIZE, SHOW, DROP, CREATE DATABASE, CREATE TABLE, CREATE TEMPORARY TABLE, CREATE VIEW ON *.*',
   'GRANT ALTER UPDATE, ALTER DELETE, ALTER COLUMN, ALTER INDEX, ALTER PROJECTION, ALTER STATISTICS, ALTER CONSTRAINT, ALTER ORDER BY, ALTER TTL, ALTER MATERIALIZE TTL, ALTER SETTINGS, ALTER MODIFY COMMENT, ALTER MOVE PARTITION, ALTER VIEW ON *.*',
 ];
-/** For servers that a configuration file names. */
+/** For servers that a configuration file defines. */
 const CLUSTER_GRANTS = ['GRANT READ, WRITE ON REMOTE'];
 
 const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 /**
- * Nothing is compiled to machine code: with an open page, whose queries repeat, the compiler takes some 30 MiB, and counting 1,000,000 rows takes as
- * long with it as without. A statement can ask for it.
+ * Disables compilation to machine code. With an open page, whose queries repeat, the compiler takes about 30 MiB, and counting
+ * 1,000,000 rows takes as long with it as without. A statement can enable it.
  */
 const LAPTOP_QUERY_SETTINGS = `<compile_expressions>0</compile_expressions>
     <compile_aggregate_expressions>0</compile_aggregate_expressions>
@@ -56,8 +60,8 @@ ${grants.map((grant) => `      <query>${grant}</query>`).join('\n')}
 `;
 
 /**
- * For one person's machine, not a server: caches of some megabytes where ClickHouse takes up to 5 GiB, two idle threads where it keeps 1,000, and
- * fewer looks at its own memory.
+ * For one user's machine, not for a server: caches of some megabytes where ClickHouse takes up to 5 GiB, two idle threads where
+ * it keeps 1,000, and fewer checks of its own memory.
  */
 const LAPTOP_SETTINGS = `<max_thread_pool_free_size>2</max_thread_pool_free_size>
   <memory_worker_period_ms>1000</memory_worker_period_ms>
@@ -66,7 +70,7 @@ const LAPTOP_SETTINGS = `<max_thread_pool_free_size>2</max_thread_pool_free_size
   <primary_index_cache_size>67108864</primary_index_cache_size>
   <query_condition_cache_size>16777216</query_condition_cache_size>`;
 
-/** No host is allowed: `remote_url_allow_hosts` without entries refuses every URL. A person's own file goes before the settings. */
+/** No host is allowed: `remote_url_allow_hosts` without entries refuses every URL. The user's own file comes before the settings. */
 const configXml = (usersFile: string): string => `<clickhouse>
   <users_config>${escapeXml(usersFile)}</users_config>
   <remote_url_allow_hosts></remote_url_allow_hosts>
@@ -75,13 +79,13 @@ const configXml = (usersFile: string): string => `<clickhouse>
 `;
 
 /**
- * Writes the engine's configuration into `directory` and returns its main file. The engine itself refuses what `check-statement.ts` refuses, as
- * far as it can: that check reads text, this one is made where tables and sources are opened.
+ * Writes the engine's configuration into `directory` and returns its main file. As far as possible, the engine itself refuses
+ * what `check-statement.ts` refuses: that check reads text, while the engine checks when it opens tables and sources.
  *
- * @param ownFile a configuration file of the person who starts the engine, such as one with `remote_servers`
+ * @param ownFile a configuration file of the user who starts the engine, such as one with `remote_servers`
  */
 export const writeEngineConfig = async (directory: string, ownFile: string | undefined): Promise<string> => {
-  // The engine merges what is in this folder.
+  // The engine merges the files in this folder.
   const own = path.join(directory, 'config.d', 'own.xml');
   await mkdir(path.dirname(own), { recursive: true, mode: 0o700 });
   if (ownFile === undefined) await rm(own, { force: true });
@@ -93,7 +97,7 @@ export const writeEngineConfig = async (directory: string, ownFile: string | und
   return file;
 };
 
-/** Whole at every moment: another engine may run on the folder, and reads the file for each statement. */
+/** Replaces a file atomically: another engine may run on the folder, and reads the file for each statement. */
 const replaceFile = async (file: string, text: string): Promise<void> => {
   const unfinished = `${file}.${process.pid}.tmp`;
   await writeFile(unfinished, text, { mode: 0o600 });

@@ -9,6 +9,6 @@ export class EngineException extends Error {
   }
 }
 
-/** One of the front's own, worded like the server's. */
+/** An exception of the HTTP front, worded like the server's. */
 export const exception = (code: number, name: string, message: string): EngineException =>
   new EngineException(code, `Code: ${code}. DB::Exception: ${message} (${name})`);

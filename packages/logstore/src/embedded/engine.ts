@@ -21,21 +21,21 @@ export interface EngineResult {
 
 export interface Engine {
   readonly version: string;
-  /** What `checkStatement` goes by. */
+  /** The rules for `checkStatement`. */
   readonly rules: StatementRules;
-  /** Where bodies of inserts wait for the engine to read them. Emptied at start. */
+  /** The folder for bodies of inserts that the engine reads. Emptied at start. */
   readonly temporaryDirectory: string;
-  /** Undefined where rows can also arrive another way than by `run`. */
+  /** Undefined if rows can also arrive in another way than through `run`. */
   readonly inserts?: InsertCounter | undefined;
-  /** `format` is that of a query that names none. Rejects with an `EngineException`. */
+  /** `format` applies to a query that names none. Rejects with an `EngineException`. */
   run(lane: Lane, statement: EngineStatement, format: string): Promise<EngineResult>;
   close(): void;
 }
 
-/** Inserts and everything else queue apart, so that slow reads never hold up delivery. */
+/** Inserts have their own queue, so that slow reads never hold up delivery. */
 type Lane = 'insert' | 'other';
 
-/** Together with room for the front's own files: less than THREADPOOL_SIZE. */
+/** The sum of both, with room for the front's own files, is less than THREADPOOL_SIZE. */
 const INSERTS_RUNNING_MAX = 4;
 const OTHERS_RUNNING_MAX = 8;
 const WAITING_MAX = 200;
@@ -48,7 +48,7 @@ const toException = (error: unknown): EngineException => {
     : new EngineException(Number(code), message, { cause: error });
 };
 
-/** The engine notes its process in a file of the folder, which it keeps locked. */
+/** The engine records its process in a file of the folder, which it keeps locked. */
 const holderOf = async (directory: string): Promise<string | undefined> => {
   const status = await readFile(path.join(directory, 'status'), 'utf8').catch(() => '');
   return /^PID: (\d+)/m.exec(status)?.[1];
@@ -58,7 +58,7 @@ const openSession = async (directory: string, options: SessionOptions): Promise<
   try {
     return new Session(directory, options);
   } catch (error) {
-    // The engine's own words (code 76, when the folder is locked) go to stderr only.
+    // The engine writes its own message (code 76, when the folder is locked) only to stderr.
     const holder = await holderOf(directory);
     const inUse = holder !== undefined && isAlive(Number(holder));
     throw new EngineStartError(
@@ -81,7 +81,7 @@ const isAlive = (pid: number): boolean => {
 const readTableFunctions = (session: Session): ReadonlySet<string> =>
   new Set(session.query('SELECT lower(name) FROM system.table_functions', 'TSVRaw').trim().split('\n'));
 
-/** Opens ClickHouse over a folder. One process at a time can: the engine locks it. */
+/** Opens ClickHouse on a folder. Only one process at a time can, because the engine locks it. */
 export const openEngine = async (dataDir: string, configFile?: string): Promise<Engine> => {
   const root = path.resolve(dataDir);
   if (/[*?{}[\]]/.test(root)) {
@@ -107,10 +107,10 @@ export const openEngine = async (dataDir: string, configFile?: string): Promise<
     other: createGate(OTHERS_RUNNING_MAX, WAITING_MAX),
   };
 
-  // A configuration of its own may make the engine part of a cluster, whose other servers insert, too.
+  // With its own configuration, the engine may be part of a cluster, whose other servers also insert.
   const inserts = configFile === undefined ? createInsertCounter() : undefined;
   const runNow = async (text: string, format: string): Promise<EngineResult> => {
-    // A connection takes 0.3 ms, and nothing that one statement sets is seen by another.
+    // A connection takes 0.3 ms, and isolates the settings of each statement.
     const session = new Session(directory, options);
     try {
       const result = await session.queryAsync(text, { format });
@@ -136,7 +136,7 @@ export const openEngine = async (dataDir: string, configFile?: string): Promise<
       try {
         return await lanes[lane].run(() => runNow(engineText(statement), format));
       } finally {
-        // One that failed may have inserted some of its rows.
+        // A failed insert may have inserted some of its rows.
         if (isInsert(statement.query)) inserts?.count();
       }
     },

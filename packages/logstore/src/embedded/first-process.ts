@@ -3,12 +3,12 @@ import { constants } from 'node:os';
 import path from 'node:path';
 
 /**
- * What the image starts: `main.ts` in a child. The kernel spares the first process of a container from its own SIGKILL, which is the only
- * end that the engine takes while a statement runs.
+ * The entry point of the image: runs `main.ts` as a child. The kernel ignores a SIGKILL that the first process of a container
+ * sends to itself, but the engine cannot end in another way while a statement runs.
  */
 const child = spawn(process.execPath, [path.join(import.meta.dirname, 'main.ts'), ...process.argv.slice(2)], {
   stdio: 'inherit',
-  // A group of its own: Ctrl+C in a terminal reaches it once, through us.
+  // A separate process group: Ctrl+C in a terminal reaches the child once, through this process.
   detached: true,
 });
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => child.kill(signal));

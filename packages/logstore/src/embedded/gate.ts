@@ -1,6 +1,6 @@
 /** Lets at most `runningMax` tasks run at once and `waitingMax` wait, in order of arrival. */
 export interface Gate {
-  /** Runs the task when there is a place, or rejects with a `GateFullError`. */
+  /** Runs the task when a slot is free, or rejects with a `GateFullError`. */
   run<T>(task: () => Promise<T>): Promise<T>;
 }
 
@@ -23,7 +23,7 @@ export const createGate = (runningMax: number, waitingMax: number): Gate => {
 
   const leave = (): void => {
     const next = waiting.shift();
-    // The place passes on to the next one.
+    // The next task takes over the slot.
     if (next) next();
     else running--;
   };

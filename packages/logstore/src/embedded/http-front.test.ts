@@ -7,7 +7,7 @@ import { onTestFinished, describe, expect, test } from 'vitest';
 import type { Engine } from './engine.ts';
 import { createHttpFront } from './http-front.ts';
 
-/** Answers every statement with its text. What the real one says is in test/integration/logstore-engine.test.ts. */
+/** Responds to every statement with its text. test/integration/logstore-engine.test.ts tests the real engine. */
 const engine: Engine = {
   version: '26.7',
   rules: { tableFunctions: new Set(), hasClusters: false },
@@ -18,7 +18,7 @@ const engine: Engine = {
 
 const credentials = { user: 'standin', password: 'secret' };
 
-/** Asks a front with this access; status and text of its answer. */
+/** Sends a request to a front with this access. Returns status and text of the response. */
 const ask = async (fromElsewhere: boolean, headers: OutgoingHttpHeaders = {}, path = '/?query=SELECT+1') => {
   const access = { fromElsewhere, credentials };
   const server = createHttpFront(engine, access).listen(0, '127.0.0.1');

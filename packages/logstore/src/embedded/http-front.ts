@@ -22,38 +22,42 @@ import { dataIn, formatOf, insertFromFile } from './statement.ts';
 import type { EngineStatement } from './statement.ts';
 
 /**
- * The subset of ClickHouse's HTTP interface (https://clickhouse.com/docs/interfaces/http) that `@clickhouse/client` and curl
- * use: `/ping`; `POST /` with the query in the body or in `?query=`, then with an insert's data in the body; `param_…`, settings
- * and `database` in the URL; gzip both ways; one user's name and password; exceptions with their code, text and status. Not: sessions,
- * multipart parameters, progress headers, several users; and nothing that leaves the engine (`check-statement.ts`). Readers can wait for the next
- * insert, too (`insert-counter.ts`).
+ * The subset of ClickHouse's HTTP interface (https://clickhouse.com/docs/interfaces/http) that `@clickhouse/client` and curl use:
+ * `/ping`; `POST /` with the query in the body, or in `?query=` with an insert's data in the body; `param_…`, settings and
+ * `database` in the URL; gzip both ways; one user's name and password; exceptions with their code, text and status.
+ *
+ * Not supported: sessions, multipart parameters, progress headers, several users, and statements that leave the engine
+ * (`check-statement.ts`). In addition, readers can wait for the next insert (`insert-counter.ts`).
  */
 
-/** Bodies of inserts; a delivered batch is at most some 20 MiB. */
+/** For bodies of inserts. A delivered batch has at most about 20 MiB. */
 const INSERT_BYTES_MAX = 256 * 1024 * 1024;
-/** Queries, with the data of an insert that carries it in its text. */
+/** For queries, including the data of an insert in the text of its query. */
 const QUERY_BYTES_MAX = 16 * 1024 * 1024;
 /** ClickHouse's `http_max_uri_size`. */
 const HEAD_BYTES_MAX = 1024 * 1024;
 /** ClickHouse's `keep_alive_timeout` in 26.7. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** Parameters of the URL that are no settings of the engine. */
+/** URL parameters that are not settings of the engine. */
 const NO_SETTINGS: ReadonlySet<string> = new Set([
   ...['query', 'query_id', 'database', 'default_format', 'user', 'password', 'role', 'quota_key'],
   ...['wait_end_of_query', 'buffer_size', 'compress', 'decompress', 'stacktrace', 'client_protocol_version'],
   ...['send_progress_in_http_headers', 'http_headers_progress_interval_ms'],
 ]);
 
-/** Who may ask. */
+/** The clients that have access. */
 export interface FrontAccess {
-  /** Also programs of other machines, under any name of this one; else those of this machine only. */
+  /** True: programs on other machines, too, under any name of this one. False: only programs on this machine. */
   readonly fromElsewhere: boolean;
   /** The only user. */
   readonly credentials: Credentials;
 }
 
-/** A page in a browser may not ask: it marks its requests with Origin or Sec-Fetch-Site, and a rebound name stands in Host. */
+/**
+ * Refuses pages in a browser: a browser marks its requests with Origin or Sec-Fetch-Site, and after DNS rebinding Host has a
+ * foreign name.
+ */
 const refusalOf = ({ headers }: IncomingMessage, { fromElsewhere }: FrontAccess): string | undefined => {
   const host = (headers.host ?? '').replace(/:\d+$/, '');
   if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) {
@@ -75,7 +79,7 @@ const limitBytes = (max: number): Transform => {
   });
 };
 
-/** Writes the body, inflated and bounded, to `target`. Rejects if the client breaks off. */
+/** Writes the decompressed body to `target`, up to a limit. Rejects if the client breaks off. */
 const receiveBody = async (request: IncomingMessage, bytesMax: number, target: Writable): Promise<void> => {
   const limiter = limitBytes(bytesMax);
   if (request.headers['content-encoding'] === 'gzip') await pipeline(request, createGunzip(), limiter, target);
@@ -109,14 +113,14 @@ const statementOf = (request: IncomingMessage, search: URLSearchParams, query: s
   };
 };
 
-/** What an insert writes: text that stands behind its format, then the body where that was not read yet. */
+/** The data of an insert: the text after its format, then the body if that has not been read yet. */
 interface InsertData {
   readonly query: string;
   readonly head: InsertHead;
   readonly hasBody: boolean;
 }
 
-/** By way of a file, which the engine reads: data is never part of the SQL. */
+/** Passes the data to the engine in a file, so that data is never part of the SQL. */
 const insert = async (
   engine: Engine,
   request: IncomingMessage,
@@ -190,12 +194,12 @@ const answerQuery = async (
   answerResult(response, result, { format: formatOf(checked.text) ?? defaultFormat, gzip });
 };
 
-/** Answers as soon as something was inserted after the mark; with 204 where that takes long. */
+/** Responds when an insert has followed the mark, or with 204 if that takes too long. */
 const awaitInsert = (inserts: InsertCounter, search: URLSearchParams, response: ServerResponse): void => {
   const timer = setTimeout(() => response.writeHead(204).end(), INSERT_WAIT_MS);
   const onInsert = (): void => {
     clearTimeout(timer);
-    // After 204 it does nothing.
+    // Has no effect after 204.
     response.end();
   };
   const leave = inserts.whenPast(search.get('after') ?? '', onInsert);
@@ -245,10 +249,10 @@ const answer = async (
   }
 };
 
-/** The server, not listening yet. */
+/** Creates the server. It does not listen yet. */
 export const createHttpFront = (engine: Engine, access: FrontAccess): Server =>
   createServer({ maxHeaderSize: HEAD_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
-    // A client that went away is no reason to stop.
+    // A client that disconnects must not stop the server.
     response.on('error', () => response.destroy());
     answer(engine, access, request, response).catch(() => response.destroy());
   });

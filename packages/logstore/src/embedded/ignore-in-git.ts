@@ -2,8 +2,8 @@ import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 /**
- * Keeps a data folder out of version control: it holds keys and captured traffic. A folder with other files in it, such as a checkout, stays as it
- * is: `--data .` must not hide it from git.
+ * Keeps a data folder out of version control, because it contains keys and captured traffic. Does not change a folder with other
+ * files in it, such as a checkout: `--data .` must not hide the checkout from git.
  */
 export const ignoreInGit = async (folder: string, ownEntries: readonly string[]): Promise<void> => {
   const entries = await readdir(folder);

@@ -1,25 +1,26 @@
 import { randomUUID } from 'node:crypto';
 
 /**
- * How readers of the embedded engine learn of inserts without asking for them: every answer has the mark of the inserts before it, and a
- * request to `INSERTS_PATH` with `?after=MARK` is answered when another insert has ended. ClickHouse has nothing like it.
+ * Notifies readers of the embedded engine of inserts, so that they need not poll. Every response has the mark of the inserts
+ * before it, and a request to `INSERTS_PATH` with `?after=MARK` gets its response when another insert has ended. ClickHouse has
+ * no equivalent.
  */
 export const INSERT_MARK_HEADER = 'x-standin-insert-mark';
 export const INSERTS_PATH = '/inserts';
-/** A wait is answered after this time, insert or not: who hears nothing for much longer knows that the engine hangs. */
+/** A wait ends after this time, even without an insert. A reader that gets no response for much longer knows that the engine hangs. */
 export const INSERT_WAIT_MS = 4_000;
 
-/** Requests that wait at the same time. Each open page and each `standin tail` has one. */
+/** Maximum of concurrent waits. Each open page and each `standin tail` has one. */
 const WAITING_MAX = 500;
 
 export interface InsertCounter {
-  /** Names the inserts so far, and the process: a mark of another process is never the current one. */
+  /** Identifies the inserts so far and the process. The mark of another process is never the current one. */
   mark(): string;
-  /** An insert has ended, well or not. */
+  /** Records that an insert has ended, successfully or not. */
   count(): void;
-  /** Calls back once the mark is another one; returns how to end the wait. `undefined`: too many wait. */
+  /** Calls back when the mark has changed. Returns a function that ends the wait. `undefined`: too many are waiting. */
   whenPast(mark: string, callback: () => void): (() => void) | undefined;
-  /** Calls everyone back, now and from now on. */
+  /** Calls back all waiting readers, and later ones immediately. */
   close(): void;
 }
 

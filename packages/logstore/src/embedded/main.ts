@@ -9,8 +9,9 @@ import { createHttpFront } from './http-front.ts';
 import { newLogin, readLogin, writeCurlLogin } from './login.ts';
 
 /**
- * The embedded ClickHouse engine as a process of its own. By hand: `npm run clickhouse -- --port 8123 --data DIR`. As the child of
- * `startEmbeddedEngine` it reports over the IPC channel, and ends when that closes: it never outlives its parent.
+ * The embedded ClickHouse engine as a separate process. To run it by hand: `npm run clickhouse -- --port 8123 --data DIR`. As a
+ * child of `startEmbeddedEngine`, it reports over the IPC channel and ends when the channel closes, so it never outlives its
+ * parent.
  */
 
 const LOOPBACK = '127.0.0.1';
@@ -56,7 +57,7 @@ const readArguments = (): Arguments => {
   }
 };
 
-/** Of a parent over the IPC channel, or of a folder; undefined: neither. */
+/** The login from a parent over the IPC channel, or from a folder. Undefined: neither. */
 const givenLogin = async ({ login }: Arguments): Promise<Credentials | undefined> => {
   if (!process.send) return login === undefined ? undefined : readLogin(login);
   const [credentials] = (await once(process, 'message')) as [Credentials];
@@ -95,7 +96,7 @@ const report = (message: EngineMessage, curlFile?: string): void => {
   }
 };
 
-/** The engine's destructors crash where statements still run. What was acknowledged is in its files. */
+/** The engine's destructors crash while statements run. Acknowledged data is in its files. */
 const endAtOnce = (): void => void process.kill(process.pid, 'SIGKILL');
 
 const main = async (): Promise<void> => {
@@ -114,7 +115,7 @@ const main = async (): Promise<void> => {
     if (stopping) return;
     stopping = true;
     engine.inserts?.close();
-    // Statements that run are finished, connections that idle are cut.
+    // Running statements finish; idle connections are closed.
     server.close(() => {
       engine.close();
       if (curlFile !== undefined) rmSync(curlFile, { force: true });
@@ -126,7 +127,7 @@ const main = async (): Promise<void> => {
   const onSignal = (): void => (stopping ? endAtOnce() : stop());
   process.on('SIGTERM', onSignal);
   if (process.send) {
-    // Ctrl+C reaches the whole process group; the parent still has rows to deliver, and stops us when it is done.
+    // Ctrl+C reaches the whole process group. The parent still has rows to deliver, and stops this process when it is done.
     process.on('SIGINT', () => undefined);
     process.on('disconnect', stop);
   } else {
@@ -135,7 +136,7 @@ const main = async (): Promise<void> => {
   report({ url }, curlFile);
 };
 
-// Before anything uses the pool; a parent has set it already.
+// Must come before the first use of the pool. A parent has already set it.
 process.env['UV_THREADPOOL_SIZE'] ??= String(THREADPOOL_SIZE);
 
 main().catch((error: unknown) => {

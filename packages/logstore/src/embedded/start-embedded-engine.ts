@@ -9,7 +9,7 @@ import { EngineStartError, THREADPOOL_SIZE } from './engine-process.ts';
 import type { Credentials, EngineMessage } from './engine-process.ts';
 import { newLogin } from './login.ts';
 
-/** For `openLogStore`. The password is a new one at each start. */
+/** For `openLogStore`. The password is new at each start. */
 export interface EngineAddress {
   readonly url: string;
   readonly username: string;
@@ -17,34 +17,37 @@ export interface EngineAddress {
 }
 
 export interface EmbeddedEngineOptions {
-  /** Created if missing; one engine at a time can use it. */
+  /** Created if missing. Only one engine at a time can use it. */
   readonly dataDir: string;
-  /** 0, the default, takes any free one. */
+  /** 0, the default, selects any free port. */
   readonly port?: number | undefined;
-  /** Of ClickHouse's own, such as one with `remote_servers`. */
+  /** A ClickHouse configuration file, such as one with `remote_servers`. */
   readonly configFile?: string | undefined;
   readonly logger?: Logger | undefined;
 }
 
 export interface EmbeddedEngine extends EngineAddress {
-  /** Of the process that runs now: it changes when the engine crashed and was started again. */
+  /** The id of the current process. It changes when the engine has crashed and restarted. */
   readonly pid: number | undefined;
-  /** Finishes what runs, then ends the process. */
+  /** Finishes running statements, then ends the process. */
   stop(): Promise<void>;
 }
 
-/** Of the engine's allocator, jemalloc: what was freed goes back to the system within a second, and few threads have heaps of their own. */
+/**
+ * Settings of the engine's allocator, jemalloc: freed memory returns to the system within a second, and few threads have their
+ * own arenas.
+ */
 const MALLOC_CONF = 'narenas:2,dirty_decay_ms:1000,muzzy_decay_ms:0,tcache_max:4096';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 
-/** A cold start over a large folder; usually below 0.5 s. */
+/** For a cold start with a large folder. Usually below 0.5 s. */
 const START_MS_MAX = 60_000;
 const STOP_MS_MAX = 10_000;
 const RESTART_DELAY_MS = 500;
 const RESTART_DELAY_MS_MAX = 30_000;
 
-/** Hands on what the process prints, once it runs; before that, it is part of why it does not start. */
+/** Logs the output of the process after it has started. Before that, the output is part of the error message. */
 const logLines = (child: ChildProcess, ready: Promise<unknown>, logger: Logger | undefined): void => {
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue;
@@ -63,7 +66,7 @@ const untilExit = async (child: ChildProcess): Promise<void> => {
   if (!exited(child)) await new Promise((resolve) => child.once('exit', resolve));
 };
 
-/** The engine's URL, or an `EngineStartError`. */
+/** Resolves with the engine's URL, or throws an `EngineStartError`. */
 const firstWord = async (child: ChildProcess): Promise<string> => {
   const ended = once(child, 'exit').then(([code, signal]): EngineMessage => {
     return { error: `the ClickHouse engine ended at its start (${String(signal ?? code)})` };
@@ -75,14 +78,15 @@ const firstWord = async (child: ChildProcess): Promise<string> => {
   return message.url;
 };
 
-/** Starts the process and waits for its word. */
+/** Starts the process and waits for its first message. */
 const launch = async (
   { dataDir, port = 0, configFile, logger }: EmbeddedEngineOptions,
   login: Credentials,
 ): Promise<{ child: ChildProcess; url: string }> => {
   const config = configFile === undefined ? [] : ['--config', configFile];
   const child = fork(main, ['--data', dataDir, '--port', String(port), ...config], {
-    // Not those of the parent: a test runner's loaders or --inspect are not the engine's. Its JavaScript only passes bytes on.
+    // Not the parent's arguments: the loaders or --inspect of a test runner are not for the engine. Its JavaScript only passes
+    // bytes through.
     execArgv: ['--optimize-for-size'],
     env: { MALLOC_CONF, ...process.env, UV_THREADPOOL_SIZE: String(THREADPOOL_SIZE) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -109,9 +113,9 @@ const terminate = async (child: ChildProcess): Promise<void> => {
 };
 
 /**
- * Runs ClickHouse over a folder, in a process of its own behind its HTTP interface on the loopback address. The process ends with
- * this one. If it crashes it is started again on the same port, so to clients that is a short outage. Rejects with an
- * `EngineStartError` when the folder or the port is in use.
+ * Runs ClickHouse on a folder, in a separate process behind its HTTP interface on the loopback address. The process ends with
+ * this one. After a crash it restarts on the same port, which is a short outage for clients. Rejects with an `EngineStartError`
+ * if the folder or the port is in use.
  */
 export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promise<EmbeddedEngine> => {
   const { logger } = options;
@@ -151,7 +155,7 @@ export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promi
       stopping.abort();
       await terminate(child);
       await running;
-      // A restart was under way.
+      // A restart was in progress.
       await terminate(child);
     },
   };

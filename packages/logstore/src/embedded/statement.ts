@@ -1,13 +1,13 @@
 import type { InsertHead } from './check-statement.ts';
 
-/** The text that goes to the engine: what ClickHouse's HTTP interface takes from the URL becomes SQL in front of the query. */
+/** A statement for the engine. The URL parameters of ClickHouse's HTTP interface become SQL before the query. */
 export interface EngineStatement {
   readonly query: string;
   readonly database: string | undefined;
   readonly settings: readonly (readonly [name: string, value: string])[];
-  /** Values as the HTTP interface takes them: in TSV's escaping. */
+  /** Values in the encoding of the HTTP interface: TSV escapes. */
   readonly params: readonly (readonly [name: string, value: string])[];
-  /** As a GET: reads only, but may still change settings. */
+  /** As with GET: only reads, but may still change settings. */
   readonly readOnly: boolean;
 }
 
@@ -27,8 +27,8 @@ const assignments = (prefix: string, pairs: EngineStatement['settings']): string
   });
 
 /**
- * One text, for one connection of its own: settings and parameters of chdb live as long as the connection, and only
- * parameters that are set like this, not those of its `queryBind`, are apart from those of other connections.
+ * Returns one text for one connection. chdb keeps settings and parameters as long as the connection, and only parameters that are
+ * set in SQL, not through its `queryBind`, are separate from those of other connections.
  */
 export const engineText = (statement: EngineStatement): string => {
   const changes = [
@@ -45,16 +45,16 @@ export const engineText = (statement: EngineStatement): string => {
 
 export const isInsert = (query: string): boolean => /^\s*INSERT\s/i.test(query);
 
-/** The same insert, reading its data from a file: the only way into chdb that keeps binary data as it is. */
+/** Returns the same insert with its data in a file: the only input of chdb that preserves binary data. */
 export const insertFromFile = (query: string, { start, fileAt, end }: InsertHead, path: string): string =>
   `${query.slice(start, fileAt)}FROM INFILE ${quote(path)} COMPRESSION 'none' ${query.slice(fileAt, end)}`;
 
-/** What stands behind an insert's format: its data begins on the next line, or behind the space. */
+/** Returns the text after an insert's format. The data begins on the next line, or after the space. */
 export const dataIn = (query: string, { end }: Pick<InsertHead, 'end'>): string => {
   const rest = query.slice(end);
   return /^[\s;]*$/.test(rest) ? '' : rest.replace(/^[ \t\f\v]*(\r?\n)?/, '');
 };
 
-/** What the query says, else `undefined`. */
+/** The format that the query names, otherwise `undefined`. */
 export const formatOf = (query: string): string | undefined =>
   /\sFORMAT\s+([A-Za-z0-9_]+)[\s;]*$/i.exec(query)?.[1] ?? undefined;

@@ -1,17 +1,17 @@
 import { exception } from './engine-exception.ts';
 
-/** A piece of SQL that means something. `text` of a quoted name or a string is what stands between the quotes. */
+/** A significant token of SQL. `text` of a quoted name or a string is the text between the quotes. */
 export interface Token {
   readonly kind: 'word' | 'name' | 'string' | 'number' | 'sign';
   readonly text: string;
   readonly start: number;
-  /** Behind its last character. */
+  /** The position after its last character. */
   readonly end: number;
 }
 
 const BLANK = /[ \t\n\r\f\v]*/y;
 const WORD = /[A-Za-z_][A-Za-z0-9_]*/y;
-/** Also `1e-5` and `0x1p-3`; a sign belongs to a number only where a digit follows. */
+/** Also matches `1e-5` and `0x1p-3`. A sign belongs to a number only if a digit follows. */
 const NUMBER = /(?:\d|\.\d)(?:[eEpP][+-](?=\d)|[A-Za-z0-9_.])*/y;
 const BIT_STRING = /[xXbB]'[0-9A-Fa-f]*'/y;
 const STRING_STOP = /['\\]/g;
@@ -22,7 +22,10 @@ const SIGN = /[(){}[\],;.:=<>!+\-*/%?|@^&~]/y;
 const syntaxError = (at: number, message: string): Error =>
   exception(62, 'SYNTAX_ERROR', `${message} (position ${at + 1})`);
 
-/** Behind the quote that ends what began at `start`: doubled or behind a backslash, a quote is part of the text. */
+/**
+ * The position after the closing quote of the text that begins at `start`. A doubled quote, or one after a backslash, is part of
+ * the text.
+ */
 const endOfQuoted = (sql: string, start: number): number => {
   const quote = sql.charAt(start);
   const stop = quote === "'" ? STRING_STOP : quote === '"' ? NAME_STOP : BACKTICK_STOP;
@@ -35,7 +38,7 @@ const endOfQuoted = (sql: string, start: number): number => {
   }
 };
 
-/** Behind white space and comments. */
+/** The position after whitespace and comments. */
 const skipBlank = (sql: string, from: number): number => {
   let at = from;
   for (;;) {
@@ -55,8 +58,8 @@ const skipBlank = (sql: string, from: number): number => {
 };
 
 /**
- * Splits SQL as ClickHouse's lexer does (src/Parsers/Lexer.cpp), or throws an `EngineException`. What is easily read in two ways is refused:
- * heredocs, `//` and `#` comments, nested comments, typographic quotes, backslashes in names. Lazy, as data may follow an INSERT.
+ * Splits SQL like ClickHouse's lexer (src/Parsers/Lexer.cpp), or throws an `EngineException`. Refuses ambiguous syntax: heredocs,
+ * `//` and `#` comments, nested comments, typographic quotes, backslashes in names. Lazy, because data may follow an INSERT.
  */
 export function* tokensOf(sql: string): Generator<Token, undefined> {
   const nul = sql.indexOf('\0');
@@ -94,7 +97,7 @@ const readToken = (sql: string, start: number): Token => {
   }
   const number = match(NUMBER);
   if (number !== undefined) {
-    // ClickHouse takes the sign into the number, and what follows is no comment then.
+    // ClickHouse would read the sign as part of the number, and the rest would not be a comment.
     if (/[eEpP]$/.test(number) && /[+-]/.test(sql.charAt(start + number.length)))
       throw syntaxError(start, 'The number has no exponent');
     return token('number', number);

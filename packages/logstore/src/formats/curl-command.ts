@@ -13,18 +13,19 @@ import {
 import type { Snippet, SnippetOptions } from './snippet.ts';
 import { toBase64, wireBytes } from './wire-bytes.ts';
 
-/** Linux takes no argument of 128 KiB or more (MAX_ARG_STRLEN). What a shell writes itself, with printf, has no such limit. */
+/** Linux accepts no argument of 128 KiB or more (MAX_ARG_STRLEN). Text that the shell itself writes with printf has no such limit. */
 const ARGUMENT_BYTES_MAX = 100_000;
-/** curl asks before it sends more, unless told not to (Expect: 100-continue). */
+/** Above this size, curl asks before it sends the body (Expect: 100-continue), unless told otherwise. */
 const ASKS_FIRST_BYTES = 1_000_000;
 
-/** What curl puts into a URL's path as it is. Anything else goes through --request-target. */
+/** The characters that curl puts into a URL's path unchanged. All others need --request-target. */
 const PLAIN_TARGET = /^\/[\w\-.~!$&'()*+,;=:@/?%[\]{}|"]*$/;
 
 /**
- * A curl command for a POSIX shell that sends the request again, byte for byte: method, target, headers in their case and order with
- * repetitions and empty values, body. Only Host is curl's to place, which is first. Nothing in it acts on the shell. The API key, which
- * the log does not have, comes from STANDIN_API_KEY; the shell says so where that is not set.
+ * A curl command for a POSIX shell that sends the request again, byte for byte: method, target, body, and headers with their
+ * case, order, repetitions and empty values. Only the position of Host is curl's own: it comes first. No part of the command has
+ * a side effect in the shell. The API key is not in the log and comes from STANDIN_API_KEY; the shell prints an error if that is
+ * not set.
  */
 export const curlCommand = (entry: RequestEntry & { readonly id: string }, options: SnippetOptions = {}): Snippet => {
   const { method, request } = entry;
@@ -50,17 +51,18 @@ export const curlCommand = (entry: RequestEntry & { readonly id: string }, optio
 
 const headerArg = ([name, value]: HeaderPair): string => {
   if (isApiKeyHeader(name)) return `-H "${name}: \${${API_KEY_VARIABLE}:?set it to the API key of the account}"`;
-  // A name with nothing behind its colon takes a header of curl's own away; a semicolon sends it empty.
+  // A name with nothing after its colon removes a header of curl's own; a semicolon sends the header empty.
   return `-H ${shellWord(value === '' ? `${name};` : `${name}: ${value}`)}`;
 };
 
-/** The captured ones, and an end to those that curl would add. */
+/** The captured headers, and arguments that remove those that curl would add. */
 const headerArgs = (
   headers: readonly HeaderPair[],
   host: string,
   { bytes: bodyBytes, args: bodyArgs }: CurlBody,
 ): readonly string[] => {
-  // curl would wait for ever: RFC 9110 section 10.1.1 wants no Expect without content, and chunks do not say that there is none.
+  // curl would wait forever: RFC 9110 section 10.1.1 forbids Expect without content, and chunked encoding does not reveal that
+  // there is none.
   const isEndless = bodyBytes === 0 && headerOf(headers, 'transfer-encoding') !== undefined;
   const isSent = ([name, value]: HeaderPair): boolean => {
     const known = name.toLowerCase();
@@ -77,7 +79,7 @@ const headerArgs = (
 
 interface CurlBody {
   readonly bytes: number;
-  /** What comes before `curl`. */
+  /** The commands before `curl`. */
   readonly before: string;
   readonly args: readonly string[];
   readonly notes: readonly string[];
@@ -87,7 +89,7 @@ const bodyOf = (entry: RequestEntry & { readonly id: string }): CurlBody => {
   const { id, request } = entry;
   const bytes = wireBytes(request);
   const common = { bytes: bytes.length, before: '', notes: [] };
-  // With an empty chunked body curl has to be told that there is one, or it waits for nothing.
+  // For an empty chunked body, curl needs an explicit body, or it waits for nothing.
   if (bytes.length === 0)
     return { ...common, args: headerOf(request.headers, 'transfer-encoding') === undefined ? [] : ["--data-raw ''"] };
   if (bytes.length > SNIPPET_BODY_BYTES_MAX) {

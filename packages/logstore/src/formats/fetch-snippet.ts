@@ -11,7 +11,7 @@ import {
 import type { Snippet, SnippetOptions } from './snippet.ts';
 import { toBase64, wireBytes } from './wire-bytes.ts';
 
-/** fetch sets these itself, or refuses them. */
+/** Headers that fetch sets itself or refuses. */
 const SET_BY_FETCH: ReadonlySet<string> = new Set([
   'host',
   'connection',
@@ -24,7 +24,7 @@ const SET_BY_FETCH: ReadonlySet<string> = new Set([
   'expect',
 ]);
 
-/** A string literal in ASCII: what it holds is seen, and it may stand in a page, too. */
+/** A string literal in ASCII: its content is visible, and it is safe in a page, too. */
 const literal = (text: string): string =>
   JSON.stringify(text).replace(
     /[<\u007f-\uffff]/g,
@@ -54,12 +54,12 @@ const bodyOf = ({ id, request }: RequestEntry & { readonly id: string }): FetchB
   return { lines: [`  body: Uint8Array.from(atob(${base64}), (character) => character.charCodeAt(0)),`], notes: [] };
 };
 
-/** A call of fetch, for Node, Deno, Bun or a browser; an expression of JavaScript that needs top-level await. */
+/** A call of fetch for Node, Deno, Bun or a browser: a JavaScript expression that needs top-level await. */
 export const fetchSnippet = (entry: RequestEntry & { readonly id: string }, options: SnippetOptions = {}): Snippet => {
   const { method, request } = entry;
   const body = bodyOf(entry);
   const hasKey = request.headers.some(([name]) => isApiKeyHeader(name));
-  // A target is bytes: what is none of ASCII travels as it would in a URL.
+  // A target consists of bytes. Bytes outside ASCII are percent-encoded, as in a URL.
   const target = request.target.replace(
     /[^!-~]/g,
     (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
@@ -74,7 +74,7 @@ export const fetchSnippet = (entry: RequestEntry & { readonly id: string }, opti
     ...request.headers.filter(([name]) => !SET_BY_FETCH.has(name.toLowerCase())).map(headerLine),
     '  ],',
     ...body.lines,
-    // The gateway follows none either.
+    // The gateway does not follow redirects either.
     "  redirect: 'manual',",
     '});',
     'console.log(response.status, await response.text());',

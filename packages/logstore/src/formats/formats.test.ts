@@ -88,7 +88,7 @@ describe('fetch', () => {
       return `{\n${fetchSnippet({ ...one, request: { ...one.request, headers } }, { baseUrl: server.url }).text}}\n`;
     });
     const env = { ...process.env, STANDIN_API_KEY: 'the-key' };
-    // Over stdin: an argument may not be as long as some bodies are.
+    // Uses stdin, because some bodies are too long for an argument.
     const running = promisify(execFile)(process.execPath, ['--input-type=module', '-'], { env });
     running.child.stdin?.end(script.join(''));
     await running;

@@ -1,4 +1,4 @@
-/** Log entries as other programs take them. No I/O and nothing of Node: a browser can use it, too. */
+/** Log entries in the formats of other programs. No I/O and no Node APIs, so it also works in a browser. */
 export {
   decodeUtf8,
   fromBase64,

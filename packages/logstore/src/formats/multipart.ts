@@ -1,62 +1,62 @@
 import type { HeaderPair } from '@standin/contract';
 
-/** What stands between two delimiters of a multipart body (RFC 2046 section 5.1). All places are indexes of the body's text. */
+/** The text between two delimiters of a multipart body (RFC 2046 section 5.1). All positions are indexes of the body's text. */
 export interface MultipartSection {
-  /** Behind the line of its delimiter. */
+  /** After the line of its delimiter. */
   readonly from: number;
-  /** Where its content begins; `undefined` where no empty line ends its head. */
+  /** The start of its content. `undefined` if no empty line ends its head. */
   readonly start: number | undefined;
   /** Before the line end that belongs to the next delimiter. */
   readonly end: number;
-  /** Its end was found. `false` where the body breaks off. */
+  /** The end of the section was found. `false` if the body breaks off. */
   readonly isWhole: boolean;
 }
 
 export interface MultipartSections {
-  /** Where the first delimiter begins: a preamble may precede it. */
+  /** The start of the first delimiter. A preamble may precede it. */
   readonly first: number;
   readonly sections: readonly MultipartSection[];
-  /** Behind the last delimiter that was read. */
+  /** After the last delimiter that was read. */
   readonly last: number;
   /** The closing delimiter was found. An epilogue may follow it. */
   readonly isClosed: boolean;
 }
 
-/** One part that has a head. */
+/** One part with a head. */
 export interface MultipartItem {
   /** As sent. */
   readonly headers: readonly HeaderPair[];
-  /** Of Content-Disposition, where it has them. */
+  /** From Content-Disposition, if present. */
   readonly name: string | undefined;
   readonly fileName: string | undefined;
-  /** Where its content is in the body. */
+  /** The position of its content in the body. */
   readonly start: number;
   readonly end: number;
-  /** Its end was found. `false` where the body breaks off. */
+  /** The end of the part was found. `false` if the body breaks off. */
   readonly isWhole: boolean;
 }
 
 /** RFC 2046 allows 70. */
 const BOUNDARY_LENGTH_MAX = 200;
-/** Sections of one body that are read: a page lists no more, and each costs some objects. */
+/** The maximum of sections that are read in one body. A page lists no more, and each costs some objects. */
 const SECTIONS_MAX = 10_000;
-/** Parts of one body that a page lists. */
+/** The maximum of parts that a page lists for one body. */
 const ITEMS_MAX = 1_000;
 const CLOSING = '--';
 
-/** A parameter of a header's value: in quotes, or a token. */
+/** A parameter of a header's value: quoted or a token. */
 const parameter = (value: string, name: string): string | undefined => {
   const match = new RegExp(`[;\\s]${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;]+))`, 'i').exec(value);
   return match?.[1]?.replace(/\\(["\\])/g, '$1') ?? match?.[2];
 };
 
-/** The boundary that a Content-Type names; `undefined` where it is not multipart. */
+/** The boundary in a Content-Type. `undefined` if the type is not multipart. */
 export const boundaryOf = (contentType: string): string | undefined => {
   const boundary = /^\s*multipart\//i.test(contentType) ? parameter(contentType, 'boundary') : undefined;
   return boundary === undefined || boundary.length > BOUNDARY_LENGTH_MAX ? undefined : boundary;
 };
 
-/** Where the first line begins that is a delimiter; -1: there is none. */
+/** The start of the first line that is a delimiter. -1: there is none. */
 const firstDelimiter = (body: string, delimiter: string): number => {
   if (body.startsWith(delimiter)) return 0;
   const lineFeed = body.indexOf(`\n${delimiter}`);
@@ -64,8 +64,8 @@ const firstDelimiter = (body: string, delimiter: string): number => {
 };
 
 /**
- * The sections of a multipart body, which may break off. Lines end as the line of the first delimiter does: CRLF, or LF alone.
- * Each character is looked at a fixed number of times, whatever the body. `undefined` where no line is a delimiter.
+ * The sections of a multipart body, which may break off. Line ends are those of the first delimiter's line: CRLF, or LF alone.
+ * Each character is read a bounded number of times, whatever the body. `undefined` if no line is a delimiter.
  */
 export const splitMultipart = (body: string, boundary: string): MultipartSections | undefined => {
   const delimiter = `--${boundary}`;
@@ -90,7 +90,7 @@ export const splitMultipart = (body: string, boundary: string): MultipartSection
   return { first, sections, last, isClosed: body.startsWith(CLOSING, last) };
 };
 
-/** Takes the section alone: to look through the rest of the body for each section would take quadratic time. */
+/** Takes only the section, because a search through the rest of the body for each section would take quadratic time. */
 const endOfHead = (section: string, lineEnd: string): number | undefined => {
   // A part without headers begins with the empty line.
   if (section.startsWith(lineEnd)) return lineEnd.length;
@@ -111,7 +111,7 @@ export const partNames = (headers: readonly HeaderPair[]): Pick<MultipartItem, '
   return { name: parameter(disposition, 'name'), fileName: parameter(disposition, 'filename') };
 };
 
-/** The first parts of a body, which may break off. What is around them is left out, and so is what has no head. */
+/** The first parts of a body, which may break off. Leaves out the text around parts, and parts without a head. */
 export const parseMultipart = (body: string, boundary: string): readonly MultipartItem[] => {
   const items: MultipartItem[] = [];
   for (const { from, start, end, isWhole } of splitMultipart(body, boundary)?.sections ?? []) {

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A request as it was on the wire. */
+/** A request as sent on the wire. */
 interface RawRequest {
   /** latin1. */
   readonly requestLine: string;
-  /** latin1, without the space behind the colon. */
+  /** latin1, without the space after the colon. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Its chunks put together. */
+  /** The joined chunks. */
   readonly body: Buffer;
 }
 
@@ -26,7 +26,7 @@ const parseHeaders = (lines: readonly string[]): RawRequest['headers'] =>
     return [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, '')] as const;
   });
 
-/** `undefined` until the last chunk is there. */
+/** `undefined` until the last chunk has arrived. */
 const unchunk = (bytes: Buffer): Buffer | undefined => {
   const parts: Buffer[] = [];
   for (let at = 0; ;) {
@@ -41,7 +41,7 @@ const unchunk = (bytes: Buffer): Buffer | undefined => {
   }
 };
 
-/** `undefined` while something is missing. */
+/** `undefined` until the request is complete. */
 const parse = (bytes: Buffer): RawRequest | undefined => {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
@@ -55,7 +55,7 @@ const parse = (bytes: Buffer): RawRequest | undefined => {
   return { requestLine, headers, body };
 };
 
-/** Takes one request a connection, and understands nothing but where it ends. */
+/** Accepts one request per connection, and only parses where it ends. */
 export const startRawServer = async (): Promise<RawServer> => {
   const requests: RawRequest[] = [];
   const serve = (socket: Socket): void => {

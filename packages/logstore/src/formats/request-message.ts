@@ -1,7 +1,7 @@
 import type { HeaderPair } from '@standin/contract';
 import { latin1Bytes, type EncodedBody } from './wire-bytes.ts';
 
-/** What the formats need of a request; every `LogEntry` is one. */
+/** The fields of a request that the formats need. Every `LogEntry` has them. */
 export interface RequestEntry {
   readonly method: string;
   readonly request: EncodedBody & {
@@ -14,11 +14,11 @@ export interface RequestEntry {
 
 const CRLF = '\r\n';
 
-/** A head as it was on the wire, to its empty line; latin1, one byte per character. Whitespace around values was not kept. */
+/** A head as sent on the wire, up to its empty line; latin1, one byte per character. Whitespace around values is not recorded. */
 export const messageHead = (firstLine: string, headers: readonly HeaderPair[]): string =>
   [firstLine, ...headers.map(([name, value]) => (value === '' ? `${name}:` : `${name}: ${value}`)), '', ''].join(CRLF);
 
-/** What the head of a request is made of. */
+/** The components of a request's head. */
 export interface RequestHead {
   readonly method: string;
   readonly request: Pick<RequestEntry['request'], 'target' | 'httpVersion' | 'headers'>;
@@ -27,7 +27,7 @@ export interface RequestHead {
 export const requestHead = ({ method, request: { target, httpVersion, headers } }: RequestHead): string =>
   messageHead(`${method} ${target} HTTP/${httpVersion}`, headers);
 
-/** The bytes of a request: its head and its body, whose chunks, if there were any, are put together. */
+/** The bytes of a request: its head and its body. Chunks are joined. */
 export const requestMessage = (of: RequestHead, body: Uint8Array): Uint8Array<ArrayBuffer> => {
   const head = latin1Bytes(requestHead(of));
   const message = new Uint8Array(head.length + body.length);

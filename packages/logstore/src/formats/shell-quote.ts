@@ -1,13 +1,13 @@
 import { hasControls } from '@standin/contract';
 import { decodeUtf8, latin1Bytes } from './wire-bytes.ts';
 
-/** In single quotes a shell takes every character as it is, but the quote itself. */
+/** Between single quotes, a shell takes every character literally except the quote itself. */
 export const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
- * Whether text can be pasted into a terminal and arrive as it is: control characters would act on the terminal or on the line editor
- * before the shell sees them (a tab completes, a carriage return ends the line, an escape ends a bracketed paste), and controls that
- * reorder text would show another command than the one that runs.
+ * Whether text can be pasted into a terminal unchanged. Control characters would act on the terminal or on the line editor before
+ * the shell sees them: a tab completes, a carriage return ends the line, an escape ends a bracketed paste. Controls that reorder
+ * text would show a different command from the one that runs.
  */
 export const isPasteable = (text: string): boolean => !hasControls(text.replaceAll('\n', ''));
 
@@ -15,8 +15,8 @@ const octal = (byte: number): string => `\\${byte.toString(8).padStart(3, '0')}`
 const isPlain = (byte: number): boolean => byte >= 0x20 && byte < 0x7f;
 
 /**
- * Any bytes but NUL and line ends as one word of a POSIX shell; latin1, one byte per character. UTF-8 is written as it reads, and what
- * no terminal takes as `"$(printf '\351')"`.
+ * Any bytes except NUL and line ends as one word of a POSIX shell; latin1, one byte per character. UTF-8 stays readable. Bytes
+ * that a terminal does not accept become `"$(printf '\351')"`.
  */
 export const shellWord = (latin1: string): string => {
   const bytes = latin1Bytes(latin1);

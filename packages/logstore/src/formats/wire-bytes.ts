@@ -1,10 +1,10 @@
 import type { BodyEncoding } from '../log-entry.ts';
 
-/** Bytes and text without Node's Buffer: browsers use this, too. */
+/** Bytes and text without Node's Buffer, because browsers use this, too. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** One byte per character, as headers and targets are kept. */
+/** One byte per character, the representation of headers and targets. */
 export const latin1Bytes = (text: string): Uint8Array<ArrayBuffer> => {
   // `Uint8Array.from` with a function takes a hundred times as long.
   const bytes = new Uint8Array(text.length);
@@ -14,7 +14,7 @@ export const latin1Bytes = (text: string): Uint8Array<ArrayBuffer> => {
 
 export const utf8Bytes = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text);
 
-/** `undefined` where the bytes are not UTF-8. A byte order mark is kept. */
+/** `undefined` if the bytes are not UTF-8. Keeps a byte order mark. */
 export const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
   try {
     return utf8.decode(bytes);
@@ -25,7 +25,7 @@ export const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
 
 export const fromBase64 = (text: string): Uint8Array<ArrayBuffer> => latin1Bytes(atob(text));
 
-/** `String.fromCharCode` takes its characters as arguments, of which there may not be too many. */
+/** `String.fromCharCode` takes its characters as arguments, and the number of arguments is limited. */
 const CHUNK = 8_192;
 
 export const latin1Text = (bytes: Uint8Array): string => {
@@ -43,11 +43,11 @@ export interface EncodedBody {
   readonly bodyEncoding: BodyEncoding;
 }
 
-/** The bytes of a body as they were on the wire. */
+/** The bytes of a body as sent on the wire. */
 export const wireBytes = ({ body, bodyEncoding }: EncodedBody): Uint8Array<ArrayBuffer> =>
   bodyEncoding === 'utf8' ? utf8Bytes(body) : fromBase64(body);
 
-/** How many they are; for base64 without decoding it. */
+/** The number of these bytes. Does not decode base64. */
 export const wireLength = ({ body, bodyEncoding }: EncodedBody): number => {
   if (bodyEncoding === 'utf8') return utf8Bytes(body).length;
   const padding = body.endsWith('==') ? 2 : body.endsWith('=') ? 1 : 0;
@@ -56,11 +56,11 @@ export const wireLength = ({ body, bodyEncoding }: EncodedBody): number => {
 
 export interface WireText {
   readonly text: string;
-  /** How the bytes were read. Headers have no declared charset: what is valid UTF-8 was hardly meant as anything else. */
+  /** How the bytes were decoded. Headers have no declared charset; valid UTF-8 is almost certainly UTF-8. */
   readonly charset: 'ascii' | 'utf-8' | 'latin-1';
 }
 
-/** A header's name or value, or a target, as people read it; `latin1` has one byte per character. */
+/** A header's name or value, or a target, in readable form. `latin1` has one byte per character. */
 export const wireText = (latin1: string): WireText => {
   if (!/[\u0080-\u00ff]/.test(latin1)) return { text: latin1, charset: 'ascii' };
   const text = decodeUtf8(latin1Bytes(latin1));

@@ -1,17 +1,17 @@
-/** What stands where something was taken out. */
+/** The replacement for a removed value. */
 export const REDACTED = '[redacted]';
 
 interface Shape {
   readonly name: string;
   readonly pattern: RegExp;
-  /** What stays of a match; undefined: it is no credential after all. */
+  /** The part of a match that stays. Undefined: the match is not a credential. */
   readonly keep: (match: string, ...groups: readonly string[]) => string | undefined;
 }
 
 const all = (): string => REDACTED;
 const isBasic = (base64: string): boolean => Buffer.from(base64, 'base64').includes(':');
 
-/** Of the digits that a card has, the last is the check digit of the others (ISO/IEC 7812-1, Luhn). */
+/** Whether the last digit is the check digit of the others (ISO/IEC 7812-1, Luhn), as in card numbers. */
 const isCardNumber = (text: string): boolean => {
   const digits = Array.from(text.replaceAll(/\D/g, ''), Number).reverse();
   const sum = digits.reduce((total, digit, index) => {
@@ -21,7 +21,10 @@ const isCardNumber = (text: string): boolean => {
   return sum % 10 === 0;
 };
 
-/** Credentials that are known by their form, wherever they are. Always hidden: no rule has to name them, and none brings them back. */
+/**
+ * Credentials that are recognized by their form, wherever they are. They are always hidden: no rule needs to name them, and no
+ * rule shows them.
+ */
 const SHAPES: readonly Shape[] = [
   {
     name: 'private key',
@@ -30,7 +33,7 @@ const SHAPES: readonly Shape[] = [
   },
   {
     name: 'JWT',
-    // Whole words with dots, so that no word is read twice; the token may begin inside of one.
+    // Matches whole words with dots, so that no word is read twice. The token may begin inside one.
     pattern: /(?<![\w-])[\w-]+(?:\.[\w-]*)+/g,
     keep: (match) => {
       const start = match.search(/\beyJ[\w-]{8,}\./);
@@ -66,7 +69,7 @@ const SHAPES: readonly Shape[] = [
   },
   {
     name: 'card number',
-    // Visa, Mastercard, American Express, Discover, JCB, Diners Club: 14 to 19 digits, in groups or not.
+    // Visa, Mastercard, American Express, Discover, JCB, Diners Club: 14 to 19 digits, grouped or not.
     pattern:
       /(?<![\w.+-])(?:4\d|5[1-5]|2[2-7]|6[05]|3[04-8])\d{2}(?:[ -]?\d{4,6}){2}(?:[ -]?\d{2,4}){0,2}(?![\w-]|\.\d)/g,
     keep: (match) => (isCardNumber(match) ? REDACTED : undefined),
@@ -77,13 +80,13 @@ const COMMAND_CREDENTIALS =
   /(\s(?:-u|--user|-U|--proxy-user|--oauth2-bearer)(?:=|\s{0,16}))("[^"]*"|'[^']*'|[^\s"']+)/g;
 const BEARER_OPTION = '--oauth2-bearer';
 
-/** `curl -u user:password`. A user without a password stays. */
+/** Redacts `curl -u user:password`. Keeps a user without a password. */
 const redactCommand = (command: string): string =>
   command.replaceAll(COMMAND_CREDENTIALS, (match, option: string, value: string) =>
     value.includes(':') || option.includes(BEARER_OPTION) ? `${option}${REDACTED}` : match,
   );
 
-/** Takes credentials out that are known by their form. `onFound` gets each of them. */
+/** Removes credentials that are recognized by their form. `onFound` receives each of them. */
 export const redactShapes = (text: string, onFound: (name: string, match: string) => void): string => {
   let result = text;
   for (const { name, pattern, keep } of SHAPES) {

@@ -10,12 +10,12 @@ import {
 import { Redactor } from './redactor.ts';
 import { isCredentialCode, isSensitiveName, isSensitiveQueryName } from './sensitive-names.ts';
 
-/** Per list of rules; what a Share can hold. Past it the default names patterns instead of fields. */
+/** The limit of a Share per list of rules. Above it, the default names patterns instead of fields. */
 const NAMES_MAX = 48;
 const NAME_LENGTH_MAX = 128;
 const PATTERNS = ['*auth*', '*cookie*', '*token*', '*secret*', '*sig*', '*pass*', '*pwd*', '*key*', '*session*'];
 
-/** Remembers the names that look like those of secrets. */
+/** Collects the names that look like those of secrets. */
 class NameCollector implements FieldMatcher {
   readonly headers = new Set<string>();
   readonly query = new Set<string>();
@@ -48,7 +48,7 @@ class NameCollector implements FieldMatcher {
 const without = (names: Iterable<string>, those: readonly string[]): string[] =>
   [...names].filter((name) => !those.includes(name));
 
-/** Too many names, or such as rules cannot spell: patterns that hide as much and more. */
+/** If there are too many names, or names that rules cannot express, uses patterns that hide at least as much. */
 const orPatterns = (names: readonly string[]): readonly string[] =>
   names.length > NAMES_MAX || names.some((name) => name.length > NAME_LENGTH_MAX || name.includes('*'))
     ? PATTERNS
@@ -57,7 +57,7 @@ const orPatterns = (names: readonly string[]): readonly string[] =>
 /** `$..token`, `$..["odd key"]` */
 const anywhere = (name: string): string => `$${formatJsonName(name).replace(/^\.?/, '..')}`;
 
-/** Rules that hide every field of the exchange whose name is one that secrets have. */
+/** Rules that hide every field of the exchange whose name is typical of secrets. */
 export const defaultRedaction = (entry: LogEntry): RedactionRules => {
   const names = new NameCollector();
   redactFields(new Redactor(names), entry);

@@ -1,20 +1,20 @@
 import { REDACTED } from './credential-shapes.ts';
 import { NeedleSearch } from './needle-search.ts';
 
-/** Shorter values are words that may stand anywhere. */
+/** Shorter values are words that can occur anywhere. */
 const LENGTH_MIN = 6;
-/** Parts of a value that has structure: the user and the password of Basic credentials, each cookie. */
+/** For parts of a structured value: the user and the password of Basic credentials, each cookie. */
 const PART_LENGTH_MIN = 8;
-/** So much of a value is a part of it that says something. */
+/** The shortest beginning of a value that reveals something about it. */
 const BEGINNING_MIN = 4;
-/** Characters of all values and their encodings: what the search for them takes in memory is about 20 bytes for each. */
+/** Characters of all values and their encodings. The search for them takes about 20 bytes of memory for each. */
 const NEEDLE_CHARS_MAX = 1024 * 1024;
-/** Escapes within escapes: JSON in a form field. */
+/** Nested escapes, such as JSON in a form field. */
 const DECODINGS_MAX = 2;
-/** Below it, base64 of a value says too little about it. */
+/** The base64 of a shorter value is not specific enough. */
 const BASE64_LENGTH_MIN = 9;
 
-/** Where the characters of a text come from: [start, end) of each in the text as it is. All are bytes, one per character. */
+/** Maps the characters of a text to their origin: [start, end) of each in the original text. All characters are bytes. */
 interface Bytes {
   readonly chars: string;
   readonly starts: Int32Array;
@@ -37,7 +37,7 @@ class BytesBuilder {
     for (let index = 0; index < bytes.length; index += 1) this.#place(start, end);
   }
 
-  /** Characters that come from where those of `bytes` do. */
+  /** Appends characters with the same origin as those of `bytes`. */
   copy({ chars, starts, ends }: Bytes, from: number, to: number): void {
     this.#pieces.push(chars.slice(from, to));
     for (let index = from; index < to; index += 1) this.#place(starts[index] ?? 0, ends[index] ?? 0);
@@ -55,15 +55,15 @@ class BytesBuilder {
   }
 }
 
-/** A plus is a space in forms, and itself elsewhere: both are searched for as the same. */
+/** A plus is a space in forms, and itself elsewhere. The search treats both as the same. */
 const toSearch = (chars: string): string => chars.replaceAll('+', ' ');
 
 const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
-/** `latin1`: each character is a byte already, as in headers and targets. */
+/** `latin1`: each character is already a byte, as in headers and targets. */
 export type TextEncoding = 'utf8' | 'latin1';
 
-/** No character of UTF-16 takes more bytes of UTF-8. */
+/** No UTF-16 character takes more bytes in UTF-8. */
 const UTF8_BYTES_MAX = 3;
 const NON_ASCII = /[^\0-\x7f]/;
 const NON_LATIN1 = /[^\0-\xff]/;
@@ -119,7 +119,7 @@ const ESCAPES: readonly Escape[] = [
   },
 ];
 
-/** An escape is never shorter than what it means. */
+/** An escape is never shorter than the text that it stands for. */
 const decodeOnce = (bytes: Bytes, { mark, pattern, decode }: Escape): Bytes | undefined => {
   const { chars, starts, ends } = bytes;
   let found = chars.indexOf(mark);
@@ -141,7 +141,7 @@ const decodeOnce = (bytes: Bytes, { mark, pattern, decode }: Escape): Bytes | un
   return builder.build();
 };
 
-/** The text in every reading: as it is, and with its escapes undone. */
+/** All readings of a text: unchanged, and with its escapes decoded. */
 const readings = (bytes: Bytes, depth = 0): readonly Bytes[] => {
   if (depth === DECODINGS_MAX) return [bytes];
   return [
@@ -153,13 +153,13 @@ const readings = (bytes: Bytes, depth = 0): readonly Bytes[] => {
   ];
 };
 
-/** The bytes of a value in every reading. Most values have no escapes, and where their bytes come from plays no part. */
+/** The bytes of a value in every reading. Most values have no escapes, and the origin of their bytes does not matter. */
 const spellings = (value: string, encoding: TextEncoding): readonly string[] => {
   if (/[%\\&]/.test(value)) return readings(bytesOf(value, encoding)).map(({ chars }) => chars);
   return [encoding === 'latin1' || !NON_ASCII.test(value) ? value : utf8(value)];
 };
 
-/** Base64 of the bytes wherever they lie in what was encoded: without the characters that their neighbours share. */
+/** The base64 of the bytes at any position in the encoded data, without the characters that they share with their neighbours. */
 const base64Forms = (bytes: Buffer): string[] =>
   [0, 1, 2].flatMap((shift) => {
     const encoded = Buffer.concat([Buffer.alloc(shift), bytes])
@@ -179,20 +179,20 @@ const encodedForms = (needle: string): string[] => {
   return [...base64Forms(bytes), hex, hex.toUpperCase()];
 };
 
-/** Everything that was taken out of an exchange: it must not stand anywhere else in it, however it is written there. */
+/** All values that were removed from an exchange. They must not appear anywhere else in it, in any encoding. */
 export class HiddenValues {
   readonly #needles = new Set<string>();
-  /** Values that were added already, by encoding: a body may repeat one very often. */
+  /** Values that were already added, by encoding. A body may repeat a value very often. */
   readonly #known = { utf8: new Set<string>(), latin1: new Set<string>() };
   #chars = 0;
-  /** Made when it is needed, of all values until then. */
+  /** Built when needed, from all values so far. */
   #search: NeedleSearch | undefined;
 
   add(value: string, encoding: TextEncoding): void {
     this.#addNeedle(value, encoding, LENGTH_MIN);
   }
 
-  /** A part of a value, which may be an ordinary word. */
+  /** Adds a part of a value. The part may be an ordinary word. */
   addPart(value: string, encoding: TextEncoding): void {
     this.#addNeedle(value, encoding, PART_LENGTH_MIN);
   }
@@ -219,16 +219,16 @@ export class HiddenValues {
       chars += text.length;
       wanted.push(toSearch(text));
     };
-    // What the values are comes before how they may be encoded.
+    // The values themselves have priority over their encoded forms.
     for (const needle of this.#needles) add(needle);
     for (const needle of this.#needles) for (const form of encodedForms(needle)) add(form);
     return new NeedleSearch(wanted);
   }
 
   /**
-   * The text without any of the values, in plain, percent-encoded, JSON-escaped, HTML-escaped, base64 and hexadecimal form.
+   * Removes all values from the text, in plain, percent-encoded, JSON-escaped, HTML-escaped, base64 and hexadecimal form.
    *
-   * @param isCut more text followed: the beginning of a value at its end is taken out, too
+   * @param isCut the text was cut: also removes the beginning of a value at its end
    */
   sweep(text: string, encoding: TextEncoding, isCut = false): string {
     if (this.#needles.size === 0 || text.length < LENGTH_MIN) return text;

@@ -1,4 +1,4 @@
-/** What a shared exchange hides, without ClickHouse. Runs on servers: it needs Buffer, and what it hides must not reach a browser. */
+/** What a shared exchange hides, without ClickHouse. Runs on servers only: it needs Buffer, and hidden data must not reach a browser. */
 export { REDACTED } from './credential-shapes.ts';
 export { defaultRedaction } from './default-redaction.ts';
 export { redact, REDACTED_BODY_CHARS_MAX } from './redact.ts';

@@ -1,10 +1,10 @@
-/** A JSON value and where it is in the text: [start, end). */
+/** A JSON value and its position in the text: [start, end). */
 export type JsonNode =
   | { readonly kind: 'object'; readonly start: number; readonly end: number; readonly members: readonly JsonMember[] }
   | { readonly kind: 'array'; readonly start: number; readonly end: number; readonly items: readonly JsonNode[] }
   | { readonly kind: 'string'; readonly start: number; readonly end: number; readonly text: string }
   | { readonly kind: 'scalar'; readonly start: number; readonly end: number }
-  /** A string or number that the end of the text cuts: what it is cannot be known. */
+  /** A string or number that the end of the text cuts, so that its value is unknown. */
   | { readonly kind: 'cut'; readonly start: number; readonly end: number };
 
 interface JsonMember {
@@ -14,7 +14,7 @@ interface JsonMember {
   readonly value: JsonNode;
 }
 
-/** Deeper documents count as unreadable: who reads them recursively must not run out of stack. */
+/** A deeper document counts as unreadable, so that recursive code does not overflow the stack. */
 const DEPTH_MAX = 200;
 const WHITESPACE = /[\s\uFEFF]*/y;
 const SCALAR = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
@@ -140,9 +140,9 @@ const decode = (literal: string): string => {
 };
 
 /**
- * The JSON documents of a text, one after the other (NDJSON), with their places; `undefined` where anything is not JSON.
+ * The JSON documents of a text, one after the other (NDJSON), with their positions. `undefined` if any part is not JSON.
  *
- * @param isPrefix the text was cut somewhere: what its end leaves open is taken as closed there
+ * @param isPrefix the text was cut: everything that is open at its end counts as closed there
  */
 export const parseJsonTree = (text: string, isPrefix = false): readonly JsonNode[] | undefined => {
   try {

@@ -1,10 +1,11 @@
-/** Slots of the hash table per node: with half of them free, most look-ups end at the first. */
+/** Slots of the hash table per node. With half of them free, most lookups end at the first slot. */
 const SLOTS_PER_NODE = 2;
 const ROOT = 0;
 
 /**
- * Finds any of many texts in one pass over another (Aho and Corasick, 1975): the time does not grow with the number of texts, and no
- * text makes it slow. Characters are bytes. The nodes of the tree are in flat arrays, and its edges in one hash table.
+ * Finds any of many texts in one pass over another text (Aho and Corasick, 1975). The time does not grow with the number of
+ * texts, and no text makes it slow. Characters are bytes. The nodes of the tree are in flat arrays, and its edges in one hash
+ * table.
  */
 export class NeedleSearch {
   /** Key of an edge: node × 256 + byte. -1: a free slot. */
@@ -15,9 +16,9 @@ export class NeedleSearch {
   readonly #parents: Int32Array;
   readonly #bytes: Uint8Array;
   readonly #depths: Int32Array;
-  /** The node of the longest suffix that is a node, too. */
+  /** The node of the longest suffix that is also a node. */
   readonly #suffixes: Int32Array;
-  /** Length of the longest needle that ends at a node; 0: none does. */
+  /** Length of the longest needle that ends at a node; 0: no needle does. */
   readonly #lengths: Int32Array;
 
   constructor(needles: readonly string[]) {
@@ -36,8 +37,8 @@ export class NeedleSearch {
   }
 
   /**
-   * Calls `onFound` with [start, end) of the longest needle that ends at each place. Returns how many characters at the end of `text`
-   * are the beginning of a needle.
+   * Calls `onFound` with [start, end) of the longest needle that ends at each position. Returns the number of characters at the
+   * end of `text` that are the beginning of a needle.
    */
   search(text: string, onFound: (start: number, end: number) => void): number {
     let node = ROOT;
@@ -49,7 +50,7 @@ export class NeedleSearch {
     return this.#depths[node] ?? 0;
   }
 
-  /** The slot of an edge: its own, or the free one where it would be. */
+  /** The slot of an edge, or the free slot for it. */
   #slot(edge: number): number {
     let slot = Math.imul(edge, 0x9e37_79b1) >>> this.#shift;
     while (this.#edges[slot] !== edge && this.#edges[slot] !== -1) slot = (slot + 1) % this.#edges.length;
@@ -80,7 +81,7 @@ export class NeedleSearch {
     this.#lengths[node] = needle.length;
   }
 
-  /** All nodes, those of each depth together (a counting sort). */
+  /** All nodes, grouped by depth (a counting sort). */
   #byDepth(): Int32Array {
     const depths = this.#depths.subarray(0, this.#nodes);
     const places = new Int32Array(depths.reduce((max, depth) => Math.max(max, depth), 0) + 2);
@@ -96,7 +97,7 @@ export class NeedleSearch {
     return sorted;
   }
 
-  /** All nodes that are less deep are linked. */
+  /** Requires that all nodes with less depth are linked. */
   #link(node: number): void {
     if ((this.#depths[node] ?? 0) > 1)
       this.#suffixes[node] = this.#step(this.#suffixes[this.#parents[node] ?? ROOT] ?? ROOT, this.#bytes[node] ?? 0);

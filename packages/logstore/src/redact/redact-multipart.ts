@@ -6,13 +6,13 @@ export interface MultipartOptions {
   /** The Content-Type, with the boundary. */
   readonly type: string;
   readonly isPrefix: boolean;
-  /** Redacts the text of a part by its own type; undefined: it cannot be read. */
+  /** Redacts the text of a part by the part's own type. Undefined: the part cannot be read. */
   readonly redactPart: (text: string, type: string, isPrefix: boolean) => string | undefined;
 }
 
 const WITHHELD = '[not shown: it cannot be looked through for secrets]';
 
-/** `multipart/form-data` and its kin: a field is hidden by its name, a file looked through by its type. `undefined` where it is none. */
+/** Redacts `multipart/form-data` and similar types: a field by its name, a file by its type. `undefined` if the text is not multipart. */
 export const redactMultipart = (redactor: Redactor, text: string, options: MultipartOptions): string | undefined => {
   const boundary = boundaryOf(options.type);
   const body = boundary === undefined ? undefined : splitMultipart(text, boundary);
@@ -20,7 +20,7 @@ export const redactMultipart = (redactor: Redactor, text: string, options: Multi
   const { first, sections, last, isClosed } = body;
   if (text.slice(0, first).trim() !== '' || (!isClosed && !options.isPrefix)) return undefined;
   const delimiter = `--${boundary}`;
-  // What stands behind a delimiter on its line has no name, and neither has an epilogue: both are left out.
+  // Text after a delimiter on the same line has no name, nor does an epilogue. Both are left out.
   const shown = sections.map((section) => {
     const lineEnd = text[section.from - 2] === '\r' ? '\r\n' : '\n';
     const isPrefix = options.isPrefix && !section.isWhole;
@@ -36,7 +36,7 @@ const redactPart = (
   { from, start, end }: MultipartSection,
   { isPrefix, redactPart: byType }: MultipartOptions,
 ): string => {
-  // A part that has no head has nothing that could be named.
+  // A part without a head has nothing that a rule could name.
   if (start === undefined) return WITHHELD;
   const head = text.slice(from, start);
   const body = text.slice(start, end);

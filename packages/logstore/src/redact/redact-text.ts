@@ -1,19 +1,19 @@
-/** A word, what closes it, `=`, `:` or `=>`, and what opens its value: `password: x`, `"token" => "x"`, `sig=x`. */
+/** A word, its closing quote, `=`, `:` or `=>`, and the opening quote of its value: `password: x`, `"token" => "x"`, `sig=x`. */
 const WORD = /[\p{L}_$][\p{L}\p{N}_.$%[\]-]{0,127}/gu;
 const SEPARATOR = /(?:\\*["'`])?[\t ]{0,16}(=>|=|:)\s{0,16}(\\*["'`])?/y;
 const UNQUOTED = /[^\s&;,"'`<>()[\]{}\\]*/y;
-/** Whether it is a credential shows in its beginning. It may have more parameters in it, each of which is judged, too. */
+/** The beginning of a value shows whether it is a credential. The value may contain more parameters, each of which is checked, too. */
 const QUERY_VALUE = /[^\s&;,"'`<>()[\]{}\\]{0,64}/y;
 const REST_OF_LINE = /[^\r\n<]*/y;
-/** YAML: `password: |` and the lines that are indented below it. */
+/** YAML: `password: |` and the indented lines below it. */
 const BLOCK = /^[|>][+-]?\d?[\t ]*$/;
 const INDENTED_LINES = /(?:\r?\n(?:[\t ]+[^\r\n]*)?)*/y;
 
-/** What is to be hidden in a text. */
+/** What to hide in a text. */
 export interface TextRules {
-  /** `queryValue`: the name stands in a query string, and so its value begins. */
+  /** `queryValue`: the name is in a query string, and this is the beginning of its value. */
   readonly hides: (name: string, queryValue?: string) => boolean;
-  /** Notes a value; returns what stands in its place. */
+  /** Records a value and returns its replacement. */
   readonly hide: (name: string, value: string) => string;
 }
 
@@ -25,7 +25,7 @@ const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 };
 
-/** Where the value ends that begins at `at`. */
+/** The end of the value that begins at `at`. */
 const endOfValue = (text: string, at: number, separator: string, quote: string | undefined): number => {
   if (quote !== undefined) {
     for (let end = text.indexOf(quote, at); end !== -1; end = text.indexOf(quote, end + 1))
@@ -38,11 +38,11 @@ const endOfValue = (text: string, at: number, separator: string, quote: string |
   return at + line.length + block.length;
 };
 
-/** Whether a parameter of a URL begins at `at`. HTML has the ampersand as an entity. */
+/** Whether a URL parameter begins at `at`. HTML writes the ampersand as an entity. */
 const isInQuery = (text: string, at: number): boolean =>
   /^[?&#]$/.test(text.charAt(at - 1)) || text.slice(Math.max(0, at - 5), at) === '&amp;';
 
-/** `name=value` and `name: value` wherever they stand: headers with parameters, YAML, logs, scripts, broken JSON, attributes of HTML. */
+/** Redacts `name=value` and `name: value` anywhere: headers with parameters, YAML, logs, scripts, broken JSON, HTML attributes. */
 const redactPairs = (text: string, { hides, hide }: TextRules): string => {
   let result = '';
   let done = 0;
@@ -83,7 +83,7 @@ const redactElements = (text: string, { hides, hide }: TextRules): string => {
     );
     const start = index + tag.length;
     const closing = attributes.endsWith('/') ? start : closings(full, start);
-    // An element that is never closed: void in HTML, or cut off.
+    // The element is never closed: it is void in HTML, or cut off.
     const end = closing ?? (VOID.has(local.toLowerCase()) ? start : text.length);
     const content = text.slice(start, end);
     result += text.slice(done, index) + opening + (content.trim() === '' ? content : hide(name, content));
@@ -92,7 +92,7 @@ const redactElements = (text: string, { hides, hide }: TextRules): string => {
   return result + text.slice(done);
 };
 
-/** Finds the next closing tag of a name. Looks through the text once; for each name, `from` may only grow. */
+/** Finds the next closing tag of a name. Reads the text once. For each name, `from` must not decrease. */
 const closingTags = (text: string): ((name: string, from: number) => number | undefined) => {
   const places = new Map<string, number[]>();
   for (const { 1: name = '', index } of text.matchAll(/<\/([A-Za-z_][\w.:-]{0,255})/g)) {
@@ -116,6 +116,9 @@ const quoted = (value: string, hide: (inner: string) => string): string => {
   return inner === '' ? value : `${quote}${hide(inner)}${quote}`;
 };
 
-/** Takes the values of named fields out of text that has no strict form. Hides more rather than less: to the end of a line, of an element. */
+/**
+ * Removes the values of named fields from text without a strict format. If in doubt, it hides more: up to the end of a line or of
+ * an element.
+ */
 export const redactText = (text: string, rules: TextRules): string =>
   redactPairs(text.includes('<') ? redactElements(text, rules) : text, rules);

@@ -168,7 +168,7 @@ describe('by default', () => {
     expect(decodeBrackets(entry.query)).toBe(shown);
     expect(decodeBrackets(entry.request.target)).toBe(`/g95gprojecturi/v1/orders?${shown}`);
   });
-  /** Text that is escaped again has its brackets escaped as often as the text around them. */
+  /** In text that is escaped again, brackets are escaped as often as the text around them. */
   const decodeBrackets = (text: string): string => text.replaceAll(/%(?:25)*5B(redacted)%(?:25)*5D/g, '[$1]');
 
   it.each([
@@ -221,7 +221,7 @@ describe('what cannot be looked through', () => {
     const withheld = Array.from({ length: 0x1_00 }, (_, code) => code).filter(
       (code) => redact(testEntry({ body: `a${String.fromCharCode(code)}` }), NONE).request.withheld === 'binary',
     );
-    // Not tab to carriage return, not ESC, and not DEL and C1, where other character sets have letters.
+    // Not tab to carriage return, not ESC, and not DEL and C1, which are letters in other character sets.
     const expected = '00 01 02 03 04 05 06 07 08 0e 0f 10 11 12 13 14 15 16 17 18 19 1a 1c 1d 1e 1f';
     expect(withheld.map((code) => code.toString(16).padStart(2, '0')).join(' ')).toBe(expected);
   });
@@ -290,7 +290,7 @@ describe('rules', () => {
   });
 });
 
-/** Hundreds of exchanges, on a machine that may be busy. */
+/** For hundreds of exchanges, on a machine that may be busy. */
 const PROPERTY_MS = 30_000;
 
 describe('a planted secret', { timeout: PROPERTY_MS }, () => {
@@ -308,7 +308,7 @@ describe('a planted secret', { timeout: PROPERTY_MS }, () => {
   const html = (text: string): string =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
   const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
-  /** How a secret is told to us, by a name. */
+  /** The ways in which an exchange names a secret. */
   const sources: readonly ((value: string) => TestExchange)[] = [
     (value) => ({ headers: [['authorization', `Bearer ${latin1(value).replaceAll(/[\s"]/g, '_')}`]] }),
     (value) => ({ headers: [['x-hub-signature', latin1(value)]] }),
@@ -320,7 +320,7 @@ describe('a planted secret', { timeout: PROPERTY_MS }, () => {
     (value) => ({ body: new URLSearchParams({ password: value }).toString() }),
     (value) => ({ responseHeaders: [['set-cookie', `session=${percentAll(value)}; Path=/`]] }),
   ];
-  /** How an upstream might echo it, under no name that says anything. */
+  /** The ways in which an upstream might echo it, under a name that reveals nothing. */
   const echoes: readonly ((value: string) => string)[] = [
     (value) => value,
     (value) => JSON.stringify({ said: value }),
@@ -332,7 +332,7 @@ describe('a planted secret', { timeout: PROPERTY_MS }, () => {
     (value) => `b64 ${base64(`xy${value}z`)}`,
     (value) => `hex ${Buffer.from(value).toString('hex')}`,
   ];
-  /** Everything of the output, with all escapes undone. */
+  /** The whole output, with all escapes decoded. */
   const allReadings = (text: string): string => {
     const toChar = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
     return `${text}\n${text.replaceAll(/%([0-9a-f]{2})/gi, toChar).replaceAll(/\\+u([0-9a-f]{4})/gi, toChar)}`;

@@ -56,7 +56,7 @@ export interface TestExchange {
   readonly truncated?: boolean;
 }
 
-/** An exchange with what the test is about, and nothing else. Bodies are UTF-8. */
+/** An exchange with the part under test, and nothing else. Bodies are UTF-8. */
 export const testEntry = (exchange: TestExchange): LogEntry => {
   const { query = '', path = entry.path, upstreamUrl = '' } = exchange;
   return {

@@ -5,13 +5,13 @@ import { compileRules, type RedactionRules } from './redaction-rules.ts';
 import { Redactor, type HiddenField } from './redactor.ts';
 
 /**
- * Why nothing of a body is shown. `binary`: bytes that are no text cannot be looked through. `unreadable`: it says that it is JSON or
- * multipart, or in some character set, and cannot be read as that.
+ * Why a body is not shown. `binary`: its bytes are not text and cannot be searched. `unreadable`: its type is JSON, multipart, or
+ * a character set, but it cannot be read as that.
  */
 export type WithheldReason = 'binary' | 'unreadable';
 
 export interface RedactedEntry {
-  /** Without anything that the rules hide. A body that is withheld is empty. */
+  /** Without anything that the rules hide. A withheld body is empty. */
   readonly entry: LogEntry;
   readonly hidden: readonly HiddenField[];
   readonly request: RedactedBody;
@@ -20,11 +20,11 @@ export interface RedactedEntry {
 
 export interface RedactedBody {
   readonly withheld?: WithheldReason | undefined;
-  /** More of it was captured than is shown. */
+  /** The captured body is longer than the part that is shown. */
   readonly isCut: boolean;
 }
 
-/** Characters of a body that are looked through and shown: enough to read, and a bound for what one view costs. */
+/** Characters of a body that are searched and shown. Enough to read, and a limit on the cost of one view. */
 export const REDACTED_BODY_CHARS_MAX = 256 * 1024;
 
 const CHARSETS = /^(?:utf-?8|us-ascii|ascii|iso-8859-1|latin1|windows-1252)$/i;
@@ -35,7 +35,7 @@ interface Part {
   readonly bodyEncoding: BodyEncoding;
 }
 
-/** Of the control characters below U+0020, those that text has: whitespace, and what the colours of terminals begin with. */
+/** The control characters below U+0020 that occur in text: whitespace, and the start of terminal colours. */
 const TEXT_CONTROLS = '\t\n\v\f\r\u001B';
 
 const hasBinaryCharacters = (text: string): boolean => {
@@ -60,13 +60,13 @@ const redactBody = (redactor: Redactor, part: Part, isTruncated: boolean): { tex
     : { text, state: { isCut } };
 };
 
-/** Multipart within multipart. */
+/** Nested multipart bodies. */
 const MULTIPART_DEPTH_MAX = 4;
 
 interface ByType {
   readonly type: string;
   readonly isPrefix: boolean;
-  /** Multipart bodies that this text is in. */
+  /** The number of multipart bodies around this text. */
   readonly depth: number;
 }
 
@@ -74,7 +74,7 @@ const redactByType = (redactor: Redactor, text: string, { type, isPrefix, depth 
   const charset = /charset\s*=\s*"?([^\s";,]+)/i.exec(type)?.[1];
   if (charset !== undefined && !CHARSETS.test(charset)) return undefined;
   const isJson = /[/+](?:x-)?(?:nd)?json/i.test(type);
-  // Many a client sends JSON under the type of a form: it is its default.
+  // Many clients send JSON with the type of a form, because it is their default.
   if (isJson || /^[\s\uFEFF]*[[{]/.test(text)) {
     const document = redactor.json(text, isPrefix);
     if (document !== undefined || isJson) return document;
@@ -91,10 +91,13 @@ const redactByType = (redactor: Redactor, text: string, { type, isPrefix, depth 
 };
 
 const PARAMETER = /;([^;=/]+)=([^;/]*)/g;
-/** What stands where an identifier would, and is none that a person made up. */
+/** An identifier that is random, not chosen by a person. */
 const RANDOM = /^(?=[^/]*\d)(?=[^/]*[A-Za-z])[\w.~-]{16,}$/;
 
-/** `/reset-password/3f9a…`: the segment after one that names a secret, where it looks like one. Parameters as in `;jsessionid=…`. */
+/**
+ * Redacts `/reset-password/3f9a…`: the segment after one that names a secret, if it looks like a secret. Also redacts parameters
+ * as in `;jsessionid=…`.
+ */
 const redactPath = (redactor: Redactor, path: string): string => {
   const segments = path.split('/');
   return segments
@@ -142,8 +145,8 @@ export const redactFields = (redactor: Redactor, entry: LogEntry) => {
 };
 
 /**
- * The entry without what the rules hide, wherever it stands and however it is written there, and without credentials that are known by
- * their form. What stays keeps its bytes. Pure; takes tens of milliseconds for large bodies.
+ * Returns the entry without the values that the rules hide, anywhere and in any encoding, and without credentials that are
+ * recognized by their form. The rest keeps its bytes. Pure. Takes tens of milliseconds for large bodies.
  */
 export const redact = (entry: LogEntry, rules: RedactionRules): RedactedEntry => {
   const redactor = new Redactor(compileRules(rules));
@@ -151,7 +154,7 @@ export const redact = (entry: LogEntry, rules: RedactionRules): RedactedEntry =>
   const shown = redactFields(redactor, entry);
   const { requestBody, responseBody } = shown;
 
-  // What was taken out of one part must not stand in another: an upstream that echoes what it got.
+  // A value that was removed from one part must not appear in another, for example if the upstream echoes the request.
   const sweep = (text: string): string => redactor.values.sweep(text, 'latin1');
   const sweepBody = ({ text, state }: ReturnType<typeof redactBody>): string =>
     redactor.values.sweep(text, 'utf8', state.isCut);

@@ -1,8 +1,10 @@
 /**
- * What a Share hides besides `ALWAYS_HIDDEN` and credentials that are known by their form. Names are compared without regard to
- * case, and `*` stands for any characters. `headers`: of request and answer, trailers included. `query`: of the query string, of
- * form and multipart fields, and of `name=value` and `name: value` in text. `jsonPaths`: `$.card.number`, `$.items[*].id`,
- * `$["odd key"]`, `$..secret` (at any depth), `$` (all of it).
+ * What a Share hides in addition to `ALWAYS_HIDDEN` and credentials that are recognized by their form. Names are
+ * case-insensitive, and `*` matches any characters.
+ *
+ * `headers`: of request and response, including trailers. `query`: parameters of the query string, form and multipart fields, and
+ * `name=value` and `name: value` in text. `jsonPaths`: `$.card.number`, `$.items[*].id`, `$["odd key"]`, `$..secret` (at any
+ * depth), `$` (the whole document).
  */
 export interface RedactionRules {
   readonly headers: readonly string[];
@@ -10,24 +12,24 @@ export interface RedactionRules {
   readonly jsonPaths: readonly string[];
 }
 
-/** Headers that no rule has to name, and that none brings back. */
+/** Headers that are hidden without a rule, and that no rule shows. */
 export const ALWAYS_HIDDEN = ['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key'] as const;
 
-/** A place in a JSON document. */
+/** A position in a JSON document. */
 export interface JsonCursor {
   readonly isHidden: boolean;
   enter(key: string | number): JsonCursor;
 }
 
-/** Decides about every field that a redaction comes across. */
+/** Decides about every field that a redaction visits. */
 export interface FieldMatcher {
   header(name: string): boolean;
-  /** `queryValue`: it is a parameter of a query string or form, and this is its value. */
+  /** `queryValue`: the field is a parameter of a query string or form with this value. */
   field(name: string, queryValue?: string): boolean;
   readonly document: JsonCursor;
 }
 
-/** `*` stands for any characters. The pieces between stars are looked for from left to right, so no name is read twice. */
+/** `*` matches any characters. The search for the pieces between stars runs from left to right, so that no name is read twice. */
 export const globMatches = (glob: string, name: string): boolean => {
   const [first = '', ...rest] = glob.split('*');
   const last = rest.pop();
@@ -51,15 +53,15 @@ const nameMatcher = (globs: readonly string[]): ((name: string) => boolean) => {
 };
 
 interface Step {
-  /** Any number of levels may lie before it. */
+  /** Any number of levels may precede it. */
   readonly deep: boolean;
-  /** Lower case, `*` as in names; `index`: an array's item. */
+  /** In lower case, with `*` as in names. `index`: an item of an array. */
   readonly name: string;
 }
 
 const STEP = /(\.\.|\.)?(?:([^.[\]"\s][^.[\]"]*)|\[(?:(\d+|\*)|"([^"\\]+)")\])/y;
 
-/** `undefined` where it is not such a path. */
+/** `undefined` if the text is not such a path. */
 export const parseJsonPath = (text: string): readonly Step[] | undefined => {
   if (!text.startsWith('$')) return undefined;
   const steps: Step[] = [];
@@ -77,18 +79,18 @@ export const parseJsonPath = (text: string): readonly Step[] | undefined => {
 
 const PLAIN_NAME = /^[A-Za-z_*][\w*-]*$/;
 
-/** One step of a path. What a path cannot spell, `*` stands for. */
+/** One step of a path. `*` replaces characters that a path cannot contain. */
 export const formatJsonName = (name: string): string =>
   PLAIN_NAME.test(name) ? `.${name}` : `["${name.replaceAll(/["\\]/g, '*')}"]`;
 
-/** Characters of one step that are shown: a document decides how long its keys are, and every value below one has its place. */
+/** Characters of one step that are shown. A document determines the length of its keys, and every value below a key has a path. */
 const SHOWN_NAME_LENGTH_MAX = 128;
 
-/** `$.card["odd key"].items[*]`: how a place is shown, all items of an array as one. */
+/** `$.card["odd key"].items[*]`: the displayed form of a position. All items of an array have the same form. */
 export const formatJsonPath = (keys: readonly (string | number)[]): string =>
   `$${keys.map((key) => (typeof key === 'number' ? '[*]' : formatJsonName(key.slice(0, SHOWN_NAME_LENGTH_MAX)))).join('')}`;
 
-/** How far each path has come: the steps that the next key may take. */
+/** The progress along each path: the steps that the next key can match. */
 class PathCursor implements JsonCursor {
   readonly #paths: readonly (readonly Step[])[];
   readonly #states: readonly (readonly number[])[];
@@ -116,7 +118,7 @@ class PathCursor implements JsonCursor {
   }
 }
 
-/** A path that cannot be read hides nothing: whoever takes rules from people checks them first (`parseJsonPath`). */
+/** A path that cannot be parsed hides nothing. Code that accepts rules from users checks them first (`parseJsonPath`). */
 export const compileRules = ({ headers, query, jsonPaths }: RedactionRules): FieldMatcher => {
   const paths = jsonPaths.flatMap((text) => {
     const steps = parseJsonPath(text);

@@ -4,23 +4,23 @@ import { parseJsonTree, type JsonNode } from './json-tree.ts';
 import { redactText } from './redact-text.ts';
 import { formatJsonPath, type FieldMatcher, type JsonCursor } from './redaction-rules.ts';
 
-/** A field whose value was taken out. `shape`: a credential that was known by its form. */
+/** A field whose value was removed. `shape`: a credential that was recognized by its form. */
 export interface HiddenField {
   readonly kind: 'header' | 'field' | 'json' | 'shape';
   /** `authorization`, `token`, `$.card.number`, `JWT` */
   readonly name: string;
 }
 
-/** JSON in base64 in JSON in a form field: deeper is nobody's business. */
+/** JSON in base64 in JSON in a form field. Deeper nesting is not decoded. */
 const NESTING_MAX = 4;
 const FIELDS_MAX = 200;
-/** `Bearer …`: what is left of a credential, to see of which sort it was. */
+/** `Bearer …`: the part of a credential that stays, so that its kind is visible. */
 const SCHEME = /^(basic|bearer|digest|negotiate|apikey|token|aws4-hmac-sha256)\s/i;
 const BASE64 = /^[A-Za-z0-9+/_-]{16,}={0,2}$/;
 
 /** `%3D`, `%253D`, … */
 const ESCAPED_EQUALS = /%(?:25)*3d/i;
-/** What stands between the marks of a URL and those around it. */
+/** The text between the separators of a URL and of the text around it. */
 const URL_WORD = /[^\s"'`<>()[\]{}\\&=?#;,]+/g;
 
 interface Edit {
@@ -29,7 +29,7 @@ interface Edit {
   readonly text: string;
 }
 
-/** Takes fields out of the parts of one exchange, and remembers what they were. */
+/** Removes fields from the parts of one exchange and remembers their values. */
 export class Redactor {
   readonly values = new HiddenValues();
   readonly #matcher: FieldMatcher;
@@ -48,7 +48,7 @@ export class Redactor {
     return this.#matcher.field(name, queryValue) || this.#matcher.header(name);
   }
 
-  /** Notes what is taken out; returns what stands in its place. */
+  /** Records a removed value and returns its replacement. */
   hide(kind: HiddenField['kind'], name: string, value: string, encoding: TextEncoding): string {
     if (this.#fields.size < FIELDS_MAX) this.#fields.set(`${kind} ${name}`, { kind, name });
     const scheme = SCHEME.exec(value)?.[0] ?? '';
@@ -70,7 +70,7 @@ export class Redactor {
     return this.value(value, 'latin1');
   }
 
-  /** `name=value&…`, escaped as in URLs and forms. */
+  /** Redacts `name=value&…`, escaped as in URLs and forms. */
   pairs(text: string, encoding: TextEncoding): string {
     return text
       .split('&')
@@ -90,13 +90,13 @@ export class Redactor {
       .join('&');
   }
 
-  /** `token`, and `user[token]` by its last name. */
+  /** Matches `token`, and `user[token]` by its last name. */
   #hides(name: string, queryValue: string): boolean {
     const inner = name.endsWith(']') ? name.slice(name.lastIndexOf('[') + 1, -1) : '';
     return this.hidesField(name, queryValue) || (inner !== '' && this.hidesField(inner, queryValue));
   }
 
-  /** Some value of which nobody said what it is: JSON, base64 of JSON, or text. */
+  /** Redacts a value of unknown type: JSON, base64 of JSON, or text. */
   value(text: string, encoding: TextEncoding, nesting = 0): string {
     if (nesting < NESTING_MAX) {
       const document = this.#jsonIfAny(text, nesting);
@@ -115,7 +115,7 @@ export class Redactor {
     return /^[\s\uFEFF]*[[{"]/.test(text) ? this.json(text, false, nesting + 1) : undefined;
   }
 
-  /** Credentials that are known by their form, and nothing else. */
+  /** Redacts only credentials that are recognized by their form. */
   shapes(text: string, encoding: TextEncoding = 'latin1'): string {
     return redactShapes(text, (name, match) => void this.hide('shape', name, match, encoding));
   }
@@ -128,7 +128,7 @@ export class Redactor {
     });
   }
 
-  /** `next=%2Fcb%3Ftoken%3Dx`, and the same escaped once more: a query string within a URL within another. */
+  /** Redacts `next=%2Fcb%3Ftoken%3Dx`, also with repeated escapes: a query string within a URL within another. */
   #escapedPairs(text: string, nesting: number): string {
     if (nesting >= NESTING_MAX || !ESCAPED_EQUALS.test(text)) return text;
     return text.replaceAll(URL_WORD, (word) => {
@@ -139,7 +139,7 @@ export class Redactor {
     });
   }
 
-  /** `undefined` where it is not JSON. What is not taken out keeps its bytes. */
+  /** `undefined` if the text is not JSON. Text that is not removed keeps its bytes. */
   json(text: string, isPrefix: boolean, nesting = 0): string | undefined {
     const documents = parseJsonTree(text, isPrefix);
     if (documents === undefined) return undefined;
@@ -176,7 +176,7 @@ export class Redactor {
     }
   }
 
-  /** `["password", "…"]` is a field of that name, as `Object.entries` and lists of headers write them. */
+  /** `["password", "…"]` is a field of that name, as in `Object.entries` and lists of headers. */
   #visitArray({ items }: Extract<JsonNode, { kind: 'array' }>, at: Visit): void {
     const [named, value] = items;
     const isNamedSecret = items.length === 2 && named?.kind === 'string' && this.#isNamedSecret(named.text, at);
@@ -190,7 +190,7 @@ export class Redactor {
     return this.hidesField(name) || at.cursor.enter(name).isHidden;
   }
 
-  /** `{"name": "Authorization", "value": "…"}` is a field of that name, as HAR and many others write them. */
+  /** `{"name": "Authorization", "value": "…"}` is a field of that name, as in HAR and many other formats. */
   #visitObject({ members }: Extract<JsonNode, { kind: 'object' }>, at: Visit): void {
     const named = members.find(({ key, value }) => NAME_KEYS.has(key.toLowerCase()) && value.kind === 'string')?.value;
     const isNamedSecret = named?.kind === 'string' && this.#isNamedSecret(named.text, at);
@@ -210,7 +210,7 @@ export class Redactor {
   }
 
   #hideNode(node: JsonNode, keys: readonly (string | number)[], { text, edits }: Visit): void {
-    // Nothing is hidden by hiding that there is nothing.
+    // Hiding an empty value would hide nothing.
     const source = text.slice(node.start, node.end);
     if (source === 'null' || source === '""') return;
     const shown = this.hide('json', formatJsonPath(keys), node.kind === 'string' ? node.text : source, 'utf8');
@@ -246,10 +246,10 @@ const applyEdits = (text: string, edits: readonly Edit[]): string => {
   return result + text.slice(done);
 };
 
-/** As `encodeURIComponent`, which throws where a half of a surrogate pair stands alone. */
+/** Like `encodeURIComponent`, which throws on a lone surrogate. */
 const encodeForm = (text: string): string => encodeURIComponent(text.toWellFormed());
 
-/** What a pair of a URL or form means; bytes that are no UTF-8 stay as they are. */
+/** Decodes a pair of a URL or form. Bytes that are not UTF-8 stay unchanged. */
 export const decodeForm = (text: string): string => {
   const spaced = text.replaceAll('+', ' ');
   try {

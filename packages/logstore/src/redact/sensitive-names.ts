@@ -1,4 +1,4 @@
-/** What a name is spelled with, whatever its style: `X-Auth-Token`, `authToken` and `AUTH_TOKEN` all contain `token`. */
+/** Parts of names in any style: `X-Auth-Token`, `authToken` and `AUTH_TOKEN` all contain `token`. */
 const PARTS = [
   'authorization',
   'cookie',
@@ -22,7 +22,7 @@ const PARTS = [
   'cardnumber',
 ];
 
-/** Short words that other words contain: they count only by themselves, as `sig` in `x-sig` and in `urlSig`. */
+/** Short words that occur in other words. They count only as whole words, such as `sig` in `x-sig` and in `urlSig`. */
 const WORDS: ReadonlySet<string> = new Set([
   'auth',
   'pwd',
@@ -42,19 +42,22 @@ const wordsOf = (name: string): string[] =>
     .toLowerCase()
     .split(/[^a-z0-9]+/);
 
-/** Whether what has this name is a secret as a rule. A guess that errs on the side of hiding: people can take it back. */
+/** Whether a value with this name is usually a secret. If in doubt, it is hidden, because users can show it again. */
 export const isSensitiveName = (name: string): boolean => {
   const words = wordsOf(name);
   const plain = words.join('');
   return PARTS.some((part) => plain.includes(part)) || words.some((word) => WORDS.has(word));
 };
 
-/** Shorter ones name a country, a currency or a status. */
+/** Shorter codes name a country, a currency or a status. */
 const CODE_LENGTH_MIN = 6;
 
-/** `?code=`: OAuth's authorization codes (RFC 6749 section 4.1.2), and those that are sent to a phone. In text, a code is all sorts of things. */
+/**
+ * `?code=`: OAuth's authorization codes (RFC 6749 section 4.1.2), and codes that are sent to a phone. In text, a code can be many
+ * other things.
+ */
 export const isCredentialCode = (name: string, queryValue: string): boolean =>
   name.toLowerCase() === 'code' && queryValue.length >= CODE_LENGTH_MIN;
 
-/** `?key=` is how many services take API keys; in documents, a key is all sorts of things. */
+/** Many services take API keys in `?key=`. In documents, a key can be many other things. */
 export const isSensitiveQueryName = (name: string): boolean => isSensitiveName(name) || name.toLowerCase() === 'key';

@@ -11,14 +11,14 @@ interface CompiledCondition {
 }
 
 export interface CompiledFilter {
-  /** All of them must hold. */
+  /** All of them must be true. */
   readonly conditions: readonly CompiledCondition[];
   readonly params: Readonly<Record<string, string | number>>;
 }
 
 /**
- * A search as conditions of ClickHouse on the table `log`. The SQL consists of our own words (columns.ts); every value is a parameter,
- * texts in hexadecimal, because they may be any bytes.
+ * Compiles a search to ClickHouse conditions on the table `log`. The SQL consists only of the expressions in columns.ts. Every
+ * value is a parameter; texts are hexadecimal, because they can contain any bytes.
  */
 export const compileFilter = (filter: Filter): CompiledFilter => {
   if (filter.kind === 'everything') return { conditions: [], params: {} };
@@ -100,7 +100,7 @@ const compileTerm = (term: Term, params: Params): CompiledCondition => {
   }
 };
 
-/** The byte strings that a text may mean in a column, each once. */
+/** The byte strings that a text can mean in a column, without duplicates. */
 const meanings = (text: string, latin1: boolean): Uint8Array[] => {
   const utf8 = utf8Bytes(text);
   const bytes = latin1 ? latin1Bytes(text) : undefined;
@@ -112,7 +112,7 @@ const PERCENT = 0x25;
 const BACKSLASH = 0x5c;
 const UNDERSCORE = 0x5f;
 
-/** A LIKE pattern, in bytes: wildcards between the pieces only. */
+/** A LIKE pattern, in bytes. Only the gaps between the pieces are wildcards. */
 const likePattern = (pieces: readonly Uint8Array[]): Uint8Array => {
   const special = [PERCENT, BACKSLASH, UNDERSCORE];
   const bytes = pieces.flatMap((piece, index) => [
@@ -131,7 +131,7 @@ const contains = ({ sql, frozen, latin1 = false }: Column, text: string, params:
   return { sql: `(${likes.join(' OR ')})`, frozen };
 };
 
-/** The condition on a value, in each meaning of the pattern. */
+/** The condition on a value, for each meaning of the pattern. */
 const valueMatches = (sql: string, pattern: Pattern, latin1: boolean, params: Params): string => {
   if (pattern.length === 1) {
     return `(${meanings(pattern[0], latin1)
@@ -146,7 +146,7 @@ const valueMatches = (sql: string, pattern: Pattern, latin1: boolean, params: Pa
 };
 
 const matches = ({ field, pattern }: Extract<Term, { kind: 'matches' }>, params: Params): CompiledCondition => {
-  // The column itself, not its text: that has an index.
+  // Uses the column itself, not its text, because the column has an index.
   if (field === 'id' && pattern.length === 1) return { sql: `(id = ${params.uuid(pattern[0])})`, frozen: true };
   const { sql, frozen, latin1 = false } = PATTERN_COLUMNS[field];
   return { sql: valueMatches(sql, pattern, latin1, params), frozen };
@@ -156,7 +156,7 @@ const header = ({ side, name, pattern }: Extract<Term, { kind: 'header' }>, para
   const { names, values, map, frozen } = HEADER_COLUMNS[side];
   const named = (): string => `mapContains(${map}, ${params.text(name)})`;
   if (pattern.length === 2 && pattern.every((piece) => piece === '')) return { sql: `(${named()})`, frozen };
-  // Which value belongs to which name, only the pairs tell; what comes before them skips rows quickly.
+  // Only the pairs connect names with values. The conditions before them skip rows quickly.
   const quick =
     pattern.length > 1
       ? named()
@@ -168,7 +168,7 @@ const header = ({ side, name, pattern }: Extract<Term, { kind: 'header' }>, para
   return { sql: `(${quick} AND ${pair})`, frozen };
 };
 
-/** Status 0 says that there is no answer: less than every status, but no status. */
+/** Status 0 means that there is no response. It is less than every status, but is not a status. */
 const number = (term: Extract<Term, { kind: 'compare' | 'range' }>, params: Params): CompiledCondition => {
   const { sql, frozen } = NUMBER_COLUMNS[term.field];
   if (term.kind === 'range') {

@@ -1,10 +1,10 @@
 import { FIELDS, HEADER_PREFIXES, headerField, isPlainField } from './fields.ts';
 
-/** What is being typed at the cursor; `text.slice(from, to)` is to be replaced by what is chosen. */
+/** The text being typed at the cursor. The chosen completion replaces `text.slice(from, to)`. */
 export type Completion =
-  /** A field's name, or free text. `names` have their colon (headers' prefixes: their dot). */
+  /** The name of a field, or free text. `names` include their colon (prefixes of headers: their dot). */
   | { readonly kind: 'field'; readonly typed: string; readonly names: readonly string[]; from: number; to: number }
-  /** The value of a field; `values` where all are known, else ask `LogStore.distinct` for this field. */
+  /** The value of a field. `values` is set if all values are known; otherwise call `LogStore.distinct` for this field. */
   | {
       readonly kind: 'value';
       readonly field: string;
@@ -13,7 +13,7 @@ export type Completion =
       readonly from: number;
       readonly to: number;
     }
-  /** A header's name: ask `LogStore.distinct` for `header` or `resp.header`. */
+  /** The name of a header: call `LogStore.distinct` for `header` or `resp.header`. */
   | {
       readonly kind: 'header-name';
       readonly field: 'header' | 'resp.header';
@@ -26,7 +26,7 @@ const NAMES = [...Object.keys(FIELDS).map((name) => `${name}:`), ...Object.keys(
 
 const startsWith = (text: string, typed: string): boolean => text.toLowerCase().startsWith(typed.toLowerCase());
 
-/** Where the word at the cursor begins; -1 inside of a quoted text. */
+/** The start of the word at the cursor; -1 inside a quoted text. */
 const wordStart = (text: string, cursor: number): number => {
   let start = 0;
   let quoted = false;
@@ -39,7 +39,7 @@ const wordStart = (text: string, cursor: number): number => {
   return quoted ? -1 : start;
 };
 
-/** What a search box can offer at the cursor; works on texts that do not parse. `undefined`: nothing. */
+/** Completions for a search box at the cursor. Also works on texts that do not parse. `undefined`: there are none. */
 export const completionAt = (text: string, cursor: number): Completion | undefined => {
   const from = wordStart(text, cursor);
   if (from < 0) return undefined;

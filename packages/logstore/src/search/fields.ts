@@ -6,14 +6,14 @@ export type FieldKind = 'choice' | 'status' | 'duration' | 'size' | 'pattern' | 
 
 export interface Field {
   readonly kind: FieldKind;
-  /** Completes "which requests?", for people. */
+  /** Completes the question "which requests?" for users. */
   readonly meaning: string;
   readonly example: string;
-  /** All values that there are, when they are few. */
+  /** All possible values, if there are only a few. */
   readonly values?: readonly string[];
 }
 
-// The lists of the contract once more: its package loads a validator, which no browser needs for a search box.
+// Copies of the contract's lists, because its package loads a validator, which a search box in a browser does not need.
 const METHOD_VALUES = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const satisfies readonly Method[];
 const OUTCOME_VALUES = [
   'mocked',
@@ -24,7 +24,7 @@ const OUTCOME_VALUES = [
 ] as const satisfies readonly Outcome[];
 const ACTION_VALUES = ['JSON', 'Forward'] as const satisfies readonly Action[];
 
-/** Fields with one word as their name. */
+/** Fields with a one-word name. */
 export type PlainField = 'method' | 'outcome' | 'action' | ContainsField | PatternField | NumberField;
 
 /** Every field, in the order in which a search box offers them. */
@@ -57,7 +57,7 @@ export const FIELDS: Readonly<Record<PlainField, Field>> = {
   id: { kind: 'pattern', meaning: "the entry's id, whole or its beginning with *", example: 'id:01931f3e-*' },
 };
 
-/** Fields with a header's name behind them. */
+/** Prefixes that a header's name follows. */
 export const HEADER_PREFIXES = {
   'header.': { side: 'request', meaning: 'a header of the request', example: 'header.x-github-event:push' },
   'resp.header.': {
@@ -69,7 +69,7 @@ export const HEADER_PREFIXES = {
 
 export const isPlainField = (name: string): name is PlainField => Object.hasOwn(FIELDS, name);
 
-/** The field that a name means, and what is left of it: the header's name. */
+/** The field that a name refers to, and the rest of the name: the header's name. */
 export const headerField = (
   name: string,
 ): { readonly prefix: keyof typeof HEADER_PREFIXES; readonly header: string } | undefined => {
@@ -82,7 +82,7 @@ export const headerField = (
 /** RFC 9110 section 5.6.2. */
 export const headerNameText = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** What people call a field elsewhere. */
+/** Names of the fields in other tools. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   verb: 'method',
   code: 'status',
@@ -117,7 +117,7 @@ const OTHER_PREFIXES: readonly (readonly [string, string])[] = [
   ['resp.headers.', 'resp.header.'],
 ];
 
-/** Levenshtein's distance with neighbours exchanged as one step (optimal string alignment). */
+/** Levenshtein distance in which a swap of neighbours is one step (optimal string alignment). */
 const distance = (a: string, b: string): number => {
   const rows: number[][] = Array.from({ length: a.length + 1 }, (_row, i) => [i]);
   const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;
@@ -133,10 +133,10 @@ const distance = (a: string, b: string): number => {
   return at(a.length, b.length);
 };
 
-/** Longer names are no slip of the finger. */
+/** A longer name is not a typo. */
 const NAME_LENGTH_MAX = 40;
 
-/** The name among `names` that is meant, if one is near. */
+/** The closest name among `names`, if one is close enough. */
 export const nearest = (name: string, names: readonly string[]): string | undefined => {
   if (name.length > NAME_LENGTH_MAX) return undefined;
   const slipsMax = name.length <= 4 ? 1 : 2;
@@ -147,7 +147,7 @@ export const nearest = (name: string, names: readonly string[]): string | undefi
   return best?.candidate;
 };
 
-/** The field that was probably meant by a name that is none. */
+/** Suggests a field for an unknown name. */
 export const suggestField = (name: string): string | undefined => {
   const lower = name.toLowerCase();
   if (Object.hasOwn(OTHER_NAMES, lower)) return OTHER_NAMES[lower];

@@ -1,10 +1,9 @@
 import type { Action, Method, Outcome } from '@standin/contract';
 
 /**
- * What a search asks for, as a tree. `parseFilter` makes it from text, `formatFilter` prints it, `compileFilter` turns it into
- * ClickHouse.
+ * A search as a tree. `parseFilter` creates it from text, `formatFilter` prints it, `compileFilter` compiles it for ClickHouse.
  *
- * Texts are Unicode; a byte that is no UTF-8 (`\xe9` in the text) is the lone surrogate U+DC80 + (byte − 0x80), as in Python's
+ * Texts are Unicode. A byte that is not UTF-8 (`\xe9` in the text) is the lone surrogate U+DC80 + (byte − 0x80), as in Python's
  * surrogateescape (PEP 383).
  */
 export type Filter = Everything | Condition;
@@ -22,7 +21,7 @@ export type Condition =
 export type Conditions = readonly [Condition, ...Condition[]];
 
 export type Term =
-  /** Anywhere in path, query, headers or bodies, of request or answer. */
+  /** Anywhere in path, query, headers or bodies, of request or response. */
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'contains'; readonly field: ContainsField; readonly text: string }
   | { readonly kind: 'matches'; readonly field: PatternField; readonly pattern: Pattern }
@@ -35,13 +34,13 @@ export type Term =
       readonly kind: 'compare';
       readonly field: NumberField;
       readonly comparison: Comparison;
-      /** Status: the code, 0 for no answer. Duration: microseconds. Sizes: bytes. */
+      /** Status: the code, 0 for no response. Duration: microseconds. Sizes: bytes. */
       readonly value: number;
     }
-  /** Both ends belong to it. */
+  /** Both ends are inclusive. */
   | { readonly kind: 'range'; readonly field: NumberField; readonly from: number; readonly to: number };
 
-/** Whether it takes headers or bodies to tell what fits: most of what is stored. */
+/** Whether a match depends on headers or bodies, which are most of the stored data. */
 export const readsContents = (filter: Filter): boolean => {
   if (filter.kind === 'and' || filter.kind === 'or') return filter.conditions.some(readsContents);
   if (filter.kind === 'not') return readsContents(filter.condition);
@@ -50,7 +49,7 @@ export const readsContents = (filter: Filter): boolean => {
 
 export type Side = 'request' | 'response';
 
-/** The literal pieces between wildcards, which stand for any bytes: `/hooks/*` is `['/hooks/', '']`. One piece: equal to it. */
+/** The literal pieces between wildcards, which match any bytes: `/hooks/*` is `['/hooks/', '']`. One piece: an exact match. */
 export type Pattern = readonly [string, ...string[]];
 
 export type ContainsField = 'query' | 'body' | 'resp.body';
@@ -60,13 +59,13 @@ export type NumberField = 'status' | 'dur' | 'size' | 'req.size' | 'resp.size';
 
 export type Comparison = '=' | '>' | '>=' | '<' | '<=';
 
-/** Bounds of one search: more is no question that a person asks, and costs the server. */
+/** Limits of one search. Larger searches are not typed by users, and load the server. */
 export const FILTER_LIMITS = {
   /** Characters. */
   textLengthMax: 2_000,
   /** Conditions without the AND, OR and NOT between them. */
   termsMax: 50,
-  /** Parentheses and negations inside of each other. */
+  /** Nested parentheses and negations. */
   depthMax: 20,
   /** Wildcards in one value. */
   wildcardsMax: 10,

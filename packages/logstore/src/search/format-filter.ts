@@ -3,8 +3,8 @@ import { DURATION_UNITS, SIZE_UNITS } from './parse-number.ts';
 import { byteOfEscape } from './text-bytes.ts';
 
 /**
- * The text of a search, as short as it can be; `parseFilter` reads the same tree from it. For links, for chips, and for "filter in"
- * and "filter out", which add a term to the tree.
+ * The shortest text of a search. `parseFilter` reads the same tree from it. For links, for chips, and for "filter in" and "filter
+ * out", which add a term to the tree.
  */
 export const formatFilter = (filter: Filter): string => (filter.kind === 'everything' ? '' : formatCondition(filter));
 
@@ -61,7 +61,7 @@ const formatNumber = (field: Extract<Term, { kind: 'compare' }>['field'], value:
   return withUnit(value, { b, kb, mb, gb });
 };
 
-/** The largest unit of which there is a whole number; bytes need none. */
+/** The largest unit that gives a whole number. Bytes need no unit. */
 const withUnit = (value: number, units: Readonly<Record<string, number>>): string => {
   const [unit = '', scale = 1] = Object.entries(units).findLast(([, size]) => value % size === 0) ?? [];
   return `${value / scale}${unit === 'b' ? '' : unit}`;
@@ -72,7 +72,7 @@ const needsQuotes = /[\s()"\\]/;
 const CONTROL_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 const hex = (byte: number): string => `\\x${byte.toString(16).padStart(2, '0')}`;
 
-/** What a screen cannot show is written as an escape. */
+/** Escapes characters that a screen cannot show. */
 const escape = (text: string, alsoStars: boolean): string =>
   Array.from(text, (char) => {
     if (char === '"' || char === '\\' || (char === '*' && alsoStars)) return `\\${char}`;
@@ -80,7 +80,7 @@ const escape = (text: string, alsoStars: boolean): string =>
     return CONTROL_ESCAPES[char] ?? (byte === undefined ? char : hex(byte));
   }).join('');
 
-/** Free text must not be taken for something else: a keyword, a negation, a field. */
+/** Free text must not look like a keyword, a negation or a field. */
 const formatText = (text: string, free: boolean): string => {
   const ambiguous = free && /^(-|AND$|OR$|NOT$|[A-Za-z_][^\s"()\\]*:)/.test(text);
   return text === '' || needsQuotes.test(text) || ambiguous || escape(text, false) !== text

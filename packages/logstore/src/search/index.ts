@@ -1,4 +1,4 @@
-/** The search language without ClickHouse: no dependencies, so that a browser can parse, complete and underline too. */
+/** The search language without ClickHouse. It has no dependencies, so that a browser can also parse, complete and underline. */
 export { completionAt } from './complete.ts';
 export type { Completion } from './complete.ts';
 export { FIELDS, HEADER_PREFIXES } from './fields.ts';

@@ -7,7 +7,7 @@ interface Span {
 }
 
 export interface ValueToken extends Span {
-  /** What stands between the wildcards, escapes resolved. */
+  /** The text between the wildcards, with escapes resolved. */
   readonly pieces: readonly [string, ...string[]];
   readonly quoted: boolean;
 }
@@ -26,13 +26,13 @@ const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 const LITERAL_ESCAPES = '"\\*()-: ';
 
 const isSpace = (char: string): boolean => /\s/.test(char);
-/** What ends a word. */
+/** The characters that end a word. */
 const endsWord = (char: string): boolean => char === '(' || char === ')' || char === '"' || isSpace(char);
 
-/** `field:` at the beginning of a word. Headers' names may hold more, but not begin with it. */
+/** `field:` at the beginning of a word. A header's name may contain more kinds of characters, but not at the beginning. */
 const fieldStart = /^([A-Za-z_][!#$%&'*+.^_`|~0-9A-Za-z-]*):/;
 
-/** A fatal problem is a `FilterSyntaxError`. */
+/** Throws a `FilterSyntaxError` for a fatal problem. */
 export const tokenize = (text: string): Token[] => {
   const tokens: Token[] = [];
   for (let at = 0; at < text.length;) {
@@ -73,7 +73,7 @@ const fieldAt = (text: string, from: number): (Span & { readonly name: string })
   return name === undefined ? undefined : { name, from, to: from + name.length };
 };
 
-/** `a"b"`, `"a"b` and `a(b)`: probably meant as one value, which has to be quoted as a whole. */
+/** Refuses `a"b"`, `"a"b` and `a(b)`: each is probably meant as one value, which must be quoted as a whole. */
 const assertApart = (text: string, from: number, value: ValueToken): void => {
   const next = text.charAt(value.to);
   if (next === '' || isSpace(next) || next === ')') return;

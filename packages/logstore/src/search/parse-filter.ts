@@ -10,8 +10,8 @@ export type ParseResult =
   { readonly kind: 'parsed'; readonly filter: Filter } | { readonly kind: 'invalid'; readonly problem: FilterProblem };
 
 /**
- * Reads the text of a search (docs/search.md has the grammar). Never throws; an empty text asks for everything. Groups of one and
- * groups inside of groups of the same kind are dissolved, so equal searches are equal trees.
+ * Parses the text of a search (docs/search.md has the grammar). Never throws. An empty text matches everything. Groups of one,
+ * and groups inside groups of the same kind, are flattened, so that equal searches are equal trees.
  */
 export const parseFilter = (text: string): ParseResult => {
   try {
@@ -31,7 +31,7 @@ const parse = (text: string): Filter => {
   return parser.parse();
 };
 
-/** Recursive descent: any of (OR) all of (AND, or nothing between) possibly negated terms and groups. */
+/** Recursive descent: alternatives (OR) of conjunctions (AND, or nothing between) of terms and groups, which may be negated. */
 class Parser {
   readonly #text: string;
   readonly #tokens: readonly Token[];
@@ -48,7 +48,7 @@ class Parser {
     if (this.#tokens.length === 0) return { kind: 'everything' };
     const condition = this.#any();
     const rest = this.#tokens[this.#at];
-    // Only a parenthesis ends a search before its text.
+    // Only a parenthesis ends a search before the end of its text.
     if (rest !== undefined) {
       throw new FilterSyntaxError('This parenthesis closes nothing. To search for it, write ")".', rest);
     }
@@ -107,7 +107,7 @@ class Parser {
     return true;
   }
 
-  /** Where a term should be and is none. */
+  /** The error for a missing term. */
   #missing(token: Token | undefined): FilterSyntaxError {
     const before = this.#tokens[this.#at - 1];
     if (before === undefined || (token !== undefined && token.kind !== 'close')) {
@@ -127,7 +127,7 @@ class Parser {
   }
 }
 
-/** One condition is itself; groups of the same kind inside become part of this one. */
+/** Returns a single condition as it is. Merges groups of the same kind into this one. */
 const join = (kind: 'and' | 'or', conditions: Conditions): Condition => {
   if (conditions.length === 1) return conditions[0];
   const flat = conditions.flatMap((condition) => (condition.kind === kind ? condition.conditions : [condition]));

@@ -4,7 +4,7 @@ export type Amount = Extract<Term, { kind: 'compare' | 'range' }>;
 
 /** Microseconds. */
 export const DURATION_UNITS = { us: 1, ms: 1_000, s: 1_000_000, m: 60_000_000 } as const;
-/** Bytes; k and M as the screens show them, in thousands. */
+/** Bytes. k and M are thousands, as on the screens. */
 export const SIZE_UNITS = {
   b: 1,
   kb: 1_000,
@@ -17,7 +17,7 @@ export const SIZE_UNITS = {
 
 const comparisonText = /^(>=|<=|>|<|=)?(.+)$/s;
 
-/** `500`, `>=500`, `5xx`, `200-299`, `none`. `undefined` if it is none of these. */
+/** Parses `500`, `>=500`, `5xx`, `200-299`, `none`. `undefined` for any other text. */
 export const parseStatusValue = (text: string): Amount | undefined => {
   if (text.toLowerCase() === 'none') return { kind: 'compare', field: 'status', comparison: '=', value: 0 };
   const hundreds = /^([1-5])xx$/i.exec(text)?.[1];
@@ -44,11 +44,11 @@ const parseWithUnit = (
     return Number.isSafeInteger(value) ? value : undefined;
   });
 
-/** `>250ms`, `<1.5s`, `100ms-2s`. A duration without a unit is none, but for 0. */
+/** Parses `>250ms`, `<1.5s`, `100ms-2s`. A duration needs a unit, except 0. */
 export const parseDurationValue = (text: string): Amount | undefined =>
   parseWithUnit('dur', text.replace('µs', 'us'), DURATION_UNITS, undefined);
 
-/** `>10kb`, `0`, `1024`, `1kib-1mib`. */
+/** Parses `>10kb`, `0`, `1024`, `1kib-1mib`. */
 export const parseSizeValue = (field: NumberField, text: string): Amount | undefined =>
   parseWithUnit(field, text, SIZE_UNITS, 'b');
 

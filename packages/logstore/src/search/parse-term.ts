@@ -10,7 +10,7 @@ import { hasBytes } from './text-bytes.ts';
 
 type TermToken = Extract<Token, { kind: 'term' }>;
 
-/** Wildcards mean themselves where a text is looked for anywhere. */
+/** Wildcards are literal in texts that are searched anywhere. */
 const textOf = (value: ValueToken): string => value.pieces.join('*');
 
 /** Throws a `FilterSyntaxError`. */
@@ -59,7 +59,7 @@ const patternOf = (value: ValueToken): Pattern => {
   if (value.pieces.length - 1 > FILTER_LIMITS.wildcardsMax) {
     throw new FilterSyntaxError(`A value may have at most ${FILTER_LIMITS.wildcardsMax} wildcards (*).`, value);
   }
-  // Two wildcards side by side are one.
+  // Adjacent wildcards count as one.
   const inner = value.pieces.slice(1, -1).filter((piece) => piece !== '');
   const last = value.pieces.at(-1) ?? '';
   return value.pieces.length === 1 ? [value.pieces[0]] : [value.pieces[0], ...inner, last];
@@ -101,7 +101,7 @@ const emptyAdvice = (name: PlainField): string => {
   return `There is nothing between the quotes to search for. An empty body is ${size}:0.`;
 };
 
-/** Nobody knows a duration to the microsecond. */
+/** Refuses an exact duration: users do not know durations to the microsecond. */
 const withoutEquality = (amount: ReturnType<typeof parseDurationValue>, value: ValueToken): typeof amount => {
   if (amount?.kind !== 'compare' || amount.comparison !== '=') return amount;
   return refuse(value, 'A duration is compared, as in dur:>250ms, dur:<=1s or dur:100ms-2s.');

@@ -3,20 +3,20 @@ const escaped = /[\udc80-\udcff]/;
 const nonAscii = /\P{ASCII}/u;
 const loneSurrogate = /\p{Cs}/u;
 
-/** The text that stands for one byte: itself if it is ASCII, else a lone surrogate (see `Filter`). */
+/** The text that stands for one byte: ASCII is itself, any other byte is a lone surrogate (see `Filter`). */
 export const escapedByte = (byte: number): string => String.fromCharCode(byte < 0x80 ? byte : ESCAPE_BASE + byte);
 
-/** The byte that a character of `Filter`'s texts stands for, if it is such an escape. */
+/** The byte that a character of `Filter`'s texts stands for, if the character is such an escape. */
 export const byteOfEscape = (char: string): number | undefined =>
   char.length === 1 && escaped.test(char) ? char.charCodeAt(0) - ESCAPE_BASE : undefined;
 
-/** Whether the text has bytes: no lone surrogates but those that stand for one. */
+/** Whether the text can be encoded: its only lone surrogates stand for bytes. */
 export const hasBytes = (text: string): boolean =>
   !Array.from(text).some((char) => loneSurrogate.test(char) && byteOfEscape(char) === undefined);
 
 const encoder = new TextEncoder();
 
-/** The bytes that the text means: UTF-8, and the escaped bytes as they are. */
+/** The bytes of the text: UTF-8, with escaped bytes unchanged. */
 export const utf8Bytes = (text: string): Uint8Array => {
   const bytes: number[] = [];
   for (const char of text) {
@@ -28,8 +28,8 @@ export const utf8Bytes = (text: string): Uint8Array => {
 };
 
 /**
- * The bytes that the text means in what was on the wire: targets and headers are shown with one character per byte, so a person
- * who types or copies `Ã©` or `é` may mean bytes of these numbers; `undefined` where that is nothing else than UTF-8.
+ * The bytes that the text can mean on the wire. Targets and headers are shown with one character per byte, so a user who types or
+ * copies `Ã©` or `é` may mean bytes with these numbers. `undefined` if only UTF-8 is possible.
  */
 export const latin1Bytes = (text: string): Uint8Array | undefined => {
   if (!nonAscii.test(text)) return undefined;
@@ -42,5 +42,5 @@ export const latin1Bytes = (text: string): Uint8Array | undefined => {
   return Uint8Array.from(bytes);
 };
 
-/** ASCII only, as ClickHouse's `lower`: other bytes stay as they are. */
+/** Converts only ASCII, like ClickHouse's `lower`. Other bytes stay unchanged. */
 export const lowerAscii = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
