@@ -130,7 +130,7 @@ describe('signing in', () => {
       return new URL(page.url()).pathname === '/login';
     };
     await eventually('the login page', isAsked, { timeoutMs: 30_000 });
-    await page.getByText('does not accept your token any more').waitFor();
+    await page.getByText('no longer accepts your token').waitFor();
     expect(new URL(page.url()).searchParams.get('to')).toBe(`/p/${namespace}/shop/settings`);
     await leave(page);
   });

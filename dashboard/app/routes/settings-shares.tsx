@@ -46,7 +46,7 @@ const Shares = () => {
     <div className="flex flex-col gap-4">
       {isInPlan === false && (
         <Notice look="locked">
-          Sharing is part of the plan Pro. This project’s account is on Free: links show nothing, and none can be made
+          Sharing is part of the Pro plan. This project’s account is on Free: links show nothing, and none can be made
           until an administrator of the account sets <code>spec.plan: Pro</code>.
         </Notice>
       )}

@@ -99,7 +99,7 @@ const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
       <input type="hidden" name="intent" value="create" />
       {!isInPlan && (
         <Notice look="locked">
-          Sharing is part of the plan Pro: links that show one request to people without an account, with expiry,
+          Sharing is part of the Pro plan: links that show one request to people without an account, with expiry,
           redaction and revocation. This project’s account is on Free; an administrator of the account can set{' '}
           <code>spec.plan: Pro</code>. This is what a link would show:
         </Notice>

@@ -92,7 +92,7 @@ describe('a directory of manifests', () => {
       ],
       ['cannot write the data folder', () => writeFile(dataDir, ''), 'Forbidden'],
       [
-        'repair it, or remove it to start anew',
+        'fix it, or remove it to start over',
         async () => {
           await mkdir(file('state', dataDir), { recursive: true });
           await writeFile(file('state/objects.json', dataDir), '{"version":');
