@@ -44,13 +44,13 @@ export const removeNodeChains = async (): Promise<void> => {
 };
 
 /**
- * Refuses packets that still have the address of a Service after kube-proxy's rules. No such packet may leave this machine and reach an
- * unrelated host, neither before kube-proxy writes its rules nor after they are removed.
+ * Drops packets that still have the address of a Service after kube-proxy's rules, so that none leaves this machine before these rules are
+ * written. At the end of their path, because the CNI's firewall accepts everything from pods before that. A dropped SYN is sent again after a second.
  */
-export const refuseUnserved = async (serviceRange: string): Promise<void> => {
+export const dropUnserved = async (serviceRange: string): Promise<void> => {
   const chain = 'KUBE-STANDIN-UNSERVED';
-  const rules = [`-A ${chain} -d ${serviceRange} -j REJECT`, `-I OUTPUT -j ${chain}`, `-I FORWARD -j ${chain}`];
-  await restore('iptables', `${['*filter', `:${chain} - [0:0]`, ...rules, 'COMMIT'].join('\n')}\n`);
+  const rules = [`-A ${chain} -d ${serviceRange} -j DROP`, `-I POSTROUTING -j ${chain}`];
+  await restore('iptables', `${['*mangle', `:${chain} - [0:0]`, ...rules, 'COMMIT'].join('\n')}\n`);
 };
 
 const restore = async (command: (typeof COMMANDS)[number], input: string): Promise<void> => {

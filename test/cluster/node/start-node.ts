@@ -21,7 +21,7 @@ import {
   SCHEDULER_ARGS,
   writeConfigFiles,
 } from './config-files.ts';
-import { refuseUnserved } from './iptables.ts';
+import { dropUnserved } from './iptables.ts';
 import { writeKubeletClientCertificate } from './kubelet-certificate.ts';
 import {
   CLUSTER_DOMAIN,
@@ -108,7 +108,7 @@ const takeMachine = async (): Promise<void> => {
   await writeConfigFiles(cniPluginFolder());
   await writeKubeletClientCertificate();
   await run('ip', ['address', 'add', `${NODE_ADDRESS}/32`, 'dev', 'lo']);
-  await refuseUnserved(SERVICE_RANGE);
+  await dropUnserved(SERVICE_RANGE);
 };
 
 const startRuntime = async (images: readonly string[]): Promise<void> => {
