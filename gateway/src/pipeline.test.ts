@@ -64,7 +64,7 @@ class HeldRecorder implements Recorder {
 
 class CountingGate implements QuotaGate {
   permits = 10;
-  /** Nobody is admitted or refused before that. */
+  /** No request is admitted or refused before that. */
   asking: Promise<void> | undefined;
 
   admit(): Permit | Refusal | Promise<Permit | Refusal> {

@@ -31,6 +31,7 @@ let editor: Person;
 let viewer: Person;
 
 const FLOOD_BYTES = 200_000_000;
+const FLOODED = ['/login', '/preferences', '/login.data', '/preferences.data', '/LOGIN/', '/login?index'];
 const MIB = 1024 * 1024;
 /** The chart gives the process 512 MiB. During a flood of 1.2 GB, the data that Node has read and not yet collected is some tens of MiB. */
 const GROWTH_MIB_MAX = 80;
@@ -61,6 +62,8 @@ beforeAll(async () => {
     await ask(path, { headers: { accept: 'text/html', ...as(viewer) } });
   for (const path of ['/login', '/login.data', '/preferences'])
     await ask(path, { method: 'POST', headers: { accept: 'text/html' }, body: 'a'.repeat(MIB) });
+  // Neither is that of V8's young generation, which grows with the first bodies.
+  await Promise.all(FLOODED.map((path) => flood({ path, isChunked: false }, FLOOD_BYTES / 10)));
 });
 afterAll(async () => {
   await browser.close();
@@ -144,13 +147,13 @@ const CHUNK = Buffer.concat([Buffer.from(`${PART.length.toString(16)}\r\n`), PAR
  * Sends a body of 200 MB as fast as the server reads it, until its end or until the server closes the connection. Resolves with the
  * response's status.
  */
-const flood = async (options: Flood): Promise<number> => {
-  const socket = open(options, FLOOD_BYTES);
+const flood = async (options: Flood, bytes = FLOOD_BYTES): Promise<number> => {
+  const socket = open(options, bytes);
   let received = '';
   socket.on('data', (data) => (received += data.toString('latin1'))).on('error', () => undefined);
   const closed = next(socket, 'close');
   const part = options.isChunked ? CHUNK : PART;
-  for (let sent = 0; sent < FLOOD_BYTES && !socket.destroyed; sent += PART.length)
+  for (let sent = 0; sent < bytes && !socket.destroyed; sent += PART.length)
     if (!socket.write(part)) await Promise.race([next(socket, 'drain'), closed]);
   if (options.isChunked && !socket.destroyed) socket.write('0\r\n\r\n');
   while (!received.startsWith('HTTP/1.1') && !socket.destroyed) await Promise.race([next(socket, 'data'), closed]);
@@ -166,10 +169,9 @@ describe('a body of 200 MB without a session', { timeout: 120_000 }, () => {
     ['in chunks', true],
   ])('%s takes no memory on several connections at once, and the rest is served', async (_, isChunked) => {
     const before = memoryMib();
-    const paths = ['/login', '/preferences', '/login.data', '/preferences.data', '/LOGIN/', '/login?index'];
-    const floods = Promise.all(paths.map((path) => flood({ path, isChunked })));
+    const floods = Promise.all(FLOODED.map((path) => flood({ path, isChunked })));
     expect(await healthWhile(floods)).toBeLessThan(HEALTH_MS_MAX);
-    expect(await floods).toEqual(paths.map(() => 413));
+    expect(await floods).toEqual(FLOODED.map(() => 413));
     expect(memoryMib() - before).toBeLessThan(GROWTH_MIB_MAX);
   });
 

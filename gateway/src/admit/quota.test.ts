@@ -1,5 +1,5 @@
 import type { PermitAnswer, PermitRequest } from '@standin/contract';
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   account,
   endpoint,
@@ -110,4 +110,50 @@ test('an operator that has no answer is a 503, and nothing is stored', async () 
   ]);
   await stand.gateway.stop();
   expect(stand.sink.rows).toEqual([]);
+});
+
+describe('while one operator hands over to another', () => {
+  const granted = { kind: 'granted', block: 'b2', period: '2099-12', permits: 10 } as const;
+
+  test('a request that needs its first permit waits for the next leader', async () => {
+    await using stand = await start(100);
+    const { operator } = stand;
+    operator.permits = () => granted;
+    operator.leads = false;
+    operator.cutStreams();
+    await vi.waitFor(() => expect(operator.refusals).toBeGreaterThan(0), WITHIN);
+    const answer = exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
+    // The gateway has asked this operator once more, and has got no stream, while the request waits.
+    const { refusals } = operator;
+    await vi.waitFor(() => expect(operator.refusals).toBeGreaterThan(refusals), WITHIN);
+    operator.leads = true;
+    expect((await answer).status).toBe(200);
+  });
+
+  test('a request for permits that was cut is repeated at the next leader', async () => {
+    await using stand = await start(100);
+    const { operator } = stand;
+    operator.permits = () => {
+      operator.permits = () => granted;
+      operator.cutConnections();
+      return undefined;
+    };
+    const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
+    expect([answer.status, operator.permitRequests.length, operator.streamsOpened]).toEqual([200, 2, 2]);
+  });
+
+  test('without another leader, the request is refused in time', async () => {
+    await using stand = await start(100);
+    const { operator } = stand;
+    operator.leads = false;
+    operator.cutConnections();
+    const began = performance.now();
+    const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
+    expect([answer.status, headerOf(answer, 'standin-rejected')]).toEqual([503, 'quota_unavailable']);
+    expect(performance.now() - began).toBeLessThan(5_000);
+    // By then this is an outage, and the next request is refused immediately.
+    const later = performance.now();
+    expect((await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]))).status).toBe(503);
+    expect(performance.now() - later).toBeLessThan(1_000);
+  });
 });

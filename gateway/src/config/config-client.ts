@@ -40,6 +40,8 @@ const ELECTION_MS = 15_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
 /** Short, because callers wait for it. */
 const PERMITS_TIMEOUT_MS = 3_000;
+/** Callers also wait for the next leader, for this long after the last one. A leader that stops hands over within a second or two. */
+const HANDOVER_MS = 3_000;
 const FAILURES_KEPT_MAX = 1_000;
 
 /** The result of a round over all operators: a stream, which has ended by now; responses, but no leader; or no response. */
@@ -53,6 +55,9 @@ interface SessionEnd {
   /** The leader, as named by an operator that does not lead. */
   readonly leaderUrl?: string | undefined;
 }
+
+/** The operator closed the connection, or accepts none. Timeouts have another kind of code. */
+const isCut = (error: unknown): boolean => error instanceof Error && 'code' in error && typeof error.code === 'string';
 
 const reasonOf = (error: unknown): string => {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
@@ -75,6 +80,9 @@ export class ConfigClient {
   readonly #failures = new Set<string>();
   /** A stream is open and its snapshot is active. */
   isConnected = false;
+  /** Resolves when the next stream is active. */
+  #nextStream = Promise.withResolvers<undefined>();
+  #disconnectedMs = performance.now();
 
   constructor(options: ConfigClientOptions) {
     this.#options = options;
@@ -93,10 +101,30 @@ export class ConfigClient {
     if (isOpen) this.#election = setTimeout(() => void this.#restore(), ELECTION_MS);
   }
 
-  /** Requests permits of a quota from the leading operator. Rejects when no operator leads, or it does not answer in time. */
+  /**
+   * Requests permits of a quota from the leading operator. While one operator hands over to another, it waits for the next one. Rejects
+   * when no operator leads, or it does not answer in time.
+   */
   async askPermits(request: Omit<PermitRequest, 'gateway' | 'instance'>): Promise<PermitAnswer> {
-    if (this.#connection === undefined || !this.isConnected) throw new Error('no operator is connected');
-    return this.#connection.permits(request, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
+    const connection = await this.#leader(this.#disconnectedMs);
+    try {
+      return await connection.permits(request, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
+    } catch (error) {
+      if (!isCut(error)) throw error;
+      // The leader may have granted a block before it stopped. No request names that block, so it goes back.
+      const next = await this.#leader(performance.now(), connection);
+      return next.permits(request, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
+    }
+  }
+
+  /** The connection to the leader, if it is not the one that was cut. Waits for it until `HANDOVER_MS` after the last leader was lost. */
+  async #leader(lostMs: number, cut?: OperatorConnection): Promise<OperatorConnection> {
+    const leftMs = lostMs + HANDOVER_MS - performance.now();
+    const isThere = (): boolean => this.isConnected && this.#connection !== cut;
+    if (!isThere() && leftMs > 0)
+      await Promise.race([this.#nextStream.promise, delay(leftMs, undefined, { ref: false })]);
+    if (this.#connection === undefined || !isThere()) throw new Error('no operator is connected');
+    return this.#connection;
   }
 
   /** Reports spent permits to the leading operator. Rejects when no operator leads, or it does not answer in time. */
@@ -187,6 +215,8 @@ export class ConfigClient {
           }
           this.#hasSnapshot = true;
           this.isConnected = true;
+          this.#nextStream.resolve(undefined);
+          this.#nextStream = Promise.withResolvers();
           this.#failures.clear();
           onCommit();
         },
@@ -201,6 +231,7 @@ export class ConfigClient {
       else this.#reportFailure({ ...where, reason });
       return { hadStream: this.isConnected };
     } finally {
+      if (this.isConnected) this.#disconnectedMs = performance.now();
       this.isConnected = false;
       this.#connection?.close();
       this.#connection = undefined;

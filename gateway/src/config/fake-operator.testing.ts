@@ -112,6 +112,11 @@ export class FakeOperator {
     for (const stream of this.#streams) stream.destroy();
   }
 
+  /** Cuts the stream and all requests. */
+  cutConnections(): void {
+    this.#server.closeAllConnections();
+  }
+
   async close(): Promise<void> {
     this.#server.close();
     this.#server.closeAllConnections();
