@@ -12,7 +12,7 @@ export const checkExpected = (
     throw new SourceError('Conflict', `there is a ${kind} "${name}" in namespace "${namespace}" already`);
   }
   if (before === undefined)
-    throw new SourceError('NotFound', `there is no ${kind} "${name}" in namespace "${namespace}" any more`);
+    throw new SourceError('NotFound', `there is no ${kind} "${name}" in namespace "${namespace}"`);
   const { generation } = before.metadata;
   if (generation === expected) return;
   throw new SourceError(

@@ -81,7 +81,7 @@ export const clusterDashboardSettings = z
       .stringbool()
       .or(z.boolean())
       .default(false)
-      .describe('Send the sessions’ cookies over plain http, too: whoever listens on the way can take a session.'),
+      .describe('Send session cookies over plain http, too: anyone on the network path can steal a session.'),
     oidc: z
       .object({
         issuer: z

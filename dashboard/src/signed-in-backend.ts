@@ -36,7 +36,7 @@ const wayToSignIn = ({ headers, originalUrl }: PageRequest, reason: 'no' | 'expi
   const pathname = originalUrl.split('?')[0] ?? '';
   const isPage = headers.accept?.includes('text/html') === true || pathname.endsWith('.data');
   if (!isPage) {
-    const title = reason === 'no' ? 'You are not signed in' : 'You are not signed in any more';
+    const title = reason === 'no' ? 'You are not signed in' : 'Your session ended';
     return Response.json({ kind: 'Unauthorized', title, message: 'Sign in, and try again.' }, { status: 401 });
   }
   const query = new URLSearchParams({ to: pagePathOf(originalUrl), ...(reason === 'expired' && { reason }) });

@@ -219,7 +219,7 @@ const endOf = (works: readonly Promise<void>[], signal: AbortSignal, logger: Log
     () => undefined,
     (error: unknown) => {
       if (signal.aborted) return;
-      logger.fatal({ err: error }, 'the operator cannot go on');
+      logger.fatal({ err: error }, 'operator failed');
       throw error;
     },
   );

@@ -52,7 +52,7 @@ export const operatorSettings = z.object({
         .min(1)
         .optional()
         .describe(
-          'Folder with ca.crt, tls.crt and tls.key of the stream, made by somebody else and read again when they change; unset: the operator makes certificates itself.',
+          'Folder with ca.crt, tls.crt and tls.key of the stream, which are read again when they change; unset: the operator creates certificates.',
         ),
       gatewayForgetMs: z.coerce
         .number()
@@ -85,7 +85,7 @@ export const operatorSettings = z.object({
         .describe('Accept upstream URLs with loopback and private addresses. Must be the same in the gateways.'),
       allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
         .default([])
-        .describe('CIDRs of private upstreams that are accepted all the same. Must be the same in the gateways.'),
+        .describe('CIDRs of private upstreams that are allowed. Must be the same in the gateways.'),
       refuse: listSetting(z.string().refine(isTarget, 'must be a host and a port, such as clickhouse:8123'))
         .default([])
         .describe(
@@ -138,7 +138,7 @@ export const operatorSettings = z.object({
         .int()
         .min(0)
         .default(10_000_000)
-        .describe('Accepted requests a month of an account on the plan Pro without monthlyQuota; 0: as many as come.'),
+        .describe('Accepted requests a month of an account on the Pro plan without monthlyQuota; 0: as many as come.'),
     })
     .prefault({}),
   retention: z

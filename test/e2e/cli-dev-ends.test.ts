@@ -118,7 +118,7 @@ describe('what standin dev cannot do it says in one line, with what to do, and e
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(file, '{');
     const { code, stderr } = await standin(['dev', '--data', data, '--gateway-port', '0']);
-    expect(stderr).toBe(`standin: cannot use ${file}; repair it, or remove it to start anew\n`);
+    expect(stderr).toBe(`standin: cannot use ${file}; fix it, or remove it to start over\n`);
     expect(code).toBe(1);
     expect(await processesWith(data)).toBe('');
   });

@@ -190,7 +190,7 @@ describe('standin logs and standin tail', () => {
     for (const command of ['logs', 'tail']) {
       const { code, stderr } = await standin([command, '--data', folder]);
       expect(stderr).toBe(
-        `standin: there is no log in ${folder}: start standin dev there, or name its folder with --data (a server: --clickhouse-url)\n`,
+        `standin: no log found in ${folder}: run standin dev first, or pass --data DIR (or --server, or --clickhouse-url)\n`,
       );
       expect(code).toBe(1);
     }

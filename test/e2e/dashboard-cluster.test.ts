@@ -130,7 +130,7 @@ describe('signing in', () => {
       return new URL(page.url()).pathname === '/login';
     };
     await eventually('the login page', isAsked, { timeoutMs: 30_000 });
-    await page.getByText('does not accept your token any more').waitFor();
+    await page.getByText('no longer accepts your token').waitFor();
     expect(new URL(page.url()).searchParams.get('to')).toBe(`/p/${namespace}/shop/settings`);
     await leave(page);
   });
@@ -271,7 +271,7 @@ describe('resources', () => {
       '{"spec":{"retentionDays":3}}',
     ]);
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Nothing was saved. Somebody else changed this project').waitFor();
+    await page.getByText('Not saved. This project changed').waitFor();
     expect(await page.getByLabel('Retention').inputValue()).toBe('9');
     // A second attempt is also refused.
     const answered = page.waitForResponse((response) => response.request().method() === 'POST');

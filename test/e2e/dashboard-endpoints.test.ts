@@ -152,7 +152,7 @@ describe('a form', () => {
       await page.getByText('Is not a JSON document').waitFor();
       await page.getByLabel('Name of header 1').fill('content length');
       await page.getByRole('button', { name: 'Create endpoint' }).click();
-      await page.getByRole('alert').getByText('Nothing was saved: one field needs another look.').waitFor();
+      await page.getByRole('alert').getByText('Not saved: fix 1 field.').waitFor();
       await page.getByText('Must be an HTTP token').waitFor();
       expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Twice');
       expect(await page.locator('textarea[name="spec.json.body"]').inputValue()).toBe('{"a": 1,}');
@@ -182,16 +182,16 @@ describe('a form', () => {
       await page.getByLabel('Name', { exact: true }).fill('Mine');
       const theirs = (await manifest('cancel-order.yaml')).replace('displayName: Cancel order', 'displayName: Theirs');
       await writeFile(path.join(run.manifests, 'cancel-order.yaml'), theirs);
-      await page.getByRole('alert').getByText('Somebody else changed this endpoint').waitFor();
+      await page.getByRole('alert').getByText('This endpoint changed').waitFor();
       expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Mine');
       await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByRole('alert').getByText('Nothing was saved.').waitFor();
+      await page.getByRole('alert').getByText('Not saved.').waitFor();
       expect(await page.getByRole('alert').allInnerTexts()).toEqual([
-        'Nothing was saved. Somebody else changed this endpoint (generation 2) while you edited it. Take their version',
+        'Not saved. This endpoint changed (generation 2) while you were editing. Load latest version',
       ]);
-      expect(await page.evaluate('document.activeElement?.textContent')).toMatch(/^Nothing was saved/);
+      expect(await page.evaluate('document.activeElement?.textContent')).toMatch(/^Not saved/);
       expect(await manifest('cancel-order.yaml')).toBe(theirs);
-      await page.getByRole('button', { name: 'Take their version' }).click();
+      await page.getByRole('button', { name: 'Load latest version' }).click();
       await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Theirs');
     });
   });
@@ -207,7 +207,7 @@ describe('a form', () => {
       (await (await fetch(at(`${SHOP}/endpoints`))).text()).includes('Theirs again'),
     );
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('alert').getByText('Nothing was saved.').waitFor();
+    await page.getByRole('alert').getByText('Not saved.').waitFor();
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Mine');
     expect(await manifest('cancel-order.yaml')).toBe(theirs);
     await context.close();

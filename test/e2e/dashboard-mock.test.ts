@@ -149,7 +149,7 @@ describe('a captured answer', () => {
       const theirs = endpoint('raced', { ...forward(`${upstream.url}/other`), displayName: 'Theirs' });
       await writeFile(fileOf('raced'), theirs);
       await tab.getByRole('button', { name: 'Save as mock' }).click();
-      await tab.getByRole('alert').getByText('Somebody else changed it meanwhile').waitFor();
+      await tab.getByRole('alert').getByText('Changed by someone else').waitFor();
       expect(await readFile(fileOf('raced'), 'utf8')).toBe(theirs);
     });
   });

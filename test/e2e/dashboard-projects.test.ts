@@ -144,15 +144,15 @@ describe('settings that somebody else saves meanwhile', () => {
     await page.getByLabel('Name', { exact: true }).fill('Mine');
     const theirs = (await manifest('project.yaml')).replace(/displayName: .*/, 'displayName: Theirs');
     await writeFile(path.join(run.manifests, 'project.yaml'), theirs);
-    await page.getByRole('alert').getByText('Somebody else changed this project').waitFor();
+    await page.getByRole('alert').getByText('This project changed').waitFor();
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Mine');
     for (let attempt = 0; attempt < 2; attempt++) {
       await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByRole('alert').getByText('Nothing was saved.').waitFor();
+      await page.getByRole('alert').getByText('Not saved.').waitFor();
       expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Mine');
       expect(await manifest('project.yaml')).toBe(theirs);
     }
-    await page.getByRole('button', { name: 'Take their version' }).click();
+    await page.getByRole('button', { name: 'Load latest version' }).click();
     await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Theirs');
     // Runs twice in a row: the form must not treat its own save as a change by another user.
     for (const name of ['Ours', 'Corner shop']) {
@@ -160,7 +160,7 @@ describe('settings that somebody else saves meanwhile', () => {
       await page.getByRole('button', { name: 'Save' }).click();
       await expect.poll(() => manifest('project.yaml')).toContain(`displayName: ${name}`);
       await page.getByText('Saved.').waitFor();
-      expect(await page.getByText('Somebody else').count()).toBe(0);
+      expect(await page.getByText('while you were editing').count()).toBe(0);
     }
     await context.close();
   });

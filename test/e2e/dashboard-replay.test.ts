@@ -260,7 +260,7 @@ describe('many requests', () => {
       await tabTo(page, 'Pause');
       await page.keyboard.press('Enter');
       await page.getByText('Suspended').first().waitFor();
-      await tabTo(page, 'Go on');
+      await tabTo(page, 'Resume');
       await page.keyboard.press('Enter');
       await page.getByRole('button', { name: 'Pause' }).waitFor();
       await tabTo(page, 'Cancel replay');

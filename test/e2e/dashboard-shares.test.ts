@@ -197,7 +197,7 @@ describe('on the plan Free', () => {
     await goto(page, exchangeUrl(FREE, freeExchange));
     await page.getByRole('button', { name: 'Share Pro' }).click();
     await page.locator(PREVIEW).waitFor();
-    await page.getByText('Sharing is part of the plan Pro').waitFor();
+    await page.getByText('Sharing is part of the Pro plan').waitFor();
     expect(await page.getByRole('button', { name: 'Create link' }).count()).toBe(0);
     await context.close();
   });

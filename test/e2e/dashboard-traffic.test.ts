@@ -253,7 +253,7 @@ describe('searching', () => {
 
   test('that finds nothing says what to relax', async () => {
     await onPage(`${TRAFFIC}?q=method:POST status:599&from=1h`, async (page) => {
-      await page.getByRole('heading', { name: 'No request fits' }).waitFor();
+      await page.getByRole('heading', { name: 'No matching requests' }).waitFor();
       await page.getByRole('button', { name: 'Without status:599' }).click();
       await expect.poll(() => params(page)).toEqual({ q: 'method:POST', from: '1h' });
       await expect.poll(() => rows(page).count()).toBeGreaterThan(10);

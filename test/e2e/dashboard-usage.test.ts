@@ -58,7 +58,7 @@ test('the usage of the month: against the quota, by day, by endpoint', { timeout
       { timeoutMs: 30_000, intervalMs: 500 },
     );
   await goto(page, `${dev.dashboard}${USAGE}`);
-  expect(await page.getByText('There is no quota: as many are accepted as come.').count()).toBe(1);
+  expect(await page.getByText('No quota: requests are unlimited.').count()).toBe(1);
   expect(await page.getByRole('heading', { name: 'By endpoint' }).count()).toBe(0);
   await setQuota(100_000);
   await shown('of 100,000 accepted requests');

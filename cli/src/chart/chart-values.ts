@@ -117,12 +117,12 @@ const dashboard = group({
 });
 
 const networkPolicy = group({
-  enabled: enabled(true, 'Restrict who reaches each component, and whom it reaches.'),
+  enabled: enabled(true, 'Restrict who can reach each component, and what it can reach.'),
   gatewayFrom: kubernetesList.default([]).describe('Peers that may call the gateways; empty: everybody.'),
   dashboardFrom: kubernetesList.default([]).describe('Peers that may open the dashboard; empty: everybody.'),
   metricsFrom: kubernetesList
     .default([{ namespaceSelector: {} }])
-    .describe('Peers that may read metrics, by default all pods of the cluster; empty: nobody.'),
+    .describe('Peers that may read metrics. Default: all pods of the cluster. Empty: none.'),
   dnsPorts: z
     .array(port)
     .min(1)
@@ -219,12 +219,12 @@ export const chartValues = z.strictObject({
       create: z
         .boolean()
         .default(true)
-        .describe('Make the ClusterRoles view, edit and admin for people; nobody is bound to them.'),
+        .describe('Create the ClusterRoles view, edit and admin for people, without bindings.'),
       aggregate: z
         .boolean()
         .default(false)
         .describe(
-          'Add them to Kubernetes’ own view, edit and admin: whoever sees a namespace then sees what was sent to its endpoints.',
+          'Add them to the Kubernetes roles view, edit and admin: anyone who can view a namespace can then read the requests to its endpoints.',
         ),
     }),
   }),
@@ -241,7 +241,7 @@ export const chartValues = z.strictObject({
       ),
       quietSeconds: count
         .default(LIMITS.spoolQuietMs / 1_000)
-        .describe('How long no pod must have had such a volume, and nobody written there.'),
+        .describe('How long such a volume must be without a pod and without writes.'),
     }),
   }),
 });

@@ -31,7 +31,7 @@ export const textOutput = (out: Output, { colour, data }: TextOutputOptions): De
     },
     problems: onlyChanges((added, solved) => {
       for (const { where, message } of added) warn(where, message);
-      for (const file of solved) well(`${file}: no problem any more`);
+      for (const file of solved) well(`${file}: no problems`);
     }),
     request: (entry) => line(formatSummaryLine(entry)),
     rejected: (rejected) => line(formatRejectedLine({ ...rejected, receivedAt: new Date().toISOString() })),

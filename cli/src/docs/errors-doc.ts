@@ -10,7 +10,7 @@ export const errorsDoc = (): string => `# Errors
 
 A request that is rejected never reaches its endpoint: it is not logged and not counted. The answer is
 [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) \`application/problem+json\`, and the header \`${REJECTED_HEADER}\` has the
-code, so that nobody mistakes it for an endpoint's answer:
+code, so that it cannot be mistaken for an endpoint's response:
 
 \`\`\`http
 HTTP/1.1 404 Not Found

@@ -34,12 +34,12 @@ export const addKeyCommand = (program: Command): void => {
   const command = key
     .command('regenerate')
     .description(
-      "replace an account's API key and print the new one, once no gateway accepts the old one any more; exit 3: six times within the hour already, 4: the account brings its own key, 5: not done in time",
+      "replace an account's API key and print the new one, after every gateway has rejected the old one; exit 3: six times within the hour already, 4: the account brings its own key, 5: not done in time",
     )
     .argument('[ACCOUNT]', 'needed where you see more than one')
     .option('-n, --namespace <name>', 'namespace of the account')
     .addOption(
-      new Option('--timeout <duration>', 'wait at most so long: 30s, 5m; it goes on after that')
+      new Option('--timeout <duration>', 'longest time to wait: 30s, 5m; the regeneration continues after that')
         .argParser(parseTimeout)
         .default(60_000, '1m'),
     )

@@ -52,7 +52,7 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
 };
 
 const timedOut = (name: string, { timeoutMs }: RegenerateOptions, status: KeyRegenerationStatus): string =>
-  `the key is not regenerated after ${timeoutMs / 1_000} s (${formatProgress(status)}). The old key may still be accepted; ${name} goes on by itself`;
+  `the key is not regenerated after ${timeoutMs / 1_000} s (${formatProgress(status)}). The old key may still be accepted; ${name} continues`;
 
 interface Followed {
   readonly ref: AccountRef;

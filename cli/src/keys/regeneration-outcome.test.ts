@@ -22,10 +22,10 @@ describe('the outcome of a regeneration', () => {
   });
 
   it('says that it completed', () => {
-    const conditions = [condition('Complete', 'Succeeded', 'No gateway accepts the old key any more.')];
+    const conditions = [condition('Complete', 'Succeeded', 'No gateway accepts the old key.')];
     expect(outcomeOf({ phase: 'Completed', conditions })).toEqual({
       kind: 'completed',
-      message: 'No gateway accepts the old key any more.',
+      message: 'No gateway accepts the old key.',
     });
   });
 });

@@ -55,7 +55,7 @@ export const addLogCommands = (program: Command, colour: boolean): void => {
   const parse = (raw: unknown): ReadLogOptions => ({ ...optionsSchema.parse(raw), colour });
   withFilter(program.command('logs').description('list captured requests, the newest last'))
     .option('--limit <n>', 'at most so many, the newest ones', limitArgument, LIMIT_DEFAULT)
-    .option('-f, --follow', 'go on with new ones, like standin tail')
+    .option('-f, --follow', 'continue with new ones, like standin tail')
     .action(async (raw: unknown) => (await reader()).listLog(parse(raw)));
   withFilter(program.command('tail').description('show requests as they are captured')).action(async (raw: unknown) =>
     (await reader()).tailNewest(parse(raw)),

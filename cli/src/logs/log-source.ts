@@ -50,7 +50,7 @@ export const openLogSource = async (options: LogSourceOptions): Promise<LogSourc
   const folder = path.join(dataDir, 'clickhouse');
   await access(folder).catch(() => {
     throw new PlainError(
-      `there is no log in ${data}: start standin dev there, or name its folder with --data (a server: --clickhouse-url)`,
+      `no log found in ${data}: run standin dev first, or pass --data DIR (or --server, or --clickhouse-url)`,
     );
   });
   const engine = await openEngine({ dataDir: folder });

@@ -9,7 +9,7 @@ export const addMigrateCommand = (program: Command): void => {
   const command = program
     .command('migrate')
     .description('create the log’s database and tables, or bring them up to date; safe at any time, and to repeat')
-    .option('--print', 'print the statements instead, for somebody who runs them by hand');
+    .option('--print', 'print the statements instead of running them');
   addClickHouseOptions(command, { urlIsMandatory: false }).action(async (raw: unknown) =>
     (await import('./migrate-log.ts')).migrateLog(migrateSchema.parse(raw)),
   );

@@ -42,7 +42,7 @@ export const drain = async (dir: string, options: DrainOptions): Promise<void> =
       onDrained: operator && ((incarnation) => tellDrained(operator, incarnation)),
     });
     stdout.line(describe(drained));
-    if (drained.gaveUp) throw new PlainError('stopped before everything was delivered: start it again to go on');
+    if (drained.gaveUp) throw new PlainError('stopped before everything was delivered: run it again to continue');
     if (options.expectEmpty) expectEmpty(drained, operator !== undefined);
   } catch (error) {
     if (error instanceof Error && 'code' in error && 'syscall' in error) {
@@ -68,7 +68,7 @@ const isNeverUsed = async (dir: string): Promise<boolean> => {
 };
 
 const expectEmpty = ({ quarantined, leftBytes, untold }: Drained, isOperatorTold: boolean): void => {
-  if (quarantined > 0) throw new PlainError('rows in quarantine are left: they need somebody who looks at them');
+  if (quarantined > 0) throw new PlainError('rows in quarantine are left: inspect them with standin quarantine');
   if (leftBytes > 0) throw new PlainError('files are left whose gateway may still write: start it again later');
   if (untold > 0 && isOperatorTold)
     throw new PlainError('the operator could not be told: what the gateway held of quotas has not come back yet');

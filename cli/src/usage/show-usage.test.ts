@@ -26,7 +26,7 @@ test('how much is used, when it begins anew, when it is used up, and by what', (
   });
   expect(lines).toEqual([
     'team-a/default, 2026-11: 80,010 of 100,000 requests (80.0 %)',
-    'begins anew on 2026-12-01; beyond the quota requests are refused with 429',
+    'resets on 2026-12-01; beyond the quota, requests are refused with 429',
     'at the pace of this month so far it is used up on 2026-11-25',
     '',
     'PROJECT          ENDPOINT      REQUESTS',
@@ -40,7 +40,7 @@ test('what is used is said without the log, too', () => {
   const lines = formatUsage(ACCOUNT, { ...usage, used: 7, quota: 10, logFailure: 'ClickHouse is away.' });
   expect(lines).toEqual([
     'team-a/default, 2026-11: 7 of 10 requests (70.0 %)',
-    'begins anew on 2026-12-01; beyond the quota requests are refused with 429',
+    'resets on 2026-12-01; beyond the quota, requests are refused with 429',
     'requests by endpoint are not known: ClickHouse is away.',
   ]);
 });

@@ -14,7 +14,7 @@ const optionsSchema = z.object({
 export const addValidateCommand = (program: Command): void => {
   program
     .command('validate')
-    .description('say what the API server and the operator would say of manifests, without a cluster; exit 1 on errors')
+    .description('validate manifests without a cluster, as the API server and the operator would; exit 1 on errors')
     .argument('<FILE...>', 'manifest files or directories; - reads standard input')
     .option('--partial', 'what the files refer to may be in the cluster: only warn when it is missing')
     .option('--allow-private-upstreams', 'accept upstreams with loopback and private addresses, as standin dev does')

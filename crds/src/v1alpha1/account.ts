@@ -45,9 +45,7 @@ const status = z
           .strictObject({ name: text({ max: NAME_LENGTH_MAX }), uid: text({ max: 64 }) })
           .optional()
           .describe('The KeyRegeneration that is under way.'),
-        windowResetsAt: timestamp()
-          .optional()
-          .describe('When the first of these regenerations does not count any more.'),
+        windowResetsAt: timestamp().optional().describe('When the first of these regenerations stops counting.'),
       })
       .optional()
       .describe('The API key in force; never the key itself, nor its digest.'),

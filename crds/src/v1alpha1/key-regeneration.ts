@@ -13,10 +13,7 @@ const spec = z
 const status = z
   .strictObject({
     ...commonStatus,
-    phase: z
-      .enum(REGENERATION_PHASES)
-      .optional()
-      .describe('What became of it. Completed: no gateway accepts the old key any more.'),
+    phase: z.enum(REGENERATION_PHASES).optional().describe('Result. Completed: no gateway accepts the old key.'),
     acknowledged: text({ max: 32 }).optional().describe('How many gateways have swapped the keys, of how many: 2/3.'),
     waitingFor: z
       .array(text({ max: NAME_LENGTH_MAX }))

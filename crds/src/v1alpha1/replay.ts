@@ -174,7 +174,7 @@ const status = z
       .describe('How many were answered with which status; 0: without an answer.'),
     cursor: text({ max: 128 })
       .optional()
-      .describe('All requests up to here are sent and their answers stored: where the next operator goes on.'),
+      .describe('All requests up to here are sent and their answers stored: the next operator continues here.'),
     startedAt: timestamp().optional(),
     completedAt: timestamp().optional(),
     result: z
@@ -208,7 +208,7 @@ export const replay = defineKind({
     {
       cel: "oldSelf.state != 'Cancelled' || self.state == 'Cancelled'",
       holds: (self, oldSelf) => oldSelf.state !== 'Cancelled' || self.state === 'Cancelled',
-      message: 'cannot be changed any more, as the replay was cancelled: create another Replay',
+      message: 'cannot be changed after the replay was cancelled: create another Replay',
       field: 'state',
     },
   ],

@@ -43,7 +43,7 @@ const spec = z
         'What is hidden besides API keys, authorization, cookies and addresses of callers, which always are. Default: every field whose name is one that secrets have.',
       ),
   })
-  .describe('Shows one log entry to whoever has the link. Nothing of it can be changed: delete it to revoke the link.');
+  .describe('Shows one log entry to anyone who has the link. It cannot be changed: delete it to revoke the link.');
 
 const status = z.strictObject({ ...commonStatus }).describe('Written by the operator.');
 

@@ -61,7 +61,7 @@ export const EndpointForm = (props: EndpointFormProps) => {
         )}
         <RouteFields values={values} errorsOf={errorsOf} isNew={existing === undefined} projectUrl={projectUrl} />
         <RadioCards
-          legend="It answers with"
+          legend="Response"
           name="spec.action"
           choices={ACTIONS}
           defaultValue={values['spec.action']}

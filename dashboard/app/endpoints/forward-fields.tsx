@@ -10,7 +10,7 @@ const UPSTREAMS = [
 
 export const ForwardFields = ({ values, errorsOf }: FieldsProps) => (
   <div data-shows="Forward" className="flex flex-col gap-4">
-    <RadioCards legend="The upstream is named by" name="upstream" choices={UPSTREAMS} defaultValue={values.upstream} />
+    <RadioCards legend="Upstream type" name="upstream" choices={UPSTREAMS} defaultValue={values.upstream} />
     <div data-shows="url">
       <Field
         label="Upstream URL"

@@ -12,12 +12,12 @@ const STATUS: Readonly<Record<SourceErrorKind, number>> = {
 };
 
 const TITLES: Readonly<Record<SourceErrorKind, string>> = {
-  NotFound: 'There is no such thing',
-  Conflict: 'Somebody else changed it meanwhile',
-  Invalid: 'This cannot be stored as it is',
-  Unauthorized: 'You are not signed in any more',
-  Forbidden: 'You may not do this',
-  Unavailable: 'The resources are away',
+  NotFound: 'Not found',
+  Conflict: 'Changed by someone else',
+  Invalid: 'Not valid',
+  Unauthorized: 'Signed out',
+  Forbidden: 'Permission denied',
+  Unavailable: 'Can’t reach the API server',
 };
 
 const respond = (failure: Failure, status: number): Response =>
@@ -29,7 +29,7 @@ export const notFound = (what: string, message = 'It may have been renamed or de
 
 /** Thrown by loaders of pages that show only data from the log. `message`: why the log does not respond. */
 export const logAway = (message: string): Response =>
-  respond({ kind: 'Unavailable', title: 'The log is away', message }, 503);
+  respond({ kind: 'Unavailable', title: 'Log unavailable', message }, 503);
 
 /** Not a 503: pages retry those by themselves, and this fails again. */
 export const tooHeavy = (message: string): Response =>

@@ -113,16 +113,14 @@ export const ApiKey = (props: ApiKeyProps) => {
           <code>{fingerprint ?? '–'}</code>
           <p className="text-small text-muted">What the log shows instead of the key.</p>
         </Row>
-        <Row label="In force since">{issuedAt === undefined ? '–' : <Time at={issuedAt} zone={time} />}</Row>
+        <Row label="Active since">{issuedAt === undefined ? '–' : <Time at={issuedAt} zone={time} />}</Row>
         <Row label="Secret">
           <code>{secretName ?? '–'}</code>
           {isOwnSecret && <p className="text-small text-muted">Your own: change the Secret to change the key.</p>}
         </Row>
         <Row label="Plan">{plan ?? '–'}</Row>
         <Row label="Quota">
-          {quota === undefined
-            ? 'None: as many requests as come'
-            : `${new Intl.NumberFormat('en').format(quota)} requests a month`}
+          {quota === undefined ? 'Unlimited' : `${new Intl.NumberFormat('en').format(quota)} requests a month`}
         </Row>
         {command !== undefined && (
           <Row label="With kubectl">

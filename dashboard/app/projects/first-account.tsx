@@ -46,8 +46,8 @@ export const FirstAccount = ({ mode, problem }: FirstAccountProps) => (
     >
       A project belongs to an account, which owns the API key and the quota.{' '}
       {mode === 'local'
-        ? 'Create one here, or put one into the directory of manifests, and this page goes on.'
-        : 'Apply one with kubectl, and this page goes on.'}
+        ? 'Create one here, or put one into the directory of manifests, and this page continues.'
+        : 'Apply one with kubectl, and this page continues.'}
     </EmptyState>
     {problem !== undefined && (
       <Notice look="bad" alert>

@@ -14,7 +14,7 @@ export const Commands = ({ yaml, kubectl, standin }: ReplayCommands) => (
         </div>
       )}
       <div className="flex items-center justify-between gap-2">
-        <p className="text-muted">As a resource: each creation sends anew.</p>
+        <p className="text-muted">As a resource: each creation sends the requests again.</p>
         <CopyButton text={kubectl} label="Copy as kubectl create" labelled />
       </div>
       <CodeView label="Manifest of this replay" language="yaml" text={yaml} />

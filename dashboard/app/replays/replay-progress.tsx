@@ -26,7 +26,7 @@ const Controls = ({ replay: { generation, state } }: { readonly replay: ReplayVi
       <Change generation={generation} state={state === 'Suspended' ? 'Running' : 'Suspended'}>
         <Button type="submit">
           {state === 'Suspended' ? <Play aria-hidden /> : <Pause aria-hidden />}
-          {state === 'Suspended' ? 'Go on' : 'Pause'}
+          {state === 'Suspended' ? 'Resume' : 'Pause'}
         </Button>
       </Change>
       <Button look="ghost" onClick={() => setAsks(true)}>
@@ -36,11 +36,11 @@ const Controls = ({ replay: { generation, state } }: { readonly replay: ReplayVi
         open={asks}
         onOpenChange={setAsks}
         title="Cancel this replay?"
-        description="What was sent stays sent, and its results stay here. It cannot be taken up again."
+        description="Requests already sent stay sent, and their results stay here. A cancelled replay can’t be resumed."
       >
         <Change generation={generation} state="Cancelled">
           <DialogButtons>
-            <Button onClick={() => setAsks(false)}>Go on sending</Button>
+            <Button onClick={() => setAsks(false)}>Keep replay</Button>
             <Button type="submit" look="danger">
               Cancel replay
             </Button>

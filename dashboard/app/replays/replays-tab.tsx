@@ -41,7 +41,7 @@ export const ReplaysTab = ({ view, exchange }: ExchangeTabProps) => {
       ) : 'away' in data ? (
         <Notice look="bad">{data.away}</Notice>
       ) : data.replays.length === 0 ? (
-        <p className="text-muted">It was not sent again. Results of replays are kept as long as the log is.</p>
+        <p className="text-muted">Not replayed yet. Results are kept as long as the log.</p>
       ) : (
         <ul className="rounded border border-line">
           {data.replays.map((replay) => (

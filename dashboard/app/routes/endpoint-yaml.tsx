@@ -16,7 +16,7 @@ const EndpointYaml = () => {
   return (
     <section aria-label="YAML" className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
-        <p className="mr-auto text-muted">As a person writes it: without status and managed fields.</p>
+        <p className="mr-auto text-muted">Read-only. Status and managed fields are omitted.</p>
         <CopyButton text={yaml} label="Copy YAML" labelled />
         <CopyButton text={command} label="Copy as kubectl apply" labelled />
       </div>

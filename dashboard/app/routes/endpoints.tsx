@@ -90,7 +90,7 @@ const Endpoints = () => {
             </Link>
           }
         >
-          Nothing has all of <code>{q}</code> in its method, path, name or state.
+          No endpoint matches <code>{q}</code> by method, path, name or state.
         </EmptyState>
       ) : (
         <>

@@ -83,7 +83,7 @@ const MockOfExchange = () => {
       </div>
       {refused !== undefined && (
         <Notice look="bad" alert>
-          Nothing was saved. {refused.reason}
+          Not saved. {refused.reason}
         </Notice>
       )}
       {'reason' in draft ? (

@@ -43,8 +43,8 @@ const Projects = () => {
       {logIsAway && (
         <div className="mb-4">
           <Notice look="bad">
-            ClickHouse does not answer, so numbers of requests are missing. Endpoints go on answering; what they answer
-            is stored when it is back.
+            ClickHouse does not answer, so numbers of requests are missing. Endpoints still respond; their responses is
+            stored when it is back.
           </Notice>
         </div>
       )}

@@ -42,7 +42,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
     data({ confirm, errors }, { status: 422 });
   if (planned.kind !== 'plan') return refused([], ['Nothing was sent: see what is wrong with the plan.']);
   const { count } = planned.plan;
-  if (count === 0) return refused([], ['No request matches any more.']);
+  if (count === 0) return refused([], ['No request matches now.']);
   if (digits(form.get('confirm')) !== String(count)) return refused([`Type ${count} to send so many requests.`]);
   const name = newReplayName();
   const { fields, form: problems } = await createReplay(backend, toBulkReplay(values, { ...names, name }), []);

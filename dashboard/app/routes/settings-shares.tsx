@@ -46,8 +46,8 @@ const Shares = () => {
     <div className="flex flex-col gap-4">
       {isInPlan === false && (
         <Notice look="locked">
-          Sharing is part of the plan Pro. This project’s account is on Free: links show nothing, and none can be made
-          until whoever manages the account sets <code>spec.plan: Pro</code>.
+          Sharing is part of the Pro plan. This project’s account is on Free: links show nothing, and none can be made
+          until an administrator of the account sets <code>spec.plan: Pro</code>.
         </Notice>
       )}
       {refused !== undefined && <Notice look="bad">{refused.refusal}</Notice>}

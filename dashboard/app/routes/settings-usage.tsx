@@ -43,9 +43,9 @@ const Usage = () => {
         <>
           <QuotaBar {...usage} />
           <p className="text-small text-muted">
-            Every request that is accepted for an endpoint counts, rejected ones do not.{' '}
+            Accepted requests count. Rejected requests don’t.{' '}
             {quota === undefined
-              ? 'There is no quota: as many are accepted as come.'
+              ? 'No quota: requests are unlimited.'
               : `Beyond ${formatCount(quota)}, requests are refused with 429 until ${formatDay(usage.resetsOn)}.`}
           </p>
           <UsageInLog usage={usage} forgetful={forgetful} />

@@ -32,7 +32,7 @@ export const ShareAction = ({ exchange }: { readonly exchange: ExchangeParams })
         open={open}
         onOpenChange={setOpen}
         title="Share this request"
-        description="Whoever has the link sees this one exchange, without signing in, until the link expires or is revoked."
+        description="Anyone with the link can view this exchange without signing in until the link expires or is revoked."
         wide
       >
         <ShareDialog exchange={exchange} onDone={() => setOpen(false)} />

@@ -99,8 +99,8 @@ const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
       <input type="hidden" name="intent" value="create" />
       {!isInPlan && (
         <Notice look="locked">
-          Sharing is part of the plan Pro: links that show one request to people without an account, with expiry,
-          redaction and revocation. This project’s account is on Free; whoever manages it can set{' '}
+          Sharing is part of the Pro plan: links that show one request to people without an account, with expiry,
+          redaction and revocation. This project’s account is on Free; an administrator of the account can set{' '}
           <code>spec.plan: Pro</code>. This is what a link would show:
         </Notice>
       )}
@@ -169,7 +169,7 @@ const Rules = ({ data: { rules, alwaysHidden }, errors }: RulesProps) => {
   const rows = Math.min(ROWS_MAX, Math.max(2, ...Object.values(rules).map((text) => text.split('\n').length + 1)));
   return (
     <fieldset>
-      <legend className="mb-1 font-medium">Hidden from whoever has the link</legend>
+      <legend className="mb-1 font-medium">Redacted</legend>
       <div className="grid gap-2 sm:grid-cols-3">
         {RULES.map(({ field, label }) => (
           <Field key={field} label={label} errors={errors[RULE_FIELDS[field]]}>
@@ -178,9 +178,9 @@ const Rules = ({ data: { rules, alwaysHidden }, errors }: RulesProps) => {
         ))}
       </div>
       <p className="mt-1 text-small text-muted">
-        One name a line; * stands for any characters, $..token is any token in JSON. Hidden always, and wherever their
-        values stand again: {alwaysHidden.join(', ')}, addresses of callers (x-forwarded-for and the like), and what is
-        known to be a credential by its form.
+        One name per line. * matches any characters; $..token matches every token in JSON. Always redacted, wherever
+        their values appear: {alwaysHidden.join(', ')}, addresses of callers (X-Forwarded-For and similar headers), and
+        anything that looks like a credential.
       </p>
     </fieldset>
   );

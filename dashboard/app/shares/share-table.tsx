@@ -35,7 +35,7 @@ export const ShareTable = ({ params, shares }: ShareTableProps) => {
         open={revoking !== undefined}
         onOpenChange={() => setRevoking(undefined)}
         title="Revoke this link?"
-        description="Whoever has it sees nothing any more, at once. This cannot be undone; a new link can be made."
+        description="The link stops working immediately. This can’t be undone, but you can create a new link."
       >
         <Form method="post" onSubmit={() => setRevoking(undefined)}>
           <input type="hidden" name="share" value={revoking?.name ?? ''} />

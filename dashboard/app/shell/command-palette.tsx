@@ -46,7 +46,7 @@ export const CommandPalette = ({ open, onOpenChange, current }: CommandPalettePr
               className="h-11 w-full border-b border-line bg-transparent px-3 text-ui outline-none"
             />
             <Command.List label="Results" tabIndex={-1} className="max-h-80 overflow-y-auto p-1">
-              <Command.Empty className="px-2 py-6 text-center text-muted">Nothing fits.</Command.Empty>
+              <Command.Empty className="px-2 py-6 text-center text-muted">No results</Command.Empty>
               <Command.Group heading="Here" className={GROUP}>
                 {actions.map(({ keys, label, run }) => (
                   <Command.Item key={keys} value={label} onSelect={choose(run)} className={ITEM}>

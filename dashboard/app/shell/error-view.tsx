@@ -24,10 +24,10 @@ export const ErrorView = ({ status, data }: ErrorViewProps) => {
   const failure = isFailure(data)
     ? data
     : status === 404
-      ? { title: 'There is no such page', message: 'The address may be mistyped, or the page is gone.' }
+      ? { title: 'Page not found', message: 'Check the address. The page may have been removed.' }
       : {
-          title: 'The dashboard failed here',
-          message: 'That is a defect of ours; the log of the dashboard has the details.',
+          title: 'Something went wrong',
+          message: 'See the dashboard log for details.',
         };
   return (
     <div className="mx-auto flex w-full max-w-xl flex-col gap-3 px-4 py-16">

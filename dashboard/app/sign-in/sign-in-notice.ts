@@ -1,6 +1,6 @@
 /** Why the login page is shown. The texts are a fixed set: a link must not make the dashboard show text of its choice. */
 const NOTICES: ReadonlyMap<string, string> = new Map([
-  ['expired', 'The Kubernetes API server does not accept your token any more. Sign in again to go on where you were.'],
+  ['expired', 'The Kubernetes API server no longer accepts your token. Sign in again to continue.'],
   ['signed-out', 'You are signed out.'],
   ['provider', 'The identity provider did not sign you in. Try again; the log of the dashboard has its words.'],
   ['refused', 'The identity provider signed you in, but the Kubernetes API server does not accept its token.'],

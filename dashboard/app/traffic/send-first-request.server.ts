@@ -29,6 +29,6 @@ export const sendFirstRequest = async (backend: Backend, params: ProjectParams):
     const rejected = answer.headers.get('standin-rejected');
     return rejected === null ? {} : { error: `The gateway refused it: ${rejected}.` };
   } catch {
-    return { error: `Nobody answers at ${new URL(first.url).origin}.` };
+    return { error: `No response from ${new URL(first.url).origin}.` };
   }
 };

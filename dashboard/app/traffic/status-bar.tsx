@@ -33,17 +33,17 @@ const Light = ({ isOn }: { readonly isOn: boolean }) => (
 
 /** In words, for the bar and for screen readers. Waiting requests are counted separately, because their number changes all the time. */
 const describe = ({ data, state, connection }: StatusBarProps): string => {
-  if (data.away !== undefined) return 'The log is away';
-  if (data.problem !== undefined) return 'The search has a mistake';
+  if (data.away !== undefined) return 'Log unavailable';
+  if (data.problem !== undefined) return 'Search error';
   switch (connection.kind) {
     case 'off':
-      return 'A time in the past';
+      return 'Past range';
     case 'connecting':
       return 'Connecting …';
     case 'reconnecting':
       return 'Reconnecting …';
     case 'away':
-      return 'The log is away';
+      return 'Log unavailable';
     case 'refused':
       return 'Too many live pages';
     case 'live':

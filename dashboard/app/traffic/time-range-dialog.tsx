@@ -38,7 +38,7 @@ export const TimeRangeDialog = ({ range, zone, onChange, onClose }: TimeRangeDia
       open
       onOpenChange={onClose}
       title="Time range"
-      description={`In ${zone === 'utc' ? 'UTC' : 'local time'}. Without an end the list goes on with what comes.`}
+      description={`In ${zone === 'utc' ? 'UTC' : 'local time'}. Without an end, new requests are added.`}
     >
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
         <Field label="From" optional>

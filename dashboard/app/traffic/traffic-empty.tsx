@@ -88,7 +88,7 @@ const NoMatch = ({ data, navigation }: Pick<TrafficEmptyProps, 'data' | 'navigat
   const isTimed = range.from !== undefined || range.to !== undefined;
   return (
     <EmptyState
-      title={q === '' ? 'No requests in this time' : 'No request fits'}
+      title={q === '' ? 'No requests in this time range' : 'No matching requests'}
       action={
         <>
           {terms.length > 1 &&
@@ -106,14 +106,15 @@ const NoMatch = ({ data, navigation }: Pick<TrafficEmptyProps, 'data' | 'navigat
         </>
       }
     >
-      {q !== '' && (
+      {q === '' ? (
+        'No requests'
+      ) : (
         <>
-          Nothing has all of <code className="break-all">{q}</code>
-          {isTimed ? ' in ' : '.'}
+          Nothing matches <code className="break-all">{q}</code>
         </>
       )}
-      {isTimed && `${q === '' ? 'Looked at: ' : ''}${(presetLabel(range) ?? 'the chosen time').toLowerCase()}.`}
-      {isOpenEnded(range) && ' New requests that fit appear here by themselves.'}
+      {isTimed && ` in ${(presetLabel(range) ?? 'the selected time range').toLowerCase()}`}.
+      {isOpenEnded(range) && ' New matching requests appear here.'}
     </EmptyState>
   );
 };

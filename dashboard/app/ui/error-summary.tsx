@@ -16,7 +16,7 @@ export const ErrorSummary = ({ errors }: { readonly errors: FormErrors | undefin
     <div ref={box} tabIndex={-1} className="outline-none">
       <Notice look="bad" alert>
         {errors.form.length === 0 ? (
-          `Nothing was saved: ${count === 1 ? 'one field needs' : `${count} fields need`} another look.`
+          `Not saved: fix ${count === 1 ? '1 field' : `${count} fields`}.`
         ) : (
           <ul>
             {errors.form.map((message) => (

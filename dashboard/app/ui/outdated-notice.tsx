@@ -19,10 +19,10 @@ export const OutdatedNotice = ({ what, generation, refusal, onTakeTheirs }: Outd
   return (
     <div ref={box} tabIndex={-1} className="mb-4 outline-none">
       <Notice look="bad" alert>
-        {refusal !== undefined && 'Nothing was saved. '}
-        Somebody else changed this {what} (generation {generation}) while you edited it.{' '}
+        {refusal !== undefined && 'Not saved. '}
+        This {what} changed (generation {generation}) while you were editing.{' '}
         <button type="button" className="underline" onClick={onTakeTheirs}>
-          Take their version
+          Load latest version
         </button>
       </Notice>
     </div>

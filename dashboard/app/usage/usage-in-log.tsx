@@ -11,8 +11,8 @@ export const UsageInLog = ({ usage, forgetful }: Forgetful & { readonly usage: U
   if (usage.logFailure !== undefined) {
     return (
       <Notice look="bad" alert>
-        Days and endpoints are missing: {usage.logFailure} What is used is known all the same: the operator counts it.
-        Load the page again in a moment.
+        Days and endpoints are missing: {usage.logFailure} The usage is still exact: the operator counts it. Load the
+        page again in a moment.
       </Notice>
     );
   }

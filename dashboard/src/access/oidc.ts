@@ -84,7 +84,7 @@ export const oidc = ({ options, sealer, isSecure, establish, logger }: OidcParts
         const result = await establish(await exchange(callback, flow), before);
         return { to, result: result.ok ? { ...result, cookies: [...result.cookies, flowCookie('', 0)] } : result };
       } catch (error) {
-        logger.warn({ err: error }, 'the identity provider did not sign somebody in');
+        logger.warn({ err: error }, 'the identity provider refused a sign-in');
         return { to, result: failed('provider', String(error)) };
       }
     },

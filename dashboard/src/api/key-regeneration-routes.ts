@@ -57,7 +57,7 @@ export const keyRegenerationRoutes = [
     tag: 'Accounts',
     summary: "Replace an account's generated API key",
     description:
-      'Creates a KeyRegeneration, which the operator carries out. `status.phase` is `Completed` when no gateway accepts the old key any more, ' +
+      'Creates a KeyRegeneration, which the operator carries out. `status.phase` is `Completed` when no gateway accepts the old key, ' +
       'and `Refused` where nothing was changed: there were six within the hour (`status.windowResetsAt`), or the account brings its own Secret.',
     params: accountParams,
     body: z.strictObject({

@@ -37,7 +37,7 @@ export const API_PROBLEMS = {
   plan_required: {
     status: 403,
     title: 'The plan of the account does not include this',
-    hint: 'Whoever manages the account can set `spec.plan: Pro`.',
+    hint: 'An administrator of the account can set `spec.plan: Pro`.',
   },
   origin_forbidden: {
     status: 403,
@@ -62,7 +62,7 @@ export const API_PROBLEMS = {
   key_not_found: {
     status: 404,
     title: 'The account has no API key',
-    hint: 'Its Secret is not there yet; the conditions of the Account say why.',
+    hint: 'Its Secret does not exist yet; the conditions of the Account have the reason.',
   },
   regeneration_not_found: {
     status: 404,
@@ -93,7 +93,7 @@ export const API_PROBLEMS = {
   },
   conflict: {
     status: 409,
-    title: 'There is such an object already, or somebody changed it',
+    title: 'The object already exists, or was changed',
     hint: 'Read it again, then repeat.',
   },
   body_too_large: { status: 413, title: 'The body is too large', hint: 'Send less than 1 MiB.' },
@@ -141,13 +141,13 @@ export const API_PROBLEMS = {
   log_unavailable: {
     status: 503,
     title: 'The log cannot be read now',
-    hint: 'ClickHouse is away; try again.',
+    hint: 'ClickHouse is unavailable; try again.',
     retryAfterS: 2,
   },
   resources_unavailable: {
     status: 503,
     title: 'The resources cannot be reached now',
-    hint: 'The Kubernetes API is away; try again.',
+    hint: 'The Kubernetes API is unavailable; try again.',
     retryAfterS: 2,
   },
 } as const satisfies Record<string, ApiProblemKind>;

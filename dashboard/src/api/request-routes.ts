@@ -161,7 +161,7 @@ const followRequests = defineRoute({
   tag: 'Requests',
   summary: 'Requests as they are captured',
   description:
-    `Server-sent events: \`request\` (data: an item), \`problem\` (data: a Problem; the stream goes on). A client that
+    `Server-sent events: \`request\` (data: an item), \`problem\` (data: a Problem; the stream continues). A client that
 comes back with \`Last-Event-ID\` misses nothing, and may see the requests of the last minute again: their ids tell.`.replaceAll(
       '\n',
       ' ',

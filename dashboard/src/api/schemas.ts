@@ -198,7 +198,7 @@ export const accountSchema = named(
       .object({
         left: whole().describe('How many more there may be now.'),
         max: whole().describe('Within an hour.'),
-        resetsAt: instant().optional().describe('When the oldest that counts does not any more; absent: none counts.'),
+        resetsAt: instant().optional().describe('When the oldest one stops counting; absent: none counts.'),
       })
       .describe('How often the key may be regenerated.'),
   }),
@@ -214,7 +214,7 @@ export const usageSchema = named(
     used: whole().describe('Requests that count against the quota.'),
     quota: whole().optional().describe('Requests that may be accepted in a month; absent: as many as come.'),
     resetsOn: day().describe('The first day of the next month, UTC.'),
-    usedUpOn: day().optional().describe('When the quota is used up if it goes on like this; absent: not this month.'),
+    usedUpOn: day().optional().describe('When the quota is used up at the current rate; absent: not this month.'),
     total: whole().describe('Requests of the month that the log has.'),
     days: z.array(z.object({ day: day(), requests: whole() })).describe('Every day of the month.'),
     endpoints: z

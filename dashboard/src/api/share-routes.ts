@@ -78,7 +78,7 @@ export const shareRoutes = [
     tag: 'Shares',
     summary: 'Revoke a link',
     params: projectParams.extend({ share: z.string().min(1).max(253).describe('Name of the Share.') }),
-    answers: { 204: { description: 'It shows nothing any more.' } },
+    answers: { 204: { description: 'The link no longer works.' } },
     problems: ['share_not_found'],
     handle: async ({ backend, params: { share, ...names } }) => {
       if (!(await revokeShare(backend.resources, names, share))) throw new ApiProblem('share_not_found');

@@ -158,7 +158,7 @@ export class ConfigStore {
     if (!snapshot) return 'skip';
     this.#olderSinceMs ??= nowMs;
     if (nowMs - this.#olderSinceMs < OLDER_MS) return 'refuse';
-    this.#logger.warn({ revision, replaces: formatRevision(this.#revision) }, 'the operators’ epochs have begun anew');
+    this.#logger.warn({ revision, replaces: formatRevision(this.#revision) }, 'operator epochs restarted');
     this.#olderSinceMs = undefined;
     return 'take';
   }

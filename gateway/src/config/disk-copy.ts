@@ -123,7 +123,7 @@ export class DiskCopy {
     try {
       await rm(this.#path, { force: true });
       await syncFolder(dirname(this.#path));
-      this.#logger.info({ path: this.#path }, 'there is no copy of the configuration on disk any more');
+      this.#logger.info({ path: this.#path }, 'configuration copy on disk is gone');
       return true;
     } catch (error) {
       // Its folder does not exist either.

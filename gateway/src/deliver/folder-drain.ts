@@ -104,7 +104,7 @@ export class FolderDrain {
     const { quarantine, logger } = this.#options;
     const where = { file, offset: damage.offset, bytes: damage.bytes.length };
     if (damage.kind === 'torn' && mayGrow) {
-      logger.warn(where, 'the last write before the end of a gateway did not get through: nobody was answered');
+      logger.warn(where, 'last write of a gateway is incomplete: its request was not answered');
       return;
     }
     this.damagedRecords++;

@@ -110,7 +110,7 @@ export class Metrics {
     gauge('standin_receive_connections', 'Open connections of callers.', connectionCount);
     gauge('standin_receive_running_requests', 'Requests that have arrived and are not answered.', runningRequests);
     gauge('standin_receive_held_bytes', 'Memory held for bodies of running requests.', () => budget.receivedBytes);
-    gauge('standin_admit_permits', 'Permits of quotas at hand, of all accounts.', () => gate.permitsLeft);
+    gauge('standin_admit_permits', 'Available quota permits of all accounts.', () => gate.permitsLeft);
     counter(
       'standin_admit_failures_total',
       'Requests for permits that the operator did not answer.',

@@ -71,8 +71,7 @@ export const progressOf = (state: ProgrammedState, known: number, now: string): 
   switch (state.kind) {
     case 'programmed':
     case 'no-gateway': {
-      const message =
-        known === 0 ? 'No gateway is known: none has the old key.' : 'No gateway accepts the old key any more.';
+      const message = known === 0 ? 'No gateway is known: none has the old key.' : 'No gateway accepts the old key.';
       return {
         phase: 'Completed',
         accepted: ACCEPTED,

@@ -24,7 +24,9 @@ export const certificateSecret = (client: KubeClient, namespace: string, name: s
       if (secret === undefined) return undefined;
       const certificates = certificatesSchema.safeParse(fromData(secret.data ?? {}));
       if (!certificates.success) {
-        throw new Error(`Secret ${namespace}/${name} is not what the operator wrote: delete it, and it is made anew`);
+        throw new Error(
+          `Secret ${namespace}/${name} is not what the operator wrote: delete it, and the operator creates it again`,
+        );
       }
       return { certificates: certificates.data, version: secret.metadata.resourceVersion ?? '' };
     },

@@ -78,7 +78,7 @@ export class LostGateways {
     const { isGone, onGone, logger } = this.#options;
     const gone = await isGone(name).catch((error: unknown) => {
       const level = this.#unclear.has(name) ? 'debug' : 'warn';
-      logger[level]({ gateway: name, err: error }, 'cannot tell whether a gateway that is not heard any more is gone');
+      logger[level]({ gateway: name, err: error }, 'cannot determine whether an unreachable gateway is gone');
       if (this.#timers.has(name)) this.#unclear.add(name);
       return false;
     });

@@ -103,5 +103,5 @@ const mismatchFinding = (
 ): Finding =>
   holds(
     'QuotaMismatch',
-    `The log has ${requests} requests of ${period} with ${permits} permits, and ${granted} permits were granted: somebody changed the quota's ledger, or Standin has a defect.`,
+    `The log has ${requests} requests of ${period} with ${permits} permits, and ${granted} permits were granted: the quota's ledger was edited, or Standin has a bug.`,
   );

@@ -36,7 +36,7 @@ export const PAUSED = {
   complete: {
     ok: false,
     reason: 'Suspended',
-    message: 'Paused by spec.state; what was on its way is still answered.',
+    message: 'Paused by spec.state. Requests in flight will finish.',
   },
 } as const;
 

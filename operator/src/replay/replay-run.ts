@@ -180,7 +180,7 @@ export class ReplayRun {
       retry: (work) => this.#read(ticket, work),
     });
     if (entry === undefined) {
-      const message = `The log of Project ${plan.project.name} has no entry ${requestId}, or not any more.`;
+      const message = `The log of Project ${plan.project.name} has no entry ${requestId}; it may have expired.`;
       return this.#refuse({ ok: false, reason: 'RequestNotFound', message });
     }
     const captureBytesMax = LIMITS.responseCaptureBytesMax;
@@ -233,7 +233,7 @@ export class ReplayRun {
       } catch (error) {
         const mayHelp = error instanceof LogStoreError && error.kind === 'retryable' && error.code !== TOO_SLOW;
         if (!mayHelp || this.#control.state === 'Cancelled') throw error;
-        const message = `The log store is away (${error.message}); it goes on by itself.`;
+        const message = `The log store is unavailable (${error.message}). The replay continues when it is back.`;
         this.#report.set({ complete: { ok: false, reason: 'Waiting', message } });
         const waitMs = Math.min(RETRY_MS.cap, RETRY_MS.base * 2 ** Math.min(attempt, 10));
         await this.#parts.clock.sleep(waitMs, this.#control.ending);

@@ -92,7 +92,7 @@ describe('a directory of manifests', () => {
       ],
       ['cannot write the data folder', () => writeFile(dataDir, ''), 'Forbidden'],
       [
-        'repair it, or remove it to start anew',
+        'fix it, or remove it to start over',
         async () => {
           await mkdir(file('state', dataDir), { recursive: true });
           await writeFile(file('state/objects.json', dataDir), '{"version":');
@@ -235,7 +235,7 @@ describe('a directory of manifests', () => {
     await until('the problem', () => problems.length > 0);
     expect(problems[0]?.where).toMatch(/^a\.yaml:\d+$/);
     expect(problems[0]?.message).toMatch(
-      /^not YAML: .*; until it is repaired, 1 object\(s\) of its last good version stay in force$/,
+      /^not YAML: .*; 1 object\(s\) keep their last valid version until this is fixed$/,
     );
     expect(objects.has('a')).toBe(true);
     await write('a.yaml', endpoint('a', '/good'));

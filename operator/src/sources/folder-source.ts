@@ -229,7 +229,7 @@ export class FolderSource implements LocatingSource {
     try {
       await this.#records.load();
     } catch (error) {
-      const message = `cannot use ${records}; repair it, or remove it to start anew`;
+      const message = `cannot use ${records}; fix it, or remove it to start over`;
       throw new SourceError('Invalid', message, { cause: error });
     }
     await this.#reader.look();

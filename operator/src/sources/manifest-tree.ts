@@ -78,7 +78,7 @@ export class ManifestTree {
     };
     for (const [, file] of [...this.#files].sort(([a], [b]) => (a < b ? -1 : 1))) {
       const kept = file.kept.length + file.keptSecrets.length;
-      const note = kept === 0 ? '' : `; until it is repaired, ${kept} object(s) of its last good version stay in force`;
+      const note = kept === 0 ? '' : `; ${kept} object(s) keep their last valid version until this is fixed`;
       for (const [index, problem] of file.content.problems.entries()) {
         // The first problem of a broken file is the one that broke it.
         problems.push(index === 0 ? { ...problem, message: problem.message + note } : problem);

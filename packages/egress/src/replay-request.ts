@@ -8,10 +8,10 @@ export const REPLAY_OF_HEADER = 'standin-replay-of';
 /** Why a captured header is not sent again, in words for users. */
 export const STRIP_REASONS = {
   connection: 'is about the connection that it came on',
-  rewritten: 'is written anew for this request',
+  rewritten: 'is written again for this request',
   'api-key': 'the log has its fingerprint, not the key',
   credentials: 'credentials go to no other place than they were meant for',
-  marker: 'is written anew for this replay',
+  marker: 'is written again for this replay',
 } as const;
 export type StripReason = keyof typeof STRIP_REASONS;
 
