@@ -249,7 +249,7 @@ describe('resources', () => {
     await leave(page);
 
     const nothing = await open(stranger, `/p/${namespace}/shop/endpoints`);
-    await nothing.getByText('You may not do this').waitFor();
+    await nothing.getByText('Permission denied').waitFor();
     await nothing.goto(`${dashboard.url}/projects`);
     await nothing.getByText('No project yet').waitFor();
     await leave(nothing);
