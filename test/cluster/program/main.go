@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -37,6 +38,9 @@ import (
 
 const (
 	etcdReadyTimeout = 60 * time.Second
+	lowestPort       = 10_000
+	portCount        = 20_000
+	portTries        = 100
 	// kube-apiserver waits 10 s for clients that keep their watches open. Those clients are what tests look at, and
 	// nobody waits for a test's servers.
 	shutdownTimeout = 2 * time.Second
@@ -122,13 +126,18 @@ func startEtcd(dir string) (*embed.Etcd, string, error) {
 	}
 }
 
+// A port below those that the kernel gives to connections (see test/harness/ports.ts), so that none takes it before etcd does.
 func freeLoopbackURL() (*url.URL, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
+	var err error
+	for range portTries {
+		var listener net.Listener
+		listener, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lowestPort+rand.IntN(portCount)))
+		if err == nil {
+			defer listener.Close()
+			return &url.URL{Scheme: "http", Host: listener.Addr().String()}, nil
+		}
 	}
-	defer listener.Close()
-	return &url.URL{Scheme: "http", Host: listener.Addr().String()}, nil
+	return nil, err
 }
 
 func untilStopped() context.Context {
