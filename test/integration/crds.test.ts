@@ -179,7 +179,7 @@ describe('acts', () => {
       expect(await patch(spec), JSON.stringify(spec)).toContain('cannot be changed, as requests may be sent already');
     }
     for (const state of ['Suspended', 'Running', 'Cancelled']) expect(await patch({ state })).toBe('');
-    expect(await patch({ state: 'Running' })).toContain('as the replay was cancelled');
+    expect(await patch({ state: 'Running' })).toContain('after the replay was cancelled');
   });
 
   it('of a Share nothing can be changed', async () => {
