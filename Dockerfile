@@ -34,7 +34,9 @@ FROM ${NODE_IMAGE} AS manifests
 WORKDIR /standin
 COPY package.json package-lock.json .npmrc ./
 COPY packages/contract/package.json packages/contract/
+COPY packages/exchange/package.json packages/exchange/
 COPY packages/logstore/package.json packages/logstore/
+COPY packages/engine/package.json packages/engine/
 COPY packages/egress/package.json packages/egress/
 COPY packages/kube/package.json packages/kube/
 COPY crds/package.json crds/
@@ -44,10 +46,10 @@ COPY dashboard/package.json dashboard/
 COPY cli/package.json cli/
 COPY test/package.json test/
 
-# What the processes need. ClickHouse's library is an optional package, and half a gigabyte; nothing here loads it.
+# What the processes need. The embedded ClickHouse has an image of its own.
 FROM manifests AS production
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --workspace=cli \
- && rm -rf node_modules/chdb node_modules/.package-lock.json \
+ && rm node_modules/.package-lock.json \
  && find node_modules -type f '(' -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' ')' -delete \
  # Documentation goes, licences stay: those in files of their own, and those that only a README has.
  && find node_modules -type f -name '*.md' ! -iname '*licen[cs]e*' ! -iname '*copying*' ! -iname '*notice*' -print0 \
@@ -60,7 +62,7 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts --workspace=cli \
  && find /modules -exec touch -h -d @0 {} +
 
 FROM manifests AS development
-RUN npm ci --ignore-scripts --workspace=dashboard --workspace=packages/logstore
+RUN npm ci --ignore-scripts --workspace=dashboard --workspace=packages/engine
 
 # ── The dashboard ──
 FROM development AS dashboard
@@ -107,11 +109,12 @@ LABEL org.opencontainers.image.title="standin" \
 # ── The embedded ClickHouse ──
 FROM development AS engine-files
 COPY LICENSE ./
-COPY packages/logstore/src/embedded packages/logstore/src/embedded
+COPY packages/engine/src packages/engine/src
+COPY packages/contract/src/insert-mark.ts packages/contract/src/
 RUN mkdir -p /modules/standin/node_modules /sources/standin \
  # chdb, and what it loads.
- && (cd node_modules && cp -a --parents chdb @chdb @clickhouse/client-common -t /modules/standin/node_modules) \
- && cp -a --parents LICENSE package.json packages/logstore/package.json packages/logstore/src/embedded -t /sources/standin \
+ && (cd node_modules && cp -a --parents chdb @chdb @clickhouse/client-common @standin/contract -t /modules/standin/node_modules) \
+ && cp -a --parents LICENSE package.json packages/engine packages/contract -t /sources/standin \
  && (cd /modules/standin && node --eval "require('chdb')") \
  && chmod -R u=rwX,go=rX /modules /sources \
  # As a volume, it is written by whichever user the container gets.
@@ -128,7 +131,7 @@ WORKDIR /standin
 USER 65532:65532
 EXPOSE 8123
 VOLUME /var/lib/standin-engine
-ENTRYPOINT ["node", "packages/logstore/src/embedded/first-process.ts"]
+ENTRYPOINT ["node", "packages/engine/src/first-process.ts"]
 CMD ["--host", "0.0.0.0", "--port", "8123", "--data", "/var/lib/standin-engine"]
 ARG VERSION=dev
 ARG REVISION=unknown

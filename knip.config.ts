@@ -11,7 +11,7 @@ const config: KnipConfig = {
   // Beside it in the plugin's archive.
   ignoreUnresolved: ['./lib/main.js'],
   workspaces: {
-    'packages/logstore': { entry: ['src/embedded/{main,first-process}.ts!', 'bench/{main,search}.ts'] },
+    'packages/engine': { entry: ['src/{main,first-process}.ts!'] },
     cli: {
       entry: ['src/main.ts!', 'src/plugin/main.ts!', 'bin/start.js', 'plugin/kubectl-standin.js'],
       vite: { config: ['plugin/vite.config.ts'] },
@@ -23,6 +23,7 @@ const config: KnipConfig = {
       entry: [
         'suite/{run,check,generated-files}.ts',
         'bench/rival-server.ts',
+        'bench/logstore/{main,search}.ts',
         'harness/{end-with-parent.js,event-loop-monitor.ts,shift-clock.ts}',
         'torture/{crash-after-ledger-write,freeze-before-ledger-write,dns-double}.ts',
       ],

@@ -7,20 +7,29 @@ import { cyclesIn, fileGraph, folderGraph } from './suite/import-cycles.ts';
 import { moduleImports } from './suite/module-imports.ts';
 import { isCode, ROOT, sourceFiles, type SourceFile } from './suite/source-files.ts';
 
-const PACKAGES = ['@standin/contract', '@standin/logstore', '@standin/egress', '@standin/kube'];
+const PACKAGES = ['@standin/contract', '@standin/exchange', '@standin/logstore', '@standin/egress', '@standin/kube'];
 
 /** Workspace folder → the workspaces that it may import: the table in docs/architecture.md. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'packages/contract': [],
-  'packages/logstore': ['@standin/contract'],
+  'packages/exchange': ['@standin/contract'],
+  'packages/logstore': ['@standin/contract', '@standin/exchange'],
+  'packages/engine': ['@standin/contract'],
   'packages/egress': ['@standin/contract'],
   'packages/kube': ['@standin/contract'],
   crds: ['@standin/contract'],
   operator: ['@standin/crds', ...PACKAGES],
   gateway: PACKAGES,
   dashboard: ['@standin/crds', ...PACKAGES],
-  cli: ['@standin/crds', '@standin/operator', '@standin/gateway', '@standin/dashboard', ...PACKAGES],
-  test: ['@standin/crds', '@standin/operator', '@standin/gateway', '@standin/dashboard', ...PACKAGES],
+  cli: ['@standin/engine', '@standin/crds', '@standin/operator', '@standin/gateway', '@standin/dashboard', ...PACKAGES],
+  test: [
+    '@standin/engine',
+    '@standin/crds',
+    '@standin/operator',
+    '@standin/gateway',
+    '@standin/dashboard',
+    ...PACKAGES,
+  ],
 };
 const WORKSPACES = Object.keys(MAY_IMPORT);
 
@@ -148,11 +157,15 @@ describe('dependencies', () => {
 
   // Prevents: a package that works in this checkout, where all packages are hoisted, but fails in an image with only its own dependencies.
   it('are declared in the package.json of the workspace that imports them', () => {
-    const declared = (folder: string, field: 'dependencies' | 'devDependencies'): readonly string[] => {
+    const declared = (
+      folder: string,
+      field: 'dependencies' | 'devDependencies' | 'peerDependencies',
+    ): readonly string[] => {
       const manifest = JSON.parse(readFileSync(path.join(ROOT, folder, 'package.json'), 'utf8')) as {
         name: string;
         dependencies?: Record<string, string>;
         devDependencies?: Record<string, string>;
+        peerDependencies?: Record<string, string>;
       };
       return [manifest.name, ...Object.keys(manifest[field] ?? {})];
     };
@@ -162,6 +175,7 @@ describe('dependencies', () => {
       if (workspace === undefined) return [];
       const known = [
         ...declared(workspace, 'dependencies'),
+        ...declared(workspace, 'peerDependencies'),
         ...(isTestCode(file) || isGenerator(file) || isConfigFile(file)
           ? [...development, ...declared(workspace, 'devDependencies')]
           : []),
@@ -269,7 +283,7 @@ describe('code', () => {
               isBuiltin(specifier) ||
               /\.server\.ts$/.test(specifier) ||
               packageOf(specifier) === '@standin/kube' ||
-              ['@standin/crds', '@standin/logstore', 'zod', 'yaml', 'pino'].includes(specifier),
+              ['@standin/crds', '@standin/exchange', '@standin/logstore', 'zod', 'yaml', 'pino'].includes(specifier),
           )
           .map(({ specifier }) => `${file} imports ${specifier}`),
       );

@@ -82,7 +82,7 @@ const productionPackages = (folder: string, found = new Set<string>()): Readonly
 };
 
 // Prevents: a test server or a bundler in a process with tenants' keys, because a dependency was declared in the wrong place.
-describe.for(['cli', 'operator', 'gateway', 'dashboard', 'packages/logstore'])(
+describe.for(['cli', 'operator', 'gateway', 'dashboard', 'packages/engine'])(
   'the packages of %s in production',
   (folder) => {
     const names = [...productionPackages(folder)].map((found) => found.replace(/^.*node_modules\//, ''));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { FIELDS, FILTER_LIMITS, HEADER_PREFIXES, parseFilter } from '@standin/logstore/search';
+import { FIELDS, FILTER_LIMITS, HEADER_PREFIXES, parseFilter } from '@standin/exchange/search';
 import { expect, test } from 'vitest';
 import { ROOT } from './suite/source-files.ts';
 
@@ -31,7 +31,7 @@ test('its bounds are those of the code', () => {
 // Prevents: a search box that ships a validator, or that cannot be bundled at all.
 test('the language needs nothing that a browser does not have', async () => {
   const { build } = await import('vite');
-  const entry = path.join(ROOT, 'packages/logstore/src/search/index.ts');
+  const entry = path.join(ROOT, 'packages/exchange/src/search/index.ts');
   const result = await build({
     configFile: false,
     logLevel: 'silent',
@@ -41,6 +41,6 @@ test('the language needs nothing that a browser does not have', async () => {
   const [chunk] = bundle?.output ?? [];
   const modules = Object.keys(chunk?.modules ?? {});
   expect(modules).not.toEqual([]);
-  expect(modules.every((id) => id.includes('packages/logstore/src/search/'))).toBe(true);
+  expect(modules.every((id) => id.includes('packages/exchange/src/search/'))).toBe(true);
   expect(gzipSync(chunk?.code ?? '').length).toBeLessThan(8_000);
 });

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { EngineStartError, startEmbeddedEngine, type EmbeddedEngine } from '@standin/logstore';
+import { EngineStartError, startEmbeddedEngine, type EmbeddedEngine } from '@standin/engine';
 import type { Logger } from 'pino';
 import { PlainError } from './plain-error.ts';
 

@@ -1,12 +1,12 @@
 import type { HeaderPair, Method, Outcome } from '@standin/contract';
-import type { LogEntry } from '@standin/logstore';
+import type { LogEntry } from '@standin/exchange';
 import {
   redact,
   REDACTED_BODY_CHARS_MAX,
   type HiddenField,
   type RedactedBody,
   type RedactionRules,
-} from '@standin/logstore/redact';
+} from '@standin/exchange/redact';
 import { formatJson } from '../app/exchange/format-json.ts';
 
 /**

@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openLogStore, rowSize, startEmbeddedEngine } from '@standin/logstore';
-import { queryOf, type Query } from '../../packages/logstore/bench/query.ts';
+import { startEmbeddedEngine } from '@standin/engine';
+import { openLogStore, rowSize } from '@standin/logstore';
+import { queryOf, type Query } from '../../test/bench/logstore/query.ts';
 import { eventually } from '../harness/eventually.ts';
 import { deliverBacklog, writeBacklog } from './backlog.ts';
 import { cpuSeconds, printMeasurements, residentMiB, type Measurement } from './machine.ts';

@@ -1,7 +1,7 @@
 import { encodeRow, openLogStore } from '@standin/logstore';
 import type { LogRow } from '@standin/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import type { Cluster } from '../harness/cluster.ts';
 import { createNamespace, deleteNamespace } from '../harness/namespace.ts';

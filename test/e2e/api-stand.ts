@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { LogEntry } from '@standin/logstore';
+import type { LogEntry } from '@standin/exchange';
 import { request } from 'undici';
 import { z } from 'zod';
 import { eventually } from '../harness/eventually.ts';

@@ -3,7 +3,7 @@ import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
 import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { startBrowser } from '../harness/browser.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import type { Cluster } from '../harness/cluster.ts';

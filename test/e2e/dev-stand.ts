@@ -1,7 +1,7 @@
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { API_GROUP } from '@standin/contract';
-import type { LogEntry } from '@standin/logstore';
+import type { LogEntry } from '@standin/exchange';
 import { request } from 'undici';
 import { z } from 'zod';
 import { runCommand, type CommandOptions, type CommandResult } from '../cluster/run-command.ts';

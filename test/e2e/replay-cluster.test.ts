@@ -1,5 +1,6 @@
-import { openLogStore, type LogEntry, type LogStore } from '@standin/logstore';
-import { parseFilter } from '@standin/logstore/search';
+import type { LogEntry } from '@standin/exchange';
+import { openLogStore, type LogStore } from '@standin/logstore';
+import { parseFilter } from '@standin/exchange/search';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
 import type { CDPSession, Page } from 'playwright-core';
 import { readRunFile } from '../../cli/src/server/run-file.ts';
-import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { eventually } from '../harness/eventually.ts';
 import { SHOP } from './dashboard-stand.ts';
 

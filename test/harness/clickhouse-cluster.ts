@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { buffer } from 'node:stream/consumers';
-import { startEmbeddedEngine } from '@standin/logstore';
+import { startEmbeddedEngine } from '@standin/engine';
 import { createTempFolder } from './temp-folder.ts';
 
 /** Two replicas of one shard. Both are the same engine, so both have all data. */

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { startEmbeddedEngine } from '@standin/logstore';
+import { startEmbeddedEngine } from '@standin/engine';
 import { startClickHouseCluster } from './clickhouse-cluster.ts';
 import { CONTAINERS_VARIABLE } from './environment.ts';
 import { createTempFolder } from './temp-folder.ts';

@@ -1,6 +1,6 @@
 import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import type { TestClickHouse } from '../harness/clickhouse.ts';
 import { LAME_CLUSTER, startClickHouseCluster } from '../harness/clickhouse-cluster.ts';
 

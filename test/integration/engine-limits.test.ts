@@ -1,8 +1,8 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openEngine, type Engine } from '../../packages/logstore/src/embedded/engine.ts';
-import { FIXED_SETTINGS } from '../../packages/logstore/src/embedded/engine-config.ts';
+import { openEngine, type Engine } from '../../packages/engine/src/engine.ts';
+import { FIXED_SETTINGS } from '../../packages/engine/src/engine-config.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { encodeRow, openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { eventually } from '../harness/eventually.ts';
 

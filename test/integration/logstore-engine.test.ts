@@ -5,21 +5,19 @@ import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
+import { EngineStartError, startEmbeddedEngine, type EmbeddedEngine } from '@standin/engine';
 import {
   EVERY_PROJECT,
   encodeRow,
-  EngineStartError,
   LogStoreError,
   openLogStore,
-  startEmbeddedEngine,
   tailSummaries,
-  type EmbeddedEngine,
   type FollowOptions,
   type LogFilter,
   type LogStore,
 } from '@standin/logstore';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { eventually } from '../harness/eventually.ts';
 
 const KILLS = 3;
@@ -128,7 +126,7 @@ describe('the process', () => {
   test('ends when the process that started it is killed', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'standin-engine-'));
     const script = path.join(folder, 'parent.mjs');
-    const index = new URL('../../packages/logstore/src/index.ts', import.meta.url).href;
+    const index = new URL('../../packages/engine/src/index.ts', import.meta.url).href;
     await writeFile(
       script,
       `import { startEmbeddedEngine } from ${JSON.stringify(index)};

@@ -2,19 +2,11 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { LogRow } from '@standin/contract';
-import {
-  EVERY_PROJECT,
-  bodyBytesOf,
-  encodeRow,
-  LOG_COLUMNS,
-  openLogStore,
-  tailLog,
-  type LogEntry,
-  type LogStore,
-} from '@standin/logstore';
+import { bodyBytesOf, type LogEntry } from '@standin/exchange';
+import { EVERY_PROJECT, encodeRow, LOG_COLUMNS, openLogStore, tailLog, type LogStore } from '@standin/logstore';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { anyLogRow, newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { anyLogRow, newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { loadMigrations } from '../../packages/logstore/src/migrations.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 
 /** `npm run clickhouse`, and the chart's engine: the embedded ClickHouse without a `standin dev` that starts it. */
-const MAIN = path.join(import.meta.dirname, '../../packages/logstore/src/embedded/main.ts');
+const MAIN = path.join(import.meta.dirname, '../../packages/engine/src/main.ts');
 
 // Started by hand, so without an IPC channel, by which the engine recognises a parent.
 const start = async (...args: readonly string[]) => {

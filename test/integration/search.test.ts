@@ -1,11 +1,11 @@
 import type { LogRow } from '@standin/contract';
 import { encodeRow, openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
-import { parseFilter, type Filter } from '@standin/logstore/search';
+import { parseFilter, type Filter } from '@standin/exchange/search';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { compileFilter } from '../../packages/logstore/src/search/compile-filter.ts';
-import { anyFilter } from '../../packages/logstore/src/search/filter.testing.ts';
+import { anyFilter } from '../../packages/exchange/src/search/filter.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 
 let clickHouse: TestClickHouse;

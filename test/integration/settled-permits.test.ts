@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MemoryLedgers } from '../../operator/src/quota/memory-ledgers.testing.ts';
 import { QuotaKeeper } from '../../operator/src/quota/quota-keeper.ts';
-import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 
 /** The permits that an unreachable gateway spent, counted in the real ClickHouse engine while clocks are wrong. */

@@ -1,7 +1,7 @@
 import type { LogRow } from '@standin/contract';
 import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 
 let clickHouse: TestClickHouse;

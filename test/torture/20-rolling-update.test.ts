@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EVERY_PROJECT, bodyBytesOf, openLogStore, type LogStore } from '@standin/logstore';
+import { bodyBytesOf } from '@standin/exchange';
+import { EVERY_PROJECT, openLogStore, type LogStore } from '@standin/logstore';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Tenant } from '../e2e/tenant.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LIMITS } from '@standin/contract';
-import { bodyBytesOf } from '@standin/logstore';
+import { bodyBytesOf } from '@standin/exchange';
 import { ask, RawClient } from './raw-client.ts';
 import { json, Stand } from './stand.ts';
 

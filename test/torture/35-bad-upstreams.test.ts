@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LIMITS, type Outcome } from '@standin/contract';
-import { bodyBytesOf } from '@standin/logstore';
+import { bodyBytesOf } from '@standin/exchange';
 import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Behaviour, type Upstream } from './upstream.ts';

@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ReplayStatus } from '@standin/crds';
-import type { LogEntry } from '@standin/logstore';
+import type { LogEntry } from '@standin/exchange';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DevReplay } from '../e2e/dev-replays.ts';
 import { call, endpoint, mock, readLog, startDev, type DevRun } from '../e2e/dev-stand.ts';

@@ -6,7 +6,7 @@ import { encodeRow, type LogStore } from '@standin/logstore';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { startDashboard, type DashboardRun } from '../e2e/dashboard-stand.ts';
 import { openDevLog } from '../e2e/traffic-page.ts';
 import { eventually } from '../harness/eventually.ts';

@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { openLogStore, type EngineAddress } from '@standin/logstore';
+import type { EngineAddress } from '@standin/engine';
+import { openLogStore } from '@standin/logstore';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readRunFile } from '../../cli/src/server/run-file.ts';
 import { call, readLog, startDev, type DevRun } from '../e2e/dev-stand.ts';

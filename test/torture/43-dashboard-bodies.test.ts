@@ -6,7 +6,7 @@ import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
 import type { Browser } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import {
   createPerson,
   signIn,

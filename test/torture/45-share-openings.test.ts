@@ -7,7 +7,7 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { openDevLog } from '../e2e/traffic-page.ts';
-import { newLogRow } from '../../packages/logstore/src/log-row.testing.ts';
+import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { SHOP, startDashboard, type DashboardRun } from '../e2e/dashboard-stand.ts';
 import { call } from '../e2e/dev-stand.ts';
 import { eventually } from '../harness/eventually.ts';

@@ -12,15 +12,9 @@ import {
   type JsonActionConfig,
   type Method,
 } from '@standin/contract';
-import {
-  EVERY_PROJECT,
-  openLogStore,
-  startEmbeddedEngine,
-  type EmbeddedEngine,
-  type EngineAddress,
-  type LogEntry,
-  type LogStore,
-} from '@standin/logstore';
+import type { LogEntry } from '@standin/exchange';
+import { startEmbeddedEngine, type EmbeddedEngine, type EngineAddress } from '@standin/engine';
+import { EVERY_PROJECT, openLogStore, type LogStore } from '@standin/logstore';
 import pino from 'pino';
 import { eventually } from '../harness/eventually.ts';
 import { freePorts } from '../harness/ports.ts';

@@ -1,13 +1,7 @@
 import type { LogRow } from '@standin/contract';
 import type { LogSink } from '@standin/gateway';
-import {
-  decodeRow,
-  formatTime,
-  LOG_COLUMNS,
-  RowBinaryReader,
-  type InsertBatch,
-  type LogStore,
-} from '@standin/logstore';
+import { formatTime } from '@standin/exchange';
+import { decodeRow, LOG_COLUMNS, RowBinaryReader, type InsertBatch, type LogStore } from '@standin/logstore';
 import type { RequestEvent } from './dev-output.ts';
 
 /**

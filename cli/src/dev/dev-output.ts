@@ -1,6 +1,6 @@
 import type { SourceProblem } from '@standin/contract';
 import type { RejectedRequest } from '@standin/gateway';
-import type { LogSummary } from '@standin/logstore';
+import type { LogSummary } from '@standin/exchange';
 import type { LineEntry } from '../logs/format-entry.ts';
 import { stderr, type Output } from '../terminal.ts';
 

@@ -25,7 +25,8 @@ import {
   type Operator,
   type OperatorSettings,
 } from '@standin/operator';
-import type { EngineAddress, LogStore } from '@standin/logstore';
+import type { EngineAddress } from '@standin/engine';
+import type { LogStore } from '@standin/logstore';
 import { LeaderElector, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';

@@ -1,4 +1,4 @@
-import { shellQuote } from '@standin/logstore/formats';
+import { shellQuote } from '@standin/exchange/formats';
 import { formatRejectedLine, formatSummaryLine } from '../logs/format-entry.ts';
 import { styled, type Line, type Output } from '../terminal.ts';
 import { onlyChanges, type DevOutput, type Ready, type ServedEndpoint } from './dev-output.ts';

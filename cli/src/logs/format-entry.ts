@@ -1,5 +1,5 @@
 import { printable } from '@standin/contract';
-import type { LogSummary } from '@standin/logstore';
+import type { LogSummary } from '@standin/exchange';
 import { styled, type Line, type Styled } from '../terminal.ts';
 
 /** The fields of a line. Both summaries and full entries have them. */

@@ -1,4 +1,4 @@
-import { parseFilter, type Filter } from '@standin/logstore/search';
+import { parseFilter, type Filter } from '@standin/exchange/search';
 import { expect, test } from 'vitest';
 import { searchOf, type LogChoice } from './log-choice.ts';
 

@@ -1,6 +1,6 @@
 import type { Method } from '@standin/contract';
 import type { StatusRange } from '@standin/logstore';
-import { formatFilter, type Condition, type Filter } from '@standin/logstore/search';
+import { formatFilter, type Condition, type Filter } from '@standin/exchange/search';
 
 /** Selects the captured requests that a command shows. */
 export interface LogChoice {

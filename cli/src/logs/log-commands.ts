@@ -1,6 +1,6 @@
 import { METHODS } from '@standin/contract';
 import { LIST_LIMIT_MAX } from '@standin/logstore';
-import type { Filter } from '@standin/logstore/search';
+import type { Filter } from '@standin/exchange/search';
 import { InvalidArgumentError, type Command } from 'commander';
 import { z } from 'zod';
 import { clickHousePassword, parseClickHouseName, parseClickHouseUrl } from '../clickhouse-options.ts';

@@ -1,4 +1,5 @@
-import type { LogCursor, LogEntry } from '@standin/logstore';
+import type { LogEntry } from '@standin/exchange';
+import type { LogCursor } from '@standin/logstore';
 import { stderr } from '../terminal.ts';
 import type { LineEntry } from './format-entry.ts';
 

@@ -1,5 +1,5 @@
 import { printable } from '@standin/contract';
-import { parseFilter, type Filter, type FilterProblem } from '@standin/logstore/search';
+import { parseFilter, type Filter, type FilterProblem } from '@standin/exchange/search';
 import { InvalidArgumentError } from 'commander';
 
 /** How much of a long search is shown before and after the marks. */

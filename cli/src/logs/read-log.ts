@@ -1,5 +1,5 @@
-import type { LogEntry } from '@standin/logstore';
-import { curlCommand } from '@standin/logstore/formats';
+import type { LogEntry } from '@standin/exchange';
+import { curlCommand } from '@standin/exchange/formats';
 import { openServer } from '../server/api-client.ts';
 import type { ServerOptions } from '../server/server-options.ts';
 import { awaitStop } from '../shutdown.ts';

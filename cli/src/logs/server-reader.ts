@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { requestSchema, summarySchema } from '@standin/dashboard/api-schemas';
-import { rememberIds, type LogEntry } from '@standin/logstore';
+import type { LogEntry } from '@standin/exchange';
+import { rememberIds } from '@standin/logstore';
 import { z } from 'zod';
 import { ServerError, type ApiClient } from '../server/api-client.ts';
 import { chooseProject } from '../server/choose-project.ts';

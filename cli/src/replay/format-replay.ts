@@ -1,6 +1,7 @@
 import type { ReplaySpec, ReplayStatus } from '@standin/crds';
 import { replayHeaders, STRIP_REASONS, type ReplayHeaders } from '@standin/egress/replay';
-import type { LogEntry, ReplayAnswer } from '@standin/logstore';
+import type { LogEntry } from '@standin/exchange';
+import type { ReplayAnswer } from '@standin/logstore';
 import { formatDuration, formatSummaryLine } from '../logs/format-entry.ts';
 import type { Line } from '../terminal.ts';
 import type { FilterPlan } from './replay-client.ts';

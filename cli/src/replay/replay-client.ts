@@ -1,6 +1,7 @@
 import type { ReplaySpec, ReplayStatus } from '@standin/crds';
-import type { LogEntry, ReplayAnswer, ReplaySummary } from '@standin/logstore';
-import type { Filter } from '@standin/logstore/search';
+import type { LogEntry } from '@standin/exchange';
+import type { ReplayAnswer, ReplaySummary } from '@standin/logstore';
+import type { Filter } from '@standin/exchange/search';
 import type { LineEntry } from '../logs/format-entry.ts';
 
 export interface ReplayRef {

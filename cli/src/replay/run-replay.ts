@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ReplaySpec } from '@standin/crds';
-import type { LogEntry } from '@standin/logstore';
-import type { Filter } from '@standin/logstore/search';
+import type { LogEntry } from '@standin/exchange';
+import type { Filter } from '@standin/exchange/search';
 import { isConfirmed } from '../confirm.ts';
 import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';

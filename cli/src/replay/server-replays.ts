@@ -7,7 +7,7 @@ import {
   requestSchema,
   summarySchema,
 } from '@standin/dashboard/api-schemas';
-import { formatFilter } from '@standin/logstore/search';
+import { formatFilter } from '@standin/exchange/search';
 import { z } from 'zod';
 import { apiPath, ServerError, type ApiClient } from '../server/api-client.ts';
 import { projectPath } from '../server/choose-project.ts';

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { EngineAddress } from '@standin/logstore';
+import type { EngineAddress } from '@standin/engine';
 import { findRunning, readRunFile } from './run-file.ts';
 import { PlainError } from '../plain-error.ts';
 import { openLocal, type ApiClient } from './api-client.ts';

@@ -1,4 +1,5 @@
-import { openLogStore, type EngineAddress } from '@standin/logstore';
+import type { EngineAddress } from '@standin/engine';
+import { openLogStore } from '@standin/logstore';
 import { createdShareSchema } from '@standin/dashboard/api-schemas';
 import { PlainError } from '../plain-error.ts';
 import { openServer, type ApiClient } from '../server/api-client.ts';

@@ -1,5 +1,5 @@
 import { hasControls } from '@standin/contract';
-import { shellQuote } from '@standin/logstore/formats';
+import { shellQuote } from '@standin/exchange/formats';
 
 export interface Tried {
   readonly method: string;

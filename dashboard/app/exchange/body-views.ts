@@ -1,4 +1,4 @@
-import { boundaryOf, fromBase64, utf8Bytes } from '@standin/logstore/formats';
+import { boundaryOf, fromBase64, utf8Bytes } from '@standin/exchange/formats';
 import type { BodyView } from './exchange-view.ts';
 import { isJson } from './format-json.ts';
 

@@ -1,5 +1,5 @@
-import type { LogEntry } from '@standin/logstore';
-import { curlCommand, fetchSnippet, type Snippet, type SnippetOptions } from '@standin/logstore/formats';
+import type { LogEntry } from '@standin/exchange';
+import { curlCommand, fetchSnippet, type Snippet, type SnippetOptions } from '@standin/exchange/formats';
 
 /** Formats of short texts. They leave out longer bodies. */
 const SNIPPET_FORMATS = ['curl', 'fetch'] as const;

@@ -1,4 +1,4 @@
-import { wireText } from '@standin/logstore/formats';
+import { wireText } from '@standin/exchange/formats';
 import { formatDuration } from '../requests/traffic-row.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 import type { ExchangeView } from './exchange-view.ts';

@@ -1,6 +1,6 @@
 import type { HeaderPair } from '@standin/contract';
-import type { LogEntry } from '@standin/logstore';
-import type { EncodedBody } from '@standin/logstore/formats';
+import type { LogEntry } from '@standin/exchange';
+import type { EncodedBody } from '@standin/exchange/formats';
 
 /** A page contains this much of each body. The rest is available as a download. */
 export const BODY_SHOWN_BYTES_MAX = 256 * 1024;

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { LogEntry } from '@standin/logstore';
-import { har, harEntry, type SnippetOptions } from '@standin/logstore/formats';
+import type { LogEntry } from '@standin/exchange';
+import { har, harEntry, type SnippetOptions } from '@standin/exchange/formats';
 import { jsonStream } from '../../src/json-pieces.ts';
 
 /** One exchange as an HTTP archive, in pieces of text. */

@@ -1,4 +1,4 @@
-import type { EntryPreview, LogEntry } from '@standin/logstore';
+import type { EntryPreview, LogEntry } from '@standin/exchange';
 import type { ProjectLog } from '../../src/backend.ts';
 import { BODY_SHOWN_BYTES_MAX, headerValue, type BodyView, type ExchangeView } from './exchange-view.ts';
 

@@ -1,4 +1,4 @@
-import { wireText } from '@standin/logstore/formats';
+import { wireText } from '@standin/exchange/formats';
 import type { ReactNode } from 'react';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { SectionHeading } from './section-heading.tsx';

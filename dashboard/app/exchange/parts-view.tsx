@@ -5,7 +5,7 @@ import {
   parseMultipart,
   wireText,
   type MultipartItem,
-} from '@standin/logstore/formats';
+} from '@standin/exchange/formats';
 import { Download } from 'lucide-react';
 import { useMemo } from 'react';
 import { paths, type ExchangeParams } from '../lib/paths.ts';

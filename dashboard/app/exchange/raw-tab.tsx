@@ -1,4 +1,4 @@
-import { requestHead, wireText } from '@standin/logstore/formats';
+import { requestHead, wireText } from '@standin/exchange/formats';
 import { Download } from 'lucide-react';
 import { useMemo } from 'react';
 import { paths } from '../lib/paths.ts';

@@ -1,4 +1,4 @@
-import { wireText } from '@standin/logstore/formats';
+import { wireText } from '@standin/exchange/formats';
 import type { ExchangeParams } from '../lib/paths.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { BodySection } from './body-section.tsx';

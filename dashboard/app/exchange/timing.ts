@@ -1,4 +1,4 @@
-import type { LogEntry } from '@standin/logstore';
+import type { LogEntry } from '@standin/exchange';
 
 /** A step between the arrival of the head and the last byte of the response. Milliseconds since that arrival. */
 export interface Stage {

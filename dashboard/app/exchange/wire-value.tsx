@@ -1,4 +1,4 @@
-import { wireText } from '@standin/logstore/formats';
+import { wireText } from '@standin/exchange/formats';
 
 const CHARSET_TITLES = {
   'utf-8': 'Its bytes are UTF-8',

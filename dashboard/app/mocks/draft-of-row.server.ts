@@ -1,5 +1,5 @@
 import type { DesiredObject, LogRow, ResourceObject } from '@standin/contract';
-import { toLogEntry } from '@standin/logstore';
+import { toLogEntry } from '@standin/exchange';
 import type { DashboardMode } from '../../src/backend.ts';
 import type { DiffLine } from '../diff/answer-diff.ts';
 import { diffLines } from '../diff/diff-lines.ts';

@@ -1,6 +1,6 @@
 import { LIMITS, type HeaderPair } from '@standin/contract';
 import { stripHopByHop } from '@standin/egress';
-import { bodyBytesOf, type LogEntry } from '@standin/logstore';
+import { bodyBytesOf, type LogEntry } from '@standin/exchange';
 import { contentCodings, decodeContent } from '../diff/decode-content.server.ts';
 
 /** The `spec.json` block of an Endpoint. */

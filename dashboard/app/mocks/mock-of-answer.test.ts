@@ -1,7 +1,7 @@
 import { LIMITS } from '@standin/contract';
 import type { HeaderPair } from '@standin/contract';
 import { parseObject } from '@standin/crds';
-import type { LogEntry } from '@standin/logstore';
+import type { LogEntry } from '@standin/exchange';
 import fc from 'fast-check';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { LIMITS, type HeaderPair, type LogRow } from '@standin/contract';
 import type { ReplaySpec } from '@standin/crds';
-import { toLogEntry } from '@standin/logstore';
+import { toLogEntry } from '@standin/exchange';
 import { headerText, replayValuesOf, type CapturedView, type ReplayValues } from './replay-values.ts';
 
 /** The parts of a captured request that a form edits. */

@@ -1,4 +1,4 @@
-import type { LogEntry } from '@standin/logstore';
+import type { LogEntry } from '@standin/exchange';
 import type { Backend } from '../../src/backend.ts';
 import { endpointSpec } from '../lib/resources.server.ts';
 

@@ -1,6 +1,6 @@
 import { LIMITS } from '@standin/contract';
-import type { LogSummary } from '@standin/logstore';
-import { parseFilter } from '@standin/logstore/search';
+import type { LogSummary } from '@standin/exchange';
+import { parseFilter } from '@standin/exchange/search';
 import type { Backend } from '../../src/backend.ts';
 import { errorsOf, NO_ERRORS, type FormErrors } from '../lib/form-errors.ts';
 import { refusalOf } from '../lib/failures.server.ts';

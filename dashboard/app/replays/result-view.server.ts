@@ -1,5 +1,6 @@
 import type { HeaderPair, LogRow } from '@standin/contract';
-import { bodyBytesOf, formatTime, type ReplayAnswer } from '@standin/logstore';
+import { bodyBytesOf, formatTime } from '@standin/exchange';
+import type { ReplayAnswer } from '@standin/logstore';
 import type { Answer, AnswerDiff } from '../diff/answer-diff.ts';
 import { decodeContent } from '../diff/decode-content.server.ts';
 import { diffAnswers } from '../diff/diff-answers.server.ts';

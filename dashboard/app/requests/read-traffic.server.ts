@@ -1,5 +1,5 @@
 import { LogFilterError, LogStoreError, type CountFilter } from '@standin/logstore';
-import { parseFilter, type FilterProblem } from '@standin/logstore/search';
+import { parseFilter, type FilterProblem } from '@standin/exchange/search';
 import type { Backend, ProjectLog } from '../../src/backend.ts';
 import { orFail } from '../lib/failures.server.ts';
 import type { ProjectParams } from '../lib/paths.ts';

@@ -1,4 +1,4 @@
-import type { LogSummary } from '@standin/logstore';
+import type { LogSummary } from '@standin/exchange';
 
 /** The fields of a request that the list shows, and no more: thousands of them are sent to the browser. */
 export type TrafficRow = Pick<

@@ -1,5 +1,5 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { requestMessage } from '@standin/logstore/formats';
+import { requestMessage } from '@standin/exchange/formats';
 import { capturedFile, capturedText } from '../exchange/captured-file.server.ts';
 import { readRow } from '../exchange/captured-row.server.ts';
 import { gatewayUrl } from '../exchange/gateway-url.server.ts';

@@ -1,7 +1,7 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { Form, Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
-import { formatTime } from '@standin/logstore';
+import { formatTime } from '@standin/exchange';
 import { LineDiffView } from '../diff/line-diff-view.tsx';
 import { refusalOf } from '../lib/failures.server.ts';
 import { noticeCookie } from '../lib/flash.ts';

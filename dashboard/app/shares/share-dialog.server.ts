@@ -1,5 +1,5 @@
 import { DEFINITIONS } from '@standin/crds';
-import { ALWAYS_HIDDEN, type RedactionRules } from '@standin/logstore/redact';
+import { ALWAYS_HIDDEN, type RedactionRules } from '@standin/exchange/redact';
 import type { DashboardContext } from '../../src/dashboard-context.ts';
 import { createShare, isSharingInPlan } from '../../src/shares/create-share.ts';
 import { capturedOf } from '../../src/workers/captured-of.ts';

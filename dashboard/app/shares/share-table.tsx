@@ -1,4 +1,4 @@
-import { wireText } from '@standin/logstore/formats';
+import { wireText } from '@standin/exchange/formats';
 import { Link2Off } from 'lucide-react';
 import { useState } from 'react';
 import type { ShareView } from '../../src/shares/list-shares.ts';

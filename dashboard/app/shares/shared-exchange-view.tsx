@@ -1,4 +1,4 @@
-import { wireText } from '@standin/logstore/formats';
+import { wireText } from '@standin/exchange/formats';
 import { Fragment } from 'react';
 import type { SharedExchange, SharedMessage } from '../../src/shared-exchange.ts';
 import { formatBytes, formatDuration, formatInstant } from '../requests/traffic-row.ts';

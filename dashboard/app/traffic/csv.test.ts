@@ -1,4 +1,4 @@
-import type { LogSummary } from '@standin/logstore';
+import type { LogSummary } from '@standin/exchange';
 import { expect, it } from 'vitest';
 import { csvHeader, csvLine, csvNote } from './csv.ts';
 

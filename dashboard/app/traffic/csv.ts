@@ -1,4 +1,4 @@
-import type { LogSummary } from '@standin/logstore';
+import type { LogSummary } from '@standin/exchange';
 
 /** Columns of the CSV export, in this order. Columns are only ever added. */
 const COLUMNS = [

@@ -1,5 +1,6 @@
-import type { CountFilter, LogSummary } from '@standin/logstore';
-import { HAR_BEGIN, HAR_END, harEntry } from '@standin/logstore/formats';
+import type { LogSummary } from '@standin/exchange';
+import type { CountFilter } from '@standin/logstore';
+import { HAR_BEGIN, HAR_END, harEntry } from '@standin/exchange/formats';
 import type { ProjectLog } from '../../src/backend.ts';
 import { jsonStream } from '../../src/json-pieces.ts';
 import { csvHeader, csvLine, csvNote } from './csv.ts';

@@ -1,4 +1,4 @@
-import type { LogEntry, LogSummary } from '@standin/logstore';
+import type { LogEntry, LogSummary } from '@standin/exchange';
 import { expect, it } from 'vitest';
 import { exportFormat, exportTraffic, type ExportedLog } from './export-traffic.server.ts';
 

@@ -5,7 +5,7 @@ import {
   type Filter,
   type FilterProblem,
   type Term,
-} from '@standin/logstore/search';
+} from '@standin/exchange/search';
 import type { TrafficRow } from '../requests/traffic-row.ts';
 
 /** Columns whose values can be searched for. */

@@ -1,5 +1,5 @@
 import { HISTOGRAM_BUCKETS_MAX, STATUS_CLASSES, type CountFilter } from '@standin/logstore';
-import { readsContents } from '@standin/logstore/search';
+import { readsContents } from '@standin/exchange/search';
 import type { ProjectLog } from '../../src/backend.ts';
 import type { HistogramView } from './histogram-view.ts';
 

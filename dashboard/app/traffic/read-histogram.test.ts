@@ -1,5 +1,5 @@
 import type { HistogramRange } from '@standin/logstore';
-import { parseFilter } from '@standin/logstore/search';
+import { parseFilter } from '@standin/exchange/search';
 import { describe, expect, it } from 'vitest';
 import type { ProjectLog } from '../../src/backend.ts';
 import { readHistogram } from './read-histogram.server.ts';

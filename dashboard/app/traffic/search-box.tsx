@@ -1,6 +1,6 @@
 import { CircleAlert, Search, X } from 'lucide-react';
 import { useEffect, useId, useRef, useState } from 'react';
-import type { FilterProblem } from '@standin/logstore/search';
+import type { FilterProblem } from '@standin/exchange/search';
 import { classNames } from '../lib/class-names.ts';
 import { paths } from '../lib/paths.ts';
 import { IconButton } from '../ui/icon-button.tsx';

@@ -1,4 +1,5 @@
-import { LogStoreError, tailSummaries, type LogSummary, type TailedLog, type TailFilter } from '@standin/logstore';
+import type { LogSummary } from '@standin/exchange';
+import { LogStoreError, tailSummaries, type TailedLog, type TailFilter } from '@standin/logstore';
 import type { OfProject, ProjectLog } from '../../src/backend.ts';
 import type { EventSink } from '../lib/event-stream.server.ts';
 import type { RowBatch } from './feed.ts';

@@ -1,4 +1,4 @@
-import type { FilterProblem } from '@standin/logstore/search';
+import type { FilterProblem } from '@standin/exchange/search';
 import type { ExchangeView } from '../exchange/exchange-view.ts';
 import type { ProjectParams } from '../lib/paths.ts';
 import type { RowPage } from '../requests/traffic-row.ts';

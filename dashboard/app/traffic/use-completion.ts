@@ -1,4 +1,4 @@
-import { completionAt, FIELDS, HEADER_PREFIXES, type Completion } from '@standin/logstore/search';
+import { completionAt, FIELDS, HEADER_PREFIXES, type Completion } from '@standin/exchange/search';
 import { useEffect, useState } from 'react';
 import { paths, type ProjectParams } from '../lib/paths.ts';
 import type { TimeRange } from '../requests/time-range.ts';

@@ -1,6 +1,6 @@
 import { LIMITS } from '@standin/contract';
 import { LIST_LIMIT_MAX, type LogCursor } from '@standin/logstore';
-import { parseFilter, type Filter } from '@standin/logstore/search';
+import { parseFilter, type Filter } from '@standin/exchange/search';
 import { z } from 'zod';
 import { ApiProblem } from './problems.ts';
 

@@ -1,4 +1,4 @@
-import type { LogEntry, LogSummary } from '@standin/logstore';
+import type { LogEntry, LogSummary } from '@standin/exchange';
 import type { ProjectLog } from '../backend.ts';
 import type { RequestSummary } from './schemas.ts';
 import { without } from './without.ts';

@@ -1,6 +1,7 @@
 import { ACTIONS, METHODS, OUTCOMES, REPLAY_TARGETS } from '@standin/contract';
 import { DEFINITIONS } from '@standin/crds';
-import type { LogEntry, LogSummary, ReplaySummary } from '@standin/logstore';
+import type { LogEntry, LogSummary } from '@standin/exchange';
+import type { ReplaySummary } from '@standin/logstore';
 import { z } from 'zod';
 import { SHARE_STATES, type ShareView } from '../shares/list-shares.ts';
 

@@ -1,5 +1,5 @@
 import { tailLog, tailSummaries } from '@standin/logstore';
-import type { Filter } from '@standin/logstore/search';
+import type { Filter } from '@standin/exchange/search';
 import type { ProjectLog } from '../backend.ts';
 import { ApiProblem, problemBody } from './problems.ts';
 import { toRequestSummary, type View } from './request-views.ts';

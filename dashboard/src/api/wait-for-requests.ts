@@ -1,5 +1,6 @@
-import { tailSummaries, type LogCursor, type LogSummary } from '@standin/logstore';
-import type { Filter } from '@standin/logstore/search';
+import type { LogSummary } from '@standin/exchange';
+import { tailSummaries, type LogCursor } from '@standin/logstore';
+import type { Filter } from '@standin/exchange/search';
 import type { ProjectLog } from '../backend.ts';
 
 export interface WaitOptions {

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { API_GROUP, GROUP_VERSION, LIMITS, type ResourceObject } from '@standin/contract';
 import { DEFINITIONS, parseObject, type Problem } from '@standin/crds';
-import type { RedactionRules } from '@standin/logstore/redact';
+import type { RedactionRules } from '@standin/exchange/redact';
 import type { Backend } from '../backend.ts';
 import { SHARE_PATH } from './serve-shares.ts';
 import { capturedOf } from '../workers/captured-of.ts';

@@ -1,7 +1,7 @@
 import type { Condition, ResourceObject } from '@standin/contract';
 import { DEFINITIONS, parseObject, type ShareSpec } from '@standin/crds';
 import type { LogStore } from '@standin/logstore';
-import type { RedactionRules } from '@standin/logstore/redact';
+import type { RedactionRules } from '@standin/exchange/redact';
 import { capturedOf } from '../workers/captured-of.ts';
 import type { Workers } from '../workers/workers.ts';
 import { ShareCache } from './share-cache.ts';

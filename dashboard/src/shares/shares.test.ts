@@ -1,6 +1,6 @@
 import { GROUP_VERSION, type LogRow, type ResourceObject } from '@standin/contract';
 import { afterAll, describe, expect, it } from 'vitest';
-import { newLogRow } from '@standin/logstore/testing';
+import { newLogRow } from '@standin/exchange/testing';
 import { startWorkers } from '../workers/workers.ts';
 import { AddressLimit } from './address-limit.ts';
 import { publicShares, type PublicShares, type PublicSharesSource } from './public-shares.ts';

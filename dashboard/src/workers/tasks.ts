@@ -3,9 +3,10 @@
  * decoded before.
  */
 import type { LogRow, ResourceObject } from '@standin/contract';
-import { toLogEntry, type ReplayAnswer } from '@standin/logstore';
-import { boundaryOf, latin1Text, parseMultipart, type Snippet, type SnippetOptions } from '@standin/logstore/formats';
-import { defaultRedaction, type RedactionRules } from '@standin/logstore/redact';
+import { toLogEntry } from '@standin/exchange';
+import type { ReplayAnswer } from '@standin/logstore';
+import { boundaryOf, latin1Text, parseMultipart, type Snippet, type SnippetOptions } from '@standin/exchange/formats';
+import { defaultRedaction, type RedactionRules } from '@standin/exchange/redact';
 import { isWorkerThread, move } from 'piscina';
 import { snippetOf, type SnippetFormat } from '../../app/exchange/exchange-formats.ts';
 import type { Draft } from '../../app/mocks/draft-of-row.server.ts';

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { newLogRow } from '@standin/logstore/testing';
+import { newLogRow } from '@standin/exchange/testing';
 import { capturedOf } from './captured-of.ts';
 import { startWorkers, type Workers, type WorkersOptions } from './workers.ts';
 

@@ -1,4 +1,5 @@
-import type { LogEntry, LogFilter, LogStore, LogSummary } from '@standin/logstore';
+import type { LogEntry, LogSummary } from '@standin/exchange';
+import type { LogFilter, LogStore } from '@standin/logstore';
 
 export interface CapturedOptions {
   readonly store: Pick<LogStore, 'summaries' | 'entries'>;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { API_KEY_DATA_KEY, keyFingerprint, LIMITS, type ResourceObject, type ResourceSource } from '@standin/contract';
 import type { ReplayDestination } from '@standin/egress';
-import type { LogEntry } from '@standin/logstore';
+import type { LogEntry } from '@standin/exchange';
 import { upstreamOf, type Translator } from '../translate/index.ts';
 import { specOf, type ReplayPlan } from './replay-plan.ts';
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '@standin/kube';
-import type { LogEntry, LogStore } from '@standin/logstore';
+import type { LogEntry } from '@standin/exchange';
+import type { LogStore } from '@standin/logstore';
 
 export interface FindOptions {
   readonly store: Pick<LogStore, 'get'>;

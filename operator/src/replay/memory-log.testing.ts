@@ -1,4 +1,5 @@
-import { LogStoreError, type LogEntry, type LogStore, type LogSummary, type ReplayResult } from '@standin/logstore';
+import type { LogEntry, LogSummary } from '@standin/exchange';
+import { LogStoreError, type LogStore, type ReplayResult } from '@standin/logstore';
 
 export const AWAY = new LogStoreError('no connection', { kind: 'retryable', code: 'ECONNREFUSED', cause: undefined });
 

@@ -1,6 +1,6 @@
 import type { Kind, ResourceObject } from '@standin/contract';
 import { parseObject, type ReplaySpec, type Specs } from '@standin/crds';
-import { parseFilter, type Filter } from '@standin/logstore/search';
+import { parseFilter, type Filter } from '@standin/exchange/search';
 import { retentionInForce, type Finding, type TranslateSettings } from '../translate/index.ts';
 
 /** A Replay's spec, with all references resolved. */

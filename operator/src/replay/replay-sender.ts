@@ -1,6 +1,7 @@
 import { SourceError, type HeaderPair, type ResourceObject } from '@standin/contract';
 import { replayRequest, type Egress, type ReplayRequest, type RequestEdit } from '@standin/egress';
-import { bodyBytesOf, parseTime, type LogEntry, type ReplayResult } from '@standin/logstore';
+import { bodyBytesOf, parseTime, type LogEntry } from '@standin/exchange';
+import type { ReplayResult } from '@standin/logstore';
 import type { ReplaySpec } from '@standin/crds';
 import { Destinations, type Destination, type DestinationParts } from './destination.ts';
 import type { ReplayPlan } from './replay-plan.ts';

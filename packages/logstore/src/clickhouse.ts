@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import type { ClickHouseSettings } from '@clickhouse/client';
-import { INSERT_MARK_HEADER, INSERT_WAIT_MS, INSERTS_PATH } from './embedded/insert-counter.ts';
+import { INSERT_MARK_HEADER, INSERT_WAIT_MS, INSERTS_PATH } from '@standin/contract/insert-mark';
 import { toLogStoreError } from './log-store-error.ts';
 
 export interface ClickHouseAddress {
@@ -25,7 +25,7 @@ interface Statement {
 
 interface Answer {
   readonly bytes: Buffer;
-  /** Only from the embedded engine: marks the inserts before the statement ran. See `embedded/insert-counter.ts`. */
+  /** Only from the embedded engine: marks the inserts before the statement ran. See `INSERTS_PATH`. */
   readonly insertMark: string | undefined;
 }
 

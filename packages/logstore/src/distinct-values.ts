@@ -4,7 +4,7 @@ import { conditionsOf, LogFilterError } from './log-filter.ts';
 import type { CountFilter } from './log-filter.ts';
 import { decodeAll } from './run-query.ts';
 import { HEADER_COLUMNS, PATTERN_COLUMNS } from './search/columns.ts';
-import { HEADER_PREFIXES, headerField, headerNameText } from './search/fields.ts';
+import { HEADER_PREFIXES, headerField, headerNameText } from '@standin/exchange/search';
 
 /** Fields whose values a search box can offer. `header` and `resp.header` are the names of headers, in lower case. */
 export type DistinctField = (typeof PLAIN_FIELDS)[number] | 'header' | 'resp.header' | `${HeaderPrefix}${string}`;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeRow } from './decode-row.ts';
 import { encodeRow } from './encode-row.ts';
-import { anyLogRow } from './log-row.testing.ts';
+import { anyLogRow } from '@standin/exchange/testing';
 import { latin1Size, putLatin1, putText, putUint64, putUuid, putVarint, textSize, varintSize } from './row-binary.ts';
 import { RowBinaryReader } from './row-binary-reader.ts';
 

@@ -1,7 +1,3 @@
-export { startEmbeddedEngine } from './embedded/start-embedded-engine.ts';
-export type { EmbeddedEngine, EmbeddedEngineOptions, EngineAddress } from './embedded/start-embedded-engine.ts';
-export { ignoreInGit } from './embedded/ignore-in-git.ts';
-export { EngineStartError } from './embedded/engine-process.ts';
 export { checkSchema, type CheckSchemaOptions } from './check-schema.ts';
 export type { HourlyCounts } from './count-requests.ts';
 export { HISTOGRAM_BUCKETS_MAX, STATUS_CLASSES } from './count-log.ts';
@@ -14,8 +10,6 @@ export { DISTINCT_LIMIT_MAX } from './distinct-values.ts';
 export type { DistinctField, DistinctOptions } from './distinct-values.ts';
 export { encodeRow, putRow, rowSize } from './encode-row.ts';
 export { LOG_COLUMNS } from './log-columns.ts';
-export { bodyBytesOf, formatTime, parseTime, toLogEntry } from './log-entry.ts';
-export type { BodyEncoding, EntryPreview, LogEntry, LogSummary, RowVersion } from './log-entry.ts';
 export type { FollowOptions, InsertFeed } from './follow-inserts.ts';
 export { EVERY_PROJECT, LIST_LIMIT_MAX, LogFilterError } from './log-filter.ts';
 export type { CountFilter, LogCursor, LogFilter, StatusRange } from './log-filter.ts';

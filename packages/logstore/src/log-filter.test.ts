@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Filter } from './search/filter.ts';
+import type { Filter } from '@standin/exchange/search';
 import {
   assertLimit,
   conditionsOf,

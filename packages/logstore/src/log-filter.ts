@@ -1,7 +1,7 @@
 import type { Method } from '@standin/contract';
-import { parseTime } from './log-entry.ts';
+import { parseTime } from '@standin/exchange';
 import { compileFilter } from './search/compile-filter.ts';
-import type { Filter } from './search/filter.ts';
+import type { Filter } from '@standin/exchange/search';
 
 /** Where a list continues. Any entry or summary can be a cursor. */
 export interface LogCursor {
@@ -26,7 +26,7 @@ export interface LogFilter {
   readonly endpoint?: string | undefined;
   readonly method?: Method | undefined;
   readonly status?: number | StatusRange | undefined;
-  /** A search, parsed by `parseFilter` of `@standin/logstore/search`. */
+  /** A search, parsed by `parseFilter` of `@standin/exchange/search`. */
   readonly search?: Filter | undefined;
   /** Received at this time or later. */
   readonly since?: Date | undefined;

@@ -12,7 +12,7 @@ import { distinctValues } from './distinct-values.ts';
 import type { DistinctField, DistinctOptions } from './distinct-values.ts';
 import { createInsertFollower, type FollowOptions, type InsertFeed } from './follow-inserts.ts';
 import { LOG_COLUMNS } from './log-columns.ts';
-import type { EntryPreview, LogEntry, LogSummary, RowVersion } from './log-entry.ts';
+import type { EntryPreview, LogEntry, LogSummary, RowVersion } from '@standin/exchange';
 import type { CountFilter, LogFilter } from './log-filter.ts';
 import { migrate } from './migrate.ts';
 import { readInserts } from './read-inserts.ts';

@@ -1,6 +1,6 @@
 import type { HeaderPair, Method, ReplayTarget } from '@standin/contract';
 import type { ClickHouse } from './clickhouse.ts';
-import { decodeBody, formatTime, type BodyEncoding } from './log-entry.ts';
+import { decodeBody, formatTime, type BodyEncoding } from '@standin/exchange';
 import { uuidText } from './log-filter.ts';
 import {
   bytesSize,

@@ -1,5 +1,5 @@
 import type { ClickHouseSettings } from '@clickhouse/client';
-import { formatTime, parseTime } from './log-entry.ts';
+import { formatTime, parseTime } from '@standin/exchange';
 import { RowBinaryReader } from './row-binary-reader.ts';
 
 /** Seconds. */

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createInsertFollower } from './follow-inserts.ts';
 import { EVERY_PROJECT, type LogFilter } from './log-filter.ts';
-import type { LogSummary } from './log-entry.ts';
+import type { LogSummary } from '@standin/exchange';
 import type { LogStore } from './log-store.ts';
 import { tailLog, tailSummaries } from './tail-log.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LogEntry, LogSummary } from './log-entry.ts';
+import type { LogEntry, LogSummary } from '@standin/exchange';
 import type { LogFilter } from './log-filter.ts';
 import type { LogStore } from './log-store.ts';
 

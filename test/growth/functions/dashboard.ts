@@ -21,7 +21,7 @@ import { csvLine } from '../../../dashboard/app/traffic/csv.ts';
 import { problemOf, termsOf, withoutTerm } from '../../../dashboard/app/traffic/filter-terms.ts';
 import { readCookies } from '../../../dashboard/src/access/cookies.ts';
 import { sharedExchange } from '../../../dashboard/src/shared-exchange.ts';
-import { testEntry } from '../../../packages/logstore/src/redact/redact.testing.ts';
+import { testEntry } from '../../../packages/exchange/src/redact/redact.testing.ts';
 import type { GrowthEntry } from '../entry.ts';
 import { BYTES, distinct, framed, nested, repeated, type Generators } from '../generators.ts';
 

@@ -2,12 +2,12 @@ import { LIMITS } from '@standin/contract';
 import { cutCharacter } from '../../../packages/logstore/src/cut-character.ts';
 import { decodeRow } from '../../../packages/logstore/src/decode-row.ts';
 import { encodeRow } from '../../../packages/logstore/src/encode-row.ts';
-import { curlCommand } from '../../../packages/logstore/src/formats/curl-command.ts';
-import { fetchSnippet } from '../../../packages/logstore/src/formats/fetch-snippet.ts';
-import { harEntry } from '../../../packages/logstore/src/formats/har.ts';
-import { boundaryOf, parseMultipart, splitMultipart } from '../../../packages/logstore/src/formats/multipart.ts';
-import { requestMessage } from '../../../packages/logstore/src/formats/request-message.ts';
-import { isPasteable, shellQuote, shellWord } from '../../../packages/logstore/src/formats/shell-quote.ts';
+import { curlCommand } from '../../../packages/exchange/src/formats/curl-command.ts';
+import { fetchSnippet } from '../../../packages/exchange/src/formats/fetch-snippet.ts';
+import { harEntry } from '../../../packages/exchange/src/formats/har.ts';
+import { boundaryOf, parseMultipart, splitMultipart } from '../../../packages/exchange/src/formats/multipart.ts';
+import { requestMessage } from '../../../packages/exchange/src/formats/request-message.ts';
+import { isPasteable, shellQuote, shellWord } from '../../../packages/exchange/src/formats/shell-quote.ts';
 import {
   decodeUtf8,
   fromBase64,
@@ -15,22 +15,22 @@ import {
   latin1Text,
   toBase64,
   wireText,
-} from '../../../packages/logstore/src/formats/wire-bytes.ts';
-import { decodeBody, parseTime } from '../../../packages/logstore/src/log-entry.ts';
-import { newLogRow } from '../../../packages/logstore/src/log-row.testing.ts';
-import { testEntry } from '../../../packages/logstore/src/redact/redact.testing.ts';
+} from '../../../packages/exchange/src/formats/wire-bytes.ts';
+import { decodeBody, parseTime } from '../../../packages/exchange/src/log-entry.ts';
+import { newLogRow } from '../../../packages/exchange/src/log-row.testing.ts';
+import { testEntry } from '../../../packages/exchange/src/redact/redact.testing.ts';
 import { RowBinaryReader } from '../../../packages/logstore/src/row-binary-reader.ts';
 import { compileFilter } from '../../../packages/logstore/src/search/compile-filter.ts';
-import { completionAt } from '../../../packages/logstore/src/search/complete.ts';
-import { FILTER_LIMITS } from '../../../packages/logstore/src/search/filter.ts';
-import { formatFilter } from '../../../packages/logstore/src/search/format-filter.ts';
-import { tokenize } from '../../../packages/logstore/src/search/lexer.ts';
-import { parseFilter } from '../../../packages/logstore/src/search/parse-filter.ts';
+import { completionAt } from '../../../packages/exchange/src/search/complete.ts';
+import { FILTER_LIMITS } from '../../../packages/exchange/src/search/filter.ts';
+import { formatFilter } from '../../../packages/exchange/src/search/format-filter.ts';
+import { tokenize } from '../../../packages/exchange/src/search/lexer.ts';
+import { parseFilter } from '../../../packages/exchange/src/search/parse-filter.ts';
 import {
   parseDurationValue,
   parseSizeValue,
   parseStatusValue,
-} from '../../../packages/logstore/src/search/parse-number.ts';
+} from '../../../packages/exchange/src/search/parse-number.ts';
 import type { GrowthEntry } from '../entry.ts';
 import { BYTES, distinct, framed, repeated, type Generators } from '../generators.ts';
 
@@ -78,13 +78,13 @@ const filterOf = (text: string) => {
 
 export const LOG_STORE: readonly GrowthEntry[] = [
   {
-    of: 'packages/logstore/src/formats/multipart.ts#parseMultipart',
+    of: 'packages/exchange/src/formats/multipart.ts#parseMultipart',
     limit: BODY,
     run: (text) => parseMultipart(text, 'b'),
     near: MULTIPART,
   },
   {
-    of: 'packages/logstore/src/formats/multipart.ts#splitMultipart',
+    of: 'packages/exchange/src/formats/multipart.ts#splitMultipart',
     limit: BODY,
     run: (text) => splitMultipart(text, 'b'.repeat(200)),
     nearOnly: true,
@@ -95,7 +95,7 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     },
   },
   {
-    of: 'packages/logstore/src/formats/multipart.ts#boundaryOf',
+    of: 'packages/exchange/src/formats/multipart.ts#boundaryOf',
     limit: LIMITS.upstreamHeadBytesMax,
     run: (text) => boundaryOf(`multipart/mixed${text}`),
     near: {
@@ -105,14 +105,14 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     },
   },
   {
-    of: 'packages/logstore/src/formats/wire-bytes.ts#latin1Bytes',
+    of: 'packages/exchange/src/formats/wire-bytes.ts#latin1Bytes',
     limit: COPIED,
     near: BYTES,
     nearOnly: true,
     run: latin1Bytes,
   },
   {
-    of: 'packages/logstore/src/formats/wire-bytes.ts#latin1Text',
+    of: 'packages/exchange/src/formats/wire-bytes.ts#latin1Text',
     limit: COPIED,
     near: BYTES,
     nearOnly: true,
@@ -120,14 +120,14 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     cpuMsMax: WHOLE_BODY_MS,
   },
   {
-    of: 'packages/logstore/src/formats/wire-bytes.ts#decodeUtf8',
+    of: 'packages/exchange/src/formats/wire-bytes.ts#decodeUtf8',
     limit: COPIED,
     near: BYTES,
     nearOnly: true,
     run: (text) => decodeUtf8(bytesOf(text)),
   },
   {
-    of: 'packages/logstore/src/formats/wire-bytes.ts#toBase64',
+    of: 'packages/exchange/src/formats/wire-bytes.ts#toBase64',
     limit: COPIED,
     near: BYTES,
     nearOnly: true,
@@ -135,21 +135,21 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     cpuMsMax: WHOLE_BODY_MS,
   },
   {
-    of: 'packages/logstore/src/formats/wire-bytes.ts#fromBase64',
+    of: 'packages/exchange/src/formats/wire-bytes.ts#fromBase64',
     limit: COPIED,
     run: (text) => fromBase64(text),
     near: { base64: repeated('QUJD') },
   },
-  { of: 'packages/logstore/src/formats/wire-bytes.ts#wireText', limit: LIMITS.upstreamHeadBytesMax, run: wireText },
+  { of: 'packages/exchange/src/formats/wire-bytes.ts#wireText', limit: LIMITS.upstreamHeadBytesMax, run: wireText },
   {
-    of: 'packages/logstore/src/formats/shell-quote.ts#shellQuote',
+    of: 'packages/exchange/src/formats/shell-quote.ts#shellQuote',
     limit: COPIED,
     run: shellQuote,
     near: { quotes: repeated("'") },
     cpuMsMax: WHOLE_BODY_MS,
   },
   {
-    of: 'packages/logstore/src/formats/shell-quote.ts#isPasteable',
+    of: 'packages/exchange/src/formats/shell-quote.ts#isPasteable',
     limit: COPIED,
     near: BYTES,
     nearOnly: true,
@@ -157,20 +157,20 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     cpuMsMax: WHOLE_BODY_MS,
   },
   {
-    of: 'packages/logstore/src/formats/shell-quote.ts#shellWord',
+    of: 'packages/exchange/src/formats/shell-quote.ts#shellWord',
     limit: HEAD,
     run: shellWord,
     near: { 'bytes between letters': repeated('a\x80') },
   },
   {
-    of: 'packages/logstore/src/formats/request-message.ts#requestMessage',
+    of: 'packages/exchange/src/formats/request-message.ts#requestMessage',
     limit: COPIED,
     near: BYTES,
     nearOnly: true,
     run: (body) => requestMessage(testEntry({ body: '' }), Buffer.from(body)),
   },
   {
-    of: 'packages/logstore/src/formats/curl-command.ts#curlCommand',
+    of: 'packages/exchange/src/formats/curl-command.ts#curlCommand',
     limit: COPIED,
     near: BYTES,
     nearOnly: true,
@@ -178,7 +178,7 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     cpuMsMax: WHOLE_BODY_MS,
   },
   {
-    of: 'packages/logstore/src/formats/fetch-snippet.ts#fetchSnippet',
+    of: 'packages/exchange/src/formats/fetch-snippet.ts#fetchSnippet',
     limit: COPIED,
     near: BYTES,
     nearOnly: true,
@@ -186,7 +186,7 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     cpuMsMax: WHOLE_BODY_MS,
   },
   {
-    of: 'packages/logstore/src/formats/har.ts#harEntry',
+    of: 'packages/exchange/src/formats/har.ts#harEntry',
     limit: HEAD,
     run: (text) =>
       harEntry(
@@ -194,14 +194,14 @@ export const LOG_STORE: readonly GrowthEntry[] = [
       ),
   },
   {
-    of: 'packages/logstore/src/log-entry.ts#decodeBody',
+    of: 'packages/exchange/src/log-entry.ts#decodeBody',
     limit: COPIED,
     near: BYTES,
     nearOnly: true,
     run: (text) => decodeBody(bytesOf(text)),
   },
   {
-    of: 'packages/logstore/src/log-entry.ts#parseTime',
+    of: 'packages/exchange/src/log-entry.ts#parseTime',
     limit: HEAD,
     run: parseTime,
     near: { 'digits of a second': framed('2026-01-01T00:00:00.', repeated('1'), 'x') },
@@ -227,10 +227,10 @@ export const LOG_STORE: readonly GrowthEntry[] = [
       return decodeRow(new RowBinaryReader(encodeRow(newLogRow({ target: text, requestHeaders }))));
     },
   },
-  { of: 'packages/logstore/src/search/lexer.ts#tokenize', limit: SEARCH, run: tokenize, near: TERMS },
-  { of: 'packages/logstore/src/search/parse-filter.ts#parseFilter', limit: SEARCH, run: parseFilter, near: TERMS },
+  { of: 'packages/exchange/src/search/lexer.ts#tokenize', limit: SEARCH, run: tokenize, near: TERMS },
+  { of: 'packages/exchange/src/search/parse-filter.ts#parseFilter', limit: SEARCH, run: parseFilter, near: TERMS },
   {
-    of: 'packages/logstore/src/search/format-filter.ts#formatFilter',
+    of: 'packages/exchange/src/search/format-filter.ts#formatFilter',
     limit: SEARCH,
     run: (text) => formatFilter(filterOf(text)),
     near: TERMS,
@@ -243,15 +243,15 @@ export const LOG_STORE: readonly GrowthEntry[] = [
   },
   // A search box suggests names before it reports that the text is too long.
   {
-    of: 'packages/logstore/src/search/complete.ts#completionAt',
+    of: 'packages/exchange/src/search/complete.ts#completionAt',
     limit: 64 * 1024,
     run: (text) => completionAt(text, text.length),
     near: TERMS,
   },
-  { of: 'packages/logstore/src/search/parse-number.ts#parseStatusValue', limit: SEARCH, run: parseStatusValue },
-  { of: 'packages/logstore/src/search/parse-number.ts#parseDurationValue', limit: SEARCH, run: parseDurationValue },
+  { of: 'packages/exchange/src/search/parse-number.ts#parseStatusValue', limit: SEARCH, run: parseStatusValue },
+  { of: 'packages/exchange/src/search/parse-number.ts#parseDurationValue', limit: SEARCH, run: parseDurationValue },
   {
-    of: 'packages/logstore/src/search/parse-number.ts#parseSizeValue',
+    of: 'packages/exchange/src/search/parse-number.ts#parseSizeValue',
     limit: SEARCH,
     run: (text) => parseSizeValue('size', text),
   },

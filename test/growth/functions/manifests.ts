@@ -14,7 +14,7 @@ import { readManifest } from '../../../operator/src/sources/manifest-objects.ts'
 import { operatorSettings, translateSettings } from '../../../operator/src/settings.ts';
 import { jsonFault } from '../../../operator/src/translate/json-document.ts';
 import { validateManifests } from '../../../operator/src/validate/validate-manifests.ts';
-import { testEntry } from '../../../packages/logstore/src/redact/redact.testing.ts';
+import { testEntry } from '../../../packages/exchange/src/redact/redact.testing.ts';
 import type { GrowthEntry } from '../entry.ts';
 import { distinct, framed, nested, repeated, type Generators } from '../generators.ts';
 

@@ -1,19 +1,19 @@
 import { LIMITS } from '@standin/contract';
-import { redactShapes } from '../../../packages/logstore/src/redact/credential-shapes.ts';
-import { defaultRedaction } from '../../../packages/logstore/src/redact/default-redaction.ts';
-import { HiddenValues } from '../../../packages/logstore/src/redact/hidden-values.ts';
-import { parseJsonTree } from '../../../packages/logstore/src/redact/json-tree.ts';
-import { redact, REDACTED_BODY_CHARS_MAX } from '../../../packages/logstore/src/redact/redact.ts';
-import { testEntry, type TestExchange } from '../../../packages/logstore/src/redact/redact.testing.ts';
-import { redactText } from '../../../packages/logstore/src/redact/redact-text.ts';
+import { redactShapes } from '../../../packages/exchange/src/redact/credential-shapes.ts';
+import { defaultRedaction } from '../../../packages/exchange/src/redact/default-redaction.ts';
+import { HiddenValues } from '../../../packages/exchange/src/redact/hidden-values.ts';
+import { parseJsonTree } from '../../../packages/exchange/src/redact/json-tree.ts';
+import { redact, REDACTED_BODY_CHARS_MAX } from '../../../packages/exchange/src/redact/redact.ts';
+import { testEntry, type TestExchange } from '../../../packages/exchange/src/redact/redact.testing.ts';
+import { redactText } from '../../../packages/exchange/src/redact/redact-text.ts';
 import {
   formatJsonName,
   formatJsonPath,
   globMatches,
   parseJsonPath,
-} from '../../../packages/logstore/src/redact/redaction-rules.ts';
-import { decodeForm } from '../../../packages/logstore/src/redact/redactor.ts';
-import { isSensitiveName } from '../../../packages/logstore/src/redact/sensitive-names.ts';
+} from '../../../packages/exchange/src/redact/redaction-rules.ts';
+import { decodeForm } from '../../../packages/exchange/src/redact/redactor.ts';
+import { isSensitiveName } from '../../../packages/exchange/src/redact/sensitive-names.ts';
 import type { GrowthEntry } from '../entry.ts';
 import { distinct, framed, nested, repeated, type Generators } from '../generators.ts';
 import { MULTIPART } from './log-store.ts';
@@ -123,7 +123,7 @@ const exchange = (of: (text: string) => TestExchange) => (text: string) => {
 const RULES = { headers: ['x-*-token'], query: ['*token*', '*a*b*c'], jsonPaths: ['$..token*', '$..a..b', '$..*.c'] };
 const withType = (type: string) => (body: string) =>
   redact(testEntry({ headers: [['content-type', type]], body }), RULES);
-const REDACT = 'packages/logstore/src/redact/redact.ts#redact';
+const REDACT = 'packages/exchange/src/redact/redact.ts#redact';
 
 const HIDE = { hides: (name: string) => isSensitiveName(name), hide: () => '[redacted]' };
 
@@ -173,7 +173,7 @@ export const REDACTION: readonly GrowthEntry[] = [
     cpuMsMax: EXCHANGE_MS,
   },
   {
-    of: 'packages/logstore/src/redact/redact.ts#redactFields',
+    of: 'packages/exchange/src/redact/redact.ts#redactFields',
     limit: BODY,
     run: (body) => defaultRedaction(testEntry({ body })),
     near: TEXT,
@@ -181,31 +181,31 @@ export const REDACTION: readonly GrowthEntry[] = [
     cpuMsMax: EXCHANGE_MS,
   },
   {
-    of: 'packages/logstore/src/redact/credential-shapes.ts#redactShapes',
+    of: 'packages/exchange/src/redact/credential-shapes.ts#redactShapes',
     limit: BODY,
     run: (text) => redactShapes(text, () => undefined),
     near: SHAPES,
   },
   {
-    of: 'packages/logstore/src/redact/redact-text.ts#redactText',
+    of: 'packages/exchange/src/redact/redact-text.ts#redactText',
     limit: BODY,
     run: (text) => redactText(text, HIDE),
     near: TEXT,
   },
   {
-    of: 'packages/logstore/src/redact/json-tree.ts#parseJsonTree',
+    of: 'packages/exchange/src/redact/json-tree.ts#parseJsonTree',
     limit: BODY,
     run: (text) => parseJsonTree(text, true),
     near: JSON_BODIES,
   },
   {
-    of: 'packages/logstore/src/redact/redactor.ts#decodeForm',
+    of: 'packages/exchange/src/redact/redactor.ts#decodeForm',
     limit: BODY,
     run: decodeForm,
     near: { 'broken escapes': repeated('%ff%') },
   },
   {
-    of: 'packages/logstore/src/redact/hidden-values.ts#HiddenValues',
+    of: 'packages/exchange/src/redact/hidden-values.ts#HiddenValues',
     limit: BODY,
     run: (text) => {
       const values = new HiddenValues();
@@ -222,25 +222,25 @@ export const REDACTION: readonly GrowthEntry[] = [
     cpuMsMax: EXCHANGE_MS,
   },
   {
-    of: 'packages/logstore/src/redact/redaction-rules.ts#parseJsonPath',
+    of: 'packages/exchange/src/redact/redaction-rules.ts#parseJsonPath',
     limit: LIMITS.redactedNameLengthMax,
     run: parseJsonPath,
     near: { steps: framed('$', repeated('..a[*]')) },
   },
   {
-    of: 'packages/logstore/src/redact/redaction-rules.ts#globMatches',
+    of: 'packages/exchange/src/redact/redaction-rules.ts#globMatches',
     limit: BODY,
     run: (name) => globMatches(`*${'a'.repeat(200)}b*${'a*'.repeat(20)}c`, name),
     near: { 'nearly the glob': framed('', repeated('a'), 'b') },
   },
-  { of: 'packages/logstore/src/redact/redaction-rules.ts#formatJsonName', limit: BODY, run: formatJsonName },
+  { of: 'packages/exchange/src/redact/redaction-rules.ts#formatJsonName', limit: BODY, run: formatJsonName },
   {
-    of: 'packages/logstore/src/redact/redaction-rules.ts#formatJsonPath',
+    of: 'packages/exchange/src/redact/redaction-rules.ts#formatJsonPath',
     limit: BODY,
     run: (key) => Array.from({ length: 1_000 }, () => formatJsonPath([key, 0, key])),
   },
   {
-    of: 'packages/logstore/src/redact/sensitive-names.ts#isSensitiveName',
+    of: 'packages/exchange/src/redact/sensitive-names.ts#isSensitiveName',
     limit: BODY,
     run: isSensitiveName,
     near: { 'words in camel case': repeated('aB'), 'nested names': nested('a[', ']') },

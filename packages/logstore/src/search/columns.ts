@@ -1,4 +1,4 @@
-import type { ContainsField, NumberField, PatternField, Side } from './filter.ts';
+import type { ContainsField, NumberField, PatternField, Side } from '@standin/exchange/search';
 
 /**
  * The closed table between fields and ClickHouse: no other part of a search becomes SQL. `frozen`: the same in both versions of a

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compileFilter } from './compile-filter.ts';
-import { anyFilter, anyText } from './filter.testing.ts';
-import type { Condition } from './filter.ts';
-import { parseFilter } from './parse-filter.ts';
+import { anyFilter, anyText } from '@standin/exchange/filter-testing';
+import type { Condition } from '@standin/exchange/search';
+import { parseFilter } from '@standin/exchange/search';
 
 const compile = (text: string) => {
   const result = parseFilter(text);

@@ -1,7 +1,7 @@
 import { CONTAINS_COLUMNS, HEADER_COLUMNS, NUMBER_COLUMNS, PATTERN_COLUMNS, TEXT_COLUMNS } from './columns.ts';
 import type { Column } from './columns.ts';
-import type { Condition, Filter, Pattern, Term } from './filter.ts';
-import { latin1Bytes, lowerAscii, utf8Bytes } from './text-bytes.ts';
+import type { Condition, Filter, Pattern, Term } from '@standin/exchange/search';
+import { latin1Bytes, lowerAscii, utf8Bytes } from '@standin/exchange/search';
 
 /** One condition of a WHERE. */
 interface CompiledCondition {

@@ -3,10 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { encodeRow, EVERY_PROJECT, openLogStore, startEmbeddedEngine, type LogStore } from '../src/index.ts';
-import { newLogRow } from '../src/log-row.testing.ts';
+import { startEmbeddedEngine } from '@standin/engine';
+import { newLogRow } from '@standin/exchange/testing';
+import { encodeRow, EVERY_PROJECT, openLogStore, type LogStore } from '@standin/logstore';
 
-/** Measures the log store's numbers in README.md on the embedded engine: `node packages/logstore/bench/main.ts`. */
+/** Measures the log store's numbers in README.md on the embedded engine: `node test/bench/logstore/main.ts`. */
 
 const ENCODED_ROWS = 300_000;
 const BATCHES = 20;

@@ -1,7 +1,7 @@
 /** The search language without ClickHouse. It has no dependencies, so that a browser can also parse, complete and underline. */
 export { completionAt } from './complete.ts';
 export type { Completion } from './complete.ts';
-export { FIELDS, HEADER_PREFIXES } from './fields.ts';
+export { FIELDS, headerField, headerNameText, HEADER_PREFIXES } from './fields.ts';
 export type { Field, FieldKind, PlainField } from './fields.ts';
 export { FILTER_LIMITS, readsContents } from './filter.ts';
 export type {
@@ -21,3 +21,4 @@ export { formatFilter } from './format-filter.ts';
 export { parseFilter } from './parse-filter.ts';
 export type { ParseResult } from './parse-filter.ts';
 export type { FilterProblem } from './problem.ts';
+export { latin1Bytes, lowerAscii, utf8Bytes } from './text-bytes.ts';

@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { LOG_COLUMNS, openLogStore, startEmbeddedEngine, type LogStore } from '../src/index.ts';
-import { parseFilter } from '../src/search/index.ts';
+import { startEmbeddedEngine } from '@standin/engine';
+import { parseFilter } from '@standin/exchange/search';
+import { LOG_COLUMNS, openLogStore, type LogStore } from '@standin/logstore';
 import { queryOf, type Query } from './query.ts';
 
 /**
- * Measures searches on a log of one project over ten days, 1.5 kB a row: `node packages/logstore/bench/search.ts [ROWS]`. Each
+ * Measures searches on a log of one project over ten days, 1.5 kB a row: `node test/bench/logstore/search.ts [ROWS]`. Each
  * round searches for a different value, so that no cache answers.
  */
 

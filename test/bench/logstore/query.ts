@@ -1,4 +1,4 @@
-import type { EngineAddress } from '../src/index.ts';
+import type { EngineAddress } from '@standin/engine';
 
 /** Resolves with ClickHouse's response to a statement, trimmed. Rejects with its error message. */
 export type Query = (sql: string) => Promise<string>;

@@ -1,18 +1,9 @@
 import { randomUUID } from 'node:crypto';
 
-/**
- * Notifies readers of the embedded engine of inserts, so that they need not poll. Every response has the mark of the inserts
- * before it, and a request to `INSERTS_PATH` with `?after=MARK` gets its response when another insert has ended. ClickHouse has
- * no equivalent.
- */
-export const INSERT_MARK_HEADER = 'x-standin-insert-mark';
-export const INSERTS_PATH = '/inserts';
-/** A wait ends after this time, even without an insert. A reader that gets no response for much longer knows that the engine hangs. */
-export const INSERT_WAIT_MS = 4_000;
-
 /** Maximum of concurrent waits. Each open page and each `standin tail` has one. */
 const WAITING_MAX = 500;
 
+/** Notifies readers of the embedded engine of inserts (see `INSERTS_PATH`). */
 export interface InsertCounter {
   /** Identifies the inserts so far and the process. The mark of another process is never the current one. */
   mark(): string;
