@@ -274,7 +274,7 @@ describe('the CRDs of the charts', () => {
   const policies = (objects: readonly RenderedObject[]) =>
     new Set(objects.map(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy']));
 
-  it.for([['standin', '-f', valuesFileOf('default')], ['standin-crds']] as const)(
+  it.for([['standin', '-f', valuesFileOf('default')], ['standin/charts/standin-crds']] as const)(
     'are those of crds/manifests, kept when the release goes: %s',
     async ([chart, ...args]) => {
       const objects = await rendered(chart, ...args);
@@ -287,11 +287,13 @@ describe('the CRDs of the charts', () => {
     expect(policies(await rendered('standin', '-f', valuesFileOf('default'), '--set', 'crds.keep=false'))).toEqual(
       new Set([undefined]),
     );
-    expect(policies(await rendered('standin-crds', '--set', 'keep=false'))).toEqual(new Set([undefined]));
+    expect(policies(await rendered('standin/charts/standin-crds', '--set', 'keep=false'))).toEqual(
+      new Set([undefined]),
+    );
   });
 
   it('pass helm lint --strict', async () => {
-    const { code, stdout } = await helm(['lint', '--strict', path.join(CHARTS, 'standin-crds')]);
+    const { code, stdout } = await helm(['lint', '--strict', path.join(CHARTS, 'standin/charts/standin-crds')]);
     expect({ code, said: stdout.match(/\[(WARNING|ERROR)\].*/g) }).toEqual({ code: 0, said: null });
   });
 });

@@ -172,8 +172,13 @@ export const chartValues = z.strictObject({
     pullSecrets: kubernetesList.default([]).describe('Secrets for its registry.'),
   }),
   crds: group({
-    enabled: enabled(true, 'Install the CRDs with this chart; false: they are there, from charts/standin-crds.'),
+    enabled: enabled(
+      true,
+      'Install the CRDs with this chart. False: they are installed separately, from charts/standin/charts/standin-crds.',
+    ),
     keep: z.boolean().default(true).describe('Leave them, and with them all resources, when the release is removed.'),
+    // Helm adds it: these are the values of a subchart.
+    global: z.looseObject({}).optional(),
   }),
   watch: group({
     namespaces: z
