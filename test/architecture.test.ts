@@ -159,13 +159,13 @@ describe('dependencies', () => {
   it('are declared in the package.json of the workspace that imports them', () => {
     const declared = (
       folder: string,
-      field: 'dependencies' | 'devDependencies' | 'peerDependencies',
+      field: 'dependencies' | 'devDependencies' | 'optionalDependencies',
     ): readonly string[] => {
       const manifest = JSON.parse(readFileSync(path.join(ROOT, folder, 'package.json'), 'utf8')) as {
         name: string;
         dependencies?: Record<string, string>;
         devDependencies?: Record<string, string>;
-        peerDependencies?: Record<string, string>;
+        optionalDependencies?: Record<string, string>;
       };
       return [manifest.name, ...Object.keys(manifest[field] ?? {})];
     };
@@ -175,7 +175,7 @@ describe('dependencies', () => {
       if (workspace === undefined) return [];
       const known = [
         ...declared(workspace, 'dependencies'),
-        ...declared(workspace, 'peerDependencies'),
+        ...declared(workspace, 'optionalDependencies'),
         ...(isTestCode(file) || isGenerator(file) || isConfigFile(file)
           ? [...development, ...declared(workspace, 'devDependencies')]
           : []),
