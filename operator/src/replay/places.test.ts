@@ -23,7 +23,7 @@ test('sixteen at once, four of one namespace', () => {
 });
 
 // Prevents: four namespaces together take all places for as long as they like.
-test('when all turns are over, each one that waits gets a place, and nobody else leaves', () => {
+test('gives each waiting Replay a place when all turns have ended, and takes no other place away', () => {
   const busy = ['a', 'b', 'c', 'd'].flatMap((namespace) => join(namespace, 4));
   const late = ['e', 'f'].flatMap((namespace) => join(namespace));
   now = TURN_MS - 1;

@@ -20,7 +20,7 @@ test('all requests of a filter are sent once; what they answered is counted', as
     ],
   });
   expect(status().conditions?.find(({ type }) => type === 'Complete')?.message).toBe(
-    `Sent ${COUNT} of ${COUNT}: ${COUNT - 4} answered 200, 3 answered 503, 1 without an answer. The first of these: Nobody answers.`,
+    `Sent ${COUNT} of ${COUNT}: ${COUNT - 4} answered 200, 3 answered 503, 1 without an answer. The first of these: No response from the target.`,
   );
   await expect.poll(() => source.events).toMatchObject([{ type: 'Warning', reason: 'Failed' }]);
 });

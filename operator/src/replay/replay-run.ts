@@ -137,7 +137,7 @@ export class ReplayRun {
   }
 
   async #run(ticket: Ticket): Promise<TurnEnd> {
-    // Thousands of Replays that cannot begin have short turns. Other work goes on between them.
+    // Thousands of Replays that cannot start have short turns. Other work continues between them.
     await setImmediate();
     const { store, objects } = this.#parts;
     const resolution = resolveReplay(this.#object, objects.values(), this.#parts);

@@ -61,7 +61,7 @@ export const setUp = ({ withStore = true } = {}) => {
       const status = target.answer(text);
       sent.push(text);
       sentTo.push(new URL(url).pathname);
-      if (status === 0) return Promise.reject(new EgressError('upstream_unreachable', 'Nobody answers.'));
+      if (status === 0) return Promise.reject(new EgressError('upstream_unreachable', 'No response from the target.'));
       return Promise.resolve({
         status,
         statusText: '',

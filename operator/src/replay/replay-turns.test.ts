@@ -81,7 +81,7 @@ test('one whose search the log store cannot answer makes room, too', async () =>
   for (const name of FOUR) await ended(name);
 });
 
-test('one that waits for a place says so; it is deleted, cancelled and taken over while it waits', async () => {
+test('a Replay that waits for a place reports it, and can be deleted, cancelled or taken over by another leader meanwhile', async () => {
   const { lead, replay, status, source, sentTo, ended, target } = setUp();
   target.holds = () => true;
   for (const name of FOUR) replay({ ...FAST, ...to(name) }, name);
