@@ -5,6 +5,7 @@ export { parseManifest } from './manifest.ts';
 export type { Manifest, ManifestDocument, ManifestProblem } from './manifest.ts';
 export { checkUpdate, parseObject } from './parse.ts';
 export type { ParsedObject, ParseResult, Problem, Specs } from './parse.ts';
+export { conditionsIn, readStatus } from './read-status.ts';
 export { regenerationWindow } from './regeneration-window.ts';
 export type { RegenerationWindow } from './regeneration-window.ts';
 export { writeYaml } from './write-yaml.ts';

@@ -1,18 +1,5 @@
 import { LIMITS, type ResourceObject } from '@standin/contract';
-import { z } from 'zod';
-
-/** The regenerations recorded in an Account's status. Unreadable data counts as none. */
-const accountStatus = z
-  .looseObject({
-    apiKey: z
-      .looseObject({
-        regenerations: z.array(z.string()).catch([]).default([]),
-        regenerating: z.looseObject({ name: z.string(), uid: z.string() }).optional().catch(undefined),
-      })
-      .catch({ regenerations: [] })
-      .default({ regenerations: [] }),
-  })
-  .catch({ apiKey: { regenerations: [] } });
+import { readStatus } from './read-status.ts';
 
 export interface RegenerationWindow {
   /** RFC 3339, oldest first: the regenerations that still count. */
@@ -31,7 +18,7 @@ export interface RegenerationWindow {
  * @param now milliseconds since the epoch
  */
 export const regenerationWindow = ({ status }: Pick<ResourceObject, 'status'>, now: number): RegenerationWindow => {
-  const { regenerations, regenerating } = accountStatus.parse(status ?? {}).apiKey;
+  const { regenerations = [], regenerating } = readStatus('Account', status).apiKey ?? {};
   const { keyRegenerationsMax, keyRegenerationWindowMs } = LIMITS;
   const recent = regenerations.filter((time) => now - Date.parse(time) < keyRegenerationWindowMs).sort();
   const [first] = recent;

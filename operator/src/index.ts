@@ -17,6 +17,6 @@ export {
   type LocatingSource,
   type SeenAct,
 } from './sources/index.ts';
-export type { StatusWritten } from './status/status-writer.ts';
+export type { StatusWritten } from './status/served-status.ts';
 export * from './translate/index.ts';
 export * from './validate/validate-manifests.ts';

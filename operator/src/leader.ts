@@ -31,7 +31,7 @@ import type { ReplayParts } from './replay/replay-run.ts';
 import { isOlder } from './resource-version.ts';
 import { ShareKeeper } from './share/share-keeper.ts';
 import { StatusKeeper, type StatusKeeperOptions } from './status/status-keeper.ts';
-import type { StatusWritten } from './status/status-writer.ts';
+import type { StatusWritten } from './status/served-status.ts';
 import type { Changes, Translator } from './translate/index.ts';
 
 export interface LeaderParts {

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { createInterface } from 'node:readline';
 import { SourceError, STREAM_SERVER_NAME, type ConfigObject, type StreamMessage } from '@standin/contract';
+import { conditionsIn } from '@standin/crds';
 import type { LogStore } from '@standin/logstore';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -17,7 +18,6 @@ import { noGatewayMemory, type GatewayMemory } from './publish/gateway-memory.ts
 import type { Leadership, Term } from './publish/leadership.ts';
 import { MemoryLedgers } from './quota/memory-ledgers.testing.ts';
 import { operatorSettings, translateSettings } from './settings.ts';
-import { conditionsIn } from './status/status-writer.ts';
 
 /** Tests the whole operator with a source in memory and real gateway connections. The test controls leadership. */
 

@@ -27,7 +27,7 @@ import { QuotaAudit } from './quota/quota-audit.ts';
 import { removeStrayLedgers } from './quota/stray-ledgers.ts';
 import { openReplayParts } from './replay/open-replay-parts.ts';
 import { refusedTargets, type OperatorSettings } from './settings.ts';
-import type { StatusWritten } from './status/status-writer.ts';
+import type { StatusWritten } from './status/served-status.ts';
 import { Translator, type TranslateSettings } from './translate/index.ts';
 
 export interface OperatorParts {

@@ -47,7 +47,8 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'dashboard/src/api/parameters.ts#formatCursor',
     'packages/exchange/src/log-entry.ts#formatTime',
   ],
-  'reads fields of a form or of a URL one by one': [
+  'reads fields of a form, a URL or a status one by one': [
+    'crds/src/read-status.ts#readStatus',
     'dashboard/app/replays/replay-values.ts#readReplayValues',
     'dashboard/app/replays/replay-values.ts#readBulkValues',
     'dashboard/app/requests/time-range.ts#readTimeRange',

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { LIMITS, SourceError, type ObjectRef, type ResourceObject } from '@standin/contract';
+import { conditionsIn } from '@standin/crds';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
-import { conditionsIn } from '../status/status-writer.ts';
 import { KeyRegenerations } from './key-regenerations.ts';
 
 class DeletingSource extends MemorySource {
@@ -120,6 +120,21 @@ describe('a KeyRegeneration', () => {
     await expectPhase('one', 'Completed');
     expect(statusOf('one')['waitingFor']).toBeUndefined();
     expect(key()).toBe(replaced);
+  });
+
+  it('completes once, also while the source has not reported that', async () => {
+    waiting = ['gateway-1'];
+    source.put('KeyRegeneration', 'one', SPEC);
+    await expect.poll(() => statusOf('one')['acknowledged']).toBe('2/3');
+    source.isQuick = false;
+    waiting = [];
+    regenerations?.progress();
+    await expectPhase('one', 'Completed');
+    now += 1_000;
+    regenerations?.progress();
+    await expect.poll(() => apiKey().regenerating).toBeUndefined();
+    expect(statusOf('one')['completedAt']).toBe('2026-11-21T12:00:00Z');
+    expect(source.events).toMatchObject([{ name: 'team', type: 'Normal', reason: 'KeyRegenerated' }]);
   });
 
   it('of an account that brings its own Secret is refused, and changes nothing', async () => {

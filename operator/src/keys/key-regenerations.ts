@@ -1,16 +1,11 @@
-import {
-  API_KEY_DATA_KEY,
-  LIMITS,
-  SourceError,
-  type ObjectRef,
-  type ResourceObject,
-  type ResourceSource,
-} from '@standin/contract';
+import { API_KEY_DATA_KEY, LIMITS, SourceError, type ResourceObject, type ResourceSource } from '@standin/contract';
 import { parseObject, regenerationWindow, type KeyRegenerationSpec } from '@standin/crds';
 import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ProgrammedState } from '../publish/gateway-registry.ts';
+import { contextOf, secondsOf } from '../status/conditions.ts';
+import { isOutdated, refOf, StatusWriter, type StatusFields } from '../status/status-writer.ts';
 import { invalid } from '../translate/findings.ts';
 import type { KeyOwner } from './account-keys.ts';
 import { apiKeySha256, generateApiKey } from './api-key.ts';
@@ -20,7 +15,7 @@ import {
   progressOf,
   refused,
   removableAt,
-  report,
+  statusOf,
   WRITING,
   type RegenerationFacts,
 } from './regeneration-report.ts';
@@ -49,8 +44,6 @@ const SOON = { requeueAfterMs: 20 };
 /** The interval at which the list of waiting gateways is refreshed. Acknowledgements are reported immediately. */
 const LATER = { requeueAfterMs: 1_000 };
 
-const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({ kind, namespace, name });
-
 /**
  * Carries out KeyRegenerations, for one leader's term (design §6). Each step checks what is already done, so the process resumes
  * after a crash at any point:
@@ -62,11 +55,13 @@ const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectR
 export class KeyRegenerations {
   readonly #options: KeyRegenerationsOptions;
   readonly #queue: WorkQueue;
+  readonly #writer: StatusWriter;
   /** The existing KeyRegenerations, by uid. */
   readonly #acts = new Map<string, ResourceObject>();
 
   constructor(options: KeyRegenerationsOptions) {
     this.#options = options;
+    this.#writer = new StatusWriter(options.source);
     this.#queue = new WorkQueue({
       ...{ name: 'regenerations', concurrency: WORKERS, backoff: BACKOFF, registry: options.registry },
       logger: options.logger.child({ stage: 'keys' }),
@@ -90,6 +85,7 @@ export class KeyRegenerations {
   }
 
   forget({ metadata: { uid, namespace } }: ResourceObject): void {
+    this.#writer.forget(uid);
     // Others of the same account may have waited for it.
     if (this.#acts.delete(uid)) this.#lookAtOpen(namespace);
   }
@@ -114,13 +110,14 @@ export class KeyRegenerations {
   }
 
   async #reconcile(uid: string): Promise<ReconcileResult | undefined> {
-    const act = this.#acts.get(uid);
-    if (act === undefined) return undefined;
+    const seen = this.#acts.get(uid);
+    if (seen === undefined) return undefined;
+    const act = this.#writer.newest(seen);
     try {
       return await (isOver(act) ? this.#cleanUp(act) : this.#goOn(act));
     } catch (error) {
       // The object changed or was deleted since it was read. The retry reads it again.
-      if (error instanceof SourceError && (error.kind === 'Conflict' || error.kind === 'NotFound')) return SOON;
+      if (isOutdated(error)) return SOON;
       throw error;
     }
   }
@@ -168,7 +165,8 @@ export class KeyRegenerations {
     const regenerations = [...recent, new Date(now).toISOString()];
     const windowResetsAt = new Date(Date.parse(regenerations[0] ?? '') + LIMITS.keyRegenerationWindowMs).toISOString();
     const apiKey = { regenerations, windowResetsAt, regenerating: { name, uid } };
-    await source.writeStatus(refOf(account), { apiKey }, account.metadata.resourceVersion);
+    const outdated = await this.#write(account, { apiKey });
+    if (outdated !== undefined) return outdated;
     logger.info({ ...refOf(account), regeneration: name, left: left - 1 }, 'API key is being regenerated');
     return true;
   }
@@ -186,11 +184,9 @@ export class KeyRegenerations {
       await source.replaceSecret(account, secretName, { [API_KEY_DATA_KEY]: generateApiKey() }, act.metadata.uid);
     } catch (error) {
       if (!(error instanceof SourceError) || error.kind !== 'Invalid') throw error;
-      await this.#takeBack(act, account);
-      return this.#say(
-        act,
-        managedElsewhere(`the Secret ${secretName}, which the operator did not make`, account.metadata.name),
-      );
+      const what = `the Secret ${secretName}, which the operator did not make`;
+      const outdated = await this.#takeBack(act, account);
+      return outdated ?? this.#say(act, managedElsewhere(what, account.metadata.name));
     }
     const key = await source.readSecret(namespace, secretName, API_KEY_DATA_KEY);
     const state = key === undefined ? undefined : programmed(uid, apiKeySha256(Buffer.from(key).toString('utf8')));
@@ -199,48 +195,46 @@ export class KeyRegenerations {
       await this.#say(act, WRITING);
       return SOON;
     }
-    const facts = progressOf(state, gatewayCount(), this.#rfc3339());
-    await this.#say(act, facts);
+    const facts = progressOf(state, gatewayCount(), secondsOf(new Date(this.#now)));
+    const outdated = await this.#say(act, facts);
+    if (outdated !== undefined) return outdated;
     if (facts.phase !== 'Completed') return LATER;
     const message = `API key regenerated by KeyRegeneration ${act.metadata.name}. ${facts.complete.message}`;
     await source.recordEvent(account, { type: 'Normal', reason: 'KeyRegenerated', message });
     return undefined;
   }
 
-  async #say(act: ResourceObject, facts: RegenerationFacts): Promise<undefined> {
-    await report(this.#options.source, act, facts, this.#rfc3339());
-    return undefined;
+  #say(act: ResourceObject, facts: RegenerationFacts): Promise<typeof SOON | undefined> {
+    return this.#write(act, statusOf(facts, contextOf(act, new Date(this.#now))));
   }
 
-  /** RFC 3339 in seconds, as in conditions. */
-  #rfc3339(): string {
-    return `${new Date(this.#now).toISOString().slice(0, 19)}Z`;
+  /** Resolves with a result if the object was deleted or changed since it was read. The retry reads it again. */
+  async #write(object: ResourceObject, fields: StatusFields): Promise<typeof SOON | undefined> {
+    return (await this.#writer.write(object, fields)) === 'outdated' ? SOON : undefined;
   }
 
   /**
    * Removes the regeneration from the count, since nothing was changed. Other regenerations have waited for it, so its time is the
    * last one.
    */
-  async #takeBack(act: ResourceObject, { metadata: { namespace, name } }: ResourceObject): Promise<void> {
-    const { source } = this.#options;
-    const account = await source.get({ kind: 'Account', namespace, name });
-    if (account === undefined) return;
+  async #takeBack(act: ResourceObject, { metadata }: ResourceObject): Promise<typeof SOON | undefined> {
+    const { namespace, name } = metadata;
+    const account = await this.#options.source.get({ kind: 'Account', namespace, name });
+    if (account === undefined) return undefined;
     const { recent, current } = regenerationWindow(account, this.#now);
-    if (current?.uid !== act.metadata.uid) return;
+    if (current?.uid !== act.metadata.uid) return undefined;
     const regenerations = recent.slice(0, -1);
     const [first] = regenerations;
     const windowResetsAt =
-      first === undefined ? null : new Date(Date.parse(first) + LIMITS.keyRegenerationWindowMs).toISOString();
-    const apiKey = { regenerations, windowResetsAt, regenerating: null };
-    await source.writeStatus(refOf(account), { apiKey }, account.metadata.resourceVersion);
+      first === undefined ? undefined : new Date(Date.parse(first) + LIMITS.keyRegenerationWindowMs).toISOString();
+    return this.#write(account, { apiKey: { regenerations, windowResetsAt, regenerating: undefined } });
   }
 
   /** Waits at most a day, then removes the object as if it had ended. */
   async #awaitAccount(act: ResourceObject, facts: RegenerationFacts): Promise<ReconcileResult | undefined> {
     const leftMs = removableAt(act) - this.#now;
     if (leftMs <= 0) return this.#remove(act);
-    await this.#say(act, facts);
-    return { requeueAfterMs: leftMs };
+    return (await this.#say(act, facts)) ?? { requeueAfterMs: leftMs };
   }
 
   /** Clears the mark on the Account. A day later, removes the object. */
@@ -252,7 +246,8 @@ export class KeyRegenerations {
       const { name } = (parsed.value.spec as KeyRegenerationSpec).accountRef;
       const account = await source.get({ kind: 'Account', namespace, name });
       if (account !== undefined && regenerationWindow(account, this.#now).current?.uid === uid) {
-        await source.writeStatus(refOf(account), { apiKey: { regenerating: null } }, account.metadata.resourceVersion);
+        const outdated = await this.#write(account, { apiKey: { regenerating: undefined } });
+        if (outdated !== undefined) return outdated;
       }
     }
     const leftMs = removableAt(act) - this.#now;

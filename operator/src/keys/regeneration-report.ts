@@ -1,15 +1,8 @@
-import {
-  LIMITS,
-  type ConditionReason,
-  type RegenerationPhase,
-  type ResourceObject,
-  type ResourceSource,
-} from '@standin/contract';
-import { z } from 'zod';
+import { LIMITS, type ConditionReason, type RegenerationPhase, type ResourceObject } from '@standin/contract';
+import { readStatus } from '@standin/crds';
 import type { ProgrammedState } from '../publish/gateway-registry.ts';
-import { conditionOf } from '../status/conditions.ts';
-import { statusDifference } from '../status/status-difference.ts';
-import { conditionsIn } from '../status/status-writer.ts';
+import { conditionOf, type ConditionContext } from '../status/conditions.ts';
+import type { StatusFields } from '../status/status-writer.ts';
 import { ACCEPTED, fails } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 
@@ -26,14 +19,6 @@ export interface RegenerationFacts {
 }
 
 const GATEWAYS_NAMED_MAX = 32;
-
-const statusSchema = z
-  .looseObject({
-    phase: z.string().optional().catch(undefined),
-    completedAt: z.string().optional().catch(undefined),
-    refusedAt: z.string().optional().catch(undefined),
-  })
-  .catch({});
 
 const running = (
   message: string,
@@ -92,36 +77,23 @@ export const progressOf = (state: ProgrammedState, known: number, now: string): 
 };
 
 export const isOver = ({ status }: Pick<ResourceObject, 'status'>): boolean => {
-  const { phase } = statusSchema.parse(status ?? {});
+  const { phase } = readStatus('KeyRegeneration', status);
   return phase === 'Completed' || phase === 'Refused';
 };
 
 /** The time after which an ended regeneration is removed, in milliseconds since the epoch. */
 export const removableAt = ({ status, metadata }: ResourceObject): number => {
-  const { completedAt, refusedAt } = statusSchema.parse(status ?? {});
+  const { completedAt, refusedAt } = readStatus('KeyRegeneration', status);
   return Date.parse(completedAt ?? refusedAt ?? metadata.creationTimestamp) + LIMITS.keyRegenerationKeptMs;
 };
 
-/**
- * Writes the status if it differs. Rejects with `Conflict` if the object has changed since it was read.
- *
- * @param now RFC 3339
- */
-export const report = async (
-  source: Pick<ResourceSource, 'writeStatus'>,
-  act: ResourceObject,
-  facts: RegenerationFacts,
-  now: string,
-): Promise<void> => {
-  const { kind, metadata, status } = act;
-  const { namespace, name, generation, resourceVersion } = metadata;
-  const context = { generation, before: conditionsIn(status), now };
-  const current = typeof status === 'object' && status !== null ? (status as Readonly<Record<string, unknown>>) : {};
-  const refusedAt = facts.phase === 'Refused' ? now : undefined;
+/** The status fields for these facts. */
+export const statusOf = (facts: RegenerationFacts, context: ConditionContext): StatusFields => {
   const { phase, accepted, complete, acknowledged, waitingFor, completedAt, windowResetsAt } = facts;
-  const patch = statusDifference(current, {
-    ...{ observedGeneration: generation, phase, acknowledged, waitingFor, completedAt, refusedAt, windowResetsAt },
+  const refusedAt = phase === 'Refused' ? context.now : undefined;
+  return {
+    ...{ observedGeneration: context.generation, phase, acknowledged, waitingFor },
+    ...{ completedAt, refusedAt, windowResetsAt },
     conditions: [conditionOf('Accepted', accepted, context), conditionOf('Complete', complete, context)],
-  });
-  if (patch !== undefined) await source.writeStatus({ kind, namespace, name }, patch, resourceVersion);
+  };
 };

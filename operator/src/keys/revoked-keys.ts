@@ -1,16 +1,9 @@
 import { configKey, keyFingerprint, type ConfigKey, type ConfigObject, type ResourceObject } from '@standin/contract';
-import { z } from 'zod';
+import { conditionsIn, readStatus } from '@standin/crds';
 import type { ProgrammedState } from '../publish/gateway-registry.ts';
-import { conditionsIn } from '../status/status-writer.ts';
 
 /** The state of an object at all gateways that may answer callers, including lost ones. Undefined: it is not published. */
 type RevokedState = (key: ConfigKey) => ProgrammedState | undefined;
-
-const accountStatus = z
-  .looseObject({ apiKey: z.looseObject({ fingerprint: z.string().optional() }) })
-  .transform(({ apiKey }) => apiKey.fingerprint)
-  .optional()
-  .catch(undefined);
 
 /**
  * Accounts whose key was replaced or withdrawn and may still be accepted by a gateway, for one leader's term. Until no gateway
@@ -71,7 +64,7 @@ export class RevokedKeys {
 }
 
 const isSettled = (account: ResourceObject | undefined, keySha256: string | undefined): boolean => {
-  const said = accountStatus.parse(account?.status);
+  const said = readStatus('Account', account?.status).apiKey?.fingerprint;
   // No gateway ever received a key of this Account.
   if (said === undefined) return true;
   const isProgrammed = conditionsIn(account?.status).some(

@@ -29,7 +29,12 @@ describe('what is shown', () => {
   const NOVEMBER = { quota: 10_000, period: '2026-11' };
   const said = (reason: string, usage: object = {}) => ({
     usage: { period: '2026-11', accepted: 8_500, quota: 10_000, ...usage },
-    conditions: [{ type: 'QuotaAvailable', reason }],
+    conditions: [
+      {
+        ...{ type: 'QuotaAvailable', status: 'True', reason, message: '' },
+        lastTransitionTime: '2026-11-20T10:00:00Z',
+      },
+    ],
   });
   const reported = (accepted: number, more: object = {}) => ({
     ...{ period: '2026-11', accepted, granted: 9_000, quota: 10_000, isExhausted: undefined },

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { readStatus } from '@standin/crds';
 import { inPeriod, type Ledger } from './ledger.ts';
 import { fails, holds } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
@@ -29,21 +29,6 @@ export const acceptedOf = (ledger: Ledger, spent: ReadonlyMap<string, number>, p
   return blocks.reduce((sum, { id, permits }) => sum + Math.min(spent.get(id) ?? 0, permits), used);
 };
 
-const optionalText = z.string().optional().catch(undefined);
-const optionalNumber = z.number().optional().catch(undefined);
-const statusSchema = z
-  .looseObject({
-    usage: z
-      .looseObject({ period: optionalText, accepted: optionalNumber, quota: optionalNumber })
-      .default({})
-      .catch({}),
-    conditions: z
-      .array(z.looseObject({ type: optionalText, reason: optionalText }))
-      .default([])
-      .catch([]),
-  })
-  .catch({ usage: {}, conditions: [] });
-
 /**
  * The usage that users see. Gateways report to a new leader one after the other. Until then, the earlier status remains valid.
  *
@@ -56,7 +41,7 @@ export const shownUsage = (
   status: unknown,
   { quota, period }: Pick<QuotaUsage, 'quota' | 'period'>,
 ): QuotaUsage | undefined => {
-  const { usage: before, conditions } = statusSchema.parse(status ?? {});
+  const { usage: before = {}, conditions = [] } = readStatus('Account', status);
   if (usage === undefined) {
     const isOver = before.period !== undefined && before.period < period;
     return isOver ? { period, accepted: 0, granted: 0, quota, isExhausted: false } : undefined;

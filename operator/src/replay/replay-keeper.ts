@@ -1,5 +1,5 @@
 import { LIMITS, SourceError, type ResourceObject } from '@standin/contract';
-import { DEFINITIONS } from '@standin/crds';
+import { readStatus } from '@standin/crds';
 import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Registry } from 'prom-client';
 import { Places } from './places.ts';
@@ -89,7 +89,7 @@ export class ReplayKeeper {
   async #reconcile(uid: string): Promise<ReconcileResult | undefined> {
     const object = this.#parts.objects.get(uid);
     if (object?.kind !== 'Replay' || this.#runs.has(uid) || this.#isStopped) return undefined;
-    const { completedAt } = DEFINITIONS.Replay.status.safeParse(object.status).data ?? {};
+    const { completedAt } = readStatus('Replay', object.status);
     if (completedAt !== undefined) return this.#removeLater(object, Date.parse(completedAt));
     if (this.#over.has(uid)) return undefined;
     this.#start(object);

@@ -14,12 +14,11 @@ const WAITING: ReplayFacts = {
 // Prevents: Replays without a valid project use up the operator's writes every two seconds.
 test('a status that says the same already is not written again', async () => {
   const source = new MemorySource();
-  const { uid } = source.put('Replay', 'again', {}).metadata;
+  source.put('Replay', 'again', {});
   const report = async (facts: ReplayFacts): Promise<void> => {
     const replayReport = new ReplayReport(
       {
-        ...{ source, uid, clock: systemClock, logger: pino({ level: 'silent' }) },
-        ref: { kind: 'Replay', namespace: 'default', name: 'again' },
+        ...{ source, clock: systemClock, logger: pino({ level: 'silent' }) },
         object: () => source.object('Replay', 'again'),
         writeLater: () => undefined,
       },
@@ -34,4 +33,31 @@ test('a status that says the same already is not written again', async () => {
   expect(source.statusWrites).toHaveLength(1);
   await report({ ...WAITING, planned: 1 });
   expect(source.statusWrites).toHaveLength(2);
+});
+
+test('the end of a Replay that was changed meanwhile is written to the newest version', async () => {
+  const source = new MemorySource();
+  let seen = source.put('Replay', 'changed', { state: 'Running' });
+  source.put('Replay', 'changed', { state: 'Suspended' });
+  const waits: number[] = [];
+  const replayReport = new ReplayReport(
+    {
+      ...{ source, logger: pino({ level: 'silent' }), object: () => seen, writeLater: () => undefined },
+      clock: {
+        ...systemClock,
+        sleep: (ms) => {
+          waits.push(ms);
+          seen = source.object('Replay', 'changed');
+          return Promise.resolve();
+        },
+      },
+    },
+    WAITING,
+  );
+  replayReport.set({ phase: 'Succeeded' });
+  await replayReport.flush(new AbortController().signal);
+  await replayReport.close();
+  expect(waits).toHaveLength(1);
+  expect(source.statusWrites).toHaveLength(1);
+  expect(source.object('Replay', 'changed').status).toMatchObject({ phase: 'Succeeded', observedGeneration: 2 });
 });

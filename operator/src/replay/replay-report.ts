@@ -1,18 +1,9 @@
-import {
-  SourceError,
-  type Condition,
-  type ObjectRef,
-  type ReplayPhase,
-  type ResourceObject,
-  type ResourceSource,
-} from '@standin/contract';
+import type { ReplayPhase, ResourceObject, ResourceSource } from '@standin/contract';
 import type { StatusCount } from '@standin/logstore';
 import type { Clock } from '@standin/kube';
 import type { Logger } from 'pino';
-import { isOlder } from '../resource-version.ts';
-import { conditionOf } from '../status/conditions.ts';
-import { statusDifference, type StatusFields } from '../status/status-difference.ts';
-import { conditionsIn } from '../status/status-writer.ts';
+import { conditionOf, contextOf, type ConditionContext } from '../status/conditions.ts';
+import { StatusWriter, type StatusFields } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
 import { PLACES_IN_NAMESPACE_MAX, PLACES_MAX } from './places.ts';
 
@@ -52,9 +43,7 @@ export const NO_PLACE = {
 } as const;
 
 export interface ReplayReportOptions {
-  readonly source: Pick<ResourceSource, 'get' | 'writeStatus'>;
-  readonly ref: ObjectRef;
-  readonly uid: string;
+  readonly source: Pick<ResourceSource, 'writeStatus'>;
   /** The latest known version. Undefined: deleted. */
   readonly object: () => ResourceObject | undefined;
   /** Calls `writeWaiting` later: thousands of Replays may wait, and their writes must not delay those of others. */
@@ -67,27 +56,19 @@ export interface ReplayReportOptions {
 const FIRST_WRITE_MS = 250;
 const WRITE_INTERVAL_MS = 1_000;
 const RETRY_MS = 1_000;
-const ATTEMPTS_MAX = 3;
 /** Only the most frequent statuses are reported. */
 const BY_STATUS_MAX = 64;
 
 const sum = (counts: readonly StatusCount[]): number => counts.reduce((total, { count }) => total + count, 0);
 
-/** RFC 3339 in seconds. */
-export const secondsOf = (date: Date): string => date.toISOString().replace(/\.\d{3}Z$/, 'Z');
-
 /** The status fields for these facts. */
-const statusOf = (
-  facts: ReplayFacts,
-  { generation, before, now }: { generation: number; before: readonly Condition[]; now: string },
-): Record<string, unknown> => {
+const statusOf = (facts: ReplayFacts, context: ConditionContext): StatusFields => {
   const { phase, accepted, complete, planned, counts, cursor, startedAt, completedAt, result } = facts;
   const sent = sum(counts);
   const failed = counts.find(({ status }) => status === 0)?.count ?? 0;
-  const context = { generation, before, now };
   const byStatus = counts.toSorted((a, b) => b.count - a.count).slice(0, BY_STATUS_MAX);
   return {
-    observedGeneration: generation,
+    observedGeneration: context.generation,
     conditions: [conditionOf('Accepted', accepted, context), conditionOf('Complete', complete, context)],
     phase,
     ...(planned !== undefined && { planned }),
@@ -102,6 +83,7 @@ const statusOf = (
 /** Writes the status of one Replay: always the newest facts, rarely, and never to another object of the same name. */
 export class ReplayReport {
   readonly #options: ReplayReportOptions;
+  readonly #writer: StatusWriter;
   #facts: ReplayFacts;
   #isDirty = false;
   #timer: NodeJS.Timeout | undefined;
@@ -109,11 +91,10 @@ export class ReplayReport {
   #writtenAt: number | undefined;
   #isClosed = false;
   #isWaiting = false;
-  /** The object after the last write. The source's own view lags behind. */
-  #written: ResourceObject | undefined;
 
   constructor(options: ReplayReportOptions, facts: ReplayFacts) {
     this.#options = options;
+    this.#writer = new StatusWriter(options.source);
     this.#facts = facts;
   }
 
@@ -165,6 +146,10 @@ export class ReplayReport {
 
   #change(changes: Partial<ReplayFacts>): void {
     this.#facts = { ...this.#facts, ...changes };
+    this.#writeSoon();
+  }
+
+  #writeSoon(): void {
     this.#isDirty = true;
     if (this.#isWaiting) this.#options.writeLater();
     else this.#schedule();
@@ -202,30 +187,10 @@ export class ReplayReport {
   }
 
   async #writeOnce(): Promise<void> {
-    const { source, ref, uid, clock } = this.#options;
-    let object = this.#newest();
-    for (let attempt = 1; object !== undefined; attempt++) {
-      const { generation, resourceVersion } = object.metadata;
-      const before = conditionsIn(object.status);
-      const status = statusOf(this.#facts, { generation, before, now: secondsOf(clock.date()) });
-      // A waiting Replay is checked repeatedly, with the same result.
-      if (statusDifference((object.status ?? {}) as StatusFields, status) === undefined) return;
-      try {
-        this.#written = await source.writeStatus(ref, status, resourceVersion);
-        return;
-      } catch (error) {
-        if (!(error instanceof SourceError)) throw error;
-        if (error.kind === 'NotFound') return;
-        if (error.kind !== 'Conflict' || attempt === ATTEMPTS_MAX) throw error;
-        const fresh = await source.get(ref);
-        object = fresh?.metadata.uid === uid ? fresh : undefined;
-      }
-    }
-  }
-
-  #newest(): ResourceObject | undefined {
     const object = this.#options.object();
-    if (object === undefined) return undefined;
-    return this.#written !== undefined && isOlder(object, this.#written) ? this.#written : object;
+    if (object === undefined) return;
+    const newest = this.#writer.newest(object);
+    const status = statusOf(this.#facts, contextOf(newest, this.#options.clock.date()));
+    if ((await this.#writer.write(newest, status)) === 'outdated') this.#writeSoon();
   }
 }

@@ -1,6 +1,8 @@
 import { LIMITS, type ResourceObject } from '@standin/contract';
 import { parseObject, type AccountSpec, type ProjectSpec, type ShareSpec } from '@standin/crds';
 import { fails, holds, invalid } from '../translate/findings.ts';
+import { conditionOf, type ConditionContext } from '../status/conditions.ts';
+import type { StatusFields } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
 
 /** The objects that a Share refers to, by name in its own namespace. */
@@ -65,3 +67,9 @@ export const judgeShare = (share: ResourceObject, surroundings: ShareSurrounding
   }
   return verdict(holds('Accepted', 'The link works.'));
 };
+
+/** The status fields for this finding. */
+export const statusOf = (accepted: Finding, context: ConditionContext): StatusFields => ({
+  observedGeneration: context.generation,
+  conditions: [conditionOf('Accepted', accepted, context)],
+});

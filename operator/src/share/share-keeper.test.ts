@@ -1,9 +1,9 @@
 import { LIMITS, type ObjectRef, type ResourceObject } from '@standin/contract';
+import { conditionsIn } from '@standin/crds';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
-import { conditionsIn } from '../status/status-writer.ts';
 import { ShareKeeper } from './share-keeper.ts';
 
 /** Deletes objects on request, as real sources do. */

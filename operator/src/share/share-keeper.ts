@@ -1,11 +1,11 @@
-import { LIMITS, SourceError, type ObjectRef, type ResourceObject, type ResourceSource } from '@standin/contract';
+import { LIMITS, type ObjectRef, type ResourceObject, type ResourceSource } from '@standin/contract';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { statusDifference, type StatusFields } from '../status/status-difference.ts';
-import { conditionsIn } from '../status/status-writer.ts';
+import { contextOf } from '../status/conditions.ts';
+import { isOutdated, refOf, StatusWriter } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
-import { judgeShare } from './share-finding.ts';
+import { judgeShare, statusOf } from './share-finding.ts';
 
 export interface ShareKeeperOptions {
   readonly source: ResourceSource;
@@ -19,13 +19,13 @@ export interface ShareKeeperOptions {
 const WORKERS = 4;
 const BACKOFF = { baseMs: 100, capMs: 30_000 };
 
-const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({ kind, namespace, name });
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
 /** Keeps the condition of every Share up to date, and removes Shares that expired long ago, for one leader's term. */
 export class ShareKeeper {
   readonly #options: ShareKeeperOptions;
   readonly #queue: WorkQueue;
+  readonly #writer: StatusWriter;
   /** Shares by uid. */
   readonly #shares = new Map<string, ResourceObject>();
   /** Projects and Accounts by kind and name. */
@@ -33,7 +33,8 @@ export class ShareKeeper {
 
   constructor(options: ShareKeeperOptions) {
     this.#options = options;
-    const { registry, logger } = options;
+    const { source, registry, logger } = options;
+    this.#writer = new StatusWriter(source);
     this.#queue = new WorkQueue({
       ...{ name: 'shares', concurrency: WORKERS, backoff: BACKOFF, registry },
       logger: logger.child({ stage: 'share' }),
@@ -69,6 +70,7 @@ export class ShareKeeper {
   /** The object was deleted. */
   forget(object: ResourceObject): void {
     this.#shares.delete(object.metadata.uid);
+    this.#writer.forget(object.metadata.uid);
     const known = this.#surroundings.get(keyOf(refOf(object)));
     // A new object may already have the same name.
     if (known?.metadata.uid === object.metadata.uid) this.#change(object, undefined);
@@ -112,24 +114,12 @@ export class ShareKeeper {
     return (now < expiresAtMs ? expiresAtMs : expiresAtMs + LIMITS.shareKeptMs) - now;
   }
 
-  async #say(share: ResourceObject, { ok, reason, message }: Finding, now: number): Promise<void> {
-    const { source } = this.#options;
-    const { generation, resourceVersion } = share.metadata;
-    const status = ok ? 'True' : 'False';
-    const before = conditionsIn(share.status).find(({ type }) => type === 'Accepted');
-    const lastTransitionTime =
-      before?.status === status ? before.lastTransitionTime : `${new Date(now).toISOString().slice(0, 19)}Z`;
-    const condition = { type: 'Accepted', status, reason, message, observedGeneration: generation, lastTransitionTime };
-    const current = typeof share.status === 'object' && share.status !== null ? (share.status as StatusFields) : {};
-    const patch = statusDifference(current, { observedGeneration: generation, conditions: [condition] });
-    if (patch === undefined) return;
-    try {
-      await source.writeStatus(refOf(share), patch, resourceVersion);
-    } catch (error) {
-      if (!isOutdated(error)) throw error;
-      return;
-    }
-    if (!ok && reason !== 'Expired') await source.recordEvent(share, { type: 'Warning', reason, message });
+  async #say(share: ResourceObject, accepted: Finding, now: number): Promise<void> {
+    const newest = this.#writer.newest(share);
+    if ((await this.#writer.write(newest, statusOf(accepted, contextOf(newest, new Date(now))))) !== 'written') return;
+    const { ok, reason, message } = accepted;
+    if (!ok && reason !== 'Expired')
+      await this.#options.source.recordEvent(share, { type: 'Warning', reason, message });
   }
 
   async #delete(share: ResourceObject): Promise<void> {
@@ -142,7 +132,3 @@ export class ShareKeeper {
     }
   }
 }
-
-/** The object was deleted or changed. The source is about to report that. */
-const isOutdated = (error: unknown): boolean =>
-  error instanceof SourceError && (error.kind === 'NotFound' || error.kind === 'Conflict');

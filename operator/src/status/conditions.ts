@@ -1,4 +1,12 @@
-import { LIMITS, printable, type Condition, type ConditionReason, type ConditionType } from '@standin/contract';
+import {
+  LIMITS,
+  printable,
+  type Condition,
+  type ConditionReason,
+  type ConditionType,
+  type ResourceObject,
+} from '@standin/contract';
+import { conditionsIn } from '@standin/crds';
 import type { ProgrammedState } from '../publish/gateway-registry.ts';
 import type { Finding, Verdict } from '../translate/index.ts';
 
@@ -57,6 +65,15 @@ export interface ConditionContext {
   readonly now: string;
 }
 
+/** RFC 3339 in seconds, as Kubernetes writes times. */
+export const secondsOf = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
+
+/** The context of conditions that describe this version of an object. */
+export const contextOf = (
+  { metadata: { generation }, status }: Pick<ResourceObject, 'metadata' | 'status'>,
+  date: Date,
+): ConditionContext => ({ generation, before: conditionsIn(status), now: secondsOf(date) });
+
 /**
  * A finding as a condition. It keeps its transition time if its status is unchanged. Its message may contain untrusted text, and is
  * shown in terminals.
@@ -102,3 +119,6 @@ export const conditionsOf = (
     ...(!ready.ok && STALLING.has(ready.reason) ? [condition('Stalled', { ...ready, ok: true })] : []),
   ];
 };
+
+export const isReady = ({ type, status }: Pick<Condition, 'type' | 'status'>): boolean =>
+  type === 'Ready' && status === 'True';

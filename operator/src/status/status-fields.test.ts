@@ -2,7 +2,7 @@ import { keyFingerprint } from '@standin/contract';
 import { expect, test } from 'vitest';
 import type { QuotaUsage } from '../quota/usage.ts';
 import type { KnownKey, Verdict } from '../translate/index.ts';
-import { isSameKey, statusFields } from './status-fields.ts';
+import { EndpointCounts, isSameKey, statusFields } from './status-fields.ts';
 
 const NOW = '2026-11-21T10:00:00Z';
 const EARLIER = '2026-11-20T10:00:00Z';
@@ -76,4 +76,18 @@ test('without a quota only what the plan has is shown; with one that nobody aske
     accepted: undefined,
   });
   expect(fieldsOf('Account', undefined, before, { quota: 100 })['usage']).toEqual({ quota: 100 });
+});
+
+test('the projects whose counts change are told, and no others', () => {
+  const counts = new EndpointCounts();
+  expect(counts.set('e', { project: 'p', ready: false })).toEqual(['p']);
+  expect(counts.set('e', { project: 'p', ready: false })).toEqual([]);
+  expect(counts.set('e', { project: 'p', ready: true })).toEqual(['p']);
+  expect(counts.isReady('e')).toBe(true);
+  // Its Project was deleted and created again.
+  expect(counts.set('e', { project: 'q', ready: true })).toEqual(['p', 'q']);
+  expect(counts.set('orphan', { project: undefined, ready: false })).toEqual([]);
+  expect(counts.delete('e')).toEqual(['q']);
+  expect(counts.delete('e')).toEqual([]);
+  expect(counts.isReady('e')).toBe(false);
 });

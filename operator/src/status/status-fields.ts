@@ -1,28 +1,8 @@
 import { keyFingerprint, periodOf } from '@standin/contract';
-import { z } from 'zod';
+import { readStatus } from '@standin/crds';
 import { shownUsage, type QuotaUsage } from '../quota/usage.ts';
 import type { KnownKey, Translator, Verdict } from '../translate/index.ts';
-import type { EndpointCounts } from './endpoint-counts.ts';
-
-const accountBefore = z.looseObject({
-  apiKey: z
-    .looseObject({
-      fingerprint: z.string().optional().catch(undefined),
-      issuedAt: z.string().optional().catch(undefined),
-    })
-    .optional()
-    .catch(undefined),
-});
-
-const usageBefore = z.looseObject({
-  usage: z
-    .looseObject({
-      period: z.string().optional().catch(undefined),
-      accepted: z.number().optional().catch(undefined),
-    })
-    .optional()
-    .catch(undefined),
-});
+import type { StatusFields } from './status-writer.ts';
 
 export interface StatusFieldsOptions {
   readonly translator: Pick<Translator, 'endpointsOf'>;
@@ -31,18 +11,16 @@ export interface StatusFieldsOptions {
   readonly usage: (accountUid: string) => QuotaUsage | undefined;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** Status fields that depend on more than the object and its references: the key of an Account, the counts of a Project. */
 export const statusFields =
   ({ translator, counts, key, usage }: StatusFieldsOptions) =>
-  ({ ref: { kind }, uid, quota, status }: Verdict, before: Fields, now: string): Fields => {
+  ({ ref: { kind }, uid, quota, status }: Verdict, before: StatusFields, now: string): StatusFields => {
     switch (kind) {
       case 'Account': {
         const present = quota === undefined ? undefined : { quota, period: periodOf(Date.parse(now)) };
         return {
           apiKey: apiKeyField(key(uid), before, now),
-          usage: { ...usageBefore.parse(status).usage, ...usageField(usage(uid), before, present) },
+          usage: { ...readStatus('Account', status).usage, ...usageField(usage(uid), before, present) },
         };
       }
       case 'Project': {
@@ -57,21 +35,21 @@ export const statusFields =
 
 const usageField = (
   usage: QuotaUsage | undefined,
-  before: Fields,
+  before: StatusFields,
   present: Pick<QuotaUsage, 'quota' | 'period'> | undefined,
-): Fields => {
+): StatusFields => {
   if (present === undefined) return { period: undefined, accepted: undefined };
   const shown = shownUsage(usage, before, present);
   return shown === undefined ? {} : { period: shown.period, accepted: shown.accepted };
 };
 
 /** Shows the fingerprint, never the digest: a weak user-provided key could be guessed from its digest. */
-const apiKeyField = (known: KnownKey | undefined, before: Fields, now: string): Fields | undefined => {
-  const previous = accountBefore.parse(before).apiKey;
+const apiKeyField = (known: KnownKey | undefined, before: StatusFields, now: string): StatusFields | undefined => {
+  const previous = readStatus('Account', before).apiKey;
   if (known?.key.kind !== 'key') {
     // The record of regenerations stays.
     const none = { secretName: undefined, fingerprint: undefined, issuedAt: undefined };
-    return previous?.['regenerations'] === undefined ? undefined : none;
+    return previous?.regenerations === undefined ? undefined : none;
   }
   const fingerprint = keyFingerprint(known.key.sha256);
   const issuedAt = previous?.fingerprint === fingerprint ? previous.issuedAt : undefined;
@@ -79,5 +57,37 @@ const apiKeyField = (known: KnownKey | undefined, before: Fields, now: string): 
 };
 
 /** Whether two statuses of an Account refer to the same key. Other kinds have no key. */
-export const isSameKey = (a: Fields, b: Fields): boolean =>
-  accountBefore.parse(a).apiKey?.fingerprint === accountBefore.parse(b).apiKey?.fingerprint;
+export const isSameKey = (a: StatusFields, b: StatusFields): boolean =>
+  readStatus('Account', a).apiKey?.fingerprint === readStatus('Account', b).apiKey?.fingerprint;
+
+interface Counted {
+  readonly project: string | undefined;
+  readonly ready: boolean;
+}
+
+/** Which endpoints are Ready, and the project of each. The counts in a Project's status derive from it. */
+export class EndpointCounts {
+  readonly #endpoints = new Map<string, Counted>();
+
+  isReady(endpoint: string): boolean {
+    return this.#endpoints.get(endpoint)?.ready ?? false;
+  }
+
+  /** Records an endpoint. Returns the projects whose counts change. All arguments are uids. */
+  set(endpoint: string, now: Counted): readonly string[] {
+    const before = this.#endpoints.get(endpoint);
+    if (before?.project === now.project && before?.ready === now.ready) return [];
+    this.#endpoints.set(endpoint, now);
+    return projectsOf(before, now);
+  }
+
+  delete(endpoint: string): readonly string[] {
+    const before = this.#endpoints.get(endpoint);
+    this.#endpoints.delete(endpoint);
+    return projectsOf(before);
+  }
+}
+
+const projectsOf = (...counted: readonly (Counted | undefined)[]): readonly string[] => [
+  ...new Set(counted.flatMap((one) => one?.project ?? [])),
+];

@@ -1,4 +1,5 @@
 import { periodEndMs, type ResourceObject } from '@standin/contract';
+import { conditionsIn } from '@standin/crds';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, expect, test, vi } from 'vitest';
@@ -6,7 +7,6 @@ import { operatorMetrics } from '../admin/metrics.ts';
 import { MemorySource } from '../memory-source.testing.ts';
 import { Translator } from '../translate/index.ts';
 import { StatusKeeper } from './status-keeper.ts';
-import { conditionsIn } from './status-writer.ts';
 
 const WITHIN = { timeout: 15_000 };
 let keeper: StatusKeeper | undefined;

@@ -1,5 +1,6 @@
 import type { ConfigKey, ResourceObject, ResourceSource } from '@standin/contract';
 import { configKey, periodEndMs, periodOf } from '@standin/contract';
+import { conditionsIn } from '@standin/crds';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -8,9 +9,9 @@ import type { ProgrammedState } from '../publish/gateway-registry.ts';
 import type { Audited } from '../quota/quota-audit.ts';
 import { quotaFinding, type QuotaUsage } from '../quota/usage.ts';
 import type { Changes, KnownKey, Translator } from '../translate/index.ts';
-import { EndpointCounts } from './endpoint-counts.ts';
-import { statusFields } from './status-fields.ts';
-import { conditionsIn, isReady, StatusWriter, type StatusWritten } from './status-writer.ts';
+import { isReady } from './conditions.ts';
+import { ServedStatus, type StatusWritten } from './served-status.ts';
+import { EndpointCounts, statusFields } from './status-fields.ts';
 
 export interface StatusKeeperOptions {
   readonly source: ResourceSource;
@@ -54,11 +55,11 @@ interface Waiting {
   readonly at: number;
 }
 
-/** Decides when each status is checked, for one leader's term. `StatusWriter` writes it. Objects are identified by uid. */
+/** Decides when each status is checked, for one leader's term. `ServedStatus` writes it. Objects are identified by uid. */
 export class StatusKeeper {
   readonly #options: StatusKeeperOptions;
   readonly #queue: WorkQueue;
-  readonly #writer: StatusWriter;
+  readonly #writer: ServedStatus;
   readonly #counts = new EndpointCounts();
   /** Objects that gateways have not acknowledged yet, ordered by revision. */
   readonly #waiting = new Map<string, Waiting>();
@@ -80,7 +81,7 @@ export class StatusKeeper {
       clock = () => new Date(),
     } = options;
     const logger = options.logger.child({ stage: 'status' });
-    this.#writer = new StatusWriter({
+    this.#writer = new ServedStatus({
       ...{ source, logger, clock },
       inputs: {
         object: (uid) => objects.get(uid),

@@ -1,238 +1,60 @@
-import { SourceError, type ResourceObject } from '@standin/contract';
-import { pino } from 'pino';
+import type { ResourceObject } from '@standin/contract';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
-import type { ProgrammedState } from '../publish/gateway-registry.ts';
-import type { Audited } from '../quota/quota-audit.ts';
-import type { QuotaUsage } from '../quota/usage.ts';
-import type { Finding, Verdict } from '../translate/index.ts';
-import type { StatusFields } from './status-difference.ts';
-import { conditionsIn, StatusWriter } from './status-writer.ts';
+import { statusDifference, StatusWriter } from './status-writer.ts';
 
-const ACCEPTED: Finding = { ok: true, reason: 'Accepted', message: 'The object is valid.' };
-const INVALID: Finding = { ok: false, reason: 'Invalid', message: 'spec.slug: must begin with /.' };
-
-let source: MemorySource;
-/** The operator's view of the source. */
-let seen: ResourceObject | undefined;
-let accepted: Finding;
-let state: ProgrammedState;
-let fields: StatusFields;
-let usage: QuotaUsage | undefined;
-let audited: Audited | undefined;
-let quota: number | undefined;
-let now: Date;
-let writer: StatusWriter;
-
-const verdict = (): Verdict => ({
-  ref: { kind: 'Endpoint', namespace: 'default', name: 'e' },
-  uid: 'uid-1',
-  generation: seen?.metadata.generation ?? 0,
-  accepted,
-  resolvedRefs: { ok: true, reason: 'ResolvedRefs', message: 'The Project exists.' },
-  configKey: accepted.ok ? 'Endpoint/uid-1' : undefined,
-  status: { url: 'http://gateway/uri/e' },
-  quota,
+test.each([
+  ['nothing', { a: 1, b: [{ c: 2 }] }, { a: 1, b: [{ c: 2 }] }, undefined],
+  ['a new field', {}, { a: 1 }, { a: 1 }],
+  ['a changed field', { a: 1, b: 1 }, { a: 2, b: 1 }, { a: 2 }],
+  ['a field that is to go', { a: 1 }, { a: undefined }, { a: null }],
+  ['a field that is to go, and is not there', {}, { a: undefined }, undefined],
+  ['a list, as a whole', { a: [1, 2] }, { a: [1] }, { a: [1] }],
+  ['inside of an object', { a: { b: 1, c: 2 } }, { a: { b: 1, c: 3 } }, { a: { c: 3 } }],
+  ['an object for something else', { a: [1] }, { a: { b: 1 } }, { a: { b: 1 } }],
+  ['nothing of what others wrote', { a: { b: 1, theirs: 2 }, theirs: 3 }, { a: { b: 1 } }, undefined],
+])('the patch has %s', (_what, before, desired, patch) => {
+  expect(statusDifference(before, desired)).toEqual(patch);
 });
 
-const look = (): void => {
-  seen = source.object('Endpoint', 'e');
-};
-const ready = (): string[] =>
-  conditionsIn(source.object('Endpoint', 'e').status)
-    .filter(({ type }) => type === 'Ready')
-    .map(({ status, reason, lastTransitionTime }) => `${status} ${reason} ${lastTransitionTime}`);
+describe('a status of any kind', () => {
+  let source: MemorySource;
+  let writer: StatusWriter;
+  /** The source's view, which lags behind the writes. */
+  let seen: ResourceObject;
 
-beforeEach(() => {
-  source = new MemorySource();
-  source.put('Endpoint', 'e', {});
-  look();
-  accepted = ACCEPTED;
-  state = { kind: 'programmed' };
-  fields = {};
-  usage = audited = quota = undefined;
-  now = new Date('2026-11-21T10:00:00.123Z');
-  writer = new StatusWriter({
-    source,
-    logger: pino({ level: 'silent' }),
-    clock: () => now,
-    inputs: {
-      object: () => seen,
-      verdict: () => seen && verdict(),
-      programmed: () => state,
-      fields: () => fields,
-      usage: () => usage,
-      audited: () => audited,
-    },
+  beforeEach(() => {
+    source = new MemorySource();
+    writer = new StatusWriter(source);
+    seen = source.put('Share', 's', { a: 1 });
   });
-});
 
-test('a status is written once, and no more while nothing differs', async () => {
-  expect(await writer.write('uid-1')).toMatchObject({ uid: 'uid-1', ready: true, wrote: true });
-  look();
-  now = new Date('2026-11-21T11:00:00Z');
-  expect(await writer.write('uid-1')).toMatchObject({ ready: true, wrote: false });
-  expect(source.statusWrites).toHaveLength(1);
-  expect(source.object('Endpoint', 'e').status).toMatchObject({ observedGeneration: 1, url: 'http://gateway/uri/e' });
-});
+  test('is written if it differs from the newest known version', async () => {
+    expect(writer.newest(seen)).toBe(seen);
+    expect(await writer.write(seen, { phase: 'One' })).toBe('written');
+    expect(writer.newest(seen)).toMatchObject({ spec: { a: 1 }, status: { phase: 'One' } });
+    expect(await writer.write(writer.newest(seen), { phase: 'One' })).toBe('unchanged');
+    expect(await writer.write(writer.newest(seen), { phase: 'Two' })).toBe('written');
+    expect(source.object('Share', 's').status).toEqual({ phase: 'Two' });
+  });
 
-test('only what differs is written', async () => {
-  await writer.write('uid-1');
-  fields = { extra: { a: 1 } };
-  await writer.write('uid-1');
-  expect(source.statusWrites[1]?.status).toEqual({ extra: { a: 1 } });
-});
-
-test('a view that lags behind our own write is not taken for a difference', async () => {
-  await writer.write('uid-1');
-  // `seen` is still the object without a status.
-  expect(await writer.write('uid-1')).toMatchObject({ wrote: false });
-  state = { kind: 'no-gateway' };
-  accepted = INVALID;
-  expect(await writer.write('uid-1')).toMatchObject({ wrote: true, ready: false });
-  expect(ready()).toEqual(['False Invalid 2026-11-21T10:00:00Z']);
-});
-
-test('the source’s echo of our own write is known as one, once; what somebody else wrote is not', async () => {
-  await writer.write('uid-1');
-  look();
-  const echo = source.object('Endpoint', 'e');
-  expect([writer.isEcho(echo), writer.isEcho(echo)]).toEqual([true, false]);
-  expect(writer.isEcho(source.put('Endpoint', 'e', { changed: true }))).toBe(false);
-});
-
-describe('an object that changed since it was seen', () => {
-  test('keeps its status until it is seen as it is', async () => {
-    source.put('Endpoint', 'e', { changed: true });
-    expect(await writer.write('uid-1')).toBeUndefined();
+  test('is not written if the object was changed, deleted or replaced', async () => {
+    const changed = source.put('Share', 's', { a: 2 });
+    expect(await writer.write(seen, { phase: 'One' })).toBe('outdated');
+    source.remove('Share', 's');
+    expect(await writer.write(changed, { phase: 'One' })).toBe('outdated');
+    source.put('Share', 's', { a: 2 });
+    expect(await writer.write(changed, { phase: 'One' })).toBe('outdated');
     expect(source.statusWrites).toEqual([]);
-    look();
-    expect(await writer.write('uid-1')).toMatchObject({ wrote: true });
-    expect(source.object('Endpoint', 'e').status).toMatchObject({ observedGeneration: 2 });
   });
 
-  test('and was made anew does not get its predecessor’s status', async () => {
-    source.remove('Endpoint', 'e');
-    source.put('Endpoint', 'e', {});
-    expect(await writer.write('uid-1')).toBeUndefined();
-    expect(source.object('Endpoint', 'e').status).toBeUndefined();
+  test('is known until the source reports a newer version, or the object is deleted', async () => {
+    await writer.write(seen, { phase: 'One' });
+    const newer = source.put('Share', 's', { a: 2 });
+    expect(writer.newest(newer)).toBe(newer);
+    expect(writer.newest(seen)).toBe(seen);
+    await writer.write(newer, { phase: 'Two' });
+    writer.forget(newer.metadata.uid);
+    expect(writer.newest(newer)).toBe(newer);
   });
-
-  test('and is gone is nothing to write', async () => {
-    source.remove('Endpoint', 'e');
-    expect(await writer.write('uid-1')).toBeUndefined();
-    seen = undefined;
-    expect(await writer.write('uid-1')).toBeUndefined();
-  });
-});
-
-test('a write that fails is thrown, so that it is repeated', async () => {
-  source.disturb = () => {
-    throw new SourceError('Unavailable', 'away');
-  };
-  await expect(writer.write('uid-1')).rejects.toThrow('away');
-});
-
-describe('Programmed', () => {
-  const unheard: ProgrammedState = { kind: 'waiting', gateways: ['g'], known: 1, unheard: true };
-
-  test('stands while a new leader’s gateways come back, until the object changes', async () => {
-    await writer.write('uid-1');
-    look();
-    state = unheard;
-    expect(await writer.write('uid-1')).toMatchObject({ wrote: false, ready: true });
-    source.put('Endpoint', 'e', { changed: true });
-    look();
-    expect(await writer.write('uid-1')).toMatchObject({ wrote: true, ready: false });
-  });
-
-  test('does not stand for another key of the same generation', async () => {
-    fields = { apiKey: { fingerprint: 'old' } };
-    await writer.write('uid-1');
-    look();
-    state = unheard;
-    fields = { apiKey: { fingerprint: 'new' } };
-    expect(await writer.write('uid-1')).toMatchObject({ ready: false });
-  });
-});
-
-describe('Events', () => {
-  test('a fault is told once per generation, and what passes by itself never', async () => {
-    state = { kind: 'no-gateway' };
-    await writer.write('uid-1');
-    accepted = INVALID;
-    await writer.write('uid-1');
-    fields = { other: 1 };
-    await writer.write('uid-1');
-    expect(source.events).toEqual([{ type: 'Warning', reason: 'Invalid', message: INVALID.message, name: 'e' }]);
-    look();
-    source.put('Endpoint', 'e', { changed: true });
-    look();
-    await writer.write('uid-1');
-    expect(source.events).toHaveLength(2);
-  });
-});
-
-test.each([[undefined], ['text'], [{ conditions: 'none' }], [{ conditions: [{ type: 1 }] }]])(
-  'a status that is none of ours (%j) is replaced',
-  async (status) => {
-    source.put('Endpoint', 'e', {}, status);
-    look();
-    expect(await writer.write('uid-1')).toMatchObject({ wrote: true });
-    expect(ready()).toHaveLength(1);
-  },
-);
-
-test('a quota has a condition; that it is nearly or quite used up is an Event each, also over a change of the leader', async () => {
-  quota = 10;
-  const accept = async (accepted: number): Promise<string | undefined> => {
-    usage = { period: '2026-11', accepted, granted: 10, quota: 10, isExhausted: false };
-    await writer.write('uid-1');
-    look();
-    return conditionsIn(seen?.status).find(({ type }) => type === 'QuotaAvailable')?.reason;
-  };
-  expect(await accept(1)).toBe('QuotaAvailable');
-  expect(await accept(8)).toBe('QuotaNearlyUsedUp');
-  expect(await accept(9)).toBe('QuotaNearlyUsedUp');
-  expect(await accept(10)).toBe('QuotaUsedUp');
-  expect(source.events.map(({ reason }) => reason)).toEqual(['QuotaNearlyUsedUp', 'QuotaUsedUp']);
-  expect(ready()).toEqual([expect.stringContaining('True Ready')]);
-  // Nothing is known in a new term, so the earlier status remains.
-  usage = undefined;
-  expect(await writer.write('uid-1')).toMatchObject({ wrote: false });
-  quota = undefined;
-  await writer.write('uid-1');
-  look();
-  expect(conditionsIn(seen?.status).map(({ type }) => type)).not.toContain('QuotaAvailable');
-});
-
-test('gateways that report one after the other to a new leader change no condition, and nobody is told again', async () => {
-  quota = 10_000;
-  for (const accepted of [8_500, 4_500, 6_700, 7_700, 8_200, 8_600]) {
-    usage = { period: '2026-11', accepted, granted: 9_500, quota, isExhausted: undefined };
-    fields = { usage: { period: '2026-11', accepted: Math.max(8_500, accepted), quota } };
-    await writer.write('uid-1');
-    look();
-    expect(conditionsIn(seen?.status)).toContainEqual(expect.objectContaining({ reason: 'QuotaNearlyUsedUp' }));
-  }
-  expect(source.events.map(({ reason }) => reason)).toEqual(['QuotaNearlyUsedUp']);
-});
-
-test('a quota that does not match the log is a condition and an Event, until an audit finds that it does', async () => {
-  quota = 100;
-  const written = async (): Promise<readonly string[]> => {
-    await writer.write('uid-1');
-    look();
-    return conditionsIn(seen?.status).map(({ type, reason }) => `${type} ${reason}`);
-  };
-  const mismatch = 'QuotaMismatch QuotaMismatch';
-  expect(await written()).not.toContain(mismatch);
-  audited = { mismatch: { ok: true, reason: 'QuotaMismatch', message: 'The log has more.' } };
-  expect(await written()).toContain(mismatch);
-  // A new leader has not run an audit yet.
-  audited = undefined;
-  expect(await written()).toContain(mismatch);
-  audited = {};
-  expect(await written()).not.toContain(mismatch);
-  expect(source.events).toMatchObject([{ type: 'Warning', reason: 'QuotaMismatch', message: 'The log has more.' }]);
 });

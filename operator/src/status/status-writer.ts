@@ -1,91 +1,32 @@
-import {
-  type Condition,
-  type ConditionType,
-  type ConfigKey,
-  type ObjectRef,
-  type ResourceObject,
-  type ResourceSource,
-  SourceError,
-  periodOf,
-} from '@standin/contract';
-import type { Logger } from 'pino';
-import { z } from 'zod';
-import type { ProgrammedState } from '../publish/gateway-registry.ts';
-import type { Audited } from '../quota/quota-audit.ts';
-import { quotaFinding, shownUsage, type QuotaUsage } from '../quota/usage.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { SourceError, type ObjectRef, type ResourceObject, type ResourceSource } from '@standin/contract';
 import { isOlder } from '../resource-version.ts';
-import type { Finding, Verdict } from '../translate/index.ts';
-import { conditionOf, conditionsOf, programmedFinding } from './conditions.ts';
-import { statusDifference, type StatusFields } from './status-difference.ts';
-import { isSameKey } from './status-fields.ts';
 
-/** The writer's view of the rest of the operator. All of it is in memory. */
-interface StatusInputs {
-  object(uid: string): ResourceObject | undefined;
-  verdict(uid: string): Verdict | undefined;
-  /** Undefined if the gateways get nothing of the object. */
-  programmed(key: ConfigKey): ProgrammedState | undefined;
-  /** Fields of `status` that are neither conditions nor part of the verdict, such as counts. */
-  fields(verdict: Verdict, before: StatusFields, now: string): StatusFields;
-  /** The usage of an Account's quota. Undefined if unknown. */
-  usage(uid: string): QuotaUsage | undefined;
-  /** The audit's result for an Account's quota. Undefined if no audit has run yet. */
-  audited(uid: string): Audited | undefined;
-}
+export type StatusFields = Readonly<Record<string, unknown>>;
 
-/** The result of a status write. */
-export interface StatusWritten {
-  readonly ref: ObjectRef;
-  readonly uid: string;
-  readonly conditions: readonly Condition[];
-  readonly ready: boolean;
-  /** False if the status was already up to date. */
-  readonly wrote: boolean;
-}
-
-export interface StatusWriterOptions {
-  readonly source: ResourceSource;
-  readonly inputs: StatusInputs;
-  readonly logger: Logger;
-  readonly clock?: () => Date;
-}
-
-type Seen = Pick<ResourceObject, 'metadata' | 'status'>;
-
-const conditionSchema = z.looseObject({
-  type: z.string(),
-  status: z.string(),
-  reason: z.string(),
-  message: z.string(),
-  observedGeneration: z.number(),
-  lastTransitionTime: z.string(),
-});
-const statusSchema = z
-  .looseObject({ conditions: z.array(conditionSchema).catch([]).default([]) })
-  .catch({ conditions: [] });
-
-/** The conditions in a status. Empty if they do not have the form of conditions. */
-export const conditionsIn = (status: unknown): readonly Condition[] =>
-  statusSchema.parse(status ?? {}).conditions as unknown as readonly Condition[];
+/** `outdated`: the object was deleted or changed, and nothing was written. The source is about to report that. */
+export type StatusWrite = 'written' | 'unchanged' | 'outdated';
 
 /**
- * Writes the status of one object, only if it differs, and never its spec (design §3). Each write is conditional on the version
- * that it was compared with. So it can neither affect a new object of the same name nor undo a newer change.
+ * Writes statuses of any kind, only if they differ, and never a spec (design §3). Each write is conditional on the version that it
+ * was compared with. So it can neither affect a new object of the same name nor undo a newer change.
  */
 export class StatusWriter {
-  readonly #options: StatusWriterOptions;
-  /** The last written objects, until the source's own view includes them. */
-  readonly #written = new Map<string, Seen>();
-  /** The last Event of each object, so that each (generation, reason) is reported once. */
-  readonly #told = new Map<string, string>();
+  readonly #source: Pick<ResourceSource, 'writeStatus'>;
+  /** The last written versions by uid, until the source's own view includes them. */
+  readonly #written = new Map<string, Pick<ResourceObject, 'metadata' | 'status'>>();
 
-  constructor(options: StatusWriterOptions) {
-    this.#options = options;
+  constructor(source: Pick<ResourceSource, 'writeStatus'>) {
+    this.#source = source;
   }
 
-  forget(uid: string): void {
+  /** The newest known version of an object that the source reported. A view that lags behind does not hide this writer's writes. */
+  newest(object: ResourceObject): ResourceObject {
+    const { uid } = object.metadata;
+    const written = this.#written.get(uid);
+    if (written !== undefined && isOlder(object, written)) return { ...object, ...written };
     this.#written.delete(uid);
-    this.#told.delete(uid);
+    return object;
   }
 
   /** The source reports an object. True if the report only reflects this writer's last write. */
@@ -95,108 +36,59 @@ export class StatusWriter {
     return true;
   }
 
-  /** Resolves to undefined if the object was deleted or changed. The source is about to report that. */
-  async write(uid: string): Promise<StatusWritten | undefined> {
-    const { source, inputs, logger, clock = () => new Date() } = this.#options;
-    const object = inputs.object(uid);
-    const verdict = inputs.verdict(uid);
-    if (object === undefined || verdict === undefined) return undefined;
-
-    const newest = this.#newest(uid, object);
-    const now = clock()
-      .toISOString()
-      .replace(/\.\d{3}Z$/, 'Z');
-    const { conditions, fields } = this.#desired(verdict, newest, now);
-    const patch = statusDifference(statusOf(newest), { ...fields, observedGeneration: verdict.generation, conditions });
-    const { ref } = verdict;
-    const ready = conditions.some(isReady);
-    const result = { ref, uid, conditions, ready, wrote: patch !== undefined };
-    if (patch === undefined) return result;
-    try {
-      const { metadata, status } = await source.writeStatus(ref, patch, newest.metadata.resourceVersion);
-      this.#written.set(uid, { metadata, status });
-    } catch (error) {
-      const isOutdated = error instanceof SourceError && (error.kind === 'NotFound' || error.kind === 'Conflict');
-      if (!isOutdated) throw error;
-      this.#written.delete(uid);
-      return undefined;
-    }
-    logger.debug({ ...ref, generation: verdict.generation }, 'status written');
-    await this.#tell(object, verdict, conditions);
-    await this.#tellQuota(object, conditionsIn(newest.status), conditions);
-    return result;
-  }
-
-  #desired(verdict: Verdict, { status }: Seen, now: string): { conditions: Condition[]; fields: StatusFields } {
-    const { inputs } = this.#options;
-    const before = statusOf({ status });
-    const conditionsBefore = conditionsIn(status);
-    const fields = { ...verdict.status, ...inputs.fields(verdict, before, now) };
-    // Another key is different content, although the generation is the same.
-    const standing = isSameKey(before, fields)
-      ? conditionsBefore.find(
-          ({ type, observedGeneration }) => type === 'Programmed' && observedGeneration === verdict.generation,
-        )
-      : undefined;
-    const state = verdict.configKey === undefined ? undefined : inputs.programmed(verdict.configKey);
-    const programmed = programmedFinding(state, standing);
-    const quota = this.#quotaConditions(verdict, before, now);
-    return { conditions: [...conditionsOf(verdict, programmed, conditionsBefore, now), ...quota], fields };
-  }
-
-  /** While nothing is known in this term, the earlier conditions remain. */
-  #quotaConditions({ uid, quota, generation }: Verdict, status: StatusFields, now: string): Condition[] {
-    if (quota === undefined) return [];
-    const before = conditionsIn(status);
-    const period = periodOf(Date.parse(now));
-    const { inputs } = this.#options;
-    const usage = shownUsage(inputs.usage(uid), status, { quota, period });
-    const audited = inputs.audited(uid);
-    const said = (type: ConditionType, finding: Finding): Condition =>
-      conditionOf(type, finding, { generation, before, now });
-    const standing = (wanted: ConditionType): Condition[] => before.filter(({ type }) => type === wanted);
-    return [
-      ...(usage === undefined ? standing('QuotaAvailable') : [said('QuotaAvailable', quotaFinding(usage))]),
-      ...(audited === undefined ? standing('QuotaMismatch') : []),
-      ...(audited?.mismatch === undefined ? [] : [said('QuotaMismatch', audited.mismatch)]),
-    ];
-  }
-
-  #newest(uid: string, seen: ResourceObject): Seen {
-    const written = this.#written.get(uid);
-    if (written !== undefined && isOlder(seen, written)) return written;
+  forget(uid: string): void {
     this.#written.delete(uid);
-    return seen;
   }
 
-  /** Reports what users should know before their callers notice. */
-  async #tellQuota(object: ResourceObject, before: readonly Condition[], after: readonly Condition[]): Promise<void> {
-    for (const { type, reason, message } of after) {
-      if (!TELLING.has(reason) || before.some((earlier) => earlier.type === type && earlier.reason === reason))
-        continue;
-      await this.#options.source.recordEvent(object, { type: 'Warning', reason, message });
+  /**
+   * @param object the version that the fields were computed from
+   * @param fields see `statusDifference`
+   */
+  async write(object: ResourceObject, fields: StatusFields): Promise<StatusWrite> {
+    const { uid, resourceVersion } = object.metadata;
+    const patch = statusDifference(statusFieldsOf(object), fields);
+    if (patch === undefined) return 'unchanged';
+    try {
+      const { metadata, status } = await this.#source.writeStatus(refOf(object), patch, resourceVersion);
+      this.#written.set(uid, { metadata, status });
+      return 'written';
+    } catch (error) {
+      if (!isOutdated(error)) throw error;
+      this.#written.delete(uid);
+      return 'outdated';
     }
-  }
-
-  /** Writes one Warning for each (object, generation, reason), and nothing in the steady state. */
-  async #tell(object: ResourceObject, verdict: Verdict, conditions: readonly Condition[]): Promise<void> {
-    const ready = conditions.find(({ type }) => type === 'Ready');
-    if (ready === undefined || ready.status === 'True' || TRANSIENT.has(ready.reason)) return;
-    const telling = `${verdict.generation} ${ready.reason}`;
-    if (this.#told.get(verdict.uid) === telling) return;
-    this.#told.set(verdict.uid, telling);
-    await this.#options.source.recordEvent(object, { type: 'Warning', reason: ready.reason, message: ready.message });
   }
 }
 
-/** Reasons of conditions about quotas that are reported. */
-const TELLING: ReadonlySet<string> = new Set(['QuotaNearlyUsedUp', 'QuotaUsedUp', 'QuotaMismatch']);
+/** The object was deleted or changed. The source is about to report that. */
+export const isOutdated = (error: unknown): boolean =>
+  error instanceof SourceError && (error.kind === 'NotFound' || error.kind === 'Conflict');
 
-/** Reasons that resolve by themselves while gateways catch up. */
-const TRANSIENT: ReadonlySet<string> = new Set(['NotProgrammed', 'PartiallyProgrammed', 'Pending', 'NoGateway']);
+export const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({
+  kind,
+  namespace,
+  name,
+});
 
-export const isReady = ({ type, status }: Pick<Condition, 'type' | 'status'>): boolean =>
-  type === 'Ready' && status === 'True';
+/** The fields of a status. None if it is not an object. */
+export const statusFieldsOf = ({ status }: Pick<ResourceObject, 'status'>): StatusFields =>
+  isObject(status) ? status : {};
 
-const statusOf = ({ status }: Pick<Seen, 'status'>): StatusFields =>
-  typeof status === 'object' && status !== null ? (status as StatusFields) : {};
+/**
+ * The merge patch (RFC 7396) from one status to another. Undefined if there is no difference. Fields that `desired` does not
+ * contain stay unchanged, also in nested objects. A field that is present and undefined is removed.
+ */
+export const statusDifference = (before: StatusFields, desired: StatusFields): StatusFields | undefined => {
+  const patch: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(desired)) {
+    const current = before[name];
+    if (isObject(value) && isObject(current)) {
+      const nested = statusDifference(current, value);
+      if (nested !== undefined) patch[name] = nested;
+    } else if (!isDeepStrictEqual(current, value)) patch[name] = value ?? null;
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+};
+
+const isObject = (value: unknown): value is StatusFields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
