@@ -57,6 +57,6 @@ test('an audit passes with waived advisories and with advisories below high', as
 
 test('an audit passes and reports that nothing was checked if the registry does not support audits', async () => {
   const { code, stdout } = await audit((response) => void response.writeHead(405).end());
-  expect(stdout).toMatch(/^The registry does not answer audits, so nothing was checked: 405 /);
+  expect(stdout).toMatch(/^The registry does not support audits, so nothing was checked: 405 /);
   expect(code).toBe(0);
 });
