@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
-  /** 1 for a command that was killed, instead of 128 plus the signal's number. */
+  /** The exit code, or 1 for a killed command instead of 128 plus the signal number. */
   readonly code: number;
 }
 
