@@ -84,7 +84,7 @@ const send = async (
   return sentAt;
 };
 
-/** Target 1. */
+/** Measures how fast the traffic page loads. */
 const benchLoad = async ({ run, browser }: Stand): Promise<Measurement[]> => {
   const html = await (await fetch(`${run.dashboard}${TRAFFIC}`)).text();
   const paints: number[] = [];
@@ -113,7 +113,7 @@ const benchLoad = async ({ run, browser }: Stand): Promise<Measurement[]> => {
   ];
 };
 
-/** Target 3. */
+/** Measures how long a request takes to appear in the list. */
 const benchVisible = async (stand: Stand): Promise<Measurement[]> => {
   const [FROM, COUNT, PER_SECOND] = [1_000_000, 1_000, 50];
   const { page, context } = await openTraffic(stand);
@@ -143,7 +143,7 @@ const benchVisible = async (stand: Stand): Promise<Measurement[]> => {
   ];
 };
 
-/** Target 5. */
+/** Measures the page during a burst of requests. */
 const benchBurst = async (stand: Stand): Promise<Measurement[]> => {
   const [PER_SECOND, SECONDS] = [500, 60];
   const { page, context } = await openTraffic(stand);
@@ -164,7 +164,7 @@ const benchBurst = async (stand: Stand): Promise<Measurement[]> => {
   ];
 };
 
-/** Target 4. */
+/** Measures how smoothly a long list scrolls. */
 const benchScroll = async (stand: Stand): Promise<Measurement[]> => {
   const [BATCHES, BATCH, FRAMES] = [20, 5_000, 600];
   const { store, projectUid } = stand;
@@ -189,7 +189,7 @@ const benchScroll = async (stand: Stand): Promise<Measurement[]> => {
   ];
 };
 
-/** Target 7. */
+/** Measures how the page handles a large body. */
 const benchLargeBody = async (stand: Stand): Promise<Measurement[]> => {
   const [OPENINGS, TYPED] = [5, 'status:200 path:/v1/orders'];
   const item = '{"id":1,"sku":"0123456789"},';
@@ -223,7 +223,7 @@ const benchLargeBody = async (stand: Stand): Promise<Measurement[]> => {
   ];
 };
 
-/** Target 15. */
+/** Measures whether the list recovers from an interrupted connection. */
 const benchCut = async (stand: Stand): Promise<Measurement[]> => {
   // All rows are visible at once, because the list renders only visible rows.
   const [FROM, COUNT, SECONDS] = [3_000_000, 20, 30];

@@ -40,7 +40,7 @@ const growthOf = (samples: readonly Sample[]): { readonly beforeMiB: number; rea
   };
 };
 
-/** Applies a constant load for some minutes. */
+/** Applies a constant load for several minutes. */
 const hold = async (load: MixedLoad, { minutes, perSecond }: { minutes: number; perSecond: number }) => {
   const loaded = load.run({ seconds: minutes * 60, perSecond });
   const samples = await sampled(load, loaded);

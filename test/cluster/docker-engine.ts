@@ -159,8 +159,8 @@ const endEngine = async (): Promise<void> => {
     if (await isDockerd(pid)) process.kill(pid, 'SIGKILL');
   }
   const mounts = existsSync('/proc/self/mounts') ? await readFile('/proc/self/mounts', 'utf8') : '';
-  const ours = mounts.split('\n').flatMap((line) => line.split(' ')[1] ?? []);
-  for (const mount of ours.filter((target) => target.startsWith(`${folder()}/`)).reverse()) {
+  const ownMounts = mounts.split('\n').flatMap((line) => line.split(' ')[1] ?? []);
+  for (const mount of ownMounts.filter((target) => target.startsWith(`${folder()}/`)).reverse()) {
     await runCommand('umount', [mount]);
   }
   await rm(inFolder('exec'), { recursive: true, force: true });

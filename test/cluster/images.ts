@@ -99,8 +99,7 @@ const chooseBuilder = async (): Promise<{ readonly command: string; readonly env
 };
 
 /**
- * Removes layers of builds that are no longer referenced. Layers of the last days stay, because they may save minutes. The old builder leaves
- * images of gigabytes.
+ * Removes unused build layers. Recent layers stay, because they can save minutes. The old builder leaves behind gigabytes of images.
  */
 const removeOldLayers = async (): Promise<void> => {
   for (const [kind, age] of [

@@ -17,7 +17,7 @@ export interface CommandOptions {
 
 const TIMEOUT_MS = 60_000;
 
-/** Runs a command to its end and collects its output. Rejects only if it cannot be started. */
+/** Runs a command, waits until it exits, and collects its output. Rejects only if it cannot be started. */
 export const runCommand = (
   command: string,
   args: readonly string[],

@@ -100,13 +100,13 @@ interface Rule {
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
 }
-interface NeededRight {
+interface NeededPermission {
   readonly role: 'standin-operator' | 'standin-operator-resources' | 'standin-dashboard';
   readonly resource: string;
   readonly verb: string;
-  /** The method of the call that is refused without the right. */
+  /** The method of the call that is refused without the permission. */
   readonly method: string;
-  /** Makes the operator use the right. Called repeatedly, each time with another number. */
+  /** Makes the operator use the permission. Called repeatedly, each time with a different number. */
   readonly provoke: (n: number) => Promise<unknown>;
 }
 
@@ -115,7 +115,7 @@ const sha256Of = (n: number): string => n.toString(16).padStart(64, '0');
 
 const RESOURCES_ROLE = 'standin-operator-resources';
 const noAction = (): Promise<void> => Promise.resolve();
-const NEEDED: readonly NeededRight[] = [
+const NEEDED: readonly NeededPermission[] = [
   {
     ...{ role: RESOURCES_ROLE, resource: 'mockendpoints/status', verb: 'patch', method: 'PATCH' },
     provoke: (n) => team.mock('orders', String(n)),
@@ -140,8 +140,8 @@ const NEEDED: readonly NeededRight[] = [
 ];
 
 /** Removes a verb on a resource from a Role while `work` runs. */
-const withoutRight = async <T>(
-  { role, resource, verb }: Pick<NeededRight, 'role' | 'resource' | 'verb'>,
+const withoutPermission = async <T>(
+  { role, resource, verb }: Pick<NeededPermission, 'role' | 'resource' | 'verb'>,
   work: () => Promise<T>,
 ): Promise<T> => {
   const namespace = role === 'standin-operator' ? system : team.namespace;
@@ -172,7 +172,7 @@ test.for(NEEDED)(
       tries += 1;
       return (await refusals(adminUrl, right.method)) > before;
     };
-    await withoutRight(right, async () => {
+    await withoutPermission(right, async () => {
       await eventually(`a refused ${right.method}`, isRefused, { timeoutMs: 30_000, intervalMs: 250 });
     });
     await team.mock('orders', `"after ${right.resource}"`);
@@ -180,11 +180,11 @@ test.for(NEEDED)(
   },
 );
 
-/** The rights of these verbs are needed when the operator starts. */
+/** The operator needs the permissions for these verbs when it starts. */
 const START_VERBS = ['list', 'watch'] as const;
 
-// rights.test.ts shows that no right is unused and none is missing. This test shows that each kind of right is enforced.
-test('the tests here remove every verb that the operator and the dashboard have', async () => {
+// rights.test.ts shows that no permission is unused or missing. This test shows that each kind of permission is enforced.
+test('the tests in this file cover every verb that the operator and the dashboard may use', async () => {
   const roles = (await rendered()).filter(({ kind }) => kind === 'Role');
   const verbs = roles.flatMap(({ rules }) => (rules as readonly Rule[]).flatMap((rule) => rule.verbs));
   expect(new Set([...NEEDED.map(({ verb }) => verb), ...START_VERBS])).toEqual(new Set(verbs));
@@ -195,7 +195,7 @@ test.for(START_VERBS)(
   async (verb) => {
     const [streamPort, adminPort] = [await freePort(), await freePort()];
     const adminUrl = `http://127.0.0.1:${adminPort}`;
-    await withoutRight({ role: RESOURCES_ROLE, resource: 'mockendpoints', verb }, async () => {
+    await withoutPermission({ role: RESOURCES_ROLE, resource: 'mockendpoints', verb }, async () => {
       const late = startProcess({
         name: `late-${verb}`,
         main: 'operator/src/main.ts',
@@ -223,7 +223,7 @@ test.for(START_VERBS)(
 test.for(START_VERBS)('a starting dashboard is refused without %s on projects and lists them with it', async (verb) => {
   const person = await createPerson(cluster, team.namespace, { name: `late-viewer-${verb}`, role: 'standin-view' });
   const env = { STANDIN_WATCH_NAMESPACES: team.namespace };
-  const late = await withoutRight({ role: 'standin-dashboard', resource: 'mockprojects', verb }, async () => {
+  const late = await withoutPermission({ role: 'standin-dashboard', resource: 'mockprojects', verb }, async () => {
     const started = await startClusterDashboard({ cluster, clickHouse, env, systemNamespace: system });
     onTestFinished(() => started.process.kill('SIGKILL').then(() => undefined));
     await started.process.waitForLine('the refusal', (line) => line.includes(`cannot ${verb} resource`), 30_000);
@@ -241,11 +241,11 @@ test('the dashboard cannot look up a share link without get on shares', async ()
   const token = createShareToken();
   const spec = { ...SHARE, tokenSha256: shareTokenSha256(token), expiresAt: '2099-01-01T00:00:00Z' };
   const opened = async (): Promise<number> => (await ask(`${dashboard.url}/s/${token}`)).status;
-  await withoutRight({ role: 'standin-dashboard', resource: 'mockshares', verb: 'get' }, async () => {
+  await withoutPermission({ role: 'standin-dashboard', resource: 'mockshares', verb: 'get' }, async () => {
     await team.apply('Share', 'link', spec);
     await expect.poll(opened, { timeout: 30_000 }).toBeGreaterThanOrEqual(500);
   });
-  // The log contains no such request.
+  // The log does not contain this request.
   await expect.poll(opened, { timeout: 30_000 }).toBe(404);
 });
 

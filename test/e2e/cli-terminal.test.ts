@@ -34,8 +34,8 @@ const object = (change: object): string =>
 
 const MANIFESTS: Readonly<Record<string, string>> = {
   kind: object({ kind: HOSTILE }),
-  'version of ours': object({ apiVersion: `standin.dev/${HOSTILE}` }),
-  'version of others': object({ apiVersion: `${HOSTILE}/v1`, kind: HOSTILE }),
+  'unknown Standin version': object({ apiVersion: `standin.dev/${HOSTILE}` }),
+  'API group of another project': object({ apiVersion: `${HOSTILE}/v1`, kind: HOSTILE }),
   name: object({ metadata: { name: HOSTILE } }),
   namespace: object({ metadata: { name: 'a', namespace: HOSTILE } }),
   'unknown field': object({ [HOSTILE]: 1 }),
@@ -126,7 +126,7 @@ describe('standin dev and logs', () => {
       return text(socket);
     };
     expect(await send(pathname)).toMatch(/^HTTP\/1\.1 2/);
-    // The gateway accepts no such target.
+    // The gateway does not accept such a target.
     expect(await send(`${pathname}?\x9b2J`)).toMatch(/^HTTP\/1\.1 400/);
   });
   afterAll(() => dev.kill());

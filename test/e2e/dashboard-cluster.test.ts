@@ -213,7 +213,7 @@ describe('resources', () => {
     };
     expect(spec).toMatchObject({ displayName: 'Created here', accountRef: { name: 'team' }, retentionDays: 7 });
     expect(metadata.managedFields.map(({ manager }) => manager)).toEqual(['standin-dashboard']);
-    // The dashboard itself lacks this right.
+    // The dashboard itself lacks this permission.
     const own = await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, DASHBOARD_SERVICE_ACCOUNT);
     for (const verb of ['create', 'update', 'patch', 'delete']) {
       const { stdout } = await cluster.kubectl(['auth', 'can-i', verb, 'mockprojects.standin.dev', '-A'], { as: own });

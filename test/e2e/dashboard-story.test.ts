@@ -48,7 +48,7 @@ beforeAll(async () => {
   tenant = await Tenant.create(cluster, 'story');
   await tenant.apply('Account', 'team', { plan: 'Pro' });
   const env = { STANDIN_SESSION_KEY: SESSION_KEY };
-  // The dashboards start one after the other, because the first one builds if sources have changed.
+  // Starts the dashboards sequentially, because the first one builds if sources have changed.
   dashboards = [
     await startClusterDashboard({ cluster, clickHouse, env }),
     await startClusterDashboard({ cluster, clickHouse, env }),

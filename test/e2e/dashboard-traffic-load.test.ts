@@ -56,7 +56,6 @@ const readAll = async (page: Page): Promise<number> => {
   return listed;
 };
 
-// Target 2.
 test('the initial scripts of the page are at most 160 KB', async () => {
   const client = path.join(await ensureDashboardBuild(), 'client');
   const html = await (await fetch(`${run.dashboard}${TRAFFIC}`)).text();
@@ -68,7 +67,7 @@ test('the initial scripts of the page are at most 160 KB', async () => {
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(160 * 1024);
 });
 
-// Target 5, shortened.
+// A shortened version of the burst in test/bench/dashboard.ts.
 test('a burst of 500 requests per second does not block the page, and every row is listed or counted as skipped', async () => {
   const { page, context } = await watched(browser);
   await goto(page, `${run.dashboard}${TRAFFIC}`);
@@ -94,7 +93,6 @@ test('a burst of 500 requests per second does not block the page, and every row 
   await context.close();
 });
 
-// Target 4.
 test('a hundred thousand rows scroll smoothly with few elements and little memory', async () => {
   const [BATCHES, BATCH] = [20, 5_000];
   const endMs = Date.now() - 60_000;

@@ -169,7 +169,6 @@ describe('the tail', () => {
     });
   });
 
-  // Target 15.
   test('reconnects by itself after an interruption, with no missing or duplicate rows', async () => {
     const proxy = await startTcpProxy(Number(new URL(run.dashboard).port));
     await onPage(`http://localhost:${proxy.port}${TRAFFIC}`, async (page) => {
@@ -295,7 +294,6 @@ describe('the chart', () => {
   });
 });
 
-// Target 13.
 describe('the URL', () => {
   test.each([
     ['q=method:POST', {}],

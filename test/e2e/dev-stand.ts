@@ -45,7 +45,7 @@ export interface StartDevOptions {
   /** Arguments of Node itself. */
   readonly nodeArgs?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The dashboard is built if the sources have changed, which takes some seconds. */
+  /** If the sources have changed, the dashboard is built first, which takes several seconds. */
   readonly dashboard?: boolean;
 }
 
@@ -95,7 +95,7 @@ const READY_MS_MAX = 90_000;
 const waitForReady = async (process: RunningProcess): Promise<ReadyEvent> =>
   readySchema.parse(await process.waitForEvent('ready', ({ event }) => event === 'ready', READY_MS_MAX));
 
-/** Runs `standin` with arguments to its end. */
+/** Runs `standin` with these arguments and waits until it exits. */
 export const standin = (args: readonly string[], options?: CommandOptions): Promise<CommandResult> =>
   runCommand(process.execPath, [path.join(ROOT, 'cli/src/main.ts'), ...args], { cwd: ROOT, ...options });
 

@@ -238,7 +238,7 @@ describe('the main use case', () => {
     expect(entry?.response).toMatchObject({ truncated: true, bodyBytes: BIG_RESPONSE_BYTES });
   });
 
-  test('an unreachable upstream is captured as 502, a silent one as 504', async () => {
+  test('an unreachable upstream is captured as 502, and an unresponsive one as 504', async () => {
     await applyAndWait(manifest(forward('https://localhost:1/'), 'refused'), 'refused');
     await applyAndWait(manifest(forward(`${upstream.url}/silent`, '200ms'), 'silent'), 'silent');
     for (const [name, status, outcome] of [

@@ -56,7 +56,7 @@ const ownAccount = async (name: string, secretName: string): Promise<string> => 
   return `${await tenant.projectPath(name)}/own`;
 };
 
-describe('a key from an own Secret', () => {
+describe('a key from a user-provided Secret', () => {
   test('follows the Secret in status and on gateways: missing, created, changed, too short, deleted', async () => {
     const path = await ownAccount('own', 'own-key');
     expect((await tenant.untilReason('Account', 'own', 'SecretNotFound')).message).toContain('own-key');
@@ -138,7 +138,7 @@ describe('the CLI with the dashboard of the cluster', () => {
   beforeAll(async () => {
     dashboard = await startClusterDashboard({ cluster, clickHouse });
     await createPerson(cluster, 'keys', { name: 'admin', role: 'standin-admin' });
-    // Reading a key requires a separate right.
+    // Reading a key requires a separate permission.
     const role = ['--verb=get', '--resource=secrets', '--resource-name=team-api-key'];
     await cluster.kubectl(['create', 'role', 'see-key', ...role, '-n', 'keys']);
     const binding = ['--role=see-key', '--serviceaccount=keys:admin'];

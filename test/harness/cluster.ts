@@ -20,7 +20,7 @@ export interface Cluster {
   readonly server: string;
   /** The administrator's kubeconfig. */
   readonly kubeconfigPath: string;
-  /** Runs kubectl to its end. A failure is a `code` other than 0, not an exception. */
+  /** Runs kubectl and waits until it exits. A failure is a nonzero `code`, not an exception. */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<CommandResult>;
   /** Runs `kubectl apply` with one or more YAML documents. Throws kubectl's output if it fails. */
   apply(yaml: string, options?: Pick<KubectlOptions, 'as'>): Promise<void>;

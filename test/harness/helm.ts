@@ -14,7 +14,7 @@ export const CHART_CASES: readonly string[] = globSync('*-values.yaml', { cwd: p
 
 export const valuesFileOf = (chartCase: string): string => path.join(CHARTS, 'standin/ci', `${chartCase}-values.yaml`);
 
-/** Runs helm to its end. A failure is a `code` other than 0, not an exception. */
+/** Runs helm and waits until it exits. A failure is a nonzero `code`, not an exception. */
 export const helm = async (args: readonly string[], options?: CommandOptions): Promise<CommandResult> =>
   runCommand(await buildGoProgram('helm', console.log), args, options);
 

@@ -24,7 +24,7 @@ export class RestrictedContainer extends GenericContainer {
   }
 }
 
-/** Runs a command of an image to its end and returns its output. Throws if it ends with a code other than 0. */
+/** Runs a command in an image, waits until it exits, and returns its output. Throws if the exit code is not 0. */
 export const runToEnd = async (container: RestrictedContainer): Promise<string> => {
   const started = await container.withWaitStrategy(Wait.forOneShotStartup()).start();
   try {

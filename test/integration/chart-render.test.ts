@@ -67,7 +67,7 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
       '-f',
       valuesFileOf(chartCase),
     ]);
-    expect({ code, said: stdout.match(/\[(WARNING|ERROR)\].*/g) }).toEqual({ code: 0, said: null });
+    expect({ code, messages: stdout.match(/\[(WARNING|ERROR)\].*/g) }).toEqual({ code: 0, messages: null });
   });
 
   // Shows template changes with unintended effects. `npm test -- chart-render -u` rewrites the files.
@@ -292,7 +292,7 @@ describe('the CRDs of the charts', () => {
 
   it('pass helm lint --strict', async () => {
     const { code, stdout } = await helm(['lint', '--strict', path.join(CHARTS, 'standin-crds')]);
-    expect({ code, said: stdout.match(/\[(WARNING|ERROR)\].*/g) }).toEqual({ code: 0, said: null });
+    expect({ code, messages: stdout.match(/\[(WARNING|ERROR)\].*/g) }).toEqual({ code: 0, messages: null });
   });
 });
 

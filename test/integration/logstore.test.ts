@@ -186,7 +186,7 @@ describe('exactly once', () => {
     expect(found.map(({ id }) => id)).toEqual([alone.id]);
   });
 
-  test('a list is full even if many rows were delivered repeatedly', async () => {
+  test('returns a full page even if many rows were delivered more than once', async () => {
     const { projectUid } = newLogRow(newProject());
     const start = Date.now() * 1000;
     const rows = Array.from({ length: 60 }, (_, index) => newLogRow({ projectUid, receivedAtUs: start + index }));

@@ -57,7 +57,7 @@ export const addCounts = (one: TestCounts, other: TestCounts): TestCounts => ({
   flaky: [...one.flaky, ...other.flaky],
 });
 
-/** Runs vitest to its end, passes its output through, and counts the results. A file that itself failed counts as one failure. */
+/** Runs vitest, passes its output through, and counts the results. A file that itself failed counts as one failure. */
 export const runVitest = async ({ args, env = process.env, quiet = false }: VitestOptions): Promise<TestCounts> => {
   await mkdir(path.dirname(RESULTS_FILE), { recursive: true });
   await rm(RESULTS_FILE, { force: true });

@@ -79,7 +79,7 @@ const startService = async (gateways: readonly DeployedGateway[]) => {
   };
 };
 
-test('20: replacing three gateways one by one under load fails and loses no request, and each gateway exits in time', async () => {
+test('20: no request fails or is lost while three gateways are replaced one by one under load, and each gateway exits in time', async () => {
   const service = await startService(deployment.gateways);
   const agent = new Agent({ connections: 20 });
   const [path, key] = [await tenant.projectPath(), await tenant.readSecret('team-api-key')];

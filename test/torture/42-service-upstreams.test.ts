@@ -110,7 +110,7 @@ describe('a Service', () => {
     expect(await call(nowhere)).toBe('upstream_unreachable');
   });
 
-  test('is unreachable while the DNS fails or does not respond, with a short timeout', async () => {
+  test('is unreachable while DNS fails or does not respond, with a short timeout', async () => {
     expect(await call(await service('failing', { code: 2 }))).toBe('upstream_unreachable');
     const slug = await service('silent', { lost: Infinity });
     const started = performance.now();

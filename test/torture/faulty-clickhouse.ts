@@ -10,7 +10,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** A fault of an insert. */
+/** A fault during an insert. */
 export type InsertFault =
   | { readonly kind: 'none' }
   /** Connections are cut before any bytes are read. */
