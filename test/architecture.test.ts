@@ -9,7 +9,7 @@ import { isCode, ROOT, sourceFiles, type SourceFile } from './suite/source-files
 
 const PACKAGES = ['@standin/contract', '@standin/exchange', '@standin/logstore', '@standin/egress', '@standin/kube'];
 
-/** Workspace folder → the workspaces that it may import: the table in docs/architecture.md. */
+/** Workspace folder → the workspaces that it may import, as in docs/architecture.md. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'packages/contract': [],
   'packages/exchange': ['@standin/contract'],
@@ -33,7 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 const WORKSPACES = Object.keys(MAY_IMPORT);
 
-/** The subfolders of each of these folders depend on each other in one direction. */
+/** Between the subfolders of each of these folders, dependencies go in one direction only. */
 const FOLDER_BASES = WORKSPACES.filter((folder) => folder !== 'test').flatMap((folder) =>
   folder === 'dashboard' ? ['dashboard/app', 'dashboard/src'] : [`${folder}/src`],
 );
@@ -50,7 +50,7 @@ const files = sourceFiles();
 const code = files.filter(isCode);
 
 const workspaceOf = (file: string): string | undefined => WORKSPACES.find((folder) => file.startsWith(`${folder}/`));
-const isOurs = (specifier: string): boolean => specifier === 'standin' || specifier.startsWith('@standin/');
+const isStandinPackage = (specifier: string): boolean => specifier === 'standin' || specifier.startsWith('@standin/');
 const packageOf = (specifier: string): string =>
   specifier
     .split('/')
@@ -60,24 +60,24 @@ const packageOf = (specifier: string): string =>
 const isTestCode = (file: string): boolean =>
   file.startsWith('test/') || /\.(test|testing)\.tsx?$/.test(file) || file.includes('/testdata/');
 const isRemixModule = (file: string): boolean => /^dashboard\/app\/(routes\/|routes\.|root\.|entry\.)/.test(file);
-/** Runs in a checkout only: `npm run generate` writes the charts there. */
+/** Runs only in a checkout, where `npm run generate` writes the charts. */
 const isGenerator = (file: string): boolean => file.startsWith('cli/src/chart/');
 const isConfigFile = (file: string): boolean => /\.config\.(ts|js)$/.test(file);
 
 const imports = fileGraph(code);
 
-/** `PATH:LINE: the line` for each matching line. */
+/** Returns `PATH:LINE: TEXT` for each matching line. */
 const linesMatching = ({ path: file, text }: SourceFile, pattern: RegExp): string[] =>
   text.split('\n').flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : []));
 
-describe('the rules below', () => {
-  // Prevents: all checks pass because a pattern finds no file.
-  it('look at the code of every workspace that there is', () => {
+describe('the checks in this file', () => {
+  // Prevents: all checks pass because a pattern matches no files.
+  it('cover the code of every workspace', () => {
     const present = WORKSPACES.filter((folder) => existsSync(path.join(ROOT, folder, 'package.json')));
     expect(new Set(code.map(({ path: file }) => workspaceOf(file)))).toEqual(new Set([...present, undefined]));
   });
 
-  it('see every form of import', () => {
+  it('find every form of import', () => {
     const text = [
       "import a from './a.ts';",
       "import type { B } from './b.ts';",
@@ -98,39 +98,43 @@ describe('the rules below', () => {
     ]);
   });
 
-  it('see cycles between files, and between folders whose files form none', () => {
+  it('find cycles between files, and cycles between folders whose files have none', () => {
     const graphOf = (importOf: Readonly<Record<string, string>>) =>
       fileGraph(Object.entries(importOf).map(([file, specifier]) => ({ path: file, text: `import '${specifier}';` })));
-    const circle = graphOf({ 'x/a.ts': './b.ts', 'x/b.ts': '../y/c.ts', 'y/c.ts': '../x/a.ts', 'y/d.ts': './c.ts' });
-    expect(cyclesIn(circle)).toEqual([['x/a.ts', 'x/b.ts', 'y/c.ts']]);
-    const line = graphOf({
+    const withFileCycle = graphOf({
+      'x/a.ts': './b.ts',
+      'x/b.ts': '../y/c.ts',
+      'y/c.ts': '../x/a.ts',
+      'y/d.ts': './c.ts',
+    });
+    expect(cyclesIn(withFileCycle)).toEqual([['x/a.ts', 'x/b.ts', 'y/c.ts']]);
+    const withFolderCycle = graphOf({
       'dashboard/app/a/1.ts': '~/b/2.ts',
       'dashboard/app/b/2.ts': '',
       'dashboard/app/b/3.ts': '../a/1.ts',
     });
-    expect(cyclesIn(line)).toEqual([]);
-    expect(cyclesIn(folderGraph(line, 'dashboard/app'))).toEqual([['a', 'b']]);
+    expect(cyclesIn(withFolderCycle)).toEqual([]);
+    expect(cyclesIn(folderGraph(withFolderCycle, 'dashboard/app'))).toEqual([['a', 'b']]);
   });
 });
 
 describe('dependencies', () => {
-  // Prevents: a gateway that needs the operator's code to build, or a contract with I/O in it, because of one convenient import after
-  // another.
-  it('go between workspaces only in the directions of docs/architecture.md', () => {
+  // Prevents: one convenient import after another makes the gateway depend on the operator's code, or adds I/O to the contract.
+  it('between workspaces follow docs/architecture.md', () => {
     const violations = code.flatMap(({ path: file, text }) => {
       const allowed = MAY_IMPORT[workspaceOf(file) ?? ''] ?? [];
       return moduleImports(file, text)
-        .filter(({ specifier }) => isOurs(specifier) && !allowed.includes(packageOf(specifier)))
+        .filter(({ specifier }) => isStandinPackage(specifier) && !allowed.includes(packageOf(specifier)))
         .map(({ specifier }) => `${file} imports ${specifier}`);
     });
     expect(violations).toEqual([]);
   });
 
-  // Prevents: imports that bypass the rule above without a package name, and a package's index.ts that is no longer its public API.
-  it('do not leave a workspace by a relative path', () => {
+  // Prevents: relative imports bypass the rule above and the public API in the package's index.ts.
+  it('on other workspaces do not use relative paths', () => {
     const violations = code.flatMap(({ path: file, text }) => {
       const workspace = workspaceOf(file);
-      // The harness also loads generators and start scripts, which are not part of an API.
+      // Tests also load generators and start scripts, which are not part of an API.
       if (workspace === undefined || workspace === 'test') return [];
       return moduleImports(file, text)
         .filter(({ specifier }) => specifier.startsWith('.'))
@@ -140,9 +144,9 @@ describe('dependencies', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: two folders that can only be understood, tested and moved together.
-  it('go between the folders of a workspace in one direction', () => {
-    // A test composes parts that its subject knows only by an interface.
+  // Prevents: two folders can be understood, tested and moved only together.
+  it('between the folders of a workspace have no cycles', () => {
+    // Tests are excluded: they combine parts that know each other only through interfaces.
     const shipped = new Map([...imports].filter(([file]) => !isTestCode(file)));
     const cycles = FOLDER_BASES.flatMap((base) =>
       cyclesIn(folderGraph(shipped, base)).map((folders) => `${base}: ${folders.join(', ')}`),
@@ -150,13 +154,13 @@ describe('dependencies', () => {
     expect(cycles).toEqual([]);
   });
 
-  // Prevents: files that split one concern, and names that are undefined while modules load.
-  it('go between files in one direction', () => {
+  // Prevents: one concern is split across files, and names are undefined while modules load.
+  it('between files have no cycles', () => {
     expect(cyclesIn(imports)).toEqual([]);
   });
 
-  // Prevents: a package that works in this checkout, where all packages are hoisted, but fails in an image with only its own dependencies.
-  it('are declared in the package.json of the workspace that imports them', () => {
+  // Prevents: a package works in this checkout, where all packages are hoisted, but fails in an image with only its own dependencies.
+  it('are declared in the package.json of the importing workspace', () => {
     const declared = (
       folder: string,
       field: 'dependencies' | 'devDependencies' | 'optionalDependencies',
@@ -190,7 +194,7 @@ describe('dependencies', () => {
 });
 
 describe('files', () => {
-  // Prevents: a single file that collects everything and that no reviewer reads completely.
+  // Prevents: one file collects everything, and no reviewer reads it completely.
   it(`have at most ${LINES_MAX} lines`, () => {
     const violations = files
       .filter(({ path: file }) => /\.(ts|tsx|js|go|sum|json|yaml)$/.test(file) && !MAY_BE_LONG.includes(file))
@@ -201,7 +205,7 @@ describe('files', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: two spellings of one word, and names that differ only in case, which breaks checkouts on macOS and Windows.
+  // Prevents: two spellings of one word, and names that differ only in case, which break checkouts on macOS and Windows.
   it('have names in kebab-case', () => {
     const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*$/;
     const violations = code
@@ -212,8 +216,8 @@ describe('files', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: a stage whose input, output and invariants only its author knows.
-  it('of a stage begin with a README of 5 to 15 lines', () => {
+  // Prevents: only the author of a stage knows its input, output and invariants.
+  it('of each stage include a README of 5 to 15 lines', () => {
     const stages = ['operator/src', 'gateway/src'].flatMap((folder) =>
       readdirSync(path.join(ROOT, folder), { withFileTypes: true })
         .filter((entry) => entry.isDirectory())
@@ -227,8 +231,8 @@ describe('files', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: a checkout that works on one machine only, and a lockfile that directs everyone to one particular mirror.
-  it('name no folder of a machine and no host of a package registry', () => {
+  // Prevents: a checkout works on one machine only, or a lockfile makes every checkout download from one mirror.
+  it('contain no machine-specific folders and no package registry hosts', () => {
     const machine = /(^|[\s'"`=(:])(\/root\/|\/home\/[a-z]|\/Users\/[a-zA-Z]|\/work\/[a-z]|C:\\Users)/;
     const registry = /https?:\/\/[^\s/'"]*(registry|artifactory|nexus|mirror|goproxy|proxy\.golang)/;
     const violations = files
@@ -239,15 +243,15 @@ describe('files', () => {
 });
 
 describe('code', () => {
-  // Prevents: a test that passes against a mock of the code whose contract changed. Tests inject ports, clocks and ids instead.
-  it('mocks no module of ours', () => {
+  // Prevents: a test passes with a mock of code whose contract changed. Tests inject ports, clocks and ids instead.
+  it('mocks no Standin modules', () => {
     const violations = code.flatMap((file) =>
       linesMatching(file, /\bvi\.(do)?[mM]ock\(\s*(import\(\s*)?['"`](\.|@?standin)/),
     );
     expect(violations).toEqual([]);
   });
 
-  // Prevents: an export with a different name in each file that imports it. Config files and Remix's modules require default exports.
+  // Prevents: each file imports the same thing under a different name. Config files and Remix modules require default exports.
   it('has no default exports', () => {
     const violations = code
       .filter(({ path: file }) => !isConfigFile(file) && !isRemixModule(file))
@@ -255,8 +259,8 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: a move to React Router that affects every component (ADR 004). The process and the build also use Remix.
-  it('of the dashboard takes Remix from routes, root, entries and lib/remix.ts only', () => {
+  // Prevents: a move to React Router affects every component (ADR 004). The process and the build also use Remix.
+  it('of the dashboard imports Remix only in routes, root, entries and lib/remix.ts', () => {
     const mayImport = (file: string): boolean =>
       isRemixModule(file) || file === 'dashboard/app/lib/remix.ts' || !file.startsWith('dashboard/app/');
     const violations = code.flatMap(({ path: file, text }) =>
@@ -267,8 +271,8 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: server code, and the packages behind it, in the code that browsers load. Remix removes *.server.ts and loaders from it.
-  it('of the dashboard does I/O and parses in *.server.ts, loaders and actions only', () => {
+  // Prevents: browsers load server code and its packages. Remix removes *.server.ts and loaders from browser code.
+  it('of the dashboard does I/O and parsing only in *.server.ts, loaders and actions', () => {
     const isServerOnly = (file: string): boolean => isRemixModule(file) || /\.(server|test)\.tsx?$/.test(file);
     const violations = code
       .filter(({ path: file }) => file.startsWith('dashboard/app/') && !isServerOnly(file))
@@ -287,8 +291,8 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: a new command that prints text from a manifest, a caller or a server, and a terminal that interprets it.
-  it('of the CLI prints through terminal.ts only', () => {
+  // Prevents: a new command prints control characters from a manifest, a caller or a server to the terminal.
+  it('of the CLI prints only through terminal.ts', () => {
     const printers = ['cli/src/terminal.ts', 'cli/src/stderr-logger.ts'];
     const violations = code
       .filter(({ path: file }) => file.startsWith('cli/src/') && !isTestCode(file) && !printers.includes(file))
@@ -301,21 +305,21 @@ describe('code', () => {
     expect(violations).toEqual([]);
   });
 
-  // Prevents: a setting that docs/configuration.md does not list and whose misspellings are never reported. A process that passes the whole
-  // environment to a child process reads nothing.
-  it('reads the environment in main.ts and settings.ts only', () => {
+  // Prevents: docs/configuration.md omits a setting, and its misspellings are never reported. Passing the whole environment to a child
+  // process is allowed, because it reads no setting.
+  it('reads the environment only in main.ts and settings.ts', () => {
     const mayRead = /(^|\/)(main|settings)\.ts$/;
     const violations = code
       .filter(({ path: file }) => !isTestCode(file) && !isConfigFile(file) && !mayRead.test(file))
       .filter(({ path: file }) => !file.startsWith('cli/bin/'))
       .flatMap((file) => linesMatching(file, /(?<!\.\.\.)\bprocess\.env\b/))
-      // A comment may name the environment.
+      // Comments may mention the environment.
       .filter((line) => !/: (\/\/|\*)/.test(line));
     expect(violations).toEqual([]);
   });
 
-  // Prevents: another parser that takes quadratic time, so that one captured body stalls a process.
-  it('that reads hostile input has an entry in test/growth, or a reason not to', () => {
+  // Prevents: another parser takes quadratic time, so that one captured body blocks a process.
+  it('that reads hostile input has an entry in test/growth or a documented exception', () => {
     const named =
       /^export (?:async )?(?:const|function\*?|class) ((?:parse|read|decode|scan|lex|tokeni|split|format|redact|diff|match)\w*)/gm;
     const classes = /^export class (\w+(?:Scanner|Skipper|Reader|Parser|Splitter|Lexer|Decoder))\b/gm;
@@ -327,7 +331,7 @@ describe('code', () => {
     const entries = new Set(GROWTH_ENTRIES.map(({ of }) => of));
     const excluded = new Set(Object.values(NOT_MEASURED).flat());
     expect(parsers.filter((parser) => !entries.has(parser) && !excluded.has(parser))).toEqual([]);
-    // Detects a renamed function whose entry still has the old name.
+    // Detects renamed functions whose entries still have the old name.
     const isExported = (parser: string): boolean => {
       const [file, name = ''] = parser.split('#');
       const source = code.find((candidate) => candidate.path === file)?.text ?? '';

@@ -14,33 +14,33 @@ const workspace = JSON.parse(read('package.json')) as {
 describe('the Dockerfile', () => {
   const dockerfile = read('Dockerfile');
 
-  // Prevents: images that run on a different Node than the tests.
-  test('builds on the Node that the tests run on', () => {
+  // Prevents: images run a different version of Node than the tests.
+  test('uses the same version of Node as the tests', () => {
     const [, version] = /^ARG NODE_IMAGE=node:([\d.]+)-bookworm-slim$/m.exec(dockerfile) ?? [];
     expect(version).toBe(workspace.devDependencies['node']);
   });
 
-  // Prevents: `npm ci` in an image refuses the lockfile because a workspace that it names is missing.
-  test('has the manifest of every workspace', () => {
+  // Prevents: `npm ci` in an image rejects the lockfile because a workspace is missing.
+  test('copies the package.json of every workspace', () => {
     const copied = [...dockerfile.matchAll(/^COPY (\S+)\/package\.json \1\/$/gm)].map(([, folder]) => folder);
     expect(copied).toEqual(workspace.workspaces);
   });
 
-  // Prevents: a build that works with one builder only, or that names a registry.
-  test('is plain: no syntax of BuildKit, no host', () => {
+  // Prevents: the build works with one builder only, or depends on one registry.
+  test('contains no BuildKit syntax and no hosts', () => {
     expect(dockerfile).not.toMatch(/^# syntax=|--mount=|<<-?\s*['"]?EOF|COPY --link|https?:\/\//m);
     const bases = [...dockerfile.matchAll(/^FROM (\S+) AS/gm)].map(([, base]) => base);
     expect(bases.filter((base) => base?.includes('/'))).toEqual([]);
   });
 });
 
-// Prevents: a chart that installs an image that does not exist.
-test('the chart names the version of the workspace', () => {
+// Prevents: the chart installs an image that does not exist.
+test('the app version of the chart is the version of the workspace', () => {
   const chart = parse(read('charts/standin/Chart.yaml')) as { appVersion: string };
   expect(chart.appVersion).toBe(workspace.version);
 });
 
-// Prevents: a new Go module, or a whole kind of dependency, that stays at its first version.
+// Prevents: a new Go module, or all dependencies of one ecosystem, are never updated.
 test('Dependabot watches packages, Go modules, the base image and actions', () => {
   const { updates } = parse(read('.github/dependabot.yml')) as {
     updates: { 'package-ecosystem': string; directory?: string; directories?: string[] }[];
@@ -56,8 +56,8 @@ describe('a workflow', () => {
   const workflows = globSync('.github/workflows/*.yaml', { cwd: ROOT }).map((file) => ({ file, text: read(file) }));
   const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
 
-  // Prevents: a release that turns out to be broken only when it is made.
-  test.for(workflows)('$file runs scripts, builds targets and calls files that are there', ({ text }) => {
+  // Prevents: a broken workflow is found only at the time of a release.
+  test.for(workflows)('$file refers only to existing scripts, targets and files', ({ text }) => {
     expect(parse(text)).toMatchObject({ jobs: expect.anything() as unknown });
     const run = [...text.matchAll(/npm (?:run )?(\w+)/g)].map(([, script]) => script);
     expect(run.filter((script) => script !== 'ci' && !scripts.includes(script ?? ''))).toEqual([]);
@@ -69,19 +69,19 @@ describe('a workflow', () => {
     expect(files.filter(([, file]) => !existsSync(path.join(ROOT, file ?? ''))).map(([, file]) => file)).toEqual([]);
   });
 
-  // Prevents: the owner of an action moves a tag to other code.
-  test.for(workflows)('$file names the commit of each action', ({ text }) => {
+  // Prevents: the owner of an action moves a tag to different code.
+  test.for(workflows)('$file pins each action to a commit', ({ text }) => {
     const actions = [...text.matchAll(/uses: ([^\n]+)/g)].map(([, action]) => action);
     expect(actions.filter((action) => !/^(\.\/|\S+@[\da-f]{40} # v\d+\.\d+\.\d+$)/.test(action ?? ''))).toEqual([]);
   });
 
-  // Prevents: a fork that pushes to the registry of another owner.
-  test.for(workflows)('$file names no registry, only the variables of its repository', ({ text }) => {
+  // Prevents: a fork pushes to the registry of the original owner.
+  test.for(workflows)('$file contains no registry host', ({ text }) => {
     expect(text).not.toMatch(/\b(ghcr|docker|quay|gcr|pkg|ecr|azurecr)\.(io|dev)\b/);
   });
 
-  // Prevents: one step that affects all other steps that run third-party code.
-  test.for(workflows)('$file may read, and only its jobs more', ({ text }) => {
+  // Prevents: third-party code in one step gets more permissions than it needs.
+  test.for(workflows)('$file has only read permissions by default', ({ text }) => {
     expect(parse(text)).toMatchObject({ permissions: { contents: 'read' } });
   });
 });

@@ -5,7 +5,7 @@ import { ROOT } from './suite/source-files.ts';
 
 type Versions = Readonly<Record<string, string>>;
 
-/** The fields of an entry of package-lock.json that these tests read. */
+/** The fields of a package-lock.json entry that these tests read. */
 interface LockEntry {
   readonly link?: true;
   readonly inBundle?: true;
@@ -19,7 +19,7 @@ interface LockEntry {
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
-/** Folder from the checkout's root → the entry. */
+/** Folder relative to the checkout → its entry. */
 const lock = new Map(
   Object.entries(
     (JSON.parse(readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8')) as { packages: Record<string, LockEntry> })
@@ -27,7 +27,7 @@ const lock = new Map(
   ),
 );
 
-/** The folder of a package as Node resolves it from another folder: in the nearest node_modules. */
+/** The folder to which Node resolves a package from another folder: in the nearest node_modules. */
 const folderOf = (name: string, from: string): string | undefined => {
   const folder = path.posix.join(from, 'node_modules', name);
   const entry = lock.get(folder);
@@ -39,37 +39,37 @@ const fromRegistry = [...lock].filter(([folder, { link }]) => folder.includes('n
 const workspaces = [...lock].filter(([folder]) => !folder.includes('node_modules/'));
 
 describe('package-lock.json', () => {
-  // Prevents: a manually added entry, for which npm installs whatever the registry sends.
+  // Prevents: an entry without a hash, for which npm installs whatever the registry sends.
   test('has the hash of every package', () => {
     expect(fromRegistry.length).toBeGreaterThan(1_000);
-    // The hash of an archive covers the packages that are bundled in it.
+    // The hash of an archive covers its bundled packages.
     const own = fromRegistry.filter(([, { inBundle }]) => inBundle !== true);
     expect(own.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-')).map(([folder]) => folder)).toEqual(
       [],
     );
   });
 
-  // Prevents: a lockfile that makes every checkout download from the mirror of the machine that wrote it.
-  test('has no download address', () => {
+  // Prevents: every checkout downloads from the mirror of the machine that wrote the lockfile.
+  test('has no download URLs', () => {
     expect(fromRegistry.filter(([, { resolved }]) => resolved !== undefined).map(([folder]) => folder)).toEqual([]);
   });
 
-  // Prevents: an installation that lacks native builds on every platform except the one that wrote the lockfile.
-  test('has every package that another one names, also those for other platforms', () => {
+  // Prevents: native builds are missing on all platforms except the one that wrote the lockfile.
+  test('has every dependency of every package, including those for other platforms', () => {
     const missing = [...lock].flatMap(([folder, { dependencies, optionalDependencies }]) =>
       Object.keys({ ...dependencies, ...optionalDependencies })
         .filter((name) => folderOf(name, folder) === undefined)
         .map((name) => `${folder} names ${name}`),
     );
-    // The registry that resolved the lockfile has chdb's library for this platform only. `standin dev` and the engine image need it, and do
-    // not run on the other platforms until those packages are added.
+    // The registry that resolved the lockfile has the chdb library for this platform only. `standin dev` and the engine image need it, and do
+    // not run on other platforms until those packages are added.
     expect(missing).toEqual(
       ['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu'].map((name) => `node_modules/chdb names @chdb/lib-${name}`),
     );
   });
 });
 
-/** All packages that an installation without dev dependencies has for a workspace. */
+/** All packages of a workspace in an installation without dev dependencies. */
 const productionPackages = (folder: string, found = new Set<string>()): ReadonlySet<string> => {
   found.add(folder);
   const { dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta } = lock.get(folder) ?? {};
@@ -81,13 +81,13 @@ const productionPackages = (folder: string, found = new Set<string>()): Readonly
   return found;
 };
 
-// Prevents: a test server or a bundler in a process with tenants' keys, because a dependency was declared in the wrong place.
+// Prevents: a process with tenants' keys contains a test server or a bundler, because a dependency was declared in the wrong place.
 describe.for(['cli', 'operator', 'gateway', 'dashboard', 'packages/engine'])(
-  'the packages of %s in production',
+  'the production packages of %s',
   (folder) => {
     const names = [...productionPackages(folder)].map((found) => found.replace(/^.*node_modules\//, ''));
 
-    test('are those that it declares, and none that only tests and builds need', () => {
+    test('include all declared dependencies and no development tools', () => {
       const declared = Object.keys(lock.get(folder)?.dependencies ?? {}).filter((name) => !/^@standin\//.test(name));
       expect(names).toEqual(expect.arrayContaining(declared));
       const production = new Set(workspaces.flatMap(([, { dependencies }]) => Object.keys(dependencies ?? {})));

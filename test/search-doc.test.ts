@@ -8,28 +8,28 @@ import { ROOT } from './suite/source-files.ts';
 const doc = readFileSync(path.join(ROOT, 'docs/search.md'), 'utf8');
 
 // Prevents: a search field that works but is not documented.
-test('docs/search.md has every field with its example', () => {
+test('docs/search.md lists every field with its example', () => {
   const rows = [...doc.matchAll(/^\| `([a-z.A-Z]+)` .*`([^`]+)` *\|$/gm)].map(([, name, example]) => [name, example]);
   const fields = Object.entries(FIELDS).map(([name, { example }]) => [name, example]);
   const headers = Object.entries(HEADER_PREFIXES).map(([prefix, { example }]) => [`${prefix}NAME`, example]);
   expect(rows.sort()).toEqual([...fields, ...headers].sort());
 });
 
-test('its examples can be searched', () => {
+test('the examples in docs/search.md are valid searches', () => {
   const blocks = [...doc.matchAll(/^```\n(.*?)\n```$/gms)].flatMap(([, block]) => (block ?? '').split('\n'));
   expect(blocks).toHaveLength(9);
   for (const text of blocks) expect(parseFilter(text)).toMatchObject({ kind: 'parsed' });
 });
 
-test('its bounds are those of the code', () => {
+test('docs/search.md states the limits of the code', () => {
   const { textLengthMax, termsMax, depthMax, wildcardsMax } = FILTER_LIMITS;
   const length = textLengthMax.toLocaleString('en-US');
   const levels = `${depthMax} levels of parentheses and negations, ${wildcardsMax} wildcards`;
   expect(doc).toContain(`At most ${length} characters, ${termsMax} conditions, ${levels}`);
 });
 
-// Prevents: a search box that ships a validator, or that cannot be bundled at all.
-test('the language needs nothing that a browser does not have', async () => {
+// Prevents: the search box ships server-side libraries, or cannot be bundled at all.
+test('the search language can be bundled for browsers without other packages', async () => {
   const { build } = await import('vite');
   const entry = path.join(ROOT, 'packages/exchange/src/search/index.ts');
   const result = await build({

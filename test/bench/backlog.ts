@@ -10,7 +10,7 @@ const SEGMENT_BYTES = 8 * 1024 * 1024;
 const GROUP_ROWS = 1_000;
 const logger = pino({ level: 'silent' });
 
-/** A spool without limits. */
+/** Opens a spool without limits. */
 export const openSpool = (dir: string, durability: 'disk' | 'process'): Promise<Spool> =>
   Spool.open({
     ...{ dir, durability, logger },
@@ -21,18 +21,18 @@ export const openSpool = (dir: string, durability: 'disk' | 'process'): Promise<
     quietMs: LIMITS.spoolQuietMs,
   });
 
-/** Writes the files that a gateway leaves after it recorded these rows while ClickHouse was unavailable. Resolves with the closed spool. */
+/** Writes the files that a gateway leaves when it records these rows while ClickHouse is unavailable. Resolves with the closed spool. */
 export const writeBacklog = async (dir: string, rows: number, nextRow: () => LogRow): Promise<Spool> => {
   const spool = await openSpool(dir, 'process');
   for (let done = 0; done < rows; done += GROUP_ROWS) {
     const group = Array.from({ length: Math.min(GROUP_ROWS, rows - done) }, () => spool.exchange(nextRow()));
-    if ((await Promise.all(group)).includes(false)) throw new Error('a record of the backlog was not kept');
+    if ((await Promise.all(group)).includes(false)) throw new Error('a row of the backlog was not recorded');
   }
   await spool.close();
   return spool;
 };
 
-/** Delivers the backlog as `standin drain` does. */
+/** Delivers the backlog like `standin drain`. */
 export const deliverBacklog = async (dir: string, sink: LogStore): Promise<{ rows: number; seconds: number }> => {
   const started = performance.now();
   const { rows } = await drainSpool({

@@ -13,17 +13,17 @@ const PROJECT = 'shop';
 const ACCOUNT = 'team';
 const PROGRAMMED_TIMEOUT_MS = 120_000;
 
-/** A real API server with many endpoints, one operator, three gateways. */
+/** A real API server with many endpoints, one operator and three gateways. */
 export interface ClusterStand extends AsyncDisposable {
   readonly deployment: Deployment;
   readonly apiKey: string;
-  /** `/PROJECT-URI/SLUG` of an endpoint. */
+  /** Returns `/PROJECT-URI/SLUG` of an endpoint. */
   target(index: number): string;
   /** Creates endpoints with these indexes. Resolves when every gateway has acknowledged them. */
   createEndpoints(from: number, to: number): Promise<void>;
   /** Changes an endpoint's mock. Resolves when the API server has acknowledged the write. */
   setBody(index: number, body: string): Promise<void>;
-  /** Revision numbers that the gateways have acknowledged in the current leader's term. Empty while no operator leads. */
+  /** Returns the revisions that the gateways have acknowledged in the current leader's term. Empty while no operator leads. */
   acknowledged(): Promise<readonly number[]>;
 }
 
@@ -80,7 +80,7 @@ const prepare = async (cluster: OwnCluster, client: KubeClient): Promise<void> =
   await client.create(path('mockprojects'), object('Project', PROJECT, project));
 };
 
-/** The project's key and path. Waits until the operator has created them. */
+/** Returns the project's key and path. Waits until the operator has created them. */
 const readAccess = async (client: KubeClient): Promise<{ apiKey: string; projectPath: string }> => {
   const secret = resourcePath({
     group: '',
@@ -130,7 +130,7 @@ export const startClusterStand = async (): Promise<ClusterStand> => {
       createEndpoints: async (from, to) => {
         await inParallel(from, to, (index) => client.create(path('mockendpoints'), endpoint(index)));
         created += to - from;
-        // The operator knows the Account, the Project and all endpoints, and every gateway has the newest revision.
+        // Done when the operator knows the Account, the Project and all endpoints, and every gateway has the newest revision.
         const isDone = async () => {
           const metrics = await operatorMetrics();
           const known = numbersOf(metrics, 'standin_translate_objects').reduce((sum, count) => sum + count, 0);

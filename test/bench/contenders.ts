@@ -1,7 +1,7 @@
 import { eventually } from '../harness/eventually.ts';
 import { ask } from '../torture/raw-client.ts';
 import { json, Stand } from '../torture/stand.ts';
-import { giveWay, pinToCore } from './machine.ts';
+import { lowerPriority, pinToCore } from './machine.ts';
 import { startBare, startFastify, startMockoon, startWireMock, type Rival, type RivalOptions } from './rivals.ts';
 
 export const SERVER_CORE = 0;
@@ -18,13 +18,13 @@ export type Durability = 'disk' | 'process';
 
 export const standinName = (durability: Durability): string => `Standin (${durability})`;
 
-/** A server that answers the same request with the same bytes. */
+/** A server that responds to the same request with the same bytes. */
 export interface Contender extends Rival {
   /** Latin-1, as sent on the wire. */
   readonly request: string;
-  /** Resolves when all work that earlier rounds caused is done. */
+  /** Resolves when the work caused by earlier rounds is done. */
   settle(): Promise<void>;
-  /** Rows in the log. Undefined if the contender keeps no log. */
+  /** Returns the number of rows in the log. Undefined if the contender has no log. */
   readonly countRows: (() => Promise<number>) | undefined;
 }
 
@@ -53,7 +53,7 @@ export const settled = async (stand: Stand): Promise<void> => {
   });
   const merges = () => stand.query('SELECT count() FROM system.merges FORMAT TSV');
   const isOver = (count: string): boolean => count.trim() === '0';
-  // Merges may take long on a busy machine. The benchmark continues in that case.
+  // Merges may take long on a busy machine. The benchmark then continues anyway.
   await eventually('the merges to end', merges, {
     accept: isOver,
     timeoutMs: MERGED_TIMEOUT_MS,
@@ -61,11 +61,11 @@ export const settled = async (stand: Stand): Promise<void> => {
   }).catch(() => undefined);
 };
 
-/** A gateway with its own log. Its ClickHouse has a lower priority than the load generator, which runs on the same core. */
+/** Starts a gateway with its own log. Its ClickHouse has a lower priority than the load generator, which runs on the same core. */
 export const startStandin = async (durability: Durability, env: Readonly<Record<string, string>> = {}) => {
   const stand = await Stand.start({ env: { STANDIN_DURABILITY: durability, ...env } });
   await pinToCore(stand.enginePid, OTHER_CORE);
-  await giveWay(stand.enginePid);
+  await lowerPriority(stand.enginePid);
   await pinToCore(stand.gateway.pid, SERVER_CORE);
   return stand;
 };
@@ -91,19 +91,19 @@ const assertSameAnswer = async ({ name, port, request }: Contender, body: string
   const [type = ''] = answer?.all('content-type') ?? [];
   const text = answer?.body.toString() ?? '';
   if (answer?.status === 200 && text === body && type.startsWith('application/json')) return;
-  throw new Error(`${name} answers ${answer?.status} ${type} ${text.slice(0, 200)}`);
+  throw new Error(`${name} responds with ${answer?.status} ${type} ${text.slice(0, 200)}`);
 };
 
 export interface ContendersOptions {
-  /** The folder for their files. The caller removes it. */
+  /** The folder for the contenders' files. The caller removes it. */
   readonly directory: string;
-  /** Starts Mockoon and WireMock, too. */
+  /** Whether to start Mockoon and WireMock. */
   readonly withRivals: boolean;
   /** Called with each contender when it has started, so that the caller stops it in any case. */
   readonly onStarted: (contender: Contender) => void;
 }
 
-/** Starts all contenders. Each answers one request before the function returns, which is one row for a gateway. */
+/** Starts all contenders. Each serves one request before the function returns, which is one row for a gateway. */
 export const startContenders = async ({
   directory,
   withRivals,
@@ -122,7 +122,7 @@ export const startContenders = async ({
     starts.push(async () => {
       const wireMock = await startWireMock(options);
       if (wireMock === undefined)
-        console.log('WireMock is left out: there is no Java here (apt install default-jre-headless)');
+        console.log('WireMock is skipped because Java is not installed (apt install default-jre-headless)');
       return wireMock && fromRival(wireMock);
     });
   }

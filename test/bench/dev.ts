@@ -13,16 +13,16 @@ import { runLoad } from './run-load.ts';
 
 const CONNECTIONS = 16;
 const ROUND_SECONDS = 2;
-/** Time for everything to start, and for page and tail to read the existing rows. */
+/** Time for all processes to start, and for the page and the tail to read the existing rows. */
 const SETTLED_MS = 20_000;
-/** Time for ClickHouse's merges and the pages' charts after the last request. */
+/** Time for ClickHouse's merges and the chart of the page after the last request. */
 const REST_MS = 20_000;
 const IDLE_MS = 20_000;
 const IDLE_PERCENT_MAX = 2;
 const MEMORY_MIB_MAX = 500;
 const DELIVERED_MS_MAX = 120_000;
 
-/** Percent of a core. */
+/** Returns the idle CPU in percent of a core. */
 const idleCpu = async (pids: readonly number[]): Promise<number> => {
   const [startedMs, before] = [performance.now(), await treeCpuSeconds(pids)];
   await delay(IDLE_MS);
@@ -34,7 +34,7 @@ interface Loaded {
   readonly perSecond: number;
 }
 
-/** Sends requests at the maximum rate, until at least this many are answered and in the log. */
+/** Sends requests at the maximum rate until at least this many are in the log. */
 const load = async (run: DashboardRun, count: number): Promise<Loaded> => {
   const { pathname, port, host } = new URL(run.url);
   const request = `GET ${pathname}/v1/orders HTTP/1.1\r\nHost: ${host}\r\nx-api-key: ${run.apiKey}\r\n\r\n`;
@@ -55,7 +55,7 @@ const load = async (run: DashboardRun, count: number): Promise<Loaded> => {
   return { requests, perSecond: requests / seconds };
 };
 
-/** `standin dev` with one page of its dashboard and one `standin tail` open: its resources under load, and when idle. */
+/** Measures the resources of `standin dev` with one page of its dashboard and one `standin tail` open, under load and when idle. */
 export const benchDev = async ({ requests: count }: BenchOptions): Promise<boolean> => {
   await ensureDashboardBuild();
   const run = await startDashboard();
@@ -64,7 +64,7 @@ export const benchDev = async ({ requests: count }: BenchOptions): Promise<boole
   try {
     const { page } = await watched(browser);
     await goto(page, `${run.dashboard}${TRAFFIC}`);
-    await eventually('the page to follow', () => page.locator('[data-tail]').getAttribute('data-tail'), {
+    await eventually('the page to be live', () => page.locator('[data-tail]').getAttribute('data-tail'), {
       accept: (state) => state === 'live',
     });
     const dev = await processTree(run.process.pid);
@@ -80,23 +80,23 @@ export const benchDev = async ({ requests: count }: BenchOptions): Promise<boole
     await delay(REST_MS);
     const idleAfter = await idleCpu(all);
     const memoryAfter = await treeMemoryMiB(dev);
-    const figure = (what: string, measured: string): Measurement => ({ what, measured, bar: '', met: true });
+    const figure = (what: string, measured: string): Measurement => ({ what, measured, target: '', met: true });
     const idle = (what: string, percent: number): Measurement => ({
       ...{ what, measured: `${percent.toFixed(1)} % of a core` },
-      ...{ bar: `≤ ${IDLE_PERCENT_MAX} %`, met: percent <= IDLE_PERCENT_MAX },
+      ...{ target: `≤ ${IDLE_PERCENT_MAX} %`, met: percent <= IDLE_PERCENT_MAX },
     });
     const memory = (what: string, mib: number): Measurement => ({
-      ...{ what, measured: `${mib.toFixed(0)} MiB`, bar: `≤ ${MEMORY_MIB_MAX} MiB`, met: mib <= MEMORY_MIB_MAX },
+      ...{ what, measured: `${mib.toFixed(0)} MiB`, target: `≤ ${MEMORY_MIB_MAX} MiB`, met: mib <= MEMORY_MIB_MAX },
     });
     const measurements = [
       idle('idle before any request, with the tail', idleBefore),
       figure(`${requests} requests, ${CONNECTIONS} connections`, `${perSecond.toFixed(0)} requests/s`),
       figure('CPU of a request, until it is in the log, with the tail', `${cpuPerRequest.toFixed(0)} µs`),
-      idle(`idle ${REST_MS / 1_000} s after them, with the tail`, idleAfter),
-      memory('memory before them', memoryBefore),
-      memory('memory after them', memoryAfter),
-      figure('as ps adds it up', `${(await treeResidentMiB(dev)).toFixed(0)} MiB`),
-      figure('the most of it, as ps adds it up', `${(await treePeakMiB(dev)).toFixed(0)} MiB`),
+      idle(`idle ${REST_MS / 1_000} s after the requests, with the tail`, idleAfter),
+      memory('memory before the requests', memoryBefore),
+      memory('memory after the requests', memoryAfter),
+      figure('the same, as the sum in ps', `${(await treeResidentMiB(dev)).toFixed(0)} MiB`),
+      figure('peak memory, as the sum in ps', `${(await treePeakMiB(dev)).toFixed(0)} MiB`),
     ];
     printMeasurements(measurements);
     return measurements.every(({ met }) => met);

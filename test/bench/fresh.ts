@@ -9,7 +9,7 @@ const INTERVAL_MS = 50;
 const POLL_MS = 20;
 const P95_MAX_MS = 1_500;
 
-/** Request → row that a reader sees: from the time at which the request is sent to the first poll that finds its row. */
+/** Measures the time from sending a request to the first poll that finds its row. */
 export const benchFresh = async (): Promise<boolean> => {
   const stand = await Stand.start();
   try {
@@ -50,9 +50,9 @@ export const benchFresh = async (): Promise<boolean> => {
     console.log(`${REQUESTS} requests, one every ${INTERVAL_MS} ms; the log is read every ${POLL_MS} ms\n`);
     const met = p95 <= P95_MAX_MS;
     printMeasurements([
-      { what: 'request → visible row, p50', measured: `${p50.toFixed(0)} ms`, bar: '', met },
-      { what: 'request → visible row, p95', measured: `${p95.toFixed(0)} ms`, bar: `≤ ${P95_MAX_MS} ms`, met },
-      { what: 'request → visible row, slowest', measured: `${max.toFixed(0)} ms`, bar: '', met },
+      { what: 'request → visible row, p50', measured: `${p50.toFixed(0)} ms`, target: '', met },
+      { what: 'request → visible row, p95', measured: `${p95.toFixed(0)} ms`, target: `≤ ${P95_MAX_MS} ms`, met },
+      { what: 'request → visible row, slowest', measured: `${max.toFixed(0)} ms`, target: '', met },
     ]);
     return met;
   } finally {

@@ -17,7 +17,7 @@ import type { BenchOptions } from './options.ts';
 import { CONNECTIONS, limitOf, medianRound, OTHERS_MAX, roundOf, type Round, type RoundOptions } from './rounds.ts';
 
 const ROUNDS = 3;
-/** Rounds that do not count: compilers need some time, and a JVM on one core shares it with its own compiler. */
+/** Rounds that do not count, because just-in-time compilers need time. A JVM on one core shares it with its own compiler. */
 const WARM_UPS = 2;
 /** The fraction of the maximum rate at which latencies are measured. */
 const OPEN_SHARE = 0.7;
@@ -39,7 +39,7 @@ type Tally = Map<Contender, number>;
 const resultOf = (results: Results, name: string): Round | undefined =>
   [...results].find(([contender]) => contender.name.startsWith(name))?.[1];
 
-/** Runs each contender in turn, `count` times, so that changes of the machine affect all of them. Undefined: the contender is left out. */
+/** Runs each contender in turn, `count` times, so that load changes on the machine affect all. Skips contenders without options. */
 const takeTurns = async (
   tally: Tally,
   optionsOf: (contender: Contender) => RoundOptions | undefined,
@@ -64,7 +64,7 @@ const warnOfOthers = (results: Results): void => {
   const others = Math.max(...[...results.values()].map((round) => round.others));
   if (others <= OTHERS_MAX) return;
   console.log(
-    `Something else had ${percent(others)} % of the servers' core: measure again when this machine is quiet.`,
+    `Other processes used ${percent(others)} % of the servers' core. Measure again when the machine is idle.`,
   );
 };
 
@@ -103,18 +103,18 @@ const printLatencies = (results: Results, offeredTo: (contender: Contender) => n
   warnOfOthers(results);
 };
 
-/** A rival that the generator limited could have been faster, so a ratio to it means nothing. */
+/** A rival that the generator limited could have been faster, so a ratio to it is meaningless. */
 const judgeRatios = (results: Results): Measurement[] =>
   RATIOS_MIN.flatMap(({ standin, rival, min }) => {
     const [own, other] = [resultOf(results, standin), resultOf(results, rival)];
     if (own === undefined || other === undefined) return [];
     const ratio = own.perSecond / other.perSecond;
-    const isHeldBack = limitOf(other) === 'generator';
+    const isLimited = limitOf(other) === 'generator';
     return {
       what: `requests/s, ${standin} to ${rival}`,
-      measured: `${ratio.toFixed(2)} ×${isHeldBack ? ' (the generator held it back)' : ''}`,
-      bar: `≥ ${min} ×`,
-      met: ratio >= min && !isHeldBack,
+      measured: `${ratio.toFixed(2)} ×${isLimited ? ' (limited by the generator)' : ''}`,
+      target: `≥ ${min} ×`,
+      met: ratio >= min && !isLimited,
     };
   });
 
@@ -123,7 +123,7 @@ const judgeLatency = (results: Results): Measurement => {
   return {
     what: `p99 at ${CALM_PER_SECOND} requests/s, ${standinName('disk')} over ${BARE}`,
     measured: `${overMs.toFixed(2)} ms`,
-    bar: `≤ ${CALM_P99_OVER_BARE_MS_MAX} ms`,
+    target: `≤ ${CALM_P99_OVER_BARE_MS_MAX} ms`,
     met: overMs <= CALM_P99_OVER_BARE_MS_MAX,
   };
 };
@@ -132,13 +132,13 @@ const judgeRows = async (tally: Tally): Promise<Measurement[]> => {
   const measurements: Measurement[] = [];
   for (const [{ name, countRows }, answered] of tally) {
     if (countRows === undefined) continue;
-    const stored = await eventually('the rows of all answers', countRows, {
+    const stored = await eventually('the rows of all accepted requests', countRows, {
       ...{ accept: (count) => count >= answered, timeoutMs: ROWS_TIMEOUT_MS, intervalMs: 500 },
     });
     measurements.push({
-      what: `${name}: rows of its answers`,
+      what: `${name}: rows of accepted requests`,
       measured: `${stored} of ${answered}`,
-      bar: 'all, once',
+      target: 'all, once',
       met: stored === answered,
     });
   }
@@ -146,17 +146,17 @@ const judgeRows = async (tally: Tally): Promise<Measurement[]> => {
 };
 
 const compare = async (contenders: readonly Contender[], seconds: number): Promise<Measurement[]> => {
-  // The response that was checked at the start has a row, too.
+  // The response that was checked at the start also has a row.
   const tally: Tally = new Map(contenders.map((contender) => [contender, 1]));
   await takeTurns(tally, () => ({ seconds }), WARM_UPS);
   console.log(
     `POST ${REQUEST_BODY_BYTES} B → ${ANSWER_BODY_BYTES} B JSON, ${CONNECTIONS} connections, server on core ${SERVER_CORE}, ` +
       `load generator and ClickHouse on core ${OTHER_CORE}; medians of ${ROUNDS} interleaved rounds of ${seconds} s\n\n` +
-      'As many as it takes (closed loop):',
+      'At the maximum rate (closed loop):',
   );
   const most = await takeTurns(tally, () => ({ seconds }));
   printThroughput(most);
-  console.log(`\nAt ${OPEN_SHARE * 100} % of that, arriving at random (open model):`);
+  console.log(`\nAt ${OPEN_SHARE * 100} % of that rate, with random arrivals (open model):`);
   const shareOf = (contender: Contender): number => Math.round((most.get(contender)?.perSecond ?? 0) * OPEN_SHARE);
   const open = await takeTurns(tally, (contender) => ({ seconds, perSecond: shareOf(contender) }));
   printLatencies(open, shareOf);
@@ -170,7 +170,7 @@ const compare = async (contenders: readonly Contender[], seconds: number): Promi
 };
 
 /**
- * Requests per second and latencies of the gateway with capture on, compared in one run with servers that record nothing and with two
+ * Measures requests per second and latencies of the gateway with capture, compared in one run with servers that record nothing and with two
  * well-known mock servers.
  */
 export const benchGateway = async ({ seconds, rivals }: BenchOptions): Promise<boolean> => {

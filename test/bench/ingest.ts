@@ -11,17 +11,17 @@ import { MixedTraffic } from './mixed-traffic.ts';
 import type { BenchOptions } from './options.ts';
 
 const MERGED_TIMEOUT_MS = 300_000;
-/** Consecutive polls without a merge, after which no more merges are expected. */
-const QUIET_LOOKS = 10;
+/** The number of consecutive polls without a merge after which no more merges are expected. */
+const QUIET_POLLS = 10;
 
 /** ClickHouse merges small parts in the background into large ones, which compress better. */
 const merged = async (query: Query): Promise<void> => {
   let quiet = 0;
-  const look = async (): Promise<boolean> => {
+  const isQuiet = async (): Promise<boolean> => {
     quiet = (await query('SELECT count() FROM system.merges')) === '0' ? quiet + 1 : 0;
-    return quiet >= QUIET_LOOKS;
+    return quiet >= QUIET_POLLS;
   };
-  await eventually('the merges to end', look, { timeoutMs: MERGED_TIMEOUT_MS, intervalMs: 200 });
+  await eventually('the merges to end', isQuiet, { timeoutMs: MERGED_TIMEOUT_MS, intervalMs: 200 });
 };
 
 const diskOf = async (query: Query) => {
@@ -35,9 +35,9 @@ const diskOf = async (query: Query) => {
   return { parts, bytes, indexBytes };
 };
 
-const figure = (what: string, measured: string): Measurement => ({ what, measured, bar: '', met: true });
+const figure = (what: string, measured: string): Measurement => ({ what, measured, target: '', met: true });
 
-/** Mixed traffic as gateways leave it on disk, into the embedded engine: the speed of the inserts, and the size on disk. */
+/** Measures the delivery of mixed traffic from a gateway's disk to the embedded engine: the speed of inserts and the size on disk. */
 export const benchIngest = async ({ rows }: BenchOptions): Promise<boolean> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'standin-bench-'));
   const dir = path.join(directory, 'spool');
@@ -67,20 +67,20 @@ export const benchIngest = async ({ rows }: BenchOptions): Promise<boolean> => {
       const distinct = Number(await query('SELECT uniqExact(id) FROM log'));
       const perRow = (bytes: number): string => `${(bytes / rows).toFixed(0)} bytes`;
       const measurements: Measurement[] = [
-        figure('rows/s, delivered as `standin drain` does', (rows / delivered.seconds).toFixed(0)),
+        figure('rows/s, delivered as by `standin drain`', (rows / delivered.seconds).toFixed(0)),
         figure('CPU per row, the engine, until acknowledged', `${insertUs.toFixed(1)} µs`),
         figure('… with the merges that follow', `${withMergesUs.toFixed(1)} µs`),
-        figure('CPU per row, who delivers', `${((user + system) / rows).toFixed(1)} µs`),
+        figure('CPU per row, the sender', `${((user + system) / rows).toFixed(1)} µs`),
         figure("the engine's memory after that", `${memoryMiB.toFixed(0)} MiB`),
         figure('a row, raw (RowBinary, as recorded)', perRow(rawBytes)),
         figure(`a row on disk, ${disk.parts} parts`, perRow(disk.bytes)),
-        figure('… of it indexes for search', perRow(disk.indexBytes)),
+        figure('… of it search indexes', perRow(disk.indexBytes)),
         figure('raw to disk', `${(rawBytes / disk.bytes).toFixed(1)} ×`),
         figure('… without the indexes', `${(rawBytes / (disk.bytes - disk.indexBytes)).toFixed(1)} ×`),
         {
           what: 'rows in the log, by count and by id',
           measured: `${stored}, ${distinct}`,
-          bar: `${rows}, once`,
+          target: `${rows}, once`,
           met: stored === rows && distinct === rows,
         },
       ];

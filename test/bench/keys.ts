@@ -11,14 +11,14 @@ const GATEWAYS = 10;
 const ACCOUNTS = 20;
 const PER_ACCOUNT = 5;
 const COMPLETED_MAX_MS = 500;
-/** The poll interval: the measurements are inaccurate by up to this time. */
-const ASK_AGAIN_MS = 5;
-/** No part of this benchmark reads the captured requests. */
+/** The poll interval, which limits the accuracy of the measurements. */
+const POLL_MS = 5;
+/** This benchmark does not read captured requests. */
 const NO_CLICKHOUSE = { env: { STANDIN_CLICKHOUSE_URL: 'http://127.0.0.1:1' } };
 
 /**
- * A KeyRegeneration, from the API server's acknowledgement until a poll sees Completed: the operator counts it, writes the Secret, and ten
- * gateways swap the digests, also on their disks, and acknowledge.
+ * Measures a KeyRegeneration from the API server's acknowledgement until a poll sees Completed: the operator counts it and writes the Secret;
+ * ten gateways replace the digests, also on their disks, and acknowledge.
  */
 export const benchKeys = async (): Promise<boolean> => {
   await using cleanups = new AsyncDisposableStack();
@@ -42,7 +42,7 @@ export const benchKeys = async (): Promise<boolean> => {
       const since = performance.now();
       await eventually(`${name} to complete`, () => tenant.get('KeyRegeneration', name), {
         accept: ({ status }) => status?.['phase'] === 'Completed',
-        intervalMs: ASK_AGAIN_MS,
+        intervalMs: POLL_MS,
       });
       took.push(performance.now() - since);
       // The operator's cleanup afterwards is not part of the measurement.
@@ -52,11 +52,11 @@ export const benchKeys = async (): Promise<boolean> => {
   const [p50, max] = [percentile(took, 0.5), percentile(took, 1)];
   console.log(`${took.length} regenerations, ${GATEWAYS} gateways, one operator, one API server\n`);
   const measurements = [
-    { what: 'regeneration → Completed, p50', measured: `${p50.toFixed(1)} ms`, bar: '', met: true },
+    { what: 'regeneration → Completed, p50', measured: `${p50.toFixed(1)} ms`, target: '', met: true },
     {
       what: 'regeneration → Completed, slowest',
       measured: `${max.toFixed(1)} ms`,
-      bar: `≤ ${COMPLETED_MAX_MS} ms`,
+      target: `≤ ${COMPLETED_MAX_MS} ms`,
       met: max <= COMPLETED_MAX_MS,
     },
   ];

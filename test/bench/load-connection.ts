@@ -3,24 +3,24 @@ import { connect, type Socket } from 'node:net';
 
 export interface LoadConnectionOptions {
   readonly port: number;
-  /** A response is complete, and the connection is free again. */
+  /** Called when a response is complete and the connection is free again. */
   readonly onAnswer: (connection: LoadConnection, isOk: boolean) => void;
   readonly onError: (error: Error) => void;
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const STATUS_AT = 'HTTP/1.1 '.length;
-/** Larger than any response of these benchmarks, so that one read gets a whole response. */
+/** Larger than any response of these benchmarks, so that one read gets a complete response. */
 const READ_BYTES = 65_536;
 
 /**
- * One connection of the load generator, with one request at a time. It reads only status and Content-Length of a response. It treats a
- * response as long as the previous one as equal to it. This is cheap, so that the benchmark measures the server.
+ * One connection of the load generator, with one request at a time. It reads only status and Content-Length of a response. If a response is as
+ * long as the previous one, it is treated as equal. This is cheap, so that the benchmark measures the server.
  */
 export class LoadConnection {
-  /** When the request in flight was due, by `performance.now()`. For the sender. */
+  /** The due time of the request in flight, by `performance.now()`. The sender uses it. */
   dueMs = 0;
-  /** Since when the connection is free, by `performance.now()`. For the sender. */
+  /** The time at which the connection became free, by `performance.now()`. The sender uses it. */
   freeSinceMs = 0;
   readonly #options: LoadConnectionOptions;
   readonly #socket: Socket;
@@ -59,7 +59,7 @@ export class LoadConnection {
       this.#isOk = chunk[STATUS_AT] === 0x32 && chunk[STATUS_AT + 1] === 0x30 && chunk[STATUS_AT + 2] === 0x30;
       if (length !== this.#answerBytes) this.#answerBytes = answerBytes(chunk.subarray(0, length));
       if (this.#answerBytes === 0) {
-        this.#options.onError(new Error('an answer whose head came in parts, or without Content-Length'));
+        this.#options.onError(new Error('a response with a split head or without Content-Length'));
         return false;
       }
       this.#leftBytes = this.#answerBytes;
@@ -73,7 +73,7 @@ export class LoadConnection {
   }
 }
 
-/** The size of the whole response in bytes, from its first chunk. 0 if the chunk does not contain it. */
+/** Returns the size of the whole response in bytes from its first chunk, or 0 if the chunk does not contain it. */
 const answerBytes = (chunk: Buffer): number => {
   const headEnd = chunk.indexOf(HEAD_END);
   const contentLength = /\r\ncontent-length: *(\d+)/i.exec(chunk.toString('latin1', 0, Math.max(0, headEnd)))?.[1];

@@ -11,12 +11,12 @@ export interface LoadOptions {
   readonly port: number;
   readonly connections: number;
   readonly seconds: number;
-  /** Complete requests, latin1, sent in turn. */
+  /** Complete requests in Latin-1, sent in turn. */
   readonly requests: readonly string[];
   /**
-   * Open model: requests/s that arrive at random (Poisson), regardless of whether earlier ones are answered. A request that finds no free
-   * connection waits for one, and its latency counts from its arrival. Unset: closed loop. Each connection sends its next request when it
-   * has the response to the last one.
+   * Open model: requests/s that arrive at random (Poisson), regardless of earlier responses. A request that finds no free connection waits for
+   * one, and its latency counts from its arrival. Unset for a closed loop: each connection sends its next request when it has the response to
+   * the last one.
    */
   readonly perSecond?: number;
 }
@@ -29,16 +29,16 @@ export interface LoadResult {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly p999Ms: number;
-  /** The fraction of time in which the generator was not waiting. Near 1: the generator was the limit, not the server. */
+  /** The fraction of time in which the generator was not waiting. Near 1, the generator is the limit, not the server. */
   readonly generatorBusy: number;
-  /** Open model: how late requests were sent although a connection was free, 99th percentile. It is part of the latencies above. */
+  /** Open model: the delay of requests for which a connection was free, 99th percentile. It is part of the latencies above. */
   readonly lateP99Ms: number;
 }
 
 const SEED = 20_261_121;
 /** Percentiles are accurate to three digits. */
 const HISTOGRAM = { lowest: 1, highest: 3_600_000_000, figures: 3 };
-/** For responses still in flight, and requests that still wait for a connection, when the time is over. */
+/** The timeout at the end for responses in flight and requests that wait for a connection. */
 const LAST_ANSWERS_MS_MAX = 60_000;
 
 class Load {
@@ -66,7 +66,7 @@ class Load {
     this.#requests = options.requests.map((text) => Buffer.from(text, 'latin1'));
   }
 
-  /** When `signal` aborts, sends no more requests. Resolves when all requests in flight are answered. */
+  /** Sends no more requests when `signal` aborts. Resolves when all requests in flight have a response. */
   async run(signal: AbortSignal): Promise<LoadResult> {
     const { port, connections: count, seconds, perSecond } = this.#options;
     const onAnswer = (connection: LoadConnection, isOk: boolean): void => this.#answer(connection, isOk);
@@ -127,7 +127,7 @@ class Load {
     else if (this.#running === 0) this.#over.resolve(undefined);
   }
 
-  /** Exponential, as between calls of many independent clients. */
+  /** Returns an exponentially distributed gap, as between calls of many independent clients. */
   #gapMs(perSecond: number): number {
     return (-Math.log(1 - this.#random()) / perSecond) * 1_000;
   }
@@ -152,7 +152,7 @@ class Load {
     this.#sendDue(perSecond, nowMs);
     if (nowMs < this.#untilMs || this.#waiting.length > 0 || this.#running > 0) {
       if (nowMs > this.#untilMs + LAST_ANSWERS_MS_MAX) {
-        this.#over.reject(new Error(`the server does not answer ${perSecond} requests/s`));
+        this.#over.reject(new Error(`the server cannot handle ${perSecond} requests/s`));
       } else setTimeout(() => this.#tick(perSecond), 1);
     } else this.#over.resolve(undefined);
   }

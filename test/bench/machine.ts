@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** One line that describes the machine. */
+/** Returns a line that describes the machine. */
 export const describeMachine = (): string =>
   `${availableParallelism()} × ${cpus()[0]?.model ?? 'unknown CPU'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ` +
   `Linux ${release()}, Node ${process.version}`;
@@ -15,11 +15,11 @@ export const pinToCore = async (pid: number, ...cores: readonly number[]): Promi
   await run('taskset', ['--all-tasks', '--cpu-list', '--pid', cores.join(','), String(pid)]);
 };
 
-/** Lets a process run on every core again. */
+/** Allows a process to run on every core again. */
 export const unpin = (pid: number): Promise<void> => pinToCore(pid, ...cpus().keys());
 
 /** Lowers the priority of the process's threads and of those that they start. */
-export const giveWay = async (pid: number): Promise<void> => {
+export const lowerPriority = async (pid: number): Promise<void> => {
   for (const thread of await readdir(`/proc/${pid}/task`))
     setPriority(Number(thread), constants.priority.PRIORITY_BELOW_NORMAL);
 };
@@ -27,7 +27,7 @@ export const giveWay = async (pid: number): Promise<void> => {
 /** Hundredths of a second, the kernel's unit for times in /proc (`getconf CLK_TCK`). */
 const TICKS_PER_SECOND = 100;
 
-/** CPU seconds of the process so far, user and system, all its threads. */
+/** Returns the CPU seconds of all threads of the process so far, user and system. */
 export const cpuSeconds = async (pid: number): Promise<number> => {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   // proc_pid_stat(5): utime and stime are fields 14 and 15. The name, field 2, may contain any characters.
@@ -35,7 +35,7 @@ export const cpuSeconds = async (pid: number): Promise<number> => {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 };
 
-/** Seconds so far in which that core was busy. */
+/** Returns the seconds so far in which this core was busy. */
 export const coreBusySeconds = async (core: number): Promise<number> => {
   const stat = await readFile('/proc/stat', 'utf8');
   const times = new RegExp(`^cpu${core} (.*)$`, 'm').exec(stat)?.[1]?.split(' ').map(Number) ?? [];
@@ -48,27 +48,27 @@ const statusMiB = async (pid: number, field: string): Promise<number> => {
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1_024;
 };
 
-/** Resident memory of a process, MiB. */
+/** Returns the resident memory of a process in MiB. */
 export const residentMiB = (pid: number): Promise<number> => statusMiB(pid, 'VmRSS');
 
-/** Peak resident memory since the process started, MiB. */
+/** Returns the peak resident memory since the process started, in MiB. */
 export const peakResidentMiB = (pid: number): Promise<number> => statusMiB(pid, 'VmHWM');
 
-/** The value below which this fraction of the values lies. */
+/** Returns the value below which this fraction of the values lies. */
 export const percentile = (values: readonly number[], part: number): number => {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
 };
 
-/** A bar and its measurement, as a row of a table. */
+/** A measurement and its target, as a row of a table. */
 export interface Measurement {
   readonly what: string;
   readonly measured: string;
-  readonly bar: string;
+  readonly target: string;
   readonly met: boolean;
 }
 
-/** Prints rows with equal keys as a table of plain text. */
+/** Prints rows with equal keys as a plain text table. */
 export const printTable = (rows: readonly Readonly<Record<string, string | number>>[]): void => {
   const columns = Object.keys(rows[0] ?? {});
   const width = (column: string) => Math.max(column.length, ...rows.map((row) => String(row[column]).length));
@@ -83,7 +83,9 @@ export const printTable = (rows: readonly Readonly<Record<string, string | numbe
 };
 
 export const printMeasurements = (measurements: readonly Measurement[]): void => {
-  printTable(measurements.map(({ what, measured, bar, met }) => ({ what, measured, bar, '': met ? 'met' : 'MISSED' })));
+  printTable(
+    measurements.map(({ what, measured, target, met }) => ({ what, measured, target, '': met ? 'met' : 'MISSED' })),
+  );
 };
 
 export const median = (values: readonly number[]): number => percentile(values, 0.5);

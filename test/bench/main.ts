@@ -14,8 +14,8 @@ import { benchScale } from './scale.ts';
 import { benchSpool } from './spool.ts';
 
 /**
- * `npm run bench [-- NAME… [OPTION…]]`: measures, prints tables, and exits with 1 if a bar was missed. Never part of the tests: the results
- * depend on the machine as much as on Standin.
+ * `npm run bench [-- NAME… [OPTION…]]` measures, prints tables, and exits with 1 if a target was missed. It is never part of the tests, because
+ * the results depend on the machine as much as on Standin.
  */
 const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<boolean>>> = {
   gateway: benchGateway,
@@ -37,7 +37,7 @@ const parsed = () => {
     const { names, options } = parseBenchArgs(process.argv.slice(2));
     const unknown = names.filter((name) => !(name in BENCHES));
     if (unknown.length === 0) return { names, options };
-    throw new Error(`There is no bench named ${unknown.join(', ')}. There are: ${Object.keys(BENCHES).join(', ')}.`);
+    throw new Error(`Unknown benchmark: ${unknown.join(', ')}. Available: ${Object.keys(BENCHES).join(', ')}.`);
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
     process.exit(2);

@@ -8,7 +8,7 @@ const LOAD_SHARE = 0.7;
 const WARM_UP_SECONDS = 10;
 const MAXIMUM_SECONDS = 6;
 const SAMPLE_MS = 1_000;
-/** Fractions of the time: for warming up, and for each of the two compared periods. */
+/** Fractions of the time: for the warm-up, and for each of the two compared periods. */
 const WARM_PART = 0.2;
 const COMPARED_PART = 0.2;
 const GROWTH_MAX = 0.1;
@@ -23,14 +23,14 @@ const sampled = async (load: MixedLoad, during: Promise<unknown>): Promise<Sampl
   // The error is reported at the end.
   ended.catch(() => undefined);
   while (!over.signal.aborted) {
-    samples.push(await load.look());
+    samples.push(await load.sample());
     await delay(SAMPLE_MS, undefined, { signal: over.signal }).catch(() => undefined);
   }
   await ended;
   return samples;
 };
 
-/** Memory of the gateway before and after: medians of the first period after warming up, and of the last one. */
+/** Returns the gateway's memory before and after: medians of the first period after the warm-up and of the last period. */
 const growthOf = (samples: readonly Sample[]): { readonly beforeMiB: number; readonly afterMiB: number } => {
   const mib = samples.map(({ gatewayMiB }) => gatewayMiB);
   const at = (part: number): number => Math.floor(mib.length * part);
@@ -40,7 +40,7 @@ const growthOf = (samples: readonly Sample[]): { readonly beforeMiB: number; rea
   };
 };
 
-/** Constant load for some minutes. */
+/** Applies a constant load for several minutes. */
 const hold = async (load: MixedLoad, { minutes, perSecond }: { minutes: number; perSecond: number }) => {
   const loaded = load.run({ seconds: minutes * 60, perSecond });
   const samples = await sampled(load, loaded);
@@ -49,13 +49,13 @@ const hold = async (load: MixedLoad, { minutes, perSecond }: { minutes: number; 
   const backlogMib = Math.max(...samples.map((sample) => sample.backlogMib));
   console.log(
     `${minutes} minutes at ${perSecond} requests/s, ${LOAD_SHARE * 100} % of the maximum: ${requests} requests, p99 ` +
-      `${p99Ms.toFixed(1)} ms, generator busy ${(generatorBusy * 100).toFixed(0)} %; ${samples.length} looks at the gateway: ` +
+      `${p99Ms.toFixed(1)} ms, generator busy ${(generatorBusy * 100).toFixed(0)} %; ${samples.length} samples of the gateway: ` +
       `at most ${peakMiB.toFixed(0)} MiB of memory, ${backlogMib.toFixed(0)} MiB on disk`,
   );
   return { ...growthOf(samples), refused };
 };
 
-/** The gateway's memory under load. */
+/** Measures the gateway's memory under load. */
 export const benchMemory = async ({ minutes }: BenchOptions): Promise<boolean> => {
   await using stand = await startStandin('disk', { STANDIN_SPOOL_BYTES: String(SPOOL_BYTES) });
   const load = await MixedLoad.on(stand);
@@ -71,10 +71,10 @@ export const benchMemory = async ({ minutes }: BenchOptions): Promise<boolean> =
       {
         what: `the gateway's memory over ${minutes} minutes`,
         measured: `${beforeMiB.toFixed(0)} → ${afterMiB.toFixed(0)} MiB (${(growth * 100).toFixed(0)} %)`,
-        bar: `≤ ${GROWTH_MAX * 100} % more`,
+        target: `≤ ${GROWTH_MAX * 100} % more`,
         met: growth <= GROWTH_MAX,
       },
-      { what: 'requests refused under that load', measured: String(refused), bar: '0', met: refused === 0 },
+      { what: 'requests refused under that load', measured: String(refused), target: '0', met: refused === 0 },
     ];
     printMeasurements(measurements);
     return measurements.every(({ met }) => met);

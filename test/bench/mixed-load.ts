@@ -9,14 +9,14 @@ const MIB = 1024 * 1024;
 const CONNECTIONS = 64;
 const SLUG = '/bench';
 const ANSWER = JSON.stringify({ id: '018f2c5e-0000-7000-8000-000000000000', note: 'x'.repeat(780) });
-/** The number of different requests. Their bodies have all sizes between these limits, and most are small. */
+/** The number of different requests. Their bodies have sizes between these limits, and most are small. */
 const REQUESTS = 200;
 const BODY_BYTES_MIN = 16;
 const BODY_BYTES_MAX = 8_192;
 
 interface LoadPart {
   readonly seconds: number;
-  /** Unset: the maximum rate. */
+  /** Unset for the maximum rate. */
   readonly perSecond?: number;
   readonly signal?: AbortSignal;
 }
@@ -35,11 +35,11 @@ const requestsOf = (stand: Stand): string[] => {
   });
 };
 
-/** Sends requests of all sizes to one mock of a gateway, and measures the gateway's resources. */
+/** Sends requests of many sizes to a mock of a gateway, and measures the gateway's resources. */
 export class MixedLoad {
   readonly #stand: Stand;
   readonly #requests: readonly string[];
-  /** Accepted requests. Each has a row in the end. */
+  /** The number of accepted requests. Each must have a row in the end. */
   accepted = 0;
 
   private constructor(stand: Stand) {
@@ -59,8 +59,8 @@ export class MixedLoad {
     return result;
   }
 
-  /** The gateway's current resident memory and backlog on disk. */
-  async look(): Promise<Sample> {
+  /** Returns the gateway's current resident memory and backlog on disk. */
+  async sample(): Promise<Sample> {
     const backlogBytes = await this.#stand.metric('standin_deliver_backlog_bytes');
     return { gatewayMiB: await residentMiB(this.#stand.gateway.pid), backlogMib: backlogBytes / MIB };
   }

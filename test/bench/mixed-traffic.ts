@@ -7,7 +7,7 @@ type Exchange = Partial<LogRow> & { readonly requestBody: Buffer; readonly respo
 
 const SEED = 7;
 const NOTHING = Buffer.alloc(0);
-/** The rows were received at regular intervals over this time, until now. */
+/** The rows are received at regular intervals over this time, until now. */
 const SPAN_MS = 24 * 60 * 60 * 1_000;
 const PROJECTS = 20;
 const CLIENTS = 400;
@@ -27,7 +27,7 @@ const WORDS = 'order customer parcel refund delivery express paid open returned 
 );
 
 /**
- * Rows of realistic traffic, identical for the same number of rows: webhooks and calls of JSON APIs with their own ids, lists, forms,
+ * Generates rows of realistic traffic, identical for the same number of rows: webhooks and calls of JSON APIs with their own ids, lists, forms,
  * forwarded calls, errors, and uploads that cannot be compressed.
  */
 export class MixedTraffic {

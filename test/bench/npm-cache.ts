@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 300_000;
 
 /**
- * The folder of a package that is not one of our dependencies. It is installed at its first use, without its scripts, into the cache
+ * Returns the folder of a package that is not a dependency of this repository. Installs it on first use, without its scripts, into a cache
  * outside the checkout. Rejects if npm cannot install it.
  */
 export const packageFolder = async (name: string, version: string): Promise<string> => {
@@ -26,7 +26,7 @@ export const packageFolder = async (name: string, version: string): Promise<stri
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     if (existsSync(installed)) return installed;
-    throw new Error(`npm cannot install ${name} ${version}; --no-rivals does without`, { cause: error });
+    throw new Error(`npm cannot install ${name} ${version}; use --no-rivals to run without it`, { cause: error });
   }
   return installed;
 };

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 
-/** The options of the benchmarks. Values below the defaults are for trying one out; the results then mean little. */
+/** The options of the benchmarks. Values below the defaults are for trying out a benchmark; the results are then not meaningful. */
 export interface BenchOptions {
   /** gateway: length of a measured round, in seconds. */
   readonly seconds: number;
-  /** gateway: compare with Mockoon and WireMock, too. */
+  /** gateway: whether to compare with Mockoon and WireMock. */
   readonly rivals: boolean;
   /** ingest: rows of mixed traffic. */
   readonly rows: number;
@@ -22,19 +22,19 @@ export const USAGE = `npm run bench [-- NAME… [OPTION…]]
   --seconds N      gateway: length of a measured round (6)
   --no-rivals      gateway: without Mockoon and WireMock
   --rows N         ingest: rows of mixed traffic (1000000)
-  --minutes N      memory: under load (10)
-  --backlog-mib N  drain: what waits for ClickHouse before it comes back (1024)
-  --rate N         drain: requests/s at which that grows (2000)
-  --requests N     dev: before it is idle again (50000)`;
+  --minutes N      memory: duration of the load (10)
+  --backlog-mib N  drain: backlog at which ClickHouse resumes (1024)
+  --rate N         drain: requests/s while the backlog grows (2000)
+  --requests N     dev: requests before the idle measurement (50000)`;
 
 /** Throws an Error with a message for users. */
 const positive = (option: string, text: string): number => {
   const value = Number(text);
   if (value > 0 && Number.isFinite(value)) return value;
-  throw new Error(`--${option} takes a number above 0, not ${JSON.stringify(text)}`);
+  throw new Error(`--${option} must be a number above 0, not ${JSON.stringify(text)}`);
 };
 
-/** Names of benchmarks, and options. Throws an Error with a message for users. */
+/** Returns the names of benchmarks and the options. Throws an Error with a message for users. */
 export const parseBenchArgs = (args: readonly string[]): { names: string[]; options: BenchOptions } => {
   const { values, positionals } = parseArgs({
     args: [...args],

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { cpuSeconds, peakResidentMiB, residentMiB } from './machine.ts';
 
-/** A process and its current descendants. */
+/** Returns a process and its current descendants. */
 export const processTree = async (pid: number): Promise<number[]> => {
   const threads = await readdir(`/proc/${pid}/task`);
   const lists = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'utf8')));
@@ -13,14 +13,14 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 const ofAll = async (pids: readonly number[], ask: (pid: number) => Promise<number>): Promise<number> =>
   sum(await Promise.all(pids.map(ask)));
 
-/** Their CPU seconds so far. */
+/** Returns the CPU seconds of all processes so far. */
 export const treeCpuSeconds = (pids: readonly number[]): Promise<number> => ofAll(pids, cpuSeconds);
-/** The sum of the values that `ps` shows. Shared memory counts once per process. */
+/** Returns the sum of the values that `ps` shows. Shared memory counts once per process. */
 export const treeResidentMiB = (pids: readonly number[]): Promise<number> => ofAll(pids, residentMiB);
-/** Like `treeResidentMiB`, but the peak of each process since its start. */
+/** Like `treeResidentMiB`, but with the peak of each process since its start. */
 export const treePeakMiB = (pids: readonly number[]): Promise<number> => ofAll(pids, peakResidentMiB);
 
-/** The memory of all of them: private memory, and the resident part of each mapped file (Node, ClickHouse) once. */
+/** Returns the memory of all processes: private memory, plus the resident part of each mapped file (Node, ClickHouse) once. */
 export const treeMemoryMiB = async (pids: readonly number[]): Promise<number> => {
   const files = new Map<string, number>();
   let anonymousKib = 0;

@@ -6,7 +6,7 @@ import { metricOf } from '../e2e/tenant.ts';
 import { eventually } from '../harness/eventually.ts';
 import { QuotaStand } from '../torture/quota-stand.ts';
 import { OTHER_CORE, postOf, SERVER_CORE, type Contender } from './contenders.ts';
-import { giveWay, median, pinToCore, printMeasurements, unpin, type Measurement } from './machine.ts';
+import { lowerPriority, median, pinToCore, printMeasurements, unpin, type Measurement } from './machine.ts';
 import { OTHERS_MAX, roundOf } from './rounds.ts';
 import { runLoad } from './run-load.ts';
 
@@ -20,7 +20,7 @@ const CPU_RATIO_MAX = 1.03;
 const ADMISSIONS = 2_000_000;
 
 const PER_GATEWAY = 2_000;
-/** The fraction of the machine's maximum rate. A higher one would measure the machine. */
+/** The fraction of the machine's maximum rate. A higher rate would measure the machine. */
 const LOAD_SHARE = 0.7;
 const LOAD_SECONDS = 60;
 const CONNECTIONS = 16;
@@ -38,7 +38,7 @@ interface Caller {
 
 const requestOf = ({ path, key }: Caller): string => postOf(path, `x-api-key: ${key}\r\n`, '{"id": 1}');
 
-/** An Account with a quota, its Project and a mock, all with that name. Resolves when the gateways know them. */
+/** Creates an Account with a quota, its Project and a mock, all with that name. Resolves when the gateways know them. */
 const addAccount = async ({ tenant }: QuotaStand, name: string, monthlyQuota: number): Promise<Caller> => {
   await tenant.apply('Account', name, { plan: 'Free', monthlyQuota });
   await tenant.apply('Project', name, { displayName: name, accountRef: { name } });
@@ -55,7 +55,7 @@ const ledgerWrites = async (stand: QuotaStand): Promise<number> => {
 
 const portOf = ({ url }: { readonly url: string }): number => Number(new URL(url).port);
 
-/** CPU time of one admission by an available permit, in isolation. */
+/** Returns the CPU time of one admission with an available permit, in isolation. */
 const admissionMicros = async (): Promise<number> => {
   const period = periodOf(Date.now());
   const gate = new BlockQuotaGate({
@@ -74,7 +74,7 @@ const admissionMicros = async (): Promise<number> => {
   return median(all);
 };
 
-/** One gateway, alternating between requests of an account without a quota and of one with a large quota. */
+/** Loads one gateway, alternating between an account without a quota and one with a large quota. */
 const measureCpu = async (stand: QuotaStand, without: Caller, plenty: Caller): Promise<Measurement[]> => {
   const gateway = stand.gateway(0);
   const { pid } = gateway.process;
@@ -93,7 +93,7 @@ const measureCpu = async (stand: QuotaStand, without: Caller, plenty: Caller): P
   const others = [...stand.deployment.gateways.slice(1), ...stand.deployment.operators];
   const pinned = [process.pid, stand.clickHouse.pid, ...others.map((other) => other.process.pid)];
   for (const other of pinned) if (other !== undefined) await pinToCore(other, OTHER_CORE);
-  if (stand.clickHouse.pid !== undefined) await giveWay(stand.clickHouse.pid);
+  if (stand.clickHouse.pid !== undefined) await lowerPriority(stand.clickHouse.pid);
   await pinToCore(pid, SERVER_CORE);
   const micros: [number[], number[]] = [[], []];
   const disturbances: number[] = [];
@@ -109,28 +109,29 @@ const measureCpu = async (stand: QuotaStand, without: Caller, plenty: Caller): P
   for (const other of [...pinned, pid]) if (other !== undefined) await unpin(other);
   const ratios = micros[1].map((value, round) => value / (micros[0][round] ?? Number.NaN));
   const [none, quota, ratio] = [median(micros[0]), median(micros[1]), median(ratios)];
-  console.log(`CPU of a gateway, a request: medians of ${ROUNDS} pairs of rounds of ${ROUND_SECONDS} s`);
+  console.log(`CPU of a gateway per request: medians of ${ROUNDS} pairs of rounds of ${ROUND_SECONDS} s`);
   const disturbed = median(disturbances);
-  if (disturbed > OTHERS_MAX) console.log(`Others had ${(disturbed * 100).toFixed(0)} % of its core: measure again.`);
+  if (disturbed > OTHERS_MAX)
+    console.log(`Other processes used ${(disturbed * 100).toFixed(0)} % of its core. Measure again.`);
   const admission = await admissionMicros();
   return [
-    { what: 'CPU of a request, no quota', measured: `${none.toFixed(1)} µs`, bar: '', met: true },
+    { what: 'CPU of a request, no quota', measured: `${none.toFixed(1)} µs`, target: '', met: true },
     {
       what: 'CPU of a request, quota',
       measured: `${quota.toFixed(1)} µs, × ${ratio.toFixed(3)}`,
-      bar: `≤ × ${CPU_RATIO_MAX}`,
+      target: `≤ × ${CPU_RATIO_MAX}`,
       met: ratio <= CPU_RATIO_MAX,
     },
     {
       what: 'of it the admission alone',
       measured: `${admission.toFixed(2)} µs, ${((admission / none) * 100).toFixed(1)} %`,
-      bar: '',
+      target: '',
       met: true,
     },
   ];
 };
 
-/** Loads all gateways at once. Returns the requests/s with status 200, and the number of writes of ledgers in that time. */
+/** Loads all gateways at once. Returns the requests/s with status 200 and the number of ledger writes in that time. */
 const load = async (
   stand: QuotaStand,
   caller: Caller,
@@ -162,15 +163,15 @@ const measureWrites = async (stand: QuotaStand, plenty: Caller): Promise<Measure
   const end = await load(stand, last, { seconds: 15, perSecond: perGateway });
   return [
     {
-      what: `ledger writes a second, from the first request, at ${GATEWAYS} × ${perGateway} requests/s`,
+      what: `ledger writes per second, from the first request, at ${GATEWAYS} × ${perGateway} requests/s`,
       measured: `${(busy.writes / busy.seconds).toFixed(2)} (${busy.writes} in ${busy.seconds.toFixed(0)} s)`,
-      bar: '≤ 1',
+      target: '≤ 1',
       met: busy.writes <= busy.seconds && busy.refused === 0,
     },
     {
       what: `a quota of ${LAST_PERMITS}, used up at that rate`,
-      measured: `${end.accepted} accepted, ${end.writes} ledger writes in all`,
-      bar: `${LAST_PERMITS} accepted`,
+      measured: `${end.accepted} accepted, ${end.writes} ledger writes in total`,
+      target: `${LAST_PERMITS} accepted`,
       met: end.accepted === LAST_PERMITS,
     },
   ];
@@ -183,7 +184,7 @@ const measureIdle = async (stand: QuotaStand): Promise<Measurement[]> => {
     while (next < IDLE_ACCOUNTS) {
       const { path, key } = await addAccount(stand, `idle-${next++}`, 100_000);
       const { status } = await fetch(`${gateway.url}${path}`, { method: 'POST', headers: { 'x-api-key': key } });
-      if (status !== 200) throw new Error(`a request of a new account is answered with ${status}`);
+      if (status !== 200) throw new Error(`a request of a new account got status ${status}`);
     }
   };
   await Promise.all(Array.from({ length: WRITERS }, addSome));
@@ -191,10 +192,10 @@ const measureIdle = async (stand: QuotaStand): Promise<Measurement[]> => {
   await delay(IDLE_SECONDS * 1_000);
   const writes = (await ledgerWrites(stand)) - before;
   const what = `ledger writes of ${IDLE_ACCOUNTS} idle accounts in ${IDLE_SECONDS} s`;
-  return [{ what, measured: String(writes), bar: '0', met: writes === 0 && before >= IDLE_ACCOUNTS }];
+  return [{ what, measured: String(writes), target: '0', met: writes === 0 && before >= IDLE_ACCOUNTS }];
 };
 
-/** The cost of quotas: CPU of a request, and writes to the API server. */
+/** Measures the cost of quotas: CPU of a request, and writes to the API server. */
 export const benchQuota = async (): Promise<boolean> => {
   await using stand = await QuotaStand.start({
     ...{ operators: 1, gateways: GATEWAYS },

@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import Fastify from 'fastify';
 
 /**
- * A server that Standin is compared with: `node rival-server.ts bare|fastify PORT BODY-FILE` answers every request with the content of the
- * file.
+ * A server that Standin is compared with: `node rival-server.ts bare|fastify PORT BODY-FILE` responds to every request with the content of
+ * the file.
  */
 const [kind, port, file = ''] = process.argv.slice(2);
 const body = readFileSync(file);

@@ -39,7 +39,7 @@ interface Program {
   readonly port: number;
 }
 
-/** Resolves when its port responds. Its output is discarded at no cost. The program ends with this process at the latest. */
+/** Starts a program and resolves when its port responds. Its output is discarded. It ends with this process at the latest. */
 const startProgram = async ({ name, file, args, cwd, port }: Program): Promise<Rival> => {
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', file, ...args], { cwd, stdio: 'ignore' });
   const ended = once(child, 'exit');
@@ -52,8 +52,8 @@ const startProgram = async ({ name, file, args, cwd, port }: Program): Promise<R
     return (await fetch(`http://127.0.0.1:${port}/`)).body?.cancel().then(() => true) ?? true;
   };
   try {
-    await eventually(`${name} to answer`, answers, { timeoutMs: START_TIMEOUT_MS });
-    if (child.exitCode !== null) throw new Error(`${name} ended at its start (${child.exitCode})`);
+    await eventually(`${name} to respond`, answers, { timeoutMs: START_TIMEOUT_MS });
+    if (child.exitCode !== null) throw new Error(`${name} ended during startup (${child.exitCode})`);
   } catch (error) {
     await stop();
     throw error;
@@ -74,7 +74,7 @@ export const startBare = (options: RivalOptions): Promise<Rival> => startNode('b
 
 export const startFastify = (options: RivalOptions): Promise<Rival> => startNode('fastify', 'bare Fastify', options);
 
-/** Mockoon's CLI with its defaults (one line per request on its standard output, the last 100 requests in memory), without templates. */
+/** Starts Mockoon's CLI with its defaults (one line per request on standard output, the last 100 requests in memory), without templates. */
 export const startMockoon = async ({ directory, slug, body }: RivalOptions): Promise<Rival> => {
   const port = await freePort();
   const dataFile = path.join(directory, 'mockoon.json');
@@ -90,7 +90,7 @@ export const startMockoon = async ({ directory, slug, body }: RivalOptions): Pro
   return startProgram({ name: `Mockoon ${MOCKOON_VERSION}`, file: process.execPath, args, cwd: directory, port });
 };
 
-/** WireMock with its defaults, including its journal. It responds with Content-Length, like the others. Undefined if Java is missing. */
+/** Starts WireMock with its defaults, including its journal. It responds with Content-Length, like the others. Undefined without Java. */
 export const startWireMock = async ({ directory, slug, body }: RivalOptions): Promise<Rival | undefined> => {
   const hasJava = await run('java', ['-version']).then(
     () => true,

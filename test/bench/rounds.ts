@@ -3,26 +3,26 @@ import type { LoadResult } from './load.ts';
 import { coreBusySeconds, cpuSeconds, median } from './machine.ts';
 import { runLoad } from './run-load.ts';
 
-/** The resource that was busy all the time and therefore limited the requests/s. */
+/** The resource that was always busy and therefore limited the requests/s. */
 export type Limit = 'its core' | 'others on it' | 'generator' | 'neither';
 
 export interface Round extends LoadResult {
   readonly perSecond: number;
   readonly cpuMicrosPerRequest: number;
-  /** Fractions of the time in which its core ran the server, and anything else: interrupts, or other processes that should not run. */
+  /** Fractions of the time in which the core ran the server, and other work: interrupts, or processes that should not run. */
   readonly ran: number;
   readonly others: number;
 }
 
 export interface RoundOptions {
   readonly seconds: number;
-  /** Open model: offered requests/s. Unset: closed loop, at the maximum rate of the server. */
+  /** Open model: offered requests/s. Unset for a closed loop at the maximum rate of the server. */
   readonly perSecond?: number;
 }
 
-/** A process that is always busy shows at least this fraction, because the clocks tick a hundred times per second. */
+/** A process that is always busy shows at least this fraction, because clocks tick a hundred times per second. */
 const BUSY_MIN = 0.95;
-/** Results of rounds in which other processes used more of the server's core mean little. */
+/** If other processes use a larger fraction of the server's core, the results are not meaningful. */
 export const OTHERS_MAX = 0.1;
 export const CONNECTIONS = 64;
 
@@ -40,18 +40,18 @@ export const roundOf = async (contender: Contender, options: RoundOptions): Prom
   const result = await runLoad(load, { core: OTHER_CORE });
   const after = await clocksOf(pid);
   const [ranS, busyS] = [after.ranS - before.ranS, after.busyS - before.busyS];
-  if (result.refused > 0) console.log(`${contender.name}: ${result.refused} answers were not 200`);
+  if (result.refused > 0) console.log(`${contender.name}: ${result.refused} responses were not 200`);
   return {
     ...result,
     perSecond: result.requests / result.seconds,
     cpuMicrosPerRequest: (ranS / result.requests) * 1e6,
     ran: ranS / result.seconds,
-    // Includes the time in which the generator started and ended, when other processes may have run, too.
+    // Includes the start and the end of the generator, when other processes may have run.
     others: Math.max(0, busyS - ranS) / (after.nowS - before.nowS),
   };
 };
 
-/** The median of each figure over several rounds. */
+/** Returns the median of each figure over several rounds. */
 export const medianRound = (rounds: readonly Round[]): Round => {
   const of = (value: (round: Round) => number): number => median(rounds.map(value));
   return {
@@ -70,7 +70,7 @@ export const medianRound = (rounds: readonly Round[]): Round => {
   };
 };
 
-/** For a closed loop. Neither: the server waited for another resource, such as its disk. */
+/** Returns the limit in a closed loop. With `neither`, the server waited for another resource, such as its disk. */
 export const limitOf = ({ ran, others, generatorBusy }: Round): Limit => {
   if (ran + others >= BUSY_MIN) return others > OTHERS_MAX ? 'others on it' : 'its core';
   return generatorBusy >= BUSY_MIN ? 'generator' : 'neither';

@@ -7,7 +7,7 @@ const run = promisify(execFile);
 const loadFile = path.join(import.meta.dirname, 'load.ts');
 
 export interface RunLoadOptions {
-  /** The core of the load generator. Unset: any core. */
+  /** The core of the load generator. Unset for any core. */
   readonly core?: number;
   /** Ends the load early. The result covers the requests sent until then. */
   readonly signal?: AbortSignal;

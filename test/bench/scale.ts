@@ -16,18 +16,18 @@ const FEW_ENDPOINTS = 10;
 const OPERATOR_MIB_MAX = 500;
 const GATEWAY_MIB_MAX = 250;
 const SNAPSHOT_MS_MAX = 10_000;
-/** The difference between two equal measurements on a quiet machine. */
+/** The variation between two equal measurements on an idle machine. */
 const MATCH_RATIO_MAX = 1.15;
 const ROUNDS = 5;
 const ROUND_SECONDS = 3;
 const CONNECTIONS = 16;
-/** The endpoints that a round requests, spread over all: the same number in both cases, so that only the table's size differs. */
-const ASKED = 10;
+/** The number of requested endpoints in a round, spread over all. It is the same in both cases, so that only the table's size differs. */
+const REQUESTED = 10;
 
 const atMost = (what: string, measured: number, max: number, unit: string): Measurement => ({
   what,
   measured: `${measured.toFixed(unit === '×' ? 2 : 0)} ${unit}`,
-  bar: `≤ ${max} ${unit}`,
+  target: `≤ ${max} ${unit}`,
   met: measured <= max,
 });
 
@@ -35,7 +35,7 @@ const measureCluster = async (): Promise<Measurement[]> => {
   await using stand = await startClusterStand();
   await stand.createEndpoints(0, ENDPOINTS);
   const [operator] = stand.deployment.operators;
-  if (operator === undefined) throw new Error('there is no operator');
+  if (operator === undefined) throw new Error('no operator is deployed');
   const pids = stand.deployment.gateways.map(({ process }) => process.pid);
   const operatorMiB = await residentMiB(operator.process.pid);
   const operatorPeakMiB = await peakResidentMiB(operator.process.pid);
@@ -69,19 +69,19 @@ const measureCluster = async (): Promise<Measurement[]> => {
   ];
 };
 
-/** CPU microseconds per request of a gateway. */
+/** Returns the CPU microseconds per request of a gateway. */
 const cpuPerRequest = async (stand: Stand, endpoints: number): Promise<number> => {
-  const asked = Array.from({ length: ASKED }, (_unused, index) =>
-    stand.head('GET', `/${stand.own.uri}/v1/things/${Math.floor((index * endpoints) / ASKED)}`),
+  const requested = Array.from({ length: REQUESTED }, (_unused, index) =>
+    stand.head('GET', `/${stand.own.uri}/v1/things/${Math.floor((index * endpoints) / REQUESTED)}`),
   );
   const before = await cpuSeconds(stand.gateway.pid);
   const { requests, refused } = await runLoad({
     port: stand.port,
     connections: CONNECTIONS,
     seconds: ROUND_SECONDS,
-    requests: asked,
+    requests: requested,
   });
-  if (refused > 0) throw new Error(`${refused} answers were not 200`);
+  if (refused > 0) throw new Error(`${refused} responses were not 200`);
   return (((await cpuSeconds(stand.gateway.pid)) - before) / requests) * 1e6;
 };
 
@@ -123,7 +123,7 @@ const measureMatch = async (): Promise<Measurement[]> => {
   ];
 };
 
-/** The cost of 10,000 endpoints: memory, a restart, a match. */
+/** Measures the cost of 10,000 endpoints: memory, a restart, a match. */
 export const benchScale = async (): Promise<boolean> => {
   const measurements = [...(await measureCluster()), ...(await measureMatch())];
   printMeasurements(measurements);

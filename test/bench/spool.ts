@@ -19,7 +19,7 @@ const DRAINED_PER_SECOND_MIN = 10_000;
 const body = { requestBody: Buffer.alloc(REQUEST_BODY_BYTES, 'q'), responseBody: Buffer.alloc(ANSWER_BODY_BYTES, 'a') };
 const row = testRow(body);
 
-/** `waiting` concurrent callers. Each records its next row when the last one is kept. */
+/** Runs `waiting` concurrent callers. Each records its next row when the last one is recorded. */
 const record = async (dir: string, durability: 'disk' | 'process', waiting: number) => {
   const spool = await openSpool(dir, durability);
   const rows = COMMITS * waiting;
@@ -45,7 +45,7 @@ const record = async (dir: string, durability: 'disk' | 'process', waiting: numb
   };
 };
 
-/** Fills a spool, and delivers it to the embedded engine as `standin drain` does. */
+/** Fills a spool and delivers it to the embedded engine like `standin drain`. */
 const drainBacklog = async (directory: string) => {
   const dir = path.join(directory, 'backlog');
   const spool = await writeBacklog(dir, BACKLOG_ROWS, () => testRow({ ...body }));
@@ -62,7 +62,7 @@ const drainBacklog = async (directory: string) => {
   return { rows, perSecond: rows / seconds, readUs };
 };
 
-/** The cost of recording alone, and the speed at which a backlog is delivered. */
+/** Measures the cost of recording alone, and the speed at which a backlog is delivered. */
 export const benchSpool = async (): Promise<boolean> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'standin-bench-'));
   try {
@@ -75,11 +75,11 @@ export const benchSpool = async (): Promise<boolean> => {
     printTable(results);
     const { rows, perSecond, readUs } = await drainBacklog(directory);
     const measurements = [
-      { what: 'reading and checking a segment', measured: `${readUs.toFixed(2)} µs/row`, bar: '', met: true },
+      { what: 'reading and checking a segment', measured: `${readUs.toFixed(2)} µs/row`, target: '', met: true },
       {
         what: `backlog of ${BACKLOG_ROWS} rows into the engine`,
         measured: `${Math.round(perSecond)} rows/s`,
-        bar: `≥ ${DRAINED_PER_SECOND_MIN} rows/s`,
+        target: `≥ ${DRAINED_PER_SECOND_MIN} rows/s`,
         met: perSecond >= DRAINED_PER_SECOND_MIN && rows === BACKLOG_ROWS,
       },
     ];

@@ -9,19 +9,19 @@ export interface BackgroundCommand {
   readonly name: string;
   readonly program: string;
   readonly args: readonly string[];
-  /** The folder of its log, and its working directory. */
+  /** Its working directory, which also contains its log. */
   readonly directory: string;
 }
 
 const STOP_TIMEOUT_MS = 15_000;
 const LOG_TAIL_CHARS = 3_000;
 
-/** Starts a program of the cluster, with its output in `DIRECTORY/NAME.log`. Does not wait for anything. */
+/** Starts a program of the cluster with its output in `DIRECTORY/NAME.log`. Does not wait until it is ready. */
 export const startInBackground = ({ name, program, args, directory }: BackgroundCommand): ChildProcess => {
   const log = openSync(path.join(directory, `${name}.log`), 'a');
   try {
-    // Our own programs end when this pipe closes, so a killed test run leaves no processes behind. The program gets its own process group,
-    // because Ctrl-C in a terminal must reach only this process first, not all programs at once.
+    // The programs of this repository end when this pipe closes, so a killed test run leaves no processes behind. The program gets its own
+    // process group, because Ctrl-C in a terminal must reach only this process first, not all programs at once.
     const child = spawn(program, args, { cwd: directory, stdio: ['pipe', log, log], detached: true });
     // A program that fails to start has no pid, which hasEnded() checks.
     return child.on('error', () => undefined);
@@ -30,7 +30,7 @@ export const startInBackground = ({ name, program, args, directory }: Background
   }
 };
 
-/** Sends the signal and waits until the program has ended. A program that has not ended after 15 s is killed. */
+/** Sends the signal and waits until the program has ended. Kills a program that has not ended after 15 s. */
 export const stopInBackground = async (child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> => {
   if (child === undefined || hasEnded(child)) return;
   const ended = once(child, 'exit');
@@ -43,7 +43,7 @@ export const stopInBackground = async (child: ChildProcess | undefined, signal: 
 export const hasEnded = (child: ChildProcess): boolean =>
   child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
 
-/** The end of its log, for an error message. */
+/** Returns the end of its log, for an error message. */
 export const logTailOf = async ({
   name,
   directory,

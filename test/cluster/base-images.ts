@@ -6,53 +6,53 @@ import { docker, hasImage } from './docker.ts';
 import { cacheFolder, MissingToolError, type Progress } from './go-program.ts';
 import { runCommand } from './run-command.ts';
 
-/** The base image of the Dockerfile, used if a registry can be reached. */
+/** The base image of the Dockerfile, used if a registry is reachable. */
 export const NODE_IMAGE = /^ARG NODE_IMAGE=(\S+)$/m;
 
-/** Node from the dev dependency, in the same version as the image's, which test/images.test.ts checks. */
+/** Node from the dev dependency. test/images.test.ts checks that its version matches the image's. */
 const NODE_BINARY = path.join(import.meta.dirname, '../../node_modules/node/bin/node');
 const DEBIAN_RELEASE = 'bookworm';
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const PULL_TIMEOUT_MS = 10 * 60_000;
 const BUILD_TIMEOUT_MS = 10 * 60_000;
-/** Part of the stand-in's tag: a stand-in of another recipe is built again. */
+/** Part of the substitute's tag, so that a change of the recipe builds another one. */
 const RECIPE = 1;
 
 /**
- * The base image, by its name in the engine. This is `wanted`, which is pulled if it is missing. If no registry can be reached, it is a
- * similar image of Debian's packages, this checkout's Node and npm. Throws MissingToolError if neither is possible.
+ * Returns the name of the base image in the engine. This is `wanted`, which is pulled if it is missing. If no registry is reachable, it is a
+ * substitute with Debian's packages, this checkout's Node and npm. Throws MissingToolError if neither is possible.
  */
 export const baseImage = async (wanted: string, log: Progress): Promise<string> => {
   if (await hasImage(wanted)) return wanted;
-  const standIn = await standInName(wanted);
-  if (await hasImage(standIn)) return standIn;
+  const substitute = await substituteName(wanted);
+  if (await hasImage(substitute)) return substitute;
   const { code, stderr } = await docker(['pull', '--quiet', wanted], { timeoutMs: PULL_TIMEOUT_MS });
   if (code === 0) return wanted;
   const reason = `${wanted} cannot be pulled (${stderr.trim().split('\n').at(-1) ?? ''})`;
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
     throw new MissingToolError(
-      `${reason}. Pull it on a network with a registry, or run as root on Debian, where one like it is made.`,
+      `${reason}. Pull it on a network with a registry, or run as root on Debian to build a substitute.`,
     );
   }
-  log(`${reason}; making one like it from Debian's packages (once, about a minute) …`);
-  await makeStandIn(standIn, log);
-  return standIn;
+  log(`${reason}; building a substitute from Debian's packages (once, about a minute) …`);
+  await buildSubstitute(substitute, log);
+  return substitute;
 };
 
-/** The tag is a hash of the image's ingredients. */
-const standInName = async (wanted: string): Promise<string> => {
+/** Returns the substitute's name, whose tag is a hash of its contents. */
+const substituteName = async (wanted: string): Promise<string> => {
   const hash = createHash('sha256').update(`${RECIPE} ${wanted} ${process.arch}`);
   hash.update(await readFile(NODE_BINARY)).update(await certificates());
   return `standin-base:${hash.digest('hex').slice(0, 16)}`;
 };
 
-/** The additional CA certificates that this machine trusts. npm needs them inside a build, too. They stay in the stand-in. */
+/** Returns the additional CA certificates that this machine trusts. npm also needs them inside a build. They stay in the substitute. */
 const certificates = async (): Promise<Buffer> => {
   const file = process.env['NODE_EXTRA_CA_CERTS'];
   return file === undefined || file === '' ? Buffer.alloc(0) : readFile(file);
 };
 
-const makeStandIn = async (name: string, log: Progress): Promise<void> => {
+const buildSubstitute = async (name: string, log: Progress): Promise<void> => {
   if ((await runCommand('debootstrap', ['--version']).catch(() => ({ code: 1 }))).code !== 0) {
     await installDebianPackages(['debootstrap'], log);
   }
@@ -62,7 +62,7 @@ const makeStandIn = async (name: string, log: Progress): Promise<void> => {
   try {
     const root = path.join(work, 'root');
     await run('debootstrap', ['--variant=minbase', DEBIAN_RELEASE, root]);
-    // Reduces the size by a third. No more packages are installed in this image.
+    // Reduces the size by a third. No further packages are installed in this image.
     for (const unused of ['var/cache/apt', 'var/lib/apt/lists', 'usr/share/locale', 'usr/share/man']) {
       await rm(path.join(root, unused), { recursive: true, force: true });
     }
@@ -82,12 +82,12 @@ const makeStandIn = async (name: string, log: Progress): Promise<void> => {
   }
 };
 
-/** Installs npm from its own package, which includes its dependencies. Debian spreads those of its npm over the system. */
+/** Installs npm from its own package, which includes its dependencies. Debian's npm has its dependencies in other packages. */
 const installNpm = async (work: string, root: string): Promise<void> => {
   const version = (await run('npm', ['--version'])).trim();
   await run('npm', ['pack', '--silent', '--pack-destination', work, `npm@${version}`]);
   const packed = (await readdir(work)).find((file) => file.endsWith('.tgz'));
-  if (packed === undefined) throw new Error('npm pack left no package');
+  if (packed === undefined) throw new Error('npm pack created no package');
   await run('tar', ['-C', work, '-xf', path.join(work, packed)]);
   const modules = path.join(root, 'usr/local/lib/node_modules');
   await mkdir(modules, { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * `npm run images`: builds Standin's images with the Docker of this machine, and prints their names and sizes. `npm run images -- --save
- * DIR` also writes each into a file, for `docker load`, `ctr image import` or `kind load image-archive`.
+ * `npm run images`: builds Standin's images with this machine's Docker and prints their names and sizes. `npm run images -- --save
+ * DIR` also writes each to a file, for `docker load`, `ctr image import` or `kind load image-archive`.
  */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -25,7 +25,9 @@ const main = async (): Promise<void> => {
       console.log(`  in ${file}`);
     }
     if (docker.isOwn && values.save === undefined)
-      console.log('They are in the Docker engine of the tests, which ends now: --save DIR writes them into files.');
+      console.log(
+        'The images are in the Docker engine of the tests, which stops now. Use --save DIR to write them to files.',
+      );
   } finally {
     await docker.stop();
   }

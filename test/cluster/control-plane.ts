@@ -14,9 +14,9 @@ export interface ControlPlane {
   readonly server: string;
   /** The kubeconfig of a user in system:masters. */
   readonly kubeconfigPath: string;
-  /** Resolves when it has ended. SIGKILL simulates a crash. The objects survive both signals. */
+  /** Resolves when the API server has ended. SIGKILL simulates a crash. The objects survive both signals. */
   stopApiServer(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  /** Resolves when it is ready. */
+  /** Resolves when the API server is ready. */
   startApiServer(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -27,7 +27,7 @@ const READY_POLL_MS = 100;
 const SERVICE_RANGE = '10.0.0.0/24';
 
 export interface ControlPlaneOptions {
-  /** The IPv4 address of this machine that the API server listens on. Pods cannot reach the default, 127.0.0.1. */
+  /** The IPv4 address of this machine on which the API server listens. Pods cannot reach the default, 127.0.0.1. */
   readonly address?: string;
   /** The address range of Services. */
   readonly serviceRange?: string;
@@ -44,8 +44,8 @@ interface Layout extends Required<ControlPlaneOptions> {
 }
 
 /**
- * Starts a control plane that keeps everything in `directory` (created if missing, expected to be empty). RBAC is on. `programPath` is the
- * result of buildGoProgram('cluster'). Its processes end with this one, even if this one is killed.
+ * Starts a control plane that stores everything in `directory` (created if missing, expected to be empty). RBAC is enabled. `programPath` is
+ * the result of buildGoProgram('cluster'). Its processes end with this one, even if this one is killed.
  */
 export const startControlPlane = async (
   programPath: string,
@@ -99,7 +99,7 @@ const writeCredentials = async ({ directory, token }: Layout): Promise<void> => 
 
 const allApiServerArgs = ({ directory, address, port, serviceRange, apiServerArgs }: Layout): readonly string[] => [
   path.join(directory, 'etcd'),
-  // The API server writes its self-signed certificate here, which is the CA of the kubeconfigs.
+  // The API server writes its self-signed certificate here. It is the CA in the kubeconfigs.
   `--cert-dir=${directory}`,
   `--bind-address=${address}`,
   `--secure-port=${port}`,
@@ -119,7 +119,7 @@ const controllerManagerArgs = ({ directory }: Layout, kubeconfigPath: string): r
   `--root-ca-file=${path.join(directory, 'apiserver.crt')}`,
   '--leader-elect=false',
   '--use-service-account-credentials=false',
-  // Disables the metrics port: its default is fixed, and several clusters may run at once.
+  // Disables the metrics port, because its default is fixed and several clusters may run at once.
   '--secure-port=0',
 ];
 
@@ -149,7 +149,7 @@ const probeReadyz = async ({ directory, address, port, token }: Layout): Promise
     response.on('end', () => resolve(body)).on('error', reject);
   })
     .on('error', reject)
-    .on('timeout', () => reject(new Error('/readyz did not answer')))
+    .on('timeout', () => reject(new Error('/readyz did not respond')))
     .end();
   return promise;
 };

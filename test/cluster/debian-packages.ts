@@ -3,14 +3,14 @@ import { runCommand } from './run-command.ts';
 
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
 
-/** Logs the names and installs Debian packages. Throws MissingToolError if that is impossible. */
+/** Installs Debian packages and logs their names. Throws MissingToolError if that is impossible. */
 export const installDebianPackages = async (names: readonly string[], log: Progress): Promise<void> => {
   const list = names.join(' ');
-  const remedy = `Install by hand: apt-get install --no-install-recommends ${list}`;
+  const remedy = `Install manually: apt-get install --no-install-recommends ${list}`;
   if (process.getuid?.() !== 0)
     throw new MissingToolError(`${list}: missing, and only root can install packages. ${remedy}`);
-  log(`installing Debian's ${list} …`);
-  // Another process may be installing packages, too.
+  log(`installing the Debian packages ${list} …`);
+  // Another process may be installing packages at the same time.
   const wait = ['-o', 'DPkg::Lock::Timeout=300'];
   for (const args of [['update'], ['install', '-y', '--no-install-recommends', ...wait, ...names]]) {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };

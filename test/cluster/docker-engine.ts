@@ -10,18 +10,18 @@ import { isAlive } from './is-alive.ts';
 import { acquireLock } from './lock-file.ts';
 import { runCommand } from './run-command.ts';
 
-/** A Docker engine that responds. DOCKER_HOST of this process points to it until `stop`, so that docker and testcontainers find it. */
+/** A running Docker engine. DOCKER_HOST of this process points to it until `stop`, so that docker and testcontainers find it. */
 export interface DockerEngine {
   /** `unix:///…/docker.sock`; undefined if docker finds it by its own defaults. */
   readonly host: string | undefined;
-  /** It is our own engine, which usually cannot pull missing images. */
+  /** Whether it is the engine of the tests, which usually cannot pull missing images. */
   readonly isOwn: boolean;
-  /** Releases the engine. Our own engine ends with all its containers when no process holds it. */
+  /** Releases the engine. The engine of the tests ends with all its containers when no process holds it. */
   stop(): Promise<void>;
 }
 
 const DOCKER_REMEDY =
-  'Install Docker (https://docs.docker.com/engine/install/) and let this user use it; as root on Debian it is installed and started here.';
+  'Install Docker (https://docs.docker.com/engine/install/) and allow this user to use it. As root on Debian, the tests install and start it.';
 
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 30_000;
@@ -34,23 +34,23 @@ const inFolder = (name: string): string => path.join(folder(), name);
 const ownHost = (): string => `unix://${inFolder('docker.sock')}`;
 
 /**
- * The Docker engine of this machine (DOCKER_HOST, or docker's default). Otherwise, as root on Debian, our own engine: it is installed from
- * Debian's packages if missing, and shared by all processes that hold it. It has no bridge and does not change iptables: containers use the
- * host's network. Throws MissingToolError if neither is possible.
+ * Starts the Docker engine of this machine (DOCKER_HOST, or docker's default). Otherwise, as root on Debian, starts the engine of the tests: it
+ * is installed from Debian's packages if missing, and shared by all processes that hold it. It has no bridge and does not change iptables:
+ * containers use the host's network. Throws MissingToolError if neither is possible.
  */
 export const startDockerEngine = async (log: Progress): Promise<DockerEngine> => {
-  if (await answers(undefined)) {
+  if (await isRunning(undefined)) {
     const isOwn = process.env['DOCKER_HOST'] === ownHost();
     return { host: process.env['DOCKER_HOST'], isOwn, stop: () => Promise.resolve() };
   }
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    throw new MissingToolError(`There is no Docker engine for the images. ${DOCKER_REMEDY}`);
+    throw new MissingToolError(`The images need a Docker engine. ${DOCKER_REMEDY}`);
   }
   await installEngine(log);
   const holder = await hold(log);
   const before = process.env['DOCKER_HOST'];
   process.env['DOCKER_HOST'] = ownHost();
-  // If /.dockerenv exists on this machine, testcontainers asks a bridge for the address, and there is no bridge.
+  // If /.dockerenv exists on this machine, testcontainers uses a bridge to find the address, but there is no bridge.
   process.env['TESTCONTAINERS_HOST_OVERRIDE'] ??= 'localhost';
   const stop = async (): Promise<void> => {
     if (before === undefined) delete process.env['DOCKER_HOST'];
@@ -60,8 +60,8 @@ export const startDockerEngine = async (log: Progress): Promise<DockerEngine> =>
   return { host: ownHost(), isOwn: true, stop };
 };
 
-/** Whether an engine responds at this address, or at docker's default. */
-const answers = async (host: string | undefined): Promise<boolean> => {
+/** Returns whether an engine responds at this address, or at docker's default. */
+const isRunning = async (host: string | undefined): Promise<boolean> => {
   const env = host === undefined ? process.env : { ...process.env, DOCKER_HOST: host };
   const args = ['info', '--format', '{{.ServerVersion}}'];
   const { code, stdout } = await runCommand('docker', args, { env }).catch(() => ({ code: 1, stdout: '' }));
@@ -72,25 +72,25 @@ const installEngine = async (log: Progress): Promise<void> => {
   const has = async (command: string): Promise<boolean> =>
     (await runCommand(command, ['--version']).catch(() => ({ code: 1 }))).code === 0;
   if (!(await has('dockerd'))) await installDebianPackages(['docker.io'], log);
-  // A separate package since Debian 13.
+  // The client is a separate package since Debian 13.
   if (!(await has('docker'))) await installDebianPackages(['docker-cli'], log);
 };
 
-/** Held while the engine starts or ends. */
+/** Acquires the lock that is held while the engine starts or ends. */
 const lock = (log: Progress): Promise<() => Promise<void>> =>
   acquireLock(inFolder('lock'), {
     onWait: (owner) => log(`waiting for the Docker engine, which process ${owner} starts or ends`),
     timeoutMs: READY_TIMEOUT_MS + STOP_TIMEOUT_MS,
   });
 
-/** Notes that this process uses our engine, and starts the engine if it is not running. Returns the note, for `release`. */
+/** Registers this process as a user of the engine, and starts the engine if it is not running. Returns a file for `release`. */
 const hold = async (log: Progress): Promise<string> => {
   await mkdir(inFolder('holders'), { recursive: true, mode: 0o700 });
   const unlock = await lock(log);
   try {
-    // An engine without holders was left by a killed run, possibly with its containers.
+    // An engine without holders is left from a killed run, possibly with its containers.
     if ((await removeDeadHolders()) === 0) await endEngine();
-    if (!(await answers(ownHost()))) {
+    if (!(await isRunning(ownHost()))) {
       await launch();
       await removeLeftovers();
     }
@@ -112,7 +112,7 @@ const release = async (holder: string, log: Progress): Promise<void> => {
   }
 };
 
-/** Returns the number of remaining holders. */
+/** Removes dead holders. Returns the number of remaining holders. */
 const removeDeadHolders = async (): Promise<number> => {
   const names = await readdir(inFolder('holders'));
   const dead = names.filter((name) => !isAlive(Number(name.split('.')[0])));
@@ -126,31 +126,31 @@ const launch = async (): Promise<void> => {
     ...['--data-root', inFolder('data'), '--exec-root', inFolder('exec'), '--pidfile', inFolder('pid')],
     ...['--host', ownHost(), '--bridge', 'none', '--iptables=false', '--ip6tables=false', '--ip-forward=false'],
   ];
-  // It outlives this process if another one holds it, too.
+  // The engine outlives this process if another process also holds it.
   const child = spawn('dockerd', args, { stdio: ['ignore', log, log], detached: true });
   closeSync(log);
   // A program that fails to start has no process id.
   child.on('error', () => undefined).unref();
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
   for (let waited = 0; waited < READY_TIMEOUT_MS && !hasEnded(); waited += POLL_MS) {
-    if (await answers(ownHost())) return;
+    if (await isRunning(ownHost())) return;
     await delay(POLL_MS);
   }
-  const said = await readFile(inFolder('dockerd.log'), 'utf8').catch(() => '');
+  const output = await readFile(inFolder('dockerd.log'), 'utf8').catch(() => '');
   const what = hasEnded() ? 'ended' : `was not ready after ${READY_TIMEOUT_MS / 1000} s`;
-  // One cause is a container without privileges.
+  // A possible cause is an unprivileged container.
   throw new MissingToolError(
-    `No Docker engine can be started here: dockerd ${what}. ${DOCKER_REMEDY}\n${said.slice(-LOG_TAIL_CHARS)}`,
+    `A Docker engine cannot be started on this machine: dockerd ${what}. ${DOCKER_REMEDY}\n${output.slice(-LOG_TAIL_CHARS)}`,
   );
 };
 
-/** Leftovers of killed tests: containers, which ended with the engine, and their volumes. */
+/** Removes leftovers of killed tests: containers, which ended with the engine, and their volumes. */
 const removeLeftovers = async (): Promise<void> => {
   const env = { ...process.env, DOCKER_HOST: ownHost() };
   for (const kind of ['container', 'volume']) await runCommand('docker', [kind, 'prune', '--force'], { env });
 };
 
-/** Ends the engine with its containers, and unmounts what it leaves. Does nothing if it is not running. */
+/** Ends the engine with its containers and removes leftover mounts. Does nothing if it is not running. */
 const endEngine = async (): Promise<void> => {
   const pid = Number(await readFile(inFolder('pid'), 'utf8').catch(() => '0'));
   if (pid > 0 && (await isDockerd(pid))) {
@@ -159,14 +159,14 @@ const endEngine = async (): Promise<void> => {
     if (await isDockerd(pid)) process.kill(pid, 'SIGKILL');
   }
   const mounts = existsSync('/proc/self/mounts') ? await readFile('/proc/self/mounts', 'utf8') : '';
-  const ours = mounts.split('\n').flatMap((line) => line.split(' ')[1] ?? []);
-  for (const mount of ours.filter((target) => target.startsWith(`${folder()}/`)).reverse()) {
+  const ownMounts = mounts.split('\n').flatMap((line) => line.split(' ')[1] ?? []);
+  for (const mount of ownMounts.filter((target) => target.startsWith(`${folder()}/`)).reverse()) {
     await runCommand('umount', [mount]);
   }
   await rm(inFolder('exec'), { recursive: true, force: true });
   await rm(inFolder('pid'), { force: true });
 };
 
-/** The recorded process id may belong to another process now. */
+/** The recorded process id may now belong to another process. */
 const isDockerd = async (pid: number): Promise<boolean> =>
   (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim() === 'dockerd';

@@ -1,10 +1,10 @@
 import { runCommand, type CommandOptions, type CommandResult } from './run-command.ts';
 
-/** Runs docker's command line against the engine of DOCKER_HOST. A failure is a `code` other than 0, not an exception. */
+/** Runs the docker command with the engine of DOCKER_HOST. A failure is a `code` other than 0, not an exception. */
 export const docker = (args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> =>
   runCommand('docker', args, options);
 
-/** The same, but throws docker's error output on failure. Returns the output. */
+/** Does the same, but returns the output and throws docker's error output on failure. */
 export const dockerOrThrow = async (args: readonly string[], options: CommandOptions = {}): Promise<string> => {
   const { code, stdout, stderr } = await docker(args, options);
   if (code !== 0) {
@@ -13,6 +13,6 @@ export const dockerOrThrow = async (args: readonly string[], options: CommandOpt
   return stdout;
 };
 
-/** Whether the engine has an image of this name. */
+/** Returns whether the engine has an image with this name. */
 export const hasImage = async (name: string): Promise<boolean> =>
   (await docker(['image', 'inspect', '--format', '{{.Id}}', name])).code === 0;

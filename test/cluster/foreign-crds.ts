@@ -5,10 +5,10 @@ import { goVersion } from './go-program.ts';
 import { runCommand } from './run-command.ts';
 
 const MODULE = path.join(import.meta.dirname, 'crds');
-/** The group of objects that the CRDs define. */
+/** Selects the CRDs that are needed by tests of the chart or of docs/gitops. */
 type CrdSet = 'chart' | 'gitops';
 
-/** Module → its files. */
+/** Files of Go modules, by module. */
 const CHART: Readonly<Record<string, readonly string[]>> = {
   'github.com/cert-manager/cert-manager': [
     'deploy/crds/cert-manager.io_certificates.yaml',
@@ -35,8 +35,8 @@ const DOWNLOAD_TIMEOUT_MS = 5 * 60_000;
 const downloaded = z.object({ Dir: z.string() });
 
 /**
- * The CRDs of ServiceMonitor, PrometheusRule, HTTPRoute, Certificate and Issuer, or those of Argo CD and Flux, as their projects publish
- * them: files of Go modules, from the module proxy, with the checksums of ./crds/go.sum. Throws MissingToolError without Go.
+ * Returns the CRDs of ServiceMonitor, PrometheusRule, HTTPRoute, Certificate and Issuer, or those of Argo CD and Flux, as published by their
+ * projects: files of Go modules from the module proxy, with the checksums in ./crds/go.sum. Throws MissingToolError without Go.
  */
 export const readForeignCrds = async (set: CrdSet = 'chart'): Promise<readonly string[]> => {
   await goVersion();

@@ -7,10 +7,10 @@ import path from 'node:path';
 import { acquireLock } from './lock-file.ts';
 import { runCommand } from './run-command.ts';
 
-/** The programs that are built from the Go modules next to this file. */
+/** Programs that are built from the Go modules next to this file. */
 export type GoProgram = 'cluster' | 'dns' | 'kubectl' | 'helm' | 'kubeconform' | 'lua';
 
-/** The machine lacks a tool that must be installed by hand. `message` names it and explains how to get it. */
+/** The machine lacks a tool that must be installed manually. `message` names it and explains how to get it. */
 export class MissingToolError extends Error {
   override readonly name = 'MissingToolError';
 }
@@ -53,7 +53,7 @@ const SOURCES: Readonly<Record<GoProgram, GoSource>> = {
   helm: {
     module: path.join(import.meta.dirname, 'tools'),
     package: 'helm.sh/helm/v3/cmd/helm',
-    // The content of `.Capabilities` if Helm is not connected to a cluster: the cluster program's version.
+    // The content of `.Capabilities` if Helm is not connected to a cluster. It is the version of the cluster program.
     versions:
       '-X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor=35 ' +
       '-X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=35',
@@ -69,35 +69,35 @@ const SOURCES: Readonly<Record<GoProgram, GoSource>> = {
     module: path.join(import.meta.dirname, 'lua'),
     package: 'github.com/yuin/gopher-lua/cmd/glua',
     versions: '',
-    estimate: 'the Lua that Argo CD has once, a few seconds',
+    estimate: 'the Lua version of Argo CD once, a few seconds',
   },
 };
 const BUILD_TIMEOUT_MS = 30 * 60_000;
 const PROGRESS_INTERVAL_MS = 10_000;
 
-/** Older releases of Go cannot fetch the release that go.mod requires. */
+/** Older versions of Go cannot download the version that go.mod requires. */
 const GO_MINOR_MIN = 21;
-const GO_HINT = `Go 1.${GO_MINOR_MIN} or newer is needed to build the Kubernetes API server that tests run against: https://go.dev/dl/ (or your distribution's golang package). Tests can do without: STANDIN_TEST_KUBECONFIG=FILE names a cluster of yours, npm test -- --containers uses Docker.`;
+const GO_HINT = `Go 1.${GO_MINOR_MIN} or newer is required to build the Kubernetes API server for tests: https://go.dev/dl/ (or your distribution's golang package). Without Go, tests can use your own cluster (STANDIN_TEST_KUBECONFIG=FILE) or Docker (npm test -- --containers).`;
 
-/** The output of `go version`. Throws MissingToolError if there is no usable Go. */
+/** Returns the output of `go version`. Throws MissingToolError if there is no usable Go. */
 export const goVersion = async (): Promise<string> => {
   const { code, stdout } = await runCommand('go', ['version']).catch(() => ({ code: 1, stdout: '' }));
   const minor = /go1\.(\d+)/.exec(stdout)?.[1];
-  if (code !== 0) throw new MissingToolError(`There is no Go here. ${GO_HINT}`);
+  if (code !== 0) throw new MissingToolError(`Go is not installed. ${GO_HINT}`);
   if (minor !== undefined && Number(minor) < GO_MINOR_MIN) {
     throw new MissingToolError(`${stdout.trim()} is too old. ${GO_HINT}`);
   }
   return stdout.trim();
 };
 
-/** Outside the checkout, so that a fresh clone on the same machine starts without a build. */
+/** A folder outside the checkout, so that a fresh clone on the same machine needs no build. */
 export const cacheFolder = (): string =>
   path.join(process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'), 'standin');
 
 const binaryOf = async (name: GoProgram): Promise<string> =>
   path.join(cacheFolder(), `${name}-${await sourceHash(SOURCES[name].module)}`);
 
-/** Whether the program must be built. False, too, if that is impossible. */
+/** Returns whether the program must be built. False if that is impossible. */
 export const lacksGoProgram = async (name: GoProgram): Promise<boolean> =>
   binaryOf(name).then(
     (binary) => !existsSync(binary),
@@ -108,9 +108,9 @@ export const lacksGoProgram = async (name: GoProgram): Promise<boolean> =>
   );
 
 /**
- * The path of a program. If the cache has none for these sources and this Go, it is built first, with the lowest priority, so that tests
- * which run at the same time have precedence. Several concurrent callers share one build. Throws MissingToolError without Go, and an Error
- * with the compiler's last lines if the build fails.
+ * Returns the path of a program. If the cache has none for these sources and this Go version, it is built first, with the lowest priority, so
+ * that concurrent tests have precedence. Concurrent callers share one build. Throws MissingToolError without Go, and an Error with the
+ * compiler's last lines if the build fails.
  */
 export const buildGoProgram = async (name: GoProgram, onProgress: Progress): Promise<string> => {
   const binary = await binaryOf(name);
@@ -122,7 +122,7 @@ export const buildGoProgram = async (name: GoProgram, onProgress: Progress): Pro
     timeoutMs: BUILD_TIMEOUT_MS,
   });
   try {
-    // Another process may have finished it during the wait.
+    // Another process may have finished the build during the wait.
     if (!existsSync(binary)) await compile(name, binary, onProgress);
     return binary;
   } finally {

@@ -6,13 +6,13 @@ import { startDockerEngine } from './docker-engine.ts';
 import type { Progress } from './go-program.ts';
 import { runCommand } from './run-command.ts';
 
-/** Standin's images, in the Docker engine that built them. */
+/** Standin's images in the Docker engine that built them. */
 export interface Images {
-  /** `standin:VERSION`: operator, gateway, dashboard, CLI. The chart's default. */
+  /** `standin:VERSION`: operator, gateway, dashboard and CLI. It is the chart's default. */
   readonly standin: string;
   /** `standin-engine:VERSION`: the embedded ClickHouse on port 8123. */
   readonly engine: string;
-  /** Writes one of the three images (PAUSE_IMAGE is the third) as `docker save` does, for `ctr image import`. */
+  /** Writes one of the three images (PAUSE_IMAGE is the third) with `docker save`, for `ctr image import`. */
   save(image: string, tarFile: string): Promise<void>;
 }
 
@@ -37,14 +37,14 @@ ENTRYPOINT ["/bin/sleep", "infinity"]
 `;
 
 /**
- * Builds the images of this checkout, with this machine's Docker or our own (startDockerEngine). The first build takes minutes. If nothing
- * has changed, it takes seconds, because the engine keeps the layers. Throws MissingToolError if building is impossible.
+ * Builds the images of this checkout with this machine's Docker or the engine of the tests (startDockerEngine). The first build takes minutes.
+ * If nothing has changed, it takes seconds, because the engine keeps the layers. Throws MissingToolError if the build is impossible.
  */
 export const buildImages = async (log: Progress): Promise<Images> => {
   const engine = await startDockerEngine(log);
   try {
     const wanted = NODE_IMAGE.exec(await readFile(path.join(ROOT, 'Dockerfile'), 'utf8'))?.[1];
-    if (wanted === undefined) throw new Error('the Dockerfile names no NODE_IMAGE');
+    if (wanted === undefined) throw new Error('the Dockerfile contains no NODE_IMAGE');
     const base = await baseImage(wanted, log);
     // If the base image cannot be pulled, the image that removes containers of killed tests cannot be pulled either.
     if (base !== wanted) process.env['TESTCONTAINERS_RYUK_DISABLED'] ??= 'true';
@@ -65,7 +65,7 @@ export const buildImages = async (log: Progress): Promise<Images> => {
   }
 };
 
-/** The workspace's version, which is also the chart's appVersion. */
+/** Returns the workspace's version, which is also the chart's appVersion. */
 const readVersion = async (): Promise<string> =>
   (JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
 
@@ -85,8 +85,8 @@ const build = async (name: string, args: readonly string[], log: Progress, docke
 };
 
 /**
- * BuildKit takes a fifth of the time of Docker's old builder. Since release 23, docker uses it through the plugin buildx; before, it was
- * built in. A newer docker without the plugin may precede Debian's in the PATH.
+ * BuildKit takes a fifth of the time of Docker's old builder. Since release 23, docker uses it through the buildx plugin; in earlier releases, it
+ * is built in. A newer docker without the plugin may precede Debian's in the PATH.
  */
 const chooseBuilder = async (): Promise<{ readonly command: string; readonly env: NodeJS.ProcessEnv }> => {
   if ((await docker(['buildx', 'version'])).code === 0) return { command: 'docker', env: process.env };
@@ -99,8 +99,7 @@ const chooseBuilder = async (): Promise<{ readonly command: string; readonly env
 };
 
 /**
- * Removes layers of builds that are no longer referenced. Those of the last days stay, because they may save minutes. The old builder
- * leaves images of gigabytes.
+ * Removes unused build layers. Recent layers stay, because they can save minutes. The old builder leaves behind gigabytes of images.
  */
 const removeOldLayers = async (): Promise<void> => {
   for (const [kind, age] of [

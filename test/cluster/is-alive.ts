@@ -1,4 +1,4 @@
-/** Whether a process with this id runs. A process of another user counts. */
+/** Returns whether a process with this id runs, even if it belongs to another user. */
 export const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);

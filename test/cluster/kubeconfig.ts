@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 
 export interface KubeconfigInput {
   readonly server: string;
-  /** The CA's certificate, PEM. */
+  /** The CA's certificate in PEM format. */
   readonly certificate: Buffer;
   readonly token: string;
   /** The name of the token's user in the kubeconfig. Any name works. */
@@ -10,7 +10,7 @@ export interface KubeconfigInput {
   readonly namespace?: string;
 }
 
-/** A kubeconfig with one cluster, one user and one context. */
+/** Returns a kubeconfig with one cluster, one user and one context. */
 export const kubeconfigYaml = ({ server, certificate, token, user, namespace }: KubeconfigInput): string =>
   stringify({
     apiVersion: 'v1',

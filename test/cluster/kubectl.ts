@@ -4,7 +4,7 @@ import { runCommand } from './run-command.ts';
 /** `kubectl create token`, `--as`, `wait --for=jsonpath` and category listing all work since this version. */
 const KUBECTL_MINOR_MIN = 27;
 
-/** The machine's kubectl if it is recent enough. Otherwise, one that is built like the cluster program. */
+/** Returns the machine's kubectl if it is recent enough. Otherwise, builds one like the cluster program. */
 export const findKubectl = async (onProgress: Progress): Promise<string> => {
   const version = await runCommand('kubectl', ['version', '--client', '-o', 'json']).catch(() => undefined);
   const minor = /"minor":\s*"(\d+)/.exec(version?.stdout ?? '')?.[1];

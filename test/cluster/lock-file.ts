@@ -9,9 +9,9 @@ export interface LockOptions {
 }
 
 const POLL_MS = 500;
-const TELL_INTERVAL_MS = 10_000;
+const REPORT_INTERVAL_MS = 10_000;
 
-/** Waits until the lock is free, and takes it. The lock is a file with its owner's process id. A dead owner holds no lock. */
+/** Waits until the lock is free and acquires it. The lock is a file with the owner's process id. A dead owner holds no lock. */
 export const acquireLock = async (file: string, { onWait, timeoutMs }: LockOptions): Promise<() => Promise<void>> => {
   for (let waited = 0; ; waited += POLL_MS) {
     try {
@@ -23,11 +23,12 @@ export const acquireLock = async (file: string, { onWait, timeoutMs }: LockOptio
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
     const owner = Number(await readFile(file, 'utf8').catch(() => ''));
-    // A file without an id after this time: its owner died between creating and writing it.
-    const abandoned = owner > 0 ? !isAlive(owner) : waited > TELL_INTERVAL_MS;
+    // If a file has no id after this time, its owner died between creating and writing it.
+    const abandoned = owner > 0 ? !isAlive(owner) : waited > REPORT_INTERVAL_MS;
     if (abandoned) await rm(file, { force: true });
-    else if (waited % TELL_INTERVAL_MS === 0) onWait(owner);
-    if (waited > timeoutMs) throw new Error(`${file} is held by process ${owner}; remove it if that is none of ours`);
+    else if (waited % REPORT_INTERVAL_MS === 0) onWait(owner);
+    if (waited > timeoutMs)
+      throw new Error(`${file} is held by process ${owner}; remove it if that process is not part of the tests`);
     await delay(POLL_MS);
   }
 };

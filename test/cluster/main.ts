@@ -1,6 +1,6 @@
 /**
- * `npm run cluster`: a Kubernetes API server in the foreground, with Standin's CRDs, until Ctrl-C. `npm run cluster -- --node`, as root: with a
- * real node.
+ * `npm run cluster` runs a Kubernetes API server with Standin's CRDs in the foreground until Ctrl-C. `npm run cluster -- --node`, as root, also
+ * runs a real node.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ const PID_FILE = path.join(FOLDER, 'pid');
 
 const main = (): Promise<void> => (process.argv.includes('--node') ? runNode(untilStopped) : runControlPlane());
 
-/** Ctrl-C ends a build immediately. From here on, this function waits for it. */
+/** Resolves on Ctrl-C or SIGTERM. Before the call, such a signal ends the process immediately. */
 const untilStopped = (): Promise<void> =>
   new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
@@ -37,19 +37,21 @@ const runControlPlane = async (): Promise<void> => {
     await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, OPERATOR_SERVICE_ACCOUNT);
     console.log(await welcome(cluster, crds));
     await stopped;
-    console.log('stopping; its objects are gone with it');
+    console.log('stopping and deleting all objects');
   } finally {
     await controlPlane.stop();
     await rm(FOLDER, { recursive: true, force: true });
   }
 };
 
-/** One cluster per checkout, so that the kubeconfig's path never changes. The files of a killed cluster are removed. */
+/** Allows one cluster per checkout, so that the kubeconfig's path never changes. Removes the files of a killed cluster. */
 const claimFolder = async (): Promise<void> => {
   if (existsSync(PID_FILE)) {
     const pid = Number(await readFile(PID_FILE, 'utf8'));
     if (pid > 0 && isAlive(pid)) {
-      throw new MissingToolError(`A cluster of this checkout runs already (process ${pid}): KUBECONFIG=${KUBECONFIG}`);
+      throw new MissingToolError(
+        `A cluster of this checkout is already running (process ${pid}): KUBECONFIG=${KUBECONFIG}`,
+      );
     }
   }
   await rm(FOLDER, { recursive: true, force: true });
@@ -62,16 +64,16 @@ const welcome = async (cluster: Cluster, crds: readonly string[]): Promise<strin
   const { stdout } = await cluster.kubectl(['version', '-o', 'json']);
   const { serverVersion } = JSON.parse(stdout) as { serverVersion: { gitVersion: string } };
   return `
-Kubernetes ${serverVersion.gitVersion} at ${cluster.server}, RBAC on, no nodes: objects only, nothing is scheduled.
-CRDs: ${crds.length === 0 ? 'none; npm run generate makes them' : crds.map((name) => name.split('/')[1]).join(', ')}
+Kubernetes ${serverVersion.gitVersion} at ${cluster.server}, with RBAC, without nodes: it stores objects but schedules nothing.
+CRDs: ${crds.length === 0 ? 'none; npm run generate creates them' : crds.map((name) => name.split('/')[1]).join(', ')}
 
   export KUBECONFIG=$PWD/${KUBECONFIG}${kubectl === 'kubectl' ? '' : `\n  alias kubectl=${kubectl}`}
   kubectl get standin --all-namespaces
   kubectl apply -f crds/examples/quickstart
 
-The operator's own token, with the rights of test/harness/rbac.yaml: ${OPERATOR_KUBECONFIG}
+The operator's own token, with the permissions in test/harness/rbac.yaml: ${OPERATOR_KUBECONFIG}
 Logs: ${path.join(FOLDER, 'api.log')}, ${path.join(FOLDER, 'controller-manager.log')}
-Ctrl-C ends it, with all its objects.`;
+Ctrl-C stops it and deletes all objects.`;
 };
 
 main().catch((error: unknown) => {

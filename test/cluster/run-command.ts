@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
-  /** 1 for a command that was killed, instead of 128 plus the signal's number. */
+  /** The exit code, or 1 for a killed command instead of 128 plus the signal number. */
   readonly code: number;
 }
 
@@ -17,7 +17,7 @@ export interface CommandOptions {
 
 const TIMEOUT_MS = 60_000;
 
-/** Runs a command to its end and collects its output. Rejects only if it cannot be started. */
+/** Runs a command, waits until it exits, and collects its output. Rejects only if it cannot be started. */
 export const runCommand = (
   command: string,
   args: readonly string[],

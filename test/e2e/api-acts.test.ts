@@ -49,7 +49,7 @@ const inPhase = (name: string, phase: string): Promise<ApiAnswer> =>
   });
 
 describe('replays', () => {
-  test('one request, to its endpoint: captured again, and its answer is there', async () => {
+  test('sends one request to its endpoint, captures it and stores the response', async () => {
     const spec = { requestId: id, target: { kind: 'Endpoint' } };
     const { name } = expectAnswer('createReplay', 201, await send('POST', `${dev.shop}/replays`, { spec })) as Replay;
     const done = expectAnswer('getReplay', 200, await inPhase(name, 'Succeeded'));
@@ -64,7 +64,7 @@ describe('replays', () => {
     expect(expectAnswer('listReplays', 200, await ask(`${dev.shop}/replays`))).toMatchObject({ items: [{ name }] });
   });
 
-  test('many, paused from the start, then cancelled', async () => {
+  test('starts suspended, is cancelled and cannot be resumed', async () => {
     const filter = { from: '2026-01-01T00:00:00Z', to: '2090-01-01T00:00:00Z', search: 'method:POST' };
     const spec = { filter, target: { kind: 'Endpoint' }, state: 'Suspended' };
     const created = await send('POST', `${dev.shop}/replays`, { name: 'many', spec });
@@ -83,13 +83,13 @@ describe('replays', () => {
     [{ spec: { target: { kind: 'Endpoint' } } }, 422, 'object_invalid'],
     [{ spec: { requestId: 'x', target: { kind: 'Endpoint' } }, more: 1 }, 400, 'body_invalid'],
     [[], 400, 'body_invalid'],
-  ])('%j is refused with %d', async (body, status, code) => {
+  ])('rejects %j with %d', async (body, status, code) => {
     const answer = await send('POST', `${dev.shop}/replays`, body);
     expect(expectAnswer('createReplay', status, answer)).toMatchObject({ code });
     expect(answer.json).toHaveProperty('errors');
   });
 
-  test('what is no JSON is refused before it is read', async () => {
+  test('rejects a body that is not JSON', async () => {
     const body = '{}';
     const form = await ask(`${dev.shop}/replays`, { method: 'POST', headers: { 'content-type': 'text/plain' }, body });
     expect(expectAnswer('createReplay', 415, form)).toMatchObject({ code: 'media_type_unsupported' });
@@ -99,7 +99,7 @@ describe('replays', () => {
     expect(expectAnswer('createReplay', 413, large)).toMatchObject({ code: 'body_too_large' });
   });
 
-  test("another project's replay is not there", async () => {
+  test('does not find a replay of another project', async () => {
     const other = dev.shop.replace(/shop$/, 'other');
     expect(expectAnswer('getReplay', 404, await ask(`${other}/replays/many`))).toMatchObject({
       code: 'replay_not_found',
@@ -110,7 +110,7 @@ describe('replays', () => {
 describe('standin replay --server', () => {
   const replay = (...args: string[]) => standin(['replay', '--server', dev.dashboard, ...args]);
 
-  test('sends one, wherever it was captured, and shows what came back', async () => {
+  test('sends one request and prints the response, whatever the project', async () => {
     const { code, stdout, stderr } = await replay(id);
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('201') as string });
     // The mock's own bytes.
@@ -119,7 +119,7 @@ describe('standin replay --server', () => {
     expect(unknown).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has no request') as string });
   });
 
-  test('sends many, and says what came of them', async () => {
+  test('sends many requests and reports the result', async () => {
     const { code, stdout } = await replay(
       '-p',
       'shop',
@@ -137,7 +137,7 @@ describe('standin replay --server', () => {
 });
 
 describe('shares', () => {
-  test('need Pro, then open without a token, until they are revoked', async () => {
+  test('need the Pro plan and open without a token until they are revoked', async () => {
     const body = { requestId: id, expiresIn: '1h' };
     const free = await send('POST', `${dev.shop}/shares`, body);
     expect(expectAnswer('createShare', 403, free)).toMatchObject({ code: 'plan_required' });
@@ -149,7 +149,7 @@ describe('shares', () => {
       spec: { plan: 'Pro' },
     };
     await writeFile(path.join(dev.manifests, 'account.yaml'), JSON.stringify(account));
-    const created = await eventually('Pro', () => send('POST', `${dev.shop}/shares`, body), {
+    const created = await eventually('the Pro plan', () => send('POST', `${dev.shop}/shares`, body), {
       accept: ({ status }) => status === 201,
     });
     const share = expectAnswer('createShare', 201, created) as { readonly name: string; readonly path: string };
@@ -162,7 +162,7 @@ describe('shares', () => {
     // Only the link contains the token.
     expect(JSON.stringify(list)).not.toContain(share.path);
     expect((await send('DELETE', `${dev.shop}/shares/${share.name}`)).status).toBe(204);
-    await eventually('the link to be dead', async () => (await ask(link)).status === 404);
+    await eventually('the link to stop working', async () => (await ask(link)).status === 404);
     const gone = await send('DELETE', `${dev.shop}/shares/${share.name}`);
     expect(expectAnswer('revokeShare', 404, gone)).toMatchObject({ code: 'share_not_found' });
   });
@@ -171,7 +171,7 @@ describe('shares', () => {
     [{ requestId: '01931f3e-0000-7000-8000-000000000000' }, 404, 'request_not_found'],
     [{ requestId: 'x', expiresIn: '1y' }, 400, 'body_invalid'],
     [{}, 400, 'body_invalid'],
-  ])('%j is refused with %d', async (body, status, code) => {
+  ])('rejects %j with %d', async (body, status, code) => {
     expect(expectAnswer('createShare', status, await send('POST', `${dev.shop}/shares`, body))).toMatchObject({ code });
   });
 });

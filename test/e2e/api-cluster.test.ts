@@ -50,7 +50,7 @@ const shop = (): string => `${dashboard.url}/api/v1/namespaces/${namespace}/proj
 const bearer = ({ token }: Person) => ({ authorization: `Bearer ${token}` });
 
 describe('the JSON API on a cluster', () => {
-  test('takes a valid token, and nothing else', async () => {
+  test('accepts only a valid bearer token', async () => {
     for (const headers of [
       {},
       { authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.' },
@@ -63,12 +63,12 @@ describe('the JSON API on a cluster', () => {
     expect((await ask(`${dashboard.url}/api/v1/openapi.json`)).status).toBe(200);
   });
 
-  test('shows the projects that the sender may see', async () => {
+  test('lists the projects that the caller may read', async () => {
     const { json } = await ask(`${dashboard.url}/api/v1/projects`, { headers: bearer(viewer) });
     expect(json).toMatchObject({ items: [{ namespace, name: 'shop', displayName: 'Shop' }] });
   });
 
-  test('writes with the rights of the sender', async () => {
+  test('writes with the permissions of the caller', async () => {
     const spec = { requestId: row.id, target: { kind: 'Upstream' } };
     const create = (person: Person): Promise<ApiAnswer> => {
       const headers = { ...bearer(person), 'content-type': 'application/json' };
@@ -92,8 +92,8 @@ describe('the JSON API on a cluster', () => {
   });
 });
 
-describe('keys', () => {
-  test('are regenerated with the rights of the sender, and shown with the right to read the Secret', async () => {
+describe('API keys', () => {
+  test('are regenerated with the permissions of the caller; showing one needs permission to read the Secret', async () => {
     const account = {
       apiVersion: 'standin.dev/v1alpha1',
       kind: 'Account',
@@ -131,7 +131,7 @@ describe('standin logs --server', () => {
     expect(JSON.parse(stdout)).toMatchObject({ id: row.id, namespace, project: 'shop' });
   });
 
-  test('says that a token is not accepted', async () => {
+  test('reports a token that the server rejects', async () => {
     const { code, stderr } = await standin(['logs', '--server', dashboard.url, '--token', 'wrong']);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^standin: 127\.0\.0\.1:\d+: .+\n$/);

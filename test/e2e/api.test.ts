@@ -15,8 +15,8 @@ afterAll(() => dev.process.kill());
 const shownOf = (items: ReturnType<typeof itemsOf>): string[] =>
   items.map(({ method, status, endpoint }) => `${method} ${status} ${endpoint}`);
 
-describe('reading', () => {
-  test('projects, by namespace', async () => {
+describe('reads', () => {
+  test('lists projects by namespace', async () => {
     const { json } = await ask(`${dev.api}/projects`);
     expect(json).toMatchObject({
       items: [
@@ -28,7 +28,7 @@ describe('reading', () => {
     expect((await ask(dev.shop)).json).toMatchObject({ name: 'shop', url: dev.url });
   });
 
-  test('requests are what standin logs prints, of this project only', async () => {
+  test('lists the requests of one project as standin logs prints them', async () => {
     const answer = await ask(`${dev.shop}/requests`);
     expect(answer.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
     expect(itemsOf(answer)).toEqual((await readLog(dev.data, '-p', 'shop')).toReversed());
@@ -37,7 +37,7 @@ describe('reading', () => {
     expect((await ask(`${dev.shop}/requests/${last?.id ?? ''}`)).json).toEqual(last);
   });
 
-  test('in pages, in both orders, as lines too', async () => {
+  test('lists requests in pages, in both orders, as JSON or as lines', async () => {
     const page = async (query: string) => (await ask(`${dev.shop}/requests?view=summary&${query}`)).json;
     const first = (await page('order=oldest-first&limit=3')) as { items: never[]; nextCursor: string };
     expect(shownOf(first.items)).toEqual(['POST 201 create-order', 'GET 200 list-orders', 'DELETE 204 cancel-order']);
@@ -64,7 +64,7 @@ describe('reading', () => {
     ['q=body:total', ['POST 201 create-order']],
     ['from=1h&limit=1', ['POST 502 down']],
     ['to=2026-01-01T00:00:00Z', []],
-  ])('%s chooses', async (query, expected) => {
+  ])('%s filters the requests', async (query, expected) => {
     const answer = await ask(`${dev.shop}/requests?${query}`);
     expect(shownOf(itemsOf(answer))).toEqual(expected);
     const counted = query.replace('&limit=1', '');
@@ -73,7 +73,7 @@ describe('reading', () => {
     }
   });
 
-  test('bodies are the bytes that were on the wire', async () => {
+  test('returns bodies as the captured bytes', async () => {
     const bytes = Buffer.from([0, 255, 237, 160, 128, 13, 10, 60]);
     await request(`${dev.url}/v1/orders`, { method: 'POST', headers: { 'x-api-key': dev.apiKey }, body: bytes });
     const [found] = itemsOf(await ask(`${dev.shop}/requests:wait?q=body:${encodeURIComponent(String.raw`\x00\xff`)}`));
@@ -90,7 +90,7 @@ describe('reading', () => {
 });
 
 describe('waiting', () => {
-  test('ends when enough requests came, and has them, the oldest first', async () => {
+  test('ends when enough requests arrive and returns them, oldest first', async () => {
     const waiting = ask(`${dev.shop}/requests:wait?q=query:wait-a&count=2&timeout=30s`);
     await call(dev, '/v1/orders?wait-a=1');
     await call(dev, '/v1/orders?other=1');
@@ -102,7 +102,7 @@ describe('waiting', () => {
     expect((await ask(`${dev.shop}/requests:wait?q=query:wait-a&count=2&timeout=0s`)).status).toBe(200);
   });
 
-  test('ends when the time is over, and has those that came', async () => {
+  test('ends at the timeout and returns the requests that arrived', async () => {
     await call(dev, '/v1/orders?wait-b=1');
     await eventually('the request', async () => itemsOf(await ask(`${dev.shop}/requests?q=query:wait-b`)).length === 1);
     const { status, json } = await ask(`${dev.shop}/requests:wait?q=query:wait-b&count=2&timeout=400ms&view=summary`);
@@ -114,7 +114,7 @@ describe('waiting', () => {
     });
   });
 
-  test('leaves out what came before', async () => {
+  test('omits requests that were captured before', async () => {
     const [newest] = itemsOf(await ask(`${dev.shop}/requests?limit=1`));
     const after = newest?.id ?? '';
     const waiting = ask(`${dev.shop}/requests:wait?after=${after}&view=summary`);
@@ -126,7 +126,7 @@ describe('waiting', () => {
 });
 
 describe('following', () => {
-  /** The events of a stream as they come, until it is closed. */
+  /** Collects the events of a stream until it is closed. */
   const follow = async (query: string, lastEventId?: string) => {
     const stop = new AbortController();
     const answer = await request(`${dev.shop}/requests:stream?${query}`, {
@@ -148,7 +148,7 @@ describe('following', () => {
     };
   };
 
-  test('shows what comes, and after an interruption what came meanwhile', async () => {
+  test('streams new requests and resumes after an interruption without a gap', async () => {
     const first = await follow('q=query:tail&view=summary');
     expect(first.headers['content-type']).toBe('text/event-stream');
     await eventually('its position', () => first.ids().length > 0);
@@ -166,7 +166,7 @@ describe('following', () => {
   });
 });
 
-describe('mistakes', () => {
+describe('invalid requests', () => {
   const OTHER_ID = '01931f3e-0000-7000-8000-000000000000';
 
   test.each([
@@ -182,20 +182,20 @@ describe('mistakes', () => {
     ['/nothing', 404, { code: 'route_not_found' }],
     ['/requests/%ff', 404, { code: 'route_not_found' }],
     ['x/requests', 404, { code: 'project_not_found' }],
-  ])('%s is %d with a code', async (rest, status, problem) => {
+  ])('%s fails with %d and a code', async (rest, status, problem) => {
     const answer = await ask(`${dev.shop}${rest}`);
     expect(answer.json).toMatchObject({ status, ...problem });
     expect(answer.status).toBe(status);
     expect(answer.headers['content-type']).toBe('application/problem+json');
   });
 
-  test("another project's request is not there", async () => {
+  test('a request of another project is not found', async () => {
     const [other] = await readLog(dev.data, '-p', 'other');
     expect((await ask(`${dev.shop}/requests/${other?.id ?? ''}`)).status).toBe(404);
     expect((await ask(`${dev.shop.replace('shop', 'other')}/requests/${other?.id ?? ''}`)).status).toBe(200);
   });
 
-  test('another method is 405 with those that there are', async () => {
+  test('an unsupported method fails with 405 and lists the allowed methods', async () => {
     const { status, headers } = await ask(`${dev.shop}/requests`, { method: 'PUT' });
     expect({ status, allow: headers['allow'] }).toEqual({ status: 405, allow: 'GET' });
   });
@@ -205,12 +205,12 @@ describe('mistakes', () => {
     [{ origin: 'https://evil.example' }, 403, 'origin_forbidden'],
     [{ origin: 'http://localhost:1' }, 403, 'origin_forbidden'],
     [{ 'sec-fetch-site': 'cross-site' }, 403, 'origin_forbidden'],
-  ] as const)('from %j is %d', async (headers, status, code) => {
+  ] as const)('the headers %j fail with %d', async (headers, status, code) => {
     expect((await ask(`${dev.api}/projects`, { headers })).json).toMatchObject({ status, code });
   });
 });
 
-test('answers are what the served document says', async () => {
+test('responses conform to the OpenAPI document', async () => {
   const document = await readDocument(dev.api);
   const [newest] = itemsOf(await ask(`${dev.shop}/requests?limit=1`));
   const id = newest?.id ?? '';
@@ -242,14 +242,14 @@ describe('the command line with --server', () => {
     [['-o', 'json']],
     [['-s', '5xx']],
     [['-e', 'create-order', '-m', 'POST', '--limit', '2', '-o', 'json']],
-  ])('standin logs %j prints what it prints without', async (args) => {
+  ])('standin logs %j prints the same as with --data', async (args) => {
     const remote = await standin(['logs', ...server(), ...args]);
     const local = await standin(['logs', '--data', dev.data, '-p', 'shop', ...args]);
     expect(remote).toEqual(local);
     expect(remote.stdout).not.toBe('');
   });
 
-  test('standin tail shows what comes', async () => {
+  test('standin tail prints new requests', async () => {
     const tail = startProcess({
       name: 'tail',
       main: 'cli/src/main.ts',
@@ -267,25 +267,14 @@ describe('the command line with --server', () => {
     [['-p', 'shops'], /shows you no project shops; there are: other, shop\n/],
     [[], /which project\? -n default -p other, -n default -p shop/],
     [['-p', 'shop', '--clickhouse-url', 'http://localhost:1'], /cannot be used with/],
-  ])('%j is refused in a line', async (args, line) => {
+  ])('%j fails with a one-line error', async (args, line) => {
     const { code, stderr } = await standin(['logs', '--server', dev.dashboard, ...args]);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(line) as string });
   });
 
-  test.each([['logs'], ['tail'], ['replay', '--since', '1h']])(
-    '%s names the projects that there are',
-    async (...args) => {
-      const { code, stdout, stderr } = await standin([
-        ...args,
-        '--server',
-        dev.dashboard,
-        '-n',
-        'default',
-        '-p',
-        'nope',
-      ]);
-      const message = `${new URL(dev.dashboard).host}: There is no project nope in the namespace default; there are: other, shop`;
-      expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `standin: ${message}\n` });
-    },
-  );
+  test.each([['logs'], ['tail'], ['replay', '--since', '1h']])('%s lists the existing projects', async (...args) => {
+    const { code, stdout, stderr } = await standin([...args, '--server', dev.dashboard, '-n', 'default', '-p', 'nope']);
+    const message = `${new URL(dev.dashboard).host}: There is no project nope in the namespace default; there are: other, shop`;
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `standin: ${message}\n` });
+  });
 });

@@ -14,8 +14,8 @@ import { createPerson, startClusterDashboard, type ClusterDashboard } from './cl
 import { metricOf, post, Tenant } from './tenant.ts';
 
 /**
- * `watch.namespaces`: operator and dashboard with the Roles that the chart creates for one team's namespace, without any ClusterRole. Next
- * to it is a namespace that they know nothing about.
+ * `watch.namespaces`: the operator and the dashboard run with the Roles that the chart creates for one team's namespace, and have no
+ * ClusterRole. A second namespace is not watched.
  */
 let cluster: Cluster;
 let clickHouse: TestClickHouse;
@@ -23,7 +23,7 @@ let deployment: Deployment;
 let dashboard: ClusterDashboard;
 let system: string;
 let team: Tenant;
-let stranger: Tenant;
+let unwatched: Tenant;
 
 const RIGHTS = ['service-accounts', 'operator/rbac', 'dashboard/rbac'].map((name) => `templates/${name}.yaml`);
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
   [cluster, clickHouse] = await Promise.all([sharedCluster(), startClickHouse()]);
   system = await createNamespace(cluster, 'test-system');
   team = await Tenant.create(cluster, await createNamespace(cluster));
-  stranger = await Tenant.create(cluster, await createNamespace(cluster));
+  unwatched = await Tenant.create(cluster, await createNamespace(cluster));
   const rights = await rendered();
   expect(rights.filter(({ kind }) => kind.startsWith('Cluster'))).toEqual([]);
   await cluster.apply(asList(rights));
@@ -49,27 +49,27 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([deployment.stop(), dashboard.process.kill()]);
-  await Promise.all([team, stranger].map(({ client }) => client.close()));
+  await Promise.all([team, unwatched].map(({ client }) => client.close()));
   await clickHouse.stop();
-  for (const name of [system, team.namespace, stranger.namespace]) await deleteNamespace(cluster, name);
+  for (const name of [system, team.namespace, unwatched.namespace]) await deleteNamespace(cluster, name);
 });
 
-test('an endpoint of a watched namespace becomes ready and answers; one of another stays as it is', async () => {
-  for (const tenant of [stranger, team]) {
+test('an endpoint in a watched namespace becomes ready and serves requests; one in another namespace is ignored', async () => {
+  for (const tenant of [unwatched, team]) {
     await tenant.accountAndProject();
     await tenant.mock('orders', '"ok"');
   }
   await team.untilReason('Endpoint', 'orders', 'Ready');
   const [gateway] = deployment.gateways;
-  if (gateway === undefined) throw new Error('there is a gateway');
+  if (gateway === undefined) throw new Error('no gateway is deployed');
   const key = await team.readSecret('team-api-key');
   const answer = await post(gateway, `${await team.projectPath()}/orders`, key);
   expect(answer).toEqual({ status: 200, body: '"ok"' });
-  const { status } = await stranger.get('Endpoint', 'orders');
+  const { status } = await unwatched.get('Endpoint', 'orders');
   expect(status?.conditions?.map(({ reason }) => reason)).toEqual(Array<string>(4).fill('Pending'));
 });
 
-test('the dashboard shows projects to somebody who may see that namespace only', async () => {
+test('the dashboard lists projects for a user who may read only that namespace', async () => {
   const person = await createPerson(cluster, team.namespace, { name: 'viewer', role: 'standin-view' });
   const headers = { authorization: `Bearer ${person.token}` };
   await expect
@@ -79,7 +79,7 @@ test('the dashboard shows projects to somebody who may see that namespace only',
 
 const operator = (): DeployedOperator => {
   const [first] = deployment.operators;
-  if (first === undefined) throw new Error('there is an operator');
+  if (first === undefined) throw new Error('no operator is deployed');
   return first;
 };
 /** The number of calls with this method that the API server has refused the operator. */
@@ -90,7 +90,7 @@ const refusals = async (adminUrl: string, method: string): Promise<number> => {
     .reduce((sum, [, count]) => sum + count, 0);
 };
 
-test('the operator asked for nothing that its Roles refuse', async () => {
+test('the operator makes no call that its Roles forbid', async () => {
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
     expect(await refusals(operator().adminUrl, method), method).toBe(0);
   }
@@ -100,13 +100,13 @@ interface Rule {
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
 }
-interface NeededRight {
+interface NeededPermission {
   readonly role: 'standin-operator' | 'standin-operator-resources' | 'standin-dashboard';
   readonly resource: string;
   readonly verb: string;
-  /** The method of the call that is refused without the right. */
+  /** The method of the call that is refused without the permission. */
   readonly method: string;
-  /** Makes the operator use the right. Called repeatedly, each time with another number. */
+  /** Makes the operator use the permission. Called repeatedly, each time with a different number. */
   readonly provoke: (n: number) => Promise<unknown>;
 }
 
@@ -114,13 +114,13 @@ const SHARE = { projectRef: { name: 'shop' }, requestId: '0197a3c2-6f5e-7d11-8a5
 const sha256Of = (n: number): string => n.toString(16).padStart(64, '0');
 
 const RESOURCES_ROLE = 'standin-operator-resources';
-const nothing = (): Promise<void> => Promise.resolve();
-const NEEDED: readonly NeededRight[] = [
+const noAction = (): Promise<void> => Promise.resolve();
+const NEEDED: readonly NeededPermission[] = [
   {
     ...{ role: RESOURCES_ROLE, resource: 'mockendpoints/status', verb: 'patch', method: 'PATCH' },
     provoke: (n) => team.mock('orders', String(n)),
   },
-  { role: RESOURCES_ROLE, resource: 'secrets', verb: 'get', method: 'GET', provoke: nothing },
+  { role: RESOURCES_ROLE, resource: 'secrets', verb: 'get', method: 'GET', provoke: noAction },
   {
     ...{ role: RESOURCES_ROLE, resource: 'secrets', verb: 'create', method: 'POST' },
     provoke: (n) => team.apply('Account', `more-${n}`, { plan: 'Free' }),
@@ -136,12 +136,12 @@ const NEEDED: readonly NeededRight[] = [
     provoke: (n) =>
       team.apply('Share', `expired-${n}`, { ...SHARE, tokenSha256: sha256Of(n), expiresAt: '2020-01-01T00:00:00Z' }),
   },
-  { role: 'standin-operator', resource: 'leases', verb: 'update', method: 'PUT', provoke: nothing },
+  { role: 'standin-operator', resource: 'leases', verb: 'update', method: 'PUT', provoke: noAction },
 ];
 
 /** Removes a verb on a resource from a Role while `work` runs. */
-const withoutRight = async <T>(
-  { role, resource, verb }: Pick<NeededRight, 'role' | 'resource' | 'verb'>,
+const withoutPermission = async <T>(
+  { role, resource, verb }: Pick<NeededPermission, 'role' | 'resource' | 'verb'>,
   work: () => Promise<T>,
 ): Promise<T> => {
   const namespace = role === 'standin-operator' ? system : team.namespace;
@@ -162,7 +162,7 @@ const withoutRight = async <T>(
 };
 
 test.for(NEEDED)(
-  'without $verb on $resource the operator is refused, and it recovers when it has that again',
+  'the operator is refused without $verb on $resource and recovers when the verb is granted again',
   async (right) => {
     const { adminUrl } = operator();
     const before = await refusals(adminUrl, right.method);
@@ -172,7 +172,7 @@ test.for(NEEDED)(
       tries += 1;
       return (await refusals(adminUrl, right.method)) > before;
     };
-    await withoutRight(right, async () => {
+    await withoutPermission(right, async () => {
       await eventually(`a refused ${right.method}`, isRefused, { timeoutMs: 30_000, intervalMs: 250 });
     });
     await team.mock('orders', `"after ${right.resource}"`);
@@ -180,79 +180,79 @@ test.for(NEEDED)(
   },
 );
 
-/** The rights of these verbs are needed when the operator starts. */
+/** The operator needs the permissions for these verbs when it starts. */
 const START_VERBS = ['list', 'watch'] as const;
 
-// rights.test.ts shows that no right is unused and none is missing. This test shows that each kind of right is enforced.
-test('every verb that the operator or the dashboard has is taken away below', async () => {
+// rights.test.ts shows that no permission is unused or missing. This test shows that each kind of permission is enforced.
+test('the tests in this file cover every verb that the operator and the dashboard may use', async () => {
   const roles = (await rendered()).filter(({ kind }) => kind === 'Role');
   const verbs = roles.flatMap(({ rules }) => (rules as readonly Rule[]).flatMap((rule) => rule.verbs));
   expect(new Set([...NEEDED.map(({ verb }) => verb), ...START_VERBS])).toEqual(new Set(verbs));
 });
 
-test.for(START_VERBS)('without %s on endpoints an operator that starts is refused; with it, ready', async (verb) => {
-  const [streamPort, adminPort] = [await freePort(), await freePort()];
-  const adminUrl = `http://127.0.0.1:${adminPort}`;
-  await withoutRight({ role: RESOURCES_ROLE, resource: 'mockendpoints', verb }, async () => {
-    const late = startProcess({
-      name: `late-${verb}`,
-      main: 'operator/src/main.ts',
-      env: {
-        STANDIN_NAME: `late-${verb}`,
-        STANDIN_KUBECONFIG: await cluster.tokenKubeconfig(system, 'standin-operator'),
-        STANDIN_NAMESPACE: system,
-        STANDIN_WATCH_NAMESPACES: team.namespace,
-        STANDIN_STREAM_HOST: '127.0.0.1',
-        STANDIN_STREAM_PORT: String(streamPort),
-        STANDIN_ADMIN_HOST: '127.0.0.1',
-        STANDIN_ADMIN_PORT: String(adminPort),
-      },
-    });
-    onTestFinished(() => late.kill('SIGKILL').then(() => undefined));
-    await eventually('a refused GET', async () => (await refusals(adminUrl, 'GET')) > 0, { timeoutMs: 30_000 });
-    if (verb === 'list') expect((await ask(`${adminUrl}/readyz`)).status).toBe(503);
-  });
-  await eventually('the operator', async () => (await ask(`${adminUrl}/readyz`)).status === 200, {
-    timeoutMs: 40_000,
-  });
-});
-
 test.for(START_VERBS)(
-  'without %s on projects a dashboard that starts is refused; with it, it shows them',
+  'a starting operator is not ready without %s on endpoints and becomes ready with it',
   async (verb) => {
-    const person = await createPerson(cluster, team.namespace, { name: `late-viewer-${verb}`, role: 'standin-view' });
-    const env = { STANDIN_WATCH_NAMESPACES: team.namespace };
-    const late = await withoutRight({ role: 'standin-dashboard', resource: 'mockprojects', verb }, async () => {
-      const started = await startClusterDashboard({ cluster, clickHouse, env, systemNamespace: system });
-      onTestFinished(() => started.process.kill('SIGKILL').then(() => undefined));
-      await started.process.waitForLine('the refusal', (line) => line.includes(`cannot ${verb} resource`), 30_000);
-      return started;
+    const [streamPort, adminPort] = [await freePort(), await freePort()];
+    const adminUrl = `http://127.0.0.1:${adminPort}`;
+    await withoutPermission({ role: RESOURCES_ROLE, resource: 'mockendpoints', verb }, async () => {
+      const late = startProcess({
+        name: `late-${verb}`,
+        main: 'operator/src/main.ts',
+        env: {
+          STANDIN_NAME: `late-${verb}`,
+          STANDIN_KUBECONFIG: await cluster.tokenKubeconfig(system, 'standin-operator'),
+          STANDIN_NAMESPACE: system,
+          STANDIN_WATCH_NAMESPACES: team.namespace,
+          STANDIN_STREAM_HOST: '127.0.0.1',
+          STANDIN_STREAM_PORT: String(streamPort),
+          STANDIN_ADMIN_HOST: '127.0.0.1',
+          STANDIN_ADMIN_PORT: String(adminPort),
+        },
+      });
+      onTestFinished(() => late.kill('SIGKILL').then(() => undefined));
+      await eventually('a refused GET', async () => (await refusals(adminUrl, 'GET')) > 0, { timeoutMs: 30_000 });
+      if (verb === 'list') expect((await ask(`${adminUrl}/readyz`)).status).toBe(503);
     });
-    const headers = { authorization: `Bearer ${person.token}` };
-    const shown = async () => {
-      const { items } = (await ask(`${late.url}/api/v1/projects`, { headers })).json as { items?: { name: string }[] };
-      return items?.map(({ name }) => name);
-    };
-    await expect.poll(shown, { timeout: 40_000 }).toContain('shop');
+    await eventually('the operator', async () => (await ask(`${adminUrl}/readyz`)).status === 200, {
+      timeoutMs: 40_000,
+    });
   },
 );
 
-test('without get on shares the dashboard cannot open a link; with it, it looks', async () => {
+test.for(START_VERBS)('a starting dashboard is refused without %s on projects and lists them with it', async (verb) => {
+  const person = await createPerson(cluster, team.namespace, { name: `late-viewer-${verb}`, role: 'standin-view' });
+  const env = { STANDIN_WATCH_NAMESPACES: team.namespace };
+  const late = await withoutPermission({ role: 'standin-dashboard', resource: 'mockprojects', verb }, async () => {
+    const started = await startClusterDashboard({ cluster, clickHouse, env, systemNamespace: system });
+    onTestFinished(() => started.process.kill('SIGKILL').then(() => undefined));
+    await started.process.waitForLine('the refusal', (line) => line.includes(`cannot ${verb} resource`), 30_000);
+    return started;
+  });
+  const headers = { authorization: `Bearer ${person.token}` };
+  const shown = async () => {
+    const { items } = (await ask(`${late.url}/api/v1/projects`, { headers })).json as { items?: { name: string }[] };
+    return items?.map(({ name }) => name);
+  };
+  await expect.poll(shown, { timeout: 40_000 }).toContain('shop');
+});
+
+test('the dashboard cannot look up a share link without get on shares', async () => {
   const token = createShareToken();
   const spec = { ...SHARE, tokenSha256: shareTokenSha256(token), expiresAt: '2099-01-01T00:00:00Z' };
   const opened = async (): Promise<number> => (await ask(`${dashboard.url}/s/${token}`)).status;
-  await withoutRight({ role: 'standin-dashboard', resource: 'mockshares', verb: 'get' }, async () => {
+  await withoutPermission({ role: 'standin-dashboard', resource: 'mockshares', verb: 'get' }, async () => {
     await team.apply('Share', 'link', spec);
     await expect.poll(opened, { timeout: 30_000 }).toBeGreaterThanOrEqual(500);
   });
-  // The log contains no such request.
+  // The log does not contain this request.
   await expect.poll(opened, { timeout: 30_000 }).toBe(404);
 });
 
-test('neither may look beyond', async () => {
+test('the operator and the dashboard cannot list other namespaces', async () => {
   for (const account of ['standin-operator', 'standin-dashboard']) {
     const as = await cluster.tokenKubeconfig(system, account);
-    for (const where of [['--all-namespaces'], ['-n', stranger.namespace]]) {
+    for (const where of [['--all-namespaces'], ['-n', unwatched.namespace]]) {
       const { stdout } = await cluster.kubectl(['auth', 'can-i', 'list', 'mockprojects.standin.dev', ...where], { as });
       expect(stdout.trim(), `${account} ${where.join(' ')}`).toBe('no');
     }

@@ -70,8 +70,8 @@ const nothingRuns = async (data: string): Promise<void> => {
   });
 };
 
-describe('on the Node of the machine', () => {
-  test('npx standin in the checkout', async () => {
+describe('with the system Node', () => {
+  test('npx standin runs in the checkout', async () => {
     const { code, stdout, stderr } = await runCommand('npx', ['standin', 'validate', 'crds/examples/quickstart'], {
       cwd: ROOT,
       env: systemEnv,
@@ -79,7 +79,7 @@ describe('on the Node of the machine', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '5 files: 0 errors, 0 warnings\n', stderr: '' });
   });
 
-  test('the exit code is that of the command', async () => {
+  test('the exit code is the exit code of the command', async () => {
     const env = systemEnv;
     expect((await runCommand('node', [BIN, 'validate', 'missing.yaml'], { cwd: ROOT, env })).code).toBe(2);
     expect((await runCommand('node', [BIN, 'frob'], { cwd: ROOT, env })).code).toBe(1);
@@ -90,7 +90,7 @@ describe('on the Node of the machine', () => {
     expect((await runCommand('node', [BIN, 'validate', '-'], options)).stdout).toContain('standard input:2: error:');
   });
 
-  test('Ctrl-C in a terminal, which signals the whole process group, ends it with code 0 and loses nothing', async () => {
+  test('Ctrl-C signals the whole process group, ends it with code 0 and loses no entries', async () => {
     const { wrapper, data, curl } = await startWrapped('node', [BIN, 'dev']);
     await runCommand('bash', ['-c', curl]);
     const ended = once(wrapper, 'exit');
@@ -100,7 +100,7 @@ describe('on the Node of the machine', () => {
     expect(await readLog(data)).toHaveLength(1);
   });
 
-  test('SIGTERM to the wrapper alone, as by systemd or kill, ends it with code 0', async () => {
+  test('SIGTERM to the wrapper alone ends all processes with code 0', async () => {
     const { wrapper, data } = await startWrapped('node', [BIN, 'dev']);
     const ended = once(wrapper, 'exit');
     wrapper.kill('SIGTERM');
@@ -108,14 +108,14 @@ describe('on the Node of the machine', () => {
     await nothingRuns(data);
   });
 
-  test('a wrapper that is killed with -9 takes everything with it', async () => {
+  test('SIGKILL to the wrapper ends all processes', async () => {
     const { wrapper, data, pid } = await startWrapped('node', [BIN, 'dev']);
     expect(isAlive(pid)).toBe(true);
     wrapper.kill('SIGKILL');
     await nothingRuns(data);
   });
 
-  test('npm start is all it takes, and prints nothing that is not worth reading', async () => {
+  test('npm start needs no other step and prints no warnings', async () => {
     const { wrapper, data, output, curl } = await startWrapped('npm', ['start', '--']);
     expect((await runCommand('bash', ['-c', curl])).stdout).toContain('201 Created');
     const ended = once(wrapper, 'exit');

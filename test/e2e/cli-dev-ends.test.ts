@@ -36,13 +36,13 @@ const processesWith = async (text: string): Promise<string> => (await runCommand
 const startTextDev = (args: readonly string[]): RunningProcess =>
   startProcess({ name: 'standin dev', main: 'cli/src/main.ts', args });
 
-describe('what standin dev cannot do it says in one line, with what to do, and ends with code 1', () => {
+describe('standin dev exits with code 1 and a one-line error that says what to do when', () => {
   const expectPlain = (result: CommandResult, line: string): void => {
     expect(result.stderr).toBe(`standin: ${line}\n`);
     expect(result).toMatchObject({ code: 1, stdout: '' });
   };
 
-  test.each(['127.0.0.1', '::1'])('the port is in use, on %s', async (host) => {
+  test.each(['127.0.0.1', '::1'])('the port is in use on %s', async (host) => {
     const server = createServer().listen(0, host);
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -55,7 +55,7 @@ describe('what standin dev cannot do it says in one line, with what to do, and e
     expect(await processesWith(data)).toBe('');
   });
 
-  test('the directory is missing', async () => {
+  test('the manifest directory is missing', async () => {
     const missing = path.join(await createTempFolder('dev'), 'missing');
     expectPlain(
       await standin(['dev', missing]),
@@ -63,14 +63,14 @@ describe('what standin dev cannot do it says in one line, with what to do, and e
     );
   });
 
-  test('the directory is a file', async () => {
+  test('the manifest directory is a file', async () => {
     expectPlain(
       await standin(['dev', 'README.md']),
       'README.md is not a directory: name a directory of manifests, such as crds/examples/quickstart',
     );
   });
 
-  test('the directory cannot be read', async () => {
+  test('the manifest directory cannot be read', async () => {
     const locked = path.join(await createTempFolder('dev'), 'locked');
     await mkdir(locked, { mode: 0 });
     expectPlain(
@@ -97,7 +97,7 @@ describe('what standin dev cannot do it says in one line, with what to do, and e
     );
   });
 
-  test('the manifests lie in the data folder', async () => {
+  test('the manifests are in the data folder', async () => {
     const { manifests } = await newFolders();
     const { code, stderr } = await standin([
       'dev',
@@ -112,7 +112,7 @@ describe('what standin dev cannot do it says in one line, with what to do, and e
     expect(await processesWith(path.dirname(manifests))).toBe('');
   });
 
-  test('what it keeps is damaged', async () => {
+  test('the saved state is damaged', async () => {
     const { data } = await newFolders();
     const file = path.join(data, 'state/objects.json');
     await mkdir(path.dirname(file), { recursive: true });
@@ -123,7 +123,7 @@ describe('what standin dev cannot do it says in one line, with what to do, and e
     expect(await processesWith(data)).toBe('');
   });
 
-  test('a kubeconfig that is none', async () => {
+  test('the kubeconfig is not valid', async () => {
     const { data } = await newFolders();
     const { code, stderr } = await standin(['dev', '--kubeconfig', 'LICENSE', '--data', data, '--gateway-port', '0']);
     expect(stderr).toMatch(/^standin: cannot use the kubeconfig LICENSE: [^\n]+\n$/);
@@ -138,15 +138,15 @@ describe('what standin dev cannot do it says in one line, with what to do, and e
     [['--output', 'xml'], "option '-o, --output <format>' argument 'xml' is invalid. must be text or json."],
     [['--port', '1'], "unknown option '--port'"],
     [['a', 'b'], "too many arguments for 'dev'. Expected 1 argument but got 2: a, b."],
-  ])('the arguments %j', async (args, line) => {
+  ])('the arguments are %j', async (args, line) => {
     const { code, stderr } = await standin(['dev', ...args]);
     expect(stderr).toBe(`error: ${line}\n(standin --help lists the commands)\n`);
     expect(code).toBe(1);
   });
 });
 
-describe('what is broken when standin dev starts', () => {
-  test('a broken manifest costs only itself, and is said again at each start', async () => {
+describe('manifests when standin dev starts', () => {
+  test('a broken manifest affects only itself and is reported at each start', async () => {
     const folders = await newFolders();
     const broken = path.join(folders.manifests, 'broken.yaml');
     const invalid = path.join(folders.manifests, 'invalid.json');
@@ -167,7 +167,7 @@ describe('what is broken when standin dev starts', () => {
     }
   });
 
-  test('an empty directory is served, and fills', async () => {
+  test('an empty directory is accepted, and manifests added later are served', async () => {
     const { manifests, data } = await newFolders();
     await rm(manifests, { recursive: true });
     await mkdir(manifests);
@@ -181,8 +181,8 @@ describe('what is broken when standin dev starts', () => {
   });
 });
 
-describe('the end of standin dev', () => {
-  test('after kill -9 nothing is left running; the next start has the same key and URLs, and the log', async () => {
+describe('stopping standin dev', () => {
+  test('SIGKILL leaves no process behind; the next start has the same key, URLs and log', async () => {
     const gatewayPort = await freePort();
     const dev = await startDev({ gatewayPort });
     expect((await call(dev, '/v1/orders', { body: 'before' })).status).toBe(201);
@@ -204,7 +204,7 @@ describe('the end of standin dev', () => {
     await next.process.kill();
   });
 
-  test('a start right after a kill -9 waits for the folder', async () => {
+  test('a start immediately after SIGKILL waits for the data folder', async () => {
     const dev = await startDev();
     await dev.process.kill('SIGKILL');
     const next = await startDev({ folders: dev });
@@ -212,7 +212,7 @@ describe('the end of standin dev', () => {
     await next.process.kill();
   });
 
-  test('a stop while it starts ends it with code 0 and leaves nothing running', async () => {
+  test('SIGINT during startup exits with code 0 and leaves no process behind', async () => {
     for (const wanted of ['Starting', 'Ready']) {
       const { manifests, data } = await newFolders();
       const args = ['dev', manifests, '--data', data, '--gateway-port', '0'];
@@ -223,7 +223,7 @@ describe('the end of standin dev', () => {
     }
   });
 
-  test('a request that waits for its upstream delays a stop by seconds; a second Ctrl-C ends it at once', async () => {
+  test('a pending upstream request delays shutdown by seconds; a second Ctrl-C ends it immediately', async () => {
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
@@ -251,7 +251,7 @@ describe('the end of standin dev', () => {
     silent.close();
   });
 
-  test('who reads no further does not see a stack: standin dev | head', async () => {
+  test('standin dev | head prints no stack trace', async () => {
     const { manifests, data } = await newFolders();
     const command = `'${process.execPath}' cli/src/main.ts dev '${manifests}' --data '${data}' --gateway-port 0 --no-dashboard | head -3`;
     let hasEnded = false;
@@ -262,7 +262,7 @@ describe('the end of standin dev', () => {
       await writeFile(path.join(manifests, `broken-${(broken += 1)}.yaml`), '[');
       return hasEnded;
     };
-    // Includes its start.
+    // The timeout includes the startup.
     await eventually('the end of standin dev', breakAnother, { timeoutMs: 50_000 });
     const { stderr, stdout } = await piped;
     expect(stderr).toBe('');

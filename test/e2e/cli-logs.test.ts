@@ -47,7 +47,7 @@ describe('standin logs and standin tail', () => {
   });
   afterAll(() => dev.process.kill());
 
-  test('lists all, the newest last', async () => {
+  test('lists all entries, newest last', async () => {
     expect(await listed()).toEqual([
       'POST 201 create-order',
       'GET 200 list-orders',
@@ -62,7 +62,7 @@ describe('standin logs and standin tail', () => {
     expect(lines[3]).toMatch(/ 502 {2}\/down .* default\/down {2}upstream failed$/);
   });
 
-  test('prints commands that send a request again', async () => {
+  test('prints curl commands that repeat a request', async () => {
     const { stdout } = await standin(['logs', '--data', dev.data, '-m', 'get', '-o', 'curl']);
     expect(stdout).toContain(`curl --http1.1 --globoff --path-as-is -X GET '${dev.url}/v1/orders' \\\n`);
     expect(stdout).toContain('-H "x-api-key: ${STANDIN_API_KEY:?');
@@ -88,7 +88,7 @@ describe('standin logs and standin tail', () => {
       ['DELETE 204 cancel-order', 'POST 502 down'],
     ],
     [['--filter', 'path:/v1/orders*', '-m', 'GET'], ['GET 200 list-orders']],
-  ])('%j chooses', async (args, expected) => {
+  ])('%j filters the entries', async (args, expected) => {
     expect(await listed(...args)).toEqual(expected);
   });
 
@@ -107,12 +107,12 @@ describe('standin logs and standin tail', () => {
       ['--filter', 'a status:ok'],
       "option '--filter <search>' argument 'a status:ok' is invalid. A status is like 404, >=500, 5xx, 200-299 or none.\n  a status:ok\n           ^^",
     ],
-  ])('%j is refused with an example', async (args, line) => {
+  ])('%j fails with an example of a valid value', async (args, line) => {
     const { code, stderr } = await standin(['logs', ...args]);
     expect({ code, stderr }).toEqual({ code: 1, stderr: `error: ${line}\n(standin --help lists the commands)\n` });
   });
 
-  test('logs --follow lists, then shows each new one once', async () => {
+  test('logs --follow lists entries, then prints each new entry once', async () => {
     const logs = start('logs', '--follow', '--limit', '2', '-o', 'json');
     await logs.waitForEvent('the last one', ({ endpoint: name }) => name === 'elsewhere');
     for (const body of ['a', 'b', 'c']) await call(dev, '/v1/orders', { body });
@@ -123,22 +123,19 @@ describe('standin logs and standin tail', () => {
     expect(bodies()).toEqual(['', '', 'a', 'b', 'c']);
   });
 
-  test.each(['logs', 'logs -o json', 'tail --since 1h'])(
-    '%s | head: who has seen enough sees no stack',
-    async (args) => {
-      const command = `'${process.execPath}' cli/src/main.ts ${args} --data '${dev.data}' | head -1`;
-      let hasEnded = false;
-      const piped = runCommand('bash', ['-c', command], { cwd: ROOT }).finally(() => (hasEnded = true));
-      // A process notices that a pipe is closed when it writes to it.
-      if (args.startsWith('tail'))
-        await eventually('the end of tail', () => call(dev, '/v1/orders').then(() => hasEnded));
-      const { stdout, stderr } = await piped;
-      expect(stdout.split('\n')).toHaveLength(2);
-      expect(stderr).toBe('');
-    },
-  );
+  test.each(['logs', 'logs -o json', 'tail --since 1h'])('%s | head prints no stack trace', async (args) => {
+    const command = `'${process.execPath}' cli/src/main.ts ${args} --data '${dev.data}' | head -1`;
+    let hasEnded = false;
+    const piped = runCommand('bash', ['-c', command], { cwd: ROOT }).finally(() => (hasEnded = true));
+    // A process notices that a pipe is closed when it writes to it.
+    if (args.startsWith('tail'))
+      await eventually('the end of tail', () => call(dev, '/v1/orders').then(() => hasEnded));
+    const { stdout, stderr } = await piped;
+    expect(stdout.split('\n')).toHaveLength(2);
+    expect(stderr).toBe('');
+  });
 
-  test('a project that nobody has is said, and not one that has a log only', async () => {
+  test('an unknown project is an error, but a deleted project that still has entries is not', async () => {
     const { code, stdout, stderr } = await standin(['logs', '--data', dev.data, '-p', 'nope', '-o', 'json']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe('standin: there is no project "nope"; there are: other, shop\n');
@@ -159,7 +156,7 @@ describe('standin logs and standin tail', () => {
     expect(await tailing.kill('SIGINT')).toEqual({ code: 0, signal: null });
   });
 
-  test('tail shows what comes, of what was chosen, and ends with standin dev', async () => {
+  test('tail prints new entries that match and ends with standin dev', async () => {
     const tail = start('tail', '-m', 'GET', '--since', '1h');
     await tail.waitForLine('the earlier one', (line) => line.includes('list-orders'));
     await call(dev, '/v1/orders');
@@ -173,7 +170,7 @@ describe('standin logs and standin tail', () => {
     expect(await tail.ended()).toEqual({ code: 1, signal: null });
   });
 
-  test('without standin dev, logs reads the folder, and tail says that nothing will come', async () => {
+  test('without standin dev, logs reads the data folder and tail fails', async () => {
     expect(await listed('--limit', '1')).toEqual(['GET 200 list-orders']);
     const { stderr } = await standin(['logs', '--data', dev.data, '-p', 'nope']);
     expect(stderr).toBe('standin: there is no project "nope"; there is: shop\n');
@@ -184,7 +181,7 @@ describe('standin logs and standin tail', () => {
     });
   });
 
-  test('where there is no log, it says what to do', async () => {
+  test('a missing log is an error that says what to do', async () => {
     const folder = await createTempFolder('logs');
     await rm(folder, { recursive: true });
     for (const command of ['logs', 'tail']) {
@@ -196,7 +193,7 @@ describe('standin logs and standin tail', () => {
     }
   });
 
-  test('a ClickHouse that does not answer is said in one line', async () => {
+  test('an unreachable ClickHouse is a one-line error', async () => {
     expect(await standin(['logs', '--clickhouse-url', 'http://127.0.0.1:1'])).toEqual({
       code: 1,
       stdout: '',

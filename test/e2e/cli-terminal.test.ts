@@ -11,7 +11,7 @@ import { endpoint, mock, newFolders, ROOT } from './dev-stand.ts';
 import { startHostileServer } from './hostile-server.ts';
 
 /** Characters that a terminal interprets or hides. The line feed ends our own lines. */
-const OBEYED = /[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
+const CONTROL = /[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
 /** Clears the screen, sets its title, forges a line of a CI log, and reverses text. */
 const HOSTILE = 'x\x1b[2J\x1b]0;t\x07\n::error::forged\r\x9b31m\x85\u202ey\u2066\u2028z\x7f';
 const SHOWN = String.raw`x\x1b[2J\x1b]0;t\x07\x0a::error::forged\x0d\x9b31m\x85\u202ey\u2066\u2028z\x7f`;
@@ -21,8 +21,8 @@ const standin = (...args: readonly string[]): Promise<CommandResult> =>
   runCommand(process.execPath, [BIN, ...args], { cwd: ROOT });
 
 const expectHarmless = ({ stdout, stderr }: Pick<CommandResult, 'stdout' | 'stderr'>): void => {
-  expect(stdout).not.toMatch(OBEYED);
-  expect(stderr).not.toMatch(OBEYED);
+  expect(stdout).not.toMatch(CONTROL);
+  expect(stderr).not.toMatch(CONTROL);
   expect(`${stdout}\n${stderr}`).not.toMatch(/^::error::/m);
 };
 
@@ -34,8 +34,8 @@ const object = (change: object): string =>
 
 const MANIFESTS: Readonly<Record<string, string>> = {
   kind: object({ kind: HOSTILE }),
-  'version of ours': object({ apiVersion: `standin.dev/${HOSTILE}` }),
-  'version of others': object({ apiVersion: `${HOSTILE}/v1`, kind: HOSTILE }),
+  'unknown Standin version': object({ apiVersion: `standin.dev/${HOSTILE}` }),
+  'API group of another project': object({ apiVersion: `${HOSTILE}/v1`, kind: HOSTILE }),
   name: object({ metadata: { name: HOSTILE } }),
   namespace: object({ metadata: { name: 'a', namespace: HOSTILE } }),
   'unknown field': object({ [HOSTILE]: 1 }),
@@ -50,7 +50,7 @@ const MANIFESTS: Readonly<Record<string, string>> = {
   'broken YAML': `a: "\x1b[2J\x9b31m\u202e\nb: [\n`,
   alias: `a: *x\x1b[2J\u202e\n`,
   tag: `a: !<x\x1b[2J\u202e> b\n`,
-  'key that is there twice': `"x\x1b[2J\u202e": 1\n"x\x1b[2J\u202e": 2\n`,
+  'duplicate key': `"x\x1b[2J\u202e": 1\n"x\x1b[2J\u202e": 2\n`,
 };
 
 describe('standin validate', () => {
@@ -64,7 +64,7 @@ describe('standin validate', () => {
     await writeFile(path.join(folder, 'files', `${HOSTILE}.yaml`), object({ kind: 'Frob' }));
   });
 
-  test('shows what hostile manifests hold: one line each, and nothing acts on the terminal', async () => {
+  test('prints each problem of a hostile manifest on one line without control characters', async () => {
     const result = await standin('validate', folder);
     expectHarmless(result);
     expect(result.code).toBe(1);
@@ -76,7 +76,7 @@ describe('standin validate', () => {
     expect(result.stdout).toContain(`: warning: ${SHOWN} a: apiVersion: ${SHOWN}/v1 ${SHOWN} is not of Standin`);
   });
 
-  test('has the same in JSON that a terminal can show', async () => {
+  test('prints JSON without control characters', async () => {
     const result = await standin('validate', '-o', 'json', folder);
     expectHarmless(result);
     const found = result.stdout
@@ -87,7 +87,7 @@ describe('standin validate', () => {
     expect(found.map(({ object: title }) => title)).toContain(`Account default/${HOSTILE}`);
   });
 
-  test('says harmlessly what it cannot read', async () => {
+  test('escapes the name of a file that it cannot read', async () => {
     const result = await standin('validate', path.join(folder, HOSTILE));
     expectHarmless(result);
     expect(result.stderr).toBe(`standin: ${folder}/${SHOWN} does not exist\n`);
@@ -126,12 +126,12 @@ describe('standin dev and logs', () => {
       return text(socket);
     };
     expect(await send(pathname)).toMatch(/^HTTP\/1\.1 2/);
-    // The gateway accepts no such target.
+    // The gateway does not accept such a target.
     expect(await send(`${pathname}?\x9b2J`)).toMatch(/^HTTP\/1\.1 400/);
   });
   afterAll(() => dev.kill());
 
-  test('standin dev shows them on lines of their own', async () => {
+  test('standin dev prints each hostile value on one line', async () => {
     await dev.waitForLine('the request', (line) => / 20\d {2}\/v1\/orders /.test(line));
     await dev.waitForLine('the rejected one', (line) => line.includes('refused: '));
     expectHarmless({ stdout: printed(), stderr: '' });
@@ -139,7 +139,7 @@ describe('standin dev and logs', () => {
     await dev.waitForLine('the file', (line) => line.includes(`${SHOWN}.yaml:1: `));
   });
 
-  test.each(['text', 'json', 'curl'] as const)('standin logs -o %s', async (output) => {
+  test.each(['text', 'json', 'curl'] as const)('standin logs -o %s escapes control characters', async (output) => {
     const args = ['logs', '--data', data, '-o', output];
     const result = await eventually('the request', () => standin(...args), { accept: ({ stdout }) => stdout !== '' });
     expect({ code: result.code, stderr: result.stderr }).toEqual({ code: 0, stderr: '' });
@@ -158,7 +158,7 @@ describe('a hostile server', () => {
     ['key', 'regenerate', 'a', '-n', 'b', '--yes'],
     ['share', 'id', '-n', 'a', '-p', 'b'],
     ['replay', '-p', 'b', '--since', '1h', '--yes'],
-  ])('cannot act on the terminal with its problems: %s', async (...args) => {
+  ])('cannot control the terminal with its error responses: %s', async (...args) => {
     await using server = await startHostileServer((_, response) => void response.writeHead(403).end(DETAIL));
     const result = await standin(...args, '--server', server.url, '--token', 't');
     expect(result.code).toBe(1);
@@ -166,7 +166,7 @@ describe('a hostile server', () => {
     expect(result.stderr).toContain(SHOWN);
   });
 
-  test('cannot do it with the names of its projects and accounts', async () => {
+  test('cannot control the terminal with the names of its projects and accounts', async () => {
     const items = [HOSTILE, 'b'].map((name) => ({ namespace: HOSTILE, name }));
     await using server = await startHostileServer((_, response) => response.end(JSON.stringify({ items })));
     const result = await standin('logs', '--server', server.url, '--token', 't');
@@ -174,7 +174,7 @@ describe('a hostile server', () => {
     expect(result.stderr).toContain(`which project? -n ${SHOWN} -p ${SHOWN}`);
   });
 
-  test('cannot do it with usage, as text or as JSON', async () => {
+  test('cannot control the terminal with usage, as text or as JSON', async () => {
     const usage = {
       ...{
         month: '2026-11',
@@ -195,7 +195,7 @@ describe('a hostile server', () => {
     }
   });
 
-  test('cannot do it with an unexpected error, whose stack is shown', async () => {
+  test('cannot control the terminal with an unexpected error and its stack trace', async () => {
     await using server = await startHostileServer(({ url }, response) => {
       if (url?.includes(':stream') !== true) response.end('{"items":[]}');
       else response.end(`event: request\ndata: \x1b[2J\x9b31m${HOSTILE.replaceAll(/[\r\n]/g, '')}\n\n`);

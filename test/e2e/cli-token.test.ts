@@ -63,7 +63,7 @@ const usageAtTerminal = (server: string, answer: string): Promise<CommandResult>
 const MINE = 'Bearer mine';
 
 describe('the token of the kubeconfig', () => {
-  test('does not go to a server that never had it, without a terminal', async () => {
+  test('is not sent to an unknown server without a terminal', async () => {
     await using server = await startHostileServer(dashboard());
     const { code, stdout, stderr } = await usage(server.url);
     expect({ code, stdout, stderr }).toEqual({
@@ -75,7 +75,7 @@ describe('the token of the kubeconfig', () => {
     expect(server.tokens()).toEqual([]);
   });
 
-  test('goes to a server with --trust-server, and from then on without', async () => {
+  test('is sent to a server with --trust-server, and later without it', async () => {
     await using server = await startHostileServer(dashboard());
     expect(await usage(server.url, '--trust-server')).toMatchObject({ code: 0, stderr: '' });
     expect(await usage(server.url)).toMatchObject({ code: 0, stderr: '' });
@@ -86,7 +86,7 @@ describe('the token of the kubeconfig', () => {
     expect(await readFile(file, 'utf8')).not.toContain('mine');
   });
 
-  test('is asked for at a terminal: only yes sends it, and is remembered', async () => {
+  test('is sent after a yes at the terminal, which is remembered', async () => {
     await using server = await startHostileServer(dashboard());
     const refused = await usageAtTerminal(server.url, '');
     expect(refused).toMatchObject({ code: 1 });
@@ -103,7 +103,7 @@ describe('the token of the kubeconfig', () => {
   test.each<[string, { server?: string; ca?: string }]>([
     ['another cluster', { server: 'https://127.0.0.2:9' }],
     ['another authority under the same URL', { ca: 'B' }],
-  ])('of %s does not go to a server that had the first one', async (_what, cluster) => {
+  ])('of %s is not sent to a server that is known for the first one', async (_what, cluster) => {
     await using server = await startHostileServer(dashboard());
     await usage(server.url, '--trust-server');
     await useCluster(cluster);
@@ -111,7 +111,7 @@ describe('the token of the kubeconfig', () => {
     expect(server.tokens()).toEqual([MINE]);
   });
 
-  test('does not go to another port of the same host', async () => {
+  test('is not sent to another port of the same host', async () => {
     await using known = await startHostileServer(dashboard());
     await using other = await startHostileServer(dashboard());
     await usage(known.url, '--trust-server');
@@ -119,7 +119,7 @@ describe('the token of the kubeconfig', () => {
     expect(other.tokens()).toEqual([]);
   });
 
-  test('is asked for again where the file of known servers is broken or cannot be written', async () => {
+  test('needs consent again when the file of known servers is invalid or cannot be written', async () => {
     await using server = await startHostileServer(dashboard());
     const state = path.join(folder, 'state/standin');
     await mkdir(state, { recursive: true });
@@ -139,7 +139,7 @@ describe('the token of the kubeconfig', () => {
 describe('behind a port-forward', () => {
   const SERVICE = 'standin/standin-dashboard';
 
-  test('a server is known by its Service, whatever the local port', async () => {
+  test('a server is identified by its Service, not by the local port', async () => {
     await using first = await startHostileServer(dashboard(SERVICE));
     await using second = await startHostileServer(dashboard(SERVICE));
     const asked = await usageAtTerminal(first.url, 'y');
@@ -148,7 +148,7 @@ describe('behind a port-forward', () => {
     expect(second.tokens()).toEqual([MINE]);
   });
 
-  test('the same local port is another server when it leads to another Service, or to none', async () => {
+  test('the same local port is another server when it forwards to another Service or to none', async () => {
     let service: string | undefined = SERVICE;
     await using server = await startHostileServer((request, response) => dashboard(service)(request, response));
     await usage(server.url, '--trust-server');
@@ -158,10 +158,12 @@ describe('behind a port-forward', () => {
   });
 
   // Linux shows which user listens on a port. Changing the user requires root.
-  test.runIf(process.getuid?.() === 0)('a known Service is asked about again when another user listens', async () => {
-    await using own = await startHostileServer(dashboard(SERVICE));
-    await usage(own.url, '--trust-server');
-    const program = `
+  test.runIf(process.getuid?.() === 0)(
+    'a known Service needs consent again when another user listens on the port',
+    async () => {
+      await using own = await startHostileServer(dashboard(SERVICE));
+      await usage(own.url, '--trust-server');
+      const program = `
       process.setgid(65534); process.setuid(65534);
       const server = require('node:http').createServer(({ headers }, response) => {
         if (headers.authorization) process.stdout.write('token\\n');
@@ -169,24 +171,25 @@ describe('behind a port-forward', () => {
       });
       server.listen(0, '127.0.0.1', () => process.stdout.write(server.address().port + '\\n'));
       process.stdin.on('end', () => process.exit()).resume();`;
-    const foreign = spawn(process.execPath, ['-e', program], { stdio: ['pipe', 'pipe', 'inherit'], cwd: '/' });
-    const lines = createInterface({ input: foreign.stdout })[Symbol.asyncIterator]();
-    const port = String((await lines.next()).value);
-    const { code, stderr } = await usage(`http://127.0.0.1:${port}`);
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringContaining('Another user of this machine listens there.') as string,
-    });
-    foreign.stdin.end();
-    expect(await lines.next()).toMatchObject({ done: true });
-  });
+      const foreign = spawn(process.execPath, ['-e', program], { stdio: ['pipe', 'pipe', 'inherit'], cwd: '/' });
+      const lines = createInterface({ input: foreign.stdout })[Symbol.asyncIterator]();
+      const port = String((await lines.next()).value);
+      const { code, stderr } = await usage(`http://127.0.0.1:${port}`);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringContaining('Another user of this machine listens there.') as string,
+      });
+      foreign.stdin.end();
+      expect(await lines.next()).toMatchObject({ done: true });
+    },
+  );
 });
 
-describe('a token that is given', () => {
+describe('an explicit token', () => {
   test.each<[string, readonly string[], NodeJS.ProcessEnv]>([
     ['--token', ['--token', 'given'], {}],
     ['STANDIN_TOKEN', [], { STANDIN_TOKEN: 'given' }],
-  ])('with %s is meant for this server, and nothing is remembered', async (_what, args, more) => {
+  ])('with %s is sent to this server and is not remembered', async (_what, args, more) => {
     await using server = await startHostileServer(dashboard());
     env = { ...env, ...more };
     expect(await usage(server.url, ...args)).toMatchObject({ code: 0, stderr: '' });
@@ -209,7 +212,7 @@ describe('a token that is given', () => {
 
 describe('plain http', () => {
   const HOSTS = ['127.0.0.1.nip.io', 'localhost.', 'localhost.example', '0.0.0.0', '[::]', '169.254.1.1'];
-  test.each(HOSTS)('to %s is refused: nothing is sent', async (host) => {
+  test.each(HOSTS)('to %s is refused before any request', async (host) => {
     await using server = await startHostileServer(dashboard());
     for (const args of [[], ['--trust-server'], ['--token', 'given']]) {
       const { code, stderr } = await usage(`http://${host}:${server.port}`, ...args);
@@ -221,7 +224,7 @@ describe('plain http', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('is allowed with --dangerously-allow-http; consent for the server is still asked for', async () => {
+  test('is allowed with --dangerously-allow-http; the server still needs consent', async () => {
     await using server = await startHostileServer(dashboard());
     const url = `http://0.0.0.0:${server.port}`;
     const { code, stderr } = await usage(url, '--dangerously-allow-http');

@@ -23,12 +23,12 @@ describe('standin validate', () => {
     );
   });
 
-  test('of good manifests it says how many there are, and ends with 0', async () => {
+  test('prints the number of valid manifests and exits with code 0', async () => {
     const { code, stdout, stderr } = await standin(['validate', 'crds/examples/quickstart', 'crds/examples/own-key']);
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '7 files: 0 errors, 0 warnings\n', stderr: '' });
   });
 
-  test('a mistake is said with file, line, object and field, and the code is 1', async () => {
+  test('reports an error with file, line, object and field, and exits with code 1', async () => {
     const { code, stdout } = await standin(['validate', 'crds/testdata/refused/slug-without-slash.yaml']);
     expect(stdout).toContain(
       'crds/testdata/refused/slug-without-slash.yaml:9: error: Endpoint default/x: spec.slug: must begin with /\n',
@@ -36,7 +36,7 @@ describe('standin validate', () => {
     expect(code).toBe(1);
   });
 
-  test('each document of a file is judged alone', async () => {
+  test('validates each document of a file separately', async () => {
     const { code, stdout } = await standin(['validate', file('two.yaml')]);
     const [yaml, name, summary] = stdout.split('\n');
     expect(yaml).toMatch(/two\.yaml:\d+: error: is not YAML: /);
@@ -44,7 +44,7 @@ describe('standin validate', () => {
     expect([summary, code]).toEqual(['1 file: 2 errors, 0 warnings', 1]);
   });
 
-  test('what manifests refer to has to be among them, but with --partial', async () => {
+  test('requires referenced objects to be in the manifests, except with --partial', async () => {
     const strict = await standin(['validate', file('orders.json')]);
     const hint = 'If what is missing is in the cluster already: --partial makes that a warning.';
     expect(strict.stdout).toBe(`${file('orders.json')}:1: error: ${MISSING}\n1 file: 1 error, 0 warnings\n${hint}\n`);
@@ -54,7 +54,7 @@ describe('standin validate', () => {
     expect(partial.code).toBe(0);
   });
 
-  test('- is standard input, together with files', async () => {
+  test('reads standard input for -, together with files', async () => {
     const input = endpoint('orders', mock('{}'));
     expect(await standin(['validate', '-', 'crds/examples/quickstart'], { input })).toMatchObject({
       code: 0,
@@ -64,7 +64,7 @@ describe('standin validate', () => {
     expect(alone.stdout).toContain(`standard input:1: error: ${MISSING}`);
   });
 
-  test('a private upstream is a mistake for a cluster, and none with --allow-private-upstreams', async () => {
+  test('rejects a private upstream unless --allow-private-upstreams is given', async () => {
     const args = ['validate', '--partial', file('nested')];
     const cluster = await standin(args);
     expect(cluster.stdout).toMatch(
@@ -75,7 +75,7 @@ describe('standin validate', () => {
     expect((await standin([...args, '--allow-private-upstreams'])).code).toBe(0);
   });
 
-  test('of a folder it reads what standin dev reads: no libraries, hidden files, links to nowhere or to folders, no pipes', async () => {
+  test('reads the same files as standin dev: no node_modules, hidden files, broken links, linked folders or pipes', async () => {
     const all = file('all');
     for (const name of ['node_modules/a', '.hidden', 'folder.yaml'])
       await mkdir(path.join(all, name), { recursive: true });
@@ -91,7 +91,7 @@ describe('standin validate', () => {
     expect(await standin(['validate', all])).toMatchObject({ code: 0, stdout: '1 file: 0 errors, 0 warnings\n' });
   });
 
-  test('into a full disk it says so in one line', async () => {
+  test('reports a full disk in one line', async () => {
     const full = await open('/dev/full', 'w');
     const command = ['cli/bin/standin.js', 'validate', 'crds/examples/quickstart'];
     const { status, stderr } = spawnSync(process.execPath, command, { stdio: ['ignore', full.fd, 'pipe'] });
@@ -99,7 +99,7 @@ describe('standin validate', () => {
     expect([status, stderr.toString()]).toEqual([1, 'standin: the output cannot be written (ENOSPC)\n']);
   });
 
-  test('-o json has one finding a line', async () => {
+  test('prints one JSON object per finding with -o json', async () => {
     const { code, stdout } = await standin(['validate', '-o', 'json', file('orders.json')]);
     expect(JSON.parse(stdout)).toEqual({
       file: file('orders.json'),
@@ -115,7 +115,7 @@ describe('standin validate', () => {
   test.each([
     [['missing.yaml'], 'missing.yaml does not exist'],
     [['docs/adr'], 'docs/adr has no manifests: files that end in .yaml, .yml or .json'],
-  ])('what cannot be read is said in one line, with code 2: %j', async (args, line) => {
+  ])('reports files that cannot be read in one line, with code 2: %j', async (args, line) => {
     const { code, stdout, stderr } = await standin(['validate', ...args]);
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `standin: ${line}\n` });
   });
@@ -127,7 +127,7 @@ describe('standin validate', () => {
       ['validate', '-o', 'xml', 'x'],
       "option '-o, --output <format>' argument 'xml' is invalid. Allowed choices are text, json.",
     ],
-  ])('the arguments %j', async (args, line) => {
+  ])('rejects the arguments %j', async (args, line) => {
     const { code, stderr } = await standin(args);
     expect(stderr).toBe(`error: ${line}\n(standin --help lists the commands)\n`);
     expect(code).toBe(1);

@@ -21,10 +21,10 @@ export interface ClusterDashboardOptions {
   readonly systemNamespace?: string;
 }
 
-/** A build takes some seconds if the sources have changed. */
+/** Includes a build of a few seconds if the sources have changed. */
 const START_MS_MAX = 90_000;
 
-/** `node dashboard/src/main.ts` with its ServiceAccount's own token, as the chart runs it, over plain http. */
+/** `node dashboard/src/main.ts` with its ServiceAccount's own token, as the chart runs it, over plain HTTP. */
 export const startClusterDashboard = async (options: ClusterDashboardOptions): Promise<ClusterDashboard> => {
   const { cluster, clickHouse, env, systemNamespace = SYSTEM_NAMESPACE } = options;
   const process = startProcess({
@@ -60,7 +60,7 @@ export const signIn = async (page: Page, url: string, { token }: Person): Promis
   await page.waitForURL(url);
 };
 
-/** A ServiceAccount, as used by people who sign in with a token, with a role in its own namespace. */
+/** Creates a ServiceAccount with a role in its own namespace, for tests that sign in with a token. */
 export const createPerson = async (
   cluster: Cluster,
   namespace: string,

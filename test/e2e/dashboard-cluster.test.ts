@@ -31,7 +31,7 @@ let namespace: string;
 let elsewhere: string;
 let editor: Person;
 let viewer: Person;
-let stranger: Person;
+let outsider: Person;
 
 const object = (kind: string, name: string, spec: object, where = namespace): string =>
   JSON.stringify({ apiVersion: 'standin.dev/v1alpha1', kind, metadata: { name, namespace: where }, spec });
@@ -47,11 +47,11 @@ beforeAll(async () => {
       object('Project', 'shop', { displayName: `Shop of ${where}`, accountRef: { name: 'team' } }, where),
     );
   }
-  [dashboard, editor, viewer, stranger] = await Promise.all([
+  [dashboard, editor, viewer, outsider] = await Promise.all([
     startClusterDashboard({ cluster, clickHouse }),
     createPerson(cluster, namespace, { name: 'editor', role: 'standin-edit' }),
     createPerson(cluster, namespace, { name: 'viewer', role: 'standin-view' }),
-    createPerson(cluster, namespace, { name: 'stranger' }),
+    createPerson(cluster, namespace, { name: 'outsider' }),
   ]);
 });
 afterAll(async () => {
@@ -70,7 +70,7 @@ const open = async (person: Person, path = '/projects'): Promise<Page> => {
 const leave = (page: Page): Promise<void> => page.context().close();
 
 describe('signing in', () => {
-  it('says what is wrong with a token, and comes back to the page that was asked for', async () => {
+  it('reports an invalid token and returns to the requested page', async () => {
     const { page, context, complaints } = await watched(browser);
     await goto(page, `${dashboard.url}/p/${namespace}/shop/endpoints?q=a`);
     expect(new URL(page.url()).pathname).toBe('/login');
@@ -97,7 +97,7 @@ describe('signing in', () => {
     await context.close();
   });
 
-  it('keeps the session where no script and no other site can reach it', async () => {
+  it('stores the session in a cookie that scripts and other sites cannot use', async () => {
     const page = await open(viewer);
     const cookies = await page.context().cookies();
     const session = cookies.filter(({ name }) => name.startsWith('standin-session'));
@@ -109,7 +109,7 @@ describe('signing in', () => {
     await leave(page);
   });
 
-  it('ends with signing out', async () => {
+  it('ends when the user signs out', async () => {
     const page = await open(viewer);
     await page.getByRole('button', { name: `Signed in as ${viewer.user}` }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
@@ -120,7 +120,7 @@ describe('signing in', () => {
     await leave(page);
   });
 
-  it('leads back, with the way to return, when the token is not accepted any more', async () => {
+  it('redirects to the login page and keeps the return path when the token is no longer accepted', async () => {
     const passing = await createPerson(cluster, namespace, { name: 'passing', role: 'standin-view' });
     const page = await open(passing);
     await cluster.kubectl(['delete', 'serviceaccount', 'passing', '-n', namespace]);
@@ -135,7 +135,7 @@ describe('signing in', () => {
     await leave(page);
   });
 
-  it('is asked for again by a page that is open', async () => {
+  it('is required again when the session cookie of an open page is gone', async () => {
     const page = await open(viewer, `/p/${namespace}/shop/endpoints`);
     await page.context().clearCookies();
     await page.getByRole('link', { name: 'Settings' }).click();
@@ -146,7 +146,7 @@ describe('signing in', () => {
     await leave(page);
   });
 
-  it('follows a link from another site', async () => {
+  it('keeps the session when the user follows a link from another site', async () => {
     const page = await open(viewer);
     const target = `${dashboard.url}/p/${namespace}/shop/endpoints`;
     await page.goto(`data:text/html,<a href="${target}">look</a>`);
@@ -157,20 +157,20 @@ describe('signing in', () => {
     await leave(page);
   });
 
-  it('has a login page without mistakes', async () => {
+  it('has an accessible login page', async () => {
     await expectAccessible(browser, `${dashboard.url}/login?reason=expired`);
   });
 });
 
 describe('resources', () => {
-  it('are those of the namespaces that the person may see', async () => {
+  it('are listed for the namespaces that the user may read', async () => {
     const page = await open(viewer);
     await page.getByRole('link', { name: `Shop of ${namespace}` }).waitFor();
     expect(await page.getByRole('link', { name: /^Shop of/ }).count()).toBe(1);
     await leave(page);
   });
 
-  it('include a project that a role names, where the list is forbidden', async () => {
+  it('include a project that a role names, even if listing is forbidden', async () => {
     const named = await createPerson(cluster, elsewhere, { name: 'named' });
     const role = { apiGroups: ['standin.dev'], resources: ['mockprojects'], resourceNames: ['shop'], verbs: ['get'] };
     await cluster.apply(
@@ -196,7 +196,7 @@ describe('resources', () => {
     await leave(page);
   });
 
-  it('are created and changed with the rights of the person, and by nobody else', async () => {
+  it('are created and changed only with the permissions of the user', async () => {
     const page = await open(editor, '/projects/new');
     await page.getByLabel('Name', { exact: true }).fill('Created here');
     await page.getByRole('button', { name: 'Create project' }).click();
@@ -213,7 +213,7 @@ describe('resources', () => {
     };
     expect(spec).toMatchObject({ displayName: 'Created here', accountRef: { name: 'team' }, retentionDays: 7 });
     expect(metadata.managedFields.map(({ manager }) => manager)).toEqual(['standin-dashboard']);
-    // The dashboard itself lacks this right.
+    // The dashboard itself lacks this permission.
     const own = await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, DASHBOARD_SERVICE_ACCOUNT);
     for (const verb of ['create', 'update', 'patch', 'delete']) {
       const { stdout } = await cluster.kubectl(['auth', 'can-i', verb, 'mockprojects.standin.dev', '-A'], { as: own });
@@ -222,7 +222,7 @@ describe('resources', () => {
     await leave(page);
   });
 
-  it('show what the API server objects to at the field', async () => {
+  it('show an error of the API server at its field', async () => {
     const page = await open(editor, `/p/${namespace}/shop/endpoints/new`);
     await page.getByLabel('Name', { exact: true }).fill('Orders');
     const path = page.getByRole('textbox', { name: 'Path', exact: true }).first();
@@ -237,7 +237,7 @@ describe('resources', () => {
     await leave(page);
   });
 
-  it('are refused in the API server’s own words', async () => {
+  it('show the error message of the API server when it denies access', async () => {
     const page = await open(viewer, `/p/${namespace}/shop/settings`);
     await page.getByLabel('Name', { exact: true }).fill('Mine now');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -248,14 +248,14 @@ describe('resources', () => {
     await page.getByText(`User "${viewer.user}" cannot get resource "mockprojects"`).waitFor();
     await leave(page);
 
-    const nothing = await open(stranger, `/p/${namespace}/shop/endpoints`);
-    await nothing.getByText('Permission denied').waitFor();
-    await nothing.goto(`${dashboard.url}/projects`);
-    await nothing.getByText('No project yet').waitFor();
-    await leave(nothing);
+    const outsiderPage = await open(outsider, `/p/${namespace}/shop/endpoints`);
+    await outsiderPage.getByText('Permission denied').waitFor();
+    await outsiderPage.goto(`${dashboard.url}/projects`);
+    await outsiderPage.getByText('No project yet').waitFor();
+    await leave(outsiderPage);
   });
 
-  it('are refused when somebody else changed them meanwhile', async () => {
+  it('are not saved if another user changed them in the meantime', async () => {
     const page = await open(editor, `/p/${namespace}/shop/settings`);
     await page.getByLabel('Retention').fill('9');
     // The open form must not notice the change, as when a change arrives just before the click.
@@ -282,7 +282,7 @@ describe('resources', () => {
     await leave(page);
   });
 
-  it('change on the page when somebody else changes them', async () => {
+  it('update on the page when another user changes them', async () => {
     const page = await open(viewer, `/p/${namespace}/shop/endpoints`);
     await cluster.apply(
       object('Endpoint', 'live', {
@@ -298,7 +298,7 @@ describe('resources', () => {
 });
 
 describe('the API key', () => {
-  it('is read with the person’s right on that Secret', async () => {
+  it('is read with the permission of the user on that Secret', async () => {
     await cluster.kubectl([
       'create',
       'secret',
@@ -320,7 +320,7 @@ describe('the API key', () => {
       '-p',
       status,
     ]);
-    const keeper = await createPerson(cluster, namespace, { name: 'keeper', role: 'standin-view' });
+    const reader = await createPerson(cluster, namespace, { name: 'key-reader', role: 'standin-view' });
     await cluster.kubectl([
       'create',
       'role',
@@ -336,12 +336,12 @@ describe('the API key', () => {
       'rolebinding',
       'key',
       '--role=key',
-      `--serviceaccount=${namespace}:keeper`,
+      `--serviceaccount=${namespace}:key-reader`,
       '-n',
       namespace,
     ]);
 
-    const page = await open(keeper, `/p/${namespace}/shop/settings/api-key`);
+    const page = await open(reader, `/p/${namespace}/shop/settings/api-key`);
     await page.getByRole('button', { name: 'Reveal' }).click();
     await page.getByText('sk_of_team').waitFor();
     await leave(page);
@@ -352,7 +352,7 @@ describe('the API key', () => {
     await leave(refused);
   });
 
-  it('is replaced with the right to create a KeyRegeneration, and no other right on them', async () => {
+  it('is replaced with only the permission to create KeyRegenerations', async () => {
     const rotator = await createPerson(cluster, namespace, { name: 'rotator' });
     const group = 'rbac.authorization.k8s.io';
     const rules = [
@@ -392,7 +392,7 @@ describe('logs', () => {
     return { status: answer.statusCode, body: await answer.body.text() };
   };
 
-  it('are read by those who have the right, of that project only', async () => {
+  it('are readable with the permission, for that project only', async () => {
     const [own, foreign] = [await insert(namespace), await insert(elsewhere)];
     const allowed = await requests(namespace, viewer.token);
     expect(allowed.status, allowed.body).toBe(200);
@@ -401,7 +401,7 @@ describe('logs', () => {
     expect((await requests(elsewhere, viewer.token)).status).toBe(403);
   });
 
-  it('are kept from those who may see the project without them', async () => {
+  it('are not readable with only the permission to read the project', async () => {
     const onlooker = await createPerson(cluster, namespace, { name: 'onlooker' });
     const create = [
       'create',

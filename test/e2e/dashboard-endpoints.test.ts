@@ -25,7 +25,7 @@ const call = async (method: 'GET' | 'POST' | 'PUT', slug: string): Promise<{ sta
   return { status: statusCode, text: await body.text() };
 };
 
-/** Opens a page, and expects no errors or warnings in its console at the end. */
+/** Opens a page and checks at the end that its console has no errors or warnings. */
 const onPage = async (url: string, use: (page: Page, watching: WatchedPage) => Promise<void>): Promise<void> => {
   const watching = await watched(browser);
   await goto(watching.page, at(url));
@@ -46,7 +46,7 @@ const typeIntoEditor = async (page: Page, name: string, text: string): Promise<v
 };
 
 describe('an endpoint', () => {
-  test('is created, edited and deleted with the keyboard alone; the strip follows it to Ready without a reload', async () => {
+  test('is created, edited and deleted with the keyboard alone, and the progress strip reaches Ready without a reload', async () => {
     await onPage(`${SHOP}/endpoints`, async (page) => {
       await page.keyboard.press('n');
       await page.getByRole('heading', { name: 'New endpoint' }).waitFor();
@@ -91,7 +91,7 @@ describe('an endpoint', () => {
     });
   });
 
-  test('from nothing to an answer takes three clicks in an empty project', async () => {
+  test('is created and serves a response after three clicks in an empty project', async () => {
     await writeFile(
       path.join(run.manifests, 'empty.yaml'),
       'apiVersion: standin.dev/v1alpha1\nkind: Project\nmetadata: {name: empty}\nspec: {accountRef: {name: default}}\n',
@@ -105,7 +105,7 @@ describe('an endpoint', () => {
     });
   });
 
-  test('that was edited keeps its comments and every byte of a body that was not touched', async () => {
+  test('keeps its comments and the exact bytes of an unedited body when it is edited', async () => {
     const before = await manifest('create-order.yaml');
     await onPage(`${SHOP}/endpoints/create-order/edit`, async (page) => {
       await page.getByLabel('Value of header 1').fill('/v1/orders/1002');
@@ -118,7 +118,7 @@ describe('an endpoint', () => {
     );
   });
 
-  test('switches to Forward and back by one word; what it was is kept', async () => {
+  test('switches to Forward and back, and keeps its mock settings', async () => {
     const before = await manifest('list-orders.yaml');
     await onPage(`${SHOP}/endpoints/list-orders/edit`, async (page) => {
       await page.getByRole('radio', { name: 'Forward' }).check();
@@ -139,7 +139,7 @@ describe('an endpoint', () => {
 });
 
 describe('a form', () => {
-  test('says what is wrong at each field while it is filled in, and keeps all that was typed when it is refused', async () => {
+  test('shows errors at each field while the user types, and keeps the input when it is rejected', async () => {
     await onPage(`${SHOP}/endpoints/new`, async (page) => {
       await page.getByLabel('Name', { exact: true }).fill('Twice');
       await page.getByLabel('Path', { exact: true }).fill('/v1/orders');
@@ -177,7 +177,7 @@ describe('a form', () => {
     await context.close();
   });
 
-  test('that is open while somebody else saves says so, and does not write over it', async () => {
+  test('reports a change by another user and does not overwrite it', async () => {
     await onPage(`${SHOP}/endpoints/cancel-order/edit`, async (page) => {
       await page.getByLabel('Name', { exact: true }).fill('Mine');
       const theirs = (await manifest('cancel-order.yaml')).replace('displayName: Cancel order', 'displayName: Theirs');
@@ -196,14 +196,14 @@ describe('a form', () => {
     });
   });
 
-  test('keeps what was typed over what somebody else saved, also without scripts', async () => {
+  test('keeps the input when another user has saved, also without scripts', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(at(`${SHOP}/endpoints/cancel-order/edit`));
     await page.getByLabel('Name', { exact: true }).fill('Mine');
     const theirs = (await manifest('cancel-order.yaml')).replace(/displayName: .*/, 'displayName: Theirs again');
     await writeFile(path.join(run.manifests, 'cancel-order.yaml'), theirs);
-    await eventually('the dashboard has seen it', async () =>
+    await eventually('the dashboard to show the change', async () =>
       (await (await fetch(at(`${SHOP}/endpoints`))).text()).includes('Theirs again'),
     );
     await page.getByRole('button', { name: 'Save' }).click();
@@ -214,8 +214,8 @@ describe('a form', () => {
   });
 });
 
-describe('what others do', () => {
-  test('is on the page without a reload: a broken edit, and its repair', async () => {
+describe('changes from outside the dashboard', () => {
+  test('show on the page without a reload: an invalid edit and its fix', async () => {
     const good = await manifest('list-orders.yaml');
     await onPage(`${SHOP}/endpoints/list-orders`, async (page) => {
       await expect.poll(() => steps(page)).toEqual(DONE);
@@ -227,7 +227,7 @@ describe('what others do', () => {
     });
   });
 
-  test('an endpoint that Argo CD manages is read-only, and says why', async () => {
+  test('an endpoint that Argo CD manages is read-only, with the reason', async () => {
     const owned = (await manifest('create-order.yaml'))
       .replaceAll('create-order', 'managed')
       .replace('slug: /v1/orders', 'slug: /managed')
@@ -254,7 +254,7 @@ describe('what others do', () => {
 });
 
 describe('the YAML', () => {
-  test('is copied as a command that kubectl takes, without status', async () => {
+  test('is copied as a kubectl apply command without status', async () => {
     await onPage(`${SHOP}/endpoints/create-order/yaml`, async (page) => {
       await page.getByRole('button', { name: 'Copy as kubectl apply' }).click();
       const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
@@ -269,7 +269,7 @@ describe('the YAML', () => {
 });
 
 describe('the list', () => {
-  test('is filtered by what is in the URL', async () => {
+  test('is filtered by the query in the URL', async () => {
     await onPage(`${SHOP}/endpoints?q=post orders`, async (page) => {
       await expect.poll(() => page.getByRole('link', { name: /^\/v1/ }).count()).toBe(1);
       await page.keyboard.press('/');
@@ -299,11 +299,11 @@ describe('every page', () => {
     `${ENDPOINT}/status`,
     `${SHOP}/endpoints/managed`,
     `${SHOP}/endpoints/gone`,
-  ])('%s: no axe violation in either theme, no sideways scrolling on a phone', (url) =>
+  ])('%s: no axe violation in either theme, no horizontal scrolling on a phone', (url) =>
     expectAccessible(browser, at(url)),
   );
 
-  test('so with the dialog open, and with a form that was refused', async () => {
+  test('no axe violation with an open dialog or a rejected form', async () => {
     await expectAccessible(browser, at(ENDPOINT), async (page) => {
       await page.getByRole('button', { name: 'Delete' }).click();
       await page.getByRole('dialog').waitFor();

@@ -32,7 +32,7 @@ afterAll(async () => {
 const at = (url: string): string => `${run.dashboard}${url}`;
 const IS_EXPECTED = /^Failed to load resource/;
 
-/** Opens a page, and expects no errors or warnings in its console at the end. */
+/** Opens a page and checks at the end that its console has no errors or warnings. */
 const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<void> => {
   const { page, context, complaints } = await watched(browser);
   await goto(page, at(url));
@@ -47,7 +47,7 @@ const bodyText = (page: Page, name: string): Promise<string> =>
 const copied = (page: Page): Promise<string> => page.evaluate<string>('navigator.clipboard.readText()');
 
 describe('a request', () => {
-  test('is shown as it came: case, order, repetitions and bytes of headers, query, target', async () => {
+  test('is shown as captured: headers, query and target keep their case, order, duplicates and bytes', async () => {
     await onPage(order.url, async (page) => {
       await page.getByRole('heading', { name: 'POST /echo?order&name=J%C3%BCrgen+M' }).waitFor();
       const headers = page.getByRole('region', { name: /^Headers/ });
@@ -67,7 +67,7 @@ describe('a request', () => {
     });
   });
 
-  test('has JSON indented without a change to any literal, key or its place', async () => {
+  test('shows indented JSON with unchanged literals, keys and order', async () => {
     await onPage(order.url, async (page) => {
       await expect.poll(() => bodyText(page, 'Request body')).toContain('"id": 12345678901234567890,');
       const shown = await bodyText(page, 'Request body');
@@ -78,7 +78,7 @@ describe('a request', () => {
     });
   });
 
-  test('is walked through with keys alone; the address says what is shown', async () => {
+  test('is browsed with the keyboard alone, and the URL identifies the view', async () => {
     await onPage(order.url, async (page) => {
       await page.keyboard.press(']');
       await page.getByText('Answered by').waitFor();
@@ -94,7 +94,7 @@ describe('a request', () => {
     });
   });
 
-  test('is shown without scripts, too', async () => {
+  test('is shown without scripts', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(at(order.url));
@@ -105,7 +105,7 @@ describe('a request', () => {
     await context.close();
   });
 
-  test('that is not there says so, and one of another project is not there', async () => {
+  test('is not found if it does not exist or belongs to another project', async () => {
     await onPage(`${SHOP}/traffic/0198aaaa-0000-7000-8000-000000000000`, async (page) => {
       await page.getByRole('heading', { name: 'There is no such request' }).waitFor();
     });
@@ -113,8 +113,8 @@ describe('a request', () => {
   });
 });
 
-describe('copied', () => {
-  test('as cURL with one key, it is sent again byte for byte', async () => {
+describe('copying a request', () => {
+  test('copies a cURL command that repeats the request byte for byte', async () => {
     let command = '';
     await onPage(order.url, async (page) => {
       await page.keyboard.press('c');
@@ -133,7 +133,7 @@ describe('copied', () => {
     expect(second?.request).toMatchObject({ body: JSON_BODY, target: first?.request.target ?? '' });
   });
 
-  test('as fetch and HAR, from the menu; HAR is a file, too', async () => {
+  test('copies fetch and HAR from the menu, and downloads HAR as a file', async () => {
     await onPage(order.url, async (page) => {
       const copyAs = async (name: string): Promise<void> => {
         await page.getByRole('button', { name: 'Copy as' }).click();
@@ -157,7 +157,7 @@ describe('copied', () => {
 describe('a body', () => {
   const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
 
-  test('is seen as what it is: form, files of a form, image, bytes', async () => {
+  test('is shown by its type: form, multipart form, image or bytes', async () => {
     const file = Buffer.from(PNG, 'base64');
     const boundary = 'a-boundary';
     const part = (name: string, more = ''): string =>
@@ -199,7 +199,7 @@ describe('a body', () => {
     });
   });
 
-  test('of 10 MiB opens with its beginning, says so, and leaves the page free', async () => {
+  test('of 10 MiB opens with its first part and keeps the page responsive', async () => {
     const item = '{"sku":"0123456789","price":12.50,"tags":["a","b"]},\n';
     const long = `[${item.repeat(Math.floor((10 * 1024 * 1024) / item.length) - 1)}0]`;
     const { url } = await run.capture('long', { headers: [JSON_TYPE], body: long });
@@ -208,7 +208,7 @@ describe('a body', () => {
       await page.evaluate(`window.__remixRouter.navigate('${url}')`);
       await page.getByText('Showing 262 kB of 10.5 MB').waitFor();
       await page.getByText('"sku": "0123456789"').first().waitFor();
-      // The bar on an idle machine (bench) is 300 ms. Other tests share this one.
+      // The target on an idle machine (bench) is 300 ms. Other tests share this machine.
       expect(Date.now() - begun).toBeLessThan(3_000);
       // The page contains neither all lines nor all rows of bytes.
       await expect.poll(() => page.locator('.cm-line').count()).toBeGreaterThan(10);
@@ -225,7 +225,7 @@ describe('a body', () => {
     expect(await body.text()).toBe(long);
   });
 
-  test('of which only a part was captured says how much', async () => {
+  test('that was captured in part shows how much was captured', async () => {
     const { url } = await run.capture(`bytes=${11 * 1024 * 1024}`);
     await onPage(`${url}?tab=response`, async (page) => {
       await page.getByText('Captured 10.5 MB of 11.5 MB').waitFor();
@@ -234,7 +234,7 @@ describe('a body', () => {
   });
 });
 
-/** Torture 39, for captured bytes: content from third parties is shown as text or offered as a file, never as a page. */
+/** Torture test 39 for captured bytes: content from third parties is shown as text or offered as a download, never rendered. */
 describe('hostile content', () => {
   const SCRIPT = '</script></pre><img src=x onerror="window.pwned=1"><script>window.pwned=1</script>\u202e\u05d0\u05d1';
 
@@ -246,7 +246,7 @@ describe('hostile content', () => {
     ],
     ['application/json', JSON.stringify({ html: SCRIPT })],
     ['application/x-www-form-urlencoded', `a=${SCRIPT}`],
-  ])('%s stays inert text, in every view and header', async (type, content) => {
+  ])('%s is shown as inert text in every view and header', async (type, content) => {
     const { url } = await run.capture(`hostile=${encodeURIComponent(type)}&x=%3Cscript%3E`, {
       headers: [
         ['content-type', type],
@@ -278,11 +278,11 @@ describe('hostile content', () => {
 
 describe('every tab', () => {
   test.each(['', '?body=hex', '?tab=response', '?tab=timing', '?tab=raw'])(
-    '%s: no axe violation in either theme, no sideways scrolling on a phone',
+    '%s: no axe violation in either theme, no horizontal scrolling on a phone',
     (query) => expectAccessible(browser, at(`${order.url}${query}`)),
   );
 
-  test('so with the menu open, and where there is nothing', async () => {
+  test('no axe violation with an open menu or for a missing request', async () => {
     await expectAccessible(browser, at(order.url), async (page) => {
       await page.getByRole('button', { name: 'Copy as' }).click();
       await page.getByRole('menu').waitFor();

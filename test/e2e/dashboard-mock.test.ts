@@ -11,7 +11,7 @@ import { endpoint, forward, readLog } from './dev-stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 import { expectAccessible } from './expect-accessible.ts';
 
-/** The upstream's response. Its spaces, an integer that no double can represent, and 1.0 must all be kept. */
+/** The upstream's response. Its spaces, the integer that exceeds a double, and 1.0 must be kept. */
 const BODY = '{ "id": 12345678901234567890,\n  "total": 1.0 }';
 
 let run: DashboardRun;
@@ -71,15 +71,15 @@ const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<
   await context.close();
 };
 
-test('an endpoint does not lead to the dashboard, whose API needs no login here', async () => {
+test('an endpoint cannot forward to the dashboard, whose API needs no login here', async () => {
   await writeFile(fileOf('own'), endpoint('own', forward(`${run.dashboard}/api/v1/namespaces`)));
   await expect.poll(async () => (await call('own')).status).not.toBe(404);
   const { status, text } = await call('own');
   expect([status, (JSON.parse(text) as { code: string }).code]).toEqual([502, 'upstream_blocked']);
 });
 
-describe('a captured answer', () => {
-  test('becomes the mock of its endpoint in two clicks, unpacked and byte for byte, with the change shown before', async () => {
+describe('a captured response', () => {
+  test('becomes the mock of its endpoint in two clicks, decompressed and byte for byte, after a preview', async () => {
     const page = await captured('copied');
     await onPage(page, async (tab) => {
       await tab.getByRole('link', { name: 'Make mock' }).click();
@@ -108,7 +108,7 @@ describe('a captured answer', () => {
     });
   });
 
-  test('does so with the keyboard alone', async () => {
+  test('becomes the mock with the keyboard alone', async () => {
     await onPage(await captured('typed'), async (tab) => {
       await tab.keyboard.press('m');
       await tab.getByRole('button', { name: 'Save as mock' }).waitFor();
@@ -119,7 +119,7 @@ describe('a captured answer', () => {
     });
   });
 
-  test('that is no JSON document, or whose endpoint Flux manages, says why it stays as it is', async () => {
+  test('cannot become a mock if it is not JSON or if Flux manages its endpoint', async () => {
     const html = await captured('page');
     await onPage(html, async (tab) => {
       await tab.getByRole('link', { name: 'Make mock' }).click();
@@ -144,7 +144,7 @@ describe('a captured answer', () => {
     for (const url of [`${html}/mock`, `${owned}/mock`]) await expectAccessible(browser, at(url));
   });
 
-  test('is not saved over what somebody else saved meanwhile', async () => {
+  test('does not overwrite a change by another user', async () => {
     await onPage(`${await captured('raced')}/mock`, async (tab) => {
       const theirs = endpoint('raced', { ...forward(`${upstream.url}/other`), displayName: 'Theirs' });
       await writeFile(fileOf('raced'), theirs);

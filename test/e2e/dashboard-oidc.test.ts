@@ -11,7 +11,7 @@ import { createPerson, signIn, startClusterDashboard, type ClusterDashboard } fr
 import { goto, hydrated } from './dashboard-stand.ts';
 import { signInAtProvider, startIdentityProvider, type IdentityProvider } from './identity-provider.ts';
 
-/** API server and dashboard trust the same provider: RBAC decides on the claims that it makes about a user. */
+/** The API server and the dashboard trust the same provider. RBAC uses the claims of its tokens. */
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
 let provider: IdentityProvider;
@@ -19,7 +19,7 @@ let dashboard: ClusterDashboard;
 let browser: Browser;
 
 const NAMESPACE = 'oidc-team';
-/** A token is replaced half a minute before its end, so these last for three seconds. */
+/** The dashboard refreshes a token 30 seconds before it expires, so these last for three seconds. */
 const ID_TOKEN_SECONDS = 33;
 
 beforeAll(async () => {
@@ -95,7 +95,7 @@ const open = async (name: string, path = '/projects'): Promise<Page> => {
 };
 
 describe('the identity provider', () => {
-  it('signs somebody in, and they act with the rights of their groups', async () => {
+  it('signs users in, who act with the permissions of their groups', async () => {
     const page = await open('anna', '/projects/new');
     await page.getByRole('button', { name: 'Signed in as oidc:anna' }).waitFor();
     await page.getByLabel('Name', { exact: true }).fill('Shop');
@@ -104,7 +104,7 @@ describe('the identity provider', () => {
     await page.context().close();
   });
 
-  it('replaces a token before it ends, once for all requests that come together', async () => {
+  it('refreshes a token before it expires, once for concurrent requests', async () => {
     const page = await open('berta');
     const before = provider.refreshes();
     await eventually('another token', async () => {
@@ -116,7 +116,7 @@ describe('the identity provider', () => {
     await page.context().close();
   });
 
-  it('that is told to cancel leads back to the login page', async () => {
+  it('returns to the login page when the user cancels', async () => {
     const page = await newPage();
     await toProvider(page, '/projects');
     await page.getByRole('link', { name: 'Cancel' }).click();
@@ -124,7 +124,7 @@ describe('the identity provider', () => {
     await page.context().close();
   });
 
-  it('cannot be made to sign a browser in that did not ask for it', async () => {
+  it('does not sign in a browser that did not start the login', async () => {
     const page = await newPage();
     await page.goto(`${dashboard.url}/login/oidc/callback?code=stolen&state=guessed`);
     await page.getByText('Begin again').waitFor();
@@ -132,7 +132,7 @@ describe('the identity provider', () => {
     await page.context().close();
   });
 
-  it('never leads to another site afterwards', async () => {
+  it('never redirects to another site after the login', async () => {
     const page = await newPage();
     await toProvider(page, `/login?to=${encodeURIComponent('//evil.example/x')}`);
     await signInAtProvider(page, 'carla');
@@ -141,8 +141,8 @@ describe('the identity provider', () => {
   });
 });
 
-describe('what is away', () => {
-  it('is named: ClickHouse', async () => {
+describe('an unavailable service', () => {
+  it('is named on the page: ClickHouse', async () => {
     const page = await open('dora');
     process.kill(clickHouse.pid ?? 0, 'SIGSTOP');
     try {
@@ -152,14 +152,14 @@ describe('what is away', () => {
     } finally {
       process.kill(clickHouse.pid ?? 0, 'SIGCONT');
     }
-    await eventually('the log again', async () => {
+    await eventually('the log to be available again', async () => {
       await page.goto(`${dashboard.url}/projects`);
       return (await page.getByText('ClickHouse does not answer').count()) === 0;
     });
     await page.context().close();
   });
 
-  it('is named: the API server, and the page goes on by itself when it is back', async () => {
+  it('is named on the page: the API server, and the page recovers by itself', async () => {
     const page = await newPage();
     // This user does not sign in with the provider: a newly started API server refuses the provider's tokens until it has fetched the
     // provider's keys.
@@ -169,12 +169,12 @@ describe('what is away', () => {
     await page.goto(`${dashboard.url}/p/${NAMESPACE}/shop/settings`);
     await page.getByText(`the Kubernetes API server at ${cluster.server} did not answer`).waitFor();
     await cluster.startApiServer();
-    // The page asks again without a click.
+    // The page retries without a click.
     await page.getByLabel('Name', { exact: true }).waitFor({ timeout: 30_000 });
     await page.context().close();
   });
 
-  it('is named: the provider, and a token signs in all the same', async () => {
+  it('is named on the page: the identity provider, and a token still signs in', async () => {
     await provider.close();
     await dashboard.process.restart();
     await dashboard.process.waitForUrl(`${dashboard.url}/healthz`, 60_000);

@@ -22,7 +22,7 @@ const manifest = async (file: string): Promise<string> => readFile(path.join(run
 const at = (url: string): string => `${run.dashboard}${url}`;
 
 describe('the list of projects', () => {
-  test('shows where a project answers, its endpoints, its quota and what came in', async () => {
+  test('shows the URL, endpoints, quota and requests of a project', async () => {
     for (let count = 0; count < 3; count += 1) {
       const { body } = await request(`${run.url}/v1/orders`, { headers: { 'x-api-key': run.apiKey } });
       await body.dump();
@@ -43,7 +43,7 @@ describe('the list of projects', () => {
     await context.close();
   });
 
-  test('is right in the first HTML, without any script', async () => {
+  test('is complete in the initial HTML without scripts', async () => {
     // React marks the boundary between two texts.
     const html = (await (await fetch(at('/projects'))).text()).replaceAll('<!-- -->', '');
     expect(html).toContain(run.url);
@@ -53,7 +53,7 @@ describe('the list of projects', () => {
   });
 });
 
-/** Without scripts: messages of a form must come from the server. */
+/** Disables scripts, so that form messages must come from the server. */
 const withoutScripts = async (use: (page: Page) => Promise<void>): Promise<void> => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   await use(await context.newPage());
@@ -61,7 +61,7 @@ const withoutScripts = async (use: (page: Page) => Promise<void>): Promise<void>
 };
 
 describe('a project', () => {
-  test('is created, edited and deleted with the keyboard alone, and its manifest with it', async () => {
+  test('and its manifest are created, edited and deleted with the keyboard alone', async () => {
     const { page, context, complaints } = await watched(browser);
     await goto(page, at('/projects'));
     await page.keyboard.press('n');
@@ -92,7 +92,7 @@ describe('a project', () => {
     await context.close();
   });
 
-  test('that is refused keeps what was typed, and says what is wrong at its field, also without scripts', async () => {
+  test('keeps the input and shows errors at their fields when it is rejected, also without scripts', async () => {
     await withoutScripts(async (page) => {
       await page.goto(at('/projects/new'));
       await page.getByLabel('Name', { exact: true }).fill('Payments');
@@ -110,7 +110,7 @@ describe('a project', () => {
     expect(await readdir(run.manifests)).not.toContain('project-payments.yaml');
   });
 
-  test('cannot take the name of another', async () => {
+  test('cannot have the name of another project', async () => {
     const { page, context } = await watched(browser);
     await goto(page, at('/projects/new'));
     await page.getByLabel('Name', { exact: true }).fill('Shop');
@@ -125,7 +125,7 @@ describe('a project', () => {
     await context.close();
   });
 
-  test('is saved into the file that holds it, and its comments stay', async () => {
+  test('is saved to its own file, which keeps its comments', async () => {
     const { page, context } = await watched(browser);
     await goto(page, at(`${SHOP}/settings`));
     await page.getByLabel('Name', { exact: true }).fill('Corner shop');
@@ -137,8 +137,8 @@ describe('a project', () => {
   });
 });
 
-describe('settings that somebody else saves meanwhile', () => {
-  test('say so, keep what was typed, and are not written over', async () => {
+describe('settings that another user changes meanwhile', () => {
+  test('report the change, keep the input and are not overwritten', async () => {
     const { page, context } = await watched(browser);
     await goto(page, at(`${SHOP}/settings`));
     await page.getByLabel('Name', { exact: true }).fill('Mine');
@@ -167,7 +167,7 @@ describe('settings that somebody else saves meanwhile', () => {
 });
 
 describe('the API key', () => {
-  test('is masked until it is asked for, and goes again', async () => {
+  test('is masked until the user reveals it, and can be hidden again', async () => {
     const { page, context } = await watched(browser);
     await goto(page, at(`${SHOP}/settings/api-key`));
     expect(await page.content()).not.toContain(run.apiKey);
@@ -189,11 +189,11 @@ describe('every page', () => {
     `${SHOP}/settings/api-key`,
     '/nowhere',
     '/p/default/gone',
-  ])('%s: no axe violation in either theme, no sideways scrolling on a phone', (url) =>
+  ])('%s: no axe violation in either theme, no horizontal scrolling on a phone', (url) =>
     expectAccessible(browser, at(url)),
   );
 
-  test('so with the dialogs open', async () => {
+  test('no axe violation with open dialogs', async () => {
     await expectAccessible(browser, at(`${SHOP}/settings`), async (page) => {
       await page.getByRole('button', { name: 'Delete project' }).click();
       await page.getByRole('dialog').waitFor();
@@ -214,7 +214,7 @@ describe('every page', () => {
 });
 
 describe('preferences', () => {
-  test('are in the first HTML of the next page, and single keys can be turned off', async () => {
+  test('apply to the initial HTML of the next page, and single-key shortcuts can be turned off', async () => {
     const { page, context } = await watched(browser);
     await goto(page, at('/projects'));
     const choose = async (name: string): Promise<void> => {
@@ -237,14 +237,14 @@ describe('preferences', () => {
   });
 });
 
-describe('the process', () => {
+describe('the dashboard server', () => {
   const post = (headers: Record<string, string>) =>
     request(at(`${SHOP}/api-key`), { method: 'POST', headers }).then(async ({ statusCode, body }) => ({
       statusCode,
       text: await body.text(),
     }));
 
-  test('changes nothing, and gives nothing away, for another website', async () => {
+  test('changes and reveals nothing for another website', async () => {
     for (const origin of ['https://evil.example', run.ready.gateway, 'null']) {
       const { statusCode, text } = await post({ origin });
       expect([origin, statusCode]).toEqual([origin, 403]);
@@ -254,7 +254,7 @@ describe('the process', () => {
     expect(await post({ origin: run.dashboard })).toEqual({ statusCode: 200, text: run.apiKey });
   });
 
-  test('answers under the names of this machine only', async () => {
+  test('serves only the host names of this machine', async () => {
     const { port } = new URL(run.dashboard);
     const { statusCode } = await request(at('/projects'), { headers: { host: `rebound.example:${port}` } });
     expect(statusCode).toBe(421);
@@ -262,7 +262,7 @@ describe('the process', () => {
     expect(await forwarded.body.text()).not.toContain('evil.example');
   });
 
-  test('lets a page load nothing but its own scripts and styles, with a nonce of its own', async () => {
+  test('allows only its own scripts and styles, with a new nonce per page', async () => {
     const policies = await Promise.all(
       [at('/projects'), at('/projects')].map(
         async (url) => (await fetch(url)).headers.get('content-security-policy') ?? '',
@@ -276,7 +276,7 @@ describe('the process', () => {
     }
   });
 
-  test('keeps assets in caches for ever, and pages in none', async () => {
+  test('lets caches keep assets forever and pages never', async () => {
     const page = await fetch(at('/projects'));
     expect(page.headers.get('cache-control')).toBe('no-store');
     const asset = /\/assets\/[^"]+\.js/.exec(await page.text())?.[0] ?? '';
@@ -287,9 +287,9 @@ describe('the process', () => {
   });
 });
 
-/** This test runs last: afterwards, the printed key is refused. */
+/** This test runs last: it invalidates the key that standin dev printed. */
 describe('a new API key', () => {
-  test('is a matter of one page and the keyboard: the old one is refused, the new one is there to copy', async () => {
+  test('is created on one page with the keyboard alone, can be copied, and replaces the old key', async () => {
     const { page, context, complaints } = await watched(browser);
     await goto(page, at(`${SHOP}/settings/api-key`));
     await page.getByText('6 of 6 left this hour').waitFor();

@@ -17,7 +17,7 @@ let upstream: Upstream;
 let captured: string;
 let id: string;
 
-/** The order number exceeds the integers of a double, so parsing it would lose the difference. */
+/** The order number exceeds the integer range of a double, so parsing it would hide the difference. */
 const answerWith = (order: string): void => {
   upstream.answer = ({ url }, response) => {
     const status = url.includes('fail') ? 503 : 200;
@@ -71,7 +71,7 @@ const onReplay = async (page: Page): Promise<void> => {
 const section = (page: Page, name: string) => page.getByRole('table', { name }).innerText();
 
 describe('one request', () => {
-  test('is sent to its endpoint with two keys; the answer stands beside the captured one within a second', async () => {
+  test('is replayed to its endpoint with two keys, and its response is shown next to the captured one within a second', async () => {
     answerWith('12345678901234567891');
     await onPage(captured, async (page) => {
       await page.keyboard.press('r');
@@ -81,7 +81,7 @@ describe('one request', () => {
       await page.keyboard.press('Enter');
       await onReplay(page);
       await page.getByRole('heading', { name: 'What differs' }).waitFor();
-      // The bar is one second on an idle machine. A machine that runs a whole suite gets more time.
+      // The target is one second on an idle machine. A machine that runs a whole suite gets more time.
       expect(performance.now() - startedAt).toBeLessThan(5_000);
       const fields = await section(page, 'Fields of the body that differ');
       expect(fields).toContain('$.order');
@@ -105,7 +105,7 @@ describe('one request', () => {
     });
   });
 
-  test('is edited first: what is sent is what was typed, and the page says what is left out and added', async () => {
+  test('can be edited before it is sent, and the page lists the headers that are removed and added', async () => {
     await onPage(captured, async (page) => {
       await page.getByRole('link', { name: 'Replay', exact: true }).click();
       await page.getByRole('radio', { name: 'A URL' }).check();
@@ -131,7 +131,7 @@ describe('one request', () => {
     expect(sent?.rawHeaders.map((name) => name.toLowerCase())).not.toContain('x-api-key');
   });
 
-  test('that cannot be sent as it was typed is refused at the field, and nothing typed is lost', async () => {
+  test('with invalid input shows errors at their fields and keeps the input', async () => {
     await onPage(`${captured}/replay`, async (page) => {
       await page.getByRole('radio', { name: 'A URL' }).check();
       await page.getByLabel('URL', { exact: true }).fill('ftp://example.com');
@@ -153,7 +153,7 @@ describe('one request', () => {
     });
   });
 
-  test('with a body that is too large to be edited is sent as it was captured', async () => {
+  test('with a body that is too large to edit is sent as captured', async () => {
     const body = JSON.stringify('y'.repeat(250_000));
     await call('?n=large', body);
     const [large] = await logged('query:n=large');
@@ -170,7 +170,7 @@ describe('one request', () => {
     ]);
   });
 
-  test('that the address policy refuses says why', async () => {
+  test('that the address policy blocks shows the reason', async () => {
     await onPage(`${captured}/replay`, async (page) => {
       await page.getByRole('radio', { name: 'A URL' }).check();
       await page.getByLabel('URL', { exact: true }).fill('http://169.254.169.254/latest/meta-data');
@@ -195,7 +195,7 @@ describe('many requests', () => {
   const plan = (more: Record<string, string> = {}): string =>
     `${SHOP}/replays/new?${new URLSearchParams({ q: 'query:batch=', from: '1h', target: 'Upstream', ...more }).toString()}`;
 
-  test('are never all requests because nobody said which', async () => {
+  test('need an explicit time range or search', async () => {
     await onPage(`${SHOP}/traffic`, async (page) => {
       await page.getByRole('link', { name: 'Replay these' }).click();
       await page.getByRole('heading', { name: 'Which requests?' }).waitFor();
@@ -209,7 +209,7 @@ describe('many requests', () => {
     });
   });
 
-  test('are planned from Traffic, confirmed by their number, and sent in the original order; each answer is compared', async () => {
+  test('are selected in Traffic, confirmed by count, sent in the original order and compared one by one', async () => {
     await onPage(`${SHOP}/traffic?q=query:batch=`, async (page) => {
       await page.getByRole('link', { name: 'Replay these' }).click();
       await page.getByRole('heading', { name: `${COUNT} requests to its endpoint` }).waitFor();
@@ -249,7 +249,7 @@ describe('many requests', () => {
     });
   });
 
-  test('can be paused, taken up again and cancelled, with the keyboard alone', async () => {
+  test('can be paused, resumed and cancelled, with the keyboard alone', async () => {
     await onPage(plan({ rate: '1' }), async (page) => {
       await tabTo(page, `Type ${COUNT} to confirm`);
       await page.keyboard.type(String(COUNT));
@@ -282,7 +282,7 @@ describe('many requests', () => {
     });
   });
 
-  test('say what is wrong with a plan at its field', async () => {
+  test('show an error in the plan at its field', async () => {
     await onPage(plan({ q: 'status:>>1', rate: '0' }), async (page) => {
       await expect.poll(() => page.getByLabel('Search (optional)').getAttribute('aria-invalid')).toBe('true');
       await page.getByLabel('Search (optional)').fill('query:batch=');
@@ -295,12 +295,12 @@ describe('many requests', () => {
   });
 });
 
-describe('no axe violation in either theme, no sideways scrolling on a phone:', () => {
+describe('no axe violation in either theme, no horizontal scrolling on a phone:', () => {
   const PLAN = `${SHOP}/replays/new?${new URLSearchParams({ q: 'query:batch=', from: '1h', target: 'Upstream' }).toString()}`;
 
-  test('replays', () => expectAccessible(browser, at(`${SHOP}/replays`)));
-  test('the plan of many', () => expectAccessible(browser, at(PLAN)));
-  test('the form of one', () =>
+  test('the list of replays', () => expectAccessible(browser, at(`${SHOP}/replays`)));
+  test('the plan for many requests', () => expectAccessible(browser, at(PLAN)));
+  test('the form for one request', () =>
     expectAccessible(browser, at(`${captured}/replay`), async (page) => {
       await page.getByRole('radio', { name: 'A URL' }).check();
     }));
@@ -311,7 +311,7 @@ describe('no axe violation in either theme, no sideways scrolling on a phone:', 
         .first()
         .waitFor();
     }));
-  test('an answer beside the captured one', () =>
+  test('a response next to the captured one', () =>
     expectAccessible(browser, at(`${captured}/replay`), async (page) => {
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByRole('heading', { name: 'What differs' }).waitFor();

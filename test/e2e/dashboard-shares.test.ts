@@ -45,7 +45,7 @@ const capturedId = async (project: string): Promise<string> => {
   return id;
 };
 
-/** A project of an account on the plan Free, next to that of the quickstart, whose account gets Pro. */
+/** Adds a project on the Free plan, and moves the account of the quickstart's project to the Pro plan. */
 const addProjects = async (): Promise<void> => {
   const account = path.join(run.manifests, 'account.yaml');
   await writeFile(account, (await readFile(account, 'utf8')).replace('plan: Free', 'plan: Pro'));
@@ -107,7 +107,7 @@ const statusOf = async (url: string): Promise<number> => {
 };
 
 describe('a link', () => {
-  test('is made with the keyboard alone; it shows exactly what the preview did, without scripts, until it is revoked', async () => {
+  test('is created with the keyboard alone and shows the same as the preview, without scripts, until it is revoked', async () => {
     const { page, context, complaints } = await watched(browser);
     await openDialog(page);
     const preview = await textOf(page, `${PREVIEW} article`);
@@ -152,7 +152,7 @@ describe('a link', () => {
     await Promise.all([context.close(), visitor.context.close()]);
   });
 
-  test('hides what somebody adds, and the preview follows; a rule that is none is said at its field', async () => {
+  test('and its preview hide the fields that the user adds; an invalid path is reported at its field', async () => {
     const { page, context } = await watched(browser);
     await openDialog(page);
     const paths = page.getByLabel('JSON paths');
@@ -174,7 +174,7 @@ describe('a link', () => {
     await context.close();
   });
 
-  test('of an account that loses Pro shows nothing until it has Pro again', async () => {
+  test('shows nothing while its account is not on the Pro plan', async () => {
     const { page, context } = await watched(browser);
     await openDialog(page);
     const link = await createLink(page);
@@ -191,8 +191,8 @@ describe('a link', () => {
   });
 });
 
-describe('on the plan Free', () => {
-  test('the dialog shows what a link would show, says what it takes, and offers nothing that fails', async () => {
+describe('on the Free plan', () => {
+  test('the dialog shows the preview and the required plan, and offers no action that would fail', async () => {
     const { page, context } = await watched(browser);
     await goto(page, exchangeUrl(FREE, freeExchange));
     await page.getByRole('button', { name: 'Share Pro' }).click();
@@ -202,7 +202,7 @@ describe('on the plan Free', () => {
     await context.close();
   });
 
-  test('the server refuses to make a link, whoever asks', async () => {
+  test('the server refuses to create a link', async () => {
     const { statusCode, body } = await request(`${exchangeUrl(FREE, freeExchange)}/share`, {
       method: 'POST',
       headers: { origin: run.dashboard, 'content-type': 'application/x-www-form-urlencoded' },
@@ -224,16 +224,16 @@ describe('standin share', () => {
   });
 
   test.each([
-    ['on Free', () => [freeExchange], 'Sharing needs the Pro plan'],
-    ['for too long', () => [exchange, '--expires', '31d'], 'at most 30d'],
-    ['a request that is not there', () => ['0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe'], 'the log has no request'],
-  ])('says why there is no link: %s', async (_, args, message) => {
+    ['Free plan', () => [freeExchange], 'Sharing needs the Pro plan'],
+    ['expiry too late', () => [exchange, '--expires', '31d'], 'at most 30d'],
+    ['unknown request', () => ['0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe'], 'the log has no request'],
+  ])('reports why it creates no link: %s', async (_, args, message) => {
     const { code, stdout, stderr } = await standin(['share', ...args(), '--data', run.data]);
     expect(stderr).toContain(message);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   });
 
-  test('says what to start where nothing runs', async () => {
+  test('says what to start when standin dev is not running', async () => {
     const { data } = await newFolders();
     const { code, stderr } = await standin(['share', exchange, '--data', data]);
     expect(stderr).toContain('no standin dev runs on');
@@ -241,7 +241,7 @@ describe('standin share', () => {
   });
 });
 
-describe('every page about links', () => {
+describe('every page with links', () => {
   const dialog = async (page: Page): Promise<void> => {
     await page.keyboard.press('s');
     await page.locator(PREVIEW).waitFor();
@@ -260,15 +260,15 @@ describe('every page about links', () => {
   test.each([
     ['the dialog', () => exchangeUrl(SHOP, exchange), dialog],
     ['the dialog on Free', () => exchangeUrl(FREE, freeExchange), dialog],
-    ['the link that was made', () => exchangeUrl(SHOP, exchange), created],
+    ['the created link', () => exchangeUrl(SHOP, exchange), created],
     ['no links', () => at(`${FREE}/settings/shares`), undefined],
     ['links', () => at(`${SHOP}/settings/shares`), undefined],
     ['a link that is being revoked', () => at(`${SHOP}/settings/shares`), revoking],
-  ])('has no accessibility violation, in both themes and on a phone: %s', async (_, url, prepare) => {
+  ])('has no accessibility violation in either theme or on a phone: %s', async (_, url, prepare) => {
     await expectAccessible(browser, url(), prepare);
   });
 
-  test('so has the public one, and the one that says that there is nothing', async () => {
+  test('the public page and its not-found page have no accessibility violation', async () => {
     const { page, context } = await watched(browser);
     await openDialog(page);
     const link = await createLink(page);

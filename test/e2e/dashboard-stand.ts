@@ -8,7 +8,7 @@ export interface DashboardRun extends DevRun {
   readonly dashboard: string;
 }
 
-/** `standin dev` on a copy of the quickstart, with its dashboard. */
+/** Starts `standin dev` on a copy of the quickstart, with its dashboard. */
 export const startDashboard = async (options: StartDevOptions = {}): Promise<DashboardRun> => {
   const dev = await startDev({ ...options, dashboard: true });
   const { dashboard } = dev.ready;
@@ -21,9 +21,9 @@ export const DESKTOP = { width: 1280, height: 800 };
 
 /** Resolves when React has hydrated the page. Earlier input would go into the server's HTML. */
 export const hydrated = async (page: Page): Promise<void> => {
-  // Polled from outside: the page's own policy forbids what Playwright's waitForFunction does inside.
-  const isTaken = (): Promise<boolean> => page.evaluate('window.__remixRouter?.state.initialized === true');
-  await eventually('the page to be taken over', isTaken, { timeoutMs: 30_000 });
+  // Polled from outside: the content security policy of the page forbids Playwright's waitForFunction.
+  const isHydrated = (): Promise<boolean> => page.evaluate('window.__remixRouter?.state.initialized === true');
+  await eventually('the page to be hydrated', isHydrated, { timeoutMs: 30_000 });
   // React's work and its effects are tasks of the page. The page is idle after them.
   await page.evaluate('new Promise((resolve) => requestIdleCallback(() => resolve()))');
 };

@@ -17,7 +17,7 @@ import {
 import { goto, watched } from './dashboard-stand.ts';
 import { post, Tenant } from './tenant.ts';
 
-/** A team's day in the browser, on all parts of a cluster: API server, operator, gateway, ClickHouse engine, two dashboards. */
+/** A team's workflow in the browser, with all parts of a cluster: API server, operator, gateway, ClickHouse engine, two dashboards. */
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
 let deployment: Deployment;
@@ -43,12 +43,12 @@ beforeAll(async () => {
     operatorEnv: { ...clickHouse.env, STANDIN_GATEWAY_URL: url, STANDIN_REPLAY_GATEWAY_URL: url },
   });
   const [deployed] = deployment.gateways;
-  if (deployed === undefined) throw new Error('there is a gateway');
+  if (deployed === undefined) throw new Error('no gateway is deployed');
   gateway = { ...deployed, url };
   tenant = await Tenant.create(cluster, 'story');
   await tenant.apply('Account', 'team', { plan: 'Pro' });
   const env = { STANDIN_SESSION_KEY: SESSION_KEY };
-  // The dashboards start one after the other, because the first one builds if sources have changed.
+  // Starts the dashboards sequentially, because the first one builds if sources have changed.
   dashboards = [
     await startClusterDashboard({ cluster, clickHouse, env }),
     await startClusterDashboard({ cluster, clickHouse, env }),
@@ -89,7 +89,7 @@ const statusOf = async (url: string): Promise<number> => {
   return statusCode;
 };
 
-test('a project and an endpoint are made by forms; once the page says Ready, the gateway answers', async () => {
+test('forms create a project and an endpoint, which serves requests as soon as the page shows Ready', async () => {
   await onPage(editor, '/projects/new', async (page) => {
     await page.getByLabel('Name', { exact: true }).fill('Shop');
     await page.getByRole('button', { name: 'Create project' }).click();
@@ -107,7 +107,7 @@ test('a project and an endpoint are made by forms; once the page says Ready, the
   });
 });
 
-test('a request is on the screen without a reload; sent again, its answer stands beside the captured one', async () => {
+test('a request appears without a reload, and its replay shows both responses side by side', async () => {
   await onPage(editor, '/p/story/shop/traffic', async (page) => {
     await page.locator(ROW).first().waitFor();
     const before = await page.locator(ROW).count();
@@ -121,7 +121,7 @@ test('a request is on the screen without a reload; sent again, its answer stands
   });
 });
 
-/** Opens the newest request and its Share dialog. */
+/** Creates a link in the Share dialog of the newest request. */
 const openShare = async (page: Page): Promise<void> => {
   await page.locator(ROW).first().click();
   await page.getByRole('button', { name: /^Share/ }).click();
@@ -129,7 +129,7 @@ const openShare = async (page: Page): Promise<void> => {
   await page.getByRole('button', { name: 'Create link' }).click();
 };
 
-test('a request is shared with somebody who has no account; every dashboard shows it, until it is revoked', async () => {
+test('every dashboard shows a shared request without a login until the link is revoked', async () => {
   await onPage(editor, '/p/story/shop/traffic', async (page) => {
     await openShare(page);
     const link = new URL(await page.getByRole('textbox', { name: 'Link' }).inputValue());
@@ -149,7 +149,7 @@ test('a request is shared with somebody who has no account; every dashboard show
   });
 });
 
-test('somebody who may only look is told so by the API server, and nothing is shared', async () => {
+test('the API server denies sharing to a user with read-only access', async () => {
   await onPage(viewer, '/p/story/shop/traffic', async (page) => {
     await openShare(page);
     await page.getByText(`User "${viewer.user}" cannot create resource "mockshares"`).waitFor();

@@ -24,34 +24,34 @@ afterAll(async () => {
 
 const at = (url: string): string => `${run.dashboard}${url}`;
 
-// Bars 11 and 14.
+// Targets 11 and 14.
 describe('every state of the page', () => {
   test.each([`${TRAFFIC}?live=0`, `${TRAFFIC}?q=status:599`, `${TRAFFIC}?q=status:`, '/p/default/bare/traffic'])(
-    '%s: no axe violation in either theme, no sideways scrolling on a phone',
+    '%s: no axe violation in either theme, no horizontal scrolling on a phone',
     (url) => expectAccessible(browser, at(url)),
   );
 
-  test('so with a request open', () =>
+  test('no axe violation with an open request', () =>
     expectAccessible(browser, at(`${TRAFFIC}?live=0`), async (page) => {
       await page.keyboard.press('j');
       await page.keyboard.press('Enter');
       await page.getByRole('region', { name: 'Open request' }).getByRole('link', { name: 'Response' }).waitFor();
     }));
 
-  test('so with suggestions open', () =>
+  test('no axe violation with open suggestions', () =>
     expectAccessible(browser, at(`${TRAFFIC}?live=0`), async (page) => {
       await page.keyboard.press('/');
       await page.getByRole('option', { name: 'method:' }).waitFor();
     }));
 
-  test('so with the dialog of times open', () =>
+  test('no axe violation with the open time range dialog', () =>
     expectAccessible(browser, at(`${TRAFFIC}?live=0`), async (page) => {
       await page.getByRole('button', { name: 'Time range' }).click();
       await page.getByRole('menuitem', { name: 'From' }).click();
       await page.getByRole('dialog').waitFor();
     }));
 
-  test('what is to be touched on a phone is large enough', async () => {
+  test('touch targets on a phone are large enough', async () => {
     const { page, context } = await openPage(browser, { viewport: { width: 390, height: 844 } });
     await goto(page, at(TRAFFIC));
     await live(page);
@@ -66,7 +66,7 @@ describe('every state of the page', () => {
     await context.close();
   });
 
-  test('can be reached with Tab: search, range, chart, tail, export, list', async () => {
+  test('Tab reaches search, time range, chart, tail, export and list', async () => {
     const { page, context } = await watched(browser);
     await goto(page, at(`${TRAFFIC}?live=0`));
     const names = ['Search requests', 'Time range', 'Requests over time', 'Resume', 'Export', 'Requests, newest'];

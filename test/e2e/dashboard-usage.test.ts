@@ -21,8 +21,8 @@ afterAll(async () => {
 });
 
 /**
- * Resolves when the gateway has the quota. The page does not show that, because it reads the quota from the manifest. An endpoint in the
- * same file does: the gateway applies changes in order.
+ * Resolves when the gateway applies the quota. The page cannot show that, because it reads the quota from the manifest. An endpoint in the
+ * same file can: the gateway applies changes in order.
  */
 const setQuota = async (monthlyQuota: number): Promise<void> => {
   const metadata = { name: 'default' };
@@ -36,12 +36,12 @@ const setQuota = async (monthlyQuota: number): Promise<void> => {
   );
 };
 
-/** Longer than all waits of this test together on a busy machine. */
+/** Longer than the sum of all waits of this test on a busy machine. */
 const WAITS_MS = 150_000;
 
-test('the usage of the month: against the quota, by day, by endpoint', { timeout: WAITS_MS }, async () => {
+test('shows the usage of the month against the quota, by day and by endpoint', { timeout: WAITS_MS }, async () => {
   const { page, context, complaints } = await watched(browser);
-  /** Waits until the page shows the text. The operator receives the count from the gateway within seconds. */
+  /** Waits until the page shows the text. The gateway reports the count to the operator within seconds. */
   const shown = (text: string): Promise<unknown> =>
     eventually(text, async () => {
       await goto(page, `${dev.dashboard}${USAGE}`);
@@ -94,7 +94,7 @@ test('the usage of the month: against the quota, by day, by endpoint', { timeout
   await expectAccessible(browser, `${dev.dashboard}${USAGE}`);
 });
 
-test('what is used is shown while ClickHouse is away, by the page and by the command', async () => {
+test('the page and standin usage show the total while ClickHouse is unavailable', async () => {
   const { page, context, complaints } = await watched(browser);
   const engine = await enginePid(dev.process.pid);
   process.kill(engine, 'SIGSTOP');

@@ -6,7 +6,7 @@ import { eventually } from '../harness/eventually.ts';
 
 export type NewReplay = Partial<ReplaySpec> & Pick<ReplaySpec, 'target'>;
 
-/** A Replay of the quickstart's project, in the data folder of a `standin dev`. */
+/** A Replay of the quickstart's project, in the data folder of `standin dev`. */
 export class DevReplay {
   readonly #acts: ReturnType<typeof actFiles>;
   readonly #object: {

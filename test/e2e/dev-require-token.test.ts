@@ -31,7 +31,7 @@ const signedIn = async (): Promise<Record<string, string>> => {
 
 describe('without the token', () => {
   test.for(['/', '/projects', '/p/default/shop', '/p/default/shop/traffic', '/projects.data', '/login', '/nowhere'])(
-    'the page %s tells where the token is',
+    'the page %s says where to find the token',
     async (page) => {
       const { status, text } = await ask(page);
       expect(status).toBe(401);
@@ -40,34 +40,34 @@ describe('without the token', () => {
     },
   );
 
-  test('the API refuses, also with the cookie', async () => {
+  test('the API rejects requests, even with the cookie', async () => {
     for (const headers of [{}, { authorization: 'Bearer guessed' }, await signedIn()]) {
       const { status, text } = await ask('/api/v1/projects', headers);
       expect([status, (JSON.parse(text) as { code: string }).code]).toEqual([401, 'unauthorized']);
     }
   });
 
-  test('probes, files of the dashboard and public links need none', async () => {
+  test('probes, static files and public links need no token', async () => {
     expect(await ask('/healthz')).toMatchObject({ status: 200, text: 'ok\n' });
     expect(await ask('/favicon.svg')).toMatchObject({ status: 200 });
     expect((await ask(`/s/${'a'.repeat(43)}`)).status).toBe(404);
   });
 
-  test('a wrong one is named', async () => {
+  test('an invalid token is reported', async () => {
     const { status, text } = await ask('/?token=guessed');
     expect([status, text]).toEqual([403, expect.stringContaining('This token is not valid')]);
   });
 });
 
 describe('with the token', () => {
-  test('the printed URL opens the dashboard, and forgets the token', async () => {
+  test('the printed URL opens the dashboard and redirects to a URL without the token', async () => {
     const { status, headers } = await ask(`/projects?token=${token}`);
     expect([status, headers['location']]).toEqual([303, '/projects']);
     expect(String(headers['set-cookie'])).toMatch(/SameSite=Strict; HttpOnly$/);
     expect(await ask('/projects', await signedIn())).toMatchObject({ status: 200 });
   });
 
-  test('programs use the API, and commands find it in the data folder, which only its owner reads', async () => {
+  test('programs can use the API, and commands read the token from a file that only its owner can read', async () => {
     expect(await ask('/api/v1/projects', { authorization: `Bearer ${token}` })).toMatchObject({ status: 200 });
     expect((await readRunFile(run.data))?.dashboardToken).toBe(token);
     expect((await stat(path.join(run.data, 'running.json'))).mode & 0o777).toBe(0o600);

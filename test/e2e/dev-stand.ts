@@ -45,7 +45,7 @@ export interface StartDevOptions {
   /** Arguments of Node itself. */
   readonly nodeArgs?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The dashboard is built if the sources have changed, which takes some seconds. */
+  /** If the sources have changed, the dashboard is built first, which takes several seconds. */
   readonly dashboard?: boolean;
 }
 
@@ -89,17 +89,17 @@ export const startDev = async ({
   };
 };
 
-/** It builds its dashboard if there is no build yet, which takes a minute on a busy machine. */
+/** Includes the build of the dashboard if there is none yet, which takes a minute on a busy machine. */
 const READY_MS_MAX = 90_000;
 
 const waitForReady = async (process: RunningProcess): Promise<ReadyEvent> =>
   readySchema.parse(await process.waitForEvent('ready', ({ event }) => event === 'ready', READY_MS_MAX));
 
-/** Runs `standin` with arguments to its end. */
+/** Runs `standin` with these arguments and waits until it exits. */
 export const standin = (args: readonly string[], options?: CommandOptions): Promise<CommandResult> =>
   runCommand(process.execPath, [path.join(ROOT, 'cli/src/main.ts'), ...args], { cwd: ROOT, ...options });
 
-/** The entries that `standin logs -o json` prints. */
+/** Returns the entries that `standin logs -o json` prints. */
 export const readLog = async (data: string, ...args: string[]): Promise<LogEntry[]> => {
   const { code, stdout, stderr } = await standin(['logs', '--data', data, '-o', 'json', ...args]);
   if (code !== 0) throw new Error(`standin logs ended with ${code}: ${stderr}`);
@@ -109,7 +109,7 @@ export const readLog = async (data: string, ...args: string[]): Promise<LogEntry
     .map((line) => JSON.parse(line) as LogEntry);
 };
 
-export interface Answer {
+export interface CallResult {
   readonly status: number;
   readonly body: string;
   readonly rejected: string | undefined;
@@ -124,7 +124,7 @@ export const call = async (
   { url, apiKey }: Pick<DevRun, 'url' | 'apiKey'>,
   slug: string,
   { method = 'POST', body = '' }: CallOptions = {},
-): Promise<Answer> => {
+): Promise<CallResult> => {
   const response = await request(`${url}${slug}`, {
     method,
     headers: { 'x-api-key': apiKey },
@@ -138,7 +138,7 @@ export const call = async (
   };
 };
 
-/** An Endpoint of the quickstart's project, as YAML (which JSON is). */
+/** An Endpoint of the quickstart's project, as JSON, which is valid YAML. */
 export const endpoint = (name: string, spec: Readonly<Record<string, unknown>>): string =>
   JSON.stringify({
     apiVersion: `${API_GROUP}/v1alpha1`,

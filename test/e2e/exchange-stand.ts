@@ -21,12 +21,12 @@ interface SentBody {
 }
 
 export interface ExchangeRun extends DashboardRun {
-  /** Sends a request with this body, gets the same body and content type as its response, and finds it in the log. */
+  /** Sends a request, receives the same body and content type as its response, and finds it in the log. */
   capture(name: string, sent?: SentBody): Promise<Captured>;
   stop(): Promise<void>;
 }
 
-/** Responds with the body and the content type of the request; `?bytes=N`: with N bytes instead. */
+/** Responds with the body and the content type of the request, or with N bytes for `?bytes=N`. */
 const startEcho = async (): Promise<Server> => {
   const server = createServer((incoming, answer) => {
     const bytes = Number(new URL(incoming.url ?? '/', 'http://echo').searchParams.get('bytes') ?? 0);
@@ -43,7 +43,7 @@ interface Row {
   readonly query: string;
 }
 
-/** `standin dev` with an endpoint `/echo` that forwards to a server of this process. */
+/** Starts `standin dev` with an endpoint `/echo` that forwards to a server in this process. */
 export const startExchanges = async (): Promise<ExchangeRun> => {
   const [run, echo] = await Promise.all([startDashboard(), startEcho()]);
   const upstream = `http://127.0.0.1:${(echo.address() as AddressInfo).port}/`;
@@ -58,7 +58,7 @@ export const startExchanges = async (): Promise<ExchangeRun> => {
     await answer.body.dump({ limit: Number.MAX_SAFE_INTEGER });
     return answer.statusCode;
   };
-  await eventually('the endpoint to be there', async () => (await send('ready', {})) === 200);
+  await eventually('the endpoint to respond', async () => (await send('ready', {})) === 200);
 
   const find = async (query: string): Promise<string | undefined> => {
     const answer = await request(`${run.dashboard}${SHOP}/traffic/rows`);

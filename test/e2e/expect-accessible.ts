@@ -5,7 +5,7 @@ import { eventually } from '../harness/eventually.ts';
 import { DESKTOP, goto } from './dashboard-stand.ts';
 
 const PHONE = { width: 390, height: 844 };
-/** The narrowest phone on the market, and the width of a wide screen at 400 %. */
+/** The width of the narrowest phones, and of a 1280-pixel screen at 400% zoom. */
 const NARROW = { width: 320, height: 640 };
 
 /** The console also reports each 404. */
@@ -15,7 +15,7 @@ const isMistake = (complaint: string): boolean => !complaint.startsWith('Failed 
 const STILL_MS = 200;
 
 /**
- * Waits until fonts and editors are loaded, and no colour transition or animation runs: axe fails on elements that disappear while it runs.
+ * Waits until fonts and editors are loaded, and until no transition or animation runs. Axe fails on elements that disappear while it runs.
  */
 export const settled = async (page: Page): Promise<void> => {
   let before = '';

@@ -17,7 +17,7 @@ import { metricOf, post, Tenant } from './tenant.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
 
 /**
- * Two operators and three gateways as processes on a real API server. One after another is killed, frozen, stopped and started again. The
+ * Two operators and three gateways run as processes with a real API server. They are killed, frozen, stopped and restarted in turn. The
  * tests build on each other, in order; each leaves everything running.
  */
 let cluster: OwnCluster;
@@ -33,11 +33,11 @@ let gateways: readonly [DeployedGateway, DeployedGateway, DeployedGateway];
 const FORGET_MS = 6_000;
 const FAILOVER_MS_MAX = 15_000;
 /** The timeout for steps that are not measured. Measured steps have their own limits. */
-const PATIENCE_MS = 40_000;
-/** The lease is released immediately. Candidates check it at least every 1.2 s, and read all accounts before they serve. */
+const STEP_MS_MAX = 40_000;
+/** The leader releases the lease immediately. Candidates check it at least every 1.2 s and read all accounts before they serve. */
 const HANDOVER_MS_MAX = 4_000;
 const API_OUTAGE_MS = 30_000;
-/** More permits than a client needs until the API server, and then a leader, is available again. */
+/** More permits than the traffic uses until the API server and a leader are available again. */
 const OUTAGE_PERMITS = 8_000;
 const DAY_MS = 24 * 3_600_000;
 
@@ -45,7 +45,7 @@ beforeAll(async () => {
   [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
   await installStandin(cluster);
   store = openLogStore(clickHouse);
-  // The team's account, on the plan Free, has the plan's default quota.
+  // The team's account, on the Free plan, has the default quota of the plan.
   const operatorEnv = { STANDIN_STREAM_GATEWAY_FORGET_MS: String(FORGET_MS), STANDIN_QUOTA_PRO: '0' };
   deployment = await deploy({ cluster, clickHouse, operators: 2, gateways: 3, operatorEnv });
   gateways = deployment.gateways as typeof gateways;
@@ -84,19 +84,19 @@ const leads = async ({ process, adminUrl }: DeployedOperator): Promise<boolean> 
 /** The operator that leads, and the other one. */
 const roles = async (): Promise<{ leader: DeployedOperator; follower: DeployedOperator }> => {
   const [a, b] = deployment.operators;
-  if (a === undefined || b === undefined) throw new Error('there are two operators');
+  if (a === undefined || b === undefined) throw new Error('fewer than two operators are deployed');
   return eventually(
     'a leader',
     async () =>
       (await leads(a)) ? { leader: a, follower: b } : (await leads(b)) ? { leader: b, follower: a } : undefined,
-    { timeoutMs: PATIENCE_MS },
+    { timeoutMs: STEP_MS_MAX },
   ) as Promise<{ leader: DeployedOperator; follower: DeployedOperator }>;
 };
 
-/** Milliseconds until that operator serves gateways. */
+/** Returns the milliseconds until the operator serves gateways. */
 const untilServing = async ({ process }: DeployedOperator, since: number): Promise<number> => {
   const event = await process.waitForEvent(
-    'it serves',
+    'the operator to serve',
     ({ msg, objects }) => msg === 'leading' && objects !== undefined,
   );
   return Number(event['time']) - since;
@@ -114,11 +114,11 @@ const untilAllConnected = (): Promise<unknown> =>
       const revisions = await metricOf(leader.adminUrl, 'standin_publish_gateway_revision');
       return [...revisions.keys()].filter((labels) => labels.includes('connected="true"')).length === 3;
     },
-    { timeoutMs: PATIENCE_MS },
+    { timeoutMs: STEP_MS_MAX },
   );
 
-const answersOf = (name: string, asked: readonly DeployedGateway[] = gateways): Promise<string[]> =>
-  Promise.all(asked.map(async (gateway) => (await post(gateway, `${path}/${name}`, key)).body));
+const answersOf = (name: string, selected: readonly DeployedGateway[] = gateways): Promise<string[]> =>
+  Promise.all(selected.map(async (gateway) => (await post(gateway, `${path}/${name}`, key)).body));
 
 /** Changes a mock and polls its condition. As soon as it reports Programmed, all gateways must serve the change. */
 const changeAndCheck = async (name: string, body: string): Promise<void> => {
@@ -126,20 +126,20 @@ const changeAndCheck = async (name: string, body: string): Promise<void> => {
   const condition = await eventually('Programmed', () => tenant.condition('Endpoint', name, 'Programmed'), {
     accept: ({ status }) => status === 'True',
     intervalMs: 2,
-    timeoutMs: PATIENCE_MS,
+    timeoutMs: STEP_MS_MAX,
   });
   expect(await answersOf(name)).toEqual([body, body, body]);
   expect(condition.observedGeneration).toBe(metadata.generation);
 };
 
 /**
- * Every gateway has answered some requests, so each has permits of the quota: none needs its first permits while the operator is
+ * Waits until every gateway has served some requests, so that each holds permits of the quota and needs none while the operator is
  * unavailable.
  */
 const steadyTraffic = async (): Promise<Traffic> => {
   const traffic = startTraffic(gateways, `${path}/steady`, key);
-  const isAnswered = (): boolean => gateways.every((_, index) => traffic.answered.includes(`${index} 9`));
-  await eventually('traffic', isAnswered, { timeoutMs: PATIENCE_MS });
+  const isServedByAll = (): boolean => gateways.every((_, index) => traffic.answered.includes(`${index} 9`));
+  await eventually('traffic', isServedByAll, { timeoutMs: STEP_MS_MAX });
   return traffic;
 };
 
@@ -151,7 +151,7 @@ const untilHolding = (permits: number): Promise<unknown> =>
       const held = await Promise.all(gateways.map(({ adminUrl }) => metricOf(adminUrl, 'standin_admit_permits')));
       return Math.min(...held.map((count) => count.get('') ?? 0));
     },
-    { accept: (least) => least >= permits, timeoutMs: PATIENCE_MS },
+    { accept: (least) => least >= permits, timeoutMs: STEP_MS_MAX },
   );
 
 const askStream = async (operator: DeployedOperator): Promise<{ status: number | undefined; body: unknown }> => {
@@ -173,7 +173,7 @@ const askStream = async (operator: DeployedOperator): Promise<{ status: number |
 };
 
 describe('operators', () => {
-  test('a follower refuses and names the leader', async () => {
+  test('a follower refuses a gateway and names the leader', async () => {
     const { leader, follower } = await roles();
     expect(await askStream(follower)).toEqual({
       status: 503,
@@ -181,12 +181,12 @@ describe('operators', () => {
     });
   });
 
-  test('the leader is killed under traffic: nothing is lost, and a change made meanwhile goes live', async () => {
+  test('a killed leader loses no request under traffic, and a change in the meantime goes live', async () => {
     const { leader, follower } = await roles();
     const traffic = await steadyTraffic();
     const killed = Date.now();
     await leader.process.kill('SIGKILL');
-    await changeAndCheck('changed', '{"while": "nobody leads"}');
+    await changeAndCheck('changed', '{"while": "no leader"}');
     expect(await untilServing(follower, killed)).toBeLessThan(FAILOVER_MS_MAX);
     await untilAllConnected();
     await traffic.stop();
@@ -203,7 +203,7 @@ describe('operators', () => {
     await leader.process.waitForUrl(`${leader.adminUrl}/readyz`);
   });
 
-  test('a leader that is stopped hands over at once', async () => {
+  test('a stopped leader hands over immediately', async () => {
     const { leader, follower } = await roles();
     await untilAllConnected();
     const stopped = Date.now();
@@ -215,7 +215,7 @@ describe('operators', () => {
     await leader.process.waitForUrl(`${leader.adminUrl}/readyz`);
   });
 
-  test('restarted with nothing changed, they write no status', async () => {
+  test('restarted operators write no status if nothing has changed', async () => {
     const all = async () =>
       (await Promise.all((['Account', 'Project', 'Endpoint'] as const).map((kind) => tenant.list(kind)))).flat();
     const project = () => tenant.get('Project', 'shop');
@@ -240,11 +240,11 @@ describe('operators', () => {
     await untilAllConnected();
     const { leader } = await roles();
     // The operator checks each object when the term begins, and again when the last gateway has reconnected.
-    await eventually('two looks at each object', async () => {
-      const looks = await metricOf(leader.adminUrl, 'workqueue_adds_total');
+    await eventually('two checks of each object', async () => {
+      const checks = await metricOf(leader.adminUrl, 'workqueue_adds_total');
       const depth = await metricOf(leader.adminUrl, 'workqueue_depth');
       const isIdle = depth.get('name="status",controller="status"') === 0;
-      return isIdle && (looks.get('name="status",controller="status"') ?? 0) >= 2 * before.length;
+      return isIdle && (checks.get('name="status",controller="status"') ?? 0) >= 2 * before.length;
     });
     const written = await metricOf(leader.adminUrl, 'standin_status_writes_total');
     expect([...written.values()]).toEqual([0]);
@@ -253,7 +253,7 @@ describe('operators', () => {
 });
 
 describe('gateways', () => {
-  test('one that is killed is waited for by name until it is forgotten; it comes back to the newest configuration', async () => {
+  test('a killed gateway is named in the condition until it is forgotten, and gets the newest configuration when it restarts', async () => {
     const [first, second, third] = gateways;
     await untilAllConnected();
     await third.process.kill('SIGKILL');
@@ -272,7 +272,7 @@ describe('gateways', () => {
     await untilAllConnected();
   });
 
-  test('one that comes back in time is not forgotten: the change waits for it', async () => {
+  test('a change waits for a gateway that restarts in time', async () => {
     const [, second] = gateways;
     await second.process.kill('SIGKILL');
     await tenant.mock('changed', '{"waits": true}');
@@ -282,7 +282,7 @@ describe('gateways', () => {
     expect(await answersOf('changed')).toEqual(Array.from({ length: 3 }, () => '{"waits": true}'));
   });
 
-  test('one that is frozen keeps its connection, and is forgotten all the same', async () => {
+  test('a frozen gateway keeps its connection but is forgotten', async () => {
     const [, , third] = gateways;
     await untilAllConnected();
     third.process.signal('SIGSTOP');
@@ -297,7 +297,7 @@ describe('gateways', () => {
     expect(await answersOf('changed')).toEqual(Array.from({ length: 3 }, () => '{"frozen": "gateway-2"}'));
   });
 
-  test('one that is stopped says goodbye, and nobody waits for it', async () => {
+  test('a stopped gateway says goodbye, and no change waits for it', async () => {
     const [first] = gateways;
     expect((await first.process.kill('SIGTERM')).code).toBe(0);
     expect(await knownGateways()).toBe(2);
@@ -308,7 +308,7 @@ describe('gateways', () => {
     await untilAllConnected();
   });
 
-  test('one that is killed and starts again while there is no operator serves from its disk', async () => {
+  test('a gateway that restarts without an operator serves from its disk', async () => {
     const [first] = gateways;
     await Promise.all(deployment.operators.map(({ process }) => process.kill('SIGKILL')));
     // The copy on disk may be a second behind.
@@ -316,11 +316,11 @@ describe('gateways', () => {
     await first.process.kill('SIGKILL');
     await first.process.restart();
     await first.process.waitForUrl(`${first.adminUrl}/readyz`);
-    const ofUnlimited = [
+    const unlimited = [
       `${await tenant.projectPath('unlimited')}/unlimited`,
       await tenant.readSecret('unlimited-api-key'),
     ] as const;
-    expect(await post(first, ...ofUnlimited)).toEqual({ status: 200, body: '"all"' });
+    expect(await post(first, ...unlimited)).toEqual({ status: 200, body: '"all"' });
     // The gateway holds no permit of a quota, and no operator can grant one.
     const refused = await post(first, `${path}/changed`, key);
     expect([refused.status, refused.body]).toEqual([503, expect.stringContaining('quota_unavailable')]);
@@ -331,7 +331,7 @@ describe('gateways', () => {
 });
 
 describe('the API server', () => {
-  test('is away for half a minute, in the middle of changes: traffic goes on, then all changes are live', async () => {
+  test('can be down for half a minute during changes: traffic continues, and all changes go live afterwards', async () => {
     const traffic = await steadyTraffic();
     await untilHolding(OUTAGE_PERMITS);
     await Promise.all(Array.from({ length: 20 }, (_, index) => tenant.mock(`many-${index}`, `${index}`)));

@@ -6,7 +6,7 @@ import { ask, readDocument, violations, type ApiAnswer, type OpenApi } from './a
 import { startDashboard, type DashboardRun } from './dashboard-stand.ts';
 import { call, newFolders, standin } from './dev-stand.ts';
 
-/** `standin key regenerate`, as a user types it, and the JSON API beneath it, with a directory of manifests. */
+/** `standin key regenerate` as a user types it, and the JSON API that it uses, with a directory of manifests. */
 let dev: DashboardRun;
 let document: OpenApi;
 let api: string;
@@ -39,7 +39,7 @@ const expectAnswer = (operation: string, expected: number, answer: ApiAnswer): u
 };
 
 describe('standin key regenerate', () => {
-  test('prints the new key alone on stdout, when the old one is dead', async () => {
+  test('prints only the new key on stdout when the old key no longer works', async () => {
     const old = await keyNow();
     expect(await status(old)).toBe(201);
     const { code, stdout, stderr } = await regenerate('default', '-n', 'default', '--yes');
@@ -53,7 +53,7 @@ describe('standin key regenerate', () => {
     expect(stderr).not.toContain(stdout.trim());
   });
 
-  test('over the JSON API of a server, as JSON', async () => {
+  test('prints JSON with --server and -o json', async () => {
     const { code, stdout } = await standin([
       'key',
       'regenerate',
@@ -72,7 +72,7 @@ describe('standin key regenerate', () => {
     expect(expectAnswer('getKeyRegeneration', 200, shown)).toMatchObject({ status: { phase: 'Completed' } });
   });
 
-  test('changes nothing where nobody can be asked, or it is not clear which account is meant', async () => {
+  test('changes nothing without confirmation or an unambiguous account', async () => {
     const before = await keyNow();
     expect(await regenerate('default')).toMatchObject({
       code: 1,
@@ -81,24 +81,24 @@ describe('standin key regenerate', () => {
     });
     const { code, stderr } = await regenerate('--yes');
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('which account?') as string });
-    expect((await regenerate('nobody', '--yes')).stderr).toContain('shows you no account nobody');
-    expect((await regenerate('nobody', '-n', 'default', '--yes')).stderr).toContain('There is no account nobody');
+    expect((await regenerate('missing', '--yes')).stderr).toContain('shows you no account missing');
+    expect((await regenerate('missing', '-n', 'default', '--yes')).stderr).toContain('There is no account missing');
     expect(await keyNow()).toBe(before);
   });
 
-  test('of a key that is brought along ends with 4', async () => {
+  test('exits with code 4 if the account has its own Secret', async () => {
     const { code, stdout, stderr } = await regenerate('own', '--yes');
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
     expect(stderr).toContain('uses its own Secret brought');
   });
 
-  test('that does not come to its end in time ends with 5, and says what it waits for', async () => {
+  test('exits with code 5 at the timeout and says what it waits for', async () => {
     const { code, stdout, stderr } = await regenerate('broken', '--yes', '--timeout', '1s');
     expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
     expect(stderr).toMatch(/not regenerated after 1 s \(Account broken is not valid.*continues/s);
   });
 
-  test('the seventh within an hour ends with 3, says when the next one is possible, and changes nothing', async () => {
+  test('exits with code 3 at the seventh regeneration in an hour, says when the next one is possible, and changes nothing', async () => {
     const shown = () => ask(account());
     const { regenerations } = expectAnswer('getAccount', 200, await shown()) as { regenerations: { left: number } };
     expect(regenerations.left).toBe(4);
@@ -126,7 +126,7 @@ describe('standin key regenerate', () => {
   });
 });
 
-test('what the API does not have is 404 with a code', async () => {
+test('the API returns 404 with a code for unknown regenerations and keys', async () => {
   expect(expectAnswer('getKeyRegeneration', 404, await ask(`${account()}/regenerations/none`))).toMatchObject({
     code: 'regeneration_not_found',
   });

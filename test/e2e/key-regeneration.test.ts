@@ -6,7 +6,7 @@ import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 import { post, Tenant, type SeenObject } from './tenant.ts';
 
-/** Regeneration of an API key as a team sees it: kubectl on a real API server, two operators, three gateways. */
+/** Regeneration of an API key as a team uses it: kubectl with a real API server, two operators, three gateways. */
 let cluster: OwnCluster;
 let deployment: Deployment;
 let tenant: Tenant;
@@ -45,13 +45,13 @@ const untilPhase = (name: string, phase: string): Promise<SeenObject> =>
 const statuses = async (key: string): Promise<number[]> =>
   (await Promise.all(deployment.gateways.map((gateway) => post(gateway, path, key)))).map(({ status }) => status);
 
-const ALL_ANSWER = [200, 200, 200];
-const ALL_REFUSE = [401, 401, 401];
+const ALL_ACCEPT = [200, 200, 200];
+const ALL_REJECT = [401, 401, 401];
 
 describe('kubectl create of a KeyRegeneration', () => {
-  test('the old key is refused everywhere once the object says Completed, under load, and the new one works', async () => {
+  test('replaces the old key on every gateway by the time the object is Completed, under load', async () => {
     const old = await tenant.readSecret(SECRET);
-    expect(await statuses(old)).toEqual(ALL_ANSWER);
+    expect(await statuses(old)).toEqual(ALL_ACCEPT);
     const load = new AbortController();
     /** When the last accepted request with the old key was sent. */
     let lastAcceptedAt = 0;
@@ -70,49 +70,53 @@ describe('kubectl create of a KeyRegeneration', () => {
     expect(lastAcceptedAt).toBeGreaterThan(0);
     expect(lastAcceptedAt).toBeLessThan(seenCompletedAt);
     expect(status).toMatchObject({ acknowledged: '3/3' });
-    expect(await statuses(old)).toEqual(ALL_REFUSE);
-    expect(await statuses(await tenant.readSecret(SECRET))).toEqual(ALL_ANSWER);
+    expect(await statuses(old)).toEqual(ALL_REJECT);
+    expect(await statuses(await tenant.readSecret(SECRET))).toEqual(ALL_ACCEPT);
     const wait = ['wait', 'mkr/first', '-n', tenant.namespace, '--for=condition=Complete', '--timeout=10s'];
     expect(await cluster.kubectl(wait)).toMatchObject({ code: 0 });
   });
 
-  test('while a gateway is frozen it says which one; when that is back it completes', async () => {
+  test('names a frozen gateway and completes when the gateway resumes', async () => {
     const old = await tenant.readSecret(SECRET);
     const [, frozen] = deployment.gateways;
     frozen?.process.signal('SIGSTOP');
     try {
       await regenerate('second');
-      const { status } = await eventually('whom it waits for', () => tenant.get('KeyRegeneration', 'second'), {
-        accept: (seen) => seen.status?.['acknowledged'] === '2/3',
-      });
+      const { status } = await eventually(
+        'the name of the frozen gateway',
+        () => tenant.get('KeyRegeneration', 'second'),
+        {
+          accept: (seen) => seen.status?.['acknowledged'] === '2/3',
+        },
+      );
       expect(status).toMatchObject({ phase: 'Running', waitingFor: ['gateway-1'] });
     } finally {
       frozen?.process.signal('SIGCONT');
     }
     await untilPhase('second', 'Completed');
-    expect(await statuses(old)).toEqual(ALL_REFUSE);
+    expect(await statuses(old)).toEqual(ALL_REJECT);
   });
 
-  test('the leader is killed under way: the other operator finishes it, and counts it once', async () => {
+  test('survives a restart of the operators and is counted once', async () => {
     const old = await tenant.readSecret(SECRET);
     // The frozen gateway delays the regeneration, so that it is certainly still running.
     const [, frozen] = deployment.gateways;
     frozen?.process.signal('SIGSTOP');
     await regenerate('third');
-    await eventually('that the frozen gateway is waited for', () => tenant.get('KeyRegeneration', 'third'), {
+    await eventually('the regeneration to wait for the frozen gateway', () => tenant.get('KeyRegeneration', 'third'), {
       accept: ({ status }) => JSON.stringify(status?.['waitingFor'] ?? []).includes('gateway-1'),
     });
     // Restarts both, regardless of which one leads.
     await Promise.all(deployment.operators.map(({ process }) => process.restart()));
     frozen?.process.signal('SIGCONT');
     await untilPhase('third', 'Completed');
-    expect(await statuses(old)).toEqual(ALL_REFUSE);
-    expect(await statuses(await tenant.readSecret(SECRET))).toEqual(ALL_ANSWER);
+    expect(await statuses(old)).toEqual(ALL_REJECT);
+    expect(await statuses(await tenant.readSecret(SECRET))).toEqual(ALL_ACCEPT);
     const { status } = await tenant.get('Account', 'team');
     expect((status?.['apiKey'] as { regenerations: string[] }).regenerations).toHaveLength(3);
   });
 
-  test('ten more at once: three replace the key, the others are refused and say when there can be more', async () => {
+  test('accepts three of ten concurrent regenerations and tells the others when the limit resets', async () => {
     const names = Array.from({ length: 10 }, (_, index) => `at-once-${index}`);
     await Promise.all(names.map(regenerate));
     const ended = await eventually('the end of all', () => tenant.list('KeyRegeneration'), {
@@ -132,6 +136,6 @@ describe('kubectl create of a KeyRegeneration', () => {
     await eventually('the Event', () => cluster.kubectl(events), {
       accept: ({ stdout }) => stdout.includes('LimitReached'),
     });
-    expect(await statuses(await tenant.readSecret(SECRET))).toEqual(ALL_ANSWER);
+    expect(await statuses(await tenant.readSecret(SECRET))).toEqual(ALL_ACCEPT);
   });
 });

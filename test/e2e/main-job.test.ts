@@ -14,8 +14,8 @@ import { installStandin } from '../harness/install-standin.ts';
 import { startTlsUpstream, type TlsUpstream } from './tls-upstream.ts';
 
 /**
- * The main job on real parts: API server, kubectl, ClickHouse engine, one operator and three gateways as processes. The tests build on each
- * other, in order, like a user's first session.
+ * The main use case with real parts: API server, kubectl, ClickHouse engine, one operator and three gateways as processes. The tests build
+ * on each other, in order, like a user's first session.
  */
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
@@ -26,7 +26,7 @@ let apiKey: string;
 let projectPath: string;
 
 const NAMESPACE = 'main-job';
-const BIG_ANSWER_BYTES = 50 * 1024 * 1024;
+const BIG_RESPONSE_BYTES = 50 * 1024 * 1024;
 const TRAFFIC_PAUSE_MS = 5;
 const CHUNK = randomBytes(64 * 1024);
 
@@ -39,7 +39,7 @@ const answerUpstream = (incoming: IncomingMessage, response: ServerResponse): vo
     return;
   }
   const stream = async (): Promise<void> => {
-    for (let sent = 0; sent < BIG_ANSWER_BYTES; sent += CHUNK.length) {
+    for (let sent = 0; sent < BIG_RESPONSE_BYTES; sent += CHUNK.length) {
       if (!response.write(CHUNK)) await once(response, 'drain');
     }
     response.end();
@@ -72,13 +72,18 @@ const applyAndWait = async (yaml: string, name = 'orders'): Promise<void> => {
   await kubectl('wait', '--for=condition=Ready', `mep/${name}`, '--timeout=30s');
 };
 
-interface Answer {
+interface GatewayResponse {
   readonly status: number;
   readonly headers: Record<string, string | string[] | undefined>;
   readonly body: Buffer;
 }
 
-const call = async (gateway: number, path: string, body: string | Buffer = '', key = apiKey): Promise<Answer> => {
+const call = async (
+  gateway: number,
+  path: string,
+  body: string | Buffer = '',
+  key = apiKey,
+): Promise<GatewayResponse> => {
   const { url } = deployment.gateways[gateway] ?? {};
   const response = await request(`${url ?? ''}${projectPath}${path}`, {
     method: 'POST',
@@ -92,11 +97,11 @@ const call = async (gateway: number, path: string, body: string | Buffer = '', k
   };
 };
 
-/** Each gateway's response to a path. */
+/** Returns the response of each gateway to a path. */
 const fromAll = async (path: string): Promise<string[]> =>
   Promise.all(deployment.gateways.map(async (_, index) => (await call(index, path)).body.toString()));
 
-/** The entries of one endpoint with this request body. */
+/** Returns the entries with this request body. */
 const entriesWith = async (body: Buffer | string): Promise<LogEntry[]> => {
   const entries = await store.list({ projectUid: EVERY_PROJECT, namespace: NAMESPACE, limit: 1_000 });
   return entries.filter((entry) => bodyBytesOf(entry.request).equals(Buffer.from(body)));
@@ -126,8 +131,8 @@ afterAll(async () => {
   await cluster.stop();
 });
 
-describe('the main job', () => {
-  test('invalid objects are refused by the API server with a message for people', async () => {
+describe('the main use case', () => {
+  test('the API server rejects invalid objects with a readable message', async () => {
     await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }));
     const refused = async (spec: Record<string, unknown>): Promise<string> => {
       const { code, stderr } = await cluster.kubectl(['apply', '-f', '-'], { input: manifest(spec) });
@@ -166,7 +171,7 @@ describe('the main job', () => {
     expect(table).toMatch(/endpoint\.standin\.dev\/orders +http:\/\/standin\.test\/\S+\/v1\/orders +POST +True/);
   });
 
-  test('the row in ClickHouse has the request’s exact bytes, once', async () => {
+  test('ClickHouse stores one row with the exact bytes of the request', async () => {
     const body = Buffer.concat([Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)), randomBytes(16)]);
     expect((await call(1, '/v1/orders?a=1&a=%zz', body)).status).toBe(200);
     const [entry] = await eventually('the row', () => entriesWith(body), { accept: (rows) => rows.length > 0 });
@@ -180,14 +185,14 @@ describe('the main job', () => {
     expect(await entriesWith(body)).toHaveLength(1);
   });
 
-  test('an edit is live when kubectl wait says so', async () => {
+  test('an edit is live when kubectl wait returns', async () => {
     await cluster.apply(manifest(json('{"v": 2}')));
     await kubectl('wait', '--for=jsonpath={.status.observedGeneration}=2', 'mep/orders', '--timeout=30s');
     await kubectl('wait', '--for=condition=Ready', 'mep/orders', '--timeout=30s');
     expect(await fromAll('/v1/orders')).toEqual(Array.from({ length: 3 }, () => '{"v": 2}'));
   });
 
-  test('a JSON mock that is not JSON is a condition with the place, and costs only itself', async () => {
+  test('an invalid JSON body sets a condition with its position and affects no other endpoint', async () => {
     await cluster.apply(manifest(json('{"v": }'), 'broken'));
     await kubectl('wait', '--for=condition=Accepted=False', 'mep/broken', '--timeout=30s');
     const message = await kubectl(
@@ -203,7 +208,7 @@ describe('the main job', () => {
     expect((await call(0, '/v1/orders')).status).toBe(200);
   });
 
-  test('a switch to Forward is live, over TLS with a CA of one’s own', async () => {
+  test('a switch to Forward goes live, over TLS with a private CA', async () => {
     await applyAndWait(manifest({ ...json('{"v": 2}'), ...forward(`${upstream.url}/real`) }));
     const answer = await call(2, '/v1/orders?x=1');
     expect([answer.status, answer.headers['x-upstream'], answer.body.toString()]).toEqual([
@@ -213,7 +218,7 @@ describe('the main job', () => {
     ]);
   });
 
-  test('a 50 MiB answer streams through with flat memory, captured up to the cap with its true size', async () => {
+  test('a 50 MiB response streams with constant memory, is captured up to the limit and keeps its real size', async () => {
     await applyAndWait(manifest(forward(`${upstream.url}/big`, '60s'), 'big'), 'big');
     const rss = async (): Promise<number> => {
       const metrics = await (await request(`${deployment.gateways[0]?.adminUrl ?? ''}/metrics`)).body.text();
@@ -226,14 +231,14 @@ describe('the main job', () => {
     const before = await rss();
     const marker = randomBytes(8).toString('hex');
     const answer = await call(0, '/v1/big', marker);
-    expect(answer.body.length).toBe(BIG_ANSWER_BYTES);
+    expect(answer.body.length).toBe(BIG_RESPONSE_BYTES);
     expect(answer.body.subarray(-CHUNK.length).equals(CHUNK)).toBe(true);
     expect((await rss()) - before).toBeLessThan(40 * 1024 * 1024);
     const [entry] = await eventually('the row', () => entriesWith(marker), { accept: (rows) => rows.length > 0 });
-    expect(entry?.response).toMatchObject({ truncated: true, bodyBytes: BIG_ANSWER_BYTES });
+    expect(entry?.response).toMatchObject({ truncated: true, bodyBytes: BIG_RESPONSE_BYTES });
   });
 
-  test('an upstream that is not there is a captured 502, one that is silent a captured 504', async () => {
+  test('an unreachable upstream is captured as 502, and an unresponsive one as 504', async () => {
     await applyAndWait(manifest(forward('https://localhost:1/'), 'refused'), 'refused');
     await applyAndWait(manifest(forward(`${upstream.url}/silent`, '200ms'), 'silent'), 'silent');
     for (const [name, status, outcome] of [
@@ -248,7 +253,7 @@ describe('the main job', () => {
     }
   });
 
-  test('a deleted endpoint answers 404, and what is rejected is not in the log', async () => {
+  test('a deleted endpoint responds with 404, and rejected requests are not in the log', async () => {
     await kubectl('delete', 'mep', 'orders');
     const marker = randomBytes(8).toString('hex');
     for (const index of deployment.gateways.keys()) {
@@ -263,7 +268,7 @@ describe('the main job', () => {
     expect(rejected).toEqual([]);
   });
 
-  test('traffic never stops while the operator is killed and started again', async () => {
+  test('traffic continues while the operator restarts', async () => {
     await applyAndWait(manifest(json('{"steady": true}'), 'steady'), 'steady');
     const [operator] = deployment.operators;
     let stopped = false;
@@ -286,7 +291,7 @@ describe('the main job', () => {
     expect(await fromAll('/v1/after-restart')).toEqual(Array.from({ length: 3 }, () => '{"after": "restart"}'));
   });
 
-  test('the operator recovers by itself from an API server that went away', async () => {
+  test('the operator recovers by itself from an outage of the API server', async () => {
     await cluster.stopApiServer('SIGKILL');
     expect((await call(0, '/v1/steady')).status).toBe(200);
     // Long enough for the lease to expire and for every watch to fail.

@@ -15,7 +15,7 @@ const optionsOf = ({ url, username, password, database }: TestClickHouse): strin
   ...['--database', database],
 ];
 
-/** Runs one statement, as curl does. */
+/** Runs one statement over HTTP. */
 const ask = async ({ url, username, password }: TestClickHouse, sql: string, database = 'default'): Promise<string> => {
   const headers = { 'X-ClickHouse-User': username, 'X-ClickHouse-Key': password };
   const response = await fetch(`${url}/?database=${database}`, { method: 'POST', body: sql, headers });
@@ -24,7 +24,7 @@ const ask = async ({ url, username, password }: TestClickHouse, sql: string, dat
   return text;
 };
 
-/** Every column and index of the log's tables, and the applied migrations. */
+/** Returns every column and index of the log's tables, and the applied migrations. */
 const schemaOf = async (clickHouse: TestClickHouse): Promise<string> => {
   const where = `database = '${clickHouse.database}'`;
   const tables = await ask(
@@ -40,19 +40,19 @@ const schemaOf = async (clickHouse: TestClickHouse): Promise<string> => {
 };
 
 describe('standin migrate', () => {
-  test('makes the tables, and does nothing the second time', async () => {
+  test('creates the tables and does nothing when it runs again', async () => {
     const clickHouse = await start();
-    const said = { code: 0, stdout: `The tables of the database ${clickHouse.database} are up to date.\n` };
+    const upToDate = { code: 0, stdout: `The tables of the database ${clickHouse.database} are up to date.\n` };
     const first = await standin(['migrate', ...optionsOf(clickHouse)]);
-    expect(first).toMatchObject(said);
+    expect(first).toMatchObject(upToDate);
     expect(first.stderr).toContain('001_log');
     const schema = await schemaOf(clickHouse);
     expect(schema).toContain('replay_results');
-    expect(await standin(['migrate', ...optionsOf(clickHouse)])).toMatchObject({ ...said, stderr: '' });
+    expect(await standin(['migrate', ...optionsOf(clickHouse)])).toMatchObject({ ...upToDate, stderr: '' });
     expect(await schemaOf(clickHouse)).toBe(schema);
   });
 
-  test('prints statements that make the same, and that can be repeated', async () => {
+  test('prints repeatable statements that create the same tables', async () => {
     const [byCommand, byHand] = [await start(), await start()];
     await standin(['migrate', ...optionsOf(byCommand)]);
     // The command connects to no server.
@@ -72,7 +72,7 @@ describe('standin migrate', () => {
   });
 
   // The engine has no users, so the test cannot try the grants.
-  test('makes the tables on which docs/install.md grants rights, in ClickHouse’s words', async () => {
+  test('creates the tables in the grants of docs/install.md, which ClickHouse can parse', async () => {
     const clickHouse = await start();
     await standin(['migrate', ...optionsOf(clickHouse)]);
     const text = readFileSync(path.join(import.meta.dirname, '../../docs/install.md'), 'utf8');
@@ -90,14 +90,14 @@ describe('standin migrate', () => {
     }
   });
 
-  test('says in one line what is missing, or who does not answer', async () => {
+  test('reports a missing option or an unreachable server in one line', async () => {
     const { code, stderr } = await standin(['migrate']);
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: 'standin: --clickhouse-url says where; or --print, to see the statements\n',
     });
-    const away = await standin(['migrate', '--clickhouse-url', 'http://127.0.0.1:1']);
-    expect({ code: away.code, lines: away.stderr.trim().split('\n') }).toEqual({
+    const unreachable = await standin(['migrate', '--clickhouse-url', 'http://127.0.0.1:1']);
+    expect({ code: unreachable.code, lines: unreachable.stderr.trim().split('\n') }).toEqual({
       code: 1,
       lines: [expect.stringContaining('ECONNREFUSED')],
     });

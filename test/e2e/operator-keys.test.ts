@@ -14,7 +14,7 @@ import { createPerson, startClusterDashboard, type ClusterDashboard } from './cl
 import { standin } from './dev-stand.ts';
 import { post, Tenant } from './tenant.ts';
 
-/** API keys, and properties that only one object can have, as a team sees them: on a real API server, checked by a gateway's responses. */
+/** API keys and properties that only one object can have, on a real API server. The responses of a gateway verify them. */
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
 let deployment: Deployment;
@@ -47,7 +47,7 @@ const untilAnswer = async (path: string, key: string, status: number): Promise<v
   });
 };
 
-/** An Account with its own key, a Project and a mock, all with that name. Returns the mock's path. */
+/** Creates an Account with its own key, a Project and a mock, all with that name. Returns the mock's path. */
 const ownAccount = async (name: string, secretName: string): Promise<string> => {
   await tenant.apply('Account', name, { plan: 'Free', apiKey: { secretName } });
   await tenant.apply('Project', name, { displayName: name, accountRef: { name } });
@@ -56,8 +56,8 @@ const ownAccount = async (name: string, secretName: string): Promise<string> => 
   return `${await tenant.projectPath(name)}/own`;
 };
 
-describe('an own key', () => {
-  test('missing, created, changed, too short, deleted: the Account says so, and the gateways do so', async () => {
+describe('a key from a user-provided Secret', () => {
+  test('follows the Secret in status and on gateways: missing, created, changed, too short, deleted', async () => {
     const path = await ownAccount('own', 'own-key');
     expect((await tenant.untilReason('Account', 'own', 'SecretNotFound')).message).toContain('own-key');
     await tenant.writeSecret('own-key', KEY);
@@ -84,7 +84,7 @@ describe('an own key', () => {
     await untilAnswer(path, KEY, 401);
   });
 
-  test('that another Account has is refused, without saying whose it is, until that one is gone', async () => {
+  test('conflicts with the same key of another Account, which it does not name, until that Account is deleted', async () => {
     await tenant.writeSecret('shared-key', `shared-${KEY}`);
     const older = await ownAccount('older', 'shared-key');
     await tenant.untilReason('Endpoint', 'older', 'Ready');
@@ -111,7 +111,7 @@ describe('an own key', () => {
 });
 
 describe('a generated key', () => {
-  test('whose Secret is deleted is made anew: an Event says so, and the old one is dead', async () => {
+  test('is replaced when its Secret is deleted, is reported in an Event, and makes the old key invalid', async () => {
     const path = `${await tenant.projectPath()}/orders`;
     const old = await tenant.readSecret('team-api-key');
     await tenant.removeSecret('team-api-key');
@@ -120,7 +120,7 @@ describe('a generated key', () => {
     await untilAnswer(path, key, 200);
     expect((await post(gateway, path, old)).status).toBe(401);
     await tenant.untilReason('Account', 'team', 'Ready');
-    // A repetition of the first Event, which increases its count.
+    // The Event repeats the first one, which increases its count.
     await eventually('the Event', async () =>
       (await eventsOf('keys')).some(
         ({ reason, regarding, series }) =>
@@ -130,7 +130,7 @@ describe('a generated key', () => {
   });
 });
 
-describe('the CLI, over the cluster’s dashboard', () => {
+describe('the CLI with the dashboard of the cluster', () => {
   let dashboard: ClusterDashboard;
   let env: NodeJS.ProcessEnv;
   const run = (...args: string[]) =>
@@ -138,7 +138,7 @@ describe('the CLI, over the cluster’s dashboard', () => {
   beforeAll(async () => {
     dashboard = await startClusterDashboard({ cluster, clickHouse });
     await createPerson(cluster, 'keys', { name: 'admin', role: 'standin-admin' });
-    // Reading a key requires a separate right.
+    // Reading a key requires a separate permission.
     const role = ['--verb=get', '--resource=secrets', '--resource-name=team-api-key'];
     await cluster.kubectl(['create', 'role', 'see-key', ...role, '-n', 'keys']);
     const binding = ['--role=see-key', '--serviceaccount=keys:admin'];
@@ -151,7 +151,7 @@ describe('the CLI, over the cluster’s dashboard', () => {
   });
   afterAll(() => dashboard.process.kill());
 
-  test('standin key regenerate: prints the new key when the gateway refuses the old one', async () => {
+  test('standin key regenerate prints the new key when the gateway rejects the old one', async () => {
     const path = `${await tenant.projectPath()}/orders`;
     const old = await tenant.readSecret('team-api-key');
     const { code, stdout, stderr } = await run('key', 'regenerate', 'team', '--yes');
@@ -164,7 +164,7 @@ describe('the CLI, over the cluster’s dashboard', () => {
     expect((await post(gateway, path, stdout.trim())).status).toBe(200);
   });
 
-  test('standin usage: what is used of the quota, by endpoint', async () => {
+  test('standin usage prints the used quota by endpoint', async () => {
     await tenant.writeSecret('counted-key', `counted-${KEY}`);
     const path = await ownAccount('counted', 'counted-key');
     await tenant.apply('Account', 'counted', { monthlyQuota: 50 });
@@ -193,8 +193,8 @@ const eventsOf = async (namespace: string): Promise<readonly SeenEvent[]> => {
   return (JSON.parse(stdout) as { items: SeenEvent[] }).items;
 };
 
-describe('what only one object can have', () => {
-  test('a path is the older endpoint’s; when that is gone, the newer one takes over', async () => {
+describe('properties that only one object can have', () => {
+  test('a path belongs to the older endpoint until it is deleted', async () => {
     const key = await tenant.readSecret('team-api-key');
     const path = `${await tenant.projectPath()}/contested`;
     const spec = {
@@ -207,7 +207,7 @@ describe('what only one object can have', () => {
     await tenant.apply('Endpoint', 'a-winner', { ...spec, json: { body: '"winner"' } });
     await tenant.untilReason('Endpoint', 'a-winner', 'Ready');
     await tenant.apply('Endpoint', 'b-second', { ...spec, json: { body: '"second"' } });
-    // The uid decides between two objects that were created in the same second.
+    // The uid decides if two objects were created in the same second.
     const conditions = await eventually(
       'one winner',
       async () => [await tenant.condition('Endpoint', 'a-winner'), await tenant.condition('Endpoint', 'b-second')],
@@ -228,7 +228,7 @@ describe('what only one object can have', () => {
     expect((await post(gateway, path, key)).body).toBe(`"${other.slice(2)}"`);
   });
 
-  test('a Project that is deleted and made anew has another URL, and its endpoints live there', async () => {
+  test('a deleted and recreated Project has a new URL, which serves its endpoints', async () => {
     const key = await tenant.readSecret('team-api-key');
     const old = await tenant.projectPath();
     const { uid } = (await tenant.get('Project', 'shop')).metadata;
@@ -251,7 +251,7 @@ describe('what only one object can have', () => {
   });
 });
 
-describe('what operators keep for each other, with no more than their own rights', () => {
+describe('the shared state of operators, with only their own permissions', () => {
   let operator: KubeClient;
   beforeAll(async () => {
     const kubeconfigPath = await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, OPERATOR_SERVICE_ACCOUNT);
@@ -259,24 +259,24 @@ describe('what operators keep for each other, with no more than their own rights
   });
   afterAll(() => operator.close());
 
-  test('the known gateways', async () => {
+  test('stores the known gateways and rejects the write of an old leader', async () => {
     const known = (...names: string[]) => names.map((name) => ({ name, maxStalenessMs: name === 'b' ? 5_000 : 0 }));
-    const memory = gatewayConfigMap(operator, SYSTEM_NAMESPACE, 'test-gateways');
-    expect(await memory.read()).toEqual([]);
-    await memory.write(known('a'));
-    await memory.write(known('a', 'b'));
-    expect(await memory.read()).toEqual(known('a', 'b'));
-    // A leader that lost its lease while it wrote.
+    const stored = gatewayConfigMap(operator, SYSTEM_NAMESPACE, 'test-gateways');
+    expect(await stored.read()).toEqual([]);
+    await stored.write(known('a'));
+    await stored.write(known('a', 'b'));
+    expect(await stored.read()).toEqual(known('a', 'b'));
+    // A leader that loses its lease while it writes.
     const late = gatewayConfigMap(operator, SYSTEM_NAMESPACE, 'test-gateways');
     await late.read();
-    await memory.write(known('a', 'b', 'c'));
+    await stored.write(known('a', 'b', 'c'));
     await expect(late.write(known('a'))).rejects.toThrow();
-    expect(await memory.read()).toEqual(known('a', 'b', 'c'));
+    expect(await stored.read()).toEqual(known('a', 'b', 'c'));
     await late.write([]);
-    expect(await memory.read()).toEqual([]);
+    expect(await stored.read()).toEqual([]);
   });
 
-  test('the stream’s certificates, written by compare-and-swap', async () => {
+  test('stores the certificates of the stream with compare-and-swap', async () => {
     const store = certificateSecret(operator, SYSTEM_NAMESPACE, 'test-stream-tls');
     expect(await store.read()).toBeUndefined();
     const first = await planCertificates(undefined, new Date());
@@ -291,7 +291,7 @@ describe('what operators keep for each other, with no more than their own rights
     expect((await store.read())?.certificates).toEqual(next);
   });
 
-  test('a Secret of that name that holds something else is not overwritten, and the way out is said', async () => {
+  test('does not overwrite a Secret with other content and says how to fix it', async () => {
     const secrets = { group: '', version: 'v1', plural: 'secrets', namespace: SYSTEM_NAMESPACE };
     const foreign = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'foreign' }, stringData: { password: 'x' } };
     await tenant.client.create(resourcePath(secrets), foreign);

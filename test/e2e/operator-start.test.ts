@@ -10,7 +10,7 @@ import { freePorts } from '../harness/ports.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
 import { Tenant } from './tenant.ts';
 
-/** An operator that starts before its environment is ready: without CRDs, without a right, without an API server. */
+/** An operator that starts before its environment is ready: without CRDs, without a permission, or without an API server. */
 let cluster: OwnCluster;
 let operator: RunningProcess;
 let adminUrl: string;
@@ -39,37 +39,37 @@ afterAll(async () => {
 });
 
 /** Waits for a log line that contains all of these words. */
-const untilSaid = async (...words: readonly string[]): Promise<void> => {
-  await operator.waitForLine(`it says ${words.join(', ')}`, (line) => words.every((word) => line.includes(word)));
+const untilLogged = async (...words: readonly string[]): Promise<void> => {
+  await operator.waitForLine(`a line with ${words.join(', ')}`, (line) => words.every((word) => line.includes(word)));
 };
 const ready = async (): Promise<number> => (await fetch(`${adminUrl}/readyz`)).status;
 
 describe('before the CRDs are installed', () => {
-  test('it says which are missing, is alive and not ready', async () => {
+  test('it logs the missing CRDs, is alive and is not ready', async () => {
     for (const { plural } of Object.values(RESOURCES)) {
-      await untilSaid(`the CRD ${plural}.standin.dev is not installed`);
+      await untilLogged(`the CRD ${plural}.standin.dev is not installed`);
     }
     expect((await fetch(`${adminUrl}/healthz`)).status).toBe(200);
     expect(await ready()).toBe(503);
   });
 
-  test('it can be stopped in an orderly way', async () => {
+  test('it stops gracefully', async () => {
     expect(await operator.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   });
 
-  test('it goes on when they are', async () => {
+  test('it continues when they are installed', async () => {
     await operator.restart();
-    await untilSaid('is not installed');
+    await untilLogged('is not installed');
     await installStandin(cluster);
     await operator.waitForUrl(`${adminUrl}/readyz`);
-    await untilSaid('"msg":"leading"', '"objects":0');
+    await untilLogged('"msg":"leading"', '"objects":0');
   });
 });
 
 type Rule = { apiGroups: string[]; resources: string[]; verbs: string[] };
 
-/** The operator's rights without one verb on one resource. */
-const rightsWithout = (verb: string, resource: string): string => {
+/** The operator's permissions without one verb on one resource. */
+const rbacWithout = (verb: string, resource: string): string => {
   const documents = parseAllDocuments(rbac).map((document) => document.toJS() as { rules?: Rule[] });
   const without = (rule: Rule): Rule[] => {
     if (!rule.resources.includes(resource)) return [rule];
@@ -82,7 +82,7 @@ const rightsWithout = (verb: string, resource: string): string => {
     .join('---\n');
 };
 
-describe('without one right', () => {
+describe('without one permission', () => {
   let tenant: Tenant;
   beforeAll(async () => {
     tenant = await Tenant.create(cluster, 'rights');
@@ -95,26 +95,29 @@ describe('without one right', () => {
     ['update', 'leases', 'cannot update resource \\"leases\\"'],
     ['get', 'configmaps', 'cannot get resource \\"configmaps\\"'],
     ['get', 'secrets', 'cannot get resource \\"secrets\\"'],
-  ])('%s on %s it says so, and goes on by itself when it is granted', async (verb, resource, said) => {
-    await operator.kill('SIGTERM');
-    await cluster.apply(rightsWithout(verb, resource));
-    const name = `${verb}-${resource.replace('/', '-')}`;
-    await tenant.apply('Account', name, { plan: 'Free' });
-    await operator.restart();
-    await untilSaid(said, verb);
-    expect((await tenant.get('Account', name)).status?.['apiKey']).toBeUndefined();
-    await cluster.apply(rbac);
-    await tenant.untilReason('Account', name, 'NoGateway', 30_000);
-    expect((await tenant.condition('Account', name, 'ResolvedRefs')).status).toBe('True');
-    expect(operator.hasEnded).toBe(false);
-  });
+  ])(
+    '%s on %s it logs an error and recovers by itself when the permission is granted',
+    async (verb, resource, message) => {
+      await operator.kill('SIGTERM');
+      await cluster.apply(rbacWithout(verb, resource));
+      const name = `${verb}-${resource.replace('/', '-')}`;
+      await tenant.apply('Account', name, { plan: 'Free' });
+      await operator.restart();
+      await untilLogged(message, verb);
+      expect((await tenant.get('Account', name)).status?.['apiKey']).toBeUndefined();
+      await cluster.apply(rbac);
+      await tenant.untilReason('Account', name, 'NoGateway', 30_000);
+      expect((await tenant.condition('Account', name, 'ResolvedRefs')).status).toBe('True');
+      expect(operator.hasEnded).toBe(false);
+    },
+  );
 
-  test('watch on mockprojects it says so, works from lists, and goes on by itself when it is granted', async () => {
+  test('watch on mockprojects it logs an error, relies on lists, and recovers by itself when the permission is granted', async () => {
     await operator.kill('SIGTERM');
-    await cluster.apply(rightsWithout('watch', 'mockprojects'));
+    await cluster.apply(rbacWithout('watch', 'mockprojects'));
     await tenant.apply('Account', 'listed', { plan: 'Free' });
     await operator.restart();
-    await untilSaid('watch', 'mockprojects.standin.dev');
+    await untilLogged('watch', 'mockprojects.standin.dev');
     await tenant.untilReason('Account', 'listed', 'NoGateway', 30_000);
     await cluster.apply(rbac);
     await tenant.apply('Project', 'listed', { accountRef: { name: 'listed' } });
@@ -122,10 +125,10 @@ describe('without one right', () => {
     expect(operator.hasEnded).toBe(false);
   });
 
-  test('create on secrets it says so on each Account that needs one, and serves the others', async () => {
+  test('create on secrets it reports an error on each Account that needs a key and serves the others', async () => {
     await tenant.writeSecret('own', 'k'.repeat(40));
-    await cluster.apply(rightsWithout('create', 'secrets'));
-    await eventually('the right is gone', async () => {
+    await cluster.apply(rbacWithout('create', 'secrets'));
+    await eventually('the permission to be removed', async () => {
       const { stdout } = await cluster.kubectl([
         ...['auth', 'can-i', 'create', 'secrets', '-n', 'rights'],
         `--as=system:serviceaccount:${SYSTEM_NAMESPACE}:${OPERATOR_SERVICE_ACCOUNT}`,
@@ -143,14 +146,14 @@ describe('without one right', () => {
 });
 
 describe('without an API server', () => {
-  test('it is alive, says so, and goes on when there is one', async () => {
+  test('it is alive, logs an error, and continues when the API server starts', async () => {
     await operator.kill('SIGTERM');
     await cluster.stopApiServer();
     await operator.restart();
-    await untilSaid('did not answer');
+    await untilLogged('did not answer');
     expect([(await fetch(`${adminUrl}/healthz`)).status, await ready()]).toEqual([200, 503]);
     await cluster.startApiServer();
     await operator.waitForUrl(`${adminUrl}/readyz`, 30_000);
-    await untilSaid('"msg":"leading"', '"objects":');
+    await untilLogged('"msg":"leading"', '"objects":');
   });
 });

@@ -10,7 +10,7 @@ import { installStandin } from '../harness/install-standin.ts';
 import { freePort } from '../harness/ports.ts';
 import { metricOf, post, Tenant, type SeenObject } from './tenant.ts';
 
-/** Replays on a real API server: two operators, a gateway, a ClickHouse engine. */
+/** Replays with a real API server, two operators, a gateway and a ClickHouse engine. */
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
 let store: LogStore;
@@ -21,7 +21,7 @@ let projectUid: string;
 
 const COUNT = 40;
 const NUMBERS = Array.from({ length: COUNT }, (_, n) => n);
-/** Covers a lease that is not released, and the new leader's start. */
+/** Covers the expiry of a lease and the start of the new leader. */
 const FAILOVER_MS_MAX = 20_000;
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ beforeAll(async () => {
     operatorEnv: { ...clickHouse.env, STANDIN_REPLAY_GATEWAY_URL: url },
   });
   const [deployed] = deployment.gateways;
-  if (deployed === undefined) throw new Error('there is a gateway');
+  if (deployed === undefined) throw new Error('no gateway is deployed');
   gateway = { ...deployed, url };
   tenant = await Tenant.create(cluster, 'replays');
   await tenant.accountAndProject();
@@ -78,7 +78,7 @@ const ended = (name: string, timeoutMs = 20_000): Promise<SeenObject> =>
 const filter = { search: '-header.standin-replay-of:*', from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z' };
 const PROJECT = { projectRef: { name: 'shop' } };
 
-test('the answer to one request is in the status within a second, and the request in the log, marked', async () => {
+test('the status contains the response to one request within a second, and the log contains the request with a marker', async () => {
   const [entry] = await captured();
   if (entry === undefined) throw new Error('no entry');
   const spec = { ...PROJECT, requestId: entry.id, target: { kind: 'Endpoint' } };
@@ -88,7 +88,7 @@ test('the answer to one request is in the status within a second, and the reques
     accept: (object) => object.status?.['result'] !== undefined,
     intervalMs: 20,
   });
-  // The bar is one second on an idle machine. Other tests run at the same time here.
+  // The target is one second on an idle machine. Other tests run at the same time here.
   expect(performance.now() - startedAt).toBeLessThan(3_000);
   expect(status).toMatchObject({ phase: 'Succeeded', planned: 1, sent: 1, failed: 0, result: { status: 200 } });
   const again = await eventually('the row', () => find(`header.standin-replay-of:${entry.id}`), {
@@ -104,7 +104,7 @@ test('the answer to one request is in the status within a second, and the reques
   expect(stdout).toMatch(/NAME +PHASE +SENT +PLANNED +FAILED +TARGET +AGE\none +Succeeded +1 +1 +0 +Endpoint/);
 });
 
-test('a private address is refused, with the reason in the status', async () => {
+test('a private address is blocked, with the reason in the status', async () => {
   const [entry] = await captured();
   const spec = { ...PROJECT, requestId: entry?.id, target: { kind: 'URL', url: 'http://127.0.0.1:6443/' } };
   await tenant.apply('Replay', 'private', spec);
@@ -114,7 +114,7 @@ test('a private address is refused, with the reason in the status', async () => 
   });
 });
 
-test('of another namespace nothing is sent: neither its project nor its requests are found', async () => {
+test('a Replay finds no projects or requests of another namespace', async () => {
   const [entry] = await captured();
   const other = await Tenant.create(cluster, 'replays-other');
   try {
@@ -134,7 +134,7 @@ test('of another namespace nothing is sent: neither its project nor its requests
   }
 });
 
-test('one that is deleted stops', async () => {
+test('a deleted Replay stops', async () => {
   const before = (await repeated()).length;
   await tenant.apply('Replay', 'deleted', { ...PROJECT, filter, target: { kind: 'Endpoint' }, ratePerSecond: 4 });
   await eventually('the first ones', repeated, { accept: ({ length }) => length > before });
@@ -143,15 +143,15 @@ test('one that is deleted stops', async () => {
   expect((await repeated()).length - before).toBeLessThan(COUNT);
 });
 
-/** The number of replays that each operator runs. */
+/** Returns the number of replays that each operator runs. */
 const running = (): Promise<number[]> =>
   Promise.all(deployment.operators.map(({ adminUrl }) => runningReplays(adminUrl)));
 
 const runningReplays = async (adminUrl: string): Promise<number> =>
   [...(await metricOf(adminUrl, 'standin_replay_running')).values()].reduce((sum, value) => sum + value, 0);
 
-test('when its operator is killed in the middle the next one goes on: each request is sent, in the original order', async () => {
-  // Rows of the tests before this one may still be on their way to the log.
+test('another operator continues the Replay of a killed one and sends each request in the original order', async () => {
+  // Rows of earlier tests may not be in the log yet.
   const startedAt = new Date().toISOString();
   const sent = async (): Promise<number[]> =>
     (await repeated()).filter(({ receivedAt }) => receivedAt >= startedAt).map(numberOf);

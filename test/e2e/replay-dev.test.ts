@@ -9,7 +9,7 @@ import { eventually } from '../harness/eventually.ts';
 import { ALL_DAY, DevReplay } from './dev-replays.ts';
 import { call, endpoint, readLog, standin, startDev, type DevRun } from './dev-stand.ts';
 
-/** Replays with a `standin dev`: by `standin replay`, and as manifests in its data folder. */
+/** Replays with `standin dev`: through `standin replay` and as manifests in its data folder. */
 interface Received {
   readonly at: number;
   readonly method: string;
@@ -56,14 +56,14 @@ afterAll(async () => {
 });
 
 const replay = (...args: string[]) => standin(['replay', '--data', dev.data, ...args]);
-/** Numbers of the requests that arrived at this path of the upstream. */
+/** Returns the numbers of the requests that arrived at this path of the upstream. */
 const numbersAt = (at: string): number[] =>
   received.filter(({ url }) => url.startsWith(at)).map(({ url }) => Number(/n=(\d+)/.exec(url)?.[1]));
 const ALL = Array.from({ length: COUNT }, (_, n) => n);
 const BULK = ['-p', 'shop', '--filter', 'path:/hook query:n= -header.standin-replay-of:*', '--since', '1d'];
 
 describe('standin replay ID', () => {
-  test('sends it through the gateway, says what is left out and added, and prints the answer', async () => {
+  test('sends the request through the gateway, prints removed and added headers, and prints the response', async () => {
     const before = received.length;
     const { code, stdout, stderr } = await replay(first.id);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'got body 0' });
@@ -82,7 +82,7 @@ describe('standin replay ID', () => {
     expect(again[0]).toMatchObject({ method: 'POST', path: '/hook', query: 'n=0', request: { body: 'body 0' } });
   });
 
-  test('sends an edited one to a URL, without the key', async () => {
+  test('sends an edited request to a URL without the key', async () => {
     const url = `${upstreamUrl()}/elsewhere`;
     const edit = ['--method', 'PUT', '--header', 'x-edited: yes', '--body', 'other', '--path', '/any?edited=1'];
     const { code, stdout } = await replay(first.id, '--to', url, ...edit, '-o', 'json');
@@ -97,7 +97,7 @@ describe('standin replay ID', () => {
     });
   });
 
-  test('sends it to its upstream, whatever that answers', async () => {
+  test('sends the request to its upstream and succeeds with any response status', async () => {
     answerStatus = () => 503;
     const { code, stderr } = await replay(first.id, '--to', 'upstream');
     answerStatus = () => 200;
@@ -106,39 +106,39 @@ describe('standin replay ID', () => {
     expect(received.at(-1)?.headers['standin-replay-of']).toBe(first.id);
   });
 
-  test('with --dry-run sends nothing', async () => {
+  test('sends nothing with --dry-run', async () => {
     const before = received.length;
     expect((await replay(first.id, '--dry-run')).code).toBe(0);
     expect(received.length).toBe(before);
   });
 
   test.each([
-    ['an id that the log does not have', ['01a1fdee-9ec2-74f7-87c1-527b96bfd44e'], 'the log has no request'],
+    ['an unknown id', ['01a1fdee-9ec2-74f7-87c1-527b96bfd44e'], 'the log has no request'],
     ['neither id nor project', [], 'name the request by its id, or many with --project and --since'],
-    ['an edit of many', [...BULK, '--body', 'x'], '--body edits one request'],
-    ['a target that is none', ['x', '--to', 'ftp://x'], 'must be endpoint, upstream, or a URL'],
-    ['a broken search', ['-p', 'shop', '--since', '1d', '--filter', 'staus:500'], 'Did you mean status?'],
-    ['nobody to ask', BULK, 'add --yes to send them'],
+    ['an edit of many requests', [...BULK, '--body', 'x'], '--body edits one request'],
+    ['an invalid target', ['x', '--to', 'ftp://x'], 'must be endpoint, upstream, or a URL'],
+    ['an invalid search', ['-p', 'shop', '--since', '1d', '--filter', 'staus:500'], 'Did you mean status?'],
+    ['a missing confirmation', BULK, 'add --yes to send them'],
     [
-      'a project that is not there',
+      'an unknown project',
       ['-p', 'nope', '--since', '1d'],
       'there is no project "nope" in the namespace default; there is: shop',
     ],
-  ])('%s is refused', async (_, args, message) => {
+  ])('rejects %s', async (_, args, message) => {
     const { code, stderr } = await replay(...args);
     expect(code).toBe(1);
     expect(stderr).toContain(message);
   });
 
-  test('nobody answers: exit 1, and why', async () => {
+  test('exits with code 1 and the reason when the target is unreachable', async () => {
     const { code, stderr } = await replay(first.id, '--to', 'http://127.0.0.1:9/');
     expect(code).toBe(1);
     expect(stderr).toContain('no answer: http://127.0.0.1:9 refused the connection.');
   });
 });
 
-describe('standin replay of what a filter finds', () => {
-  test('shows the plan, then sends each, one after the other and not faster than asked', async () => {
+describe('standin replay with a filter', () => {
+  test('shows the plan, then sends the requests in order, at most at the given rate', async () => {
     const plan = await replay(...BULK, '--to', `${upstreamUrl()}/ordered`, '--dry-run');
     expect(plan.stderr).toContain(`${COUNT} requests to ${upstreamUrl()}/ordered, 10 a second: about 2.4 s`);
     expect(plan.stderr).toContain(`… and ${COUNT - 5} more`);
@@ -154,7 +154,7 @@ describe('standin replay of what a filter finds', () => {
     expect(spanMs).toBeGreaterThan(0.95 * (COUNT - 1) * 50);
   });
 
-  test('an error of one does not stop the others, and each is told', async () => {
+  test('continues after an error response and reports each status', async () => {
     answerStatus = ({ url }) => (url.includes('n=3') ? 500 : 200);
     const { code, stdout } = await replay(
       ...BULK,
@@ -183,7 +183,7 @@ describe('standin replay of what a filter finds', () => {
 describe('a Replay in the data folder', () => {
   const filter = { ...ALL_DAY, search: 'path:/hook query:n= -header.standin-replay-of:*', limit: 1_000 };
 
-  test('pauses, goes on and is cancelled by its state', async () => {
+  test('is paused, resumed and cancelled by its state', async () => {
     const target = { kind: 'URL', url: `${upstreamUrl()}/paused` } as const;
     const one = await DevReplay.create(dev.data, { filter, target, ratePerSecond: 20, order: 'Original' });
     await eventually('the first ones', () => numbersAt('/paused').length >= 3);
@@ -202,15 +202,10 @@ describe('a Replay in the data folder', () => {
   });
 
   test.each([
-    [
-      'a search that cannot be read',
-      { filter: { ...filter, search: 'staus:500' } },
-      'Invalid',
-      'There is no field "staus"',
-    ],
-    ['an id of nobody', { requestId: '01a1fdee-9ec2-74f7-87c1-527b96bfd44e' }, 'RequestNotFound', 'has no entry'],
+    ['an invalid search', { filter: { ...filter, search: 'staus:500' } }, 'Invalid', 'There is no field "staus"'],
+    ['an unknown id', { requestId: '01a1fdee-9ec2-74f7-87c1-527b96bfd44e' }, 'RequestNotFound', 'has no entry'],
     ['a rate of zero', { filter, ratePerSecond: 0 }, 'Invalid', 'spec.ratePerSecond: should be greater'],
-  ])('with %s ends at once and says why', async (_, spec, reason, message) => {
+  ])('with %s fails immediately with a reason', async (_, spec, reason, message) => {
     const one = await DevReplay.create(dev.data, { ...spec, target: { kind: 'Endpoint' } });
     const { phase, conditions = [] } = await one.ended();
     expect(phase).toBe('Failed');
@@ -218,7 +213,7 @@ describe('a Replay in the data folder', () => {
     expect(conditions.find(({ type }) => type === 'Complete')?.message).toContain(message);
   });
 
-  test('goes on where it was when standin dev is killed in the middle: each is sent, in order', async () => {
+  test('resumes after standin dev is killed and sends each request in order', async () => {
     const target = { kind: 'URL', url: `${upstreamUrl()}/killed` } as const;
     const one = await DevReplay.create(dev.data, { filter, target, ratePerSecond: 5, order: 'Original' });
     await one.until('some progress', ({ cursor }) => cursor !== undefined);
@@ -231,7 +226,7 @@ describe('a Replay in the data folder', () => {
     expect(status).toMatchObject({ phase: 'Succeeded', planned: COUNT, sent: COUNT, failed: 0 });
     const all = numbersAt('/killed');
     const again = all.slice(before.length);
-    // Requests whose result was not stored yet are sent again. None is left out, and the order stays the same.
+    // Requests without a stored result are sent again. None is skipped, and the order stays the same.
     expect(again).toEqual(ALL.slice(again[0]));
     expect(again[0]).toBeLessThanOrEqual(before.length);
     expect(again[0]).toBeGreaterThan(0);

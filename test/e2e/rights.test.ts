@@ -22,8 +22,8 @@ import { startClusterDashboard, type ClusterDashboard } from './cluster-dashboar
 import { post, Tenant } from './tenant.ts';
 
 /**
- * The rights of the chart's Roles, compared with the rights that were used according to the API server's audit log: none is missing, and
- * none is unused. A right that a role gains without a use in `beforeAll` fails here, as does a use without a right.
+ * Compares the permissions in the chart's Roles with those that the API server's audit log shows as used: none is missing, and none is
+ * unused. The tests fail if a role has a permission that they do not use, or if a permission is missing.
  */
 const SYSTEM = 'standin-rights';
 const TEAM = 'team-rights';
@@ -53,7 +53,7 @@ beforeAll(async () => {
   rendered = objectsOf(await renderChart({ chartCase: 'namespaced', namespace: SYSTEM, set }));
   const needed = new Set(['ServiceAccount', 'Role', 'RoleBinding', 'StatefulSet']);
   await cluster.apply(asList(rendered.filter(({ kind }) => needed.has(kind))));
-  await makeNewerTables();
+  await createNewerTables();
   await start();
 }, 120_000);
 afterAll(async () => {
@@ -65,8 +65,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The tables as a later version leaves them. */
-const makeNewerTables = async (): Promise<void> => {
+/** Creates the tables as a later version leaves them. */
+const createNewerTables = async (): Promise<void> => {
   store = openLogStore(clickHouse);
   await store.migrate();
   const { url, username, password, database } = clickHouse;
@@ -94,7 +94,8 @@ const start = async (): Promise<void> => {
     },
   });
   const [firstOperator, firstGateway] = [deployment.operators[0], deployment.gateways[0]];
-  if (firstOperator === undefined || firstGateway === undefined) throw new Error('there are both');
+  if (firstOperator === undefined || firstGateway === undefined)
+    throw new Error('no operator or no gateway is deployed');
   operator = firstOperator;
   gateway = { ...firstGateway, url };
   dashboard = await startClusterDashboard({ cluster, clickHouse, env, systemNamespace: SYSTEM });
@@ -111,7 +112,7 @@ interface Rule {
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
 }
-/** `Role NAMESPACE/NAME: RIGHT`, for every role that the chart gives to its own ServiceAccounts. */
+/** `Role NAMESPACE/NAME: PERMISSION` for each role that the chart binds to its own ServiceAccounts. */
 const granted = (): ReadonlySet<string> =>
   new Set(
     rendered
@@ -140,7 +141,7 @@ const call = async (): Promise<number> => {
   return (await post(gateway, `${await team.projectPath()}/orders`, key)).status;
 };
 
-test('an account, a project, an endpoint that is broken twice, and traffic', async () => {
+test('exercises an account, a project, an endpoint that becomes invalid twice, and traffic', async () => {
   await team.accountAndProject();
   await team.mock('orders', '"ok"');
   await team.untilReason('Endpoint', 'orders', 'Ready');
@@ -152,7 +153,7 @@ test('an account, a project, an endpoint that is broken twice, and traffic', asy
   await untilUsed('patch events.events.k8s.io');
 }, 60_000);
 
-test('acts, which are removed long after their end', async () => {
+test('exercises replays, key regenerations and shares, which are deleted after they expire', async () => {
   const forget = async (kind: 'Replay' | 'KeyRegeneration', name: string): Promise<void> => {
     await eventually(`the end of ${name}`, async () => (await team.get(kind, name)).status?.['completedAt'], UNTIL);
     const patch = JSON.stringify({ status: { completedAt: LONG_AGO } });
@@ -187,8 +188,8 @@ test('acts, which are removed long after their end', async () => {
   await Promise.all([replay(), regenerate(), share()]);
 }, 90_000);
 
-// The operator reads an act again if it could not write the status because of another client's write.
-test('a Replay that somebody writes to all the time', async () => {
+// The operator rereads an object if its status write conflicts with another client's write.
+test('exercises a Replay that another client changes continuously', async () => {
   const filter = { search: 'method:POST', from: LONG_AGO, to: '2099-01-01T00:00:00Z' };
   let n = 0;
   const seen = async (): Promise<boolean> => {
@@ -204,7 +205,7 @@ test('a Replay that somebody writes to all the time', async () => {
   await eventually('a conflict', seen, UNTIL);
 }, 90_000);
 
-test('volumes without gateways, whose Jobs fail, end well, and are overtaken by their gateways', async () => {
+test('exercises volumes without gateways: their Jobs fail, succeed, and end when the gateways return', async () => {
   const scale = (replicas: number) =>
     kubectl('scale', 'statefulset', 'standin-gateway', '-n', SYSTEM, `--replicas=${replicas}`);
   const jobNames = async (): Promise<readonly string[]> =>
@@ -232,7 +233,7 @@ test('volumes without gateways, whose Jobs fail, end well, and are overtaken by 
   await untilUsed('delete jobs.batch');
 }, 90_000);
 
-test('a gateway that is killed and comes back, an account that goes, and certificates that end', async () => {
+test('exercises a restarted gateway, a deleted account and expiring certificates', async () => {
   await gateway.process.kill('SIGKILL');
   await untilUsed('get pods');
   await gateway.process.restart();
@@ -248,7 +249,7 @@ test('a gateway that is killed and comes back, an account that goes, and certifi
   await operator.process.waitForUrl(`${operator.adminUrl}/readyz`, UNTIL.timeoutMs);
 }, 90_000);
 
-test('the operator and the dashboard have used all that their roles allow, and asked for nothing else', async () => {
+test('the operator and the dashboard use every permission of their roles and request no other', async () => {
   const unused = async (): Promise<readonly string[]> => {
     const all = await used();
     return [...granted()].filter((right) => !all.has(right));
@@ -261,14 +262,14 @@ test('the operator and the dashboard have used all that their roles allow, and a
   expect((await requests()).filter(({ serviceAccount }) => serviceAccount.endsWith('-gateway'))).toEqual([]);
 }, 60_000);
 
-test('all three say at their start that the log’s tables are of a newer version, and work on', async () => {
+test('operator, gateway and dashboard log at startup that the tables are from a newer version, and continue', async () => {
   for (const [name, process] of Object.entries({
     operator: operator.process,
     gateway: gateway.process,
     dashboard: dashboard.process,
   })) {
-    const said = ({ msg }: Record<string, unknown>): boolean =>
+    const isVersionWarning = ({ msg }: Record<string, unknown>): boolean =>
       String(msg).includes(`made by a newer version than this ${name}`);
-    await process.waitForEvent('what it says of the tables', said);
+    await process.waitForEvent('the message about the tables', isVersionWarning);
   }
 });

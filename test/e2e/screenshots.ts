@@ -1,4 +1,4 @@
-/** `npm run screenshots [-- NAME…]`: takes the pictures of docs/screenshots again, each page in light, in dark and on a phone. */
+/** `npm run screenshots [-- NAME…]`: takes the screenshots in docs/screenshots, each page in light mode, in dark mode and on a phone. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { settled } from './expect-accessible.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 const FOLDER = path.join(ROOT, 'docs/screenshots');
-const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
+const VARIANTS: Readonly<Record<string, BrowserContextOptions>> = {
   light: { colorScheme: 'light', viewport: DESKTOP },
   dark: { colorScheme: 'dark', viewport: DESKTOP },
   phone: { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
@@ -40,7 +40,7 @@ const ORDER = JSON.stringify({
   items: [{ sku: 'A-100', quantity: 2, price: 10.5 }],
 });
 
-/** Responds as a payment service does: most payments succeed, some are refused, and sometimes the service is unavailable. */
+/** Responds like a payment service: most payments succeed, some are declined, and sometimes the service is unavailable. */
 const startPayments = (): Promise<Upstream> => {
   let count = 0;
   return startUpstream(({ url }, response) => {
@@ -172,13 +172,13 @@ const take = async (
   run: DashboardRun,
   [name, { url, prepare }]: [string, Picture],
 ): Promise<void> => {
-  for (const [look, options] of Object.entries(LOOKS)) {
+  for (const [variant, options] of Object.entries(VARIANTS)) {
     const { page, context } = await openPage(browser, options);
     await goto(page, `${run.dashboard}${url}`);
     await prepare?.(page);
     // A page with a counter that runs on its own never settles.
     if (name !== 'replay-progress') await settled(page);
-    await page.screenshot({ path: path.join(FOLDER, `${name}-${look}.png`) });
+    await page.screenshot({ path: path.join(FOLDER, `${name}-${variant}.png`) });
     await context.close();
   }
   console.log(name);

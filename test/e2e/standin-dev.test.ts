@@ -19,7 +19,7 @@ import {
   readLog,
   startDev,
   standin,
-  type Answer,
+  type CallResult,
   type DevRun,
 } from './dev-stand.ts';
 
@@ -28,8 +28,12 @@ const LIVE_WITHIN_MS = 1_000;
 const inManifests = (dev: DevRun, file: string): string => path.join(dev.manifests, file);
 
 /** Waits up to a second for a matching response. */
-const becomes = (dev: DevRun, slug: string, accept: (answer: Answer) => boolean): Promise<Answer> =>
-  eventually(`another answer at ${slug}`, () => call(dev, slug), { accept, timeoutMs: LIVE_WITHIN_MS, intervalMs: 10 });
+const becomes = (dev: DevRun, slug: string, accept: (answer: CallResult) => boolean): Promise<CallResult> =>
+  eventually(`a matching response from ${slug}`, () => call(dev, slug), {
+    accept,
+    timeoutMs: LIVE_WITHIN_MS,
+    intervalMs: 10,
+  });
 
 const objectEvent = (dev: DevRun, name: string, state: string): Promise<Record<string, unknown>> =>
   dev.process.waitForEvent(
@@ -63,7 +67,7 @@ describe('standin dev', () => {
     await dev.process.kill();
   });
 
-  test('its first event is ready: gateway, accounts with their keys, projects with their URLs', () => {
+  test('the first event is ready, with the gateway, accounts with keys, and projects with URLs', () => {
     const { gateway } = dev.ready;
     expect(dev.process.log()[0]).toBe(JSON.stringify(dev.ready));
     expect(dev.ready).toEqual({
@@ -82,7 +86,7 @@ describe('standin dev', () => {
     });
   });
 
-  test('an answered request is an event, and a whole entry of the log, byte for byte', async () => {
+  test('a served request is an event and a complete log entry, byte for byte', async () => {
     const { pathname, host } = new URL(dev.url);
     const head = [
       `POST ${pathname}/v1/orders?a=1&a=%zz HTTP/1.1`,
@@ -155,7 +159,7 @@ describe('standin dev', () => {
     expect(JSON.stringify(entry)).not.toContain(dev.apiKey);
   });
 
-  test('a request that is rejected is an event of its own kind, and not in the log', async () => {
+  test('a rejected request is a rejected event and is not in the log', async () => {
     const marker = `/v1/never-${process.pid}`;
     expect(await call(dev, `${marker}?token=secret`)).toMatchObject({ status: 404, rejected: 'endpoint_not_found' });
     expect(await call({ ...dev, apiKey: 'wrong' }, '/v1/orders')).toMatchObject({ status: 401 });
@@ -179,7 +183,7 @@ describe('standin dev', () => {
     await objectEvent(dev, 'Endpoint default/create-order', 'live');
   });
 
-  test('a new file is live within a second, a removed one is gone', async () => {
+  test('a new file is live within a second, and a removed one is no longer served', async () => {
     const file = inManifests(dev, 'new.json');
     await writeFile(file, endpoint('new', mock('{"new": 1.0}')));
     expect(await becomes(dev, '/new', ({ status }) => status === 200)).toMatchObject({ body: '{"new": 1.0}' });
@@ -188,7 +192,7 @@ describe('standin dev', () => {
     await objectEvent(dev, 'Endpoint default/new', 'gone');
   });
 
-  test('one word switches from the mock to an upstream on this machine, and back', async () => {
+  test('the action switches from the mock to an upstream on this machine and back', async () => {
     const file = inManifests(dev, 'switch.json');
     const both = { ...mock('{"mock": true}'), ...forward(`${upstreamUrl}/real`) };
     await writeFile(file, endpoint('switch', { ...both, action: 'JSON' }));
@@ -200,7 +204,7 @@ describe('standin dev', () => {
   });
 
   test.each(['http://169.254.169.254/latest/meta-data', 'http://[fd00:ec2::254]/', 'http://100.100.100.200/'])(
-    'the metadata address %s is refused, with the line to change',
+    'the metadata address %s is rejected with its line in the manifest',
     async (url) => {
       const file = inManifests(dev, 'metadata.json');
       await writeFile(file, endpoint('metadata', forward(url)));
@@ -215,7 +219,7 @@ describe('standin dev', () => {
     },
   );
 
-  test('its own ClickHouse is no upstream, however it is spelled', async () => {
+  test('its own ClickHouse cannot be an upstream under any spelling of its address', async () => {
     const { clickhouse } = JSON.parse(await readFile(path.join(dev.data, 'running.json'), 'utf8')) as {
       clickhouse: { url: string };
     };
@@ -230,7 +234,7 @@ describe('standin dev', () => {
     }
   });
 
-  test('a file that is not YAML is said with its line, and its last good version stays', async () => {
+  test('invalid YAML is reported with its line, and the last valid version stays active', async () => {
     const file = inManifests(dev, 'list-orders.yaml');
     const good = await readFile(file, 'utf8');
     await writeFile(file, good.replace('slug: /v1/orders', 'slug: [/v1/orders'));
@@ -239,12 +243,14 @@ describe('standin dev', () => {
     expect(problem['message']).toMatch(/^not YAML: [^\n]+$/);
     expect(await call(dev, '/v1/orders', { method: 'GET' })).toMatchObject({ status: 200 });
     await writeFile(file, good);
-    expect(await dev.process.waitForEvent('the end of it', ({ event }) => event === 'solved')).toMatchObject({
-      where: file,
-    });
+    expect(await dev.process.waitForEvent('the problem to be solved', ({ event }) => event === 'solved')).toMatchObject(
+      {
+        where: file,
+      },
+    );
   });
 
-  test('a mistake in an object is said with the field’s line, and costs only that object', async () => {
+  test('an invalid field is reported with its line and affects only its object', async () => {
     const file = inManifests(dev, 'create-order.yaml');
     const good = await readFile(file, 'utf8');
     const line = 1 + good.split('\n').findIndex((text) => text.startsWith('  slug:'));
@@ -258,7 +264,7 @@ describe('standin dev', () => {
     await becomes(dev, '/v1/orders', ({ status }) => status === 201);
   });
 
-  test('it survives the end of the ClickHouse engine, and loses nothing', async () => {
+  test('it survives a crash of the ClickHouse engine and loses no requests', async () => {
     const { stdout } = await runCommand('pgrep', ['-P', String(dev.process.pid)]);
     process.kill(Number(stdout.trim()), 'SIGKILL');
     expect((await call(dev, '/v1/orders', { body: 'while ClickHouse was away' })).status).toBe(201);
@@ -269,7 +275,7 @@ describe('standin dev', () => {
     expect(dev.process.hasEnded).toBe(false);
   });
 
-  test('nobody else can run on the same data folder', async () => {
+  test('a second standin dev cannot use the same data folder', async () => {
     const { code, stderr } = await standin(['dev', dev.manifests, '--data', dev.data, '--gateway-port', '0']);
     expect(code).toBe(1);
     expect(stderr).toBe(
@@ -277,7 +283,7 @@ describe('standin dev', () => {
     );
   });
 
-  test('Ctrl-C ends it with code 0 within seconds, and what was answered just before is in the log', async () => {
+  test('Ctrl-C ends it with code 0 within seconds, and the log contains the latest requests', async () => {
     const bodies = Array.from({ length: 50 }, (_, index) => `last ${index}`);
     await Promise.all(bodies.map((body) => call(dev, '/v1/orders', { body })));
     const before = performance.now();
@@ -290,8 +296,8 @@ describe('standin dev', () => {
   });
 });
 
-describe('standin dev for a person', () => {
-  test('the curl that it prints answers when pasted, and the request appears below', async () => {
+describe('standin dev with text output', () => {
+  test('the printed curl command works, and its request appears in the output', async () => {
     const { manifests, data } = await newFolders();
     const dev = startProcess({
       name: 'standin dev',
@@ -308,7 +314,7 @@ describe('standin dev for a person', () => {
     );
     expect((await standin(['logs', '--data', data])).stdout).toBe(`${line}\n`);
     await runCommand('bash', ['-c', curl.replace(/x-api-key: \w+/, 'x-api-key: mistyped')]);
-    const refused = await dev.waitForLine('what was refused', (candidate) => candidate.includes('api_key_invalid'));
+    const refused = await dev.waitForLine('the rejected request', (candidate) => candidate.includes('api_key_invalid'));
     expect(refused).toMatch(
       /^\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}POST {4}401 {2}\/\w+\/v1\/orders +refused: api_key_invalid$/,
     );
@@ -316,7 +322,7 @@ describe('standin dev for a person', () => {
     expect(await dev.kill('SIGTERM')).toEqual({ code: 0, signal: null });
     const banner = dev
       .log()
-      .filter((said) => !said.startsWith('Building the dashboard'))
+      .filter((printed) => !printed.startsWith('Building the dashboard'))
       .join('\n')
       .replaceAll(/localhost:\d+\/\w+/g, 'URL')
       .replaceAll(/standin_\w+/g, 'KEY');
@@ -346,7 +352,7 @@ describe('standin dev for a person', () => {
     );
   });
 
-  test('with --deny-private-upstreams an upstream on this machine is refused, with the field’s line', async () => {
+  test('--deny-private-upstreams rejects an upstream on this machine with its line in the manifest', async () => {
     const folders = await newFolders();
     await writeFile(path.join(folders.manifests, 'here.json'), endpoint('here', forward('http://localhost:8080/')));
     await writeFile(path.join(folders.manifests, 'private.json'), endpoint('private', forward('http://10.0.0.1/')));
@@ -362,7 +368,7 @@ describe('standin dev for a person', () => {
     await dev.process.kill();
   });
 
-  test('with --api-key-header any-case clients that capitalise it are served', async () => {
+  test('--api-key-header any-case accepts a capitalized header name', async () => {
     const dev = await startDev({ args: ['--api-key-header', 'any-case'] });
     const { pathname, host } = new URL(dev.url);
     const head = `GET ${pathname}/v1/orders HTTP/1.1\r\nHost: ${host}\r\nX-Api-Key: ${dev.apiKey}\r\nConnection: close`;
@@ -370,7 +376,7 @@ describe('standin dev for a person', () => {
     await dev.process.kill();
   });
 
-  test('a log that ClickHouse does not take is told', async () => {
+  test('a log that cannot be delivered to ClickHouse is reported', async () => {
     const { manifests, data } = await newFolders();
     const args = ['dev', manifests, '--data', data, '--gateway-port', '0'];
     const dev = startProcess({ name: 'standin dev', main: 'cli/src/main.ts', args });

@@ -16,7 +16,7 @@ import { createTempFolder } from '../harness/temp-folder.ts';
 import { post, Tenant } from './tenant.ts';
 
 /**
- * An operator and a gateway whose certificates come from another tool, such as cert-manager: files of two Secrets, replaced while both run.
+ * An operator and a gateway with certificates from another tool, such as cert-manager: files of two Secrets, replaced while both run.
  */
 let cluster: Cluster;
 let clickHouse: TestClickHouse;
@@ -73,14 +73,14 @@ const [operator, gateway] = [
   (): DeployedGateway => deployment.gateways[0] as DeployedGateway,
 ];
 
-const answersWith = async (name: string, body: string): Promise<void> => {
+const expectMock = async (name: string, body: string): Promise<void> => {
   await team.mock(name, body);
   await team.untilReason('Endpoint', name, 'Ready');
   const key = await team.readSecret('team-api-key');
   expect(await post(gateway(), `${await team.projectPath()}/${name}`, key)).toEqual({ status: 200, body });
 };
 
-/** The status with which the stream responds to a gateway with these certificates. */
+/** Returns the status of the stream's response to a gateway with these certificates. */
 const connectAs = async ({ caBundle, gateway: own }: Certificates): Promise<number | undefined> => {
   const url = new URL('/v1/config?gateway=probe&instance=probe', operator().streamUrl);
   const request = httpsRequest(url, { ca: caBundle, ...own, servername: STREAM_SERVER_NAME, agent: false });
@@ -90,13 +90,13 @@ const connectAs = async ({ caBundle, gateway: own }: Certificates): Promise<numb
   return response.statusCode;
 };
 
-test('the gateway gets its configuration, and the operator makes no certificates', async () => {
-  await answersWith('orders', '"before"');
+test('the gateway gets its configuration, and the operator creates no certificates', async () => {
+  await expectMock('orders', '"before"');
   const { stdout } = await cluster.kubectl(['get', 'secret', '-n', system, '-o', 'name']);
   expect(stdout).not.toContain('stream-tls');
 });
 
-test('certificates of another CA are used from then on, without a restart and without a pause', async () => {
+test('certificates of another CA are used without a restart or an interruption', async () => {
   const before = certificates;
   certificates = await issue();
   await operator().process.waitForEvent(
@@ -107,5 +107,5 @@ test('certificates of another CA are used from then on, without a restart and wi
   expect(await connectAs(certificates)).toBe(200);
   await expect(connectAs(before)).rejects.toThrow();
   // The existing connection stays open.
-  await answersWith('invoices', '"after"');
+  await expectMock('invoices', '"after"');
 });

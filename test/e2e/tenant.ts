@@ -24,14 +24,14 @@ export interface SeenObject {
   readonly status?: { readonly conditions?: readonly SeenCondition[]; readonly [field: string]: unknown };
 }
 
-export interface Answer {
+export interface PostResult {
   readonly status: number;
   readonly body: string;
 }
 
 const GROUP = { group: 'standin.dev', version: 'v1alpha1' };
 
-/** A team in its own namespace, as its members see the cluster and the gateways. It writes with the administrator's rights. */
+/** A team in its own namespace, as its members use the cluster and the gateways. It writes with administrator permissions. */
 export class Tenant {
   readonly namespace: string;
   readonly client: KubeClient;
@@ -61,7 +61,7 @@ export class Tenant {
     }
   }
 
-  /** A mock at `/NAME`, for POST, in the project `shop`. */
+  /** Creates or changes a mock at `/NAME`, for POST, in the project `shop`. */
   mock(name: string, body: string): Promise<SeenObject> {
     const rest = { projectRef: { name: 'shop' }, displayName: name, slug: `/${name}`, method: 'POST', action: 'JSON' };
     return this.apply('Endpoint', name, { ...rest, json: { body } });
@@ -133,13 +133,13 @@ export class Tenant {
   }
 }
 
-/** Sends an API client's POST to a gateway. */
-export const post = async (gateway: DeployedGateway, path: string, key: string, body = ''): Promise<Answer> => {
+/** Sends a POST to a gateway as an API client. */
+export const post = async (gateway: DeployedGateway, path: string, key: string, body = ''): Promise<PostResult> => {
   const response = await request(`${gateway.url}${path}`, { method: 'POST', headers: { 'x-api-key': key }, body });
   return { status: response.statusCode, body: await response.body.text() };
 };
 
-/** The values of a metric's series, by their labels as printed. */
+/** Returns the values of a metric's series by their printed labels. */
 export const metricOf = async (adminUrl: string, name: string): Promise<ReadonlyMap<string, number>> => {
   const text = await (await request(`${adminUrl}/metrics`)).body.text();
   const lines = text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'));

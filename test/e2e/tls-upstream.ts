@@ -6,7 +6,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import * as x509 from '@peculiar/x509';
 
-/** A real HTTPS server with a certificate of a CA that only this test trusts. */
+/** A real HTTPS server with a self-signed certificate that only this test trusts. */
 export interface TlsUpstream {
   readonly url: string;
   /** PEM. */

@@ -6,13 +6,13 @@ import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { eventually } from '../harness/eventually.ts';
 import { SHOP } from './dashboard-stand.ts';
 
-/** The Traffic page from outside, for its tests and its benchmark. */
+/** Reads and drives the Traffic page, for its tests and its benchmark. */
 export const TRAFFIC = `${SHOP}/traffic`;
-/** The limit of rendered rows for lists of any length. */
+/** The maximum number of rendered rows in a list of any length. */
 export const ROWS_DRAWN_MAX = 60;
 const STATUSES = [200, 201, 204, 301, 404, 500];
 
-/** The log of a `standin dev` that runs on this data directory. */
+/** Opens the log of the `standin dev` that runs with this data directory. */
 export const openDevLog = async (data: string): Promise<LogStore> => {
   const { clickhouse } = (await readRunFile(data)) ?? {};
   if (clickhouse === undefined) throw new Error(`no standin dev runs on ${data}`);
@@ -49,11 +49,11 @@ export const insertTraffic = async (
 export const rowsDrawn = (page: Page): Promise<number> =>
   page.evaluate(`document.querySelectorAll('[data-traffic-row]').length`);
 
-/** The sum of all rows that show "N skipped". */
+/** Returns the sum of N over all rows that show "N skipped". */
 export const skippedRows = (page: Page): Promise<number> =>
   page.evaluate(`[...document.querySelectorAll('[data-gap]')].reduce((sum, gap) => sum + Number(gap.dataset.gap), 0)`);
 
-/** The heap size of the page's scripts after a garbage collection. */
+/** Returns the heap size of the page's scripts after a garbage collection. */
 export const heapBytes = async (devtools: CDPSession): Promise<number> => {
   await devtools.send('HeapProfiler.collectGarbage');
   return (await devtools.send('Runtime.getHeapUsage')).usedSize;
@@ -73,7 +73,7 @@ export const readToTheEnd = async (page: Page): Promise<{ listed: number; drawnM
     },
     { accept: (count) => count !== -1, timeoutMs: 50_000 },
   );
-  // The heading counts as a row, too.
+  // The header counts as a row.
   return { listed: rowCount - 1, drawnMax };
 };
 
@@ -93,7 +93,7 @@ export const scrollFrames = (page: Page, count: number): Promise<number[]> =>
     requestAnimationFrame(step);
   })`);
 
-/** Records the longest time that the page's scripts block it, from now on. */
+/** Starts to record the longest time that the page's scripts block it. */
 export const watchLongTasks = (page: Page): Promise<void> =>
   page.evaluate(`{
     globalThis.longest = 0;
@@ -101,5 +101,5 @@ export const watchLongTasks = (page: Page): Promise<void> =>
       for (const { duration } of list.getEntries()) globalThis.longest = Math.max(globalThis.longest, duration);
     }).observe({ type: 'longtask' });
   }`);
-/** Milliseconds; 0: no task took 50 ms or more. */
+/** Returns milliseconds, or 0 if no task took 50 ms or more. */
 export const longestTask = (page: Page): Promise<number> => page.evaluate('globalThis.longest');

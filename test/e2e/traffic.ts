@@ -4,9 +4,9 @@ import type { DeployedGateway } from '../harness/deployment.ts';
 
 const PAUSE_MS = 5;
 
-/** Clients that send requests almost without a pause: one for each URL, each request with its own body. */
+/** Clients that send requests with almost no pause: one for each URL, each request with its own body. */
 export interface Traffic {
-  /** The first lines of the bodies of all requests with a 200 so far. */
+  /** The first body lines of all requests that got a 200 so far. */
   readonly answered: readonly string[];
   /** All other results: other statuses, broken connections. */
   readonly failures: readonly string[];

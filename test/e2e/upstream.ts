@@ -25,7 +25,7 @@ const readBody = async (request: IncomingMessage): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
-/** A server that records the requests in order, and responds as the test defines. */
+/** Starts a server that records the requests in order and responds as the test defines. */
 export const startUpstream = async (answer: Upstream['answer']): Promise<Upstream> => {
   const received: ReceivedRequest[] = [];
   const server = createServer((incoming, response) => {

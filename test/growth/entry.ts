@@ -7,13 +7,13 @@ export interface GrowthEntry {
   /** The number of characters of the largest input. */
   readonly limit: number;
   readonly run: (input: string) => unknown;
-  /** Inputs that are hostile to this function: near misses of its patterns, its own delimiters. */
+  /** Inputs that are hostile to this function: near misses of its patterns, or its own delimiters. */
   readonly near?: Generators;
-  /** Uses `near` alone, without `TEXTS`: another entry covers these, or each byte costs the same regardless of its value. */
+  /** Uses only `near` without `TEXTS`: another entry covers these, or each byte costs the same regardless of its value. */
   readonly nearOnly?: true;
-  /** The limit for the largest input. Default: `CPU_MS_MAX`. */
+  /** The limit for the largest input in milliseconds. Default: `CPU_MS_MAX`. */
   readonly cpuMsMax?: number;
 }
 
-/** The limit for an input of the largest size. A delay of this length in a page, a request or a command goes unnoticed. */
+/** The limit for an input of the largest size. Users do not notice a delay of this length in a page, a request or a command. */
 export const CPU_MS_MAX = 400;

@@ -7,7 +7,7 @@ export const repeated =
   (length) =>
     piece.repeat(Math.max(1, Math.floor(length / piece.length)));
 
-/** Nearly matches a pattern, with the wrong end. */
+/** Wraps generated text, often so that it almost matches a pattern. */
 export const framed =
   (before: string, middle: Generator, after = ''): Generator =>
   (length) =>
@@ -21,7 +21,7 @@ export const nested =
     return open.repeat(depth) + inner + close.repeat(depth);
   };
 
-/** Different pieces: `k0`, `k1`, … */
+/** Distinct pieces: `k0`, `k1`, … */
 export const distinct =
   (piece: (index: number) => string): Generator =>
   (length) => {
@@ -37,7 +37,7 @@ export const distinct =
 /** For every function that reads text: many delimiters, deep nesting, long lines, repeated prefixes, escapes. */
 export const TEXTS: Generators = {
   'one long word': repeated('a'),
-  'a word that nearly ends': framed('', repeated('a'), '!'),
+  'a word with an invalid last character': framed('', repeated('a'), '!'),
   digits: repeated('1'),
   spaces: framed('a', repeated(' '), 'a'),
   tabs: framed('', repeated('\t '), 'x'),
@@ -48,20 +48,20 @@ export const TEXTS: Generators = {
   'nested arrays': nested('[', ']'),
   'nested objects': nested('{"a":', '}', '1'),
   quotes: repeated('"'),
-  'an open quote': framed('"', repeated('a b ')),
+  'an unclosed quote': framed('"', repeated('a b ')),
   backslashes: framed('"', repeated('\\')),
   'escaped quotes': framed('"', repeated('\\"')),
   'percent escapes': repeated('%25'),
-  'pairs of a query': distinct((index) => `k${index}=v&`),
+  'query parameters': distinct((index) => `k${index}=v&`),
   delimiters: repeated('--=;,:&'),
   tags: repeated('<a b="c">'),
   stars: repeated('*a'),
-  'other letters': repeated('é€'),
+  'non-ASCII letters': repeated('é€'),
 };
 
-/** For functions that read single bytes. */
+/** For functions that treat every byte alike. */
 export const BYTES: Generators = {
   letters: repeated('a'),
-  'other letters': repeated('é€'),
+  'non-ASCII letters': repeated('é€'),
   'control characters': repeated('\x1b\x9b'),
 };

@@ -4,15 +4,15 @@ import { TEXTS } from './generators.ts';
 import { growthProblem } from './measure.ts';
 import { GROWTH_ENTRIES } from './registry.ts';
 
-describe('the measure', () => {
+describe('the growth check', () => {
   const quadratic = (text: string): number => {
     let found = 0;
     for (let at = 0; at < text.length; at += 50) found += text.slice(at).split('').length;
     return found;
   };
 
-  // Prevents: all tests below pass because nothing ever counts as slow.
-  it('finds a function that takes quadratic time, and one that takes too much of it', () => {
+  // Prevents: all tests below pass because the check never reports a slow function.
+  it('detects a function that takes quadratic time and a function that exceeds its time limit', () => {
     const make = (length: number): string => 'a'.repeat(length);
     expect(growthProblem({ run: quadratic, make, limit: 100_000, cpuMsMax: 60_000 })).toMatch(/an eighth of them$/);
     expect(growthProblem({ run: quadratic, make, limit: 32_000, cpuMsMax: 1 })).toMatch(/more than 1 ms$/);
@@ -20,10 +20,10 @@ describe('the measure', () => {
   });
 });
 
-/** Wall-clock time: a busy machine needs a multiple of the measured CPU time. */
+/** Wall-clock time, which is a multiple of the measured CPU time on a busy machine. */
 const TIMEOUT_MS = 10 * 60_000;
 
-describe('CPU time grows with the size of hostile input, not with its square, of', { timeout: TIMEOUT_MS }, () => {
+describe('CPU time grows at most linearly with the size of hostile input in', { timeout: TIMEOUT_MS }, () => {
   it.each(GROWTH_ENTRIES.map((entry) => [entry.of, entry] as const))('%s', (_, entry) => {
     const { run, limit, near = {}, nearOnly = false, cpuMsMax = CPU_MS_MAX } = entry;
     const problems = Object.entries({ ...(nearOnly ? {} : TEXTS), ...near }).flatMap(([name, make]) => {

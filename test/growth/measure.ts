@@ -1,15 +1,15 @@
 import process from 'node:process';
 
-/** The sizes of the inputs, as fractions of the largest. */
+/** The sizes of the inputs as fractions of the largest size. */
 const SIZES = [1 / 8, 1 / 4, 1 / 2, 1] as const;
 /**
- * How much more than linearly a time may grow, because of caches, garbage collection and a busy machine. A quadratic function grows 8 times
- * as much as a linear one.
+ * How much faster than linear the time may grow because of caches, garbage collection and a busy machine. The time of a quadratic function
+ * grows 8 times as much as that of a linear one.
  */
 const SLACK = 4;
-/** Shorter times cannot be measured reliably, and block no request. */
+/** Shorter times cannot be measured reliably and do not block other requests. */
 const FLOOR_MS = 5;
-/** Measurements per size, of which the shortest counts: other work on a machine only makes them longer. */
+/** Measurements per size. The shortest one counts, because other work on the machine only makes them longer. */
 const RUNS = 3;
 
 /** CPU time of this thread. It excludes other processes and threads. */
@@ -23,7 +23,7 @@ export interface GrowthCheck {
   readonly make: (length: number) => string;
   /** The number of characters of the largest input. */
   readonly limit: number;
-  /** The limit for the largest input. */
+  /** The limit for the largest input in milliseconds. */
   readonly cpuMsMax: number;
 }
 
@@ -32,12 +32,12 @@ const timeOnce = ({ run }: GrowthCheck, input: string): number => {
   try {
     run(input);
   } catch {
-    // A rejection is a valid result, too.
+    // Rejecting the input is also a valid result.
   }
   return cpuMs() - started;
 };
 
-/** The shortest of a few runs. If the first run is short enough, its time. */
+/** The time of the shortest of a few runs, or of the first run if that is short enough. */
 const time = (check: GrowthCheck, input: string, enoughMs: number): number => {
   let shortest = Infinity;
   for (let run = 0; run < RUNS && shortest > enoughMs; run += 1) shortest = Math.min(shortest, timeOnce(check, input));

@@ -5,7 +5,7 @@ import { LOG_STORE } from './functions/log-store.ts';
 import { MANIFESTS } from './functions/manifests.ts';
 import { REDACTION } from './functions/redaction.ts';
 
-/** Every function that reads captured bytes, responses of upstreams, manifests or search text. */
+/** Every function that reads captured bytes, upstream responses, manifests or search text. */
 export const GROWTH_ENTRIES: readonly GrowthEntry[] = [
   ...GATEWAY,
   ...LOG_STORE,
@@ -30,7 +30,7 @@ export const HOSTILE_FOLDERS: readonly string[] = [
   ...['logs', 'validate'].map((folder) => `cli/src/${folder}`),
 ];
 
-/** Functions with names like parsers that need no entry, by the reason. */
+/** Functions that are named like parsers but need no entry, grouped by the reason. */
 export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
   'part of another entry': [
     'packages/exchange/src/redact/redact-multipart.ts#redactMultipart',
@@ -47,14 +47,14 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'dashboard/src/api/parameters.ts#formatCursor',
     'packages/exchange/src/log-entry.ts#formatTime',
   ],
-  'reads fields of a form, a URL or a status one by one': [
+  'reads the fields of a form, a URL or a status one by one': [
     'crds/src/read-status.ts#readStatus',
     'dashboard/app/replays/replay-values.ts#readReplayValues',
     'dashboard/app/replays/replay-values.ts#readBulkValues',
     'dashboard/app/requests/time-range.ts#readTimeRange',
     'dashboard/app/traffic/traffic-query.ts#readTrafficQuery',
   ],
-  'waits for files, sockets or ClickHouse, and leaves the contents to other entries': [
+  'waits for files, sockets or ClickHouse; other entries cover the parsing of the contents': [
     'cli/src/validate/read-manifests.ts#readManifests',
     'dashboard/app/exchange/captured-row.server.ts#readRow',
     'dashboard/app/exchange/read-exchange.server.ts#readExchange',
@@ -77,7 +77,7 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'packages/logstore/src/run-query.ts#decodeAll',
     'packages/logstore/src/schema-state.ts#readSchemaState',
   ],
-  'takes a setting of the administrator, or a query of our own programs': [
+  'reads only settings from the administrator or queries from Standin': [
     'packages/egress/src/address-class.ts#matchesAny',
     'packages/egress/src/refused-targets.ts#parseTarget',
     'packages/engine/src/login.ts#readLogin',

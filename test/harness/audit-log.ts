@@ -7,7 +7,7 @@ interface AuditedRequest {
   /** `namespace:name` */
   readonly serviceAccount: string;
   readonly isAllowed: boolean;
-  /** The role that allowed it: `Role namespace/name`, `ClusterRole name`. Undefined if no role did. */
+  /** The role that allowed it: `Role namespace/name`, `ClusterRole name`. Undefined if no role allowed it. */
   readonly role: string | undefined;
   /** `verb resource.group`, with the subresource: `patch mockendpoints/status.standin.dev`. */
   readonly right: string;
@@ -34,7 +34,7 @@ interface AuditEvent {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** Metadata of each request, once: of a watch when it begins, of any other request when it is answered. */
+/** Records the metadata of each request once: of a watch when it begins, of any other request when it ends. */
 const POLICY = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
@@ -53,7 +53,7 @@ const ACCOUNT = /^system:serviceaccount:([^:]+:[^:]+)$/;
 /** RBAC's wording: `RBAC: allowed by RoleBinding "b/ns" of Role "r" to ServiceAccount "a/ns"`. */
 const ALLOWED_BY = /allowed by \w+ "([^"]+)" of (\w+) "([^"]+)"/;
 
-/** The API server's own record of all requests, their users, and the roles that allowed them. */
+/** Creates an audit log of the API server: all requests, their users, and the roles that allowed them. */
 export const createAuditLog = async (): Promise<AuditLog> => {
   const directory = await createTempFolder('audit');
   const [policy, log] = [path.join(directory, 'policy.json'), path.join(directory, 'audit.log')];
@@ -84,6 +84,6 @@ const requestOf = ({ verb, user, objectRef, annotations = {} }: AuditEvent): Aud
   };
 };
 
-/** The format of `AuditedRequest.right`. */
+/** Formats `AuditedRequest.right`. */
 export const rightOf = (verb: string, resource: string, apiGroup: string): string =>
   `${verb} ${resource}${apiGroup === '' ? '' : `.${apiGroup}`}`;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { AxeBuilder } from '@axe-core/playwright';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
 
-/** Paths of Linux distributions. Playwright's own downloads are not used, so that there is one browser per machine. */
+/** Paths in Linux distributions. Tests do not use Playwright's own downloads, so that each machine has one browser. */
 const PATHS = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
@@ -25,10 +25,10 @@ export const findChromium = (): string | undefined => PATHS.find((file) => exist
 
 export const CHROMIUM_REMEDY = 'Install Chromium: on Debian or Ubuntu, apt-get install chromium.';
 
-/** A real browser with a new, empty profile. */
+/** Starts a real browser with a new, empty profile. */
 export const startBrowser = async (): Promise<Browser> => {
   const executablePath = findChromium();
-  if (executablePath === undefined) throw new Error(`There is no browser for this test. ${CHROMIUM_REMEDY}`);
+  if (executablePath === undefined) throw new Error(`This test needs a browser. ${CHROMIUM_REMEDY}`);
   return chromium.launch({ executablePath, args: ARGS });
 };
 
@@ -39,7 +39,7 @@ export interface WatchedPage {
   readonly complaints: readonly string[];
 }
 
-/** A page of a new context. The browser's complaints are kept for the test to check. */
+/** Opens a page in a new context and records the browser's complaints for the test to check. */
 export const openPage = async (browser: Browser, options: BrowserContextOptions = {}): Promise<WatchedPage> => {
   const context = await browser.newContext(options);
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -54,12 +54,12 @@ export const openPage = async (browser: Browser, options: BrowserContextOptions 
 };
 
 /**
- * Accessibility violations on the screen: the rule, and the elements that break it. Targets must have 24 px or enough space around them
- * (WCAG 2.2).
+ * Returns the accessibility violations on the screen: the rule, and the elements that break it. Targets must have 24 px or enough space
+ * around them (WCAG 2.2).
  */
 export const axeViolations = async (page: Page): Promise<string[]> => {
-  // In this mode axe checks one document. It takes a third of the time: axe opens no second page and reports no passed rules.
-  if (page.frames().length > 1) throw new Error('axe would not check the frames of this page');
+  // In this mode, axe checks one document. It takes a third of the time, because axe opens no second page and reports no passed rules.
+  if (page.frames().length > 1) throw new Error('axe does not check the frames of this page');
   const rules = { 'target-size': { enabled: true } };
   const axe = new AxeBuilder({ page }).options({ rules, resultTypes: ['violations'] }).setLegacyMode(true);
   const { violations } = await axe.analyze();
@@ -68,6 +68,6 @@ export const axeViolations = async (page: Page): Promise<string[]> => {
   );
 };
 
-/** The number of pixels by which the page is wider than the screen. */
+/** Returns the number of pixels by which the page is wider than the screen. */
 export const overflowOf = (page: Page): Promise<number> =>
   page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');

@@ -8,13 +8,13 @@ import { buffer } from 'node:stream/consumers';
 import { startEmbeddedEngine } from '@standin/engine';
 import { createTempFolder } from './temp-folder.ts';
 
-/** Two replicas of one shard. Both are the same engine, so both have all data. */
+/** Two replicas of one shard. Both are the same engine, so both have all the data. */
 const CLUSTER = 'main';
-/** The same, with a third replica that is unreachable. */
-export const LAME_CLUSTER = 'lame';
+/** The same cluster with a third replica that is unreachable. */
+export const DEGRADED_CLUSTER = 'degraded';
 
 const REPLICAS = ['127.0.0.1', 'localhost'];
-/** A loopback address that is not the engine's own, so that the engine would have to connect. */
+/** A loopback address that is not the engine's own, so that the engine must connect to it. */
 const UNREACHABLE = '127.0.0.2';
 
 const clusterXml = (name: string, hosts: readonly string[]): string => {
@@ -25,7 +25,7 @@ const clusterXml = (name: string, hosts: readonly string[]): string => {
 /** The engine treats an address of this machine with its own port as itself, and listens on no port. */
 const CONFIG = `<clickhouse><tcp_port>9000</tcp_port><remote_servers>
 ${clusterXml(CLUSTER, REPLICAS)}
-${clusterXml(LAME_CLUSTER, [...REPLICAS, UNREACHABLE])}
+${clusterXml(DEGRADED_CLUSTER, [...REPLICAS, UNREACHABLE])}
 </remote_servers></clickhouse>
 `;
 
@@ -54,7 +54,7 @@ const forward = async (engineUrl: string, incoming: IncomingMessage, answer: Ser
   await pipeline(response, answer);
 };
 
-/** The embedded engine as the cluster `CLUSTER`, as far as one engine can act as a cluster. */
+/** Starts the embedded engine as the cluster `CLUSTER`, as far as one engine can act as a cluster. */
 export const startClickHouseCluster = async () => {
   const dataDir = await createTempFolder('clickhouse-cluster');
   const configFile = path.join(dataDir, 'config.xml');

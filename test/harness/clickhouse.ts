@@ -10,9 +10,9 @@ export interface TestClickHouse {
   readonly username: string;
   readonly password: string;
   readonly database: string;
-  /** The name of ClickHouse's cluster. Undefined: one server. */
+  /** The name of ClickHouse's cluster. Undefined for a single server. */
   readonly cluster?: string;
-  /** The environment with which a gateway process reaches it. */
+  /** The environment variables with which a gateway process connects to it. */
   readonly env: Readonly<Record<string, string>>;
   /** Pid of the embedded engine's process, for tests that kill it. Undefined in a container, or while the engine is not running. */
   readonly pid: number | undefined;
@@ -25,7 +25,7 @@ const DATABASE = 'standin';
 /** Set for tests that run a second time, on a cluster (vitest.config.ts). */
 const CLUSTER_VARIABLE = 'STANDIN_TEST_CLICKHOUSE_CLUSTER';
 
-/** The embedded engine behind its HTTP front; with `npm test -- --containers`, the server's own image. */
+/** Starts the embedded engine behind its HTTP front, or the server image with `npm test -- --containers`. */
 export const startClickHouse = (): Promise<TestClickHouse> => {
   if (process.env[CLUSTER_VARIABLE] === '1') return startClickHouseCluster();
   return process.env[CONTAINERS_VARIABLE] === '1' ? startInContainer() : startEmbedded();

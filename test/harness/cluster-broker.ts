@@ -10,10 +10,10 @@ import { createTempFolder } from './temp-folder.ts';
 
 const K3S_IMAGE = 'rancher/k3s:v1.35.3-k3s1';
 
-/** The cluster that all tests of a run share: the data with which a test's worker reaches it. */
+/** The address of the cluster that all tests of a run share. */
 export interface SharedClusterAddress {
   readonly kubeconfigPath: string;
-  /** The folder for the files of the cluster. It is removed with the cluster. */
+  /** The folder for files of the cluster, which is removed with the cluster. */
   readonly directory: string;
 }
 
@@ -28,8 +28,8 @@ export interface ClusterBroker {
 }
 
 /**
- * Starts the shared cluster when the first test requests it, so that a run without cluster tests also works without Go. It lives in
- * vitest's main process and tests run in workers, so they communicate over HTTP.
+ * Starts the shared cluster when the first test requests it, so that a run without cluster tests does not need Go. It runs in vitest's main
+ * process and tests run in workers, so they communicate over HTTP.
  */
 export const startClusterBroker = async (): Promise<ClusterBroker> => {
   let cluster: Promise<StartedCluster> | undefined;
@@ -65,7 +65,7 @@ const startSharedCluster = async (): Promise<StartedCluster> => {
   }
 };
 
-/** The order of preference: a cluster that the user named, k3s in Docker if requested, our own program. */
+/** Order of preference: the user's own cluster, k3s in Docker if requested, the program of this repository. */
 const chooseCluster = async (): Promise<StartedCluster> => {
   const directory = await createTempFolder('shared-cluster');
   const removeDirectory = (): Promise<void> => rm(directory, { recursive: true, force: true });

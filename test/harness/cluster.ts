@@ -10,25 +10,25 @@ import { createTempFolder } from './temp-folder.ts';
 interface KubectlOptions {
   /** kubectl's stdin, for `-f -`. */
   readonly input?: string;
-  /** A kubeconfig to use instead of the administrator's: a result of `tokenKubeconfig`. */
+  /** A kubeconfig from `tokenKubeconfig` to use instead of the administrator's. */
   readonly as?: string;
   readonly timeoutMs?: number;
 }
 
-/** A real Kubernetes API server, as the administrator of a test sees it. RBAC is on. */
+/** A real Kubernetes API server, used as its administrator. RBAC is enabled. */
 export interface Cluster {
   readonly server: string;
   /** The administrator's kubeconfig. */
   readonly kubeconfigPath: string;
-  /** Runs kubectl to its end. A failure is a `code` other than 0, not an exception. */
+  /** Runs kubectl and waits until it exits. A failure is a nonzero `code`, not an exception. */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<CommandResult>;
-  /** `kubectl apply` of one or more YAML documents. Throws kubectl's output if it fails. */
+  /** Runs `kubectl apply` with one or more YAML documents. Throws kubectl's output if it fails. */
   apply(yaml: string, options?: Pick<KubectlOptions, 'as'>): Promise<void>;
-  /** A kubeconfig with the ServiceAccount's own token, valid for a day. */
+  /** Creates a kubeconfig with the ServiceAccount's own token, which is valid for a day. */
   tokenKubeconfig(namespace: string, serviceAccount: string): Promise<string>;
 }
 
-/** A cluster of one test file, which may stop and start its API server. Its objects survive. */
+/** A cluster for one test file, which can stop and start its API server. Its objects survive. */
 export interface OwnCluster extends Cluster {
   /** SIGKILL simulates a crash. */
   stopApiServer(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
@@ -43,9 +43,9 @@ export interface StartClusterOptions {
 }
 
 /**
- * Starts a cluster of our own program (about 3 s once it is built), empty except for the objects that Kubernetes itself creates; see
- * installStandin. It is for tests that stop the API server. All other tests share one cluster, see sharedCluster. Throws MissingToolError
- * without Go.
+ * Starts a cluster with the program of this repository (about 3 s once it is built). It is empty except for the objects that Kubernetes
+ * itself creates; see installStandin. It is for tests that stop the API server. All other tests share one cluster; see sharedCluster.
+ * Throws MissingToolError without Go.
  */
 export const startCluster = async ({
   onProgress = console.log,
@@ -77,7 +77,7 @@ interface ClusterEntry {
   readonly 'certificate-authority-data': string;
 }
 
-/** Connects to a running cluster. Its files (kubeconfigs of ServiceAccounts, kubectl's cache) go to `directory`. */
+/** Connects to a running cluster. Stores files (kubeconfigs of ServiceAccounts, kubectl's cache) in `directory`. */
 export const connectCluster = async (kubeconfigPath: string, directory: string): Promise<Cluster> => {
   const binary = await findKubectl(console.log);
   const cache = `--cache-dir=${path.join(directory, 'kubectl-cache')}`;
@@ -90,7 +90,7 @@ export const connectCluster = async (kubeconfigPath: string, directory: string):
   };
   const view = await kubectlOrThrow(['config', 'view', '--raw', '--flatten', '--minify', '-o', 'json']);
   const entry = (JSON.parse(view) as { clusters: { cluster: ClusterEntry }[] }).clusters[0]?.cluster;
-  if (entry === undefined) throw new Error(`${kubeconfigPath} names no cluster`);
+  if (entry === undefined) throw new Error(`${kubeconfigPath} contains no cluster`);
 
   return {
     server: entry.server,

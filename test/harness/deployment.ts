@@ -15,13 +15,13 @@ export interface DeployOptions {
   readonly clickHouse: Pick<TestClickHouse, 'env'>;
   readonly operators?: number;
   readonly gateways?: number;
-  /** Settings for every gateway, or for each one, in addition to those that the deployment itself needs. */
+  /** Settings for all gateways, or a function that returns them per gateway, in addition to those of the deployment itself. */
   readonly gatewayEnv?: Env | ((gateway: number, operators: readonly DeployedOperator[]) => Promise<Env>);
   /** Settings for every operator. */
   readonly operatorEnv?: Readonly<Record<string, string>>;
   /** The namespace of the operators' ServiceAccount, Lease and certificates. Default: standin-system. */
   readonly systemNamespace?: string;
-  /** Folders with certificates from another source. Default: the operators create the certificates. */
+  /** Folders with certificates from another tool. Default: the operators create the certificates. */
   readonly certificateDirs?: { readonly operator: string; readonly gateway: string };
 }
 
@@ -46,8 +46,8 @@ export interface Deployment {
 const READY_TIMEOUT_MS = 40_000;
 
 /**
- * Operators and gateways as processes on a real cluster, as the chart runs them. The operators have their ServiceAccount's own token. The
- * gateways have no credential of the cluster, only the stream certificates that a kubelet would mount.
+ * Runs operators and gateways as processes on a real cluster, like the chart. The operators have the token of their ServiceAccount. The
+ * gateways have no cluster credentials, only the stream certificates that a kubelet would mount.
  */
 export const deploy = async (options: DeployOptions): Promise<Deployment> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'standin-deployment-'));
@@ -95,12 +95,12 @@ const startOperators = async (options: DeployOptions): Promise<readonly Deployed
   );
 };
 
-/** Does what a kubelet does for the gateway's pod: writes three keys of the operator's Secret as files, without the CA's key. */
+/** Replaces the kubelet for the gateway's pod: writes three keys of the operator's Secret as files, without the CA's key. */
 export const mountStreamCertificates = async (
   { cluster, systemNamespace = SYSTEM_NAMESPACE }: Pick<DeployOptions, 'cluster' | 'systemNamespace'>,
   dir: string,
 ): Promise<void> => {
-  const data = await eventually('the Secret with the stream’s certificates', async () => {
+  const data = await eventually('the Secret with the stream certificates', async () => {
     const { stdout } = await cluster.kubectl([
       'get',
       'secret',

@@ -1,17 +1,17 @@
 import { drainJob, parseJobTemplate } from '../../operator/src/drain/drain-job.ts';
 import type { RenderedObject } from './helm.ts';
 
-/** The template that a render of the chart mounts into the operator. */
+/** Returns the Job template that the rendered chart mounts into the operator. */
 export const drainTemplateOf = (objects: readonly RenderedObject[]): string => {
   const texts = objects.flatMap(
     ({ data }) => (data as Readonly<Record<string, string>> | undefined)?.['job.yaml'] ?? [],
   );
   const [text, ...more] = texts;
-  if (text === undefined || more.length > 0) throw new Error(`${texts.length} templates of a drain Job, not one`);
+  if (text === undefined || more.length > 0) throw new Error(`${texts.length} templates of a drain Job instead of one`);
   return text;
 };
 
-/** The Job that the operator creates from it. */
+/** Returns the Job that the operator creates from the template. */
 export const drainJobOf = (objects: readonly RenderedObject[], namespace: string): RenderedObject => {
   const claim = { metadata: { name: 'data-standin-gateway-3', uid: '0cf1a2b6-0000-4000-8000-000000000000' } };
   const options = { namespace, statefulSet: 'standin-gateway', use: 'none' };

@@ -12,14 +12,14 @@ const file = process.env['TEST_EVENT_LOOP_FILE'];
 if (isMainThread && file !== undefined) {
   let before = process.threadCpuUsage();
   let longestMs = 0;
-  const look = (): void => {
+  const sample = (): void => {
     const { user, system } = process.threadCpuUsage(before);
     longestMs = Math.max(longestMs, (user + system) / 1_000);
     before = process.threadCpuUsage();
   };
-  setInterval(look, SAMPLE_MS).unref();
+  setInterval(sample, SAMPLE_MS).unref();
   process.on('SIGUSR2', () => {
-    look();
+    sample();
     appendFileSync(file, `${longestMs}\n`);
     longestMs = 0;
   });

@@ -14,7 +14,7 @@ const SHOWN_CHARS = 2_000;
 
 /**
  * Calls the probe until its value is accepted, and returns the value. A probe that throws (a failed `expect`, a refused connection) counts
- * as not accepted. `what` completes "waited for …". The error shows the last value or has the last exception as its cause.
+ * as not accepted. `what` completes "waited for …". The error contains the last value or has the last exception as its cause.
  */
 export const eventually = async <T>(
   what: string,
@@ -27,7 +27,8 @@ export const eventually = async <T>(
     if ('value' in outcome && accept(outcome.value)) return outcome.value;
     if (performance.now() >= deadline) {
       const seconds = `waited ${timeoutMs / 1000} s for ${what}`;
-      if ('error' in outcome) throw new Error(`${seconds}; last: ${String(outcome.error)}`, { cause: outcome.error });
+      if ('error' in outcome)
+        throw new Error(`${seconds}; last error: ${String(outcome.error)}`, { cause: outcome.error });
       const last = typeof outcome.value === 'string' ? outcome.value : inspect(outcome.value, { depth: 6 });
       throw new Error(`${seconds}; last value: ${last.slice(0, SHOWN_CHARS)}`);
     }

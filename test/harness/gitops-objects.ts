@@ -1,6 +1,6 @@
 import type { RenderedObject } from './helm.ts';
 
-/** Specs of Argo CD's, Flux's and our own kinds: the fields that tests of docs/gitops/repository read. */
+/** Specs of the kinds of Argo CD, Flux and Standin: the fields that tests of docs/gitops/repository read. */
 export interface GroupKind {
   readonly group: string;
   readonly kind: string;

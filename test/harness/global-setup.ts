@@ -8,7 +8,7 @@ declare module 'vitest' {
   }
 }
 
-/** vitest's globalSetup: once per run, in vitest's main process. Returns the teardown. */
+/** vitest's globalSetup, which runs once in vitest's main process. Returns the teardown. */
 export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
   const broker = await startClusterBroker();
   project.provide('clusterBrokerUrl', broker.url);

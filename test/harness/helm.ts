@@ -14,7 +14,7 @@ export const CHART_CASES: readonly string[] = globSync('*-values.yaml', { cwd: p
 
 export const valuesFileOf = (chartCase: string): string => path.join(CHARTS, 'standin/ci', `${chartCase}-values.yaml`);
 
-/** Runs helm to its end. A failure is a `code` other than 0, not an exception. */
+/** Runs helm and waits until it exits. A failure is a nonzero `code`, not an exception. */
 export const helm = async (args: readonly string[], options?: CommandOptions): Promise<CommandResult> =>
   runCommand(await buildGoProgram('helm', console.log), args, options);
 
@@ -24,14 +24,14 @@ export interface RenderOptions {
   readonly namespace?: string;
   /** `name=value`, for --set. */
   readonly set?: readonly string[];
-  /** Renders these templates of the chart instead of all: `templates/operator/rbac.yaml`. */
+  /** Renders only these templates of the chart, such as `templates/operator/rbac.yaml`. */
   readonly only?: readonly string[];
 }
 
-/** Renders of this test file. Templates do not change while it runs. */
+/** Caches the renders of this test file. Templates do not change while it runs. */
 const renders = new Map<string, Promise<string>>();
 
-/** The output of `helm template standin charts/standin` with the values of a case, without the empty lines of omitted parts. */
+/** Returns the output of `helm template standin charts/standin` with the values of a case, without empty lines of omitted parts. */
 export const renderChart = (options: RenderOptions = {}): Promise<string> => {
   const { chartCase = 'default', namespace = SYSTEM_NAMESPACE, set = [], only = [] } = options;
   const args = [
@@ -48,12 +48,12 @@ export const renderChart = (options: RenderOptions = {}): Promise<string> => {
 
 const render = async (args: readonly string[]): Promise<string> => {
   const { code, stdout, stderr } = await helm(args);
-  // Without the arguments, because tests search for names in Helm's output.
+  // The message omits the arguments, because tests search for names in Helm's output.
   if (code !== 0) throw new Error(`helm ended with ${code}:\n${stderr}`);
   return stdout.replace(/^ +\n/gm, '');
 };
 
-/** An object of a render. Tests narrow the fields that they read. */
+/** An object of a rendered chart. Tests narrow the fields that they read. */
 export interface RenderedObject {
   readonly apiVersion: string;
   readonly kind: string;

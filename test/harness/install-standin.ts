@@ -13,7 +13,7 @@ export const DASHBOARD_SERVICE_ACCOUNT = 'standin-dashboard';
 
 /**
  * Installs the CRDs (served when this resolves), the namespace standin-system, the ServiceAccounts of operator, gateway and dashboard with
- * exactly the rights that they need, and the roles for users. It may run again on the same cluster. Returns the CRDs' names.
+ * their minimal permissions, and the roles for users. It can run again on the same cluster. Returns the names of the CRDs.
  */
 export const installStandin = async (cluster: Cluster): Promise<readonly string[]> => {
   const manifests = await readCrdManifests();

@@ -23,8 +23,8 @@ interface OpenApi {
 }
 
 /**
- * Writes the JSON schemas of some API versions (`apps/v1`) into `directory`, with the file names that kubeconform expects. The schemas are
- * those that this API server publishes, for its own kinds and those of CRDs. Fields that a schema does not name are errors.
+ * Writes the JSON schemas of these API versions (such as `apps/v1`) to `directory`, with the file names that kubeconform expects. The API
+ * server publishes the schemas for its own kinds and for those of CRDs. Fields that a schema does not contain are errors.
  */
 export const writeSchemas = async (
   cluster: Cluster,
@@ -46,7 +46,7 @@ export const writeSchemas = async (
   }
 };
 
-/** Rejects fields and kinds that the schemas do not contain. A failure is a `code` other than 0. */
+/** Runs kubeconform, which rejects fields and kinds that the schemas do not contain. A failure is a `code` other than 0. */
 export const kubeconform = async (objects: readonly RenderedObject[], directory: string): Promise<CommandResult> => {
   const location = path.join(directory, '{{.ResourceKind}}{{.KindSuffix}}.json');
   const args = ['-strict', '-summary', '-output', 'json', '-schema-location', location, '-'];

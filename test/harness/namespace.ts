@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import type { Cluster } from './cluster.ts';
 
-/** A namespace with a unique name. A test that creates it in beforeAll must delete it in afterAll. */
+/** Creates a namespace with a unique name. A test that creates it in beforeAll must delete it in afterAll. */
 export const createNamespace = async (cluster: Cluster, prefix = 'test'): Promise<string> => {
   const name = `${prefix}-${randomBytes(5).toString('hex')}`;
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
   return name;
 };
 
-/** Starts the deletion of a namespace with all its objects, and does not wait for its end. */
+/** Starts the deletion of a namespace with all its objects and does not wait for its end. */
 export const deleteNamespace = async (cluster: Cluster, name: string): Promise<void> => {
   await cluster.kubectl(['delete', 'namespace', name, '--wait=false', '--ignore-not-found']);
 };
 
-/** A namespace for the running test. It is deleted when the test has finished. */
+/** Creates a namespace for the running test and deletes it when the test has finished. */
 export const useNamespace = async (cluster: Cluster, prefix?: string): Promise<string> => {
   const name = await createNamespace(cluster, prefix);
   onTestFinished(() => deleteNamespace(cluster, name));

@@ -2,13 +2,13 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that the kernel gives to connections and to servers on port 0: they cannot take one of these in between. */
+/** Below the ports that the kernel assigns to connections and to servers on port 0, which therefore cannot take one of these. */
 const LOWEST = 10_000;
 const HIGHEST = 29_999;
 
 /**
- * Different TCP ports of an address of this machine that were free a moment ago. Use them only for programs that cannot choose a port
- * themselves (port 0) and report it. They are random, because test files run side by side.
+ * Returns different TCP ports of an address of this machine that were free a moment ago. Use them only for programs that cannot choose a
+ * port themselves (port 0) and report it. The ports are random, because test files run in parallel.
  */
 export const freePorts = async (count: number, address = '127.0.0.1'): Promise<readonly number[]> => {
   const ports = new Set<number>();

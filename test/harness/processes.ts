@@ -9,7 +9,7 @@ export interface ProcessOptions {
   /** The file to run, relative to the checkout: `operator/src/main.ts`. */
   readonly main: string;
   readonly args?: readonly string[];
-  /** Environment variables. Variables named STANDIN_… from the machine's own environment are not passed on. */
+  /** Environment variables. Variables named STANDIN_… in the test's own environment are not passed on. */
   readonly env?: Readonly<Record<string, string>>;
   /** Node's own flags: `--max-old-space-size=256`. */
   readonly nodeArgs?: readonly string[];
@@ -27,13 +27,13 @@ const WAIT_TIMEOUT_MS = 20_000;
 const KILL_TIMEOUT_MS = 15_000;
 const TAIL_LINES_SHOWN = 60;
 
-/** One of our processes, controlled by a test. It ends with the test file at the latest. */
+/** A Standin process that a test controls. It ends with the test file at the latest. */
 export class RunningProcess {
   readonly name: string;
   readonly #options: ProcessOptions;
   /** Lines of its standard output and error. The oldest are dropped first. */
   #lines: string[] = [];
-  /** Index of the first line since the last start. */
+  /** The index of the first line since the last start. */
   #firstLine = 0;
   #child: ChildProcess;
   #closed: Promise<unknown> = Promise.resolve();
@@ -52,36 +52,36 @@ export class RunningProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null || this.#child.pid === undefined;
   }
 
-  /** The last lines of its output, over all restarts. */
+  /** Returns the last lines of its output across all restarts. */
   logTail(count = TAIL_LINES_SHOWN): readonly string[] {
     return this.#lines.slice(-count);
   }
 
-  /** Its output since the last start. */
+  /** Returns its output since the last start. */
   log(): readonly string[] {
     return this.#lines.slice(this.#firstLine);
   }
 
-  /** The first matching line since the last start, already written or future. Rejects if the process ends first. */
-  waitForLine(what: string, fits: (line: string) => boolean, timeoutMs?: number): Promise<string> {
-    return this.#waitFor(what, () => this.log().find(fits), timeoutMs);
+  /** Resolves with the first matching line since the last start, past or future. Rejects if the process ends first. */
+  waitForLine(what: string, matches: (line: string) => boolean, timeoutMs?: number): Promise<string> {
+    return this.#waitFor(what, () => this.log().find(matches), timeoutMs);
   }
 
-  /** The same for lines of JSON: pino's records, the CLI's events. */
+  /** Does the same for lines of JSON: pino's records, the CLI's events. */
   waitForEvent(
     what: string,
-    fits: (event: Record<string, unknown>) => boolean,
+    matches: (event: Record<string, unknown>) => boolean,
     timeoutMs?: number,
   ): Promise<Record<string, unknown>> {
-    return this.#waitFor(what, () => this.log().flatMap(parseEvent).find(fits), timeoutMs);
+    return this.#waitFor(what, () => this.log().flatMap(parseEvent).find(matches), timeoutMs);
   }
 
   /** Resolves when the URL responds with status 200. Rejects if the process ends first. */
   async waitForUrl(url: string, timeoutMs?: number): Promise<void> {
-    await this.#waitFor(`200 from ${url}`, () => answersOk(url), timeoutMs);
+    await this.#waitFor(`200 from ${url}`, () => respondsOk(url), timeoutMs);
   }
 
-  /** Sends a signal and does not wait: SIGSTOP, SIGCONT, SIGHUP. */
+  /** Sends a signal, such as SIGSTOP, and does not wait. */
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
@@ -102,7 +102,7 @@ export class RunningProcess {
     return { code: child.exitCode, signal: child.signalCode };
   }
 
-  /** Starts the process again with the same settings. If it still runs, it is killed first (SIGKILL simulates a crash). */
+  /** Starts the process again with the same settings. Kills it first if it still runs (SIGKILL simulates a crash). */
   async restart(): Promise<void> {
     await this.kill('SIGKILL');
     this.#firstLine = this.#lines.length;
@@ -152,7 +152,7 @@ export class RunningProcess {
 
 const started = new Set<RunningProcess>();
 
-/** Starts one of our Node processes. Does not wait until it is ready. */
+/** Starts a Standin process. Does not wait until it is ready. */
 export const startProcess = (options: ProcessOptions): RunningProcess => {
   const running = new RunningProcess(options);
   started.add(running);
@@ -166,7 +166,7 @@ export const killAllProcesses = async (): Promise<void> => {
   await Promise.all(all.map((running) => running.kill('SIGKILL')));
 };
 
-/** The last lines of each process, for the report of a failed test. */
+/** Returns the last lines of each process, for the report of a failed test. */
 export const describeProcesses = (): string =>
   [...started].map((running) => `── ${running.name} ──\n${running.logTail().join('\n')}`).join('\n');
 
@@ -179,7 +179,7 @@ const parseEvent = (line: string): Record<string, unknown>[] => {
   }
 };
 
-const answersOk = async (url: string): Promise<true | undefined> => {
+const respondsOk = async (url: string): Promise<true | undefined> => {
   const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
   await response.body?.cancel();
   return response.status === 200 ? true : undefined;

@@ -1,11 +1,11 @@
 import { text } from 'node:stream/consumers';
 import { getContainerRuntimeClient, GenericContainer, Wait, type StartedTestContainer } from 'testcontainers';
 
-/** The user in /etc/passwd of our images and in the chart's pods. */
+/** The user id in the images and in the chart's pods. */
 export const USER = 65_532;
 
 /**
- * A container with the same rights as a pod of the chart: a read-only root, no capabilities, and no way to gain one. Only /tmp and the
+ * A container with the privileges of a pod of the chart: a read-only root, no capabilities, and no way to gain any. Only /tmp and the
  * test's mounts are writable. It uses the host's network, because the API server of the tests listens on the loopback address.
  */
 export class RestrictedContainer extends GenericContainer {
@@ -24,7 +24,7 @@ export class RestrictedContainer extends GenericContainer {
   }
 }
 
-/** Runs a command of an image to its end, and returns its output. Throws if it ends with a code other than 0. */
+/** Runs a command in an image, waits until it exits, and returns its output. Throws if the exit code is not 0. */
 export const runToEnd = async (container: RestrictedContainer): Promise<string> => {
   const started = await container.withWaitStrategy(Wait.forOneShotStartup()).start();
   try {
@@ -34,7 +34,7 @@ export const runToEnd = async (container: RestrictedContainer): Promise<string> 
   }
 };
 
-/** Sends SIGTERM as a kubelet does, and SIGKILL after the grace period. Resolves with the exit code; 137 after SIGKILL. */
+/** Sends SIGTERM, and SIGKILL after the grace period, like a kubelet. Resolves with the exit code, which is 137 after SIGKILL. */
 export const terminate = async (container: StartedTestContainer, gracePeriodMs: number): Promise<number> => {
   const { container: client } = await getContainerRuntimeClient();
   const handle = client.getById(container.getId());

@@ -1,4 +1,4 @@
-/** vitest's setupFiles: in each test file's worker, before its tests. */
+/** vitest's setupFiles, which run in the worker of each test file before its tests. */
 import { afterAll, afterEach } from 'vitest';
 import { describeProcesses, killAllProcesses } from './processes.ts';
 
@@ -10,7 +10,7 @@ declare module 'vitest' {
 }
 
 afterEach(({ task }) => {
-  // For the report: see `runVitest`.
+  // `runVitest` reports it.
   task.meta.retryCount = task.result?.retryCount ?? 0;
   if (task.result?.state === 'fail') console.error(describeProcesses());
 });

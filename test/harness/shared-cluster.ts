@@ -4,13 +4,13 @@ import { connectCluster, type Cluster } from './cluster.ts';
 import type { SharedClusterAddress } from './cluster-broker.ts';
 
 /**
- * The cluster of this test run, with Standin's CRDs and RBAC. It starts for the first test that requests it, and all tests share it. Each
- * test uses its own namespace (useNamespace). Throws with the reason and what to install if no cluster is possible.
+ * Returns the cluster of this test run, with Standin's CRDs and RBAC. It starts when the first test requests it, and all tests share it.
+ * Each test uses its own namespace (useNamespace). Throws with the reason and what to install if no cluster is possible.
  */
 export const sharedCluster = async (): Promise<Cluster> => {
   const response = await fetch(inject('clusterBrokerUrl'));
   const body = await response.text();
-  if (!response.ok) throw new Error(`There is no Kubernetes cluster for this test. ${body}`);
+  if (!response.ok) throw new Error(`This test needs a Kubernetes cluster. ${body}`);
   const { kubeconfigPath, directory } = JSON.parse(body) as SharedClusterAddress;
   return connectCluster(kubeconfigPath, directory);
 };

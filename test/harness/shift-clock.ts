@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
 /**
- * Loaded into a process under test (`node --import`). Shifts its wall clock by the number of milliseconds in the file `TEST_CLOCK_FILE`, as
- * soon as the file changes. As with a real clock that is set, clocks for durations (`performance.now`, timers) are not affected.
+ * Loaded into a process under test (`node --import`). Shifts its wall clock by the number of milliseconds in the file `TEST_CLOCK_FILE` as
+ * soon as the file changes. Clocks for durations (`performance.now`, timers) are not affected, as when a real clock is set.
  */
 const READ_INTERVAL_MS = 50;
 

@@ -4,9 +4,9 @@ import { createTempFolder } from './temp-folder.ts';
 
 const PRELOAD = path.join(import.meta.dirname, 'shift-clock.ts');
 
-/** The wall clock of processes under test. Tests can set it while they run. */
+/** The wall clock of processes under test. Tests can set it while the processes run. */
 export class ShiftedClock implements AsyncDisposable {
-  /** The environment of the processes that use this clock. */
+  /** The environment variables of the processes that use this clock. */
   readonly env: Readonly<Record<string, string>>;
   readonly #folder: string;
   readonly #file: string;
@@ -17,14 +17,14 @@ export class ShiftedClock implements AsyncDisposable {
     this.env = { NODE_OPTIONS: `--import=${PRELOAD}`, TEST_CLOCK_FILE: this.#file };
   }
 
-  /** Initially, the clock is correct. */
+  /** Creates a clock, which is initially correct. */
   static async create(): Promise<ShiftedClock> {
     const clock = new ShiftedClock(await createTempFolder('clock'));
     await clock.set(0);
     return clock;
   }
 
-  /** The processes use the new offset within a tenth of a second. */
+  /** Sets the offset, which the processes use within a tenth of a second. */
   async set(offsetMs: number): Promise<void> {
     await writeFile(`${this.#file}.new`, String(offsetMs));
     await rename(`${this.#file}.new`, this.#file);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A proxy between a client and a server of this machine that can be cut. */
+/** A proxy between a client and a server on this machine. Tests can cut the connection. */
 export interface TcpProxy {
   readonly port: number;
   /** Closes all connections and refuses new ones. */
@@ -14,14 +14,14 @@ export interface TcpProxy {
 /** Forwards to `port` of the loopback address. */
 export const startTcpProxy = async (port: number): Promise<TcpProxy> => {
   const sockets = new Set<Socket>();
-  const keep = (socket: Socket): void => {
+  const track = (socket: Socket): void => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => socket.destroy());
   };
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
-    keep(client);
-    keep(upstream);
+    track(client);
+    track(upstream);
     client.pipe(upstream).pipe(client);
     client.on('close', () => upstream.destroy());
     upstream.on('close', () => client.destroy());

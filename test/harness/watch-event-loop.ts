@@ -10,20 +10,20 @@ export interface EventLoopWatch {
   /** Arguments for the process to watch. */
   readonly nodeArgs: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** The longest time for which `work` blocked the event loop of the process, in milliseconds of CPU time. */
+  /** Returns the longest time for which `work` blocked the event loop of the process, in milliseconds of CPU time. */
   longestDuring(watched: RunningProcess, work: () => Promise<unknown>): Promise<number>;
 }
 
-/** Watches the event loop of a process from inside. */
+/** Watches the event loop of a process from inside the process. */
 export const watchEventLoop = async (): Promise<EventLoopWatch> => {
   const file = path.join(await createTempFolder('event-loop'), 'longest');
   await writeFile(file, '');
   const read = async (): Promise<string[]> => (await readFile(file, 'utf8')).split('\n').slice(0, -1);
-  /** The value that the process writes on request. */
+  /** Returns the value that the process writes on request. */
   const ask = async ({ pid }: RunningProcess): Promise<number> => {
     const known = (await read()).length;
     process.kill(pid, 'SIGUSR2');
-    const lines = await eventually('the process to say how long it was held up', read, {
+    const lines = await eventually('the process to report how long it was blocked', read, {
       accept: ({ length }) => length > known,
     });
     return Number(lines.at(-1));

@@ -19,7 +19,7 @@ interface HealthTest {
 }
 const { tests } = parse(read('health_test.yaml')) as { readonly tests: readonly HealthTest[] };
 
-/** A value in Lua syntax. Strings are written byte by byte, because Lua 5.1 strings contain bytes, not characters. */
+/** Returns a value in Lua syntax. Strings are written byte by byte, because Lua 5.1 strings contain bytes, not characters. */
 const luaValue = (value: unknown): string => {
   if (typeof value === 'string') return `"${[...Buffer.from(value)].map((byte) => `\\${byte}`).join('')}"`;
   if (Array.isArray(value)) return `{${value.map(luaValue).join(',')}}`;
@@ -30,7 +30,7 @@ const luaValue = (value: unknown): string => {
     .join(',')}}`;
 };
 
-/** The result of the script for an object, in the Lua version that Argo CD embeds. */
+/** Returns the result of the script for an object, in the Lua version that Argo CD embeds. */
 const healthOf = async (object: unknown): Promise<HealthTest['healthStatus']> => {
   const file = path.join(await createTempFolder('lua'), 'run.lua');
   const script = `obj = ${luaValue(object)}\nlocal hs = (function()\n${read('health.lua')}\nend)()\n`;
@@ -46,7 +46,7 @@ describe('the health that Argo CD shows', () => {
     expect(await healthOf(parse(read(inputPath)))).toEqual(healthStatus);
   });
 
-  it('is tried with every file of testdata', () => {
+  it('is tested with every file in testdata', () => {
     const tried = tests.map(({ inputPath }) => path.basename(inputPath));
     expect(tried.sort()).toEqual(readdirSync(path.join(FOLDER, 'testdata')).sort());
   });
@@ -61,7 +61,7 @@ describe('on a cluster', () => {
   });
   afterAll(() => cluster.stop());
 
-  it('the test data are objects that the API server takes, and new ones are waited for', async () => {
+  it('the API server accepts the test data, and new objects are Progressing', async () => {
     for (const { inputPath } of tests) {
       const { metadata, ...rest } = parse(read(inputPath)) as { metadata: { name: string } };
       const input = JSON.stringify({ ...rest, metadata: { name: metadata.name, namespace: 'default' } });
@@ -72,7 +72,7 @@ describe('on a cluster', () => {
     }
   });
 
-  it('the commands of docs/gitops.md put the script into argocd-cm for every kind', async () => {
+  it('the commands in docs/gitops.md add the script to argocd-cm for every kind', async () => {
     await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } }));
     const existing = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'argocd-cm', namespace: 'argocd' } };
     await cluster.apply(JSON.stringify({ ...existing, data: { url: 'https://argocd.example.com' } }));

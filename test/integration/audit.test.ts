@@ -8,7 +8,7 @@ import { runCommand } from '../cluster/run-command.ts';
 const ROOT = path.join(import.meta.dirname, '../..');
 const AUDITS = '/-/npm/v1/security/advisories/bulk';
 
-/** `npm run audit` against a registry that answers audits with the given response, and has no packages. */
+/** Runs `npm run audit` against a registry that has no packages and responds to audits as given. */
 const audit = async (answer: (response: ServerResponse) => void) => {
   const registry = createServer((request, response) => {
     request.resume();
@@ -39,7 +39,7 @@ test('an audit fails on a high advisory of a production package', async () => {
   expect(code).toBe(1);
 });
 
-test('an audit passes with what is waived, and with what is less than high', async () => {
+test('an audit passes with waived advisories and with advisories below high', async () => {
   const { code, stdout } = await audit(
     advisories({
       'turbo-stream': [advisory('GHSA-rxv8-25v2-qmq8', 'high')],
@@ -55,8 +55,8 @@ test('an audit passes with what is waived, and with what is less than high', asy
   expect(code).toBe(0);
 });
 
-test('an audit passes and says that nothing was checked where the registry does not answer audits', async () => {
+test('an audit passes and reports that nothing was checked if the registry does not support audits', async () => {
   const { code, stdout } = await audit((response) => void response.writeHead(405).end());
-  expect(stdout).toMatch(/^The registry does not answer audits, so nothing was checked: 405 /);
+  expect(stdout).toMatch(/^The registry does not support audits, so nothing was checked: 405 /);
   expect(code).toBe(0);
 });

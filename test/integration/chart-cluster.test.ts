@@ -19,7 +19,7 @@ import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 import { kubeconform, writeSchemas } from '../harness/kubeconform.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
-/** The chart against a real API server that also has the CRDs of Prometheus Operator and Gateway API. */
+/** Tests the chart with a real API server that also has the CRDs of Prometheus Operator and Gateway API. */
 let cluster: OwnCluster;
 
 const RESTRICTED = {
@@ -49,7 +49,7 @@ interface WorkloadSpec {
   readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
 }
 
-/** Retries, because kubectl fails on a CRD that has no condition yet instead of waiting for it. */
+/** Retries, because kubectl fails on a CRD without a condition instead of waiting for it. */
 const established = (which: string) =>
   eventually(
     'the CRDs',
@@ -60,7 +60,7 @@ const established = (which: string) =>
 const dryRun = (objects: readonly RenderedObject[]) =>
   cluster.kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], { input: asList(objects) });
 
-it('is in all its renders what kubeconform knows, strictly, and a misspelled field is not', async () => {
+it('passes strict kubeconform with all values files, and a misspelled field fails', async () => {
   const schemas = await createTempFolder('schemas');
   const renders = await Promise.all(CHART_CASES.map(async (chartCase) => objectsOf(await renderChart({ chartCase }))));
   await writeSchemas(cluster, [...new Set(renders.flat().map(({ apiVersion }) => apiVersion))], schemas);
@@ -72,14 +72,14 @@ it('is in all its renders what kubeconform knows, strictly, and a misspelled fie
     });
   }
   const [deployment] = renders.flat().filter(({ kind }) => kind === 'Deployment');
-  if (deployment === undefined) throw new Error('there is a Deployment');
+  if (deployment === undefined) throw new Error('the chart renders no Deployment');
   const misspelled = { ...deployment, spec: { ...(deployment['spec'] as object), replica: 2 } };
   const { code, stdout } = await kubeconform([misspelled], schemas);
   expect([code, stdout]).toEqual([1, expect.stringContaining("'replica' not allowed") as string]);
 });
 
 describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
-  it('is accepted by the API server, strictly and without a warning', async () => {
+  it('is accepted by the API server with strict validation and no warnings', async () => {
     const rendered = objectsOf(await renderChart({ chartCase }));
     const objects = [...rendered, drainJobOf(rendered, SYSTEM_NAMESPACE)];
     const { code, stdout, stderr } = await dryRun(objects);
@@ -87,12 +87,12 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
     expect(stdout.trim().split('\n')).toHaveLength(objects.length);
   });
 
-  it('has pods that a namespace with the Pod Security Standard restricted takes', async () => {
+  it('has pods that conform to the restricted Pod Security Standard', async () => {
     const objects = objectsOf(await renderChart({ chartCase }));
     const pods = [...objects, drainJobOf(objects, SYSTEM_NAMESPACE)].flatMap(({ metadata: { name }, spec }) => {
       const { template, volumeClaimTemplates = [] } = (spec ?? {}) as WorkloadSpec;
       if (template?.spec === undefined) return [];
-      // The StatefulSet's controller creates pods in this form. A dry run creates no ServiceAccounts, and this test is not about them.
+      // The StatefulSet controller creates pods in this form. A dry run creates no ServiceAccounts, so the pods use the default one.
       const claims = volumeClaimTemplates.map(({ metadata }) => ({ name: metadata.name, emptyDir: {} }));
       const volumes = [...template.spec.volumes, ...claims];
       const metadata = { name, namespace: SYSTEM_NAMESPACE };
@@ -106,7 +106,7 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
   });
 });
 
-it('the API server refuses what it does not know, so that the tests above can fail', async () => {
+it('the API server rejects an unknown field, so the tests above can fail', async () => {
   const objects = objectsOf(await renderChart({ set: ['operator.extraVolumes[0].nmae=x'] }));
   const { code, stderr } = await dryRun(objects.filter(({ metadata: { name } }) => name === 'standin-operator'));
   expect(code).not.toBe(0);
@@ -138,7 +138,7 @@ describe('helm', () => {
   };
   const sessionKey = (): Promise<string> => secret('standin-dashboard-session', 'session-key');
 
-  it('installs the chart with a ClickHouse, keeps the sessions’ key over an upgrade, and leaves the CRDs at the end', async () => {
+  it('installs the chart, keeps the session key on upgrade, and leaves only the CRDs on uninstall', async () => {
     expect(await release('install', ...chart)).toContain('kubectl apply -f crds/examples/quickstart');
     const key = await sessionKey();
     expect(key).toMatch(/^[A-Za-z0-9]{44}$/);
@@ -158,12 +158,12 @@ describe('helm', () => {
     await expect.poll(left).toEqual(crds.sort());
   });
 
-  it('takes over the CRDs that another release left', async () => {
+  it('adopts the CRDs that another release left', async () => {
     await release('install', ...chart.with(0, 'other'), '--take-ownership');
     await release('uninstall', 'other');
   });
 
-  it('brings a ClickHouse along to try it out, whose password stays over an upgrade, and says what it is not for', async () => {
+  it('installs an embedded ClickHouse with a warning and keeps its password on upgrade', async () => {
     const embedded = [...chart.slice(0, 2), '--set', 'clickhouse.embedded.enabled=true', '--take-ownership'];
     expect(await release('install', ...embedded)).toContain('WARNING: clickhouse.embedded.enabled is true');
     const password = await secret('standin-clickhouse', 'password');
@@ -173,7 +173,7 @@ describe('helm', () => {
     await release('uninstall', 'standin');
   });
 
-  it('says in its notes what is given up', async () => {
+  it('prints warnings about risky values in its notes', async () => {
     const notes = (chartCase: string) =>
       release('install', ...chart, '--dry-run=client', '--take-ownership', '-f', valuesFileOf(chartCase));
     expect(await notes('default')).not.toContain('WARNING');
@@ -182,7 +182,7 @@ describe('helm', () => {
   });
 });
 
-it('the namespace refuses a pod that is not restricted, so that the tests above can fail', async () => {
+it('the namespace rejects a pod that is not restricted, so the tests above can fail', async () => {
   const metadata = { name: 'careless', namespace: SYSTEM_NAMESPACE };
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [{ name: 'a', image: 'a' }] } };
   expect((await dryRun([pod])).stderr).toContain('violates PodSecurity "restricted');

@@ -2,7 +2,7 @@ import { STREAM_CLIENT_NAME, STREAM_SERVER_NAME } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
 import { objectsOf, renderChart, type RenderedObject } from '../harness/helm.ts';
 
-/** Consistency within the chart's larger options: the embedded ClickHouse, the Job of migrations, cert-manager. */
+/** Tests the consistency of the chart's larger options: the embedded ClickHouse, the migration Job, cert-manager. */
 
 interface EnvVariable {
   readonly name: string;
@@ -39,14 +39,14 @@ const refusal = (...set: string[]): Promise<string> =>
   );
 const named = (objects: readonly RenderedObject[], kind: string, name: string): RenderedObject => {
   const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
-  if (found === undefined) throw new Error(`there is no ${kind} ${name}`);
+  if (found === undefined) throw new Error(`the chart renders no ${kind} ${name}`);
   return found;
 };
 const podOf = ({ spec }: RenderedObject): PodSpec => (spec as { template: { spec: PodSpec } }).template.spec;
 const envOf = (object: RenderedObject): ReadonlyMap<string, EnvVariable> =>
   new Map((podOf(object).containers[0].env ?? []).map((variable) => [variable.name, variable]));
 const secretOf = (object: RenderedObject, name: string) => envOf(object).get(name)?.valueFrom?.secretKeyRef;
-/** The login that the engine reads from files. Its arguments and environment do not contain it. */
+/** Returns the login that the engine reads from files. Its arguments and environment do not contain it. */
 const loginOf = (engine: RenderedObject) => {
   const { containers, volumes } = podOf(engine);
   const [{ command, volumeMounts, env }] = containers;
@@ -64,7 +64,7 @@ const WORKLOADS = [
 ] as const;
 
 describe('the embedded ClickHouse', () => {
-  it('is where all components go, with the user that it takes', async () => {
+  it('is used by all components with its own user', async () => {
     const objects = await render(...EMBEDDED);
     const { data } = named(objects, 'Secret', 'standin-clickhouse') as unknown as { data: Record<string, string> };
     expect(Buffer.from(data['password'] ?? '', 'base64').toString()).toMatch(/^[A-Za-z0-9]{32}$/);
@@ -81,7 +81,7 @@ describe('the embedded ClickHouse', () => {
     }
   });
 
-  it('keeps its data on the volume, has an image of its own, and is reached by Standin’s pods only', async () => {
+  it('stores data on its volume, has its own image, and accepts only connections from Standin pods', async () => {
     const objects = await render(...EMBEDDED, 'global.imageRegistry=registry.example.com', 'image.tag=1.2.3');
     const { containers } = podOf(named(objects, 'StatefulSet', 'standin-clickhouse'));
     const [{ image, command, volumeMounts }] = containers;
@@ -100,7 +100,7 @@ describe('the embedded ClickHouse', () => {
     });
   });
 
-  it('goes with a Secret that somebody else makes', async () => {
+  it('can use an existing Secret', async () => {
     const objects = await render(...EMBEDDED, 'clickhouse.existingSecret=mine', 'clickhouse.passwordKey=word');
     expect(loginOf(named(objects, 'StatefulSet', 'standin-clickhouse'))).toEqual({
       secretName: 'mine',
@@ -116,7 +116,7 @@ describe('the embedded ClickHouse', () => {
     ['clickhouse.migrate=false', 'Leave clickhouse.migrate true'],
     ['clickhouse.migrationsJob.enabled=true', 'Leave clickhouse.migrate true'],
     ['gateway.clickhouse.existingSecret=other', 'gateway.clickhouse.existingSecret: the embedded engine has one user'],
-  ] as const)('does not go with %s, and says why', async ([value, reason]) => {
+  ] as const)('rejects %s with a reason', async ([value, reason]) => {
     expect(await refusal(...EMBEDDED, value)).toContain(reason);
   });
 });
@@ -125,7 +125,7 @@ describe('a ClickHouse server', () => {
   const WITHOUT = 'clickhouse.existingSecret=';
   const OWN = ['operator', 'gateway', 'dashboard'].map((name) => `${name}.clickhouse.existingSecret=${name}-login`);
 
-  it('needs a password, or a word that it has none', async () => {
+  it('needs a password or explicit consent to run without one', async () => {
     expect(await refusal(WITHOUT)).toContain('ClickHouse has no password for the operator: name a Secret');
     expect(await refusal(WITHOUT, ...OWN.slice(0, 2))).toContain('ClickHouse has no password for the dashboard');
     expect(await refusal(WITHOUT, ...OWN.slice(0, 2), 'dashboard.enabled=false')).toBe('accepted');
@@ -135,10 +135,10 @@ describe('a ClickHouse server', () => {
   });
 });
 
-describe('the Job of migrations', () => {
+describe('the migration Job', () => {
   const JOB = ['clickhouse.migrationsJob.enabled=true', 'clickhouse.existingSecret=writers'];
 
-  it('runs before all else with its own user, and then nobody else migrates', async () => {
+  it('runs as a pre-install hook with its own user, and disables other migrations', async () => {
     const objects = await render(...JOB, 'clickhouse.migrationsJob.existingSecret=owner');
     const job = named(objects, 'Job', 'standin-migrations');
     expect(job.metadata.annotations?.['helm.sh/hook']).toBe('pre-install,pre-upgrade');
@@ -151,8 +151,8 @@ describe('the Job of migrations', () => {
     }
   });
 
-  // The objects that the Job names must exist before the release does.
-  it('needs nothing that the chart makes', async () => {
+  // Objects that the Job refers to must exist before the release.
+  it('refers to no object of the chart', async () => {
     const job = named(await render(...JOB), 'Job', 'standin-migrations');
     expect(job['spec']).toMatchObject({
       template: { spec: { serviceAccountName: 'default', volumes: [{ name: 'tmp', emptyDir: {} }] } },
@@ -170,7 +170,7 @@ describe('certificates of cert-manager', () => {
       readonly issuerRef: { readonly name: string; readonly kind: string };
     };
 
-  it('are for the names by which operator and gateways know each other, and are what their pods mount', async () => {
+  it('contain the names that operator and gateways verify, and are mounted in their pods', async () => {
     const objects = await render('tls.certManager.enabled=true', 'fullnameOverride=mocks');
     const sides = [
       { side: 'operator', kind: 'Deployment', name: STREAM_SERVER_NAME, usage: 'server auth' },
@@ -195,7 +195,7 @@ describe('certificates of cert-manager', () => {
     expect(certificateOf(objects, 'mocks-stream-ca')).toMatchObject({ isCA: true, secretName: 'mocks-stream-ca' });
   });
 
-  it('are of an issuer that is there, where one is named', async () => {
+  it('use an existing issuer if one is set', async () => {
     const issuer = { name: 'platform', kind: 'ClusterIssuer', group: 'cert-manager.io' };
     const objects = await render(
       'tls.certManager.enabled=true',
@@ -207,7 +207,7 @@ describe('certificates of cert-manager', () => {
     expect(certificateOf(objects, 'standin-gateway-tls').issuerRef).toEqual(issuer);
   });
 
-  it('are the operator’s own otherwise', async () => {
+  it('are not created by default', async () => {
     const objects = await render();
     expect(objects.some(({ apiVersion }) => apiVersion.startsWith('cert-manager.io/'))).toBe(false);
     expect(envOf(named(objects, 'Deployment', 'standin-operator')).has('STANDIN_STREAM_CERTIFICATE_DIR')).toBe(false);
@@ -227,7 +227,7 @@ describe('network policies', () => {
     );
   };
 
-  it('let the operator’s replays reach gateways that only some may call', async () => {
+  it('let the operator send replays to gateways with restricted access', async () => {
     const gateway = (await policies('networkPolicy.gatewayFrom[0].namespaceSelector.matchLabels.team=ingress')).get(
       'standin-gateway',
     );
@@ -237,7 +237,7 @@ describe('network policies', () => {
     ]);
   });
 
-  it('let everything out to pods by a selector, too, which is all that some network plugins go by', async () => {
+  it('also allow egress to pods by selector, which some network plugins require', async () => {
     const all = await policies('clickhouse.migrationsJob.enabled=true');
     for (const component of ['gateway', 'operator', 'drain', 'migrations']) {
       const rules = all.get(`standin-${component}`)?.egress;
@@ -248,7 +248,7 @@ describe('network policies', () => {
     }
   });
 
-  it('have no rule without a peer where none is named', async () => {
+  it('have no rule without a peer if no peer is set', async () => {
     const all = await policies('networkPolicy.metricsFrom=null', 'networkPolicy.apiServerPorts=null');
     const open = [...all].flatMap(([name, { ingress, egress }]) =>
       [...ingress, ...egress].filter(({ ports }) => ports === null).map(() => name),
@@ -264,7 +264,7 @@ describe('pods', () => {
       .filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
       .map((object) => (podOf(object) as PodSpec & { securityContext: Record<string, unknown> }).securityContext);
 
-  it('leave ids to OpenShift where it gives them, and nothing else', async () => {
+  it('omit only user and group ids on OpenShift', async () => {
     expect(await contexts()).toHaveLength(3);
     for (const context of await contexts()) expect(context).toMatchObject({ runAsUser: 65532, fsGroup: 65532 });
     for (const context of await contexts('openshift.enabled=true')) {
@@ -275,13 +275,13 @@ describe('pods', () => {
     }
   });
 
-  it('without a volume ask their node for the room that their spool may take', async () => {
+  it('without a volume request ephemeral storage for the spool', async () => {
     const gateway = named(await render('gateway.persistence.enabled=false'), 'Deployment', 'standin-gateway');
     const [{ resources }] = podOf(gateway).containers as unknown as readonly [{ resources: { requests: unknown } }];
     expect(resources.requests).toEqual({ cpu: '250m', memory: '512Mi', 'ephemeral-storage': '5Gi' });
   });
 
-  it('listen on IPv6 where that is set', async () => {
+  it('listen on IPv6 if configured', async () => {
     const objects = await render('listenHost=::');
     for (const [kind, name] of WORKLOADS) {
       const hosts = [...envOf(named(objects, kind, name))].filter(([variable]) => variable.endsWith('_HOST'));
@@ -293,7 +293,7 @@ describe('pods', () => {
     }
   });
 
-  it('take a label that is everybody’s and their own once', async () => {
+  it('have one value for a label that is set globally and per component', async () => {
     const objects = await render('commonLabels.team=all', 'gateway.podLabels.team=edge');
     const { template } = named(objects, 'StatefulSet', 'standin-gateway')['spec'] as {
       template: { metadata: { labels: Record<string, string> } };
@@ -302,12 +302,12 @@ describe('pods', () => {
   });
 });
 
-it('the operator may not read Secrets of its own namespace where cert-manager makes the certificates', async () => {
+it('the operator cannot read Secrets in its own namespace if cert-manager creates the certificates', async () => {
   const role = named(await render('tls.certManager.enabled=true', 'watch.namespaces={a}'), 'Role', 'standin-operator');
   expect(JSON.stringify(role['rules'])).not.toContain('secrets');
 });
 
-it('the operator may list claims where gateways have volumes, whoever drains them, and nothing else of them', async () => {
+it('the operator can only list claims, and only if gateways have volumes', async () => {
   const claims = async (...set: string[]) => {
     const role = named(await render(...set), 'Role', 'standin-operator');
     const rules = role['rules'] as readonly { readonly resources: readonly string[]; readonly verbs: unknown }[];

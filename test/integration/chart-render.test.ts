@@ -46,12 +46,12 @@ interface PodSpec {
 }
 
 const podOf = (object: RenderedObject): PodSpec => (object['spec'] as { template: { spec: PodSpec } }).template.spec;
-/** Includes the pods of the Job that the operator creates. */
+/** Returns all pods, including those of the Job that the operator creates. */
 const podsOf = (objects: readonly RenderedObject[]): readonly PodSpec[] =>
   [...objects.filter(({ kind }) => WORKLOADS.has(kind)), drainJobOf(objects, SYSTEM_NAMESPACE)].map(podOf);
 const isComponent = (name: string): name is ChartComponentName => Object.hasOwn(CHART_COMPONENTS, name);
 
-/** Stands in for values from a Secret or from the pod's own fields. */
+/** Replaces values from a Secret or from the pod's own fields. */
 const ANY_SECRET = 'x'.repeat(44);
 const envOf = ({ env }: Container): Readonly<Record<string, string>> =>
   Object.fromEntries(
@@ -67,16 +67,16 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
       '-f',
       valuesFileOf(chartCase),
     ]);
-    expect({ code, said: stdout.match(/\[(WARNING|ERROR)\].*/g) }).toEqual({ code: 0, said: null });
+    expect({ code, messages: stdout.match(/\[(WARNING|ERROR)\].*/g) }).toEqual({ code: 0, messages: null });
   });
 
-  // Prevents: a template that changes more than intended. `npm test -- chart-render -u` rewrites the files.
-  it('renders what it did', async () => {
+  // Shows template changes with unintended effects. `npm test -- chart-render -u` rewrites the files.
+  it('renders the golden file', async () => {
     const rendered = await renderChart({ chartCase, set: ['crds.enabled=false'] });
     await expect(rendered).toMatchFileSnapshot(path.join(CHARTS, `standin/golden/${chartCase}.yaml`));
   });
 
-  it('gives every process settings that it has and accepts', async () => {
+  it('gives every process valid settings', async () => {
     const pods = podsOf(objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] })));
     expect(pods.length).toBeGreaterThan(1);
     for (const { containers } of pods) {
@@ -90,7 +90,7 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
     }
   });
 
-  it('starts files that there are, and asks where they answer', async () => {
+  it('starts existing files and probes their ports', async () => {
     const pods = podsOf(objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] })));
     for (const { containers } of pods) {
       const [{ name, command, ports = [], startupProbe, readinessProbe, livenessProbe, ...container }] = containers;
@@ -111,7 +111,7 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
     }
   });
 
-  it('gives every pod no more than PSS restricted allows, a read-only root, and no STANDIN_ variable from Services', async () => {
+  it('gives every pod a restricted security context, a read-only root and no service links', async () => {
     for (const pod of podsOf(objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] })))) {
       expect(pod).toMatchObject({
         enableServiceLinks: false,
@@ -158,11 +158,11 @@ describe('values', () => {
     ['gateway.persistence.size=2300M', 'requests that were answered would be lost'],
     ['dashboard.settings.oidc.issuer=https://login.example.com', 'needs dashboard.url'],
     ['gateway.autoscaling.enabled=true gateway.autoscaling.minReplicas=11', 'minReplicas is more than maxReplicas'],
-  ] as const)('are refused where they are wrong: %s', async ([value, named]) => {
+  ] as const)('are rejected if they are invalid: %s', async ([value, named]) => {
     expect(await refusal(...value.split(' '))).toContain(named);
   });
 
-  it('are refused where one is missing, with what to do', async () => {
+  it('are rejected if a required one is missing', async () => {
     expect(await refusal('clickhouse.url=')).toContain(
       "clickhouse.url is required: the URL of ClickHouse's HTTP interface",
     );
@@ -170,7 +170,7 @@ describe('values', () => {
     expect(await refusal('dashboard.httpRoute.enabled=true')).toContain('dashboard.httpRoute.parentRefs is required');
   });
 
-  it('leave a gateway the time that it needs to drain', async () => {
+  it('leave a gateway enough time to drain', async () => {
     const { drainMs, drainTimeoutMs } = CHART_COMPONENTS.gateway.schema.parse({});
     const seconds = Math.ceil((drainMs + 2 * drainTimeoutMs) / 1_000);
     expect(await refusal(`gateway.terminationGracePeriodSeconds=${seconds}`)).toBe('accepted');
@@ -179,7 +179,7 @@ describe('values', () => {
     expect(await refusal(...longer)).toContain('too short for drainMs');
   });
 
-  it('that are settings reach the process as they are written', async () => {
+  it('that are settings reach the process unchanged', async () => {
     const objects = objectsOf(
       await renderChart({
         set: [
@@ -209,7 +209,7 @@ describe('values', () => {
   });
 });
 
-describe('rights', () => {
+describe('RBAC', () => {
   const roles = async (chartCase: string): Promise<readonly string[]> =>
     objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] }))
       .filter(({ apiVersion }) => apiVersion === 'rbac.authorization.k8s.io/v1')
@@ -217,7 +217,7 @@ describe('rights', () => {
         ({ kind, metadata: { namespace, name } }) => `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`,
       );
 
-  it('are Roles in the watched namespaces and no ClusterRole where namespaces are watched', async () => {
+  it('creates only Roles, in the watched namespaces, if watch.namespaces is set', async () => {
     const inTeams = (kind: string) =>
       ['team-a', 'team-b'].flatMap((team) => [
         `${kind} ${team}/standin-dashboard`,
@@ -229,8 +229,8 @@ describe('rights', () => {
     );
   });
 
-  // This makes the results of rights.test.ts for Roles valid for ClusterRoles, too.
-  it('are the same for all namespaces and for some', async () => {
+  // Therefore, the results of rights.test.ts for Roles also hold for ClusterRoles.
+  it('has the same rules for all namespaces and for watched namespaces', async () => {
     const rulesOf = async (chartCase: string, wanted: (role: RenderedObject) => boolean): Promise<unknown> =>
       objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false', 'rbac.people.create=false'] }))
         .filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole')
@@ -240,12 +240,12 @@ describe('rights', () => {
     expect(await rulesOf('default', () => true)).toEqual(inTeam);
   });
 
-  it('are none where somebody else makes them', async () => {
+  it('creates no roles if rbac is disabled', async () => {
     expect(await roles('headless')).toEqual([]);
   });
 
-  // Prevents: tests that pass with other rights than users have. `npm test -- chart-render -u` rewrites the file.
-  it('of test/harness/rbac.yaml, under which operator, gateway and dashboard run in all tests, are the chart’s', async () => {
+  // Ensures that tests run with the permissions that users have. `npm test -- chart-render -u` rewrites the file.
+  it('matches test/harness/rbac.yaml, which all tests use for operator, gateway and dashboard', async () => {
     const only = ['service-accounts', 'operator/rbac', 'dashboard/rbac', 'roles-for-people'];
     const rendered = await renderChart({ only: only.map((name) => `templates/${name}.yaml`) });
     const header = [
@@ -275,7 +275,7 @@ describe('the CRDs of the charts', () => {
     new Set(objects.map(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy']));
 
   it.for([['standin', '-f', valuesFileOf('default')], ['standin/charts/standin-crds']] as const)(
-    'are those of crds/manifests, kept when the release goes: %s',
+    'match crds/manifests and are kept on uninstall: %s',
     async ([chart, ...args]) => {
       const objects = await rendered(chart, ...args);
       expect(objects.map(withoutPolicy)).toEqual(committed());
@@ -283,7 +283,7 @@ describe('the CRDs of the charts', () => {
     },
   );
 
-  it('go with the release where that is asked for', async () => {
+  it('are removed with the release if keep is false', async () => {
     expect(policies(await rendered('standin', '-f', valuesFileOf('default'), '--set', 'crds.keep=false'))).toEqual(
       new Set([undefined]),
     );
@@ -294,13 +294,13 @@ describe('the CRDs of the charts', () => {
 
   it('pass helm lint --strict', async () => {
     const { code, stdout } = await helm(['lint', '--strict', path.join(CHARTS, 'standin/charts/standin-crds')]);
-    expect({ code, said: stdout.match(/\[(WARNING|ERROR)\].*/g) }).toEqual({ code: 0, said: null });
+    expect({ code, messages: stdout.match(/\[(WARNING|ERROR)\].*/g) }).toEqual({ code: 0, messages: null });
   });
 });
 
 describe('monitoring', () => {
-  // Prevents: an alert that never fires because its metric was renamed.
-  it('asks for metrics that operator and gateway have', async () => {
+  // An alert whose metric was renamed would never fire.
+  it('uses only metrics that the operator or the gateway exports', async () => {
     const text = asList(objectsOf(await renderChart({ chartCase: 'monitoring', set: ['crds.enabled=false'] })));
     const names = new Set(text.match(/\b(standin|leader_election|controller_runtime)_[a-z_]+(?=[{[\\ )"])/g));
     const bases = [...names].map((name) => name.replace(/_bucket$/, ''));
@@ -309,7 +309,7 @@ describe('monitoring', () => {
     expect(bases.filter((name) => !code.some(({ text: source }) => source.includes(`'${name}'`)))).toEqual([]);
   });
 
-  it('brings a dashboard that Grafana can read', () => {
+  it('has a valid Grafana dashboard', () => {
     const dashboard = JSON.parse(readFileSync(path.join(CHARTS, 'standin/files/grafana-dashboard.json'), 'utf8')) as {
       panels: { id: number; title: string }[];
     };

@@ -2,11 +2,11 @@ import { encodeRow, openLogStore, type LogStore } from '@standin/logstore';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import type { TestClickHouse } from '../harness/clickhouse.ts';
-import { LAME_CLUSTER, startClickHouseCluster } from '../harness/clickhouse-cluster.ts';
+import { DEGRADED_CLUSTER, startClickHouseCluster } from '../harness/clickhouse-cluster.ts';
 
 /**
- * Features that only a ClickHouse cluster has: more than one replica. The project `clickhouse-cluster` runs the other tests of the log on
- * one.
+ * Features of a ClickHouse cluster with more than one replica. The project `clickhouse-cluster` also runs the other tests of the log on such
+ * a cluster.
  */
 let clickHouse: TestClickHouse;
 let store: LogStore;
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const BLOCKS = { accountUid: 'account', blocks: ['block'], since: new Date(0) };
 
-test('permits are counted on every replica, each of them once', async () => {
+test('counts the permits of every replica, each once', async () => {
   const rows = [0, 1, 2].map((quotaPermit) =>
     encodeRow(newLogRow({ accountUid: 'account', quotaPeriod: '2026-11', quotaBlock: 'block', quotaPermit })),
   );
@@ -37,8 +37,8 @@ test('permits are counted on every replica, each of them once', async () => {
   expect(await store.permits(BLOCKS)).toEqual(new Map([['block', 3]]));
 });
 
-test('while a replica is away they are not counted: it may have what the others lack', async () => {
-  const lame = openLogStore({ ...clickHouse, cluster: LAME_CLUSTER });
-  await expect(lame.permits(BLOCKS)).rejects.toThrow('code 279');
-  await lame.close();
+test('does not count permits while a replica is unavailable, because it may have rows that the others lack', async () => {
+  const degraded = openLogStore({ ...clickHouse, cluster: DEGRADED_CLUSTER });
+  await expect(degraded.permits(BLOCKS)).rejects.toThrow('code 279');
+  await degraded.close();
 });

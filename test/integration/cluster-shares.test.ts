@@ -11,7 +11,7 @@ import { DASHBOARD_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-
 import { useNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
-/** Links of a cluster, with the dashboard's own rights, which allow it to read Projects and Shares. */
+/** Share links of a cluster, with the dashboard's own permissions, which allow it to read Projects and Shares. */
 describe('the Shares of a cluster', () => {
   const stopping = new AbortController();
   let cluster: Cluster;
@@ -54,7 +54,7 @@ describe('the Shares of a cluster', () => {
     return stdout;
   };
 
-  it('are found by the hash of their token, with their Project; one that is revoked is gone at once', async () => {
+  it('are found by token hash, with their Project, until they are revoked', async () => {
     const namespace = await useNamespace(cluster);
     const sha256 = token(Date.now());
     await applyShare(namespace, sha256);
@@ -66,7 +66,7 @@ describe('the Shares of a cluster', () => {
     expect(await shares.find(sha256)).toBeUndefined();
   });
 
-  it('say what their status says now, not what was heard of it', async () => {
+  it('have their current status, not a cached one', async () => {
     const namespace = await useNamespace(cluster);
     const sha256 = token(Date.now());
     await applyShare(namespace, sha256);

@@ -9,10 +9,10 @@ import {
 import { useNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
-/** One row: verb, resource, namespace (`*`: all). */
-type Right = readonly [verb: string, resource: string, namespace: string];
+/** The namespace `*` means all namespaces. */
+type Permission = readonly [verb: string, resource: string, namespace: string];
 
-const OPERATOR_MAY: readonly Right[] = [
+const OPERATOR_MAY: readonly Permission[] = [
   ['list', 'mockendpoints.standin.dev', '*'],
   ['watch', 'mockaccounts.standin.dev', '*'],
   ['patch', 'mockprojects.standin.dev/status', '*'],
@@ -29,7 +29,7 @@ const OPERATOR_MAY: readonly Right[] = [
   ['patch', 'persistentvolumeclaims', SYSTEM_NAMESPACE],
 ];
 
-const OPERATOR_MAY_NOT: readonly Right[] = [
+const OPERATOR_MAY_NOT: readonly Permission[] = [
   ['list', 'secrets', '*'],
   ['watch', 'secrets', SYSTEM_NAMESPACE],
   ['delete', 'secrets', '*'],
@@ -48,32 +48,32 @@ const OPERATOR_MAY_NOT: readonly Right[] = [
   ['create', 'events', '*'],
 ];
 
-const GATEWAY_MAY_NOT: readonly Right[] = [
+const GATEWAY_MAY_NOT: readonly Permission[] = [
   ['get', 'secrets', SYSTEM_NAMESPACE],
   ['list', 'mockendpoints.standin.dev', '*'],
   ['get', 'leases.coordination.k8s.io', SYSTEM_NAMESPACE],
   ['create', 'events', SYSTEM_NAMESPACE],
 ];
 
-const DASHBOARD_MAY: readonly Right[] = [
+const DASHBOARD_MAY: readonly Permission[] = [
   ['list', 'mockprojects.standin.dev', '*'],
   ['watch', 'mockaccounts.standin.dev', '*'],
   ['watch', 'mockshares.standin.dev', '*'],
   ['get', 'mockshares.standin.dev', '*'],
 ];
 
-const DASHBOARD_MAY_NOT: readonly Right[] = [
+const DASHBOARD_MAY_NOT: readonly Permission[] = [
   ['list', 'mockendpoints.standin.dev', '*'],
   ['get', 'mockprojects.standin.dev', '*'],
   ['get', 'mockprojects.standin.dev/logs', '*'],
   ['get', 'secrets', '*'],
   ['impersonate', 'users', '*'],
   ...['mockaccounts', 'mockprojects', 'mockendpoints', 'mockreplays', 'mockshares'].flatMap((resource) =>
-    ['create', 'update', 'patch', 'delete'].map((verb): Right => [verb, `${resource}.standin.dev`, '*']),
+    ['create', 'update', 'patch', 'delete'].map((verb): Permission => [verb, `${resource}.standin.dev`, '*']),
   ),
 ];
 
-describe('the rights of the ServiceAccounts', () => {
+describe('the permissions of the ServiceAccounts', () => {
   let cluster: Cluster;
   let operator: string;
   let gateway: string;
@@ -86,7 +86,7 @@ describe('the rights of the ServiceAccounts', () => {
     dashboard = await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, DASHBOARD_SERVICE_ACCOUNT);
   });
 
-  const canI = async (as: string, [verb, resource, namespace]: Right): Promise<string> => {
+  const canI = async (as: string, [verb, resource, namespace]: Permission): Promise<string> => {
     const where = namespace === '*' ? ['--all-namespaces'] : ['--namespace', namespace];
     const [name = '', subresource] = resource.split('/');
     const which = subresource === undefined ? [name] : [name, `--subresource=${subresource}`];
@@ -94,27 +94,27 @@ describe('the rights of the ServiceAccounts', () => {
     return stdout.trim();
   };
 
-  it.for(OPERATOR_MAY)('the operator may %s %s (namespace %s)', async (right) => {
-    expect(await canI(operator, right)).toBe('yes');
+  it.for(OPERATOR_MAY)('the operator can %s %s (namespace %s)', async (permission) => {
+    expect(await canI(operator, permission)).toBe('yes');
   });
 
-  it.for(OPERATOR_MAY_NOT)('the operator may not %s %s (namespace %s)', async (right) => {
-    expect(await canI(operator, right)).toBe('no');
+  it.for(OPERATOR_MAY_NOT)('the operator cannot %s %s (namespace %s)', async (permission) => {
+    expect(await canI(operator, permission)).toBe('no');
   });
 
-  it.for(GATEWAY_MAY_NOT)('the gateway may not %s %s (namespace %s)', async (right) => {
-    expect(await canI(gateway, right)).toBe('no');
+  it.for(GATEWAY_MAY_NOT)('the gateway cannot %s %s (namespace %s)', async (permission) => {
+    expect(await canI(gateway, permission)).toBe('no');
   });
 
-  it.for(DASHBOARD_MAY)('the dashboard may %s %s (namespace %s)', async (right) => {
-    expect(await canI(dashboard, right)).toBe('yes');
+  it.for(DASHBOARD_MAY)('the dashboard can %s %s (namespace %s)', async (permission) => {
+    expect(await canI(dashboard, permission)).toBe('yes');
   });
 
-  it.for(DASHBOARD_MAY_NOT)('the dashboard may not %s %s (namespace %s)', async (right) => {
-    expect(await canI(dashboard, right)).toBe('no');
+  it.for(DASHBOARD_MAY_NOT)('the dashboard cannot %s %s (namespace %s)', async (permission) => {
+    expect(await canI(dashboard, permission)).toBe('no');
   });
 
-  it('refuses the operator the list of Secrets and hands it one by name', async () => {
+  it('lets the operator get a Secret by name but not list Secrets', async () => {
     const namespace = await useNamespace(cluster);
     const create = ['create', 'secret', 'generic', 'team-a-api-key', '--from-literal=api-key=x', '-n', namespace];
     expect((await cluster.kubectl(create, { as: operator })).code).toBe(0);
@@ -134,7 +134,7 @@ describe('the rights of the ServiceAccounts', () => {
   });
 });
 
-describe.for(['SIGTERM', 'SIGKILL'] as const)('an API server that is stopped with %s and started again', (signal) => {
+describe.for(['SIGTERM', 'SIGKILL'] as const)('an API server that is stopped with %s and restarted', (signal) => {
   let cluster: OwnCluster;
 
   beforeAll(async () => {
@@ -142,11 +142,11 @@ describe.for(['SIGTERM', 'SIGKILL'] as const)('an API server that is stopped wit
   });
   afterAll(() => cluster.stop());
 
-  it('is away in between, then has every object and the same address', async () => {
+  it('keeps its objects and its address', async () => {
     const metadata = { name: 'kept', namespace: 'default' };
     await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { a: '1' } }));
     await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'ServiceAccount', metadata }));
-    const somebody = await cluster.tokenKubeconfig('default', 'kept');
+    const kubeconfig = await cluster.tokenKubeconfig('default', 'kept');
 
     await cluster.stopApiServer(signal);
     expect((await cluster.kubectl(['get', '--raw=/readyz', '--request-timeout=2s'])).code).not.toBe(0);
@@ -154,7 +154,7 @@ describe.for(['SIGTERM', 'SIGKILL'] as const)('an API server that is stopped wit
 
     const kept = await cluster.kubectl(['get', 'configmap', 'kept', '-n', 'default', '-o', 'jsonpath={.data.a}']);
     expect(kept).toMatchObject({ code: 0, stdout: '1' });
-    // Tokens stay valid, because the signing key is kept, too.
-    expect((await cluster.kubectl(['get', '--raw=/api'], { as: somebody })).code).toBe(0);
+    // Tokens stay valid, because the signing key is kept.
+    expect((await cluster.kubectl(['get', '--raw=/api'], { as: kubeconfig })).code).toBe(0);
   });
 });

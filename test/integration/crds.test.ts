@@ -35,8 +35,8 @@ interface Refusal {
 }
 
 /**
- * The error that `kubectl create --dry-run=server --validate=strict` would print. Undefined if the object is valid. The object is not
- * stored.
+ * Returns the error that `kubectl create --dry-run=server --validate=strict` would print, or undefined if the object is valid. The object
+ * is not stored.
  */
 const refusalOf = async (body: Manifest): Promise<Refusal | undefined> => {
   const { plural } = RESOURCES[body['kind'] as Kind];
@@ -49,21 +49,21 @@ const refusalOf = async (body: Manifest): Promise<Refusal | undefined> => {
   }
 };
 
-/** The API server's wording for values that are too short. */
-const inItsWords = (message: string): string =>
+/** Converts a message to the API server's wording for values that are too short. */
+const inServerWords = (message: string): string =>
   message.replace('must not be empty', 'should be at least 1 chars long').replace('characters long', 'chars long');
 
 /** If an object is given where none is allowed, the API server reports its unknown field instead. */
-const says = ({ message, details }: Refusal, problem: Problem): boolean => {
+const hasProblem = ({ message, details }: Refusal, problem: Problem): boolean => {
   if (problem.message.startsWith('unknown field')) return message.includes(problem.message);
   if (problem.message.endsWith(': "object"') && message.includes(`unknown field "${problem.path}.`)) return true;
   const causes = details?.causes ?? [];
   return causes.some(
-    ({ field, message: text }) => field === problem.path && text.includes(inItsWords(problem.message)),
+    ({ field, message: text }) => field === problem.path && text.includes(inServerWords(problem.message)),
   );
 };
 
-/** Every message of a CEL rule in the committed CRDs. */
+/** Returns the messages of all CEL rules in the committed CRDs. */
 const celMessages = (): ReadonlySet<string> => {
   const messages = new Set<string>();
   const collect = (node: unknown): void => {
@@ -91,12 +91,12 @@ describe('zod and the API server agree', () => {
     if (refusal === undefined) throw new Error('the API server accepted it');
     const result = parseObject(object);
     const problems = result.ok ? [] : result.problems;
-    // Both sides use our own text for a CEL rule. For other problems, the fixture names the expected part.
-    const told = problems.map((problem, index) =>
+    // Both sides report a CEL rule with the same text. For other problems, the fixture contains the expected part.
+    const reported = problems.map((problem, index) =>
       verbatim.has(problem.message) ? problem : { ...problem, ...expected[index] },
     );
     expect(
-      told.filter((problem) => !says(refusal, problem)),
+      reported.filter((problem) => !hasProblem(refusal, problem)),
       refusal.message,
     ).toEqual([]);
   });
@@ -121,7 +121,7 @@ describe('zod and the API server agree', () => {
   it.each([
     ['200 kB', 'a'.repeat(199_998), true],
     ['200 kB of two-byte characters', 'é'.repeat(99_999), true],
-    ['a byte more', 'é'.repeat(99_999) + 'a', false],
+    ['one byte more', 'é'.repeat(99_999) + 'a', false],
     ['300 kB', 'a'.repeat(299_998), false],
   ])('on a body of %s', async (_, text, fits) => {
     const spec = { projectRef: { name: 'shop' }, displayName: 'a', slug: '/', method: 'GET', action: 'JSON' };
@@ -137,7 +137,7 @@ describe('zod and the API server agree', () => {
   });
 });
 
-describe('acts', () => {
+describe('Replays and Shares', () => {
   const requestId = '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe';
   const replayOf = (spec: object) => ({
     apiVersion: `${API_GROUP}/${API_VERSION}`,
@@ -149,16 +149,16 @@ describe('acts', () => {
 
   it.each([
     ['a body of 200 kB', { body: 'é'.repeat(100_000) }, true],
-    ['a body of a byte more', { body: `${'é'.repeat(100_000)}a` }, false],
-    ['headers and a body of too much together', { headers, body: 'a'.repeat(100_000) }, false],
-    ['headers and a body that fit together', { headers, body: 'a'.repeat(99_910) }, true],
+    ['a body of one byte more', { body: `${'é'.repeat(100_000)}a` }, false],
+    ['headers and a body that exceed the limit together', { headers, body: 'a'.repeat(100_000) }, false],
+    ['headers and a body within the limit together', { headers, body: 'a'.repeat(99_910) }, true],
   ])('zod and the API server agree on an edit with %s', async (_, edit, fits) => {
     const object = replayOf({ edit });
     expect(parseObject(object).ok).toBe(fits);
     expect((await refusalOf(object)) === undefined).toBe(fits);
   });
 
-  it('of a Replay only the state can be changed, and not once it is cancelled', async () => {
+  it('only the state of a Replay can be changed, until it is cancelled', async () => {
     const own = await useNamespace(cluster);
     const edit = { method: 'PUT', headers: [{ name: 'a', value: 'b' }], body: 'x' };
     const object = replayOf({ edit });
@@ -182,7 +182,7 @@ describe('acts', () => {
     expect(await patch({ state: 'Running' })).toContain('after the replay was cancelled');
   });
 
-  it('of a Share nothing can be changed', async () => {
+  it('a Share cannot be changed', async () => {
     const own = await useNamespace(cluster);
     await cluster.kubectl(['apply', '-n', own, '-f', path.join(ROOT, 'crds/examples/acts/share.yaml')]);
     for (const spec of [{ expiresAt: '2030-01-01T00:00:00Z' }, { redact: null }, { tokenSha256: 'a'.repeat(64) }]) {
@@ -191,7 +191,7 @@ describe('acts', () => {
     }
   });
 
-  it('the examples are created and listed', async () => {
+  it('the examples can be created and listed', async () => {
     const own = await useNamespace(cluster);
     const created = await cluster.kubectl(['create', '-n', own, '-f', path.join(ROOT, 'crds/examples/acts')]);
     expect(created).toMatchObject({ code: 0, stderr: '' });
@@ -206,7 +206,7 @@ describe('acts', () => {
 describe('kubectl', () => {
   const example = (name: string): string => path.join(ROOT, 'crds/examples', name);
 
-  it('says what is wrong in the words of the rule', async () => {
+  it('prints the message of the violated rule', async () => {
     const file = path.join(ROOT, 'crds/testdata/refused/header-value-crlf.yaml');
     const { code, stderr } = await cluster.kubectl(['apply', '-n', namespace, '-f', file]);
     expect(code).toBe(1);
@@ -214,7 +214,7 @@ describe('kubectl', () => {
     expect(stderr).toContain('must not have line breaks or other control characters: one header is one line');
   });
 
-  it('refuses an unknown field and an unknown kind', async () => {
+  it('rejects an unknown field and an unknown kind', async () => {
     const field = path.join(ROOT, 'crds/testdata/refused/unknown-field.yaml');
     expect((await cluster.kubectl(['apply', '-n', namespace, '-f', field])).stderr).toContain(
       'unknown field "spec.slgu"',
@@ -225,7 +225,7 @@ describe('kubectl', () => {
     expect(stderr).toContain('no matches for kind "Mock"');
   });
 
-  it('applies the examples and lists them by category, with a status that says that nobody has looked yet', async () => {
+  it('applies the examples and lists them by category with a Pending status', async () => {
     const own = await useNamespace(cluster);
     const folders = ['quickstart', 'forward', 'own-key'].flatMap((name) => ['-f', example(name)]);
     expect(await cluster.kubectl(['apply', '-n', own, ...folders])).toMatchObject({ code: 0, stderr: '' });
@@ -283,7 +283,7 @@ describe('kubectl', () => {
     expect(stderr).toContain(message);
   });
 
-  it('can pin a project’s uri once, and cannot change or remove it then', async () => {
+  it('can set a project’s uri once, and cannot change or remove it afterwards', async () => {
     const own = await useNamespace(cluster);
     await cluster.kubectl(['apply', '-n', own, '-f', example('quickstart')]);
     const pin = (uri: string | null) =>
@@ -296,7 +296,7 @@ describe('kubectl', () => {
     }
   });
 
-  it('cannot write a status through the object itself', async () => {
+  it('cannot write a status except through the subresource', async () => {
     const own = await useNamespace(cluster);
     await cluster.kubectl(['apply', '-n', own, '-f', example('quickstart')]);
     const status = JSON.stringify({ status: { url: 'http://evil.example' } });
@@ -310,7 +310,7 @@ describe('kubectl', () => {
     expect(stdout).toContain('returned verbatim');
   });
 
-  it('reads YAML as we do', async () => {
+  it('parses YAML like Standin', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'standin-yaml-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const scalars = [
@@ -339,14 +339,14 @@ describe('kubectl', () => {
     expect(stderr).toBe('');
     const { values: theirs, over } = JSON.parse(stdout) as { values: unknown[]; over: unknown };
     const ours = parseManifest(text).documents[0]?.value as { values: unknown[]; over: unknown };
-    // The YAML 1.2 syntax for octal numbers. Our manifests have no use for 0o17.
+    // 0o17 is the YAML 1.2 syntax for octal numbers, which no manifest needs.
     const octal = scalars.indexOf('0o17');
     expect(ours.values.toSpliced(octal, 1)).toEqual(theirs.toSpliced(octal, 1));
     expect(ours.over).toEqual(over);
   });
 });
 
-it.each(KINDS)('the CRD of %s carries the digest of its schema', async (kind) => {
+it.each(KINDS)('the CRD of %s has the digest of its schema', async (kind) => {
   const name = `${RESOURCES[kind].plural}.${API_GROUP}`;
   const { stdout } = await cluster.kubectl(['get', 'crd', name, '-o', 'jsonpath={.metadata.annotations}']);
   const annotations = JSON.parse(stdout) as Record<string, string>;

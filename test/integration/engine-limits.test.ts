@@ -6,7 +6,7 @@ import { FIXED_SETTINGS } from '../../packages/engine/src/engine-config.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**
- * What the engine itself refuses, behind the front's check of statements: the second of two layers. test/torture/41 tests both together.
+ * Statements that the engine itself refuses, after the front has checked them: the second of two layers. test/torture/41 tests both.
  */
 
 let folder: string;
@@ -56,7 +56,7 @@ describe('without the front, the engine refuses', () => {
     ['a function', () => 'CREATE FUNCTION f AS (a) -> a'],
     ['a named collection', () => 'CREATE NAMED COLLECTION n AS a = 1'],
     ['another user', () => 'CREATE USER u'],
-    ['more rights', () => 'GRANT ALL ON *.* TO default'],
+    ['more privileges', () => 'GRANT ALL ON *.* TO default'],
     ['its shutdown', () => 'SYSTEM SHUTDOWN'],
     ['a copy of a part', () => 'ALTER TABLE d.t FREEZE'],
   ] as const)('%s', async ([, sql]) => {
@@ -65,7 +65,7 @@ describe('without the front, the engine refuses', () => {
   });
 });
 
-/** Settings with a text that the engine uses neither as a path nor as SQL. */
+/** Text settings that the engine uses neither as a path nor as SQL. */
 const HARMLESS = [
   ...['bool_false_representation', 'bool_true_representation', 'chdb_client_name', 'column_names_for_schema_inference'],
   ...['compatibility', 'count_distinct_implementation', 'distributed_plan_force_exchange_kind', 'errors_output_format'],
@@ -89,8 +89,8 @@ const HARMLESS = [
   ...['trace_profile_events_list', 'workload'],
 ];
 
-// Prevents: a new version of the engine has a setting that names a file and is missing from this list.
-test('every setting that holds a text is either fixed or known to be harmless', async () => {
+// Detects settings of new engine versions, which could name a file.
+test('every text setting is either fixed or known to be harmless', async () => {
   const names = await run(
     "SELECT name FROM system.settings WHERE type IN ('String', 'Map', 'URI', 'Dialect') ORDER BY name",
   );

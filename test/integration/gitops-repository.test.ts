@@ -18,8 +18,8 @@ import { asList, CHARTS, helm, objectsOf, type RenderedObject } from '../harness
 import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 
 /**
- * docs/gitops/repository against a real API server with the CRDs of Argo CD and Flux: the objects that they would apply, in their order and
- * with their rights. Their controllers do not run here.
+ * Tests docs/gitops/repository with a real API server and the CRDs of Argo CD and Flux: applies the objects in their order and with their
+ * permissions. Their controllers do not run here.
  */
 let cluster: OwnCluster;
 
@@ -29,12 +29,12 @@ const OWN_URL = 'https://git.example.com/platform/standin-gitops.git';
 const VALUES = 'platform/standin/values.yaml';
 const TEAMS = readdirSync(path.join(REPOSITORY, 'teams')).sort();
 const KUSTOMIZATIONS = globSync('**/kustomization.yaml', { cwd: REPOSITORY }).map((file) => path.dirname(file));
-/** The steps that a tool applies, in order. flux/ and argocd/ drive it. */
+/** The steps that a tool applies, in order. flux/ and argocd/ configure the tools. */
 const STEPS = ['platform/namespaces', 'the chart', 'platform/accounts', ...TEAMS.map((team) => `teams/${team}`)];
 
 const textOf = (file: string): string => readFileSync(path.join(REPOSITORY, file), 'utf8');
 
-/** `kubectl kustomize` of a folder. */
+/** Returns the output of `kubectl kustomize` for a folder. */
 const build = async (folder: string): Promise<readonly RenderedObject[]> => {
   const { code, stdout, stderr } = await cluster.kubectl(['kustomize', path.join(REPOSITORY, folder)]);
   expect(code, `${folder}: ${stderr}`).toBe(0);
@@ -73,7 +73,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-/** Retries, because kubectl fails on a CRD that has no condition yet instead of waiting for it. */
+/** Retries, because kubectl fails on a CRD without a condition instead of waiting for it. */
 const established = () =>
   eventually(
     'the CRDs',
@@ -82,7 +82,7 @@ const established = () =>
   );
 
 describe('every folder', () => {
-  it.for(KUSTOMIZATIONS)('%s builds, and leaves no file out', async (folder) => {
+  it.for(KUSTOMIZATIONS)('%s builds and includes every file', async (folder) => {
     expect((await build(folder)).length).toBeGreaterThan(0);
     const {
       resources = [],
@@ -99,7 +99,7 @@ describe('every folder', () => {
     expect(inside).toEqual(files.filter((name) => name !== 'kustomization.yaml').sort());
   });
 
-  it('is driven by a kustomization, or is one of the two that are applied by hand', () => {
+  it('has a kustomization, except files that are applied manually or by the ApplicationSet', () => {
     const roots = new Set(['argocd/root.yaml', 'flux/root.yaml']);
     const folders = globSync('**/*.yaml', { cwd: REPOSITORY })
       .filter((file) => !roots.has(file))
@@ -109,13 +109,13 @@ describe('every folder', () => {
 });
 
 describe('the values of the chart', () => {
-  it('render, twice the same, without a Secret: Argo CD asks no cluster which one is there', async () => {
+  it('render deterministically without a Secret, because Argo CD renders without a cluster', async () => {
     const first = await render();
     expect(namesOf(objectsOf(first), 'Secret')).toEqual([]);
     expect(await render()).toBe(first);
   });
 
-  it('name Secrets that docs/gitops.md says how to make', async () => {
+  it('refer to Secrets that docs/gitops.md says how to create', async () => {
     const page = readFileSync(path.join(REPOSITORY, '../../gitops.md'), 'utf8');
     const named = [...textOf(VALUES).matchAll(/(?:existingSecret|tlsSecret): (\S+)/g)].map(([, name]) => name);
     const made = [...page.matchAll(/kubectl create secret \S+ (\S+)/g)].map(([, name]) => name);
@@ -125,8 +125,8 @@ describe('the values of the chart', () => {
   });
 });
 
-describe('in its order', { retry: 0 }, () => {
-  it('is not accepted before its turn', async () => {
+describe('each step', { retry: 0 }, () => {
+  it('is rejected before the steps that it depends on', async () => {
     const chart = await dryRun(objectsOf(await render()));
     expect([chart.code, chart.stderr]).toEqual([
       1,
@@ -138,14 +138,14 @@ describe('in its order', { retry: 0 }, () => {
     }
   });
 
-  it('is accepted strictly: namespaces, the chart, accounts, and each team with the rights that Flux gives it', async () => {
+  it('is accepted in order with strict validation: namespaces, chart, accounts, and each team with its Flux permissions', async () => {
     const accept = async (objects: readonly RenderedObject[], ...flags: readonly string[]): Promise<void> => {
       const { code, stdout, stderr } = await apply(objects, ...flags);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout.trim().split('\n')).toHaveLength(objects.length);
     };
     await accept(await build('platform/namespaces'));
-    // Applies the objects as Argo CD does, then as Flux does.
+    // Applies the objects like Argo CD, then like Flux.
     await accept(objectsOf(await render()), '--dry-run=server');
     const install = await helm(['install', ...withValues, '--kubeconfig', cluster.kubeconfigPath]);
     expect(install.code, install.stderr).toBe(0);
@@ -168,19 +168,19 @@ describe('in its order', { retry: 0 }, () => {
     ]);
   });
 
-  it.for(['argocd', 'flux'])('%s/ is accepted strictly and without a warning', async (flavour) => {
+  it.for(['argocd', 'flux'])('%s/ is accepted with strict validation and no warnings', async (flavour) => {
     const objects = await (flavour === 'argocd' ? argoObjects() : fluxObjects());
     const { code, stdout, stderr } = await dryRun(objects);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.trim().split('\n')).toHaveLength(objects.length);
-    // Proves that the lines above can fail. kubectl names each kind once.
+    // Proves that the checks above can fail. kubectl names each kind once.
     const theirs = objects.filter(({ apiVersion }) => /argoproj|toolkit/.test(apiVersion));
     const misspelled = theirs.map((object) => ({ ...object, spec: { ...(object['spec'] as object), sorce: {} } }));
     const refused = (await dryRun(misspelled)).stderr.match(/unknown field "sorce"/g);
     expect(refused).toHaveLength(new Set(theirs.map(({ kind }) => kind)).size);
   });
 
-  it('Flux lets a team change neither its account, nor its namespace, nor what is another team’s', async () => {
+  it('does not let a team change its account, its namespace or objects of another team in Flux', async () => {
     const [own, other] = TEAMS as [string, string];
     const refusedTo = async (objects: readonly RenderedObject[]) =>
       (await apply(objects, '--server-side', asDeployer(own))).stderr;
@@ -208,11 +208,11 @@ describe('in its order', { retry: 0 }, () => {
 });
 
 describe('Argo CD', () => {
-  /** All Applications, including those that the ApplicationSet makes of the existing folders. */
+  /** Returns all Applications, including those that the ApplicationSet creates from the existing folders. */
   const applications = async () => {
     const objects = await argoObjects();
     const [set] = ofKind(objects, 'ApplicationSet');
-    if (set === undefined) throw new Error('there is an ApplicationSet');
+    if (set === undefined) throw new Error('the repository has no ApplicationSet');
     const [{ git }] = set.spec.generators;
     const folders = git.directories.flatMap(({ path: pattern }) => globSync(pattern, { cwd: REPOSITORY }));
     const made = folders.map((folder) => {
@@ -232,7 +232,7 @@ describe('Argo CD', () => {
     return objectsOf(await render());
   };
 
-  it('finds each path, in this repository or in Standin’s, and drives each step once', async () => {
+  it('refers to existing paths and applies each step once', async () => {
     const all = await applications();
     const paths = all
       .flatMap(({ spec }) => sourcesOf(spec))
@@ -246,7 +246,7 @@ describe('Argo CD', () => {
     expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
   });
 
-  it('has a project for each application, which allows its repositories and all that is in it', async () => {
+  it('has a project for each application that allows its repositories and only its objects', async () => {
     const known = new Map((await projects()).map(({ name, spec }) => [name, spec]));
     const { stdout } = await cluster.kubectl(['api-resources', '--namespaced=false', '--no-headers']);
     const clusterKinds = new Set(stdout.split('\n').map((line) => line.trim().split(/\s+/).at(-1)));
@@ -263,7 +263,7 @@ describe('Argo CD', () => {
     const all = (await applications()).filter(({ name }) => name !== 'standin-root');
     for (const { name, spec } of all) {
       const project = known.get(spec.project);
-      if (project === undefined) throw new Error(`${name}: there is no project ${spec.project}`);
+      if (project === undefined) throw new Error(`${name}: no project ${spec.project}`);
       expect(project.sourceRepos).toEqual(expect.arrayContaining(sourcesOf(spec).map(({ repoURL }) => repoURL)));
       for (const other of all) {
         const isOwn = other.name === name;
@@ -278,7 +278,7 @@ describe('Argo CD', () => {
     }
   });
 
-  it('retries what may come before its turn, and does not stop at a kind that is not there yet', async () => {
+  it('retries applications that depend on others and skips the dry run for missing kinds', async () => {
     for (const { name, spec } of await applications()) {
       const content = await contentOf(spec);
       const isAfter = (kinds: RegExp): boolean => content.some(({ apiVersion }) => kinds.test(apiVersion));
@@ -293,7 +293,7 @@ describe('Argo CD', () => {
 describe('Flux', () => {
   const at = (folder: string): string => path.posix.normalize(folder);
 
-  it('finds each path, source and account, and drives each step once', async () => {
+  it('refers to existing paths, sources and accounts and applies each step once', async () => {
     const objects = await fluxObjects();
     const kustomizations = ofKind(objects, 'Kustomization');
     const sources = ofKind(objects, 'GitRepository').map(({ namespace, name }) => `${namespace ?? ''}/${name}`);
@@ -315,7 +315,7 @@ describe('Flux', () => {
     const byName = new Map(kustomizations.map(({ name, spec }) => [name, spec]));
     const chain = (name: string): string[] => {
       const spec = byName.get(name);
-      if (spec === undefined) throw new Error(`there is no Kustomization ${name}`);
+      if (spec === undefined) throw new Error(`no Kustomization ${name}`);
       return [...(spec.dependsOn ?? []).flatMap((before) => chain(before.name)), at(spec.path)];
     };
     expect(chain('standin-teams')).toEqual(['platform/namespaces', 'flux/standin', 'platform/accounts', 'flux/teams']);
@@ -323,7 +323,7 @@ describe('Flux', () => {
     expect(awaited.sort()).toEqual(['flux/standin', 'platform/accounts', 'platform/namespaces']);
   });
 
-  it('gives the release its values, by a name that follows them', async () => {
+  it('passes the values in a ConfigMap whose name contains their hash', async () => {
     const objects = await build('flux/standin');
     const [release] = ofKind(objects, 'HelmRelease');
     const [values] = objects.filter(({ kind }) => kind === 'ConfigMap');
@@ -363,7 +363,7 @@ describe('a team', () => {
     );
   });
 
-  it('runs without a cluster, too: its files say their namespaces, and standin validate finds no error', () => {
+  it('has manifests with namespaces that pass standin validate', () => {
     const files = globSync('{platform/accounts,teams/*}/*.yaml', { cwd: REPOSITORY })
       .filter((name) => path.basename(name) !== 'kustomization.yaml')
       .map((name) => ({ name, text: textOf(name) }));

@@ -25,13 +25,13 @@ import { RestrictedContainer, runToEnd, terminate, USER } from '../harness/restr
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**
- * The images alone, without a node: every process in a container with the same rights as a pod of the chart, against a real API server. The
- * tests build on each other, in order.
+ * Tests the images without a node: every process runs in a container with the permissions of a pod of the chart and uses a real API server.
+ * The tests build on each other, in order.
  */
 const ROOT = path.join(import.meta.dirname, '../..');
 const QUICKSTART = path.join(ROOT, 'crds/examples/quickstart');
 const GOLDEN = path.join(ROOT, 'charts/standin/golden');
-/** Bytes, unpacked. Node itself accounts for four fifths of them. */
+/** Unpacked size. Node itself accounts for four fifths of it. */
 const STANDIN_BYTES_MAX = 260e6;
 /** The terminationGracePeriodSeconds of operator and dashboard in the chart. */
 const GRACE_PERIOD_MS = 30_000;
@@ -46,7 +46,7 @@ let images: Images;
 let cluster: OwnCluster;
 let tenant: Tenant;
 let store: LogStore | undefined;
-/** Bind mounts of the containers. */
+/** Contains the bind mounts of the containers. */
 let folder: string;
 const containers = new Map<string, StartedTestContainer>();
 
@@ -88,7 +88,7 @@ const start = async (name: string, container: RestrictedContainer): Promise<void
   containers.set(name, await container.start());
 };
 
-/** A kubeconfig that the containers' user can read, mounted as a file. */
+/** Mounts a kubeconfig that the containers' user can read. */
 const withKubeconfig = async (container: RestrictedContainer, serviceAccount: string): Promise<RestrictedContainer> => {
   const file = path.join(folder, `${serviceAccount}.kubeconfig`);
   await copyFile(await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, serviceAccount), file);
@@ -96,7 +96,7 @@ const withKubeconfig = async (container: RestrictedContainer, serviceAccount: st
   return container.withBindMounts([{ source: file, target: '/etc/standin/kubeconfig', mode: 'ro' }]);
 };
 
-/** The engine with the image's own arguments, on another port (the network is the host's), with a login mounted as in the chart. */
+/** Runs the engine with the image's arguments on another port (it uses the host network) and a login mounted as in the chart. */
 const engineContainer = async (port: string): Promise<RestrictedContainer> => {
   const login = path.join(folder, 'login');
   await mkdir(login, { recursive: true });
@@ -112,7 +112,7 @@ const engineContainer = async (port: string): Promise<RestrictedContainer> => {
     .withBindMounts([{ source: login, target: '/etc/login', mode: 'ro' }]);
 };
 
-/** The result of a script that runs inside the image. */
+/** Returns the result of a script that runs inside the image. */
 const inspect = async (image: string, script: string): Promise<unknown> =>
   JSON.parse(
     await runToEnd(
@@ -120,15 +120,15 @@ const inspect = async (image: string, script: string): Promise<unknown> =>
     ),
   );
 
-/** The files of the image's working directory. */
+/** Returns the files of the image's working directory. */
 const filesOf = async (image: string): Promise<readonly string[]> =>
   (await inspect(image, `require('node:fs').readdirSync('.', { recursive: true })`)) as string[];
 
-/** A link to a workspace, not a package of a third party. */
-const OUR_PACKAGE = /^node_modules\/(@standin\/[^/]+|standin)\//;
+/** A link to a workspace, not a third-party package. */
+const WORKSPACE_PACKAGE = /^node_modules\/(@standin\/[^/]+|standin)\//;
 const PACKAGE = /(^|\/)node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/;
 
-/** The licence files of a package as installed in this checkout: in every folder of its own, otherwise its README. */
+/** Returns the licence files of a package in this checkout, or its README if that contains the licence. */
 const licencesOf = (folder: string): readonly string[] => {
   const installed = path.join(ROOT, folder);
   const own = (readdirSync(installed, { recursive: true }) as string[]).filter(
@@ -142,7 +142,7 @@ const licencesOf = (folder: string): readonly string[] => {
   return own.filter((file) => /^readme/i.test(file) && text.test(readFileSync(path.join(installed, file), 'utf8')));
 };
 
-const RIGHTS = `(() => {
+const PRIVILEGES = `(() => {
   const { readFileSync, writeFileSync, existsSync } = require('node:fs');
   const attempt = (work) => { try { work(); return 'done'; } catch (error) { return error.code; } };
   const capabilities = /CapEff:\\s*(\\S+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1];
@@ -154,8 +154,8 @@ const RIGHTS = `(() => {
 })()`;
 
 describe.for(['standin', 'engine'] as const)('the image %s', (name) => {
-  test('is of a user who may nothing, with a root that cannot be written, and without a shell', async () => {
-    expect(await inspect(images[name], RIGHTS)).toEqual({
+  test('runs as an unprivileged user with a read-only root and no shell', async () => {
+    expect(await inspect(images[name], PRIVILEGES)).toEqual({
       ...{ uid: USER, gid: USER, capabilities: 0 },
       ...{ root: 'EROFS', tmp: 'done', shell: false },
     });
@@ -165,7 +165,7 @@ describe.for(['standin', 'engine'] as const)('the image %s', (name) => {
   });
 });
 
-test('the images have what the chart starts', async () => {
+test('the images contain the files that the chart starts', async () => {
   const golden = globSync('*.yaml', { cwd: GOLDEN }).map((name) => readFileSync(path.join(GOLDEN, name), 'utf8'));
   const commands = golden.flatMap((yaml) => [...yaml.matchAll(/command: \[node, ([^\],]+)/g)].map(([, file]) => file));
   const present = [...(await filesOf(images.standin)), ...(await filesOf(images.engine))];
@@ -174,7 +174,7 @@ test('the images have what the chart starts', async () => {
 });
 
 describe('the image standin', () => {
-  test('has no tests, nothing for development and no ClickHouse', async () => {
+  test('has no tests, no development packages and no ClickHouse', async () => {
     const files = await filesOf(images.standin);
     const own = files.filter((file) => !file.includes('node_modules/'));
     expect(own.filter((file) => /\.test\.tsx?$|(^|\/)testdata\/|^test\//.test(file))).toEqual([]);
@@ -184,10 +184,10 @@ describe('the image standin', () => {
     expect(size).toBeLessThan(STANDIN_BYTES_MAX);
   });
 
-  test('has the licence of every package in it', async () => {
+  test('contains the licence of every package', async () => {
     const files = new Set(await filesOf(images.standin));
     const packages = [...files]
-      .filter((file) => PACKAGE.test(file) && !OUR_PACKAGE.test(file))
+      .filter((file) => PACKAGE.test(file) && !WORKSPACE_PACKAGE.test(file))
       .map((file) => path.dirname(file));
     expect(packages.length).toBeGreaterThan(300);
     const licences = packages.flatMap((folder) => licencesOf(folder).map((file) => `${folder}/${file}`));
@@ -195,7 +195,7 @@ describe('the image standin', () => {
     expect(licences.filter((file) => !files.has(file))).toEqual([]);
   });
 
-  test('is the CLI where no command is given', async () => {
+  test('runs the CLI by default', async () => {
     const version = await runToEnd(new RestrictedContainer(images.standin).withCommand(['--version']));
     expect(images.standin).toBe(`standin:${version.trim()}`);
     const manifests = { source: QUICKSTART, target: '/manifests', mode: 'ro' } as const;
@@ -204,7 +204,7 @@ describe('the image standin', () => {
   });
 });
 
-test('all processes, each in a container of its own, capture a call', async () => {
+test('all processes in separate containers capture a call', async () => {
   // Stops the containers of a failed first attempt.
   await stopAll();
   await store?.close();
@@ -290,11 +290,14 @@ test('all processes, each in a container of its own, capture a call', async () =
     200,
     expect.stringMatching(/^react \d[^\n]*\n\nMIT License/m),
   ]);
-  const stranger = await fetch(`${url(clickHousePort)}/?query=SELECT+1&user=standin&password=guessed`);
-  expect([stranger.status, await stranger.text()]).toEqual([403, expect.stringContaining('AUTHENTICATION_FAILED')]);
+  const unauthorized = await fetch(`${url(clickHousePort)}/?query=SELECT+1&user=standin&password=guessed`);
+  expect([unauthorized.status, await unauthorized.text()]).toEqual([
+    403,
+    expect.stringContaining('AUTHENTICATION_FAILED'),
+  ]);
 }, 180_000);
 
-test('the engine ends although a statement runs', async () => {
+test('the engine stops while a statement runs', async () => {
   const [port = ''] = (await freePorts(1)).map(String);
   const container = await (await engineContainer(port)).start();
   const headers = { 'x-clickhouse-user': USERNAME, 'x-clickhouse-key': PASSWORD };
@@ -310,19 +313,16 @@ test('the engine ends although a statement runs', async () => {
     { accept: (text) => text.trim() === '2' },
   );
   const started = performance.now();
-  // The server kills itself, as on a second signal. The kubelet does not kill it.
+  // The server kills itself, as on a second signal, so the kubelet does not need to.
   expect(await terminate(container, GRACE_PERIOD_MS)).toBe(137);
   expect(performance.now() - started).toBeLessThan(GRACE_PERIOD_MS - 5_000);
   expect(await answer).toBe('cut off');
 });
 
-// The order in which nothing is lost: gateways deliver before they end.
-test.for(['gateway', 'dashboard', 'operator', 'engine'])(
-  '%s stops within its grace period when it is told to',
-  async (name) => {
-    const container = containers.get(name);
-    if (container === undefined) throw new Error(`${name} was not started`);
-    containers.delete(name);
-    expect(await terminate(container, GRACE_PERIOD_MS)).toBe(0);
-  },
-);
+// This order loses nothing: gateways deliver before they end.
+test.for(['gateway', 'dashboard', 'operator', 'engine'])('%s stops within its grace period', async (name) => {
+  const container = containers.get(name);
+  if (container === undefined) throw new Error(`${name} was not started`);
+  containers.delete(name);
+  expect(await terminate(container, GRACE_PERIOD_MS)).toBe(0);
+});

@@ -9,7 +9,7 @@ import { OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE, installStandin } from '../h
 import type { LeaderReport } from './kube-leader-process.ts';
 import { logger } from './source-drivers.ts';
 
-/** Leader election with its real times (lease 8 s, deadline 5 s, retry 1 s) on a real API server, with the operator's rights. */
+/** Leader election with real timings (lease 8 s, deadline 5 s, retry 1 s), a real API server and the operator's permissions. */
 
 const LEASE = 'election-test';
 
@@ -100,13 +100,13 @@ describe('leader election', { timeout: 60_000 }, () => {
     return { ...report, child };
   };
 
-  it('lets exactly one of three lead, and the next one within two seconds of its graceful stop', async () => {
+  it('elects one of three candidates, and another one within two seconds of a graceful stop', async () => {
     const three = ['a', 'b', 'c'].map(join);
     const first = await leaderOf(three);
     const held = await lease();
     expect(held.spec).toMatchObject({ holderIdentity: first.elector.identity, leaseDurationSeconds: 8 });
     const others = three.filter((candidate) => candidate !== first);
-    await eventually('all know the leader', () =>
+    await eventually('the others to know the leader', () =>
       others.every(({ elector }) => elector.leader()?.url === `https://${first.name}:8443`),
     );
     const stoppedAt = performance.now();
@@ -116,10 +116,10 @@ describe('leader election', { timeout: 60_000 }, () => {
     expect(second.terms[0]?.epoch).toBe((first.terms[0]?.epoch ?? 0) + 1);
   });
 
-  it('lets another one lead within 15 seconds of a kill', async () => {
+  it('elects another candidate within 15 seconds of a kill', async () => {
     const { child, identity, epoch } = await forkLeader();
     const followers = ['b', 'c'].map(join);
-    await eventually('the followers know', () =>
+    await eventually('the followers to know the leader', () =>
       followers.every(({ elector }) => elector.leader()?.identity === identity),
     );
     const killedAt = performance.now();
@@ -127,19 +127,19 @@ describe('leader election', { timeout: 60_000 }, () => {
     const next = await leaderOf(followers, 20_000);
     const seconds = (performance.now() - killedAt) / 1_000;
     expect(seconds).toBeLessThan(15);
-    // Not before the lease of the dead leader expires, minus the time since its last renewal.
+    // The lease of the dead leader must expire first, minus the time since its last renewal.
     expect(seconds).toBeGreaterThan(6);
     expect(next.terms[0]?.epoch).toBe(epoch + 1);
   });
 
-  it('has one leader again after a restart of the API server, and never two', async () => {
+  it('elects one leader again after a restart of the API server, and never two', async () => {
     const three = ['a', 'b', 'c'].map(join);
     const before = await leaderOf(three);
     const leadingAtOnce: number[] = [];
     const watch = setInterval(() => leadingAtOnce.push(three.filter(isLeading).length), 20);
     try {
       await cluster.stopApiServer('SIGKILL');
-      // Longer than the renew deadline: the leader must give up on its own.
+      // The timeout exceeds the renew deadline, after which the leader must give up.
       await eventually('the end of the term', () => !isLeading(before), { timeoutMs: 8_000 });
       await cluster.startApiServer();
       const after = await leaderOf(three, 20_000);

@@ -25,7 +25,7 @@ afterAll(async () => {
   await client.close();
 });
 
-/** The Services of one namespace that a listener was notified of. */
+/** Records the Services of one namespace that a listener is notified of. */
 class Known implements ServiceListener {
   readonly services = new Map<string, ServiceObject>();
   readonly problems: (string | undefined)[] = [];
@@ -51,7 +51,7 @@ class Known implements ServiceListener {
 const applyService = (namespace: string, name: string, spec: object): Promise<void> =>
   cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Service', metadata: { namespace, name }, spec }));
 
-it('tells what a Service is, and what becomes of it', async () => {
+it('reports the state of Services and their changes', async () => {
   const namespace = await useNamespace(cluster);
   const ports = [
     { name: 'http', port: 80 },
@@ -79,7 +79,7 @@ it('tells what a Service is, and what becomes of it', async () => {
   await eventually('the removal', () => !known.services.has('pods'));
 });
 
-it('names the right that is missing without waiting for it, and reads all once it is granted', async () => {
+it('reports a missing permission without blocking and reads all Services once it is granted', async () => {
   const namespace = await useNamespace(cluster);
   const metadata = { name: 'newcomer', namespace };
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'ServiceAccount', metadata }));

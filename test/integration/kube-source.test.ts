@@ -17,7 +17,7 @@ import { OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-s
 import { useNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
-/** Behaviour of the Kubernetes source only. source-conformance.test.ts covers the behaviour that both sources share. */
+/** Behavior of the Kubernetes source only. source-conformance.test.ts covers the behavior that both sources share. */
 
 const silent = pino({ level: 'silent' });
 
@@ -43,7 +43,7 @@ describe('the Kubernetes source', () => {
     await cluster.apply(JSON.stringify(object));
   };
 
-  it('counts a repeated event up instead of adding another', async () => {
+  it('increases the count of a repeated event instead of adding another', async () => {
     const namespace = await useNamespace(cluster);
     await applyAccount(namespace, 'a');
     const source = kubernetesSource({ client, namespaces: [], logger: silent });
@@ -63,7 +63,7 @@ describe('the Kubernetes source', () => {
     expect(described.stdout).toContain('spec.plan: no');
   });
 
-  it('names the right that is missing, and goes on when it is granted', async () => {
+  it('logs a missing permission and continues when it is granted', async () => {
     const namespace = await useNamespace(cluster);
     const metadata = { name: 'newcomer', namespace };
     await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'ServiceAccount', metadata }));
@@ -91,30 +91,26 @@ describe('the Kubernetes source', () => {
     await cluster.apply(JSON.stringify({ apiVersion: `${rbac}/v1`, kind: 'RoleBinding', metadata, roleRef, subjects }));
     await started;
     expect(put.map(({ metadata: { name } }) => name)).toEqual(['a']);
-    // Logged once, not at every attempt.
+    // The line is logged once, not at every attempt.
     expect(lines.filter((line) => line === missing)).toHaveLength(1);
     stop.abort();
     await newcomer.close();
   });
 
   // The garbage collector discovers new CRDs every 30 seconds.
-  it(
-    'owns the Secrets that it creates, so that they are collected with their owner',
-    { timeout: 120_000 },
-    async () => {
-      const namespace = await useNamespace(cluster);
-      await applyAccount(namespace, 'a');
-      const source = kubernetesSource({ client, namespaces: [], logger: silent });
-      const object = await source.get({ kind: 'Account', namespace, name: 'a' });
-      if (object === undefined) throw new Error('no object');
-      await source.createSecret(object, 'a-api-key', { 'api-key': 'x' });
-      await cluster.kubectl(['delete', 'mac', 'a', '-n', namespace]);
-      const isGone = async () => (await source.readSecret(namespace, 'a-api-key', 'api-key')) === undefined;
-      await eventually('the collection', isGone, { timeoutMs: 100_000, intervalMs: 500 });
-    },
-  );
+  it('sets the owner of Secrets, so that they are garbage-collected with it', { timeout: 120_000 }, async () => {
+    const namespace = await useNamespace(cluster);
+    await applyAccount(namespace, 'a');
+    const source = kubernetesSource({ client, namespaces: [], logger: silent });
+    const object = await source.get({ kind: 'Account', namespace, name: 'a' });
+    if (object === undefined) throw new Error('no object');
+    await source.createSecret(object, 'a-api-key', { 'api-key': 'x' });
+    await cluster.kubectl(['delete', 'mac', 'a', '-n', namespace]);
+    const isGone = async () => (await source.readSecret(namespace, 'a-api-key', 'api-key')) === undefined;
+    await eventually('the collection', isGone, { timeoutMs: 100_000, intervalMs: 500 });
+  });
 
-  it('keeps what kubectl notes for its next apply', async () => {
+  it('keeps the last-applied annotation of kubectl', async () => {
     const namespace = await useNamespace(cluster);
     await applyAccount(namespace, 'a');
     const admin = loadKubeClient({ kubeconfigPath: cluster.kubeconfigPath });
@@ -142,7 +138,7 @@ describe('the Kubernetes source', () => {
   });
 });
 
-describe('a cluster whose CA is replaced', () => {
+describe('a new CA of a cluster', () => {
   let folder: string;
   let server: Server | undefined;
 
@@ -155,7 +151,7 @@ describe('a cluster whose CA is replaced', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** The certificate is its own CA. */
+  /** Serves HTTPS with a self-signed certificate, which is also the CA. */
   const serve = async (port: number): Promise<{ port: number; ca: string }> => {
     const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
     const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
@@ -172,7 +168,7 @@ describe('a cluster whose CA is replaced', () => {
     return { port: (next.address() as AddressInfo).port, ca: certificate.toString('pem') };
   };
 
-  it('is trusted as soon as the CA file says so', async () => {
+  it('is trusted as soon as the CA file contains it', async () => {
     const { port, ca } = await serve(0);
     const caFile = path.join(folder, 'ca.crt');
     await writeFile(caFile, ca);

@@ -12,14 +12,14 @@ import { runCommand, type CommandResult } from '../cluster/run-command.ts';
 import { startTlsUpstream } from '../e2e/tls-upstream.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
-/** `kubectl standin` as krew installs it: packed, then unpacked next to a link in a folder of the PATH, where kubectl finds it. */
+/** `kubectl standin` as installed by krew: packed, unpacked, and linked in a folder of the PATH, where kubectl finds it. */
 
 const URL_OF_RELEASE = 'https://example.com/releases/v0.1.0';
 const ROOT = path.join(import.meta.dirname, '../..');
 
 /**
  * The checks of krew on a manifest before it installs it (ValidatePlugin in internal/index/validation/validate.go), and the fields that it
- * knows.
+ * supports.
  */
 const line = z.string().regex(/^[^\r\n]+$/);
 const krewManifest = z.strictObject({
@@ -74,7 +74,7 @@ beforeAll(async () => {
 }, 300_000);
 
 describe('the archive', () => {
-  it('is what the manifest says: its address, its digest, this version', async () => {
+  it('matches the URL, digest and version in the manifest', async () => {
     const { name, spec } = { ...manifest.metadata, ...manifest };
     expect([name, spec.version]).toEqual(['standin', `v${packageJson.version}`]);
     const sha256 = createHash('sha256')
@@ -85,8 +85,8 @@ describe('the archive', () => {
     }
   });
 
-  // krew unpacks no other file types, and no name with two dots.
-  it('has folders and plain files only, and whose code it is', async () => {
+  // krew unpacks no other file types and no names that contain two dots.
+  it('contains only folders and regular files, and the third-party licences', async () => {
     const { stdout } = await runCommand('tar', ['-tvzf', archive]);
     const entries = stdout.trim().split('\n');
     expect(entries.length).toBeGreaterThan(20);
@@ -99,14 +99,14 @@ describe('the archive', () => {
 });
 
 describe('kubectl standin', () => {
-  it('is found by kubectl, and calls itself that', async () => {
+  it('is found by kubectl and uses its own name in the help', async () => {
     expect((await kubectlStandin('--version')).stdout.trim()).toBe(packageJson.version);
     const { stdout } = await kubectlStandin('--help');
     expect(stdout).toContain('Usage: kubectl standin');
     expect(stdout).toContain('replay [options]');
   });
 
-  it('has all that its commands need', async () => {
+  it('contains everything that its commands need', async () => {
     expect(await kubectlStandin('validate', 'crds/examples/quickstart')).toEqual({
       code: 0,
       stdout: '5 files: 0 errors, 0 warnings\n',
@@ -120,10 +120,10 @@ describe('kubectl standin', () => {
     }
   });
 
-  it('asks a dashboard over HTTPS, with the token of the current kubeconfig', async () => {
+  it('calls a dashboard over HTTPS with the token of the current kubeconfig', async () => {
     const dashboard = await startTlsUpstream(({ headers }, response) => {
       const isKnown = headers.authorization === 'Bearer mine';
-      const problem = { code: 'refused', detail: isKnown ? 'This is as far as it has to come.' : 'Who is there?' };
+      const problem = { code: 'refused', detail: isKnown ? 'The token arrived.' : 'No token.' };
       response.writeHead(isKnown ? 403 : 401, { 'content-type': 'application/problem+json' });
       response.end(JSON.stringify(problem));
     });
@@ -142,7 +142,7 @@ describe('kubectl standin', () => {
     const { code, stderr } = await kubectlStandin('logs', '--server', dashboard.url, '--trust-server');
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringContaining('as far as it has to come') as unknown,
+      stderr: expect.stringContaining('The token arrived') as unknown,
     });
   });
 });

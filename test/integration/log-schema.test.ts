@@ -7,7 +7,7 @@ import { freePort } from '../harness/ports.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
-/** Tables of a different version, on the real engine. */
+/** Tables of other versions, with the real engine. */
 let clickHouse: TestClickHouse;
 let client: ClickHouseClient;
 let database: string;
@@ -31,28 +31,28 @@ beforeEach(() => {
 afterEach(() => store.close());
 
 const run = (query: string) => client.command({ query });
-/** Removes a migration from the applied ones, so that this version finds one less than it knows. */
+/** Removes an applied migration, so that the tables are older than this version. */
 const forget = async (number: number): Promise<void> => {
   await run(`CREATE TABLE ${database}.kept AS ${database}.migrations`);
   await run(`INSERT INTO ${database}.kept SELECT * FROM ${database}.migrations WHERE number != ${number}`);
   await run(`RENAME TABLE ${database}.migrations TO ${database}.all, ${database}.kept TO ${database}.migrations`);
 };
-const applyFromTheFuture = (): Promise<unknown> =>
+const applyNewerMigration = (): Promise<unknown> =>
   run(`INSERT INTO ${database}.migrations (number, name) VALUES (999, '999_future')`);
 
-test('tables that are not there, ours, and those of other versions are told apart', async () => {
+test('distinguishes missing, current, newer and older tables', async () => {
   expect(await store.schema()).toEqual({ kind: 'missing' });
   await run(`CREATE DATABASE ${database}`);
   expect(await store.schema()).toEqual({ kind: 'missing' });
   await store.migrate();
   expect(await store.schema()).toEqual({ kind: 'current' });
-  await applyFromTheFuture();
+  await applyNewerMigration();
   expect(await store.schema()).toEqual({ kind: 'newer', applied: 999, known: 6 });
   await forget(5);
   expect(await store.schema()).toEqual({ kind: 'older', pending: ['005_log_quota'] });
 });
 
-/** A gateway that must not migrate. It has no operator, so that only its log matters. */
+/** Starts a gateway that must not migrate. It has no operator, because only its log matters. */
 const startGateway = async (): Promise<RunningProcess> => {
   const [port, adminPort, operatorPort] = [await freePort(), await freePort(), await freePort()];
   const gateway = startProcess({
@@ -74,19 +74,19 @@ const startGateway = async (): Promise<RunningProcess> => {
   await gateway.waitForUrl(`http://127.0.0.1:${adminPort}/healthz`, 30_000);
   return gateway;
 };
-const untilSaid = (gateway: RunningProcess, text: string) =>
+const untilLogged = (gateway: RunningProcess, text: string) =>
   eventually(`"${text}"`, () => gateway.logTail().join('\n'), {
     accept: (log) => log.includes(text),
     timeoutMs: 30_000,
   });
 
 test.for([
-  ['newer', applyFromTheFuture, 'made by a newer version than this gateway'],
+  ['newer', applyNewerMigration, 'made by a newer version than this gateway'],
   ['older', () => forget(5), 'older than this gateway'],
-] as const)('a gateway on %s tables says what to do, and runs', async ([, change, said]) => {
+] as const)('a gateway with %s tables logs what to do and keeps running', async ([, change, message]) => {
   await store.migrate();
   await change();
   const gateway = await startGateway();
-  await untilSaid(gateway, said);
+  await untilLogged(gateway, message);
   expect(gateway.logTail().join('\n')).not.toContain('fatal');
 });

@@ -8,7 +8,7 @@ import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { eventually } from '../harness/eventually.ts';
 
-/** One statement, with the values of ClickHouse's X-ClickHouse-Summary. */
+/** A statement with the values of ClickHouse's X-ClickHouse-Summary. */
 interface Statement {
   readonly sql: string;
   readonly readRows: number;
@@ -19,7 +19,7 @@ const POLL_MS = 50;
 const MINUTE_MS = 60_000;
 const ROWS = 4_000;
 
-/** The proxy passes the body as a whole, and does not announce inserts. */
+/** The proxy buffers bodies and does not announce inserts. */
 const NOT_PASSED: ReadonlySet<string> = new Set(['transfer-encoding', 'x-standin-insert-mark']);
 
 let clickHouse: TestClickHouse;
@@ -42,7 +42,7 @@ const forward = async (
   return { response, body: await buffer(response), sql: url.searchParams.get('query') ?? sent.toString('latin1') };
 };
 
-/** A proxy in front of ClickHouse that notes what statements read. It does not announce inserts, so the log polls, as with a server. */
+/** A proxy in front of ClickHouse that records what statements read. It does not announce inserts, so the log polls, as with a server. */
 beforeAll(async () => {
   clickHouse = await startClickHouse();
   front = createServer((incoming, answer) => {
@@ -108,7 +108,7 @@ const shows = (seen: readonly string[], count: number): Promise<unknown> =>
   eventually(`${count} rows`, () => seen.length, { accept: (shown) => shown === count });
 const polled = (): Statement[] => statements.filter(({ sql }) => sql.includes('cityHash64(id)'));
 const listed = (): Statement[] => statements.filter(({ sql }) => sql.includes('ORDER BY received_at'));
-/** The next polls from now on. */
+/** Waits for this many further polls. */
 const nextPolls = async (count: number): Promise<Statement[]> => {
   const from = polled().length;
   await eventually(`${count} polls`, () => polled().length, { accept: (total) => total >= from + count });
@@ -125,7 +125,7 @@ test('a tail reads no row while none is inserted', async () => {
   expect(listed()).toEqual([]);
 });
 
-test('what was inserted a moment ago is not read again but for its ids', async () => {
+test('only the ids of recent rows are read again', async () => {
   const projectUid = newProject();
   const seen = follow(projectUid);
   await nextPolls(1);
@@ -133,7 +133,7 @@ test('what was inserted a moment ago is not read again but for its ids', async (
   await shows(seen, ROWS);
   const lists = listed().length;
   const bytes = Math.max(...(await nextPolls(10)).map(({ readBytes }) => readBytes));
-  // A UUID, a time, and a number for its project.
+  // The ids are a UUID, a time, and a number for the project.
   expect(bytes).toBeLessThan(ROWS * 40);
   expect(listed()).toHaveLength(lists);
 });
@@ -141,7 +141,7 @@ test('what was inserted a moment ago is not read again but for its ids', async (
 test('ten readers of a project cost the polls of one', async () => {
   const projectUid = newProject();
   const tails = Array.from({ length: 10 }, () => follow(projectUid));
-  await eventually('all to have read what there is', () => listed().length, { accept: (lists) => lists === 10 });
+  await eventually('all readers to have listed the log', () => listed().length, { accept: (lists) => lists === 10 });
   const startedMs = performance.now();
   const polls = await nextPolls(10);
   // One more poll may have been in flight.
@@ -151,7 +151,7 @@ test('ten readers of a project cost the polls of one', async () => {
   expect(tails).toEqual(tails.map(() => [id]));
 });
 
-test('rows that are shown late are shown, and once: of a slow insert, of another clock, of a replica that lags', async () => {
+test('late rows are shown once: from a slow insert, a skewed clock or a lagging replica', async () => {
   const projectUid = newProject();
   const seen = follow(projectUid);
   await nextPolls(1);
@@ -159,7 +159,7 @@ test('rows that are shown late are shown, and once: of a slow insert, of another
   await shows(seen, 1);
   await insertStamped(projectUid, 3, 2_000);
   await shows(seen, 4);
-  // First rows that are older than the range of each poll, then a row that is a minute older than the newest one.
+  // First rows older than the range of a poll, then a row with a time one minute ahead.
   await insertStamped(projectUid, 3, 50_000);
   await shows(seen, 7);
   await insertStamped(projectUid, 1, -MINUTE_MS);

@@ -56,8 +56,8 @@ const isRunning = (pid: number): boolean => {
 const idsOf = async (store: LogStore): Promise<string[]> =>
   (await store.summaries({ projectUid: EVERY_PROJECT, limit: 10_000 })).map(({ id }) => id).sort();
 
-describe('the folder', () => {
-  test('keeps its rows over a restart, and over kill -9', async () => {
+describe('the data folder', () => {
+  test('keeps its rows across a restart and SIGKILL', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'standin-engine-'));
     const row = newLogRow();
     for (const round of ['first', 'again', 'after kill -9']) {
@@ -73,13 +73,13 @@ describe('the folder', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('is used by one engine at a time, and the second says by whom', async () => {
+  test('is used by one engine at a time, whose process id a second one reports', async () => {
     const second = startEmbeddedEngine({ dataDir });
     await expect(second).rejects.toThrow(EngineStartError);
     await expect(second).rejects.toThrow(`is in use by process ${engine.pid}`);
   });
 
-  test('that cannot be made, and a port in use, are said in one line', async () => {
+  test('that cannot be created is a one-line error, like a port in use', async () => {
     const file = path.join(dataDir, 'file');
     await writeFile(file, '');
     await expect(startEmbeddedEngine({ dataDir: file })).rejects.toThrow(/^cannot create the data folder .*$/);
@@ -90,7 +90,7 @@ describe('the folder', () => {
 });
 
 describe('the process', () => {
-  test('killed again and again while two gateways deliver, loses and doubles nothing', async () => {
+  test('loses and duplicates nothing when it is killed repeatedly during delivery', async () => {
     const stores = [openStore(), openStore()];
     await stores[0]?.migrate();
     const sent: string[] = [];
@@ -99,7 +99,7 @@ describe('the process', () => {
       for (let batch = 0; kills < KILLS || batch < 5; batch++) {
         const rows = Array.from({ length: 20 }, () => newLogRow({ gateway: `gateway-${gateway}` }));
         const bytes = Buffer.concat(rows.map(encodeRow));
-        await eventually('the batch to be taken', async () => {
+        await eventually('the batch to be accepted', async () => {
           await store.insert({ rows: bytes, rowCount: rows.length, token: `${gateway}-${batch}` });
           return true;
         });
@@ -118,7 +118,7 @@ describe('the process', () => {
     await Promise.all([kill(), ...stores.map(deliver)]);
 
     const [store] = stores as [LogStore];
-    expect(await eventually('the engine to answer', () => idsOf(store))).toEqual(sent.sort());
+    expect(await eventually('the engine to respond', () => idsOf(store))).toEqual(sent.sort());
     expect(await readdir(path.join(dataDir, 'tmp'))).toEqual([]);
     await Promise.all(stores.map((each) => each.close()));
   });
@@ -142,7 +142,7 @@ describe('the process', () => {
 });
 
 describe('the HTTP front', () => {
-  test('speaks the interface that @clickhouse/client uses', async () => {
+  test('supports the interface that @clickhouse/client uses', async () => {
     const client = createClient({
       url: engine.url,
       username: engine.username,
@@ -178,12 +178,12 @@ describe('the HTTP front', () => {
     ['a syntax error', '', 'SELEC 1', 400, '62'],
     ['a missing database', '?database=missing', 'SELECT 1', 404, '81'],
     ['an unknown setting', '?no_such_setting=1', 'SELECT 1', 404, '115'],
-    ['a parameter that is not given', '', 'SELECT {x:Int64}', 500, '456'],
+    ['a missing parameter', '', 'SELECT {x:Int64}', 500, '456'],
     ['an empty query', '', ' ', 400, '62'],
     ['a write by GET', '?query=CREATE%20TABLE%20t%20(a%20Int8)%20ENGINE%3DLog', undefined, 500, '164'],
-    ['a query that is no text', '', Buffer.from('SELECT \xff', 'latin1'), 400, '36'],
+    ['a query that is not text', '', Buffer.from('SELECT \xff', 'latin1'), 400, '36'],
     ['a session', '?session_id=1', 'SELECT 1', 501, '48'],
-  ] as const)('answers %s as ClickHouse does', async (...[, search, body, status, code]) => {
+  ] as const)('responds to %s like ClickHouse', async (...[, search, body, status, code]) => {
     const response = await ask(search, body);
     expect(response.status).toBe(status);
     expect(response.headers.get('x-clickhouse-exception-code')).toBe(code);
@@ -191,7 +191,7 @@ describe('the HTTP front', () => {
     expect(await response.text()).toMatch(words);
   });
 
-  test('keeps the settings and parameters of one statement from all others', async () => {
+  test('isolates the settings and parameters of statements', async () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, async (_, index) => {
         const sql = "SELECT {x:String}, getSetting('max_block_size'), sleep(0.01)";
@@ -201,7 +201,7 @@ describe('the HTTP front', () => {
     expect(answers).toEqual(answers.map((_answer, index) => `v${index}\t${index + 1}\t0\n`));
   });
 
-  test('takes inserts while slow reads queue', async () => {
+  test('accepts inserts while slow reads queue', async () => {
     await ask('', 'CREATE TABLE quick (n UInt64) ENGINE = MergeTree ORDER BY n');
     let slowOnes = 24;
     const slow = Array.from({ length: slowOnes }, async () => {
@@ -214,7 +214,7 @@ describe('the HTTP front', () => {
     expect(await (await ask('', 'SELECT count() FROM quick')).text()).toBe('2\n');
   });
 
-  test('an insert whose client breaks off leaves no row and no file', async () => {
+  test('leaves no row and no file of an aborted insert', async () => {
     await ask('', 'CREATE TABLE broken (n UInt64) ENGINE = MergeTree ORDER BY n');
     const client = httpRequest(`${engine.url}/?query=INSERT%20INTO%20broken%20FORMAT%20CSV`, {
       method: 'POST',
@@ -224,7 +224,7 @@ describe('the HTTP front', () => {
     client.write('1\n');
     await eventually('the body’s file', async () => (await readdir(path.join(dataDir, 'tmp'))).length === 1);
     client.destroy();
-    await eventually('the file to go', async () => (await readdir(path.join(dataDir, 'tmp'))).length === 0);
+    await eventually('the file to be removed', async () => (await readdir(path.join(dataDir, 'tmp'))).length === 0);
     expect(await (await ask('', 'SELECT count() FROM broken')).text()).toBe('0\n');
   });
 
@@ -232,14 +232,14 @@ describe('the HTTP front', () => {
     ['a web page', { origin: 'http://example.com' }],
     ['an image on a web page', { 'sec-fetch-site': 'cross-site' }],
     ['a rebound name', { host: 'example.com' }],
-  ])('refuses %s', async (_what, headers) => {
+  ])('rejects a request from %s', async (_what, headers) => {
     const client = httpRequest(`${engine.url}/?query=SELECT%201`, { headers: { ...login(), ...headers } }).end();
     const [response] = (await once(client, 'response')) as [{ statusCode: number; resume: () => void }];
     response.resume();
     expect(response.statusCode).toBe(403);
   });
 
-  test('too much of a query is refused, not cut', async () => {
+  test('rejects a query that is too large instead of truncating it', async () => {
     const response = await ask('', `SELECT '${'x'.repeat(17 * 1024 * 1024)}'`).catch((error: unknown) => error);
     // The connection is cut while the client still sends, so it may see the response or the cut.
     if (response instanceof Response) expect(response.status).toBe(413);
@@ -248,12 +248,12 @@ describe('the HTTP front', () => {
   });
 });
 
-describe('the next insert', () => {
+describe('waiting for the next insert', () => {
   const MARK = 'x-standin-insert-mark';
   const markNow = async (): Promise<string> => (await ask('?query=SELECT+1')).headers.get(MARK) ?? '';
   const wait = (mark: string): Promise<Response> => ask(`inserts?after=${encodeURIComponent(mark)}`);
 
-  test('can be waited for, and was not to be waited for where it has come already', async () => {
+  test('ends when an insert arrives, immediately if it has already arrived', async () => {
     const store = openStore();
     await store.migrate();
     const before = await markNow();
@@ -270,41 +270,41 @@ describe('the next insert', () => {
     await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
     expect(await waiting).toBe(200);
     expect((await wait(before)).status).toBe(200);
-    // A mark of an engine that no longer runs.
+    // The mark is from an engine that no longer runs.
     expect((await wait('another-1')).status).toBe(200);
     await store.close();
   });
 
-  test('is what a tail waits for: it asks nothing, and then shows the row', async () => {
+  test('lets a tail show a new row without polling', async () => {
     const store = openStore();
     await store.migrate();
     const stop = new AbortController();
     const projectUid = newLogRow().id;
-    let asked = 0;
+    let queries = 0;
     const counting = {
       summaries: (filter: LogFilter) => {
-        asked += 1;
+        queries += 1;
         return store.summaries(filter);
       },
       follow: (options: FollowOptions) => store.follow(options),
     };
     const shown = tailSummaries(counting, { projectUid, since: new Date(0) }, stop.signal).next();
-    await eventually('the first look', () => asked === 1);
+    await eventually('the first query', () => queries === 1);
     const row = newLogRow({ projectUid });
     await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
     expect((await shown).value).toMatchObject({ id: row.id });
-    expect(asked).toBe(2);
+    expect(queries).toBe(2);
     stop.abort();
     await store.close();
   });
 
-  test('keeps no engine from ending', async () => {
+  test('does not block the shutdown of the engine', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'standin-engine-'));
     const mine = await startEmbeddedEngine({ dataDir: folder });
     const headers = { authorization: `Basic ${btoa(`${mine.username}:${mine.password}`)}` };
     const mark = (await fetch(`${mine.url}/?query=SELECT+1`, { headers })).headers.get(MARK) ?? '';
     const waiting = fetch(`${mine.url}/inserts?after=${mark}`, { headers });
-    // The request has arrived once another request on the same front is answered.
+    // The request has arrived once the same front has answered another request.
     await fetch(`${mine.url}/ping`);
     await mine.stop();
     expect((await waiting).status).toBe(200);
@@ -312,7 +312,7 @@ describe('the next insert', () => {
   });
 });
 
-test('a store is told in its own words that the engine is away', async () => {
+test('a store reports an unavailable engine as a retryable LogStoreError', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'standin-engine-'));
   const mine = await startEmbeddedEngine({ dataDir: folder });
   const store = openLogStore({ ...mine, database: 'standin' });

@@ -24,7 +24,7 @@ afterAll(async () => {
   await clickHouse.stop();
 });
 
-/** The table that contains the rows. In a cluster, `log` is a table in front of it. */
+/** Returns the table that contains the rows. In a cluster, `log` is a Distributed table over it. */
 const tableOf = ({ cluster }: TestClickHouse): string => (cluster === undefined ? 'log' : 'log_local');
 
 let batches = 0;
@@ -46,8 +46,8 @@ const query = async (sql: string): Promise<string> => {
 
 const byteValues = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 
-describe('bytes', () => {
-  test('bodies, headers in order, trailers and the target come back as they were', async () => {
+describe('an entry', () => {
+  test('keeps the bytes of bodies, headers, trailers and the target', async () => {
     const row = newLogRow({
       ...newProject(),
       target: '/k/caf\xe9%00?\xff',
@@ -90,7 +90,7 @@ describe('bytes', () => {
     expect(bodyBytesOf((entry as LogEntry).response)).toEqual(row.responseBody);
   });
 
-  test('bodies of 10 MiB, both ways', async () => {
+  test('keeps bodies of 10 MiB in both directions', async () => {
     const body = Buffer.alloc(10 * 1024 * 1024, byteValues);
     const row = newLogRow({ ...newProject(), requestBody: body, responseBody: body });
     await insert([row]);
@@ -99,7 +99,7 @@ describe('bytes', () => {
     expect(bodyBytesOf(entry.response).equals(body)).toBe(true);
   });
 
-  test('any row at all', async () => {
+  test('keeps any valid row', async () => {
     const expiresAtS = Math.floor(Date.now() / 1000) + 1_000;
     const received = { min: Date.now() * 1000 - 1e9, max: Date.now() * 1000 };
     const anyRow = fc
@@ -115,7 +115,7 @@ describe('bytes', () => {
     }
   });
 
-  test('headers can be searched by their lower-case name, and the trace is a column', async () => {
+  test('has headers by lowercase name and a column for the trace', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     const row = newLogRow({
       ...newProject(),
@@ -133,13 +133,13 @@ describe('bytes', () => {
 });
 
 describe('exactly once', () => {
-  test('a batch that is sent again with its token adds nothing', async () => {
+  test('a batch that is sent again with the same token adds nothing', async () => {
     const row = newLogRow(newProject());
     for (let attempt = 0; attempt < 3; attempt++) await insert([row], `retried-${row.id}`);
     expect(await query(`SELECT count() FROM log WHERE id = '${row.id}'`)).toBe('1');
   });
 
-  test('rows that arrive under two tokens are read once, before and after they are merged', async () => {
+  test('rows that arrive under two tokens are read once, before and after a merge', async () => {
     const rows = [newLogRow(newProject()), newLogRow(newProject())];
     await insert(rows);
     await insert(rows);
@@ -158,32 +158,35 @@ describe('exactly once', () => {
   test.each([
     ['after', [1, 2]],
     ['before', [2, 1]],
-  ] as const)('the whole exchange counts, delivered %s the request alone', async (_when, versions) => {
-    const whole = newLogRow({ ...newProject(), status: 502, outcome: 'upstream_failed' });
-    const alone: LogRow = {
-      ...whole,
-      version: 1,
-      status: 0,
-      outcome: 'response_unknown',
-      responseBody: Buffer.alloc(0),
-    };
-    for (const version of versions) await insert([version === 1 ? alone : whole]);
+  ] as const)(
+    'the complete exchange takes precedence if it is delivered %s the request alone',
+    async (_when, versions) => {
+      const whole = newLogRow({ ...newProject(), status: 502, outcome: 'upstream_failed' });
+      const alone: LogRow = {
+        ...whole,
+        version: 1,
+        status: 0,
+        outcome: 'response_unknown',
+        responseBody: Buffer.alloc(0),
+      };
+      for (const version of versions) await insert([version === 1 ? alone : whole]);
 
-    const { projectUid } = whole;
-    expect((await store.list({ projectUid, limit: 10 })).map(({ status }) => status)).toEqual([502]);
-    expect((await store.get(whole.id))?.outcome).toBe('upstream_failed');
-    expect(await store.list({ projectUid, status: 502, limit: 10 })).toHaveLength(1);
-    expect(await store.list({ projectUid, status: 0, limit: 10 })).toEqual([]);
-  });
+      const { projectUid } = whole;
+      expect((await store.list({ projectUid, limit: 10 })).map(({ status }) => status)).toEqual([502]);
+      expect((await store.get(whole.id))?.outcome).toBe('upstream_failed');
+      expect(await store.list({ projectUid, status: 502, limit: 10 })).toHaveLength(1);
+      expect(await store.list({ projectUid, status: 0, limit: 10 })).toEqual([]);
+    },
+  );
 
-  test('a request whose answer never came is found by status 0', async () => {
+  test('a request without a response is found by status 0', async () => {
     const alone = newLogRow({ ...newProject(), version: 1, status: 0, outcome: 'response_unknown' });
     await insert([alone]);
     const found = await store.list({ projectUid: alone.projectUid, status: 0, limit: 10 });
     expect(found.map(({ id }) => id)).toEqual([alone.id]);
   });
 
-  test('the list is full although many rows were delivered twice', async () => {
+  test('returns a full page even if many rows were delivered more than once', async () => {
     const { projectUid } = newLogRow(newProject());
     const start = Date.now() * 1000;
     const rows = Array.from({ length: 60 }, (_, index) => newLogRow({ projectUid, receivedAtUs: start + index }));
@@ -226,16 +229,16 @@ describe('list', () => {
     ['method', { method: 'GET' }, [7]],
     ['status', { status: 300 }, [2]],
     ['a range of statuses', { status: { min: 400, max: 499 } }, [4, 5]],
-    ['all at once', { namespace: 'odd', endpoint: 'high', method: 'POST', status: { min: 500, max: 599 } }, []],
+    ['several fields', { namespace: 'odd', endpoint: 'high', method: 'POST', status: { min: 500, max: 599 } }, []],
     ['until', { until: new Date(start / 1000) }, []],
     ['since', { since: new Date(start / 1000) }, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]],
     ['a value with a quote', { namespace: "o'd\\d\t" }, []],
-  ] as const)('by %s', async (_what, filter, expected) => {
+  ] as const)('filters by %s', async (_what, filter, expected) => {
     expect(numbers(await store.list({ projectUid, ...filter, limit: 100 }))).toEqual(expected);
   });
 
   test.each(['newest-first', 'oldest-first'] as const)(
-    'page by page, %s, misses and repeats nothing',
+    'returns pages in the order %s without gaps or duplicates',
     async (order) => {
       const pages: string[][] = [];
       for (let after: LogEntry | undefined; ;) {
@@ -252,19 +255,19 @@ describe('list', () => {
     },
   );
 
-  test('an expired entry is gone at once, in lists and by id', async () => {
+  test('omits an expired entry in lists and by id', async () => {
     const expired = newLogRow({ projectUid, expiresAtS: Math.floor(Date.now() / 1000) - 1 });
     await insert([expired]);
     expect(await store.get(expired.id)).toBeUndefined();
     expect(numbers(await store.list({ projectUid, limit: 100 }))).not.toContain(-1);
   });
 
-  test('an id that nobody has, and one that is none', async () => {
+  test('finds nothing for an unknown or invalid id', async () => {
     expect(await store.get(newLogRow().id)).toBeUndefined();
     expect(await store.get("x' OR 1=1")).toBeUndefined();
   });
 
-  test('a preview has the beginnings of long bodies, to the end of a character, with their sizes', async () => {
+  test('previews the beginning of long bodies up to a complete character, with their sizes', async () => {
     const row = newLogRow({
       requestBody: Buffer.from('€'.repeat(1000)),
       responseBody: Buffer.alloc(100, 0xff),
@@ -284,7 +287,7 @@ describe('list', () => {
     expect(await store.preview(newLogRow().id, 1000)).toBeUndefined();
   });
 
-  test('an entry is found by an id whose time is far from its own', async () => {
+  test('finds an entry whose id contains a very different time', async () => {
     const row = newLogRow({ ...newProject(), id: '00000000-0001-7000-8000-000000000001' });
     await insert([row]);
     expect((await store.get(row.id))?.id).toBe(row.id);
@@ -292,7 +295,7 @@ describe('list', () => {
 });
 
 describe('tail', () => {
-  test('shows new entries once, also those that come late or twice', async () => {
+  test('shows new entries once, even late or duplicate ones', async () => {
     const { projectUid } = newLogRow(newProject());
     const since = new Date(Date.now() - 3_600_000);
     const at = (minutes: number): LogRow =>
@@ -313,7 +316,7 @@ describe('tail', () => {
 });
 
 describe('migrations', () => {
-  test('can be repeated and run by many processes at once, on a new database too', async () => {
+  test('can run repeatedly and concurrently, even on a new database', async () => {
     const stores = Array.from({ length: 6 }, () => openLogStore({ ...clickHouse, database: 'fresh' }));
     await Promise.all(stores.map((other) => other.migrate()));
     await Promise.all(stores.map((other) => other.migrate()));
@@ -324,7 +327,7 @@ describe('migrations', () => {
     await Promise.all(stores.map((other) => other.close()));
   });
 
-  test('the variant for a cluster is SQL that ClickHouse understands', async () => {
+  test('are valid SQL in the variant for a cluster', async () => {
     const migrations = await loadMigrations({ database: 'standin', cluster: 'main' });
     for (const statement of migrations.flatMap(({ statements }) => statements)) {
       const quoted = statement.replace(/[\\']/g, '\\$&');
@@ -332,14 +335,14 @@ describe('migrations', () => {
     }
   });
 
-  test('the columns stand in the order in which rows are encoded', async () => {
+  test('create the columns in the order in which rows are encoded', async () => {
     const names = await query(
       "SELECT name FROM system.columns WHERE database = currentDatabase() AND table = 'log' AND default_kind = '' ORDER BY position",
     );
     expect(names.split('\n')).toEqual([...LOG_COLUMNS]);
   });
 
-  test('the table relies on no default of the server', async () => {
+  test('do not rely on server defaults', async () => {
     const engine = await query(
       `SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = '${tableOf(clickHouse)}'`,
     );
@@ -353,7 +356,7 @@ describe('migrations', () => {
 });
 
 describe('errors', () => {
-  test('a batch whose data is cut short is refused for good, and nothing of it stays', async () => {
+  test('a truncated batch fails permanently and leaves no rows', async () => {
     const row = newLogRow(newProject());
     const rows = Buffer.concat([encodeRow(row), encodeRow(newLogRow()).subarray(0, 50)]);
     const failed = store.insert({ rows, rowCount: 2, token: `cut-${row.id}` });
@@ -361,14 +364,14 @@ describe('errors', () => {
     expect(await store.get(row.id)).toBeUndefined();
   });
 
-  test('a database that is not there yet may come', async () => {
+  test('a missing database is a retryable error', async () => {
     const other = openLogStore({ ...clickHouse, database: 'nowhere' });
     const failed = other.insert({ rows: encodeRow(newLogRow()), rowCount: 1, token: 't' });
     await expect(failed).rejects.toMatchObject({ kind: 'retryable', code: '81' });
     await other.close();
   });
 
-  test('no server', async () => {
+  test('an unreachable server is a retryable error', async () => {
     const other = openLogStore({ ...clickHouse, url: 'http://127.0.0.1:1' });
     await expect(other.list({ projectUid: EVERY_PROJECT, limit: 1 })).rejects.toMatchObject({
       kind: 'retryable',
@@ -378,7 +381,7 @@ describe('errors', () => {
     await other.close();
   });
 
-  test('an exception behind the status 200 is a failure', async () => {
+  test('an exception with status 200 is an error', async () => {
     const server = createServer((request, response) => {
       request.resume();
       response.writeHead(200, { 'X-ClickHouse-Exception-Code': '241' });

@@ -14,8 +14,8 @@ import { sharedCluster } from '../harness/shared-cluster.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 
 /**
- * Kubernetes' own StatefulSet and Job controllers, the chart's StatefulSet, Job and rights, and the operator's controller of orphaned
- * volumes with its ServiceAccount's token. No node runs: the test reports the end of pods instead of a kubelet.
+ * Kubernetes' own StatefulSet and Job controllers, the chart's StatefulSet, Job and permissions, and the operator's controller of orphaned
+ * volumes with the token of its ServiceAccount. No node runs, so the test reports the end of pods instead of a kubelet.
  */
 const QUIET_MS = 500;
 const SET = 'standin-gateway';
@@ -53,7 +53,7 @@ const list = async (kind: string): Promise<Listed['items']> =>
   (JSON.parse(await kubectl('get', kind, '-o', 'json')) as Listed).items;
 
 const claimOf = (ordinal: number): string => `data-${SET}-${ordinal}`;
-/** Names of the existing Jobs, by the claim that they drain. */
+/** Returns the names of the existing Jobs by the claim that they drain. */
 const jobs = async (): Promise<Readonly<Record<string, string>>> =>
   Object.fromEntries(
     (await list('jobs')).map(({ metadata }) => [metadata.annotations?.['standin.dev/claim'] ?? '', metadata.name]),
@@ -84,7 +84,7 @@ const scale = async (replicas: number): Promise<void> => {
 const isGateway = ({ labels }: Listed['items'][number]['metadata']): boolean =>
   labels?.['app.kubernetes.io/component'] === 'gateway';
 
-/** Reports the end of a Job's pods as a kubelet does. */
+/** Reports the end of a Job's pods, like a kubelet. */
 const endPodsOf = async (job: string, phase: 'Succeeded' | 'Failed'): Promise<void> => {
   const pods = await eventually(`a pod of ${job}`, () => list('pods'), {
     ...EVENTUALLY,
@@ -105,7 +105,7 @@ const startKeeper = (): OrphanKeeper => {
   keepers.push(keeper);
   return keeper;
 };
-/** Waits until the controller has nothing left to do. */
+/** Waits until the controller reports these states. */
 const untilStates = (keeper: OrphanKeeper, expected: Readonly<Record<number, string>>) =>
   expect
     .poll(() => Object.fromEntries(keeper.states), EVENTUALLY_POLL)
@@ -120,11 +120,11 @@ beforeEach(async () => {
   const set = ['gateway.replicas=3'];
   const objects = objectsOf(await renderChart({ chartCase: 'namespaced', namespace, set }));
   const kinds = ['ServiceAccount', 'StatefulSet', 'Role', 'RoleBinding'];
-  // Only the Roles for the release's own namespace: the other Roles belong to the teams.
+  // Applies only the Roles for the release's own namespace. The other Roles belong to the teams.
   const needed = objects.filter(({ kind, metadata }) => kinds.includes(kind) && metadata.namespace === namespace);
   await cluster.apply(asList(needed));
   template = path.join(await createTempFolder('drain'), 'job.yaml');
-  // A Job fails at its first failure.
+  // Makes a Job fail at the first failure of its pod.
   await writeFile(template, drainTemplateOf(objects).replace('backoffLimit: 10', 'backoffLimit: 0'));
   client = loadKubeClient({ kubeconfigPath: await cluster.tokenKubeconfig(namespace, 'standin-operator') });
   await scale(3);
@@ -134,14 +134,14 @@ afterEach(async () => {
   await client.close();
   await deleteNamespace(cluster, namespace);
   await rm(path.dirname(template), { recursive: true });
-  // The controller needed no other rights than the chart's.
+  // The permissions of the chart are sufficient for the controller.
   expect(lines.splice(0).filter((line) => line.includes('"status":403'))).toEqual([]);
 });
 
-test('a volume beyond the replicas is drained by one Job, once, whoever leads; the claim says so and stays', async () => {
+test('a volume beyond the replicas is drained once by one Job under any leader, and its claim is marked and kept', async () => {
   await scale(1);
   const keeper = startKeeper();
-  // An earlier leader that does not know yet that it has lost its lease.
+  // This stands for an earlier leader that has not noticed the loss of its lease.
   startKeeper();
   const made = await untilJobsOf(1, 2);
   await untilStates(keeper, { 0: 'used', 1: 'draining', 2: 'draining' });
@@ -156,7 +156,7 @@ test('a volume beyond the replicas is drained by one Job, once, whoever leads; t
   expect(await jobs()).toEqual(made);
 });
 
-test('one that was used again is drained again; one whose gateway came back is left to it', async () => {
+test('a volume that is used again is drained again, but not while its gateway runs', async () => {
   await scale(1);
   const keeper = startKeeper();
   const first = await untilJobsOf(1, 2);
@@ -180,7 +180,7 @@ test('one that was used again is drained again; one whose gateway came back is l
   await expect.poll(() => isAnother(2), EVENTUALLY_POLL).toBe(true);
 });
 
-test('a Job that failed is said on the claim, and made again once it is gone', async () => {
+test('a failed Job is reported on the claim and recreated after it is deleted', async () => {
   await scale(2);
   const keeper = startKeeper();
   const { [claimOf(2)]: job = '' } = await untilJobsOf(2);

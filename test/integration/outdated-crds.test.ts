@@ -22,11 +22,11 @@ afterAll(async () => {
 
 const missing = async () => Object.fromEntries(await missingFields(client));
 
-test('the operator finds nothing missing in its own CRDs, with no more rights than it has', async () => {
+test('the operator finds no missing fields in current CRDs with its own permissions', async () => {
   expect(await eventually('the schemas', missing, { accept: (found) => Object.keys(found).length === 0 })).toEqual({});
 });
 
-test('of older CRDs it names the fields that the API server drops', async () => {
+test('the operator names the fields that the API server drops with older CRDs', async () => {
   const versions = '/spec/versions/0/schema/openAPIV3Schema/properties';
   const remove = (path: string) => ({ op: 'remove', path: `${versions}/${path}` });
   const patch = [

@@ -8,12 +8,12 @@ import { Refusal } from '../../gateway/src/request/refusal.ts';
 import { MemoryLedgers } from '../../operator/src/quota/memory-ledgers.testing.ts';
 import { QuotaKeeper } from '../../operator/src/quota/quota-keeper.ts';
 
-/** Gateways and the leader's quota controller, connected without a network, with a simulated clock, so that months take moments. */
+/** Gateways and the leader's quota controller without a network and with a simulated clock, so that months pass in moments. */
 
 const STEP_MS = 100;
 const logger = pino({ level: 'silent' });
 
-/** A pause without requests, then this many requests per second over all gateways. */
+/** A pause without requests, then this many requests per second, spread over all gateways. */
 interface Phase {
   readonly quietMs: number;
   readonly perSecond: number;
@@ -22,9 +22,9 @@ interface Phase {
 
 class Simulation {
   readonly refusals: string[] = [];
-  /** The times at which the ledger was written. */
+  /** The times of ledger writes. */
   readonly writtenAtMs: number[] = [];
-  isOperatorAway = false;
+  isOperatorDown = false;
   #nowMs = Date.UTC(2026, 10, 2);
   readonly #account: AccountConfig;
   readonly #gates: readonly BlockQuotaGate[];
@@ -48,7 +48,7 @@ class Simulation {
       const names = { gateway: `gateway-${index}`, instance: `process-${index}` };
       const gate = new BlockQuotaGate({
         ask: (request) =>
-          this.isOperatorAway ? Promise.reject(new Error('away')) : keeper.ask({ ...names, ...request }),
+          this.isOperatorDown ? Promise.reject(new Error('away')) : keeper.ask({ ...names, ...request }),
         tell: () => Promise.resolve(),
         ...{ logger, clock, uptime: clock },
       });
@@ -79,7 +79,7 @@ class Simulation {
     await Promise.all(this.#gates.map((gate) => gate.close()));
   }
 
-  /** The largest number of writes of the ledger within this time. */
+  /** Returns the largest number of ledger writes within this time. */
   writesWithin(ms: number): number {
     const times = this.writtenAtMs;
     return Math.max(0, ...times.map((from, index) => times.filter((at, n) => n >= index && at < from + ms).length));
@@ -103,7 +103,7 @@ const phase = fc.record({
   ms: fc.integer({ min: 200, max: 20_000 }),
 });
 
-test('however traffic comes and goes, none is refused while there is quota, and the ledger is written once a second at most', async () => {
+test('accepts any pattern of traffic within the quota and writes the ledger at most once a second', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(phase, { minLength: 1, maxLength: 5 }),
@@ -125,8 +125,8 @@ test('however traffic comes and goes, none is refused while there is quota, and 
   );
 });
 
-test('five gateways with 2,000 requests a second each use up a quota in a minute: the ledger is written once a second at most', async () => {
-  // Nearly all of it, because blocks get smaller towards the end.
+test('writes the ledger at most once a second while five gateways use up a quota with 2,000 requests per second each', async () => {
+  // Uses nearly all of the quota, because blocks get smaller towards the end.
   const simulation = new Simulation(620_000, 5);
   await simulation.run({ quietMs: 0, perSecond: 10_000, ms: 60_000 });
   expect(simulation.refusals).toEqual([]);
@@ -134,24 +134,24 @@ test('five gateways with 2,000 requests a second each use up a quota in a minute
   await simulation.stop();
 });
 
-/** Longer than another operator takes to lead. */
-const AWAY_MS = 20_000;
+/** Longer than the failover to another operator. */
+const OUTAGE_MS = 20_000;
 const SEEN_MS = 2 * LIMITS.quotaReportMs;
 
-test('an account that was quiet for days, and bursts just before the operator goes, is refused nothing', async () => {
+test('accepts a burst of an idle account just before the operator fails', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 0, max: 10 * 24 * 3_600_000 }),
       fc.integer({ min: 100, max: 2_000 }),
       fc.integer({ min: 1, max: 5 }),
       async (quietMs, perSecond, gateways) => {
-        const requests = (perSecond * (SEEN_MS + AWAY_MS)) / 1_000;
-        // The block of the first request is too small for the burst: gateways must ask for more as soon as they notice the burst.
+        const requests = (perSecond * (SEEN_MS + OUTAGE_MS)) / 1_000;
+        // The block of the first request is too small for the burst, so gateways must ask for more as soon as they notice it.
         const simulation = new Simulation(6 * requests, gateways);
         await simulation.run({ quietMs: 0, perSecond: 1, ms: 5_000 });
         await simulation.run({ quietMs, perSecond, ms: SEEN_MS });
-        simulation.isOperatorAway = true;
-        await simulation.run({ quietMs: 0, perSecond, ms: AWAY_MS });
+        simulation.isOperatorDown = true;
+        await simulation.run({ quietMs: 0, perSecond, ms: OUTAGE_MS });
         expect(new Set(simulation.refusals)).toEqual(new Set());
         await simulation.stop();
       },

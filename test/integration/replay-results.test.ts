@@ -48,7 +48,7 @@ const result = (replayUid: string, changes: Partial<ReplayResult> = {}): ReplayR
   ...changes,
 });
 
-test('a result comes back byte for byte', async () => {
+test('stores a result byte for byte', async () => {
   const row = result('one');
   await store.replays.insert([row]);
   expect(await store.replays.answer({ projectUid: 'project', replayUid: 'one', requestId: row.requestId })).toEqual({
@@ -76,7 +76,7 @@ test('a result comes back byte for byte', async () => {
   });
 });
 
-test('an edited body is kept, also an empty one', async () => {
+test('stores an edited body, even an empty one', async () => {
   const [some, none] = [
     result('edited', { edited: true, sentBody: Buffer.from('x') }),
     result('edited', { edited: true }),
@@ -87,7 +87,7 @@ test('an edited body is kept, also an empty one', async () => {
   expect([await bodyOf(some), await bodyOf(none)]).toEqual(['x', '']);
 });
 
-test('of two attempts at one request the last counts', async () => {
+test('counts the last of two attempts at a request', async () => {
   const requestId = randomUUID();
   const key = { projectUid: 'project', replayUid: 'twice' };
   await store.replays.insert([
@@ -104,7 +104,7 @@ test('of two attempts at one request the last counts', async () => {
   expect(await store.replays.answer({ ...key, requestId })).toMatchObject({ status: 200, error: '' });
 });
 
-test('results come in the order of their requests, and tell what is done', async () => {
+test('returns results in the order of their requests, and the ids of completed requests', async () => {
   const rows = [3, 1, 2].map((second) => result('order', { requestReceivedAtUs: NOW_US + second * 1_000_000 }));
   const key = { projectUid: 'project', replayUid: 'order' };
   await store.replays.insert(rows);
@@ -114,7 +114,7 @@ test('results come in the order of their requests, and tell what is done', async
   expect(new Set(done)).toEqual(new Set(ids.slice(1)));
 });
 
-test('of one request all replays are told, the newest first, of its project only', async () => {
+test('returns the replays of a request, newest first, from its project only', async () => {
   const requestId = randomUUID();
   await store.replays.insert([
     result('first', { requestId }),
@@ -126,7 +126,7 @@ test('of one request all replays are told, the newest first, of its project only
   expect(await store.replays.ofRequest('project', 'not an id', 10)).toEqual([]);
 });
 
-test('what has expired is not read', async () => {
+test('does not return expired results', async () => {
   const row = result('expired', { expiresAtS: Math.floor(NOW_US / 1e6) - 10 });
   await store.replays.insert([row]);
   const key = { projectUid: 'project', replayUid: 'expired' };

@@ -7,10 +7,10 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 
-/** `npm run clickhouse`, and the chart's engine: the embedded ClickHouse without a `standin dev` that starts it. */
+/** The embedded ClickHouse without `standin dev`: `npm run clickhouse` and the chart's engine. */
 const MAIN = path.join(import.meta.dirname, '../../packages/engine/src/main.ts');
 
-// Started by hand, so without an IPC channel, by which the engine recognises a parent.
+// Starts the engine without the IPC channel by which it recognizes a parent process.
 const start = async (...args: readonly string[]) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'standin-engine-'));
   const data = path.join(folder, 'data');
@@ -31,7 +31,7 @@ const start = async (...args: readonly string[]) => {
   return { stop, select, curlFile: path.join(data, 'curl.conf') };
 };
 
-test('makes a password, in a file for curl that goes when it ends', async () => {
+test('creates a password in a file for curl and removes the file at the end', async () => {
   const { stop, select, curlFile } = await start();
   const [, login = ''] = /^user = "(.+)"\n$/.exec(await readFile(curlFile, 'utf8')) ?? [];
   expect(await select({})).toBe(403);
@@ -40,7 +40,7 @@ test('makes a password, in a file for curl that goes when it ends', async () => 
   expect(existsSync(curlFile)).toBe(false);
 });
 
-test('takes the login of a folder, as the chart mounts it', async () => {
+test('reads the login from a folder, as mounted by the chart', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'standin-login-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   await Promise.all(['username', 'password'].map((name) => writeFile(path.join(folder, name), `my-${name}`)));

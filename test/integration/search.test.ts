@@ -39,9 +39,9 @@ const search = (text: string): Filter => {
 const MINUTE_US = 60_000_000;
 const nowUs = Date.now() * 1000;
 
-describe('every field finds its rows', () => {
+describe('the search', () => {
   const projectUid = newProject();
-  /** One row per letter, the newest first. Each differs from the first in the property that its tests search for. */
+  /** One row per letter, newest first. Each differs from the first row in the property that its tests search for. */
   const changes: Readonly<Record<string, Partial<LogRow>>> = {
     a: {},
     b: { method: 'GET', path: '/v1/orders/17', query: 'page=2&q=a%20b', requestBody: Buffer.alloc(0) },
@@ -189,12 +189,12 @@ describe('every field finds its rows', () => {
     ['(method:GET OR status:404) -endpoint:health', 'b'],
     ['-(method:GET OR status:404)', except('bc')],
     ['status:>=500 -outcome:forwarded', 'e'],
-  ])('%s', async (text, expected) => {
+  ])('finds the rows of %s', async (text, expected) => {
     expect(await found(text)).toBe(expected);
     expect(await store.count({ projectUid, search: search(text) })).toBe(expected.length);
   });
 
-  test('id, whole and its beginning', async () => {
+  test('finds a complete id and a prefix of one', async () => {
     const [first] = rows;
     expect(await found(`id:${first?.id ?? ''}`)).toBe('a');
     expect(await found(`id:${first?.id.slice(0, 35).toUpperCase() ?? ''}*`)).toBe('a');
@@ -210,7 +210,7 @@ describe('every field finds its rows', () => {
     'body:{search1:String}',
     `"') UNION ALL SELECT * FROM log --"`,
     '-body:"{search0:UInt64}" body:%',
-  ])('%s is looked for, not obeyed', async (text) => {
+  ])('treats %s as text, not as SQL', async (text) => {
     const result = parseFilter(text);
     if (result.kind === 'parsed') {
       expect(await store.summaries({ projectUid, search: result.filter, limit: 100 })).toEqual([]);
@@ -218,7 +218,7 @@ describe('every field finds its rows', () => {
     expect(await store.count({ projectUid })).toBe(rows.length);
   });
 
-  test('every search that there can be is SQL that ClickHouse understands', async () => {
+  test('compiles any search to SQL that ClickHouse accepts', async () => {
     for (const filter of fc.sample(anyFilter, { numRuns: 60, seed: 7 })) {
       const negated: Filter = filter.kind === 'everything' ? filter : { kind: 'not', condition: filter };
       const [those, others] = await Promise.all([
@@ -229,7 +229,7 @@ describe('every field finds its rows', () => {
     }
   });
 
-  test('a tail shows what the search finds', async () => {
+  test('filters a tail', async () => {
     const stop = new AbortController();
     const since = new Date(Date.now() - 3_600_000);
     const options = { pollIntervalMs: 20 };
@@ -246,7 +246,7 @@ describe('every field finds its rows', () => {
   });
 });
 
-describe('rows that are there more than once', () => {
+describe('rows that were inserted repeatedly', () => {
   const projectUid = newProject();
   const rows = Array.from({ length: 40 }, (_row, index) =>
     newLogRow({ projectUid, receivedAtUs: nowUs - index * MINUTE_US, status: index % 4 === 0 ? 500 : 200 }),
@@ -272,7 +272,7 @@ describe('rows that are there more than once', () => {
     ['status:none', 0],
     ['-status:2xx -status:5xx', 0],
     ['outcome:mocked body:a', 40],
-  ])('%j finds each once, and none that was replaced', async (text, expected) => {
+  ])('%j finds each row once and no replaced row', async (text, expected) => {
     const filter = { projectUid, search: search(text) };
     const listed = await store.summaries({ ...filter, limit: 100 });
     expect(new Set(listed.map(({ id }) => id)).size).toBe(listed.length);
@@ -282,7 +282,7 @@ describe('rows that are there more than once', () => {
   });
 
   test.each(['newest-first', 'oldest-first'] as const)(
-    'page by page, %s, misses and repeats nothing',
+    'pages in the order %s have no gaps or duplicates',
     async (order) => {
       const filter = { projectUid, search: search('-status:500'), order };
       const ids: string[] = [];
@@ -297,7 +297,7 @@ describe('rows that are there more than once', () => {
     },
   );
 
-  test('a histogram counts each once', async () => {
+  test('a histogram counts each row once', async () => {
     const range = { from: new Date(nowUs / 1000 - 3_600_000), to: new Date(nowUs / 1000 + 1), buckets: 1 };
     const [bucket] = await store.histogram({ projectUid }, range);
     expect(bucket?.counts).toEqual({ none: 0, '1xx': 0, '2xx': 30, '3xx': 0, '4xx': 0, '5xx': 10 });
@@ -321,12 +321,12 @@ describe('a log of many days', () => {
 
   beforeAll(() => insert(rows));
 
-  test('is listed to its end, newest first, also what a fast clock dated ahead', async () => {
+  test('is listed completely, newest first, even rows with a time in the future', async () => {
     expect((await store.summaries({ projectUid, limit: 100 })).map(({ id }) => id)).toEqual(ids);
     expect((await store.summaries({ projectUid, limit: 4 })).map(({ id }) => id)).toEqual(ids.slice(0, 4));
   });
 
-  test('also between two times and behind a cursor', async () => {
+  test('is listed between two times and after a cursor', async () => {
     const until = new Date((nowUs - MINUTE_US) / 1000);
     const since = new Date((nowUs - 2 * DAY_US) / 1000);
     expect((await store.summaries({ projectUid, since, until, limit: 100 })).map(({ id }) => id)).toEqual(
@@ -356,7 +356,7 @@ describe('histogram', () => {
     ]),
   );
 
-  test('counts by time and class, in every bucket', async () => {
+  test('counts requests by time and status class', async () => {
     const none = { none: 0, '1xx': 0, '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0 };
     const range = { from, to: new Date(from.getTime() + 3_000), buckets: 3 };
     expect(await store.histogram({ projectUid }, range)).toEqual([
@@ -368,7 +368,7 @@ describe('histogram', () => {
     expect(found.map(({ counts }) => counts)).toEqual([none, { ...none, '4xx': 1 }, none]);
   });
 
-  test('can be estimated from a part of the blocks of rows', async () => {
+  test('can be estimated from a sample of the blocks', async () => {
     const [ROWS, ONE_IN] = [50_000, 2];
     const many = newProject();
     await insert(
@@ -386,7 +386,7 @@ describe('histogram', () => {
     expect(await countOf(1_000_000)).not.toBe(ROWS);
   });
 
-  test('loses nothing where the buckets do not divide the time', async () => {
+  test('loses no rows if the buckets do not divide the range evenly', async () => {
     const range = { from, to: new Date(from.getTime() + 3_000), buckets: 7 };
     const buckets = await store.histogram({ projectUid }, range);
     expect(buckets).toHaveLength(7);
@@ -397,11 +397,11 @@ describe('histogram', () => {
   test.each([
     ['no bucket', { from, to: new Date(), buckets: 0 }],
     ['half a bucket', { from, to: new Date(), buckets: 1.5 }],
-    ['too many', { from, to: new Date(), buckets: 121 }],
-    ['an empty time', { from, to: from, buckets: 1 }],
-    ['no time', { from, to: new Date(Number.NaN), buckets: 1 }],
+    ['too many buckets', { from, to: new Date(), buckets: 121 }],
+    ['an empty range', { from, to: from, buckets: 1 }],
+    ['an invalid time', { from, to: new Date(Number.NaN), buckets: 1 }],
     ['half a sample', { from, to: new Date(), buckets: 1, oneIn: 1.5 }],
-  ])('refuses %s', async (_what, range) => {
+  ])('rejects %s', async (_what, range) => {
     await expect(store.histogram({ projectUid }, range)).rejects.toThrow('must be');
   });
 });
@@ -439,17 +439,17 @@ describe('distinct', () => {
     ['header.x-event', '', ['push', 'Pull']],
     ['header.X-Event', 'pul', ['Pull']],
     ['resp.header.content-type', 'app', ['application/json']],
-  ] as const)('%s beginning with %j', async (field, prefix, expected) => {
+  ] as const)('returns the values of %s with the prefix %j', async (field, prefix, expected) => {
     expect(await store.distinct(field, { projectUid }, { prefix, limit: 10 })).toEqual(expected);
   });
 
-  test('of what a search finds, and not more than asked for', async () => {
+  test('returns values of matching rows, up to the limit', async () => {
     const filter = { projectUid, search: search('method:GET') };
     expect(await store.distinct('header.x-event', filter, { limit: 10 })).toEqual(['push']);
     expect(await store.distinct('endpoint', { projectUid }, { limit: 1 })).toEqual(['often']);
   });
 
-  test('refuses a field that is none, and a limit without measure', async () => {
+  test('rejects an invalid field and a limit that is too large', async () => {
     await expect(store.distinct('header.a b', { projectUid }, { limit: 1 })).rejects.toThrow('there is no field');
     await expect(store.distinct('endpoint', { projectUid }, { limit: 101 })).rejects.toThrow('limit must be');
   });
@@ -469,7 +469,7 @@ describe('indexes', () => {
 
   beforeAll(() => insert([newLogRow({ projectUid: newProject() })]));
 
-  // Prevents: an expression in columns.ts that differs from that of the index. The query would still work, but slowly.
+  // If an expression in columns.ts differed from that of the index, the query would still work, but slowly.
   test.each([
     ['body:nowhere-to-be-found', ['search_request_body']],
     ['resp.body:nowhere-to-be-found', ['search_response_body']],

@@ -7,7 +7,7 @@ import { QuotaKeeper } from '../../operator/src/quota/quota-keeper.ts';
 import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 
-/** The permits that an unreachable gateway spent, counted in the real ClickHouse engine while clocks are wrong. */
+/** Counts the permits that an unreachable gateway used, in the real ClickHouse engine and with wrong clocks. */
 let clickHouse: TestClickHouse;
 let store: LogStore;
 
@@ -24,41 +24,41 @@ afterAll(async () => {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-const SPENT = 7;
+const USED = 7;
 
 test.each([
-  ['are right', 0, 0],
-  ['are set back by an hour on a gateway that was late by 90 s', -61.5 * MINUTE_MS, 0],
+  ['are correct', 0, 0],
+  ['are an hour and 90 s behind on a gateway', -61.5 * MINUTE_MS, 0],
   ['are a month behind on a gateway', -30 * DAY_MS, 0],
   ['are a day ahead on a gateway', DAY_MS, 0],
   ['are a day ahead on the operator', 0, DAY_MS],
   ['are a day behind on the operator', 0, -DAY_MS],
 ])(
-  'permits of a lost gateway that were spent are not granted again when clocks %s',
-  async (...[, ofGateway, ofOperator]) => {
+  'used permits of an unreachable gateway are not granted again when clocks %s',
+  async (...[, gatewayOffsetMs, operatorOffsetMs]) => {
     const ledgers = new MemoryLedgers();
-    const uid = `account ${ofGateway} ${ofOperator}`;
+    const uid = `account ${gatewayOffsetMs} ${operatorOffsetMs}`;
     const keeper = new QuotaKeeper({
       ...{ store: ledgers, logger: pino({ level: 'silent' }), limit: () => 100, gatewayCount: () => 1 },
       ...{ isConnected: () => false, recall: () => undefined, onUsage: () => undefined },
-      clock: () => Date.now() + ofOperator,
+      clock: () => Date.now() + operatorOffsetMs,
       countPermits: (filter) => store.permits(filter),
     });
     const request = { gateway: 'a', instance: 'a', account: uid, serial: 1, want: 50, held: [], closed: [] };
     const answer = await keeper.ask(request);
     assert(answer.kind === 'granted');
-    const rows = Array.from({ length: SPENT }, (_, quotaPermit) =>
+    const rows = Array.from({ length: USED }, (_, quotaPermit) =>
       encodeRow(
         newLogRow({
           ...{ accountUid: uid, quotaPeriod: answer.period, quotaBlock: answer.block, quotaPermit },
-          receivedAtUs: (Date.now() + ofGateway) * 1_000,
+          receivedAtUs: (Date.now() + gatewayOffsetMs) * 1_000,
         }),
       ),
     );
-    await store.insert({ rows: Buffer.concat(rows), rowCount: SPENT, token: uid });
-    expect(await store.spentPermits(uid, answer.period)).toEqual({ requests: SPENT, permits: SPENT });
+    await store.insert({ rows: Buffer.concat(rows), rowCount: USED, token: uid });
+    expect(await store.spentPermits(uid, answer.period)).toEqual({ requests: USED, permits: USED });
     await keeper.drained('a');
-    expect(await ledgers.read(uid)).toMatchObject({ ledger: { used: SPENT, blocks: [] } });
+    expect(await ledgers.read(uid)).toMatchObject({ ledger: { used: USED, blocks: [] } });
     await keeper.stop();
   },
 );

@@ -4,12 +4,12 @@ import { eventually } from '../harness/eventually.ts';
 import { directoryDriver, kubernetesDriver, type Manifest, type SourceDriver } from './source-drivers.ts';
 
 /**
- * The contract of ResourceSource, on both implementations: a directory of manifests, and a real Kubernetes API server with the operator's
- * own ServiceAccount.
+ * The contract of ResourceSource, tested with both implementations: a directory of manifests, and a real Kubernetes API server with the
+ * operator's own ServiceAccount.
  */
 
 /** Records the notifications of a source. */
-class Told implements SourceListener {
+class RecordingListener implements SourceListener {
   readonly objects = new Map<string, ResourceObject>();
   readonly log: string[] = [];
 
@@ -45,14 +45,14 @@ describe.for([
   ['the Kubernetes API', kubernetesDriver, { sameUid: false }],
 ] as const)('%s as a source', ([, open, { sameUid }]) => {
   let driver: SourceDriver;
-  let told: Told;
+  let listener: RecordingListener;
   let stop: AbortController;
 
   beforeAll(async () => {
     driver = await open();
   });
   beforeEach(() => {
-    told = new Told();
+    listener = new RecordingListener();
     stop = new AbortController();
   });
   afterEach(async () => {
@@ -63,8 +63,8 @@ describe.for([
     await driver.close();
   });
 
-  const start = () => driver.source.start(told, stop.signal);
-  const known = (ref: ObjectRef): ResourceObject | undefined => told.objects.get(keyOf(ref));
+  const start = () => driver.source.start(listener, stop.signal);
+  const known = (ref: ObjectRef): ResourceObject | undefined => listener.objects.get(keyOf(ref));
   const knownQuota = (ref: ObjectRef, quota: number) =>
     eventually(`${keyOf(ref)} with quota ${quota}`, () => known(ref), {
       accept: (object) => quotaOf(object) === quota,
@@ -75,10 +75,10 @@ describe.for([
     return object;
   };
 
-  it('has told of all objects when it has started', async () => {
+  it('has reported all objects when it has started', async () => {
     await driver.write([account('a'), account('b')]);
     await start();
-    expect([...told.objects.keys()].sort()).toEqual(['Account/default/a', 'Account/default/b']);
+    expect([...listener.objects.keys()].sort()).toEqual(['Account/default/a', 'Account/default/b']);
     const { metadata, apiVersion, kind } = await knownAtAll(account('a'));
     expect({ apiVersion, kind }).toEqual({ apiVersion: GROUP_VERSION, kind: 'Account' });
     expect(metadata).toMatchObject({ name: 'a', namespace: 'default', generation: 1 });
@@ -87,18 +87,18 @@ describe.for([
     expect(metadata.resourceVersion).not.toBe('');
   });
 
-  it('tells of objects that are added, changed and removed', async () => {
+  it('reports objects that are added, changed and removed', async () => {
     await start();
     await driver.write([account('a', 1)]);
     await knownQuota(account('a'), 1);
     await driver.write([account('a', 2)]);
     await knownQuota(account('a'), 2);
     await driver.remove(account('a'));
-    await eventually('the removal', () => !told.objects.has(keyOf(account('a'))));
-    expect(told.log.at(-1)).toBe('remove a');
+    await eventually('the removal', () => !listener.objects.has(keyOf(account('a'))));
+    expect(listener.log.at(-1)).toBe('remove a');
   });
 
-  it('tells two objects of one name in two namespaces apart', async () => {
+  it('distinguishes objects with the same name in two namespaces', async () => {
     const [here, there] = driver.namespaces;
     await driver.write([account('a', 1, here), account('a', 2, there)]);
     await start();
@@ -107,7 +107,7 @@ describe.for([
     expect(known(account('a', 0, here))?.metadata.uid).not.toBe(known(account('a', 0, there))?.metadata.uid);
   });
 
-  it('raises the generation when the spec changes, and not for labels or status', async () => {
+  it('increases the generation when the spec changes, not for labels or status', async () => {
     await driver.write([account('a', 1)]);
     await start();
     const first = await knownAtAll(account('a'));
@@ -131,15 +131,15 @@ describe.for([
 
   /**
    * A directory cannot store an identity that survives a checkout, so its uids derive from kind, namespace and name: an object that returns
-   * has the same log. Otherwise it is a new object, except for the count of key regenerations.
+   * has the same log. Otherwise, it is a new object, except for the count of key regenerations.
    */
-  it(`gives an object that is made again ${sameUid ? 'the same uid, but' : 'a new uid, and'} no status`, async () => {
+  it(`gives a recreated object ${sameUid ? 'the same uid, but' : 'a new uid, and'} no status`, async () => {
     await driver.write([account('a', 1)]);
     await start();
     const first = await knownAtAll(account('a'));
     await driver.source.writeStatus(account('a'), { usage: { accepted: 1 } });
     await driver.remove(account('a'));
-    await eventually('the removal', () => !told.objects.has(keyOf(account('a'))));
+    await eventually('the removal', () => !listener.objects.has(keyOf(account('a'))));
     await driver.write([account('a', 2)]);
     const second = await knownQuota(account('a'), 2);
     expect(second?.metadata.uid === first.metadata.uid).toBe(sameUid);
@@ -155,15 +155,15 @@ describe.for([
       await start();
     });
 
-    it('is merged: fields stay, null removes one', async () => {
+    it('is merged: null removes a field, other fields stay', async () => {
       await driver.source.writeStatus(account('a'), { usage: { period: '2026-11', accepted: 1 } });
       const written = await driver.source.writeStatus(account('a'), { usage: { period: null, quota: 5 } });
       expect(written.status).toMatchObject({ usage: { accepted: 1, quota: 5 } });
       expect(written.status).not.toHaveProperty('usage.period');
-      const told = await eventually('the status', () => known(account('a')), {
+      const reported = await eventually('the status', () => known(account('a')), {
         accept: (object) => object?.metadata.resourceVersion === written.metadata.resourceVersion,
       });
-      expect(told).toEqual(written);
+      expect(reported).toEqual(written);
       await expect(driver.source.get(account('a'))).resolves.toEqual(written);
     });
 
@@ -173,7 +173,7 @@ describe.for([
       expect(second.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
     });
 
-    it('is refused with Conflict when the object changed since', async () => {
+    it('fails with Conflict if the object has changed', async () => {
       const before = await knownAtAll(account('a'));
       const { resourceVersion } = before.metadata;
       await driver.source.writeStatus(account('a'), { usage: { accepted: 1 } }, resourceVersion);
@@ -182,7 +182,7 @@ describe.for([
       await expect(driver.source.get(account('a'))).resolves.toMatchObject({ status: { usage: { accepted: 1 } } });
     });
 
-    it('of an object that is not there is NotFound', async () => {
+    it('of a missing object fails with NotFound', async () => {
       const write = driver.source.writeStatus(account('missing'), { usage: { accepted: 1 } });
       await expect(write).rejects.toMatchObject({ name: 'SourceError', kind: 'NotFound' });
     });
@@ -209,23 +209,23 @@ describe.for([
       await knownQuota(account('a'), 2);
       await driver.editor.delete(account('a'));
       await expect(driver.source.get(account('a'))).resolves.toBeUndefined();
-      await eventually('the removal', () => told.objects.size === 0);
+      await eventually('the removal', () => listener.objects.size === 0);
       await expect(driver.editor.delete(account('a'))).rejects.toMatchObject({ name: 'SourceError', kind: 'NotFound' });
     });
 
-    it('leaves an object that is as desired alone', async () => {
+    it('does not change an object that is already as desired', async () => {
       const first = await driver.editor.apply(desired(1));
       const second = await driver.editor.apply(desired(1));
       expect(second.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
     });
 
-    it('refuses a name that no object can have', async () => {
+    it('rejects an invalid name', async () => {
       const nameless = { ...desired(1), metadata: { name: '../A', namespace: 'default' } };
       await expect(driver.editor.apply(nameless)).rejects.toMatchObject({ name: 'SourceError', kind: 'Invalid' });
     });
   });
 
-  describe('acts', () => {
+  describe('Replays', () => {
     const replay = (name: string, state = 'Running') => ({
       apiVersion: GROUP_VERSION,
       kind: 'Replay' as const,
@@ -239,7 +239,7 @@ describe.for([
     });
     const refOf = (name: string): ObjectRef => ({ kind: 'Replay', namespace: 'default', name });
 
-    it('are told of, changed, keep their status, and have a new uid when they are done again', async () => {
+    it('are reported, can be changed, keep their status, and get a new uid when they are recreated', async () => {
       await driver.editor.apply(replay('before'));
       await start();
       expect(known(refOf('before'))).toMatchObject({ kind: 'Replay', metadata: { generation: 1 } });
@@ -252,7 +252,7 @@ describe.for([
       expect(changed.metadata).toMatchObject({ uid: first.metadata.uid, generation: 2 });
       expect(changed).toMatchObject({ spec: { state: 'Suspended' }, status: { observedGeneration: 1 } });
       await driver.source.delete(refOf('a'));
-      await eventually('the removal', () => !told.objects.has(keyOf(refOf('a'))));
+      await eventually('the removal', () => !listener.objects.has(keyOf(refOf('a'))));
       const second = await driver.editor.apply(replay('a'));
       expect(second.metadata.uid).not.toBe(first.metadata.uid);
       expect(second.status).not.toMatchObject({ observedGeneration: 1 });
@@ -275,7 +275,7 @@ describe.for([
       await expect(again).rejects.toMatchObject({ name: 'SourceError', kind: 'Conflict' });
     });
 
-    it('are replaced once for one mark, and made anew where they are gone', async () => {
+    it('are replaced once per mark and created if they are missing', async () => {
       await driver.write([account('owner')]);
       await start();
       const owner = await knownAtAll(account('owner'));
@@ -293,7 +293,7 @@ describe.for([
       }
     });
 
-    it('that people bring are read, byte for byte, and never replaced', async () => {
+    it('of users are read byte for byte and never replaced', async () => {
       const bytes = Buffer.from([0, 255, 10, 13, 195, 40]);
       await driver.writeSecret('default', 'brought', { 'api-key': bytes });
       await start();
@@ -307,7 +307,7 @@ describe.for([
     });
   });
 
-  it('takes events, also many of the same, and never rejects', async () => {
+  it('accepts events, even repeated ones, and never rejects', async () => {
     await driver.write([account('a')]);
     await start();
     const object = await knownAtAll(account('a'));
@@ -317,37 +317,37 @@ describe.for([
     await driver.source.recordEvent(gone, event);
   });
 
-  it('survives an outage and tells what changed in it', { timeout: 120_000 }, async () => {
+  it('survives an outage and reports the changes during it', { timeout: 120_000 }, async () => {
     await driver.write([account('kept', 1), account('changed', 1), account('removed', 1)]);
     await start();
-    expect(told.objects.size).toBe(3);
+    expect(listener.objects.size).toBe(3);
     await driver.outage({ write: [account('changed', 2), account('added', 1)], remove: [account('removed')] });
     await knownQuota(account('changed'), 2);
     await knownQuota(account('added'), 1);
-    await eventually('the removal', () => !told.objects.has(keyOf(account('removed'))));
+    await eventually('the removal', () => !listener.objects.has(keyOf(account('removed'))));
     expect(quotaOf(known(account('kept')))).toBe(1);
-    expect(told.log).not.toContain('remove kept');
+    expect(listener.log).not.toContain('remove kept');
     // The source still reports changes of this object.
     await driver.write([account('kept', 9)]);
     await knownQuota(account('kept'), 9);
   });
 
-  it('tells of a thousand objects, each once', { timeout: 120_000 }, async () => {
+  it('reports each of a thousand objects once', { timeout: 120_000 }, async () => {
     const names = Array.from({ length: 1_000 }, (_, index) => `n${index}`);
     await driver.write(names.map((name) => account(name)));
     await start();
-    expect(told.objects.size).toBe(1_000);
-    expect(told.log.filter((line) => line.startsWith('put'))).toHaveLength(1_000);
+    expect(listener.objects.size).toBe(1_000);
+    expect(listener.log.filter((line) => line.startsWith('put'))).toHaveLength(1_000);
     // The list spans several pages; each object appears once.
-    const first = new Set([...told.objects.values()].map(({ metadata }) => metadata.uid));
+    const first = new Set([...listener.objects.values()].map(({ metadata }) => metadata.uid));
     expect(first.size).toBe(1_000);
   });
 
-  it('says nothing more when its signal has aborted', async () => {
+  it('reports nothing after its signal is aborted', async () => {
     await start();
     stop.abort();
     await driver.write([account('late')]);
     await expect(driver.source.get(account('late'))).resolves.toBeDefined();
-    expect(told.log).toEqual([]);
+    expect(listener.log).toEqual([]);
   });
 });

@@ -17,11 +17,11 @@ export interface Manifest extends ObjectRef {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** One source, and the actions of users and the environment on it. */
+/** A source, and the actions of users and the environment on it. */
 export interface SourceDriver {
-  /** Has the operator's rights. */
+  /** Has the operator's permissions. */
   readonly source: ResourceSource;
-  /** Has the rights of a user who may change objects. */
+  /** Has the permissions of a user who can change objects. */
   readonly editor: ResourceSource;
   readonly namespaces: readonly [string, string];
   /** Writes manifests, as with kubectl or an editor. */
@@ -29,7 +29,7 @@ export interface SourceDriver {
   remove(ref: ObjectRef): Promise<void>;
   /** Writes a Secret that a user provides. */
   writeSecret(namespace: string, name: string, data: Readonly<Record<string, Buffer>>): Promise<void>;
-  /** Makes the source's input unavailable. It returns with the changes of `meanwhile`. */
+  /** Makes the source's input unavailable for a time, and applies the changes in `meanwhile`. */
   outage(meanwhile: { write: readonly Manifest[]; remove: readonly ObjectRef[] }): Promise<void>;
   /** Removes everything, between two tests. */
   reset(): Promise<void>;
@@ -76,12 +76,12 @@ export const directoryDriver = async (): Promise<SourceDriver> => {
     writeSecret: (namespace, name, data) =>
       writeFile(path.join(dir, `secret-${name}.json`), JSON.stringify(secretOf(namespace, name, data))),
     outage: async ({ write: changed, remove }) => {
-      const away = path.join(root, 'away');
-      await rename(dir, away);
-      await write(away, changed);
-      for (const ref of remove) await rm(fileOf(away, ref));
+      const hidden = path.join(root, 'hidden');
+      await rename(dir, hidden);
+      await write(hidden, changed);
+      for (const ref of remove) await rm(fileOf(hidden, ref));
       await new Promise((resolve) => setTimeout(resolve, 500));
-      await rename(away, dir);
+      await rename(hidden, dir);
     },
     reset: async () => {
       await rm(dir, { recursive: true });
@@ -93,7 +93,7 @@ export const directoryDriver = async (): Promise<SourceDriver> => {
   };
 };
 
-/** A real API server with the operator's real rights. */
+/** A real API server with the operator's real permissions. */
 export const kubernetesDriver = async (): Promise<SourceDriver & { readonly cluster: OwnCluster }> => {
   const cluster = await startCluster();
   await installStandin(cluster);
@@ -122,7 +122,7 @@ export const kubernetesDriver = async (): Promise<SourceDriver & { readonly clus
     outage: async ({ write: changed, remove }) => {
       await cluster.stopApiServer('SIGKILL');
       await cluster.startApiServer();
-      // The operator receives this only when it is connected again, which may be before or after the write.
+      // The operator receives these changes only after it has reconnected, which may be before or after the write.
       await write(changed);
       for (const ref of remove) await editor.delete(ref);
     },

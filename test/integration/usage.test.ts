@@ -24,13 +24,13 @@ beforeAll(async () => {
     row('2026-11-01T23:59:59.999999Z', { endpoint: 'health' }),
     unanswered,
     { ...unanswered, version: 2 as const, status: 200, outcome: 'mocked' as const },
-    row('2026-11-30T23:59:59.999999Z', { endpointUid: 'made again' }),
+    row('2026-11-30T23:59:59.999999Z', { endpointUid: 'recreated' }),
     row('2026-11-21T12:00:00Z', { projectUid: 'q', project: 'other' }),
     row('2026-12-01T00:00:00Z'),
     row('2026-11-21T12:00:00Z', { accountUid: 'account-b' }),
     row('2026-11-21T12:00:00Z', { expiresAtS: 1_000_000_000 }),
   ];
-  // The rows are delivered twice, as after an outage that was longer than every deduplication window.
+  // Delivers the rows twice, as after an outage that is longer than every deduplication window.
   for (const token of ['first', 'second'])
     await store.insert({ rows: Buffer.concat(rows.map(encodeRow)), rowCount: rows.length, token });
 });
@@ -40,7 +40,7 @@ afterAll(async () => {
   await clickHouse.stop();
 });
 
-test("counts an account's requests of a month once each, by day and endpoint", async () => {
+test("counts each request of an account's month once, by day and endpoint", async () => {
   const { days, endpoints } = await store.usage(accountUid, NOVEMBER);
   expect(days).toEqual([
     { day: '2026-11-01', requests: 2 },
@@ -57,5 +57,5 @@ test("counts an account's requests of a month once each, by day and endpoint", a
 });
 
 test('is empty for an account without requests', async () => {
-  expect(await store.usage('nobody', NOVEMBER)).toEqual({ days: [], endpoints: [] });
+  expect(await store.usage('unknown-account', NOVEMBER)).toEqual({ days: [], endpoints: [] });
 });

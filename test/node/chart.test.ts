@@ -16,8 +16,8 @@ import { NodeStand } from './stand.ts';
 import { helloWithoutCertificate, ownService, TENANT, tenantObjects } from './tenant-services.ts';
 
 /**
- * The chart on a real node, as a new user sees it: pods with the images of this checkout, Services, volumes. There is one installation: the
- * tests build on each other, in order, and each leaves everything running.
+ * The chart on a real node, as a new user sees it: pods with images of this checkout, Services and volumes. There is one installation. The
+ * tests build on each other in order, and each one leaves everything running.
  */
 let stand: NodeStand;
 let browser: Browser;
@@ -32,23 +32,23 @@ const VALUES = [
   ['--set', 'drain.orphans.quietSeconds=5'],
   // Limits how long a stopping gateway waits for ClickHouse, which is unavailable.
   ['--set', 'gateway.settings.drainTimeoutMs=5000'],
-  // Small enough to be full after some seconds of large bodies.
+  // Large bodies fill it within seconds.
   ['--set', 'gateway.settings.spool.bytes=16777216'],
 ].flat();
 const CALLERS = 6;
-/** Ordinals of gateways. */
+/** Ordinals of the gateways that a test removes. */
 const SCALED_AWAY = [1, 2, 3, 4];
 const FAILOVER_MS_MAX = 15_000;
 const DELIVERED_MS_MAX = 60_000;
-/** A test that replaces pods waits some seconds for each. */
+/** A test that replaces pods waits several seconds for each pod. */
 const TEST_MS_MAX = 240_000;
-/** For steps that cannot be repeated. */
-const ONCE = { timeout: TEST_MS_MAX, retry: 0 };
-const AGAIN = { timeout: TEST_MS_MAX };
+/** For tests whose steps cannot be repeated. */
+const NO_RETRY = { timeout: TEST_MS_MAX, retry: 0 };
+const WITH_RETRY = { timeout: TEST_MS_MAX };
 
 beforeAll(async () => {
   [stand, browser] = await Promise.all([NodeStand.start(), startBrowser()]);
-  // Includes the time to build images first.
+  // Includes the time to build the images.
 }, 600_000);
 afterAll(async () => {
   await browser.close();
@@ -59,11 +59,11 @@ afterEach(async ({ task }) => {
 });
 
 interface Load extends Traffic {
-  /** The requests' query string, which identifies their rows. A test that runs again has another one. */
+  /** The query string of the requests, which identifies their rows. Each attempt of a test uses a new one. */
   readonly query: string;
 }
 
-/** Clients that call the gateways' Service, or one gateway each. */
+/** Starts clients that all call the gateways' Service or each call one URL. */
 const startLoad = (urls = Array.from({ length: CALLERS }, () => gatewayUrl), options?: TrafficOptions): Load => {
   const query = `run=${randomUUID()}`;
   const callers = urls.map((url) => ({ url }));
@@ -78,9 +78,9 @@ const untilAnswered = async ({ answered }: Traffic, more: number): Promise<void>
   });
 };
 
-/** Every answered request is in the log once. A request without a response may be in the log once. */
+/** Expects each answered request exactly once in the log, and each unanswered one at most once. */
 const verify = async ({ answered, query }: Load): Promise<void> => {
-  const lost = await eventually(
+  const missing = await eventually(
     'the rows of all answered requests',
     async () => {
       const stored = new Set((await stand.rows(query)).map(({ body }) => body));
@@ -88,14 +88,14 @@ const verify = async ({ answered, query }: Load): Promise<void> => {
     },
     { accept: ({ length }) => length === 0, timeoutMs: DELIVERED_MS_MAX, intervalMs: 500 },
   );
-  expect(lost).toEqual([]);
+  expect(missing).toEqual([]);
   const bodies = (await stand.rows(query)).map(({ body }) => body);
   expect(new Set(bodies).size, 'no request is stored twice').toBe(bodies.length);
 };
 
 test(
-  'helm installs the chart with one value; the quickstart answers through the Service, and its row is seen',
-  ONCE,
+  'helm install with embedded ClickHouse gives a working quickstart, whose request appears in the CLI, the API and the dashboard',
+  NO_RETRY,
   async () => {
     const notes = await stand.helm('install', '--create-namespace', ...VALUES);
     expect(notes).toContain('kubectl apply -f crds/examples/quickstart');
@@ -120,7 +120,7 @@ test(
     await eventually('the row', () => logs(server, '--trust-server'), {
       accept: (text) => text.includes('/v1/orders'),
     });
-    // The CLI recognises the server by its Service, although the local port differs.
+    // The CLI recognizes the server by its Service, even though the local port differs.
     expect(await logs(await stand.forward('standin-dashboard', 80))).toContain('/v1/orders');
 
     const person = await createPerson(stand.cluster, 'default', { name: 'me', role: 'standin-edit' });
@@ -135,7 +135,7 @@ test(
   },
 );
 
-test('a tenant’s Services lead to its own pods; ClickHouse and the stream are refused, or refuse', ONCE, async () => {
+test('a tenant can forward to its own pods, but not to ClickHouse or the operator’s stream', NO_RETRY, async () => {
   const podAddress = (component: string): Promise<string> =>
     stand.system(
       'get',
@@ -176,8 +176,8 @@ test('a tenant’s Services lead to its own pods; ClickHouse and the stream are 
   }
   expect((await call('own'))[0]).toBe(502);
 
-  // The gateway cannot see which addresses are behind a Service's address, so the password and the certificates are the boundary here. The
-  // node programs its own rules for an address a moment after the object exists.
+  // The gateway cannot see which addresses are behind a Service's address, so here the password and the certificates protect ClickHouse and
+  // the operator. The node programs its rules for an address shortly after the object is created.
   await expect
     .poll(() => call('mixed'), { timeout: 30_000 })
     .toEqual([403, expect.stringContaining('AUTHENTICATION_FAILED')]);
@@ -194,10 +194,10 @@ test('a tenant’s Services lead to its own pods; ClickHouse and the stream are 
 });
 
 test(
-  'helm upgrade to a changed value replaces three gateways and two operators under load: no request fails, none is lost',
-  ONCE,
+  'helm upgrade replaces all gateways and operators under load without failing or losing a request',
+  NO_RETRY,
   async () => {
-    // More than all loads of this file need, so that even the first permits of a gateway last through a change of leader.
+    // Much more than this file needs, so that even a gateway’s first permits last until a new leader is elected.
     await stand.kubectl('patch', 'mac', 'default', '--type=merge', '-p', '{"spec":{"monthlyQuota":10000000}}');
     await stand.cluster.apply(
       JSON.stringify({
@@ -211,13 +211,13 @@ test(
       }),
     );
     await stand.kubectl('wait', '--for=condition=Ready', 'mep/load', '--timeout=30s');
-    const capitalised = async (): Promise<number> => {
+    const statusWithCapitalizedHeader = async (): Promise<number> => {
       const headers = { 'X-Api-Key': key };
       const { statusCode, body } = await request(`${gatewayUrl}${project}/v1/orders`, { headers });
       await body.dump();
       return statusCode;
     };
-    expect(await capitalised()).toBe(401);
+    expect(await statusWithCapitalizedHeader()).toBe(401);
     const before = await podUids();
 
     const traffic = startLoad();
@@ -228,20 +228,20 @@ test(
     await traffic.stop();
 
     expect(traffic.failures).toEqual([]);
-    expect(await capitalised()).toBe(200);
+    expect(await statusWithCapitalizedHeader()).toBe(200);
     expect((await podUids()).filter((uid) => before.includes(uid))).toEqual([]);
     await verify(traffic);
   },
 );
 
-/** The uids of the pods of gateways and operators. */
+/** The UIDs of the gateway and operator pods. */
 const podUids = async (): Promise<readonly string[]> => {
   const which = ['-l', 'app.kubernetes.io/component in (gateway, operator)'];
   const text = await stand.system('get', 'pods', ...which, '-o', 'jsonpath={.items[*].metadata.uid}');
   return text.split(' ');
 };
 
-test('a gateway’s pod is deleted by force under load: nothing that was answered is lost', AGAIN, async () => {
+test('no answered request is lost when the pod of a gateway is deleted by force under load', WITH_RETRY, async () => {
   const traffic = startLoad();
   await untilAnswered(traffic, 100);
   await stand.node.killPod('standin-system', 'standin-gateway-1');
@@ -253,8 +253,8 @@ test('a gateway’s pod is deleted by force under load: nothing that was answere
 });
 
 test(
-  'the leader’s pod is killed under load: the other operator leads within 15 s, no request fails, none is lost',
-  AGAIN,
+  'the other operator leads within 15 s when the pod of the leader is killed under load, and no request fails or is lost',
+  WITH_RETRY,
   async () => {
     /** The name of the leading pod. The rest of the Lease's holder identifies its process. */
     const leader = async (): Promise<string> => {
@@ -276,14 +276,14 @@ test(
     await traffic.stop();
     expect(traffic.failures).toEqual([]);
     await verify(traffic);
-    expect(await stand.doubledPermits(), 'no permit was granted twice').toBe(0);
+    expect(await stand.duplicatePermits(), 'no permit was granted twice').toBe(0);
     await stand.system('rollout', 'status', 'deployment/standin-operator', '--timeout=60s');
   },
 );
 
 test(
-  'five gateways with full spools become one while ClickHouse is away: all is delivered from their volumes',
-  AGAIN,
+  'all entries in five full spools are delivered when the gateways are scaled down to one while ClickHouse is unavailable',
+  WITH_RETRY,
   async () => {
     await stand.system('scale', 'statefulset/standin-gateway', '--replicas=5');
     await stand.system('rollout', 'status', 'statefulset/standin-gateway', '--timeout=120s');
@@ -297,7 +297,7 @@ test(
     const refusing = (): Set<string | undefined> => new Set(traffic.failures.map((failure) => failure.split(' ')[0]));
     await eventually('all spools to be full', refusing, { accept: ({ size }) => size === 5, timeoutMs: 60_000 });
     await traffic.stop();
-    // Gateways refuse what no longer fits into their spool.
+    // Gateways reject requests that do not fit into their spools.
     expect(traffic.failures.filter((failure) => !failure.includes('503 log_unavailable'))).toEqual([]);
 
     await stand.system('scale', 'statefulset/standin-gateway', '--replicas=1');
@@ -320,11 +320,11 @@ test(
   },
 );
 
-test('helm uninstall leaves what docs/install.md says, and nothing else', ONCE, async () => {
+test('helm uninstall leaves only what docs/install.md lists', NO_RETRY, async () => {
   await stand.helm('uninstall', '--wait');
   const kinds = await stand.kubectl('api-resources', '--verbs=list', '-o', 'name', '--namespaced=true');
   const listed = kinds.split('\n').filter((kind) => !/^(events|pods\.metrics|endpoints$)/.test(kind));
-  /** The remaining objects. Of objects with generated names, one per kind. */
+  /** The remaining objects. For objects with generated names: one per kind. */
   const left = async (): Promise<readonly string[]> => {
     const names = (await stand.system('get', listed.join(','), '-o', 'name', '--ignore-not-found')).split('\n');
     const known = names
@@ -350,7 +350,7 @@ test('helm uninstall leaves what docs/install.md says, and nothing else', ONCE, 
   expect(await stand.kubectl('get', 'mep', '-o', 'name')).toContain('create-order');
 });
 
-test('a node that is stopped leaves nothing on the machine', ONCE, async () => {
+test('a stopped node leaves nothing on the machine', NO_RETRY, async () => {
   await stand.stop();
   const [addresses, chains, mounts, processes] = await Promise.all([
     runCommand('ip', ['address']),

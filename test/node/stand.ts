@@ -13,13 +13,13 @@ import { runCommand } from '../cluster/run-command.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const CHART = path.join(CHARTS, 'standin');
-/** Longer than any operation of these tests takes on a busy machine. */
+/** Longer than any operation of these tests on a busy machine. */
 const WAIT_MS = 150_000;
 
-/** The log as readers see it: each id once, in its highest version. */
+/** The log as readers see it: the latest version of each id. */
 const READ = '(SELECT * FROM log ORDER BY version DESC LIMIT 1 BY id)';
 
-/** A row of the log, in the form in which it is compared with the sent request. */
+/** The columns of a log row that tests compare with the sent request. */
 export interface StoredRow {
   readonly id: string;
   readonly body: string;
@@ -29,7 +29,7 @@ export interface StoredRow {
 export class NodeStand {
   readonly node: ClusterNode;
   readonly cluster: Cluster;
-  /** For the test's own files. Removed with the node. */
+  /** For the test's own files. Stopping the node removes it. */
   readonly folder: string;
   readonly #forwards: ChildProcess[] = [];
 
@@ -57,7 +57,7 @@ export class NodeStand {
     return stdout.trim();
   }
 
-  /** The same in the namespace of the release. */
+  /** Runs kubectl in the namespace of the release. */
   system(...args: readonly string[]): Promise<string> {
     return this.kubectl('-n', SYSTEM_NAMESPACE, ...args);
   }
@@ -73,7 +73,7 @@ export class NodeStand {
     return stdout;
   }
 
-  /** `http://ADDRESS:PORT` of a Service of the release, as callers on the node reach it. */
+  /** The cluster address of a Service of the release as `http://ADDRESS:PORT`. Callers on the node can reach it. */
   async serviceUrl(name: string): Promise<string> {
     const format = 'jsonpath={.spec.clusterIP}:{.spec.ports[0].port}';
     return `http://${await this.system('get', 'service', name, '-o', format)}`;
@@ -85,7 +85,7 @@ export class NodeStand {
     return this.system('get', 'deployment', 'standin-operator', '-o', format);
   }
 
-  /** `kubectl port-forward` to a Service of the release: `http://localhost:PORT`. */
+  /** Starts `kubectl port-forward` to a Service of the release. Returns `http://localhost:PORT`. */
   async forward(name: string, port: number): Promise<string> {
     const logName = `forward-${name}`;
     const program = await findKubectl(console.log);
@@ -99,7 +99,7 @@ export class NodeStand {
     }) as Promise<string>;
   }
 
-  /** `kubectl standin …`: the CLI as kubectl finds it, as a program in the PATH. */
+  /** Runs `kubectl standin …`, the CLI as a kubectl plugin in the PATH. */
   async kubectlStandin(...args: readonly string[]): Promise<string> {
     const plugin = path.join(this.folder, 'kubectl-standin');
     await writeFile(plugin, `#!/bin/sh\nexec "${process.execPath}" "${path.join(ROOT, 'cli/bin/standin.js')}" "$@"\n`);
@@ -116,7 +116,7 @@ export class NodeStand {
     return stdout;
   }
 
-  /** The stored rows of the requests with this query string, as readers see them: each id once, and only the first line of bodies. */
+  /** The stored rows of the requests with this query string: the latest version of each id, with only the first line of the body. */
   async rows(query: string): Promise<readonly StoredRow[]> {
     const rows = await this.#select(
       `toString(id), substringIndex(toString(request_body), '\\n', 1) FROM ${READ} WHERE query = '${query}'`,
@@ -124,20 +124,20 @@ export class NodeStand {
     return rows.map(([id = '', body = '']) => ({ id, body }));
   }
 
-  /** Permits of a quota that more than one stored request has spent. */
-  async doubledPermits(): Promise<number> {
+  /** The number of quota permits that more than one stored request spent. */
+  async duplicatePermits(): Promise<number> {
     const permit = 'account_uid, quota_period, quota_block, quota_permit';
     const [[count] = []] = await this.#select(`count() - uniqExact(${permit}) FROM ${READ} WHERE quota_block != ''`);
     return Number(count);
   }
 
-  /** Queries the embedded ClickHouse as a gateway does: by its Service, as the user of the chart's Secret. */
+  /** Queries the embedded ClickHouse through its Service, as the user in the chart's Secret. */
   async #select(columns: string): Promise<readonly (readonly string[])[]> {
     const { data } = JSON.parse(await this.system('get', 'secret', 'standin-clickhouse', '-o', 'json')) as {
       data: Record<'username' | 'password', string>;
     };
-    const plain = (text: string): string => Buffer.from(text, 'base64').toString();
-    const headers = { 'x-clickhouse-user': plain(data.username), 'x-clickhouse-key': plain(data.password) };
+    const decode = (text: string): string => Buffer.from(text, 'base64').toString();
+    const headers = { 'x-clickhouse-user': decode(data.username), 'x-clickhouse-key': decode(data.password) };
     const url = `${await this.serviceUrl('standin-clickhouse')}/?database=standin`;
     const response = await fetch(url, { method: 'POST', headers, body: `SELECT ${columns} FORMAT TSV` });
     const text = await response.text();
@@ -145,14 +145,14 @@ export class NodeStand {
     return text.split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t')]));
   }
 
-  /** Pods, events, and the logs of pods that are not ready, for an error message. */
+  /** Returns pods, events and the ends of the logs, for an error message. */
   async describe(): Promise<string> {
-    const ask = async (...args: readonly string[]): Promise<string> =>
+    const read = async (...args: readonly string[]): Promise<string> =>
       (await this.cluster.kubectl(['-n', SYSTEM_NAMESPACE, ...args])).stdout;
     const [pods, events, logs] = await Promise.all([
-      ask('get', 'pods', '-o', 'wide'),
-      ask('get', 'events', '--sort-by=.lastTimestamp', '-o', 'custom-columns=O:.involvedObject.name,M:.message'),
-      ask('logs', '-l', 'app.kubernetes.io/name=standin', '--tail=20', '--prefix', '--all-containers'),
+      read('get', 'pods', '-o', 'wide'),
+      read('get', 'events', '--sort-by=.lastTimestamp', '-o', 'custom-columns=O:.involvedObject.name,M:.message'),
+      read('logs', '-l', 'app.kubernetes.io/name=standin', '--tail=20', '--prefix', '--all-containers'),
     ]);
     return [pods, events.split('\n').slice(-30).join('\n'), logs].join('\n');
   }

@@ -1,6 +1,6 @@
 import { connect } from 'node:tls';
 
-/** Addresses of pods of the release. */
+/** Addresses of the release's pods. */
 export interface ReleaseAddresses {
   readonly clickhouse: string;
   readonly operator: string;
@@ -16,7 +16,7 @@ const object = (apiVersion: string, kind: string, name: string, rest: object) =>
 });
 const service = (name: string, spec: object) => object('v1', 'Service', name, { spec });
 const alias = (name: string, externalName: string) => service(name, { type: 'ExternalName', externalName });
-/** Manually written addresses for a Service of that name. */
+/** An EndpointSlice with a manually chosen address for the Service of that name. */
 const addresses = (name: string, address: string, port: number) => ({
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
@@ -43,7 +43,7 @@ export const tenantObjects = ({ clickhouse, operator }: ReleaseAddresses): reado
   alias('api', 'kubernetes.default.svc.cluster.local'),
   service('by-hand', { ports: [{ port: 8123 }] }),
   addresses('by-hand', clickhouse, 8123),
-  // Only tenants who may write EndpointSlices can do this: it adds addresses to those of the selector's pods.
+  // Only tenants who may write EndpointSlices can do this. The slice adds an address to those of the selected pods.
   service('mixed', { selector: { app: 'none' }, ports: [{ port: 8123 }] }),
   addresses('mixed', clickhouse, 8123),
   service('stream', { selector: { app: 'none' }, ports: [{ port: 9443 }] }),
@@ -57,7 +57,7 @@ export const tenantObjects = ({ clickhouse, operator }: ReleaseAddresses): reado
   endpoint('stream', { name: 'stream', port: 9443, scheme: 'https' }),
 ];
 
-/** A correct Service, with a pod that answers. */
+/** A valid Service with a pod that responds. */
 export const ownService = (image: string): readonly object[] => [
   {
     apiVersion: 'v1',
@@ -76,7 +76,7 @@ export const ownService = (image: string): readonly object[] => [
   service('own', { selector: { app: 'own' }, ports: [{ port: 80, targetPort: POD_PORT }] }),
 ];
 
-/** The response of a TLS server to a client without a certificate, once the client has sent its request: data, or the error's code. */
+/** Sends a request to a TLS server without a client certificate. Returns the response or the error code. */
 export const helloWithoutCertificate = (host: string, port: number): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect({ host, port, rejectUnauthorized: false });

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { runCommand } from '../cluster/run-command.ts';
 
 /**
- * `npm run audit`: fails on a known vulnerability of severity high or critical in a package that runs in production. If a registry does not
- * answer audits, it prints the registry's message and does not fail, because many mirrors do not support audits.
+ * `npm run audit` fails on a known vulnerability of severity high or critical in a package that runs in production. If a registry does not
+ * support audits, as with many mirrors, it prints the registry's message and does not fail.
  */
 
-/** Advisory → the reason that it does not affect us. */
+/** The reason why an advisory does not affect Standin, by id. */
 const WAIVED: Readonly<Record<string, string>> = {
   'GHSA-rxv8-25v2-qmq8':
     'CVE-2026-34077: turbo-stream 2 of Remix 2, which gets no fix. docs/adr/004-remix-2.md bounds it.',
@@ -16,7 +16,7 @@ const FAILS: readonly string[] = ['high', 'critical'];
 const TIMEOUT_MS = 2 * 60_000;
 
 const advisorySchema = z.object({ name: z.string(), title: z.string(), url: z.string(), severity: z.string() });
-/** The output of `npm audit --json`. `via` contains names if the advisory is for a dependency. */
+/** The output of `npm audit --json`. `via` contains names if an advisory affects a dependency. */
 const reportSchema = z.union([
   z.object({
     vulnerabilities: z.record(z.string(), z.object({ via: z.array(z.union([z.string(), advisorySchema])) })),
@@ -33,7 +33,7 @@ const report = reportSchema.safeParse(JSON.parse(stdout === '' ? 'null' : stdout
 if (!report.success) throw new Error(`npm audit failed:\n${stdout}${stderr}`);
 
 if ('message' in report.data) {
-  console.log(`The registry does not answer audits, so nothing was checked: ${report.data.message}`);
+  console.log(`The registry does not support audits, so nothing was checked: ${report.data.message}`);
 } else {
   const found = Object.values(report.data.vulnerabilities)
     .flatMap(({ via }) => via.filter((entry) => typeof entry !== 'string'))

@@ -5,15 +5,15 @@ import { findFilesThatNeed } from './cluster-needs.ts';
 const BROWSER_MODULE = 'test/harness/browser.ts';
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
 
-/** The test files that use a browser, among those that vitest's `filters` select (none: all). */
+/** Returns the test files that use a browser, among those that vitest's `filters` select (none: all). */
 export const findBrowserNeeds = (filters: readonly string[]): Promise<readonly string[]> =>
   findFilesThatNeed(BROWSER_MODULE, filters);
 
-/** Checks for a browser, and installs Debian's if permitted. If there is none, resolves with instructions. */
-export const prepareBrowser = async (say: (line: string) => void): Promise<string | undefined> => {
+/** Checks for a browser, and installs Debian's if permitted. Resolves with instructions if there is none. */
+export const prepareBrowser = async (report: (line: string) => void): Promise<string | undefined> => {
   if (findChromium() !== undefined) return undefined;
   if (process.getuid?.() !== 0) return CHROMIUM_REMEDY;
-  say('Installing Chromium for the tests of the dashboard (once, about a minute) …');
+  report('Installing Chromium for the dashboard tests (once, about a minute) …');
   const environment = { timeoutMs: INSTALL_TIMEOUT_MS };
   for (const args of [['update'], ['install', '-y', '--no-install-recommends', 'chromium']]) {
     const { code } = await runCommand('apt-get', args, environment).catch(() => ({ code: 1 }));

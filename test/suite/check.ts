@@ -1,6 +1,6 @@
 /**
- * `npm run check`: generated files, types, lint, format, unused code, unit tests; one line for each. Minutes faster than `npm test`,
- * without servers.
+ * `npm run check`: generated files, types, lint, format, unused code and unit tests, with one line for each. It needs no servers and is
+ * minutes faster than `npm test`.
  */
 import { checkLine, runStaticCheck, STATIC_CHECKS } from './static-checks.ts';
 import { runVitest } from './vitest-run.ts';

@@ -21,13 +21,13 @@ const HELM_MODULE = 'test/harness/helm.ts';
 const KUBECTL_MODULE = 'test/cluster/kubectl.ts';
 const TEST_FILES = 'test/{integration,e2e,node,torture}/**/*.test.ts';
 
-/** Paths relative to the checkout's root, among the files that vitest's `filters` select (none: all). */
+/** Returns paths relative to the checkout's root, among the files that vitest's `filters` select (none: all). */
 export const findClusterNeeds = async (filters: readonly string[]): Promise<ClusterNeeds> => {
   const shared: string[] = [];
   const own: string[] = [];
   const helm: string[] = [];
   const kubectl: string[] = [];
-  for (const file of await chosenTestFiles(filters)) {
+  for (const file of await selectedTestFiles(filters)) {
     const modules = await reachableModules(file);
     if (modules.has(HELM_MODULE)) helm.push(file);
     if (modules.has(OWN_MODULE)) own.push(file);
@@ -37,21 +37,21 @@ export const findClusterNeeds = async (filters: readonly string[]): Promise<Clus
   return { shared, own, helm, kubectl };
 };
 
-/** The test files that load a module, among those that `filters` select. */
+/** Returns the test files that load a module, among those that `filters` select. */
 export const findFilesThatNeed = async (module: string, filters: readonly string[]): Promise<readonly string[]> => {
-  const files = await chosenTestFiles(filters);
+  const files = await selectedTestFiles(filters);
   const reached = await Promise.all(files.map((file) => reachableModules(file)));
   return files.filter((_file, index) => reached[index]?.has(module));
 };
 
-/** The test files that use more than this process, among those that vitest's `filters` select (none: all). */
-const chosenTestFiles = async (filters: readonly string[]): Promise<readonly string[]> => {
+/** Returns the test files that use more than this process, among those that vitest's `filters` select (none: all). */
+const selectedTestFiles = async (filters: readonly string[]): Promise<readonly string[]> => {
   const files: string[] = [];
   for await (const file of glob(TEST_FILES, { cwd: ROOT })) files.push(file);
   return filters.length === 0 ? files : files.filter((file) => filters.some((filter) => file.includes(filter)));
 };
 
-/** The modules below test/ that a file loads. The search ends at the shared cluster, which itself loads the module for own clusters. */
+/** Returns the modules in test/ that a file loads. The search ends at the shared cluster, which itself loads the module for own clusters. */
 const reachableModules = async (file: string, seen = new Set<string>()): Promise<ReadonlySet<string>> => {
   if (seen.has(file)) return seen;
   seen.add(file);

@@ -5,17 +5,17 @@ import { findFilesThatNeed } from './cluster-needs.ts';
 
 const IMAGES_MODULE = 'test/cluster/images.ts';
 
-/** The test files that run Standin's images, among those that vitest's `filters` select (none: all). */
+/** Returns the test files that run Standin's images, among those that vitest's `filters` select (none: all). */
 export const findDockerNeeds = (filters: readonly string[]): Promise<readonly string[]> =>
   findFilesThatNeed(IMAGES_MODULE, filters);
 
-/** An engine with the images already built, or instructions if there is none. The tests report a failed build. */
-export const prepareImages = async (say: (line: string) => void): Promise<DockerEngine | string> => {
+/** Resolves with an engine that has the images, or with instructions if there is no engine. The tests report a failed build. */
+export const prepareImages = async (report: (line: string) => void): Promise<DockerEngine | string> => {
   let engine: DockerEngine | undefined;
   try {
-    engine = await startDockerEngine(say);
-    say('Building the images (the first time about three minutes, else seconds) …');
-    await buildImages(say);
+    engine = await startDockerEngine(report);
+    report('Building the images (about three minutes the first time, then seconds) …');
+    await buildImages(report);
     return engine;
   } catch (error) {
     if (engine !== undefined && !(error instanceof MissingToolError)) return engine;

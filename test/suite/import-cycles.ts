@@ -2,10 +2,10 @@ import path from 'node:path';
 import { moduleImports } from './module-imports.ts';
 import type { SourceFile } from './source-files.ts';
 
-/** Node → the nodes that it imports. */
+/** Maps each node to the nodes that it imports. */
 export type ImportGraph = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** File → the files of the checkout that it imports by a relative path or by the dashboard's `~/`. */
+/** Maps each file to the files of the checkout that it imports by a relative path or the dashboard's `~/`. */
 export const fileGraph = (code: readonly SourceFile[]): ImportGraph => {
   const known = new Set(code.map((file) => file.path));
   return new Map(
@@ -23,7 +23,7 @@ const resolve = (file: string, specifier: string): string => {
   return specifier.startsWith('.') ? path.posix.join(path.posix.dirname(file), specifier) : '';
 };
 
-/** Folder → the other folders directly below `base` that its files import. */
+/** Maps each folder directly in `base` to the other such folders that its files import. */
 export const folderGraph = (files: ImportGraph, base: string): ImportGraph => {
   const graph = new Map<string, Set<string>>();
   for (const [file, imported] of files) {
@@ -42,7 +42,7 @@ export const folderGraph = (files: ImportGraph, base: string): ImportGraph => {
 const folderOf = (file: string, base: string): string | undefined =>
   file.startsWith(`${base}/`) ? /^([^/]+)\//.exec(file.slice(base.length + 1))?.[1] : undefined;
 
-/** Groups of nodes that import each other in a cycle, each sorted (Tarjan's strongly connected components). */
+/** Returns groups of nodes that import each other in a cycle, each sorted (Tarjan's strongly connected components). */
 export const cyclesIn = (graph: ImportGraph): readonly (readonly string[])[] => {
   const order = new Map<string, number>();
   const stack: string[] = [];

@@ -3,11 +3,11 @@ import ts from 'typescript';
 export interface ModuleImport {
   /** As written in the code: `../cluster/kubeconfig.ts`, `@standin/contract`, `node:fs`. */
   readonly specifier: string;
-  /** Erased at run time. */
+  /** True for imports that are erased at run time. */
   readonly isTypeOnly: boolean;
 }
 
-/** The imports of a TypeScript or JavaScript file, by `import`, `export … from` and `import('…')`. */
+/** Returns the imports of a TypeScript or JavaScript file: `import`, `export … from` and `import('…')`. */
 export const moduleImports = (fileName: string, text: string): readonly ModuleImport[] => {
   const imports: ModuleImport[] = [];
   const add = (node: ts.Node | undefined, isTypeOnly: boolean): void => {

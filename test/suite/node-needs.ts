@@ -4,15 +4,15 @@ import { findFilesThatNeed } from './cluster-needs.ts';
 
 const NODE_MODULE = 'test/cluster/node/start-node.ts';
 
-/** The test files that start a real node, among those that vitest's `filters` select (none: all). */
+/** Returns the test files that start a real node, among those that vitest's `filters` select (none: all). */
 export const findNodeNeeds = (filters: readonly string[]): Promise<readonly string[]> =>
   findFilesThatNeed(NODE_MODULE, filters);
 
 /**
- * Installs and builds what a node needs: Debian's packages, programs. Throws MissingToolError with instructions if this machine cannot run
+ * Installs and builds what a node needs: Debian packages and programs. Throws MissingToolError with instructions if this machine cannot run
  * a node.
  */
-export const prepareNodeTests = async (say: Progress): Promise<void> => {
-  await prepareNode(say);
-  await buildGoProgram('dns', say);
+export const prepareNodeTests = async (report: Progress): Promise<void> => {
+  await prepareNode(report);
+  await buildGoProgram('dns', report);
 };

@@ -11,7 +11,7 @@ import { findClusterNeeds, type ClusterNeeds } from './cluster-needs.ts';
 import { findDockerNeeds, prepareImages } from './docker-needs.ts';
 import { findNodeNeeds, prepareNodeTests } from './node-needs.ts';
 
-/** Test files that this machine cannot run. */
+/** Test files that cannot run on this machine. */
 export interface NotRun {
   readonly files: readonly string[];
   /** The reason, and how to install the missing part. */
@@ -28,14 +28,14 @@ export interface Needs {
 
 export interface Prepared {
   readonly notRun: readonly NotRun[];
-  /** Contains the images. The caller stops it. */
+  /** The Docker engine with the images. The caller stops it. */
   readonly engine?: DockerEngine;
 }
 
 /** The size of Go's module and build caches after a first build. */
 const DISK_BYTES_NEEDED = 5e9;
 
-/** Covers the test files that vitest's `filters` select (none: all). */
+/** Returns the needs of the test files that vitest's `filters` select (none: all). */
 export const findNeeds = async (filters: readonly string[]): Promise<Needs> => ({
   cluster: await findClusterNeeds(filters),
   node: await findNodeNeeds(filters),
@@ -43,26 +43,26 @@ export const findNeeds = async (filters: readonly string[]): Promise<Needs> => (
   browser: await findBrowserNeeds(filters),
 });
 
-/** The test files that depend on `preparePrograms`. */
+/** Returns the test files that depend on `preparePrograms`. */
 export const filesThatWait = ({ cluster, node, docker }: Needs): readonly string[] => [
   ...new Set([...cluster.shared, ...cluster.own, ...cluster.helm, ...cluster.kubectl, ...node, ...docker]),
 ];
 
-/** Whether programs must be built first, which takes minutes. False if that is impossible. */
+/** Returns whether programs must be built first, which takes minutes. False if that is impossible. */
 export const takesMinutes = async ({ cluster }: Needs, useContainers: boolean): Promise<boolean> =>
   needsProgram(cluster, useContainers).length > 0 && (await lacksGoProgram('cluster'));
 
 /** Prepares everything that Kubernetes, Helm, a node and the images need. */
-export const preparePrograms = async (needs: Needs, useContainers: boolean, say: Progress): Promise<Prepared> => {
-  const clusters = await prepareClusters(needs.cluster, useContainers, say);
-  const notRun = [...clusters, ...(await prepareTool(without(needs.node, clusters), () => prepareNodeTests(say)))];
+export const preparePrograms = async (needs: Needs, useContainers: boolean, report: Progress): Promise<Prepared> => {
+  const clusters = await prepareClusters(needs.cluster, useContainers, report);
+  const notRun = [...clusters, ...(await prepareTool(without(needs.node, clusters), () => prepareNodeTests(report)))];
   const images = without(needs.docker, notRun);
   if (images.length === 0) return { notRun };
-  const engine = await prepareImages(say);
+  const engine = await prepareImages(report);
   return typeof engine === 'string' ? { notRun: [...notRun, { files: images, reason: engine }] } : { notRun, engine };
 };
 
-/** Prepares a browser, and the dashboard's build, whose time would otherwise count for a test. */
+/** Prepares a browser and the dashboard's build, whose time would otherwise count towards a test. */
 export const prepareDashboard = async ({ browser }: Needs): Promise<readonly NotRun[]> => {
   if (browser.length === 0) return [];
   const reason = await prepareBrowser(console.log);
@@ -71,7 +71,7 @@ export const prepareDashboard = async ({ browser }: Needs): Promise<readonly Not
   return [];
 };
 
-/** The user's cluster, or containers, replace the shared cluster, but never a cluster that a test starts itself. */
+/** The user's cluster or containers replace the shared cluster, but never a cluster that a test starts itself. */
 const needsProgram = ({ own, shared }: ClusterNeeds, useContainers: boolean): readonly string[] =>
   useContainers || isSharedGiven() ? own : [...own, ...shared];
 
@@ -80,7 +80,7 @@ const isSharedGiven = (): boolean => (process.env[KUBECONFIG_VARIABLE] ?? '') !=
 const prepareClusters = async (
   needs: ClusterNeeds,
   useContainers: boolean,
-  say: Progress,
+  report: Progress,
 ): Promise<readonly NotRun[]> => {
   const notRun: NotRun[] = [];
   if (useContainers && !isSharedGiven()) {
@@ -95,16 +95,16 @@ const prepareClusters = async (
   try {
     if (needProgram.length > 0) {
       await goVersion();
-      await checkDisk(say);
-      await buildGoProgram('cluster', say);
+      await checkDisk(report);
+      await buildGoProgram('cluster', report);
     }
-    if (needs.own.length + needs.shared.length > 0) await findKubectl(say);
+    if (needs.own.length + needs.shared.length > 0) await findKubectl(report);
   } catch (error) {
     if (!(error instanceof MissingToolError)) throw error;
     notRun.push({ files: needProgram, reason: error.message });
   }
-  notRun.push(...(await prepareTool(without(needs.helm, notRun), () => buildGoProgram('helm', say))));
-  notRun.push(...(await prepareTool(needs.kubectl, () => findKubectl(say))));
+  notRun.push(...(await prepareTool(without(needs.helm, notRun), () => buildGoProgram('helm', report))));
+  notRun.push(...(await prepareTool(needs.kubectl, () => findKubectl(report))));
   return notRun.filter(({ files }) => files.length > 0);
 };
 
@@ -119,12 +119,12 @@ const prepareTool = async (files: readonly string[], prepare: () => Promise<unkn
   }
 };
 
-const without = (files: readonly string[], leftOut: readonly NotRun[]): readonly string[] =>
-  files.filter((file) => !leftOut.some((entry) => entry.files.includes(file)));
+const without = (files: readonly string[], notRun: readonly NotRun[]): readonly string[] =>
+  files.filter((file) => !notRun.some((entry) => entry.files.includes(file)));
 
-const checkDisk = async (say: Progress): Promise<void> => {
+const checkDisk = async (report: Progress): Promise<void> => {
   const { bavail, bsize } = await statfs(path.join(import.meta.dirname, '../..'));
   const free = bavail * bsize;
   if (free >= DISK_BYTES_NEEDED) return;
-  say(`Only ${(free / 1e9).toFixed(1)} GB are free; the first build of the cluster program takes about 4 GB.`);
+  report(`Only ${(free / 1e9).toFixed(1)} GB are free; the first build of the cluster program takes about 4 GB.`);
 };

@@ -1,19 +1,19 @@
-// Plain JavaScript: it runs on the system's Node.
+// Plain JavaScript, because it runs with the system's Node.
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import process from 'node:process';
 import { nodePath, root } from '../../cli/bin/ensure-installed.js';
 
-/** Runs a TypeScript file of the checkout with this process's arguments, and exits with its exit code. */
+/** Runs a TypeScript file of the checkout with this process's arguments and exits with its exit code. */
 export const runWithNode24 = (file) => {
-  // All programs that the tests start also find Node 24 first.
+  // Programs that the tests start also find Node 24 first.
   const env = { ...process.env, PATH: `${path.dirname(nodePath())}${path.delimiter}${process.env.PATH}` };
   const child = spawn(nodePath(), [path.join(root, file), ...process.argv.slice(2)], {
     cwd: root,
     env,
     stdio: 'inherit',
   });
-  // A terminal's Ctrl-C reaches the child directly. The child decides when to end.
+  // Ctrl-C in a terminal reaches the child directly. The child decides when to end.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     process.stderr.write(`${error.message}\n`);

@@ -1,7 +1,7 @@
 /**
- * `npm test`: checks the requirements on this machine, builds the cluster program and helm if the cache has none, then runs everything:
+ * `npm test` checks the requirements on this machine, builds the cluster program and helm if they are not cached, then runs everything:
  * static checks, unit, integration, end-to-end and torture tests. Arguments go to vitest: `npm test -- gateway` runs the files with that in
- * their path. `--containers`: Kubernetes and ClickHouse from Docker images instead of our own programs.
+ * their path. With `--containers`, Kubernetes and ClickHouse run from Docker images instead of this repository's programs.
  */
 import { CONTAINERS_VARIABLE } from '../harness/environment.ts';
 import {
@@ -22,7 +22,7 @@ const FLAGS_WITH_VALUE: readonly string[] = ['-t', '--testNamePattern', '--proje
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 interface Choice {
-  /** Parts of test files' paths. None: all files. */
+  /** Parts of the paths of test files. None selects all files. */
   readonly filters: readonly string[];
   /** All other arguments for vitest. */
   readonly flags: readonly string[];
@@ -57,7 +57,7 @@ const main = async (): Promise<number> => {
   console.log(`\n── npm test, ${Math.round((performance.now() - started) / 1000)} s ──`);
   for (const failure of failures.slice(0, FAILURES_SHOWN)) console.log(`✗ ${failure}`);
   if (failures.length > FAILURES_SHOWN) console.log(`✗ … and ${failures.length - FAILURES_SHOWN} more`);
-  for (const test of tests.flaky) console.log(`passed only when tried again: ${test}`);
+  for (const test of tests.flaky) console.log(`passed only after a retry: ${test}`);
   for (const { files, reason } of notRun) console.log(`not run on this machine: ${files.join(', ')}\n  ${reason}`);
   if (passed + failed + skipped === 0) console.log(`no test file has ${choice.filters.join(' or ')} in its path`);
   console.log(`tests: ${passed} passed, ${failed} failed, ${skipped} skipped`);
@@ -72,23 +72,23 @@ interface Outcome {
   readonly notRun: readonly NotRun[];
 }
 
-/** If programs must be built first, the tests that do not need them run in the meantime. */
+/** Runs all checks and tests. If programs must be built first, tests that do not need them run in the meantime. */
 const runEverything = async (choice: Choice, needs: Needs, withoutBrowser: readonly NotRun[]): Promise<Outcome> => {
   const { filters, flags, useContainers } = choice;
   const waiting = filesThatWait(needs);
   const meanwhile = await takesMinutes(needs, useContainers);
-  const preparing = preparePrograms(needs, useContainers, meanwhile ? sayStepsOnly : console.log);
+  const preparing = preparePrograms(needs, useContainers, meanwhile ? reportStepsOnly : console.log);
   // The promise is awaited below, which reports the error.
   preparing.catch(() => undefined);
   if (!meanwhile) await preparing;
 
   const checks: CheckOutcome[] = [];
-  if (filters.length > 0) console.log('Static checks are left out: files were chosen.');
+  if (filters.length > 0) console.log('Static checks are skipped because files are selected.');
   else for (const check of STATIC_CHECKS) checks.push(await runStaticCheck(check));
 
   let tests = NO_TESTS;
   if (meanwhile) {
-    console.log('The tests that need none of these programs run while they are built.');
+    console.log('Tests that do not need these programs run while they are built.');
     const stopped = new AbortController();
     for (const signal of STOP_SIGNALS) process.once(signal, () => stopped.abort());
     tests = await runVitest({ args: [...filters, ...flags, ...exclude([...waiting, ...filesOf(withoutBrowser)])] });
@@ -107,8 +107,8 @@ const filesOf = (notRun: readonly NotRun[]): readonly string[] => notRun.flatMap
 
 const exclude = (files: readonly string[]): readonly string[] => files.flatMap((file) => ['--exclude', file]);
 
-/** Omits the indented progress lines of a step: vitest already shows that work continues. */
-const sayStepsOnly = (line: string): void => {
+/** Omits the indented progress lines of a step, because vitest already shows progress. */
+const reportStepsOnly = (line: string): void => {
   if (!line.startsWith(' ')) console.log(line);
 };
 

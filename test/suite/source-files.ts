@@ -11,12 +11,12 @@ export interface SourceFile {
 export const ROOT = path.join(import.meta.dirname, '../..');
 
 /** Third-party, generated or temporary folders. */
-const LEFT_OUT = new Set(['node_modules', '.git', '.standin', '.results', 'coverage', 'build', '.DS_Store']);
+const EXCLUDED = new Set(['node_modules', '.git', '.standin', '.results', 'coverage', 'build', '.DS_Store']);
 const TEXT_FILE = /(^|\/)(\.[a-z]+|[^.]+|.*\.(ts|tsx|js|json|go|mod|sum|md|yaml|yml|sql|sh|html|css|toml))$/;
 
-/** Every text file of the checkout, tracked or not yet added. */
+/** Returns every text file of the checkout, tracked or untracked. */
 export const sourceFiles = (): readonly SourceFile[] =>
-  globSync('**/*', { cwd: ROOT, withFileTypes: true, exclude: (entry) => LEFT_OUT.has(entry.name) })
+  globSync('**/*', { cwd: ROOT, withFileTypes: true, exclude: (entry) => EXCLUDED.has(entry.name) })
     .filter((entry) => entry.isFile())
     .map((entry) => path.relative(ROOT, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'))
     .filter((file) => TEXT_FILE.test(file))

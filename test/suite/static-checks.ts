@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { runCommand } from '../cluster/run-command.ts';
 
-/** One check that only reads files. It counts as one test. */
+/** A check that only reads files. It counts as one test. */
 export interface StaticCheck {
   readonly name: string;
-  /** Arguments of this Node: a script and its arguments, relative to the checkout's root. */
+  /** Arguments for Node: a script and its arguments, relative to the checkout's root. */
   readonly command: readonly string[];
 }
 
@@ -26,13 +26,13 @@ export const STATIC_CHECKS: readonly StaticCheck[] = [
   { name: 'lint', command: ['node_modules/eslint/bin/eslint.js', '.', '--max-warnings=0'] },
   { name: 'unused code and dependencies', command: ['node_modules/knip/bin/knip.js', '--no-progress'] },
   {
-    name: 'dependencies of production',
+    name: 'production dependencies',
     command: ['node_modules/knip/bin/knip.js', '--no-progress', '--production', '--dependencies'],
   },
   { name: 'format', command: ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.'] },
 ];
 
-/** Runs one check and prints its line, and its whole output if it fails. */
+/** Runs a check and prints its line, and its complete output if it fails. */
 export const runStaticCheck = async ({ name, command }: StaticCheck): Promise<CheckOutcome> => {
   const started = performance.now();
   const { code, stdout, stderr } = await runCommand(process.execPath, command, { cwd: ROOT, timeoutMs: TIMEOUT_MS });

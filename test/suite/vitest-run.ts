@@ -8,9 +8,9 @@ export interface TestCounts {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
-  /** `FILE > NAME` of each failed test; FILE alone if a file failed as a whole. */
+  /** `FILE > NAME` of each failed test, or only FILE if the file itself failed. */
   readonly failures: readonly string[];
-  /** The same for each test that passed only after a retry. */
+  /** `FILE > NAME` of each test that passed only after a retry. */
   readonly flaky: readonly string[];
 }
 
@@ -23,9 +23,9 @@ export interface VitestOptions {
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const RESULTS_FILE = path.join(ROOT, 'test/.results/vitest.json');
-/** Tests start hundreds of our processes. With Node's cache of compiled sources, a command takes less than half of the CPU time. */
+/** Tests start hundreds of processes. Node's cache of compiled sources more than halves the CPU time of a command. */
 const COMPILE_CACHE = path.join(ROOT, 'node_modules/.cache/standin-tests');
-/** The whole suite takes half of this time. A longer run hangs. */
+/** The whole suite takes half of this time. A longer run has hung. */
 const TIMEOUT_MS = 60 * 60_000;
 const KILL_AFTER_MS = 10_000;
 
@@ -48,7 +48,7 @@ const report = z.object({
 
 export const NO_TESTS: TestCounts = { passed: 0, failed: 0, skipped: 0, failures: [], flaky: [] };
 
-/** The sum of the counts of two runs with different files. */
+/** Returns the sum of the counts of two runs with different files. */
 export const addCounts = (one: TestCounts, other: TestCounts): TestCounts => ({
   passed: one.passed + other.passed,
   failed: one.failed + other.failed,
@@ -57,7 +57,7 @@ export const addCounts = (one: TestCounts, other: TestCounts): TestCounts => ({
   flaky: [...one.flaky, ...other.flaky],
 });
 
-/** Runs vitest to its end with its output passed through, and counts results. A file that failed as a whole is one failure. */
+/** Runs vitest, passes its output through, and counts the results. A file that itself failed counts as one failure. */
 export const runVitest = async ({ args, env = process.env, quiet = false }: VitestOptions): Promise<TestCounts> => {
   await mkdir(path.dirname(RESULTS_FILE), { recursive: true });
   await rm(RESULTS_FILE, { force: true });
@@ -67,7 +67,7 @@ export const runVitest = async ({ args, env = process.env, quiet = false }: Vite
     `--outputFile.json=${RESULTS_FILE}`,
   ];
   const command = ['node_modules/vitest/vitest.mjs', 'run', '--passWithNoTests', ...reporters, ...args];
-  // A separate process group, so that a run that hangs can be ended with all its workers.
+  // Uses a separate process group, so that a hung run can be ended with all its workers.
   const child = spawn(process.execPath, command, {
     cwd: ROOT,
     env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },

@@ -8,7 +8,7 @@ import { isLongRun, loadMs, Oracle, seedOfRun } from './oracle.ts';
 import { RawClient } from './raw-client.ts';
 import { forward, Stand } from './stand.ts';
 
-/** Tortures 1, 2 and 5: a gateway is killed at any moment, also while ClickHouse is unavailable. */
+/** Torture tests 1, 2 and 5: a gateway is killed at any moment, also while ClickHouse is unavailable. */
 const RATE_PER_SECOND = 200;
 const KILLS = isLongRun() ? 200 : 3;
 /** The short form runs on machines that are also busy with other work. */
@@ -30,7 +30,7 @@ afterAll(async () => {
   await clickhouse[Symbol.asyncDispose]();
 });
 
-/** Kills the gateway repeatedly at random moments, and waits each time until it is ready again. */
+/** Kills the gateway repeatedly at random moments and waits each time until it is ready again. */
 const killRepeatedly = async (kills: number): Promise<void> => {
   const restartsMs: number[] = [];
   for (let kill = 0; kill < kills; kill++) {
@@ -40,7 +40,7 @@ const killRepeatedly = async (kills: number): Promise<void> => {
   expect(Math.min(...restartsMs)).toBeLessThan(RESTART_MS_MAX);
 };
 
-test('1, 5: killed under load while ClickHouse is away, everything that was answered is stored once, byte for byte', async () => {
+test('1, 5: a gateway killed under load during a ClickHouse outage stores every answered request once, byte for byte', async () => {
   await using oracle = await Oracle.start({ stand, seed: seedOfRun() });
   clickhouse.fault = () => ({ kind: 'down' });
   const doneBefore = clickhouse.inserts.done;
@@ -53,13 +53,13 @@ test('1, 5: killed under load while ClickHouse is away, everything that was answ
   expect(oracle.rejections().has('log_unavailable')).toBe(false);
 }, 600_000);
 
-test('1: killed under load while rows are being delivered', async () => {
+test('1: a gateway killed under load during delivery loses and duplicates nothing', async () => {
   await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 1 });
   await oracle.load(RATE_PER_SECOND, killRepeatedly(KILLS));
   await oracle.verify();
 }, 600_000);
 
-test('5: ClickHouse is away under load: nothing is refused, the backlog is told, and drained', async () => {
+test('5: a ClickHouse outage under load rejects no request; the backlog is reported and drained', async () => {
   await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 2 });
   clickhouse.fault = () => ({ kind: 'down' });
   await oracle.load(RATE_PER_SECOND, delay(loadMs(4_000)));
@@ -72,7 +72,7 @@ test('5: ClickHouse is away under load: nothing is refused, the backlog is told,
   });
 }, 1_800_000);
 
-test('2: killed between the request’s record and the upstream’s answer: one row, whose answer is unknown', async () => {
+test('2: a gateway killed between the request record and the upstream response leaves one row with an unknown response', async () => {
   const upstream = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1');
   await once(upstream, 'listening');
   const { port } = upstream.address() as AddressInfo;

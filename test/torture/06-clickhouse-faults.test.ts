@@ -8,7 +8,7 @@ import { loadMs, Oracle, seedOfRun } from './oracle.ts';
 import { ask } from './raw-client.ts';
 import { Stand } from './stand.ts';
 
-/** Tortures 6 to 12: whatever ClickHouse does to an insert, every answered request is stored once, and no request is refused. */
+/** Torture tests 6 to 12: with any fault of an insert, every answered request is stored once, and no request is rejected. */
 const RATE_PER_SECOND = 200;
 const LOAD_MS = 1_500;
 
@@ -39,7 +39,7 @@ const FAULTS: readonly [torture: string, fault: InsertFault, always: boolean][] 
   ['6: hangs', { kind: 'hang' }, false],
   ['7: loses its acknowledgements after the commit', { kind: 'reset after commit' }, false],
   ['9: cuts connections when they are used', { kind: 'down' }, false],
-  ['10: answers 200 with an exception in a header', { kind: 'exception with 200' }, true],
+  ['10: responds with 200 and an exception in a header', { kind: 'exception with 200' }, true],
   [
     '11: has too many parts',
     refusal(252, 'Too many parts (3001). Merges are slower than inserts. (TOO_MANY_PARTS)'),
@@ -51,7 +51,7 @@ const FAULTS: readonly [torture: string, fault: InsertFault, always: boolean][] 
 ];
 
 test.each(FAULTS)(
-  'ClickHouse that %s doubles nothing and loses nothing',
+  'ClickHouse that %s causes no loss and no duplicates',
   async (torture, fault, always) => {
     await using oracle = await Oracle.start({ stand, seed: seedOfRun() + torture.length });
     let turn = 0;
@@ -64,7 +64,7 @@ test.each(FAULTS)(
   1_800_000,
 );
 
-test('8: a segment that is sent again when no token is remembered any more is seen once', async () => {
+test('8: a segment that is sent again after its token is forgotten appears once', async () => {
   await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 100 });
   let turn = 0;
   // The same bytes get another token, as on a server that has forgotten the first insert.
@@ -75,7 +75,7 @@ test('8: a segment that is sent again when no token is remembered any more is se
   expect(turn).toBeGreaterThan(2);
 }, 1_800_000);
 
-test('12: a row that ClickHouse never takes is put aside alone, counted, and can be read', async () => {
+test('12: only the row that ClickHouse never accepts is quarantined; it is counted and readable', async () => {
   await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 200 });
   clickhouse.fault = () => ({ kind: 'poison', bytes: 'poisonous' });
   const marker = stand.marker();

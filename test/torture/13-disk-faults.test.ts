@@ -12,7 +12,7 @@ import { loadMs, Oracle, seedOfRun } from './oracle.ts';
 import { ask, RawClient } from './raw-client.ts';
 import { Stand } from './stand.ts';
 
-/** Tortures 4 and 13 to 20: faults of disks, volumes, clients and signals, on a gateway under load. */
+/** Torture tests 4 and 13 to 20: faults of disks, volumes, clients and signals, on a gateway under load. */
 const RATE_PER_SECOND = 200;
 /** Covers the requests in flight and the process itself. */
 const MEMORY_MIB_MAX = 512;
@@ -46,7 +46,7 @@ const limitFiles = (bytes: number | 'unlimited'): void => {
   execFileSync('prlimit', ['--pid', String(stand.gateway.pid), `--fsize=${bytes}:unlimited`]);
 };
 
-/** The segments on disk that contain records, oldest first. */
+/** Returns the segments on disk that contain records, oldest first. */
 const segments = async (): Promise<string[]> => {
   const found = await readdir(spoolDir(), { recursive: true });
   return found
@@ -55,15 +55,15 @@ const segments = async (): Promise<string[]> => {
     .sort();
 };
 
-/** The peak memory of a process. */
+/** Returns the peak memory of a process. */
 const peakMiB = (pid: number): number =>
   Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
 
 /**
- * Puts load on the gateway while ClickHouse is unavailable, then kills the gateway, so that its records are on disk only. Resolves with
- * their files.
+ * Puts load on the gateway while ClickHouse is unavailable, then kills the gateway, so that its records are only on disk. Returns their
+ * files.
  */
-const leaveOnDisk = async (): Promise<string[]> => {
+const leaveRecordsOnDisk = async (): Promise<string[]> => {
   const before = new Set(await segments());
   clickhouse.fault = () => ({ kind: 'down' });
   await oracle.load(RATE_PER_SECOND, delay(1_000));
@@ -77,7 +77,7 @@ const startAgain = async (): Promise<void> => {
   await stand.ready();
 };
 
-test('13: a disk that takes nothing: 503 with Retry-After, not ready, nothing answered that is not stored; then it goes on', async () => {
+test('13: a full disk causes 503 with Retry-After and not ready; every answered request is stored, and the gateway recovers', async () => {
   const fault = async (): Promise<void> => {
     await delay(700);
     limitFiles(0);
@@ -86,7 +86,7 @@ test('13: a disk that takes nothing: 503 with Retry-After, not ready, nothing an
       accept: (answer) => answer?.status === 503,
     });
     expect([refused?.all('standin-rejected'), refused?.all('retry-after')]).toEqual([['log_unavailable'], ['1']]);
-    await eventually('not ready', () => fetch(`http://127.0.0.1:${stand.adminPort}/readyz`), {
+    await eventually('the gateway to be not ready', () => fetch(`http://127.0.0.1:${stand.adminPort}/readyz`), {
       accept: ({ status }) => status === 503,
     });
     await delay(loadMs(700));
@@ -99,7 +99,7 @@ test('13: a disk that takes nothing: 503 with Retry-After, not ready, nothing an
   await oracle.verify();
 }, 1_800_000);
 
-test('14: writes that fail now and then: what was acknowledged stays, the rest moves on', async () => {
+test('14: occasional write failures lose no acknowledged request, and the gateway continues', async () => {
   const failedBefore = await stand.metric('standin_record_failures_total');
   const fault = async (): Promise<void> => {
     limitFiles(32_768);
@@ -113,8 +113,8 @@ test('14: writes that fail now and then: what was acknowledged stays, the rest m
   expect(await readQuarantine(spoolDir())).toEqual([]);
 }, 1_800_000);
 
-test('15: a flipped bit costs the one record that it hit, which is kept; a torn end costs nothing that was answered', async () => {
-  const files = await leaveOnDisk();
+test('15: a flipped bit affects one record, which is quarantined; a torn end loses no answered request', async () => {
+  const files = await leaveRecordsOnDisk();
   const [file = '', last = file] = [files[0], files.at(-1)];
   // An incomplete end that was never acknowledged, as after a power failure.
   const whole = await readFile(last);
@@ -136,8 +136,8 @@ test('15: a flipped bit costs the one record that it hit, which is kept; a torn 
   await oracle.verify();
 }, 120_000);
 
-test('16: segments that are there again after they were delivered and removed are delivered again, and seen once', async () => {
-  await leaveOnDisk();
+test('16: restored segments that were already delivered are delivered again and appear once', async () => {
+  await leaveRecordsOnDisk();
   const copy = path.join(stand.directory, 'copy');
   await cp(spoolDir(), copy, { recursive: true });
   await startAgain();
@@ -148,18 +148,18 @@ test('16: segments that are there again after they were delivered and removed ar
   await oracle.verify();
 }, 120_000);
 
-test('17: a process that stands still for seconds, or gets a tenth of a CPU, goes on with what it has accepted', async () => {
-  const standStill = async (ms: number): Promise<void> => {
+test('17: a process that is paused or gets a tenth of a CPU completes the requests that it accepted', async () => {
+  const pause = async (ms: number): Promise<void> => {
     stand.gateway.signal('SIGSTOP');
     await delay(ms);
     stand.gateway.signal('SIGCONT');
   };
   const fault = async (): Promise<void> => {
     await delay(300);
-    await standStill(3_000);
+    await pause(3_000);
     for (const until = performance.now() + loadMs(3_000); performance.now() < until;) {
       await delay(10);
-      await standStill(90);
+      await pause(90);
     }
     await delay(300);
   };
@@ -168,7 +168,7 @@ test('17: a process that stands still for seconds, or gets a tenth of a CPU, goe
   expect(peakMiB(stand.gateway.pid)).toBeLessThan(MEMORY_MIB_MAX);
 }, 1_800_000);
 
-test('19: a caller that dies within its body leaves nothing; one that dies later leaves one row', async () => {
+test('19: a client that aborts during its body leaves no row; one that aborts later leaves one row', async () => {
   const [within, after, during] = [stand.marker(), stand.marker(), stand.marker()];
   const head = (marker: string): string =>
     stand.head('POST', stand.target('/forward', marker), [['Content-Length', '10']]);
@@ -192,7 +192,7 @@ test('19: a caller that dies within its body leaves nothing; one that dies later
   expect(await rowsOf(during)).toBe(1);
 }, 120_000);
 
-test('20: stopped under load, it loses nothing, and leaves what ClickHouse does not take to the next', async () => {
+test('20: a gateway stopped under load loses nothing and leaves undelivered records to its successor', async () => {
   const stopAndStart = async (): Promise<void> => {
     for (const kind of ['none', 'down'] as const) {
       await delay(500);
@@ -205,9 +205,9 @@ test('20: stopped under load, it loses nothing, and leaves what ClickHouse does 
   await oracle.verify();
 }, 240_000);
 
-test('4: what a gateway left that does not come back is delivered by standin drain, and its folder is empty then', async () => {
-  await leaveOnDisk();
-  // Test 15 left this folder. An administrator has dealt with it.
+test('4: standin drain delivers the records of a gateway that does not return and empties its folder', async () => {
+  await leaveRecordsOnDisk();
+  // Test 15 left this folder. Removing it stands for the administrator's cleanup.
   await rm(path.join(spoolDir(), 'quarantine'), { recursive: true, force: true });
   const drain = (...args: readonly string[]): RunningProcess =>
     startProcess({

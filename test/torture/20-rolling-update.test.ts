@@ -12,10 +12,10 @@ import { deploy, type DeployedGateway, type Deployment } from '../harness/deploy
 import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 
-/** Torture 20: three gateways are replaced one by one under load, behind a stand-in for a Service. */
+/** Torture test 20: three gateways are replaced one by one under load, behind a simulated Service. */
 const RATE_PER_SECOND = 200;
 const PROBE_INTERVAL_MS = 100;
-/** Longer than it takes until no new connections arrive and every open connection has carried a response. */
+/** Long enough for new connections to stop and for every open connection to get a response. */
 const DRAIN_MS = 2_000;
 const DRAIN_TIMEOUT_MS = 5_000;
 
@@ -54,7 +54,7 @@ const isReady = async ({ adminUrl }: DeployedGateway): Promise<boolean> => {
   }
 };
 
-/** Sends each new connection to one of the gateways that were ready at the last probe, in turn, as kubelet and kube-proxy do. */
+/** Sends new connections in turn to the gateways that were ready at the last probe, like kubelet and kube-proxy. */
 const startService = async (gateways: readonly DeployedGateway[]) => {
   let ready: readonly DeployedGateway[] = gateways;
   let next = 0;
@@ -79,7 +79,7 @@ const startService = async (gateways: readonly DeployedGateway[]) => {
   };
 };
 
-test('20: three gateways are replaced one by one under load: no request fails, none is lost, each ends in its time', async () => {
+test('20: no request fails or is lost while three gateways are replaced one by one under load, and each gateway exits in time', async () => {
   const service = await startService(deployment.gateways);
   const agent = new Agent({ connections: 20 });
   const [path, key] = [await tenant.projectPath(), await tenant.readSecret('team-api-key')];
@@ -109,7 +109,7 @@ test('20: three gateways are replaced one by one under load: no request fails, n
     expect(await gateway.process.kill('SIGTERM')).toEqual({ code: 0, signal: null });
     expect(performance.now() - before).toBeLessThan(DRAIN_MS + 2 * DRAIN_TIMEOUT_MS);
     await gateway.process.restart();
-    await eventually('that it is ready again', () => isReady(gateway), { timeoutMs: 40_000 });
+    await eventually('the gateway to be ready again', () => isReady(gateway), { timeoutMs: 40_000 });
     await delay(2 * PROBE_INTERVAL_MS);
   }
   clearInterval(load);

@@ -8,26 +8,26 @@ import { metricOf } from '../e2e/tenant.ts';
 import { eventually } from '../harness/eventually.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 import { isLongRun } from './oracle.ts';
-import { QuotaStand, type Answer } from './quota-stand.ts';
+import { QuotaStand, type QuotaResponse } from './quota-stand.ts';
 
-/** Tortures 18, 21, 23, 24 and 26: two operators and five gateways as processes, a real API server, the real ClickHouse engine. */
+/** Torture tests 18, 21, 23, 24 and 26: two operators and five gateways as processes, a real API server, the real ClickHouse engine. */
 let stand: QuotaStand;
 let folder: string;
 /** While this file exists, the leader freezes just before it writes a ledger. */
 let trap: string;
 
 const QUOTA = 10_000;
-/** The quota of the plan Pro. The plan Free has none. */
+/** The quota of the Pro plan. The Free plan has none. */
 const PRO_QUOTA = QUOTA + 5;
 /** From the API server's acknowledgement of a new quota until gateways enforce it. */
 const EFFECT_MS_MAX = 2_000;
 /** The minimum time that a gateway is frozen. */
 const FROZEN_MS = isLongRun() ? 60_000 : 0;
-/** How long the API server is unavailable: longer than an operator leads without it. */
-const AWAY_MS = isLongRun() ? 600_000 : 20_000;
-/** More than the permits that gateways hold, which cover ten minutes at the rate of the last seconds. */
+/** The outage of the API server. It is longer than an operator can lead without one. */
+const OUTAGE_MS = isLongRun() ? 600_000 : 20_000;
+/** More than the permits that a gateway holds, which cover ten minutes at its recent rate. */
 const VOLLEY = 200;
-const VOLLEY_MS = AWAY_MS / 200;
+const VOLLEY_MS = OUTAGE_MS / 200;
 
 beforeAll(async () => {
   folder = await createTempFolder('freeze');
@@ -48,7 +48,7 @@ afterAll(async () => {
 });
 
 describe('the quota', () => {
-  test('an account without one writes no ledger', async () => {
+  test('writes no ledger for an account without a quota', async () => {
     expect((await stand.volley(6)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
     const { stdout } = await stand.cluster.kubectl(['get', 'configmaps', '-n', 'standin-system', '-o', 'name']);
     expect(stdout).toContain('standin-gateways');
@@ -58,12 +58,12 @@ describe('the quota', () => {
     stand.accepted = 0;
   });
 
-  test('12,000 at once, the leader and two gateways killed, one frozen: 10,000 are accepted, then all are refused', async () => {
+  test('accepts 10,000 of 12,000 concurrent requests while the leader and two gateways are killed and one is frozen', async () => {
     await stand.setQuotaEverywhere(QUOTA);
     const { process } = await stand.leader();
-    const shooting = stand.volley(QUOTA + 2_000);
+    const answers = stand.volley(QUOTA + 2_000);
     const untilAccepted = (count: number): Promise<unknown> =>
-      eventually(`${count} are accepted`, () => Promise.resolve(stand.accepted), {
+      eventually(`${count} accepted requests`, () => Promise.resolve(stand.accepted), {
         accept: (n) => n >= count,
         intervalMs: 1,
         timeoutMs: 60_000,
@@ -76,21 +76,21 @@ describe('the quota', () => {
     await stand.gateway(3).process.restart();
     await delay(FROZEN_MS);
     stand.gateway(2).process.signal('SIGCONT');
-    const statuses = new Set((await shooting).map(({ status, code }) => `${status} ${code}`));
+    const statuses = new Set((await answers).map(({ status, code }) => `${status} ${code}`));
     const expected = ['200 ', '0 lost', '429 quota_exceeded', '503 quota_unavailable', '503 not_ready'];
     for (const status of statuses) expect(expected).toContain(status);
     expect((await stand.counted()).rows).toBeLessThanOrEqual(QUOTA);
 
-    // The permits of the killed gateways return once the log shows how many of them were spent.
-    await eventually('the last of the quota is accepted', () => stand.volley(200).then(() => stand.counted()), {
+    // The permits of the killed gateways return once the log shows how many of them were used.
+    await eventually('the rest of the quota to be accepted', () => stand.volley(200).then(() => stand.counted()), {
       accept: ({ rows }) => rows >= QUOTA,
       timeoutMs: 90_000,
     });
     const [last] = await stand.untilUsedUp();
     expect(stand.accepted).toBeLessThanOrEqual(QUOTA);
     expect(stand.accepted + stand.unknown).toBeGreaterThanOrEqual(QUOTA);
-    const said = stand.deployment.operators.flatMap((operator) => operator.process.logTail(1_000));
-    expect(said.filter((line) => line.includes('what a lost gateway held is settled'))).not.toEqual([]);
+    const logLines = stand.deployment.operators.flatMap((operator) => operator.process.logTail(1_000));
+    expect(logLines.filter((line) => line.includes('what a lost gateway held is settled'))).not.toEqual([]);
     [stand.accepted, stand.unknown] = [QUOTA, 0];
     expect(last).toMatchObject({ code: 'quota_exceeded', problem: { limit: QUOTA, used: QUOTA } });
     const reset = new Date(String(last?.problem['reset']));
@@ -98,7 +98,7 @@ describe('the quota', () => {
     expect(Math.abs(reset.getTime() - Date.now() - (last?.retryAfterS ?? 0) * 1_000)).toBeLessThan(10_000);
 
     const all = { rows: QUOTA, permits: QUOTA };
-    await eventually('all rows in the log, each with a permit of its own', () => stand.counted(), {
+    await eventually('all rows in the log, each with its own permit', () => stand.counted(), {
       accept: ({ rows }) => rows >= QUOTA,
       timeoutMs: 30_000,
     });
@@ -112,13 +112,13 @@ describe('the quota', () => {
       accept: ({ stdout }) => stdout.includes('QuotaUsedUp'),
     });
     const table = ['get', 'mac', 'team', '-n', stand.tenant.namespace, '--no-headers'];
-    await eventually('what kubectl shows', () => stand.cluster.kubectl(table), {
+    await eventually('the quota in the output of kubectl', () => stand.cluster.kubectl(table), {
       accept: ({ stdout }) => / 10000 +10000 /.test(stdout),
       timeoutMs: 30_000,
     });
   }, 300_000);
 
-  test('another plan is another quota at once, where the account has none of its own', async () => {
+  test('applies the quota of another plan immediately if the account has none of its own', async () => {
     const changedTo = async (spec: { plan: string; monthlyQuota: number | null }): Promise<number> => {
       await stand.tenant.apply('Account', 'team', spec);
       return performance.now();
@@ -142,7 +142,7 @@ describe('the quota', () => {
     stand.accepted = PRO_QUOTA;
   });
 
-  test('a raised quota lets in as many more at once; a lowered one nobody', async () => {
+  test('accepts more requests as soon as the quota is raised, and none when it is lowered', async () => {
     await stand.setQuota(QUOTA + 10);
     const raisedAt = performance.now();
     await stand.untilAccepted(stand.gateway(1));
@@ -162,7 +162,7 @@ describe('the quota', () => {
     expect(stand.accepted).toBe(before);
   });
 
-  test('a leader that stood still, and takes itself for one when it goes on, grants nothing twice', async () => {
+  test('grants nothing twice when a frozen leader resumes and still believes that it leads', async () => {
     const quota = QUOTA + 110;
     await stand.setQuota(quota);
     await stand.untilAccepted(stand.gateway(0));
@@ -170,21 +170,21 @@ describe('the quota', () => {
     const other = stand.deployment.operators.find((operator) => operator !== old);
     assert(other);
     await writeFile(trap, '');
-    const shooting = stand.volley(40);
-    await eventually('that the leader is about to write', () => Promise.resolve(existsSync(trap)), {
+    const answers = stand.volley(40);
+    await eventually('the leader to start its write', () => Promise.resolve(existsSync(trap)), {
       accept: (isSet) => !isSet,
     });
-    await eventually('that the other leads', () => metricOf(other.adminUrl, 'standin_publish_revision'), {
+    await eventually('the other operator to lead', () => metricOf(other.adminUrl, 'standin_publish_revision'), {
       accept: ({ size }) => size > 0,
       timeoutMs: 40_000,
     });
     // This gateway had no permit yet. The other operator grants this one.
     await stand.untilAccepted(stand.gateway(4), 40_000);
     old.process.signal('SIGCONT');
-    await eventually('what becomes of its write', () => Promise.resolve(old.process.log().join('\n')), {
+    await eventually('the result of the frozen write', () => Promise.resolve(old.process.log().join('\n')), {
       accept: (log) => log.includes('the frozen ledger write: 409'),
     });
-    await Promise.all([shooting, stand.volley(40)]);
+    await Promise.all([answers, stand.volley(40)]);
     await stand.untilUsedUp();
     expect(stand.accepted).toBe(quota);
     await eventually('all rows in the log', () => stand.counted(), {
@@ -194,7 +194,7 @@ describe('the quota', () => {
     expect(await stand.counted()).toEqual({ rows: quota, permits: quota });
   });
 
-  test('a gateway that stops gives back what it holds; one that is killed does not, and nobody gets more', async () => {
+  test('returns the permits of a stopped gateway, but not those of a killed one', async () => {
     const quota = QUOTA + 200;
     await stand.setQuota(quota);
     const [first, second, third] = [stand.gateway(0), stand.gateway(1), stand.gateway(2)];
@@ -210,7 +210,7 @@ describe('the quota', () => {
     expect(stand.accepted).toBe(quota - held);
   });
 
-  test('without an operator what is at hand is spent, then requests are refused, and not counted', async () => {
+  test('uses up the held permits without an operator, then rejects requests and does not count them', async () => {
     const third = stand.gateway(2);
     await stand.setQuota(10 * QUOTA);
     await stand.untilAccepted(third);
@@ -226,15 +226,15 @@ describe('the quota', () => {
   });
 
   test(
-    'without an API server what is at hand is spent, then requests are refused with 503, never 429; it goes on when it is back',
-    { timeout: AWAY_MS + 120_000 },
+    'uses up the held permits without an API server, then rejects requests with 503 until it is back',
+    { timeout: OUTAGE_MS + 120_000 },
     async () => {
       const third = stand.gateway(2);
-      // It was killed, so it now delivers the rows that it left on disk.
+      // This gateway was killed, so it now delivers the rows that it left on disk.
       await stand.gateway(1).process.restart();
       await stand.cluster.stopApiServer('SIGKILL');
-      const back = performance.now() + AWAY_MS;
-      const refused: Answer[] = [];
+      const back = performance.now() + OUTAGE_MS;
+      const refused: QuotaResponse[] = [];
       while (performance.now() < back) {
         const answers = await stand.volley(VOLLEY, [third]);
         refused.push(...answers.filter(({ status }) => status !== 200));
@@ -246,7 +246,7 @@ describe('the quota', () => {
       );
       await stand.cluster.startApiServer();
       await stand.untilAccepted(third, 60_000);
-      await eventually('all rows in the log, each with a permit of its own', () => stand.counted(), {
+      await eventually('all rows in the log, each with its own permit', () => stand.counted(), {
         accept: ({ rows }) => rows >= stand.accepted,
         timeoutMs: 30_000,
       });

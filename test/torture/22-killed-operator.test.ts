@@ -9,8 +9,8 @@ import { isLongRun } from './oracle.ts';
 import { QuotaStand } from './quota-stand.ts';
 
 /**
- * Torture 22: the operator repeatedly dies between the write of the ledger and its response. The ledger then contains the granted blocks,
- * and no gateway has them. Three gateways run. The last time they die too, so nothing can report that the blocks never arrived.
+ * Torture test 22: the operator repeatedly dies between the write of the ledger and its response. The ledger then contains granted blocks
+ * that no gateway has. The last time, the three gateways die too, so none can report that the blocks never arrived.
  */
 const KILLS = isLongRun() ? 100 : 5;
 const GATEWAYS = 3;
@@ -18,7 +18,7 @@ const QUOTA = 500 + KILLS;
 const TIMEOUT_MS = isLongRun() ? 20 * 60_000 : 120_000;
 
 test(
-  `22: the operator is killed between ledger and answer, ${KILLS} times: nothing is granted twice, nothing is lost`,
+  `22: killing the operator ${KILLS} times between ledger write and response grants nothing twice and loses nothing`,
   async () => {
     const folder = await createTempFolder('crash');
     const trap = path.join(folder, 'trap');
@@ -34,7 +34,7 @@ test(
     const [operator] = operators;
     assert(operator);
 
-    /** Returns the blocks that were written at that moment. */
+    /** Kills the operator after its ledger write. Returns the blocks that it wrote. */
     const killBetween = async (): Promise<readonly string[]> => {
       const before = new Set((await stand.ledger()).blocks.map(({ id }) => id));
       await writeFile(trap, '');
@@ -50,11 +50,11 @@ test(
     await stand.setQuotaEverywhere(QUOTA);
     for (const gateway of gateways) await stand.untilAccepted(gateway);
     for (let kill = 1; kill < KILLS; kill++) {
-      // The quota is one lower, so that gateways return the permits that they hold and must ask for more.
+      // Lowers the quota by one, so that gateways return their permits and must request more.
       await stand.setQuotaEverywhere(QUOTA - kill);
       const leaked = await killBetween();
       expect(leaked).not.toEqual([]);
-      await stand.comeBack(operator);
+      await stand.restartOperator(operator);
       for (const gateway of gateways) await stand.untilAccepted(gateway, 40_000);
       // A gateway that asks again without naming the blocks never received them.
       const open = (await stand.ledger()).blocks.map(({ id }) => id);
@@ -65,14 +65,14 @@ test(
     await stand.setQuotaEverywhere(limit);
     const leaked = await killBetween();
     await Promise.all(gateways.map(({ process }) => process.kill('SIGKILL')));
-    await stand.comeBack(operator);
+    await stand.restartOperator(operator);
     await Promise.all(
       gateways.map(async ({ process, adminUrl }) => {
         await process.restart();
         await process.waitForUrl(`${adminUrl}/readyz`, 40_000);
       }),
     );
-    await eventually('all of the quota', () => stand.volley(50).then(() => stand.accepted), {
+    await eventually('the whole quota to be accepted', () => stand.volley(50).then(() => stand.accepted), {
       accept: (accepted) => accepted >= limit,
       timeoutMs: 90_000,
     });

@@ -8,22 +8,22 @@ import { startKeyLoad } from './key-load.ts';
 import { QuotaStand } from './quota-stand.ts';
 
 /**
- * Torture 25: the month ends while the clocks of three gateways are 90 s behind the operator's clock, equal to it, and 90 s ahead of it.
- * Then all clocks are set back by an hour, and a new leader starts. One account uses up its quota in each month. Another one has plenty of
- * quota and constantly gets requests.
+ * Torture test 25: the month ends while the clocks of three gateways are 90 s behind the operator's clock, equal to it, and 90 s ahead.
+ * Then all clocks are set back by an hour, and a new leader starts. One account uses up its quota in each month. Another one has a large
+ * quota and gets requests all the time.
  */
 const SKEWS_MS = [-90_000, 0, 90_000];
 const QUOTA = 300;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Processes read their clock 20 times per second. A gateway asks about a used-up quota again after one second. */
+/** Processes read their clock 20 times per second. A gateway checks an exhausted quota again after one second. */
 const SETTLED_MS = 1_500;
 
 /** The boundary between the two months: far enough ahead that nothing was counted before the clocks were set. */
 const MONTH_END_MS = periodEndMs(periodOf(Date.now() + DAY_MS));
 const [BEFORE, AFTER] = [periodOf(MONTH_END_MS - 1), periodOf(MONTH_END_MS)];
 
-/** The same as for `team`, with an endpoint `plenty`. */
+/** Creates an account, a project and an endpoint `plenty` with a large quota. */
 const addPlenty = async ({ tenant }: QuotaStand): Promise<{ path: string; key: string }> => {
   await tenant.apply('Account', 'plenty', { plan: 'Free', monthlyQuota: 1_000_000 });
   await tenant.apply('Project', 'plenty', { displayName: 'Plenty', accountRef: { name: 'plenty' } });
@@ -33,23 +33,23 @@ const addPlenty = async ({ tenant }: QuotaStand): Promise<{ path: string; key: s
   return { path: `${await tenant.projectPath('plenty')}/plenty`, key: await tenant.readSecret('plenty-api-key') };
 };
 
-test('25: the month ends by clocks that differ by minutes, and by one that is set back: each row counts once, in the month of its permit', async () => {
+test('25: counts each row once, in the month of its permit, when the month ends with skewed clocks and clocks set back', async () => {
   await using clocks = new AsyncDisposableStack();
   const newClock = async (): Promise<ShiftedClock> => clocks.use(await ShiftedClock.create());
-  const ofOperator = await newClock();
-  const ofGateways = await Promise.all(SKEWS_MS.map(newClock));
+  const operatorClock = await newClock();
+  const gatewayClocks = await Promise.all(SKEWS_MS.map(newClock));
   await using stand = await QuotaStand.start({
     ...{ operators: 1, gateways: SKEWS_MS.length },
-    operatorEnv: ofOperator.env,
-    gatewayEnv: (index) => Promise.resolve(ofGateways[index]?.env ?? {}),
+    operatorEnv: operatorClock.env,
+    gatewayEnv: (index) => Promise.resolve(gatewayClocks[index]?.env ?? {}),
   });
   const [operator] = stand.deployment.operators;
   assert(operator);
   /** Sets the time since the end of the month by the operator's clock. Negative: before the end. */
   const setClocks = async (fromEndMs: number): Promise<void> => {
     const offsetMs = MONTH_END_MS + fromEndMs - Date.now();
-    await ofOperator.set(offsetMs);
-    await Promise.all(ofGateways.map((clock, index) => clock.set(offsetMs + (SKEWS_MS[index] ?? 0))));
+    await operatorClock.set(offsetMs);
+    await Promise.all(gatewayClocks.map((clock, index) => clock.set(offsetMs + (SKEWS_MS[index] ?? 0))));
     await delay(SETTLED_MS);
   };
   const refusal = async (): Promise<unknown> => {
@@ -67,12 +67,12 @@ test('25: the month ends by clocks that differ by minutes, and by one that is se
   await stand.untilUsedUp();
   expect(stand.accepted).toBe(QUOTA);
 
-  // One gateway is already in the next month. The operator's clock decides.
+  // One gateway's clock is already in the next month, but the operator's clock counts.
   await setClocks(-45_000);
   await refusal();
   expect(stand.accepted).toBe(QUOTA);
 
-  // One gateway has not reached the next month yet.
+  // One gateway's clock has not reached the next month yet.
   await setClocks(45_000);
   for (const gateway of stand.deployment.gateways) await stand.untilAccepted(gateway);
   await stand.volley(QUOTA);
@@ -83,7 +83,7 @@ test('25: the month ends by clocks that differ by minutes, and by one that is se
   const reset = new Date(periodEndMs(AFTER)).toISOString();
   expect(await refusal()).toBe(reset);
   await operator.process.kill('SIGKILL');
-  await stand.comeBack(operator);
+  await stand.restartOperator(operator);
   await stand.leader();
   await delay(SETTLED_MS);
   expect(await refusal()).toBe(reset);

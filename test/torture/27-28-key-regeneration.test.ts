@@ -13,8 +13,8 @@ import { denyOperator } from './deny-operator.ts';
 import { acceptedAfter, startKeyLoad } from './key-load.ts';
 
 /**
- * Tortures 27 and 28: an API key is regenerated while gateways are under load, disconnected or frozen, and while the operator dies between
- * each pair of steps. Real processes run on a real API server.
+ * Torture tests 27 and 28: an API key is regenerated while gateways are under load, disconnected or frozen, and while the operator dies
+ * between each pair of steps. The processes and the API server are real.
  */
 let cluster: OwnCluster;
 let deployment: Deployment;
@@ -23,9 +23,9 @@ let path: string;
 const proxies = new Map<number, TcpProxy>();
 
 const GATEWAYS = 5;
-/** This gateway reaches the operator through a proxy that can be cut. It continues with the configuration that it has. */
-const PATIENT = 3;
-/** This gateway is the same, but refuses requests after `STALE_MS`. */
+/** This gateway reaches the operator through a proxy that can be cut. It continues with its last configuration. */
+const LENIENT = 3;
+/** This gateway also uses a proxy, but rejects requests after `STALE_MS`. */
 const STRICT = 4;
 const STALE_MS = 3_000;
 const NO_CLICKHOUSE = { env: { STANDIN_CLICKHOUSE_URL: 'http://127.0.0.1:1' } };
@@ -40,7 +40,7 @@ beforeAll(async () => {
     operatorEnv: { STANDIN_STREAM_GATEWAY_FORGET_MS: '1000' },
     gateways: GATEWAYS,
     gatewayEnv: async (index, operators) => {
-      if (index !== PATIENT && index !== STRICT) return {};
+      if (index !== LENIENT && index !== STRICT) return {};
       const proxy = await startTcpProxy(Number(new URL(operators[0]?.streamUrl ?? '').port));
       proxies.set(index, proxy);
       const url = { STANDIN_OPERATOR_URLS: `https://127.0.0.1:${proxy.port}` };
@@ -62,13 +62,13 @@ afterAll(async () => {
 
 const gateway = (index: number): DeployedGateway => {
   const found = deployment.gateways[index];
-  if (found === undefined) throw new Error(`there is no gateway ${index}`);
+  if (found === undefined) throw new Error(`no gateway ${index}`);
   return found;
 };
-/** Gateways that the operator knows, by name. */
+/** Returns the gateways that the operator knows, by name. */
 const known = (): Promise<ReadonlyMap<string, number>> =>
   metricOf(deployment.operators[0]?.adminUrl ?? '', 'standin_publish_gateway_revision');
-/** No kubelet runs. These objects only show the gateways in the API server; no containers run in them. */
+/** No kubelet runs, so no containers do. These pods only represent the gateways in the API server. */
 const createPods = async (indexes: readonly number[]): Promise<void> => {
   const items = indexes.map((index) => ({
     ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: `gateway-${index}`, namespace: SYSTEM_NAMESPACE } },
@@ -77,7 +77,7 @@ const createPods = async (indexes: readonly number[]): Promise<void> => {
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 };
 const CLAIM = 'data-gateway-0';
-/** The claim as the StatefulSet creates it, without the finalizer of a controller that does not run here. */
+/** Creates the claim like the StatefulSet does, without the finalizer of a controller that does not run here. */
 const createClaim = async (): Promise<void> => {
   const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
   const metadata = { name: CLAIM, namespace: SYSTEM_NAMESPACE };
@@ -87,7 +87,7 @@ const createClaim = async (): Promise<void> => {
 };
 const keyOf = (account = 'team'): Promise<string> => tenant.readSecret(`${account}-api-key`);
 let serial = 0;
-/** Returns the name, which is unique because a test may run twice. */
+/** Returns the name, which must be unique because a test may run twice. */
 const regenerate = async (account = 'team'): Promise<string> => {
   serial += 1;
   const name = `regeneration-${serial}`;
@@ -107,7 +107,7 @@ const untilWaitingFor = (name: string, index: number) =>
 
 const statuses = async (key: string): Promise<number[]> =>
   Promise.all(deployment.gateways.map(async (one) => (await post(one, path, key)).status));
-/** Each gateway gets permits of the quota, so that it continues to accept requests when it is disconnected. */
+/** Gives each gateway permits of the quota, so that it accepts requests even when it is disconnected. */
 const untilAllAccept = (key: string): Promise<unknown> =>
   eventually('all gateways to accept', () => statuses(key), { accept: (all) => all.every((one) => one === 200) });
 
@@ -115,22 +115,22 @@ const untilAllAccept = (key: string): Promise<unknown> =>
 const AFTERWARDS_MS = 500;
 
 describe('27: a key is regenerated under load', () => {
-  test('a gateway that is cut off is named, and waited for until it has acknowledged', async () => {
+  test('waits for a disconnected gateway by name until the gateway acknowledges the key', async () => {
     const old = await keyOf();
     await untilAllAccept(old);
     await using load = startKeyLoad(deployment.gateways, path, old);
-    await proxies.get(PATIENT)?.cut();
+    await proxies.get(LENIENT)?.cut();
     const name = await regenerate();
-    const { status } = await untilWaitingFor(name, PATIENT);
+    const { status } = await untilWaitingFor(name, LENIENT);
     expect(status).toMatchObject({ phase: 'Running', acknowledged: `${GATEWAYS - 1}/${GATEWAYS}` });
     // New endpoints no longer wait for this gateway. The regeneration does, as long as the pod exists.
     await eventually('the gateway to be forgotten', known, { accept: ({ size }) => size === GATEWAYS - 1 });
     await tenant.mock('later', '"later"');
     await tenant.untilReason('Endpoint', 'later', 'Ready');
     // This gateway still accepts the old key, so the object must not report Completed.
-    expect((await post(gateway(PATIENT), path, old)).status).toBe(200);
-    expect((await untilWaitingFor(name, PATIENT)).status).toMatchObject({ phase: 'Running' });
-    await proxies.get(PATIENT)?.restore();
+    expect((await post(gateway(LENIENT), path, old)).status).toBe(200);
+    expect((await untilWaitingFor(name, LENIENT)).status).toMatchObject({ phase: 'Running' });
+    await proxies.get(LENIENT)?.restore();
     await untilPhase(name, 'Completed');
     const completedAt = performance.now();
     await delay(AFTERWARDS_MS);
@@ -139,7 +139,7 @@ describe('27: a key is regenerated under load', () => {
     expect(await statuses(await keyOf())).toEqual(Array(GATEWAYS).fill(200));
   });
 
-  test('one that is cut off and has a maxStaleness is waited for no longer than that: then it answers 503', async () => {
+  test('waits for a disconnected gateway with a maxStaleness only until it responds with 503', async () => {
     const old = await keyOf();
     await untilAllAccept(old);
     await using load = startKeyLoad(deployment.gateways, path, old);
@@ -152,15 +152,18 @@ describe('27: a key is regenerated under load', () => {
     await delay(AFTERWARDS_MS);
     const sent = await load.stop();
     expect(acceptedAfter(sent, completedAt)).toEqual({ before: true, after: [], tried: GATEWAYS });
-    const ofStrict = sent.filter((one) => one.gateway === STRICT && one.at >= completedAt);
-    expect(new Set(ofStrict.map((one) => one.status))).toEqual(new Set([503]));
+    const fromStrict = sent.filter((one) => one.gateway === STRICT && one.at >= completedAt);
+    expect(new Set(fromStrict.map((one) => one.status))).toEqual(new Set([503]));
     expect((await post(gateway(STRICT), path, old)).body).toContain('not_ready');
     await proxies.get(STRICT)?.restore();
-    await eventually('it is back', async () => (await post(gateway(STRICT), path, await keyOf())).status === 200);
+    await eventually(
+      'the gateway to reconnect',
+      async () => (await post(gateway(STRICT), path, await keyOf())).status === 200,
+    );
     expect((await post(gateway(STRICT), path, old)).status).toBe(401);
   });
 
-  test('one that was frozen wakes up with old words of the operator in its sockets, and they do not count', async () => {
+  test('a resumed gateway ignores old messages of the operator in its sockets', async () => {
     const old = await keyOf();
     const ask = async (): Promise<number> => (await post(gateway(STRICT), path, old)).status;
     const { process } = gateway(STRICT);
@@ -168,7 +171,7 @@ describe('27: a key is regenerated under load', () => {
     process.signal('SIGSTOP');
     const answers: Promise<number>[] = [];
     try {
-      // A heartbeat arrives and is not read. Nothing of the new key arrives.
+      // A heartbeat arrives and is not read. The new key does not arrive.
       await delay(LIMITS.streamHeartbeatMs + 300);
       await proxies.get(STRICT)?.cut();
       answers.push(ask());
@@ -184,11 +187,14 @@ describe('27: a key is regenerated under load', () => {
     }
     expect(new Set(await Promise.all(answers))).toEqual(new Set([503]));
     await proxies.get(STRICT)?.restore();
-    await eventually('it is back', async () => (await post(gateway(STRICT), path, await keyOf())).status === 200);
+    await eventually(
+      'the gateway to reconnect',
+      async () => (await post(gateway(STRICT), path, await keyOf())).status === 200,
+    );
     expect(await ask()).toBe(401);
   });
 
-  test('one that died is waited for until its pod is gone, and its claim', async () => {
+  test('waits for a dead gateway until its pod and its claim are deleted', async () => {
     const { process, adminUrl } = gateway(0);
     await createClaim();
     await process.kill('SIGKILL');
@@ -213,11 +219,11 @@ const LEASE = resourcePath({
   ...{ group: 'coordination.k8s.io', version: 'v1', plural: 'leases' },
   ...{ namespace: SYSTEM_NAMESPACE, name: LEASE_NAME },
 });
-describe('28: the operator dies', () => {
+describe('28: the operator dies during a regeneration', () => {
   const operator = () => deployment.operators[0];
-  const die = () => operator()?.process.kill('SIGKILL');
-  /** Another operator leads immediately: the test does not wait until the lease of the dead one expires. */
-  const comeBack = async (): Promise<void> => {
+  const kill = () => operator()?.process.kill('SIGKILL');
+  /** Restarts the operator, which leads immediately: the test does not wait until the old lease expires. */
+  const restart = async (): Promise<void> => {
     await tenant.client.mergePatch(LEASE, { spec: { holderIdentity: '' } });
     await operator()?.process.restart();
   };
@@ -228,11 +234,11 @@ describe('28: the operator dies', () => {
   const freeze = (): Promise<() => Promise<unknown>> => {
     const { process } = gateway(0);
     process.signal('SIGSTOP');
-    const goOn = (): Promise<unknown> => {
+    const resume = (): Promise<unknown> => {
       process.signal('SIGCONT');
       return Promise.resolve();
     };
-    return Promise.resolve(goOn);
+    return Promise.resolve(resume);
   };
   const isRefused = (verb: string, resource: string) => () =>
     operator()?.process.waitForLine(
@@ -240,7 +246,7 @@ describe('28: the operator dies', () => {
       (line) => line.includes(`cannot ${verb} resource`) && line.includes(resource),
     );
   const isBegun = (name: string) =>
-    eventually(`${name} under way`, () => tenant.get('Account', 'steps'), {
+    eventually(`${name} to begin`, () => tenant.get('Account', 'steps'), {
       accept: ({ status }) => (status?.['apiKey'] as { regenerating?: { name: string } }).regenerating?.name === name,
     });
 
@@ -264,35 +270,35 @@ describe('28: the operator dies', () => {
       isRefused('patch', 'mockkeyregenerations'),
       undefined,
     ],
-  ] as const)('%s: the next one finishes it, once', async (_step, stopThere, isThere, isReplaced) => {
+  ] as const)('%s: the next operator completes it once', async (_step, interrupt, untilInterrupted, isReplaced) => {
     const [before, old] = [await counted('steps'), await keyOf('steps')];
-    const goOn = await stopThere();
+    const resume = await interrupt();
     let name: string;
     try {
       name = await regenerate('steps');
-      await isThere(name);
+      await untilInterrupted(name);
       if (isReplaced !== undefined) expect((await keyOf('steps')) !== old).toBe(isReplaced);
-      await die();
+      await kill();
     } finally {
-      await goOn();
+      await resume();
     }
     const replaced = await keyOf('steps');
-    await comeBack();
+    await restart();
     await untilPhase(name, 'Completed');
     const after = await keyOf('steps');
     expect(after).not.toBe(old);
-    // Clients that read the new key while the operator was dead must not need a third one now.
+    // Clients that read the new key while the operator was dead must not need a third one.
     if (replaced !== old) expect(after).toBe(replaced);
     expect(await counted('steps')).toBe(before + 1);
   });
 
-  test('while seven are asked for at once: six are done, and the seventh says when there can be more', async () => {
+  test('with seven concurrent requests: six complete, and the seventh says when the limit resets', async () => {
     await tenant.apply('Account', 'many', { plan: 'Free' });
     await tenant.untilReason('Account', 'many', 'Ready');
     const names = await Promise.all(Array.from({ length: 7 }, () => regenerate('many')));
-    await eventually('the first of them', async () => (await counted('many')) > 0, { intervalMs: 5 });
-    await die();
-    await comeBack();
+    await eventually('the first regeneration', async () => (await counted('many')) > 0, { intervalMs: 5 });
+    await kill();
+    await restart();
     const ended = await Promise.all(
       names.map((name) => until(name, 'ended', ({ phase }) => phase === 'Completed' || phase === 'Refused')),
     );

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RawClient } from './raw-client.ts';
 import { json, Stand } from './stand.ts';
 
-/** Torture 29: invalid keys. Each request gets a 401 that reveals nothing, and leaves no row. */
+/** Torture test 29: each request with an invalid key gets a 401 that reveals nothing, and leaves no row. */
 let stand: Stand;
 beforeAll(async () => {
   stand = await Stand.start();
@@ -20,28 +20,28 @@ const send = async (client: RawClient, keyLines: readonly string[]) => {
   return { status: answer.status, code: answer.all('standin-rejected')[0], body: answer.body.toString() };
 };
 
-/** Keys in the format that the operator generates, with a correct or a wrong checksum. */
+/** Returns a key in the format that the operator generates, with the given checksum. */
 const generated = (checksum: string): string => `standin_${randomBytes(40).toString('hex').slice(0, 43)}${checksum}`;
 
 /** None of them is an active key, and all get the same response. */
-const DEAD: readonly (readonly [name: string, key: () => string])[] = [
-  ['an unknown one', () => `sk_${randomBytes(16).toString('hex')}`],
-  ['one of the right form', () => generated('0AbCdE')],
-  ['one with a wrong checksum', () => generated('zzzzzz')],
-  ['one whose last character is wrong', () => `${stand.own.key.slice(0, -1)}~`],
-  ['one that goes on', () => `${stand.own.key}0`],
-  ['its digest', () => createHash('sha256').update(stand.own.key).digest('hex')],
-  ['what the log has in its place', () => stand.own.storedKey],
-  ['two in one header', () => `${stand.own.key}, ${stand.tenants[1].key}`],
-  ['10 kB of it', () => 'k'.repeat(10_000)],
-  ['nothing', () => ''],
+const INVALID: readonly (readonly [name: string, key: () => string])[] = [
+  ['an unknown key', () => `sk_${randomBytes(16).toString('hex')}`],
+  ['a well-formed key', () => generated('0AbCdE')],
+  ['a key with a wrong checksum', () => generated('zzzzzz')],
+  ['the key with a wrong last character', () => `${stand.own.key.slice(0, -1)}~`],
+  ['the key with another character', () => `${stand.own.key}0`],
+  ['the digest of the key', () => createHash('sha256').update(stand.own.key).digest('hex')],
+  ['the value that the log stores', () => stand.own.storedKey],
+  ['two keys in one header', () => `${stand.own.key}, ${stand.tenants[1].key}`],
+  ['a key of 10 kB', () => 'k'.repeat(10_000)],
+  ['an empty key', () => ''],
 ];
 
-describe('a key that is none', () => {
-  test('is told the same, whatever is wrong with it', async () => {
+describe('an invalid key', () => {
+  test('gets the same response for any cause', async () => {
     using client = await RawClient.connect(stand.port);
     const answers = [];
-    for (const [, key] of DEAD) answers.push(await send(client, [`x-api-key: ${key()}`]));
+    for (const [, key] of INVALID) answers.push(await send(client, [`x-api-key: ${key()}`]));
     expect(new Set(answers.map(({ status, code }) => `${status} ${code}`))).toEqual(new Set(['401 api_key_invalid']));
     expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
   });
@@ -50,20 +50,20 @@ describe('a key that is none', () => {
     ['twice', () => [`x-api-key: ${stand.own.key}`, `x-api-key: ${stand.own.key}`], 'api_key_repeated'],
     ['twice, once wrong', () => ['x-api-key: sk_wrong', `x-api-key: ${stand.own.key}`], 'api_key_repeated'],
     ['of another tenant', () => [`x-api-key: ${stand.tenants[1].key}`], 'api_key_other_account'],
-    ['not at all', () => [], 'api_key_missing'],
+    ['without a key', () => [], 'api_key_missing'],
     ['in the wrong header', () => [`authorization: Bearer ${stand.own.key}`], 'api_key_missing'],
-  ])('sent %s is refused', async (_how, lines, code) => {
+  ])('is rejected if sent %s', async (_how, lines, code) => {
     using client = await RawClient.connect(stand.port);
     expect(await send(client, lines())).toMatchObject({ status: 401, code });
   });
 
   const ROUNDS = 400;
-  /** A difference in time counts only if it is an order of magnitude, as for another lookup or a write. Smaller differences are noise. */
+  /** Only a large difference in time counts, such as for another lookup or a write. Smaller differences are noise. */
   const FACTOR_MAX = 3;
 
-  test('is refused in the same class of time, be it unknown, malformed, or almost right', async () => {
+  test('is rejected in similar time, whether it is unknown, malformed or almost correct', async () => {
     using client = await RawClient.connect(stand.port);
-    const kinds = DEAD.slice(0, 5);
+    const kinds = INVALID.slice(0, 5);
     const took = new Map<string, number[]>(kinds.map(([name]) => [name, []]));
     // The rounds are interleaved, so that changes in the machine's load affect all keys alike.
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -78,7 +78,7 @@ describe('a key that is none', () => {
     expect(Math.max(...medians) / Math.min(...medians)).toBeLessThan(FACTOR_MAX);
   });
 
-  test('has left nothing: no row, and the right one still works', async () => {
+  test('leaves no row, and the valid key still works', async () => {
     const marker = stand.marker();
     using client = await RawClient.connect(stand.port);
     client.send(stand.head('POST', stand.target('/a', marker), [['Content-Length', '0']]));

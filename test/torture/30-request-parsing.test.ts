@@ -5,7 +5,7 @@ import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture 30: the 33 cases of h1spec (https://github.com/uNetworking/h1spec) with our own bytes, and the kinds of request smuggling that
+ * Torture test 30: the 33 cases of h1spec (https://github.com/uNetworking/h1spec) with our own bytes, and the kinds of request smuggling that
  * HTTP Garden collects (https://github.com/narfindustries/http-garden, TROPHIES.md).
  */
 let stand: Stand;
@@ -29,7 +29,7 @@ afterAll(async () => {
 /** Long enough to see an unexpected response. */
 const SILENCE_MS = 400;
 
-describe('h1spec: an unfinished request is waited for', () => {
+describe('h1spec: an incomplete request', () => {
   // The positions at which the request is cut; `%` marks the cut.
   const cuts: [string, RegExp][] = [
     ['method', /^G/],
@@ -49,10 +49,10 @@ describe('h1spec: an unfinished request is waited for', () => {
     ['request termination', /^[^]*\r\n\r/],
   ];
 
-  test.concurrent.each(cuts)('cut in its %s, then answered when the rest comes', async (_name, cut) => {
+  test.concurrent.each(cuts)('cut in its %s gets a response when the rest arrives', async (_name, cut) => {
     const marker = stand.marker();
     const whole = stand.head('GET', stand.target('/hello', marker));
-    const first = cut.exec(whole)?.[0] ?? expect.fail('the cut does not fit');
+    const first = cut.exec(whole)?.[0] ?? expect.fail('the cut does not match');
     using client = await RawClient.connect(stand.port);
     client.send(first);
     await delay(SILENCE_MS);
@@ -64,7 +64,7 @@ describe('h1spec: an unfinished request is waited for', () => {
   });
 });
 
-describe('h1spec: a whole request is answered or refused', () => {
+describe('h1spec: a complete request', () => {
   const withKey = (lines: string) => (key: string, target: string) =>
     lines.replaceAll('KEY', key).replaceAll('TARGET', target);
   const accepted: [string, string][] = [
@@ -78,7 +78,7 @@ describe('h1spec: a whole request is answered or refused', () => {
       'POST TARGET HTTP/1.1\r\nHost: a\r\nx-api-key: KEY\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
     ],
   ];
-  test.each(accepted)('%s: 200', async (_name, lines) => {
+  test.each(accepted)('with %s gets 200', async (_name, lines) => {
     const marker = stand.marker();
     const answer = await ask(stand.port, withKey(lines)(stand.own.key, stand.target('/hello', marker)));
     expect(answer).toMatchObject({ status: 200, body: Buffer.from('hello') });
@@ -86,7 +86,7 @@ describe('h1spec: a whole request is answered or refused', () => {
   });
 
   const refused: [string, string][] = [
-    ['without HTTP version', 'GET TARGET \r\n\r\n'],
+    ['no HTTP version', 'GET TARGET \r\n\r\n'],
     ['invalid header characters', 'GET TARGET HTTP/1.1\r\nHost: a\r\nx-api-key: KEY\r\nX-Invalid[]: test\r\n\r\n'],
     ['missing Host', 'GET TARGET HTTP/1.1\r\nx-api-key: KEY\r\nContent-Length: 5\r\n\r\nhello'],
     ['multiple Hosts', 'GET TARGET HTTP/1.1\r\nHost: a\r\nx-api-key: KEY\r\nHost: b\r\n\r\n'],
@@ -105,14 +105,14 @@ describe('h1spec: a whole request is answered or refused', () => {
       'GET TARGET HTTP/1.1\r\nHost: a\r\nx-api-key: KEY\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n',
     ],
   ];
-  test.each(refused)('%s: 400, as a rejection', async (_name, lines) => {
+  test.each(refused)('with %s gets 400 as a rejection', async (_name, lines) => {
     const answer = await ask(stand.port, withKey(lines)(stand.own.key, stand.target('/hello')));
     expect(answer?.status).toBe(400);
     expect(answer?.all('standin-rejected')).toHaveLength(1);
     expect(answer?.all('content-type')).toEqual(['application/problem+json']);
   });
 
-  test('these are the 33 cases', () => {
+  test('covers all 33 cases', () => {
     expect(15 + accepted.length + refused.length).toBe(33);
   });
 });
@@ -168,10 +168,10 @@ describe('request smuggling', () => {
     ['coding twice', `${chunked}${chunked}`, plain],
     ['coding twice, the second hidden', `${chunked}Transfer-Encoding: x\r\n`, plain],
   ];
-  /** Marker of each hidden request → the payload that hid it. */
+  /** The name of the payload that hid each request, by marker. */
   const hidden = new Map<string, string>();
 
-  test.concurrent.each(refused)('%s: refused, and the connection ends', async (name, headers, body) => {
+  test.concurrent.each(refused)('%s: is rejected, and the connection closes', async (name, headers, body) => {
     const marker = stand.marker();
     hidden.set(marker, name);
     const head = stand.head('POST', stand.target('/forward')).replace(/\r\n$/, `${headers}\r\n`);
@@ -184,13 +184,13 @@ describe('request smuggling', () => {
     expect(client.pending.toString('latin1')).toBe('');
   });
 
-  // The gateway itself refuses these: Node's parser continues with the bytes that follow.
+  // The gateway itself rejects these requests. Node's parser continues with the bytes that follow.
   test.concurrent.each([
     ['two Hosts', 'Host: gateway\r\nHost: b', 400],
     ['an upgrade', 'Host: gateway\r\nUpgrade: h2c', 400],
-    ['an expectation that nobody knows', 'Host: gateway\r\nExpect: a miracle', 417],
-    ['a Host that is none', 'Host: a/b', 400],
-  ])('behind a request with %s nothing is served: the connection ends', async (name, host, status) => {
+    ['an unknown expectation', 'Host: gateway\r\nExpect: a miracle', 417],
+    ['an invalid Host', 'Host: a/b', 400],
+  ])('serves nothing after a request with %s and closes the connection', async (name, host, status) => {
     const marker = stand.marker();
     hidden.set(marker, name);
     const head = stand.head('POST', stand.target('/forward'), [['Content-Length', '2']]);
@@ -201,7 +201,7 @@ describe('request smuggling', () => {
     expect(client.pending.toString('latin1')).toBe('');
   });
 
-  test('nothing of this reached the upstream', async () => {
+  test('forwards none of these requests to the upstream', async () => {
     // The gateway forwards in order, so an earlier accepted request would have been forwarded first.
     const marker = stand.marker();
     expect(await ask(stand.port, stand.head('GET', stand.target('/forward', marker)))).toMatchObject({ status: 200 });
@@ -218,7 +218,7 @@ describe('request smuggling', () => {
     ['in a chunk', chunked, (s) => `${s.length.toString(16)}\r\n${s}\r\n0\r\n\r\n`],
     ['in a chunk with an extension', chunked, (s) => `${s.length.toString(16)};a="b"\r\n${s}\r\n0\r\n\r\n`],
     [
-      'behind a header that Connection wants gone',
+      'behind a header that Connection lists for removal',
       'Connection: content-length, x-api-key\r\nContent-Length: LENGTH\r\n',
       (s) => s,
     ],
@@ -229,7 +229,7 @@ describe('request smuggling', () => {
     ],
   ];
   test.each(ordinary)(
-    'a request %s is a body: the upstream sees one request',
+    'treats a request %s as a body: the upstream gets one request',
     async (_name, headers, body, method = 'POST') => {
       const marker = stand.marker();
       const smuggled = inner();
@@ -246,7 +246,7 @@ describe('request smuggling', () => {
     },
   );
 
-  test('trailers that look like framing stay behind', async () => {
+  test('does not forward trailers that look like framing', async () => {
     const marker = stand.marker();
     const head = stand.head('POST', stand.target('/forward', marker)).replace(/\r\n$/, `${chunked}\r\n`);
     const before = upstream.requests.length;
@@ -261,18 +261,18 @@ describe('request smuggling', () => {
 
   test.each([
     ['HTTP/0.9', (target: string) => `GET ${target}\r\n\r\n`],
-    ['a version that is no version', (target: string) => `GET ${target} HTTP/\r\r1.1\r\n\r\n`],
+    ['an invalid version', (target: string) => `GET ${target} HTTP/\r\r1.1\r\n\r\n`],
     ['LF within the request line', (target: string) => `GET ${target}\nHTTP/1.1\r\n\r\n`],
     ['a method with a quote', (target: string) => `G="T ${target} HTTP/1.1\r\nHost: a\r\n\r\n`],
     ['the preface of HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['bytes of TLS', () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
-  ])('%s: refused', async (_name, bytes) => {
+  ])('rejects %s', async (_name, bytes) => {
     const answer = await ask(stand.port, bytes(stand.target('/forward')));
     expect(answer?.status).toBe(400);
   });
 });
 
-test('the log holds what was accepted and nothing else', async () => {
+test('the log contains only the accepted requests', async () => {
   const rows = await stand.verify();
   expect(rows.filter(({ path }) => path === '/smuggled')).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { ask, RawClient } from './raw-client.ts';
 import { json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
-/** Torture 31: targets and methods that ask a proxy to connect elsewhere. */
+/** Torture test 31: targets and methods that ask a proxy to connect to another server. */
 let stand: Stand;
 /** The server that the requests name. Nothing may ever connect to it. */
 let named: Upstream;
@@ -25,7 +25,7 @@ const CASES: [name: string, requestLine: string, headers: string, status: number
   ['absolute form of https', 'GET https://NAMEDTARGET', 'Host: gateway', 400, 'target_invalid'],
   ['absolute form of another scheme', 'GET ftp://NAMED/a', 'Host: gateway', 400, 'target_invalid'],
   ['two slashes', 'GET //NAMED/a', 'Host: gateway', 400, 'target_invalid'],
-  ['two slashes and the own path', 'GET /TARGET', 'Host: gateway', 400, 'target_invalid'],
+  ['two slashes before its own path', 'GET /TARGET', 'Host: gateway', 400, 'target_invalid'],
   ['no slash', 'GET NAMED', 'Host: gateway', 400, 'target_invalid|bad_request'],
   ['asterisk form', 'OPTIONS *', 'Host: gateway', 400, 'target_invalid'],
   ['asterisk form of GET', 'GET *', 'Host: gateway', 400, 'target_invalid|bad_request'],
@@ -57,7 +57,7 @@ const CASES: [name: string, requestLine: string, headers: string, status: number
   ],
 ];
 
-test.each(CASES)('%s is refused', async (...[, requestLine, headers, status, code]) => {
+test.each(CASES)('rejects %s', async (...[, requestLine, headers, status, code]) => {
   const fill = (text: string) =>
     text.replaceAll('NAMED', `127.0.0.1:${named.port}`).replaceAll('TARGET', stand.target('/a'));
   using client = await RawClient.connect(stand.port);
@@ -75,7 +75,7 @@ test.each(CASES)('%s is refused', async (...[, requestLine, headers, status, cod
 test.each([
   ['a missing path', '/URI', 404],
   ['a path of another project', '/OTHER/a', 401],
-  ['an unknown project', '/nobody-knows-this-one/a', 404],
+  ['an unknown project', '/unknown-project-uri-1/a', 404],
   ['dots', '/URI/x/../a', 404],
   ['encoded dots', '/URI/%2e%2e/URI/a', 404],
   ['an encoded slash', '/URI%2fa', 404],
@@ -84,14 +84,14 @@ test.each([
   ['an empty segment', '/URI//a', 404],
   ['a zero byte', '/URI/a%00', 404],
   ['a backslash', '/URI\\a', 404],
-])('%s is compared byte by byte', async (_name, target, status) => {
+])('compares a path byte by byte: %s', async (_name, target, status) => {
   const path = target.replaceAll('URI', stand.own.uri).replaceAll('OTHER', stand.tenants[1].uri);
   const answer = await ask(stand.port, stand.head('GET', path));
   expect(answer?.status).toBe(status);
   expect(answer?.all('standin-rejected')).toHaveLength(1);
 });
 
-test('nobody connected to the named host, and the log is empty', async () => {
+test('no request connects to the named host, and the log is empty', async () => {
   const rows = await stand.verify();
   expect(named.connections()).toBe(0);
   expect(rows).toHaveLength(1);

@@ -8,7 +8,7 @@ import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
-/** Torture 32: whatever bytes a caller sends are answered, forwarded and stored unchanged. */
+/** Torture test 32: any bytes that a client sends are accepted, forwarded and stored unchanged. */
 const MOCK = '{"id":1.0,  "big": 12345678901234567890, "é": null}';
 const MOCK_HEADERS: HeaderPair[] = [
   ['Content-Type', 'application/vnd.shop+json; charset=utf-8'],
@@ -38,7 +38,7 @@ afterAll(async () => {
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-/** I3: the row contains the request as it was sent, except for the key, which is replaced. */
+/** Invariant I3: the row contains the request as sent, except for the key, which is replaced. */
 const expectExact = async (
   marker: string,
   sent: { headers: readonly HeaderPair[]; body: Uint8Array; target: string },
@@ -56,21 +56,21 @@ const expectExact = async (
 const BODIES: [name: string, type: string | undefined, body: Uint8Array][] = [
   ['no body', undefined, Buffer.alloc(0)],
   ['an empty body with a type', 'application/json', Buffer.alloc(0)],
-  ['bad JSON', 'application/json', latin1('{"a": ')],
+  ['invalid JSON', 'application/json', latin1('{"a": ')],
   [
     'JSON with __proto__',
     'application/json',
     latin1('{"__proto__": {"admin": true}, "constructor": {"prototype": 1}}'),
   ],
   ['JSON without a type', undefined, latin1('{"a": 1}')],
-  ['a type that is none', '!!!', latin1('hello')],
+  ['an invalid type', '!!!', latin1('hello')],
   ['an empty type', '', latin1('hello')],
-  ['two lines of type', 'text/plain;;;=', latin1('hello')],
+  ['a type with broken parameters', 'text/plain;;;=', latin1('hello')],
   ['a gzip body', 'application/json', gzipSync('{"a": 1}')],
   ['all byte values', 'application/octet-stream', ALL_BYTES],
   ['lone surrogates in UTF-8', 'text/plain; charset=utf-8', Buffer.from([0xed, 0xa0, 0x80, 0xed, 0xbf, 0xbf])],
   ['a byte order mark', 'text/plain', Buffer.from([0xef, 0xbb, 0xbf, 0x61])],
-  ['broken UTF-8', 'text/plain', Buffer.from([0xc3, 0x28, 0xff, 0xfe])],
+  ['invalid UTF-8', 'text/plain', Buffer.from([0xc3, 0x28, 0xff, 0xfe])],
   [
     'a multipart that never ends',
     'multipart/form-data; boundary=x',
@@ -107,7 +107,7 @@ describe.each(['/any', '/up'])('%s', (slug) => {
   );
 });
 
-test('all of these rows are exact', async () => {
+test('every row matches its request and response exactly', async () => {
   const rows = await stand.verify();
   const sent = METHODS.flatMap((method) => BODIES.map(([, type, body]) => ({ method, type, body })));
   for (const [index, row] of rows.slice(0, -1).entries()) {
@@ -139,7 +139,7 @@ describe('heads', () => {
     return expectExact(marker, { headers: all, body: latin1(body), target });
   };
 
-  test('duplicates, latin-1, odd case and empty values keep order and bytes', async () => {
+  test('with duplicates, Latin-1, odd case and empty values keep order and bytes', async () => {
     await send('GET', [
       ['X-Dup', '1'],
       ['x-dup', '2'],
@@ -159,7 +159,7 @@ describe('heads', () => {
     ]);
   });
 
-  test('990 headers', async () => {
+  test('with 990 headers are stored completely', async () => {
     const row = await send(
       'GET',
       Array.from({ length: 988 }, (_unused, index): HeaderPair => [`h${index}`, 'v']),
@@ -167,7 +167,7 @@ describe('heads', () => {
     expect(row.request.headers).toHaveLength(990);
   });
 
-  test('chunks, their extensions and trailers', async () => {
+  test('with chunks, extensions and trailers are stored', async () => {
     const chunked = '4;ext="a;b"\r\n\x00\xff\r\n\r\n0003\r\nabc\r\n0\r\nX-Sum: caf\u00e9\r\nx-sum: 2\r\n\r\n';
     const row = await send(
       'POST',
@@ -184,7 +184,7 @@ describe('heads', () => {
     ]);
   });
 
-  test('targets with every byte that a target may have', async () => {
+  test('with every byte that is valid in a target are stored', async () => {
     const marker = stand.marker();
     const target = `/${stand.own.uri}/any?${marker}`;
     const odd = `${target}&q=%00%FF%zz%&a[]=1&__proto__=2&;=,'"<>|\\^\`{}~&u=//evil@x:1?y=%0d%0a`;
@@ -195,7 +195,7 @@ describe('heads', () => {
     expect(row.request.target).toBe(odd);
   });
 
-  test('HTTP/1.0 with keep-alive', async () => {
+  test('of HTTP/1.0 with keep-alive are accepted', async () => {
     const marker = stand.marker();
     const answer = await ask(
       stand.port,
@@ -207,7 +207,7 @@ describe('heads', () => {
   });
 });
 
-test('pipelined requests are answered and stored each with its own head and body', async () => {
+test('pipelined requests are served and stored, each with its own head and body', async () => {
   using client = await RawClient.connect(stand.port);
   const markers = Array.from({ length: 40 }, () => stand.marker());
   const text = markers.map((marker, index) => {
@@ -221,7 +221,7 @@ test('pipelined requests are answered and stored each with its own head and body
   }
 });
 
-test('random bodies over random chunks and TCP segments arrive whole', { timeout: 60_000 }, async () => {
+test('random bodies in random chunks and TCP segments arrive complete', { timeout: 60_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uint8Array({ minLength: 1, maxLength: 5_000 }),

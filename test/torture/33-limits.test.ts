@@ -6,7 +6,7 @@ import { bodyBytesOf } from '@standin/exchange';
 import { ask, RawClient } from './raw-client.ts';
 import { json, Stand } from './stand.ts';
 
-/** Torture 33: a request at the limit is stored completely. A request above it is not stored at all. */
+/** Torture test 33: a request at the limit is stored completely. A request above it is not stored at all. */
 let stand: Stand;
 beforeAll(async () => {
   stand = await Stand.start();
@@ -31,7 +31,7 @@ const patterned = (bytes: number): Buffer => {
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 describe('bodies', () => {
-  test('of exactly the limit are stored whole', async () => {
+  test('of exactly the limit are stored completely', async () => {
     const body = patterned(LIMITS.requestBodyBytesMax);
     const marker = stand.marker();
     const answer = await ask(stand.port, Buffer.concat([Buffer.from(post(marker, String(body.length))), body]));
@@ -40,7 +40,7 @@ describe('bodies', () => {
     expect(sha(bodyBytesOf((await stand.row(marker)).request))).toBe(sha(body));
   });
 
-  test('that announce one byte more are refused before they are sent', async () => {
+  test('that announce one byte more are rejected before they are sent', async () => {
     using client = await RawClient.connect(stand.port);
     client.send(post(stand.marker(), String(LIMITS.requestBodyBytesMax + 1)));
     const answer = await client.answer();
@@ -50,14 +50,14 @@ describe('bodies', () => {
     await client.closed();
   });
 
-  test('that ask first (Expect) are told before they are sent', async () => {
+  test('with Expect: 100-continue are rejected before they are sent', async () => {
     using client = await RawClient.connect(stand.port);
     client.send(post(stand.marker(), '99999999').replace(/\r\n$/, 'Expect: 100-continue\r\n\r\n'));
     expect((await client.answer())?.status).toBe(413);
   });
 
   test.each(['9223372036854775808', '18446744073709551615', '18446744073709551616', '99999999999999999999999'])(
-    'of %s bytes are refused',
+    'of %s bytes are rejected',
     async (length) => {
       const answer = await ask(stand.port, post(stand.marker(), length));
       expect([400, 413]).toContain(answer?.status);
@@ -65,7 +65,7 @@ describe('bodies', () => {
     },
   );
 
-  test('in chunks without end are cut at the limit, and memory stays flat', async () => {
+  test('in endless chunks are cut at the limit with constant memory', async () => {
     const before = await residentMiB();
     const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(0x10000, 'x'), Buffer.from('\r\n')]);
     const one = async () => {
@@ -83,11 +83,11 @@ describe('bodies', () => {
       await client.closed();
     };
     for (let round = 0; round < 4; round += 1) await Promise.all(Array.from({ length: 8 }, one));
-    // 320 MiB were sent, and at most 8 × 10 MiB were held at a time.
+    // The test sends at least 320 MiB, of which the gateway holds at most 8 × 10 MiB at a time.
     expect((await residentMiB()) - before).toBeLessThan(250);
   });
 
-  test('one byte over the limit, in the last chunk, is refused: nothing is stored', async () => {
+  test('with one byte over the limit in the last chunk are rejected and not stored', async () => {
     const body = patterned(LIMITS.requestBodyBytesMax);
     const head = stand.head('POST', stand.target('/a'), [['Transfer-Encoding', 'chunked']]);
     const answer = await ask(
@@ -114,7 +114,7 @@ describe('heads', () => {
     stand.accept(target.slice(target.indexOf('?') + 1));
   });
 
-  test.each([1, 2_000, 20_000])('with a target of %i bytes more are refused with 414', async (more) => {
+  test.each([1, 2_000, 20_000])('with a target of %i bytes more are rejected with 414', async (more) => {
     const answer = await ask(
       stand.port,
       stand.head('GET', targetOf(LIMITS.requestTargetBytesMax + more, stand.marker())),
@@ -131,7 +131,7 @@ describe('heads', () => {
     ],
     ['more than 1,000 headers', Array.from({ length: 1_100 }, (_unused, index) => [`h${index}`, 'v'] as const)],
     ['a key of 20 kB', [['x-api-key', 'x'.repeat(20_000)] as const]],
-  ])('with %s are refused with 431', async (_name, headers) => {
+  ])('with %s are rejected with 431', async (_name, headers) => {
     const answer = await ask(stand.port, stand.head('GET', stand.target('/a'), headers));
     expect(answer?.status).toBe(431);
     expect(answer?.all('standin-rejected')).toEqual(['headers_too_large']);
@@ -147,7 +147,7 @@ describe('heads', () => {
     stand.accept(marker);
   });
 
-  test('that never end are cut at the limit', async () => {
+  test('that never end are rejected at the limit', async () => {
     using client = await RawClient.connect(stand.port);
     client.send(stand.head('GET', stand.target('/a')).slice(0, -2));
     for (let index = 0; index < 3_000 && client.pending.length === 0 && !client.hasEnded; index += 1) {
@@ -158,7 +158,7 @@ describe('heads', () => {
     await client.closed();
   });
 
-  test('whose trailers never end are cut', async () => {
+  test('with endless trailers are cut off', async () => {
     using client = await RawClient.connect(stand.port);
     client.send(`${stand.head('POST', stand.target('/a'), [['Transfer-Encoding', 'chunked']])}0\r\n`);
     for (let index = 0; index < 3_000 && client.pending.length === 0 && !client.hasEnded; index += 1) {
@@ -169,6 +169,6 @@ describe('heads', () => {
   });
 });
 
-test('what was refused is not in the log, what was accepted is', async () => {
+test('the log contains exactly the accepted requests', async () => {
   await stand.verify();
 });

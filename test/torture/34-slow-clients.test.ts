@@ -5,15 +5,15 @@ import { forward, json, Stand } from './stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture 34: callers that stall. The long form (STANDIN_TEST_TORTURE=long) has ten times as many, and needs `ulimit -n` of 12,000 or more.
+ * Torture test 34: clients that stall. The long form (STANDIN_TEST_TORTURE=long) has ten times as many and needs `ulimit -n` >= 12,000.
  */
 const LONG = process.env['STANDIN_TEST_TORTURE'] === 'long';
 const STALLED = LONG ? 5_000 : 500;
 /**
- * Each holds up to 10 MiB of captured response. If there are more of them than the gateway's budget has room for, all callers get a 503.
+ * Each makes the gateway hold up to 10 MiB of captured response. If that exceeds the gateway's budget, all clients get a 503.
  */
 const NOT_READING = 20;
-/** More than the socket buffers of both kernels hold together. */
+/** More than the socket buffers of both kernels can hold. */
 const LARGE_BYTES = 32 * 1024 * 1024;
 /** The gateway checks its connections every one to two seconds. */
 const SLACK_MS = 2_000;
@@ -61,8 +61,8 @@ const connectMany = async (count: number, first: (client: RawClient) => void): P
   return clients;
 };
 
-/** The 99th percentile of a well-behaved caller's latency during that time, in milliseconds. */
-const goodCallersP99 = async (forMs: number): Promise<number> => {
+/** Returns the 99th percentile of a well-behaved client's latency during that time, in milliseconds. */
+const normalClientsP99 = async (forMs: number): Promise<number> => {
   const waits: number[] = [];
   const until = performance.now() + forMs;
   const caller = async () => {
@@ -83,9 +83,9 @@ const goodCallersP99 = async (forMs: number): Promise<number> => {
   return waits[Math.floor(waits.length * 0.99)] ?? Number.NaN;
 };
 
-describe(`${STALLED} callers that stall in their heads, as many in their bodies, ${NOT_READING} that do not read`, () => {
-  test('are cut on time, and good callers hardly notice', { timeout: 120_000 }, async () => {
-    const quietBefore = await goodCallersP99(3_000);
+describe(`${STALLED} clients that stall in their heads, as many in their bodies, and ${NOT_READING} that do not read`, () => {
+  test('are cut off on time with little effect on other clients', { timeout: 120_000 }, async () => {
+    const quietBefore = await normalClientsP99(3_000);
 
     const markers: string[] = [];
     const opened = performance.now();
@@ -102,7 +102,7 @@ describe(`${STALLED} callers that stall in their heads, as many in their bodies,
       markers.push(marker);
     });
     const openedMs = performance.now() - opened;
-    // Sends a byte now and then. The timeout of a head is for the whole head, not for the time between two bytes.
+    // Sends a byte occasionally. The timeout of a head covers the whole head, not the time between two bytes.
     const drip = setInterval(() => {
       for (const client of heads.slice(0, 50)) client.send('x');
       for (const client of bodies.slice(0, 50)) client.send('x');
@@ -113,7 +113,7 @@ describe(`${STALLED} callers that stall in their heads, as many in their bodies,
       return Math.max(...waited);
     };
     const [busyP99, headsMs, bodiesMs] = await Promise.all([
-      goodCallersP99(8_000),
+      normalClientsP99(8_000),
       cut(heads, LIMITS.requestHeadTimeoutMs),
       cut(bodies, LIMITS.requestTimeoutMs),
     ]);
@@ -123,15 +123,15 @@ describe(`${STALLED} callers that stall in their heads, as many in their bodies,
       client[Symbol.dispose]();
     }
 
-    // A client that does not read cannot see the end, so the test checks the upstream's side of the connection.
+    // A client that does not read cannot see the end, so the test checks the upstream side of the connection.
     await expect.poll(() => upstream.open(), { timeout: LIMITS.responseStallTimeoutMs + SLACK_MS + 5_000 }).toBe(0);
     for (const client of readers) client[Symbol.dispose]();
     for (const marker of markers) stand.accept(marker);
-    const quietAfter = await goodCallersP99(3_000);
+    const quietAfter = await normalClientsP99(3_000);
 
     console.log(
       `slow clients: heads cut ≤ ${Math.round(headsMs)} ms, bodies ≤ ${Math.round(bodiesMs)} ms (opened within ${Math.round(openedMs)} ms); ` +
-        `good callers' p99 ${quietBefore.toFixed(1)} ms quiet, ${busyP99.toFixed(1)} ms under stalls, ${quietAfter.toFixed(1)} ms after`,
+        `other clients' p99 ${quietBefore.toFixed(1)} ms before, ${busyP99.toFixed(1)} ms during, ${quietAfter.toFixed(1)} ms after`,
     );
     // The minimum of 50 ms allows for noise on a machine that runs other tests at the same time.
     expect(busyP99).toBeLessThan(Math.max(2 * Math.max(quietBefore, quietAfter), 50));

@@ -6,7 +6,7 @@ import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Behaviour, type Upstream } from './upstream.ts';
 
-/** Torture 35: whatever an upstream does, the caller gets a correct response, the log contains it, and the gateway survives. */
+/** Torture test 35: with any fault of an upstream, the client gets a correct response, the log contains it, and the gateway survives. */
 let stand: Stand;
 const upstreams: Upstream[] = [];
 beforeAll(async () => {
@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 let serial = 0;
-/** An endpoint of its own for each upstream. */
+/** Publishes a separate endpoint for each upstream. */
 const forwardTo = async (url: string, timeoutMs = 5_000): Promise<{ marker: string; bytes: string }> => {
   serial += 1;
   const slug = `/up-${serial}`;
@@ -39,10 +39,16 @@ const codeOf = (body: Buffer): unknown => (JSON.parse(body.toString()) as { code
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 
-describe('no answer that could be handed on: 502 or 504', () => {
+describe('502 or 504 for an upstream that', () => {
   const cases: [string, Behaviour | string, number, string, Outcome][] = [
-    ['closes at once', (socket) => socket.end(), 502, 'upstream_unreachable', 'upstream_failed'],
-    ['resets at once', (socket) => socket.resetAndDestroy(), 502, 'upstream_unreachable', 'upstream_failed'],
+    ['closes the connection immediately', (socket) => socket.end(), 502, 'upstream_unreachable', 'upstream_failed'],
+    [
+      'resets the connection immediately',
+      (socket) => socket.resetAndDestroy(),
+      502,
+      'upstream_unreachable',
+      'upstream_failed',
+    ],
     [
       'resets within its head',
       (socket) => socket.write('HTTP/1.1 200 OK\r\nx-a', () => socket.resetAndDestroy()),
@@ -94,7 +100,7 @@ describe('no answer that could be handed on: 502 or 504', () => {
     ['sends status 999', 'HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n', 502, 'upstream_invalid', 'upstream_failed'],
     ['sends status 000', 'HTTP/1.1 000 Odd\r\ncontent-length: 0\r\n\r\n', 502, 'upstream_invalid', 'upstream_failed'],
     [
-      'sends an unasked 100',
+      'sends an unexpected 100',
       'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
       502,
       'upstream_invalid',
@@ -157,23 +163,23 @@ describe('no answer that could be handed on: 502 or 504', () => {
   });
 });
 
-describe('an answer that breaks off: the caller sees it break off', () => {
+describe('an incomplete response reaches the client as incomplete when it is cut off', () => {
   const reset: Behaviour = (socket) =>
     socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc', () =>
       setTimeout(() => socket.resetAndDestroy(), 50),
     );
   const cases: [string, Behaviour, Outcome][] = [
     ['by a reset', reset, 'upstream_failed'],
-    ['by its end', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'), 'upstream_failed'],
+    ['by an early end', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'), 'upstream_failed'],
     [
-      'by a reset of an answer without length',
+      'by a reset without a content length',
       (socket) => socket.write('HTTP/1.1 200 OK\r\n\r\nabc', () => setTimeout(() => socket.resetAndDestroy(), 50)),
       'upstream_failed',
     ],
     ['in a chunk', (socket) => socket.end(`${CHUNKED}9\r\nabc`), 'upstream_failed'],
     ['before the last chunk', (socket) => socket.end(`${CHUNKED}3\r\nabc\r\n`), 'upstream_failed'],
-    ['by a chunk that is none', (socket) => socket.write(`${CHUNKED}3\r\nabc\r\nxyz\r\n`), 'upstream_failed'],
-    ['by silence', (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'), 'upstream_timeout'],
+    ['by an invalid chunk', (socket) => socket.write(`${CHUNKED}3\r\nabc\r\nxyz\r\n`), 'upstream_failed'],
+    ['by a timeout', (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc'), 'upstream_timeout'],
   ];
   test.each(cases)('%s', async (_name, behaviour, outcome) => {
     const upstream = await upstreamWith(behaviour);
@@ -193,8 +199,8 @@ describe('an answer that breaks off: the caller sees it break off', () => {
   });
 });
 
-describe('odd but valid answers are faithful', () => {
-  test('20 kB of headers', async () => {
+describe('unusual but valid responses', () => {
+  test('with 20 kB of headers are forwarded', async () => {
     const large = 'x'.repeat(20_000);
     const upstream = await upstreamWith(answerOf('ok', `X-Large: ${large}\r\n`));
     const { marker, bytes } = await forwardTo(upstream.url);
@@ -203,27 +209,30 @@ describe('odd but valid answers are faithful', () => {
     expect((await stand.row(marker)).response.headers).toContainEqual(['X-Large', large]);
   });
 
-  test.each([204, 304])('%i with a body: no body, and the connection goes on', async (status) => {
-    const upstream = await upstreamWith(
-      `HTTP/1.1 ${status} X\r\ncontent-length: 18\r\nx-a: b\r\n\r\nHTTP/1.1 200 OK\r\n\r\n`,
-    );
-    const { marker, bytes } = await forwardTo(upstream.url);
-    const follower = stand.marker();
-    using client = await RawClient.connect(stand.port);
-    client.send(bytes + stand.head('GET', stand.target('/mock', follower)));
-    expect(await client.answer()).toMatchObject({ status, body: Buffer.alloc(0) });
-    expect(await client.answer()).toMatchObject({ status: 200, body: Buffer.from('alive') });
-    stand.accept(follower);
-    expect(await stand.row(marker)).toMatchObject({ status, outcome: 'forwarded' });
-  });
+  test.each([204, 304])(
+    'with status %i and a body are forwarded without the body, and the connection stays open',
+    async (status) => {
+      const upstream = await upstreamWith(
+        `HTTP/1.1 ${status} X\r\ncontent-length: 18\r\nx-a: b\r\n\r\nHTTP/1.1 200 OK\r\n\r\n`,
+      );
+      const { marker, bytes } = await forwardTo(upstream.url);
+      const follower = stand.marker();
+      using client = await RawClient.connect(stand.port);
+      client.send(bytes + stand.head('GET', stand.target('/mock', follower)));
+      expect(await client.answer()).toMatchObject({ status, body: Buffer.alloc(0) });
+      expect(await client.answer()).toMatchObject({ status: 200, body: Buffer.from('alive') });
+      stand.accept(follower);
+      expect(await stand.row(marker)).toMatchObject({ status, outcome: 'forwarded' });
+    },
+  );
 
-  test('early hints are not handed on, the answer is', async () => {
+  test('after early hints are forwarded without the hints', async () => {
     const upstream = await upstreamWith(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${answerOf('late')}`);
     const { bytes } = await forwardTo(upstream.url);
     expect(await ask(stand.port, bytes)).toMatchObject({ status: 200, body: Buffer.from('late') });
   });
 
-  test('a redirect, an odd status text, bytes after the answer, gzip that is none', async () => {
+  test('are forwarded unchanged: a redirect, an odd status text, extra bytes, invalid gzip', async () => {
     const head = 'Location: http://169.254.169.254/\r\nContent-Encoding: gzip\r\n';
     const upstream = await upstreamWith((socket) => {
       socket.write(
@@ -237,7 +246,7 @@ describe('odd but valid answers are faithful', () => {
     expect(await stand.row(marker)).toMatchObject({ status: 302, outcome: 'forwarded' });
   });
 
-  test('chunks, their extensions and trailers', async () => {
+  test('with chunks, extensions and trailers are forwarded', async () => {
     const upstream = await upstreamWith(`${CHUNKED}3;a=b\r\nabc\r\n0\r\nX-Sum: 1\r\nx-sum: 2\r\n\r\n`);
     const { marker, bytes } = await forwardTo(upstream.url);
     expect(await ask(stand.port, bytes)).toMatchObject({ status: 200, body: Buffer.from('abc') });
@@ -247,7 +256,7 @@ describe('odd but valid answers are faithful', () => {
     ]);
   });
 
-  test('chunks without end stream through until the caller leaves; 10 MiB are stored, and that it is not all', async () => {
+  test('with endless chunks stream until the client leaves; 10 MiB are stored and marked as truncated', async () => {
     const block = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
     const upstream = await upstreamWith((socket) => {
       socket.write(CHUNKED);
@@ -272,7 +281,7 @@ describe('odd but valid answers are faithful', () => {
     await expect.poll(() => upstream.open(), { timeout: 10_000 }).toBe(0);
   });
 
-  test('50 MiB stream through whole with flat memory', async () => {
+  test('of 50 MiB stream completely with constant memory', async () => {
     const total = 50 * 1024 * 1024;
     const block = Buffer.alloc(64 * 1024, 'y');
     const upstream = await upstreamWith((socket) => {
@@ -293,7 +302,7 @@ describe('odd but valid answers are faithful', () => {
   });
 });
 
-test('the gateway lives, and the log has every one of these exchanges once', async () => {
+test('the gateway survives, and the log contains each exchange once', async () => {
   await stand.verify();
   expect(stand.gateway.hasEnded).toBe(false);
   expect(stand.gateway.log().filter((line) => /unhandled|uncaught/i.test(line))).toEqual([]);

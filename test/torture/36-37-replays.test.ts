@@ -10,7 +10,7 @@ import { call, endpoint, mock, readLog, startDev, type DevRun } from '../e2e/dev
 import { eventually } from '../harness/eventually.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
-/** Tortures 36 and 37 with replays: a Replay names any URL, and the operator that sends it runs inside the cluster's network. */
+/** Torture tests 36 and 37 with replays: a Replay can name any URL, and the operator that sends it runs inside the cluster's network. */
 const DOUBLE = pathToFileURL(path.join(import.meta.dirname, 'dns-double.ts')).href;
 
 let secret: Upstream;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => secret[Symbol.asyncDispose]());
 
-/** A captured request of the quickstart. */
+/** Captures a request of the quickstart. */
 const captureOne = async (dev: DevRun): Promise<LogEntry> => {
   await call(dev, '/v1/orders', { body: '{}' });
   const [entry] = await eventually('the log', () => readLog(dev.data), { accept: ({ length }) => length > 0 });
@@ -55,7 +55,7 @@ const METADATA = [
 ];
 
 describe('36: addresses that only the operator can reach', () => {
-  const OWN_MACHINE = [
+  const LOOPBACK = [
     '127.0.0.1',
     '127.1',
     '2130706433',
@@ -78,11 +78,11 @@ describe('36: addresses that only the operator can reach', () => {
   });
   afterAll(() => dev.process.kill('SIGTERM'));
 
-  test.concurrent.each([...OWN_MACHINE, ...METADATA, ...NETWORK])('%s is refused, with the reason', async (host) => {
+  test.concurrent.each([...LOOPBACK, ...METADATA, ...NETWORK])('%s is blocked with a reason', async (host) => {
     expectBlocked(await replayTo(dev, entry.id, `http://${host}:${secret.port}/latest/meta-data/`));
   });
 
-  test('so are the gateway itself and this machine’s address in the network', async () => {
+  test('the gateway itself and the network addresses of this machine are blocked', async () => {
     const addresses = Object.values(networkInterfaces())
       .flatMap((found) => found ?? [])
       .filter(({ family, internal }) => family === 'IPv4' && !internal)
@@ -90,7 +90,7 @@ describe('36: addresses that only the operator can reach', () => {
     for (const url of [dev.ready.gateway, ...addresses]) expectBlocked(await replayTo(dev, entry.id, url));
   });
 
-  test('and an upstream that the endpoint did not have when the request was captured', async () => {
+  test('an upstream that was added to the endpoint after the capture is blocked', async () => {
     const file = path.join(dev.manifests, 'later.yaml');
     await writeFile(file, endpoint('later', mock('"mock"')));
     await eventually('the mock', () => call(dev, '/later'), { accept: ({ status }) => status === 200 });
@@ -105,7 +105,7 @@ describe('36: addresses that only the operator can reach', () => {
     expectBlocked(await replay.ended());
   });
 
-  test('nobody was connected to', () => {
+  test('no connection reached the upstream', () => {
     expect(secret.connections()).toBe(0);
   });
 });
@@ -129,7 +129,7 @@ describe('37: names whose addresses change or mix', () => {
   afterAll(() => dev.process.kill('SIGTERM'));
   const replay = (name: string, target = '/') => replayTo(dev, entry.id, `http://${name}:${secret.port}${target}`);
 
-  test('a name that turns from an allowed address into metadata is blocked', async () => {
+  test('a name that changes from an allowed address to the metadata address is blocked', async () => {
     expect(await replay('good.test')).toMatchObject({ phase: 'Succeeded', result: { status: 200 } });
     expect(await replay('rebinds.test')).toMatchObject({ phase: 'Succeeded', result: { status: 200 } });
     expectBlocked(await replay('rebinds.test'));
@@ -142,7 +142,7 @@ describe('37: names whose addresses change or mix', () => {
     },
   );
 
-  test('a redirect to metadata is the answer; it is not followed', async () => {
+  test('a redirect to the metadata address is the result and is not followed', async () => {
     expect(await replay('good.test', '/redirect')).toMatchObject({ phase: 'Succeeded', result: { status: 302 } });
   });
 });

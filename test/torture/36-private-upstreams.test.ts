@@ -6,8 +6,8 @@ import { forward, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture 36: upstreams that only the gateway can reach. The operator writes the reason that `checkUpstreamUrl` returns into the Endpoint's
- * condition. In this test, such an Endpoint still reaches the gateway.
+ * Torture test 36: upstreams that only the gateway can reach. The operator writes the reason that `checkUpstreamUrl` returns to the
+ * condition of the Endpoint. In this test, such an Endpoint still reaches the gateway.
  */
 let secret: Upstream;
 beforeAll(async () => {
@@ -46,7 +46,7 @@ const METADATA = [
   'metadata.google.internal',
 ];
 
-describe('in a cluster', () => {
+describe('in a cluster, an upstream is blocked', () => {
   let stand: Stand;
   beforeAll(async () => {
     stand = await Stand.start();
@@ -70,18 +70,18 @@ describe('in a cluster', () => {
     'LocalHost.',
     'x.localhost',
   ];
-  test.concurrent.each(LOOPBACK)('the own machine, spelled %s', async (host) => {
+  test.concurrent.each(LOOPBACK)('on the machine of the gateway, as %s', async (host) => {
     const url = `http://${host}:${secret.port}/`;
     expect(checkUpstreamUrl(new URL(url), { allowPrivate: false, allow: [] })).toBeDefined();
     await Promise.all([expectBlocked(stand, url), expectBlocked(stand, url, true)]);
   });
 
-  test.concurrent.each(METADATA)('metadata, spelled %s', async (host) => {
+  test.concurrent.each(METADATA)('at the metadata address, as %s', async (host) => {
     const url = `http://${host}/latest/meta-data/`;
     await Promise.all([expectBlocked(stand, url), expectBlocked(stand, url, true)]);
   });
 
-  test('ClickHouse, the gateway itself, its own probes, and this machine’s address in the network', async () => {
+  test('if it is ClickHouse, the gateway, its admin port or a network address of this machine', async () => {
     const addresses = Object.values(networkInterfaces())
       .flatMap((found) => found ?? [])
       .filter(({ family, internal }) => family === 'IPv4' && !internal)
@@ -106,17 +106,17 @@ describe('in a cluster', () => {
     '192.0.2.1',
     '224.0.0.1',
     '255.255.255.255',
-  ])('the network, at %s', async (host) => {
+  ])('in a private or reserved network, at %s', async (host) => {
     await expectBlocked(stand, `http://${host}/`);
   });
 
-  test('nobody was connected to, and the log has the attempts', async () => {
+  test('without a connection, and the log contains the attempts', async () => {
     expect(secret.connections()).toBe(0);
     await stand.verify();
   });
 });
 
-describe('on a person’s own machine', () => {
+describe('on a developer machine', () => {
   let stand: Stand;
   beforeAll(async () => {
     stand = await Stand.start({
@@ -125,12 +125,12 @@ describe('on a person’s own machine', () => {
   });
   afterAll(() => stand[Symbol.asyncDispose]());
 
-  test('loopback is reached', async () => {
+  test('a loopback upstream is reached', async () => {
     const { answer } = await askVia(stand, secret.url);
     expect(answer).toMatchObject({ status: 200, body: Buffer.from('secret') });
   });
 
-  test.concurrent.each([...METADATA, '169.254.1.1', '[fe80::1]'])('%s is refused all the same', async (host) => {
+  test.concurrent.each([...METADATA, '169.254.1.1', '[fe80::1]'])('%s is still blocked', async (host) => {
     await expectBlocked(stand, `http://${host}/`);
   });
 });

@@ -6,8 +6,8 @@ import { forward, Stand } from './stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture 37: names whose addresses change or mix. 127.0.0.1 takes the role of the public address: only this address is allowed by the
- * administrator.
+ * Torture test 37: names whose addresses change or mix. 127.0.0.1 represents a public address: it is the only address that the
+ * administrator allows.
  */
 const DOUBLE = pathToFileURL(path.join(import.meta.dirname, 'dns-double.ts')).href;
 const DNS: Record<string, string[][]> = {
@@ -72,17 +72,17 @@ const expectBlocked = async (name: string) => {
 };
 
 describe('a name', () => {
-  test('with an allowed address is reached, again and again', async () => {
+  test('with an allowed address is reached every time', async () => {
     for (let round = 0; round < 3; round += 1) expect((await askName('good.test')).status).toBe(200);
   });
 
-  test('that turns from a public address into a private one is blocked', async () => {
+  test('that changes from a public to a private address is blocked', async () => {
     expect((await askName('rebinds.test')).status).toBe(200);
     await expectBlocked('rebinds.test');
     await expectBlocked('rebinds.test');
   });
 
-  test('that turns from a private address into a public one is blocked first, reached then', async () => {
+  test('that changes from a private to a public address is blocked, then reached', async () => {
     await expectBlocked('flips.test');
     expect((await askName('flips.test')).status).toBe(200);
   });
@@ -94,19 +94,19 @@ describe('a name', () => {
     },
   );
 
-  test.each(['empty.test', 'unknown'])('without an address (%s) gives 502', async (name) => {
+  test.each(['empty.test', 'unknown'])('without an address (%s) causes 502', async (name) => {
     const { status, body } = await askName(name);
     expect(status).toBe(502);
     expect(JSON.parse(body)).toMatchObject({ code: 'upstream_unreachable' });
   });
 
-  test('whose server redirects to metadata: the redirect is handed on, not followed', async () => {
+  test('whose server redirects to the metadata address returns the redirect to the client', async () => {
     const { status, answer } = await askName('redirects.test');
     expect(status).toBe(302);
     expect(answer?.all('location')).toEqual(['http://169.254.169.254/latest/']);
   });
 });
 
-test('the log has all of it', async () => {
+test('the log contains every exchange', async () => {
   await stand.verify();
 });

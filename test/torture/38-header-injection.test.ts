@@ -4,7 +4,7 @@ import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
-/** Torture 38: headers that try to become several headers, and hop-by-hop headers. */
+/** Torture test 38: headers that try to inject other headers, and hop-by-hop headers. */
 let stand: Stand;
 let upstream: Upstream;
 let nextAnswer = '';
@@ -36,7 +36,7 @@ describe('mocks', () => {
     ['LF in a value', ['x-a', 'b\nset-cookie: evil=1']],
     ['CR in a value', ['x-a', 'b\rc']],
     ['NUL in a value', ['x-a', 'b\u0000c']],
-    ['a character outside latin-1', ['x-a', '\u{1f600}']],
+    ['a character outside Latin-1', ['x-a', '\u{1f600}']],
     ['a blank in a name', ['x a', 'b']],
     ['a colon in a name', ['x:a', 'b']],
     ['CR LF in a name', ['x\r\ny', 'b']],
@@ -71,7 +71,7 @@ describe('mocks', () => {
     expect((await ask(stand.port, stand.head('GET', stand.target(slug))))?.status).toBe(404);
   });
 
-  test('keep two cookies two, with their case', async () => {
+  test('keep two cookies separate and preserve the case of their headers', async () => {
     const headers: HeaderPair[] = [
       ['Set-Cookie', 'a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT'],
       ['set-cookie', 'b=2'],
@@ -95,14 +95,14 @@ describe('upstreams', () => {
     ['a folded line', 'x-a: b\r\n c\r\n'],
     ['a blank in a name', 'x a: b\r\n'],
     ['a control character', 'x-a: b\x01\r\n'],
-  ])('with %s give 502: nothing is split', async (_name, line) => {
+  ])('with %s cause 502 and no extra header', async (_name, line) => {
     nextAnswer = answerOf('upstream', line);
     const { answer } = await send('/up');
     expect(answer?.status).toBe(502);
     expect(answer?.all('set-cookie')).toEqual([]);
   });
 
-  test('keep two cookies two; what Connection names stays behind, both ways', async () => {
+  test('keep two cookies separate; headers that Connection lists are removed in both directions', async () => {
     nextAnswer = answerOf(
       'upstream',
       'Set-Cookie: a=1\r\nset-cookie: b=2\r\nConnection: keep-alive, X-Secret\r\nX-Secret: s\r\nKeep-Alive: timeout=5\r\n' +
@@ -139,12 +139,12 @@ describe('upstreams', () => {
     expect(names.filter((name) => name === 'x-kept')).toHaveLength(1);
     expect(names.filter((name) => name === 'host')).toHaveLength(1);
     const row = await stand.row(marker);
-    // The log contains everything that the caller sent.
+    // The log contains everything that the client sent.
     expect(row.request.headers.map(([name]) => name)).toEqual(expect.arrayContaining(['X-Hop', 'TE', 'Authorization']));
     expect(row.response.headers.filter(([name]) => name.toLowerCase() === 'set-cookie')).toHaveLength(2);
   });
 
-  test('get the caller’s own authorization and cookies untouched', async () => {
+  test('get authorization and cookies of the client unchanged', async () => {
     nextAnswer = answerOf('upstream');
     const before = upstream.requests.length;
     await send('/up', [
@@ -161,6 +161,6 @@ describe('upstreams', () => {
   });
 });
 
-test('the log has what was answered', async () => {
+test('the log contains exactly the accepted requests', async () => {
   await stand.verify();
 });

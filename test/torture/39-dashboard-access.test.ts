@@ -21,8 +21,8 @@ import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
 /**
- * Torture 39: a dashboard on a cluster, with users who try to exceed their rights, pages of other sites, and untrusted headers.
- * (`test/e2e/dashboard-exchange.test.ts` shows that captured bytes stay text.)
+ * Torture test 39: a dashboard on a cluster, with users who try to exceed their permissions, pages of other sites, and untrusted headers.
+ * `test/e2e/dashboard-exchange.test.ts` shows that captured bytes stay text.
  */
 let cluster: Cluster;
 let clickHouse: TestClickHouse;
@@ -103,7 +103,7 @@ const ask = async (
 const as = ({ token }: Person): Record<string, string> => ({ authorization: `Bearer ${token}` });
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** Every URL below a project that the dashboard serves, with the names and the row of that project. */
+/** Returns every URL of a project that the dashboard serves, with the names and the row of that project. */
 const projectPaths = (namespace: string, row: string): readonly string[] => {
   interface Entry {
     readonly path?: string;
@@ -123,7 +123,7 @@ const projectPaths = (namespace: string, row: string): readonly string[] => {
 };
 
 describe('another namespace', () => {
-  test('shows nothing of itself on any page, whatever is asked for', async () => {
+  test('reveals nothing on any page of the dashboard', async () => {
     const paths = projectPaths(foreign, foreignRow);
     expect(paths.length).toBeGreaterThan(20);
     for (const path of paths) {
@@ -136,7 +136,7 @@ describe('another namespace', () => {
     }
   });
 
-  test('has no row in the API, and none under the name of a project that may be read', async () => {
+  test('reveals no row in the API, not even under a project that the user may read', async () => {
     const requests = (namespace: string, rest = ''): string =>
       `/api/v1/namespaces/${namespace}/projects/shop/requests${rest}`;
     for (const rest of ['', ':count', `/${foreignRow}`, `/${foreignRow}/body`]) {
@@ -154,7 +154,7 @@ describe('another namespace', () => {
     expect((await ask(requests(own), { headers: as(viewer) })).body).toContain(ownRow);
   });
 
-  test('of a project that was deleted and made again keeps the earlier log to itself', async () => {
+  test('a recreated project does not show the log of the deleted one', async () => {
     await cluster.kubectl(['delete', 'mpr', 'shop', '-n', own]);
     await cluster.apply(
       JSON.stringify({
@@ -169,8 +169,8 @@ describe('another namespace', () => {
   });
 });
 
-describe('somebody without the right', () => {
-  test('changes nothing, and hears it from the API server', async () => {
+describe('a user without write permission', () => {
+  test('changes nothing and sees the error of the API server', async () => {
     const { page, context } = await openPage(browser);
     await signIn(page, `${dashboard.url}/p/${own}/shop/endpoints/orders/edit`, viewer);
     await page.getByLabel('Name', { exact: true }).fill('Taken over');
@@ -182,7 +182,7 @@ describe('somebody without the right', () => {
   });
 });
 
-describe('headers that claim to know who asks', () => {
+describe('headers that claim an identity', () => {
   const CLAIMS = {
     ...{
       'x-forwarded-user': 'admin',
@@ -198,18 +198,18 @@ describe('headers that claim to know who asks', () => {
     expect((await ask(path, { headers: CLAIMS })).status).toBe(401);
   });
 
-  test('get the login instead of a page', async () => {
+  test('are redirected to the login page', async () => {
     const { status, headers } = await ask('/projects', { headers: { ...CLAIMS, accept: 'text/html' } });
     expect({ status, location: headers['location'] }).toEqual({ status: 302, location: '/login?to=%2Fprojects' });
   });
 
-  test('add nothing to what a token may do', async () => {
+  test('add no permissions to a token', async () => {
     const { status } = await ask(`/p/${foreign}/shop/endpoints`, { headers: { ...CLAIMS, ...as(viewer) } });
     expect(status).toBe(403);
   });
 
   test.each(['', 'null', 'a.b.c', 'Basic YWRtaW46YWRtaW4=', '../../secrets'])(
-    'such as the token "%s" get nothing',
+    'such as the token "%s" get 401',
     async (token) => {
       const headers = { authorization: token.startsWith('Basic') ? token : `Bearer ${token}` };
       expect((await ask('/navigation', { headers })).status).toBe(401);
@@ -217,7 +217,7 @@ describe('headers that claim to know who asks', () => {
   );
 });
 
-describe('a page of somebody else', () => {
+describe('a page of another site', () => {
   let attacker: Server;
   let port: number;
   let html = '';
@@ -239,7 +239,7 @@ describe('a page of somebody else', () => {
   const HOSTS = ['127.0.0.1', 'localhost'];
   const TYPES = ['application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain'];
 
-  test.each(HOSTS)('on %s that posts a form changes nothing, whatever its type', async (host) => {
+  test.each(HOSTS)('on %s that posts a form of any type changes nothing', async (host) => {
     const { page, context } = await openPage(browser);
     await signIn(page, `${dashboard.url}/projects`, editor);
     for (const type of TYPES) {
@@ -253,7 +253,7 @@ describe('a page of somebody else', () => {
     expect(stdout).not.toContain('pwned');
   });
 
-  test('signs nobody in or out', async () => {
+  test('cannot sign a user in or out', async () => {
     const { page, context } = await openPage(browser);
     await signIn(page, `${dashboard.url}/projects`, viewer);
     for (const [action, fields] of [
@@ -270,7 +270,7 @@ describe('a page of somebody else', () => {
     await context.close();
   });
 
-  test('cannot frame the dashboard, nor read it', async () => {
+  test('can neither frame nor read the dashboard', async () => {
     const { page, context } = await openPage(browser);
     await signIn(page, `${dashboard.url}/projects`, viewer);
     html = `<iframe src="${dashboard.url}/projects"></iframe>`;
@@ -285,14 +285,14 @@ describe('a page of somebody else', () => {
     ['no origin', {}],
     ['the origin null', { origin: 'null' }],
     ['the origin of another port', { origin: 'http://127.0.0.1:1' }],
-    ['an origin that begins like ours', { origin: 'http://127.0.0.1.evil.example' }],
-  ])('that sends %s is refused before anybody is asked', async (_, headers: Record<string, string>) => {
+    ['an origin that begins like that of the dashboard', { origin: 'http://127.0.0.1.evil.example' }],
+  ])('that sends %s is rejected before authentication', async (_, headers: Record<string, string>) => {
     const { status } = await ask('/logout', { method: 'POST', headers: { ...FORM, ...headers }, body: '' });
     expect(status).toBe(403);
   });
 });
 
-test('a file for spreadsheets has no formula in it', async () => {
+test('a CSV export contains no formula', async () => {
   const { status, headers, body } = await ask(`/p/${own}/shop/traffic/export?format=csv`, { headers: as(viewer) });
   expect({ status, type: headers['content-type'] }).toEqual({ status: 200, type: 'text/csv; charset=utf-8' });
   expect(headers['content-disposition']).toMatch(/^attachment;/);

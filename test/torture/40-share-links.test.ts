@@ -12,7 +12,7 @@ import { openDevLog } from '../e2e/traffic-page.ts';
 import { eventually } from '../harness/eventually.ts';
 
 /**
- * 40: shared links that are guessed, expired, revoked or refused, or whose source no longer exists, and secrets in every part of a request.
+ * Torture test 40: shared links that are guessed, expired, revoked, refused or without a source, and secrets in each part of a request.
  */
 
 let run: DashboardRun;
@@ -59,7 +59,7 @@ interface Link {
   readonly url: string;
 }
 
-/** Writes a Share without the dashboard, into the folder in which `standin dev` keeps them. */
+/** Writes a Share without the dashboard, into the folder in which `standin dev` stores Shares. */
 const writeShare = async (name: string, spec: object): Promise<string> => {
   const token = randomBytes(32).toString('base64url');
   const tokenSha256 = createHash('sha256').update(token).digest('hex');
@@ -74,7 +74,7 @@ const writeShare = async (name: string, spec: object): Promise<string> => {
 };
 
 let links = 0;
-/** A link to this entry. Without `redact`, the default rules apply. */
+/** Creates a link to this entry. Without `redact`, the default rules apply. */
 const share = async (requestId: string, redact?: object): Promise<Link> => {
   const name = `link-${(links += 1)}`;
   return { name, url: await writeShare(name, { requestId, ...(redact !== undefined && { redact }) }) };
@@ -113,11 +113,11 @@ const open = async (url: string): Promise<Seen> => {
 };
 const opens = (url: string): Promise<Seen> =>
   eventually('the link to work', () => open(url), { accept: ({ status }) => status === 200 });
-const shuts = (url: string): Promise<Seen> =>
+const showsNothing = (url: string): Promise<Seen> =>
   eventually('the link to show nothing', () => open(url), { accept: ({ status }) => status === 404 });
 
-describe('40: a link that shows nothing', () => {
-  test('is answered alike, in all bytes and not sooner, whatever the reason', async () => {
+describe('40: a share link', () => {
+  test('gets the same response, equally delayed, for any reason why it shows nothing', async () => {
     const guessed = await open(`${run.dashboard}/s/${randomBytes(32).toString('base64url')}`);
     const malformed = await open(`${run.dashboard}/s/..%2f..%2fprojects`);
 
@@ -133,29 +133,29 @@ describe('40: a link that shows nothing', () => {
     });
     const foreign = await writeShare('foreign', { requestId: await capture({}, 'free') });
 
-    const nothing = [
-      await shuts(revoked.url),
-      await shuts(refused),
-      await shuts(foreign),
-      await shuts(expiring),
-      await shuts(leaving.url),
+    const empty = [
+      await showsNothing(revoked.url),
+      await showsNothing(refused),
+      await showsNothing(foreign),
+      await showsNothing(expiring),
+      await showsNothing(leaving.url),
       malformed,
     ];
     expect(guessed.status).toBe(404);
-    for (const { status, headers, body } of nothing)
+    for (const { status, headers, body } of empty)
       expect({ status, headers, body }).toEqual({ status: 404, headers: guessed.headers, body: guessed.body });
     // Timers may fire slightly early.
-    for (const { ms } of [guessed, ...nothing]) expect(ms).toBeGreaterThan(245);
+    for (const { ms } of [guessed, ...empty]) expect(ms).toBeGreaterThan(245);
   });
 
-  test('was revoked the moment before', async () => {
+  test('shows nothing immediately after it is revoked', async () => {
     const { url, name } = await share(await capture());
     await opens(url);
     await revoke(name);
     expect((await open(url)).status).toBe(404);
   });
 
-  test('can be read with GET and HEAD only, and nothing is to be kept of it', async () => {
+  test('allows only GET and HEAD and must not be cached', async () => {
     const { url } = await share(await capture());
     const { headers } = await opens(url);
     expect(headers).toMatchObject({
@@ -186,7 +186,7 @@ const row = (type: string, body: string, more: Partial<LogRow> = {}): Partial<Lo
   ...more,
 });
 
-describe('40: a secret does not leave the server', () => {
+describe('40: a secret is never in a shared page', () => {
   test.each<[string, Partial<LogRow>]>([
     ['in authorization', { requestHeaders: [['Authorization', `Bearer ${SECRET}`]] }],
     ['in basic authorization', { requestHeaders: [['authorization', `Basic ${BASE64}`]] }],
@@ -206,7 +206,7 @@ describe('40: a secret does not leave the server', () => {
     ['in a form', row('application/x-www-form-urlencoded', `a=1&password=${PERCENT}`)],
     ['in multipart', row('multipart/form-data; boundary=B', MULTIPART)],
     ['in XML', row('text/xml', `<a><Password>${SECRET}</Password></a>`)],
-    ['in what says it is JSON and is not', row('application/json', `{"a": ${SECRET}`)],
+    ['in invalid JSON', row('application/json', `{"a": ${SECRET}`)],
     ['in binary', row('application/octet-stream', '', { requestBody: Buffer.from(`\u0000\u00ff${SECRET}`, 'latin1') })],
     ['in a trailer', { requestTrailers: [['x-secret', SECRET]] }],
     [
@@ -225,7 +225,7 @@ describe('40: a secret does not leave the server', () => {
     expect(body).not.toMatch(/<script/i);
   });
 
-  test('nor by a rule of the Share itself, and nothing else is said of where it was captured', async () => {
+  test('that a rule of the Share redacts, together with the origin of the capture', async () => {
     const { url } = await share(
       await capture({
         ...row('application/json', `{"card":{"number":"${SECRET}"},"b":1}`),
@@ -240,7 +240,7 @@ describe('40: a secret does not leave the server', () => {
       expect(body).not.toContain(hidden);
   });
 
-  test('and a captured page is text: nothing of it runs, loads or leads anywhere', async () => {
+  test('and a captured page is text without scripts, resources or links', async () => {
     const html = '<script>alert(1)</script><img src=x onerror=alert(1)></pre><a href=//evil.example>x</a>';
     const { url } = await share(
       await capture({ responseBody: Buffer.from(html), responseHeaders: [['content-type', 'text/html']] }),
@@ -252,7 +252,7 @@ describe('40: a secret does not leave the server', () => {
 });
 
 describe('40: guessing', () => {
-  test('is refused past its limit, which says when to come again', async () => {
+  test('gets 429 with Retry-After above its limit', async () => {
     const answers = await Promise.all(
       Array.from({ length: 200 }, () => open(`${run.dashboard}/s/${randomBytes(32).toString('base64url')}`)),
     );

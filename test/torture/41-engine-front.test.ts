@@ -7,7 +7,7 @@ import { readRunFile } from '../../cli/src/server/run-file.ts';
 import { call, readLog, startDev, type DevRun } from '../e2e/dev-stand.ts';
 import { eventually } from '../harness/eventually.ts';
 
-/** 41: the ClickHouse of a `standin dev`, attacked by another local user, and by one who has its password. */
+/** Torture test 41: the ClickHouse of `standin dev`, attacked by a local user without and with its password. */
 
 const MARKER = 'never-to-be-seen';
 let run: DevRun;
@@ -71,7 +71,7 @@ const expectUntouched = async (): Promise<void> => {
 
 const REFUSED = ['497', '62', '452', '164', '48'];
 
-const expectRefused = async (sql: string, options?: AskOptions): Promise<void> => {
+const expectRejected = async (sql: string, options?: AskOptions): Promise<void> => {
   const answer = await ask(inPlace(sql), options);
   expect(answer.text).not.toContain(MARKER);
   expect(REFUSED, `${answer.status} ${answer.text}`).toContain(answer.code);
@@ -81,22 +81,22 @@ const expectRefused = async (sql: string, options?: AskOptions): Promise<void> =
 
 describe('without the password', () => {
   test.for([
-    ['nothing', {}],
+    ['no login', {}],
     ['another user', { 'x-clickhouse-user': 'standin' }],
     ['a guess', { 'x-clickhouse-user': 'default', 'x-clickhouse-key': 'default' }],
     ['a guess as Basic', { authorization: `Basic ${Buffer.from('default:').toString('base64')}` }],
-  ] as const)('%s opens nothing', async ([, headers]) => {
+  ] as const)('%s gets no access', async ([, headers]) => {
     for (const method of ['GET', 'POST'] as const) {
       expect(await ask('SELECT 1', { method, headers })).toMatchObject({ status: 403, code: '516' });
     }
   });
 
-  test('the password of an earlier run opens nothing', async () => {
+  test('the password of an earlier run gets no access', async () => {
     const first = await startDev();
     const { password } = await readLogin(first.data);
     await first.process.kill('SIGKILL');
     const { manifests, data } = first;
-    // The files of the killed run are found, and affect neither the logs nor the next run.
+    // The files of the killed run remain, and affect neither the logs nor the next run.
     expect(await readLog(data)).toEqual([]);
     const second = await startDev({ folders: { manifests, data } });
     const address = await readLogin(data);
@@ -113,7 +113,7 @@ describe('without the password', () => {
 });
 
 describe('the password', () => {
-  test('is in no argument and no environment of a process', async () => {
+  test('is not in the arguments or the environment of a process', async () => {
     const tree = await processTree(run.process.pid);
     expect(tree.length).toBeGreaterThanOrEqual(2);
     for (const pid of tree) {
@@ -123,7 +123,7 @@ describe('the password', () => {
     }
   });
 
-  test('is readable by its owner alone, and git sees nothing of the folder', async () => {
+  test('is readable only by its owner, and git ignores the folder', async () => {
     const modeOf = async (...parts: string[]) => ((await stat(path.join(run.data, ...parts))).mode & 0o777).toString(8);
     expect([await modeOf(), await modeOf('running.json')]).toEqual(['700', '600']);
     expect([await modeOf('clickhouse'), await modeOf('clickhouse', 'config', 'users.xml')]).toEqual(['700', '600']);
@@ -132,7 +132,7 @@ describe('the password', () => {
   });
 });
 
-/** The process and all its descendants. */
+/** Returns the process and all its descendants. */
 const processTree = async (root: number): Promise<readonly number[]> => {
   const parents = new Map<number, number>();
   for (const name of await readdir('/proc')) {
@@ -233,9 +233,9 @@ describe('with the password', () => {
     "SELECT * FROM remote('127.0.0.1:1', system.one)",
     "SELECT * FROM s3('http://127.0.0.1:1/bucket/key', LineAsString)",
     "SELECT * FROM cluster('default', system.one)",
-  ])('refuses %s', async (sql) => {
-    await expectRefused(sql);
-    if (/^(SELECT|DESCRIBE|EXPLAIN|INSERT)/.test(sql)) await expectRefused(sql, { method: 'GET' });
+  ])('rejects %s', async (sql) => {
+    await expectRejected(sql);
+    if (/^(SELECT|DESCRIBE|EXPLAIN|INSERT)/.test(sql)) await expectRejected(sql, { method: 'GET' });
   });
 
   test.for([
@@ -246,16 +246,16 @@ describe('with the password', () => {
     ['a name from a parameter', 'SELECT {f:Identifier}(1)', { search: { param_f: 'file' } }],
     ['an expression in the body of an insert', 'INSERT INTO d.t FORMAT Values', { body: "(file('SECRET'))" }],
     ['a second statement in the body', 'INSERT INTO d.t VALUES', { body: "('x'); SELECT 1 INTO OUTFILE 'OUT'" }],
-  ] as const)('refuses %s', async ([, sql, options]) => {
+  ] as const)('rejects %s', async ([, sql, options]) => {
     const search = Object.entries('search' in options ? options.search : {});
-    await expectRefused(sql, {
+    await expectRejected(sql, {
       ...options,
       search: Object.fromEntries(search.map(([name, value]) => [name, inPlace(value)])),
       ...('body' in options && { body: inPlace(options.body) }),
     });
   });
 
-  test('takes data in the text of an insert as data, whatever it says', async () => {
+  test('treats any text in an insert as data', async () => {
     const lines = ["it's", '', "SELECT 1 INTO OUTFILE 'OUT'", '; DROP TABLE d.t', "file('SECRET')"].map(inPlace);
     const sql = 'INSERT INTO d.t FORMAT LineAsString';
     expect(await ask(`${sql}\n${lines.join('\n')}\n`)).toMatchObject({ status: 200 });
@@ -265,14 +265,14 @@ describe('with the password', () => {
     await expectUntouched();
   });
 
-  // Prevents: ClickHouse's client executes lines of a comment as statements if the comment follows a semicolon.
+  // ClickHouse's client executes lines of a comment as statements if the comment follows a semicolon.
   test.for([
-    ['behind a statement', 'SELECT 1; /*\nHIDDEN --*/', {}],
-    ['behind an insert', "INSERT INTO d.t VALUES ('x'); /*\nHIDDEN --*/", {}],
-    ['in front of a statement, in a database of the URL', '/*\nHIDDEN --*/ SELECT 1', { search: { database: 'd' } }],
-    ['in front of a GET', '/*\nHIDDEN --*/ SELECT 1', { method: 'GET' }],
-    ['in front of an insert', "/*\nHIDDEN --*/ INSERT INTO d.t FORMAT CSV\n'x'", { search: { database: 'd' } }],
-  ] as const)('runs nothing that a comment holds %s', async ([, sql, options]) => {
+    ['after a statement', 'SELECT 1; /*\nHIDDEN --*/', {}],
+    ['after an insert', "INSERT INTO d.t VALUES ('x'); /*\nHIDDEN --*/", {}],
+    ['before a statement, in a database from the URL', '/*\nHIDDEN --*/ SELECT 1', { search: { database: 'd' } }],
+    ['before a GET', '/*\nHIDDEN --*/ SELECT 1', { method: 'GET' }],
+    ['before an insert', "/*\nHIDDEN --*/ INSERT INTO d.t FORMAT CSV\n'x'", { search: { database: 'd' } }],
+  ] as const)('executes no statement in a comment %s', async ([, sql, options]) => {
     for (const hidden of ["SELECT file('SECRET')", "SELECT 'x' INTO OUTFILE 'OUT'"]) {
       const { text, status } = await ask(inPlace(sql.replace('HIDDEN', hidden)), options);
       expect({ text, status }).toEqual({ text: sql.includes('INSERT') ? '' : '1\n', status: 200 });

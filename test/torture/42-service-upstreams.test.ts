@@ -7,8 +7,8 @@ import { forward, Stand } from './stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture 42: a tenant changes Services that are upstreams before the operator has seen the change, and names Standin's own parts as
- * upstreams. Every address is allowed here, so that only the check under test can refuse a request.
+ * Torture test 42: a tenant changes Services that are upstreams before the operator sees the change, and uses Standin's own parts as
+ * upstreams. Every address is allowed here, so that only the check under test can block a request.
  */
 const DOUBLE = pathToFileURL(path.join(import.meta.dirname, 'dns-double.ts')).href;
 const POD = '127.0.0.1';
@@ -67,7 +67,7 @@ const call = async (slug: string): Promise<number | string> => {
   return (JSON.parse(answer.body.toString()) as { code: string }).code;
 };
 
-/** An endpoint that forwards to the Service `name`, for which the cluster's DNS returns this entry. */
+/** Creates an endpoint that forwards to the Service `name`, for which the cluster's DNS returns this entry. */
 const service = (name: string, entry: DnsEntry): Promise<string> => {
   const host = `${name}.shop.svc.cluster.local`;
   dns.table[host] = entry;
@@ -75,7 +75,7 @@ const service = (name: string, entry: DnsEntry): Promise<string> => {
 };
 
 describe('a Service', () => {
-  test('with pods is reached, as often as it is asked for', async () => {
+  test('with pods is reached every time', async () => {
     const slug = await service('orders', { addresses: [POD] });
     for (let round = 0; round < 3; round += 1) expect(await call(slug)).toBe(200);
   });
@@ -83,15 +83,15 @@ describe('a Service', () => {
   test.each<[string, DnsEntry]>([
     ['an alias of ClickHouse', { alias: 'clickhouse.db.svc.cluster.local', addresses: [POD] }],
     ['an alias of a public name', { alias: 'example.com', addresses: ['93.184.216.34'] }],
-    ['an alias whose addresses come apart', { alias: 'clickhouse.db.svc.cluster.local' }],
-    ['an alias with more addresses than fit', { alias: 'a.test', addresses: [POD], isLong: true }],
-  ])('that is %s is blocked before anything is dialled', async (what, entry) => {
+    ['an alias without addresses', { alias: 'clickhouse.db.svc.cluster.local' }],
+    ['an alias with too many addresses', { alias: 'a.test', addresses: [POD], isLong: true }],
+  ])('that is %s is blocked before a connection', async (what, entry) => {
     const before = upstream.connections();
     expect(await call(await service(what.replaceAll(' ', '-').toLowerCase(), entry))).toBe('upstream_blocked');
     expect(upstream.connections()).toBe(before);
   });
 
-  test('that becomes an alias between two requests is blocked at the next, and reached again after', async () => {
+  test('that becomes an alias between two requests is blocked until it has addresses again', async () => {
     const host = 'turns.shop.svc.cluster.local';
     const slug = await service('turns', { addresses: [POD] });
     expect(await call(slug)).toBe(200);
@@ -103,14 +103,14 @@ describe('a Service', () => {
     }
   });
 
-  test('whose name the DNS does not know is looked up like any other name', async () => {
+  test('whose name is unknown to the cluster DNS is looked up like any other name', async () => {
     const slug = await endpoint(`http://on-a-laptop.shop.svc.cluster.local:${upstream.port}/`, true);
     expect(await call(slug)).toBe(200);
     const nowhere = await endpoint(`http://nowhere.shop.svc.cluster.local:${upstream.port}/`, true);
     expect(await call(nowhere)).toBe('upstream_unreachable');
   });
 
-  test('is unreachable while the DNS fails or is silent, and is not waited for long', async () => {
+  test('is unreachable while DNS fails or does not respond, with a short timeout', async () => {
     expect(await call(await service('failing', { code: 2 }))).toBe('upstream_unreachable');
     const slug = await service('silent', { lost: Infinity });
     const started = performance.now();
@@ -119,7 +119,7 @@ describe('a Service', () => {
   });
 });
 
-describe('never an upstream, by URL or by serviceRef, is', () => {
+describe('cannot be an upstream by URL or by serviceRef:', () => {
   const expectBlocked = async (port: number | string, hosts: readonly string[]): Promise<void> => {
     const ways = hosts.flatMap((host) => [false, true].map((viaService) => ({ host, viaService })));
     const results = ways.map(async ({ host, viaService }) => [
@@ -139,7 +139,7 @@ describe('never an upstream, by URL or by serviceRef, is', () => {
 
   test('the config stream', () => expectBlocked(new URL(stand.streamUrl).port, ['127.0.0.1', 'localhost']));
 
-  test('what the administrator names, by that name and by its addresses', async () => {
+  test('a host that the administrator excludes, by its name and its addresses', async () => {
     await expectBlocked(refused.port, ['refused.test', '127.0.0.1', 'clickhouse.test']);
     expect(refused.connections()).toBe(0);
   });
@@ -150,6 +150,6 @@ describe('never an upstream, by URL or by serviceRef, is', () => {
   });
 });
 
-test('the log has all of it', async () => {
+test('the log contains every request', async () => {
   await stand.verify();
 });

@@ -20,7 +20,7 @@ import type { Cluster } from '../harness/cluster.ts';
 import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 
-/** Torture 43: how much memory and CPU time any client can make a dashboard use, with bodies, streams and pages. */
+/** Torture test 43: the memory and CPU time that any client can make a dashboard use, with bodies, streams and pages. */
 let cluster: Cluster;
 let clickHouse: TestClickHouse;
 let store: LogStore;
@@ -33,9 +33,9 @@ let viewer: Person;
 const FLOOD_BYTES = 200_000_000;
 const FLOODED = ['/login', '/preferences', '/login.data', '/preferences.data', '/LOGIN/', '/login?index'];
 const MIB = 1024 * 1024;
-/** The chart gives the process 512 MiB. During a flood of 1.2 GB, the data that Node has read and not yet collected is some tens of MiB. */
+/** The chart gives the process 512 MiB. During a flood of 1.2 GB, uncollected data in Node takes tens of MiB. */
 const GROWTH_MIB_MAX = 80;
-/** For bodies that are kept: several times the bound on their sum. */
+/** For bodies that are held in memory: several times the limit on their sum. */
 const HELD_GROWTH_MIB_MAX = 150;
 const HEALTH_MS_MAX = 2_000;
 
@@ -57,12 +57,12 @@ beforeAll(async () => {
     createPerson(cluster, namespace, { name: 'editor', role: 'standin-edit' }),
     createPerson(cluster, namespace, { name: 'viewer', role: 'standin-view' }),
   ]);
-  // The memory for a process's first pages is not part of the measurement.
+  // The measurement excludes the memory for the first pages of a process.
   for (const path of ['/login', '/projects', '/no/such/page'])
     await ask(path, { headers: { accept: 'text/html', ...as(viewer) } });
   for (const path of ['/login', '/login.data', '/preferences'])
     await ask(path, { method: 'POST', headers: { accept: 'text/html' }, body: 'a'.repeat(MIB) });
-  // Neither is that of V8's young generation, which grows with the first bodies.
+  // It also excludes V8's young generation, which grows with the first bodies.
   await Promise.all(FLOODED.map((path) => flood({ path, isChunked: false }, FLOOD_BYTES / 10)));
 });
 afterAll(async () => {
@@ -167,7 +167,7 @@ describe('a body of 200 MB without a session', { timeout: 120_000 }, () => {
   test.each([
     ['with its length', false],
     ['in chunks', true],
-  ])('%s takes no memory on several connections at once, and the rest is served', async (_, isChunked) => {
+  ])('%s takes no memory on several connections at once and does not block other requests', async (_, isChunked) => {
     const before = memoryMib();
     const floods = Promise.all(FLOODED.map((path) => flood({ path, isChunked })));
     expect(await healthWhile(floods)).toBeLessThan(HEALTH_MS_MAX);
@@ -189,13 +189,13 @@ describe('a body of 200 MB without a session', { timeout: 120_000 }, () => {
     ['POST', '/s/abc', 405],
     ['POST', '/events', 405],
     ['POST', '/api/v1/projects', 405],
-  ])('takes no memory in %s %s either', async (method, path, status) => {
+  ])('takes no memory in %s %s', async (method, path, status) => {
     const before = memoryMib();
     for (const isChunked of [false, true]) expect(await flood({ method, path, isChunked })).toBe(status);
     expect(memoryMib() - before).toBeLessThan(GROWTH_MIB_MAX);
   });
 
-  test('is refused at once where its length is given', async () => {
+  test('is rejected immediately if its length is known', async () => {
     const socket = open({ path: '/login', isChunked: false }, FLOOD_BYTES);
     const [answer] = (await once(socket, 'data')) as [Buffer];
     expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /);
@@ -203,7 +203,7 @@ describe('a body of 200 MB without a session', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a form of a person', { timeout: 120_000 }, () => {
+describe('a form of a signed-in user', { timeout: 120_000 }, () => {
   const post = (path: string, form: Record<string, string>) =>
     ask(path, {
       method: 'POST',
@@ -218,7 +218,7 @@ describe('a form of a person', { timeout: 120_000 }, () => {
     expect(body).toContain('It has more than 1 MiB. Shorten it, and submit it again.');
   });
 
-  test('shows that on the page where it was typed', async () => {
+  test('shows the error on the page of the form', async () => {
     const { page, context } = await openPage(browser);
     await signIn(page, `${dashboard.url}/projects/new`, editor);
     await page.getByLabel('Name', { exact: true }).fill('a'.repeat(MIB));
@@ -227,8 +227,8 @@ describe('a form of a person', { timeout: 120_000 }, () => {
     await context.close();
   });
 
-  test('holds the largest endpoint that is legal', async () => {
-    // Every byte of it takes three bytes in the form.
+  test('accepts the largest valid endpoint', async () => {
+    // Every byte of the body takes three bytes in the form.
     const body = `"${'€'.repeat((LIMITS.mockBodyBytesMax - 2) / 3)}"`;
     const headers = Array.from({ length: LIMITS.mockHeadersMax }, (_, index) => [
       [`spec.json.headers[${index}].name`, `x-${index}`],
@@ -254,8 +254,8 @@ describe('a form of a person', { timeout: 120_000 }, () => {
   });
 });
 
-describe('bodies that do not end', { timeout: 120_000 }, () => {
-  test('are held up to a sum, and those above it are told to come again', async () => {
+describe('incomplete bodies', { timeout: 120_000 }, () => {
+  test('are held up to a total size, above which clients get 503', async () => {
     const before = memoryMib();
     const path = '/projects/new';
     let answers = '';
@@ -272,7 +272,7 @@ describe('bodies that do not end', { timeout: 120_000 }, () => {
     await expect.poll(async () => (await submit()).status, { timeout: 20_000 }).toBe(422);
   });
 
-  test('are ended after 30 seconds, wherever they go', async () => {
+  test('are aborted after 30 seconds on any path', async () => {
     const paths = ['/login', '/preferences', '/no/such/page', '/healthz', '/api/v1/projects', '/projects/new'];
     const startedAt = performance.now();
     const ended = paths.flatMap((path) =>
@@ -289,10 +289,10 @@ describe('bodies that do not end', { timeout: 120_000 }, () => {
   });
 });
 
-describe('streams of pages', { timeout: 120_000 }, () => {
+describe('live update streams', { timeout: 120_000 }, () => {
   const COUNT = 20;
   const REFUSAL = `Live updates are paused: you have ${COUNT} live pages open. Close some of them.`;
-  /** The first event of a new stream. */
+  /** Returns the first event of a new stream. */
   const firstOf = async (headers: Record<string, string>, signal?: AbortSignal): Promise<string> => {
     const leave = new AbortController();
     const url = `${dashboard.url}/events?namespace=${namespace}`;
@@ -312,7 +312,7 @@ describe('streams of pages', { timeout: 120_000 }, () => {
     }
   };
 
-  test('are so many for one person; the others have theirs, and a place is free when its reader leaves', async () => {
+  test('are limited per user, and closing one allows another', async () => {
     const leave = new AbortController();
     expect(await takeAll(as(viewer), leave.signal)).toBe(COUNT);
     expect(await firstOf(as(editor))).toMatch(/^retry:/);
@@ -320,7 +320,7 @@ describe('streams of pages', { timeout: 120_000 }, () => {
     await expect.poll(() => firstOf(as(viewer)), { timeout: 20_000 }).toMatch(/^retry:/);
   });
 
-  test('that are refused are named on the page', async () => {
+  test('that are refused show a message on the page', async () => {
     const { page, context } = await openPage(browser);
     await signIn(page, `${dashboard.url}/projects`, viewer);
     const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
@@ -334,7 +334,7 @@ describe('streams of pages', { timeout: 120_000 }, () => {
     await context.close();
   });
 
-  test('are not opened by HEAD, nor by a request for the data of one', async () => {
+  test('are not opened by HEAD or by a data request', async () => {
     for (let count = 0; count <= COUNT; count += 1)
       expect((await ask('/events', { method: 'HEAD', headers: as(viewer) })).status).toBe(200);
     for (let count = 0; count <= COUNT; count += 1)
@@ -343,11 +343,11 @@ describe('streams of pages', { timeout: 120_000 }, () => {
   });
 });
 
-describe('what Remix works at', { timeout: 120_000 }, () => {
+describe('Remix', { timeout: 120_000 }, () => {
   /** CPU time of the process for one request. The machine may have other work. */
   const CPU_MS_MAX = 1_500;
 
-  test('is no list of routes for every part of a path (CVE-2026-55685)', async () => {
+  test('does not list routes for every part of a path (CVE-2026-55685)', async () => {
     const { body: login } = await ask('/login', { headers: { accept: 'text/html' } });
     const version = /version\W+([0-9a-f]{8})/.exec(login)?.[1] ?? '';
     const before = cpuMs();
@@ -356,7 +356,7 @@ describe('what Remix works at', { timeout: 120_000 }, () => {
     expect(cpuMs() - before).toBeLessThan(CPU_MS_MAX);
   });
 
-  test('is no captured body, however it is nested (CVE-2026-34077)', async () => {
+  test('does not serialize a deeply nested captured body (CVE-2026-34077)', async () => {
     const { stdout: projectUid } = await cluster.kubectl([
       'get',
       'mpr',

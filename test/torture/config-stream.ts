@@ -6,7 +6,7 @@ import { GatewayRegistry } from '../../operator/src/publish/gateway-registry.ts'
 import { StreamServer, type Publication } from '../../operator/src/publish/stream-server.ts';
 import { eventually } from '../harness/eventually.ts';
 
-/** The operator's side of the config stream without an operator. The test sets the configuration. */
+/** The server of the config stream without an operator. The test sets the configuration. */
 export interface ConfigStream {
   readonly url: string;
   /** The content of a gateway's `operator.tls.dir`. */

@@ -3,8 +3,8 @@ import { subscribe } from 'node:diagnostics_channel';
 import process from 'node:process';
 
 /**
- * Loaded into an operator under test (`node --import`). If the file `TEST_CRASH_TRAP` exists, the process removes it and dies at the moment
- * at which the API server reports that a quota's ledger is written, before the operator's code receives the response.
+ * Loaded into an operator under test (`node --import`). If the file `TEST_CRASH_TRAP` exists, the process removes it and dies as soon as the
+ * API server reports the write of a quota's ledger, before the operator's code receives the response.
  */
 interface Headers {
   readonly request: { readonly method: string; readonly path: string };

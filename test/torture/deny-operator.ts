@@ -10,7 +10,7 @@ const ROLE = resourcePath({
   name: 'standin-operator',
 });
 
-/** Removes a right from the operator, which stops it at exactly that step. Returns a function that restores the right. */
+/** Removes a permission from the operator, which stops it at exactly that step. Returns a function that restores the permission. */
 export const denyOperator = async (
   client: KubeClient,
   verb: string,

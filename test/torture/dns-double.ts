@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module';
 /**
  * Loaded into the gateway's process before its own code (`node --import`). Answers DNS queries as the test defines. STANDIN_TEST_DNS is
  * JSON: name → list of answers, each a list of addresses; the last answer repeats. STANDIN_TEST_DNS_SERVER, `127.0.0.1:5353`, replaces the
- * servers in /etc/resolv.conf, which are asked for Services.
+ * servers in /etc/resolv.conf, which resolve Services.
  */
 const table = JSON.parse(process.env['STANDIN_TEST_DNS'] ?? '{}') as Record<string, string[][]>;
 

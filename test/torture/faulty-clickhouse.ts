@@ -10,12 +10,12 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** A fault of an insert. */
+/** A fault during an insert. */
 export type InsertFault =
   | { readonly kind: 'none' }
   /** Connections are cut before any bytes are read. */
   | { readonly kind: 'down' }
-  /** The insert is received, and never answered. */
+  /** The insert is received but never gets a response. */
   | { readonly kind: 'hang' }
   /**
    * The insert is done, and the connection is cut before the response. With `forgets`, ClickHouse does not deduplicate later inserts
@@ -23,11 +23,11 @@ export type InsertFault =
    */
   | { readonly kind: 'reset after commit'; readonly forgets?: boolean }
   | { readonly kind: 'slow'; readonly delayMs: number }
-  /** The insert is refused with this ClickHouse error code, and not done. */
+  /** The insert is rejected with this ClickHouse error code. */
   | { readonly kind: 'refuse'; readonly code: number; readonly message: string }
-  /** Status 200, with the exception in a header only. */
+  /** The status is 200, and the exception is only in a header. */
   | { readonly kind: 'exception with 200' }
-  /** The insert is always refused if its body contains these bytes. */
+  /** The insert is always rejected if its body contains these bytes. */
   | { readonly kind: 'poison'; readonly bytes: string };
 
 /** A proxy between the gateways and ClickHouse. */
@@ -35,7 +35,7 @@ export interface FaultyClickHouse extends AsyncDisposable {
   readonly url: string;
   /** Called once per insert; returns its fault. */
   fault: () => InsertFault;
-  /** The number of inserts that arrived, and that ClickHouse completed. */
+  /** The number of inserts that arrived and that ClickHouse completed. */
   readonly inserts: { seen: number; done: number };
 }
 

@@ -15,7 +15,7 @@ const of = (type: string, bytes: Buffer, ...more: readonly (readonly [string, st
 const repeated = (text: string): Buffer => Buffer.alloc(BODY_BYTES, text);
 const JSON_TYPE = 'application/json';
 
-/** Bodies of the largest stored size, each in the form that is most expensive for one of its readers. */
+/** Bodies of the largest stored size, each most expensive for one of its readers. */
 export const HOSTILE_BODIES: Readonly<Record<string, HostileBody>> = {
   'zero bytes': of(JSON_TYPE, Buffer.alloc(BODY_BYTES)),
   'escaped zeros': of(JSON_TYPE, Buffer.from(`"${'\\u0000'.repeat(BODY_BYTES / 6 - 2)}"`)),
@@ -34,7 +34,7 @@ export const HOSTILE_BODIES: Readonly<Record<string, HostileBody>> = {
   ),
   'lines with a name': of('text/plain', repeated('password: a\n')),
   markup: of('text/html', repeated('<a b="c">&amp;')),
-  'what stands for a secret': of('text/plain', repeated('[redacted]')),
+  'redaction markers': of('text/plain', repeated('[redacted]')),
   'one long line': of('text/plain', repeated('a')),
   'a compressed body that unfolds': of(JSON_TYPE, gzipSync(Buffer.alloc(10 * BODY_BYTES, ' ')), [
     'content-encoding',

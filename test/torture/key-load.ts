@@ -13,11 +13,11 @@ export interface Sent {
 }
 
 export interface KeyLoad extends AsyncDisposable {
-  /** Resolves when the last request is answered. Rejects if a request was not answered. */
+  /** Resolves when the last request has ended. Rejects if a request got no response. */
   stop(): Promise<readonly Sent[]>;
 }
 
-/** Requests with one key to all gateways, at a constant rate regardless of response times. */
+/** Sends requests with one key to all gateways at a constant rate, regardless of response times. */
 export const startKeyLoad = (gateways: readonly DeployedGateway[], path: string, key: string): KeyLoad => {
   const sent: Sent[] = [];
   const failures: unknown[] = [];
@@ -46,14 +46,14 @@ export const startKeyLoad = (gateways: readonly DeployedGateway[], path: string,
   return {
     stop: async () => {
       await end();
-      if (failures.length > 0) throw new AggregateError(failures, 'requests were not answered');
+      if (failures.length > 0) throw new AggregateError(failures, 'some requests got no response');
       return sent;
     },
     [Symbol.asyncDispose]: end,
   };
 };
 
-/** For a load with a key that gets revoked: the accepted requests before and after the object reported Completed. */
+/** Returns the requests with a revoked key that were accepted before and after the object was Completed. */
 export const acceptedAfter = (sent: readonly Sent[], completedAt: number) => ({
   before: sent.some(({ at, status }) => at < completedAt && status === 200),
   after: sent.filter(({ at, status }) => at >= completedAt && status === 200),

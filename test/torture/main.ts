@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
 /**
- * `npm run torture -- [--minutes N] [--seed N] [FILE…]`: the long form. Every oracle loads its gateway for N minutes (default 1), gateways
- * are killed 200 times and an operator 100 times. The seed is fresh and printed, unless it is given.
+ * `npm run torture -- [--minutes N] [--seed N] [FILE…]` runs the long form. Every oracle loads its gateway for N minutes (default 1), gateways
+ * are killed 200 times and an operator 100 times. The seed is new unless it is given, and is printed.
  */
 const { values, positionals } = parseArgs({
   options: { minutes: { type: 'string', default: '1' }, seed: { type: 'string' } },

@@ -15,7 +15,7 @@ export interface OracleOptions {
   readonly seed: number;
 }
 
-/** The expected row of a request, if it was answered. */
+/** The expected row of a request, if it got a response. */
 interface Sent {
   readonly marker: string;
   readonly bodySha256: string;
@@ -35,7 +35,7 @@ const MOCK_BODY = '{"id": 1, "total": 10.0}';
 const BODY_BYTES_MAX = 4_096;
 const HEADERS_MAX = 6;
 const DRAINED_WITHIN_MS = 60_000;
-/** Delays of a forwarded request: at once, or late enough that a fault occurs in between. */
+/** Delays of a forwarded response: none, or long enough for a fault to occur. */
 const UPSTREAM_DELAYS_MS = [0, 0, 20, 300] as const;
 
 const sha256 = (bytes: Uint8Array | string): string =>
@@ -44,15 +44,15 @@ const sha256 = (bytes: Uint8Array | string): string =>
     .digest('hex');
 
 /**
- * Sends requests at a rate that does not depend on the responses, and knows what the log must contain. It is never killed. Each answered
- * and not rejected request is noted in the oracle's own file, with the sent and received bytes, and must be in the log. A rejected request
- * must not be in the log. A request without a response may be in the log once.
+ * Sends requests at a rate that does not depend on the responses, and knows what the log must contain. It is never killed. It writes each
+ * answered, not rejected request to its own file, with the sent and received bytes: these must be in the log. A rejected request must not
+ * be in the log. A request without a response may be in the log once.
  */
 export class Oracle implements AsyncDisposable {
   readonly #stand: Stand;
   readonly #random: () => number;
   readonly #seed: number;
-  /** The prefix of all markers. A test that runs again has another one. */
+  /** The prefix of all markers. It differs in each run of a test. */
   readonly #prefix: string;
   readonly #upstream: Server;
   readonly #record: number;
@@ -72,7 +72,7 @@ export class Oracle implements AsyncDisposable {
     this.#record = openSync(path.join(stand.directory, `oracle-${seed}.ndjson`), 'a');
   }
 
-  /** Publishes the endpoints that it calls: a mock, and one that forwards to the oracle's own upstream. */
+  /** Publishes the endpoints that it calls: a mock, and one that forwards to its own upstream. */
   static async start(options: OracleOptions): Promise<Oracle> {
     const upstream = createServer((request, response) => {
       const marker = new URL(request.url ?? '', 'http://a').searchParams.get('o') ?? '';
@@ -94,14 +94,14 @@ export class Oracle implements AsyncDisposable {
     return { seed: this.#seed, sent, answered, rejected, unanswered: sent - answered - rejected };
   }
 
-  /** Codes of the rejections so far, with their counts. */
+  /** Returns the codes of the rejections so far, with their counts. */
   rejections(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const code of this.#rejected.values()) counts.set(code, (counts.get(code) ?? 0) + 1);
     return counts;
   }
 
-  /** Sends `perSecond` until `until` is settled, whatever the responses are. Resolves when every request has ended. */
+  /** Sends `perSecond` until `until` is settled, regardless of the responses. Resolves when every request has ended. */
   async load(perSecond: number, until: Promise<unknown>): Promise<void> {
     const state = { isOver: false };
     const over = until.finally(() => (state.isOver = true));
@@ -118,28 +118,28 @@ export class Oracle implements AsyncDisposable {
     await over;
   }
 
-  /** Removes a request that the test has destroyed on purpose. */
+  /** Removes a request that the test has destroyed intentionally. */
   forget(marker: string): void {
     assert(this.#answered.delete(marker), `${marker} was answered`);
   }
 
-  /** Sends one more request, which must be answered. Resolves with its response time in milliseconds. */
+  /** Sends one more request, which must get a response. */
   async ask(): Promise<void> {
     const { answered } = this.counts;
     await this.#send();
-    assert.equal(this.counts.answered, answered + 1, 'a request without faults must be answered');
+    assert.equal(this.counts.answered, answered + 1, 'a request without faults must get a response');
   }
 
   /**
-   * I1, I2, I3, I4, I7, I8: after the faults end, a new request is answered. Within a minute every answered request is in the log, once,
-   * byte for byte. No rejected request and no unsent request is in the log.
+   * I1, I2, I3, I4, I7, I8: after the faults end, a new request gets a response. Within a minute every answered request is in the log once,
+   * byte for byte. No rejected or unsent request is in the log.
    */
   async verify(): Promise<void> {
     await this.ask();
     await this.verifyStored();
   }
 
-  /** The same without a new request, for a log whose gateway no longer exists. */
+  /** Does the same without a new request, for a log whose gateway no longer exists. */
   async verifyStored(): Promise<void> {
     const stored = await eventually('the rows of all answered requests', () => this.#stored(), {
       accept: (rows) => [...this.#answered.keys()].every((marker) => rows.has(marker)),
@@ -148,12 +148,12 @@ export class Oracle implements AsyncDisposable {
     }).catch((error: unknown) => {
       throw new Error(`${JSON.stringify(this.counts)}: answered requests are lost`, { cause: error });
     });
-    const doubled = [...stored.values()].filter((rows) => rows.length > 1);
+    const duplicated = [...stored.values()].filter((rows) => rows.length > 1);
     const unknown = [...stored.keys()].filter((marker) => !this.#sent.has(marker));
     const rejected = [...stored.keys()].filter((marker) => this.#rejected.has(marker));
-    assert.deepEqual({ doubled, unknown, rejected }, { doubled: [], unknown: [], rejected: [] });
+    assert.deepEqual({ duplicated, unknown, rejected }, { duplicated: [], unknown: [], rejected: [] });
     for (const [marker, [row]] of stored) this.#compare(marker, row);
-    console.log('oracle', JSON.stringify({ ...this.counts, stored: stored.size, lost: 0, doubled: 0 }));
+    console.log('oracle', JSON.stringify({ ...this.counts, stored: stored.size, lost: 0, duplicated: 0 }));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -184,7 +184,7 @@ export class Oracle implements AsyncDisposable {
     if (answer !== undefined) this.#note(marker, answer);
   }
 
-  /** A connection whose other end was open a moment ago. */
+  /** Returns an idle connection that the gateway has not closed. */
   #idleClient(): RawClient | undefined {
     for (let client = this.#idle.pop(); client !== undefined; client = this.#idle.pop()) {
       if (!client.hasEnded) return client;
@@ -203,7 +203,7 @@ export class Oracle implements AsyncDisposable {
     this.#answered.set(marker, noted);
   }
 
-  /** Any bytes, with headers in any case and repeated, to one of the endpoints. */
+  /** Returns a request to one of the endpoints with random bytes and repeated headers in mixed case. */
   #next(): { readonly marker: string; readonly bytes: Buffer } {
     const random = this.#random;
     const marker = `${this.#prefix}${(this.#serial += 1)}`;
@@ -223,7 +223,7 @@ export class Oracle implements AsyncDisposable {
     return { marker, bytes: Buffer.concat([Buffer.from(head, 'latin1'), body]) };
   }
 
-  /** The rows as readers see them, by marker: each id once, in its highest version. */
+  /** Returns the rows as readers see them, by marker: each id once, in its highest version. */
   async #stored(): Promise<Map<string, Stored[]>> {
     const text = await this.#stand.query(
       `SELECT query, outcome, status, lower(hex(SHA256(request_body))),
@@ -244,7 +244,7 @@ export class Oracle implements AsyncDisposable {
 
 const upstreamBody = (marker: string): string => `from upstream: ${marker}`;
 
-/** The seed of this run: `STANDIN_TEST_SEED`, or a fresh one in the long form, or otherwise a constant. */
+/** Returns the seed of this run: `STANDIN_TEST_SEED` if set, a new one in the long form, otherwise a constant. */
 export const seedOfRun = (): number => {
   const given = process.env['STANDIN_TEST_SEED'];
   if (given !== undefined) return Number(given);
@@ -253,6 +253,6 @@ export const seedOfRun = (): number => {
 
 export const isLongRun = (): boolean => process.env['STANDIN_TEST_TORTURE'] === 'long';
 
-/** How long one oracle loads the gateway, in milliseconds. `npm run torture -- --minutes N` sets this time for each test. */
+/** Returns how long an oracle loads the gateway, in milliseconds. `npm run torture -- --minutes N` sets it for each test. */
 export const loadMs = (shortMs: number): number =>
   isLongRun() ? Number(process.env['STANDIN_TEST_TORTURE_MINUTES'] ?? '1') * 60_000 : shortMs;

@@ -1,6 +1,6 @@
 import type { HeaderPair } from '@standin/contract';
 
-/** A request as an upstream received it; text is latin1. */
+/** A request as received by an upstream. Text is Latin-1. */
 export interface SeenRequest {
   readonly method: string;
   readonly target: string;
@@ -8,7 +8,7 @@ export interface SeenRequest {
   readonly body: Buffer;
 }
 
-/** The first complete request in `bytes`, framed by Content-Length alone: the gateway never sends chunked requests. */
+/** Returns the first complete request in `bytes`. Only Content-Length frames it: the gateway never sends chunked requests. */
 export const parseRequest = (bytes: Buffer): { request: SeenRequest; end: number } | undefined => {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;

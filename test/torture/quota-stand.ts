@@ -18,7 +18,7 @@ import {
 import { eventually } from '../harness/eventually.ts';
 import { installStandin, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 
-export interface Answer {
+export interface QuotaResponse {
   readonly status: number;
   readonly code: string;
   readonly retryAfterS: number;
@@ -41,8 +41,8 @@ const LEASE = resourcePath({
 });
 
 /**
- * Operators and gateways as processes, a real API server, the real ClickHouse engine, and an account `team` whose quota tests change. It
- * keeps the client's own count of accepted requests (I5).
+ * Operators and gateways as processes, a real API server, the real ClickHouse engine, and an account `team` whose quota the tests change. It
+ * counts the accepted requests on the client (invariant I5).
  */
 export class QuotaStand implements AsyncDisposable {
   readonly cluster: OwnCluster;
@@ -54,7 +54,7 @@ export class QuotaStand implements AsyncDisposable {
   readonly key: string;
   /** Requests that got a 200. */
   accepted = 0;
-  /** Requests whose response was lost with a process. They may count. */
+  /** Requests without a response because a process died. They may count. */
   unknown = 0;
   readonly #store: LogStore;
   readonly #agent = new Agent({ connections: 100 });
@@ -69,7 +69,7 @@ export class QuotaStand implements AsyncDisposable {
     this.key = key;
   }
 
-  /** The plan has no quota: only the quota that the test sets applies. */
+  /** The plan has no quota, so only the quota that the test sets applies. */
   static async start(options: Omit<DeployOptions, 'cluster' | 'clickHouse'>): Promise<QuotaStand> {
     const [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
     const store = openLogStore(clickHouse);
@@ -101,7 +101,7 @@ export class QuotaStand implements AsyncDisposable {
     return gateway;
   }
 
-  async post(gateway: DeployedGateway): Promise<Answer> {
+  async post(gateway: DeployedGateway): Promise<QuotaResponse> {
     try {
       const { statusCode, headers, body } = await request(`${gateway.url}${this.path}`, {
         ...{ method: 'POST', body: '{}', dispatcher: this.#agent, headers: { 'x-api-key': this.key } },
@@ -121,8 +121,8 @@ export class QuotaStand implements AsyncDisposable {
     }
   }
 
-  /** Sends this many requests at once, to these gateways in turn. */
-  volley(count: number, gateways: readonly DeployedGateway[] = this.deployment.gateways): Promise<Answer[]> {
+  /** Sends this many concurrent requests to these gateways in turn. */
+  volley(count: number, gateways: readonly DeployedGateway[] = this.deployment.gateways): Promise<QuotaResponse[]> {
     const to = (index: number): DeployedGateway => gateways[index % gateways.length] ?? this.gateway(0);
     return Promise.all(Array.from({ length: count }, (_, index) => this.post(to(index))));
   }
@@ -131,22 +131,22 @@ export class QuotaStand implements AsyncDisposable {
     return this.tenant.apply('Account', 'team', { monthlyQuota });
   }
 
-  /** Resolves when every gateway knows the new quota. Before that, they enforce the old one. */
+  /** Resolves when every gateway knows the new quota. Until then, gateways may enforce the old one. */
   async setQuotaEverywhere(monthlyQuota: number): Promise<void> {
     await this.setQuota(monthlyQuota);
     await this.tenant.untilReason('Account', 'team', 'Ready');
   }
 
-  untilAccepted(gateway: DeployedGateway, timeoutMs = 10_000): Promise<Answer> {
+  untilAccepted(gateway: DeployedGateway, timeoutMs = 10_000): Promise<QuotaResponse> {
     return eventually('an accepted request', () => this.post(gateway), {
       accept: ({ status }) => status === 200,
       timeoutMs,
     });
   }
 
-  /** Sends requests until all of these gateways refuse each of several requests because of the quota. */
-  untilUsedUp(gateways: readonly DeployedGateway[] = this.deployment.gateways): Promise<Answer[]> {
-    return eventually('that the quota is used up', () => this.volley(3 * gateways.length, gateways), {
+  /** Sends requests until these gateways reject every request of a volley because of the quota. */
+  untilUsedUp(gateways: readonly DeployedGateway[] = this.deployment.gateways): Promise<QuotaResponse[]> {
+    return eventually('the quota to be used up', () => this.volley(3 * gateways.length, gateways), {
       accept: (answers) => answers.every(({ status }) => status === 429),
       timeoutMs: 40_000,
     });
@@ -165,13 +165,13 @@ export class QuotaStand implements AsyncDisposable {
     return found;
   }
 
-  /** Starts a dead operator, which leads immediately: the test does not wait until the lease of the dead process expires. */
-  async comeBack({ process }: DeployedOperator): Promise<void> {
+  /** Restarts an operator, which leads immediately: the test does not wait until the old lease expires. */
+  async restartOperator({ process }: DeployedOperator): Promise<void> {
     await this.tenant.client.mergePatch(LEASE, { spec: { holderIdentity: '' } });
     await process.restart();
   }
 
-  /** The current ledger in the operator's namespace. */
+  /** Returns the current ledger in the operator's namespace. */
   async ledger(account = 'team'): Promise<Ledger> {
     const { metadata } = await this.tenant.get('Account', account);
     const stored = await ledgerConfigMaps(this.tenant.client, SYSTEM_NAMESPACE).read(metadata.uid);
@@ -179,7 +179,7 @@ export class QuotaStand implements AsyncDisposable {
     return stored.ledger;
   }
 
-  /** The log rows of this endpoint that have a permit, by month, and the number of different permits. */
+  /** Returns the number of log rows of this endpoint with a permit, and of their distinct permits, by month. */
   async countedBy(endpoint: string): Promise<Record<string, { rows: number; permits: number }>> {
     const sql =
       `SELECT quota_period, uniqExact(id), uniqExact(quota_block, quota_permit) FROM log ` +
@@ -190,14 +190,14 @@ export class QuotaStand implements AsyncDisposable {
     );
   }
 
-  /** The same for all months. */
+  /** Returns the same for the endpoint `orders` over all months. */
   async counted(): Promise<{ rows: number; permits: number }> {
     const all = Object.values(await this.countedBy('orders'));
     const sum = (of: 'rows' | 'permits'): number => all.reduce((before, one) => before + one[of], 0);
     return { rows: sum('rows'), permits: sum('permits') };
   }
 
-  /** ClickHouse's response without the trailing line feed. */
+  /** Returns ClickHouse's response without the trailing line feed. */
   async query(sql: string): Promise<string> {
     const { url, username, password, database } = this.clickHouse;
     const headers = { 'x-clickhouse-user': username, 'x-clickhouse-key': password };

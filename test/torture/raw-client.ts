@@ -6,7 +6,7 @@ import type { HeaderPair } from '@standin/contract';
 export interface RawAnswer {
   readonly status: number;
   readonly statusText: string;
-  /** latin1, in wire order and case. */
+  /** Latin-1, in wire order and case. */
   readonly headers: readonly HeaderPair[];
   /** Without chunk framing. */
   readonly body: Buffer;
@@ -69,7 +69,7 @@ const readBody = (bytes: Buffer, head: Head, ended: boolean): Framed | undefined
   return bytes.length < end ? undefined : { body: bytes.subarray(from, end), trailers: [], end };
 };
 
-/** The first complete response in `bytes` and where it ends. Otherwise the number of bytes that it will have, if that is known. */
+/** Returns the first complete response in `bytes` and its end, or else the expected number of bytes, if that is known. */
 const parseAnswer = (
   bytes: Buffer,
   ended: boolean,
@@ -91,13 +91,13 @@ const parseAnswer = (
   return { answer: { status, statusText: match[2] ?? '', headers, body, trailers, all }, end };
 };
 
-/** One connection. The test decides each byte. */
+/** One connection. The test controls each byte. */
 export class RawClient implements Disposable {
   readonly socket: Socket;
-  /** Received bytes that were not returned yet, in pieces: large responses arrive in thousands. */
+  /** Received bytes that were not returned yet, in pieces. Large responses arrive in thousands of pieces. */
   #pieces: Buffer[] = [];
   #length = 0;
-  /** Parsing again is useless until this many bytes have arrived. */
+  /** The next parse waits until this many bytes have arrived. */
   #wanted = 0;
   #ended = false;
   #wake: () => void = () => undefined;
@@ -122,7 +122,7 @@ export class RawClient implements Disposable {
     return new RawClient(socket);
   }
 
-  /** Received bytes that were not yet returned as a response. */
+  /** Returns the received bytes that are not part of a returned response. */
   get pending(): Buffer {
     const [only = Buffer.alloc(0), ...more] = this.#pieces;
     if (more.length === 0) return only;
@@ -135,12 +135,12 @@ export class RawClient implements Disposable {
     return this.#ended;
   }
 
-  /** Text is latin1: one character, one byte. */
+  /** Text is Latin-1: each character is one byte. */
   send(bytes: string | Uint8Array): void {
     if (!this.socket.destroyed) this.socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
   }
 
-  /** The next response; 100 Continue counts as one. Undefined if the connection ended without a complete one. */
+  /** Returns the next response, which may be 100 Continue, or undefined if the connection ended without a complete one. */
   async answer(timeoutMs = ANSWER_TIMEOUT_MS): Promise<RawAnswer | undefined> {
     const deadline = performance.now() + timeoutMs;
     for (;;) {
@@ -154,12 +154,12 @@ export class RawClient implements Disposable {
       this.#wanted = parsed?.wanted ?? this.#wanted;
       if (this.#ended) return undefined;
       if (!(await this.#changed(deadline))) {
-        throw new Error(`no answer within ${timeoutMs} ms; so far: ${this.pending.toString('latin1', 0, 500)}`);
+        throw new Error(`no response within ${timeoutMs} ms; received: ${this.pending.toString('latin1', 0, 500)}`);
       }
     }
   }
 
-  /** Resolves when the gateway has closed the connection, with the milliseconds waited. Rejects if it does not close it. */
+  /** Resolves with the milliseconds waited when the gateway has closed the connection. Rejects at the timeout. */
   async closed(timeoutMs = ANSWER_TIMEOUT_MS): Promise<number> {
     const started = performance.now();
     while (!this.#ended) {
@@ -172,7 +172,7 @@ export class RawClient implements Disposable {
     this.socket.destroy();
   }
 
-  /** False if the deadline passed first. */
+  /** Resolves with false if the deadline passes first. */
   async #changed(deadline: number): Promise<boolean> {
     const left = deadline - performance.now();
     if (left <= 0) return false;

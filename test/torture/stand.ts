@@ -23,17 +23,17 @@ import { startConfigStream, type ConfigStream } from './config-stream.ts';
 import { ask } from './raw-client.ts';
 
 export interface StandOptions {
-  /** Settings of the gateway besides those of the stand: `STANDIN_EGRESS_ALLOW`. */
+  /** Settings of the gateway in addition to those of the stand, such as `STANDIN_EGRESS_ALLOW`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeArgs?: readonly string[];
-  /** Returns the URL that the gateway uses for ClickHouse, given the engine's URL: a proxy with faults. */
+  /** Returns the URL that the gateway uses for ClickHouse, such as a faulty proxy, for the engine's URL. */
   readonly clickhouse?: (engineUrl: string) => Promise<string>;
 }
 
-/** I7: after any fault, all rows are in the log within this time. */
+/** Invariant I7: after any fault, all rows are in the log within this time. */
 const DELIVERED_WITHIN_MS = 60_000;
 
-/** A project with an account of its own. */
+/** A project with its own account. */
 export interface Tenant {
   readonly key: string;
   readonly uri: string;
@@ -65,8 +65,8 @@ export const forward = (url: string, more: Partial<ForwardActionConfig> = {}): F
 });
 
 /**
- * A real gateway process with the real embedded ClickHouse, configured over the real config stream. The test controls both callers and
- * upstreams. `accept` and `verify` check that every answered request is in the log once, and nothing else is.
+ * A real gateway process with the real embedded ClickHouse, configured over the real config stream. The test controls clients and upstreams.
+ * `accept` and `verify` check that every accepted request is in the log once, and nothing else is.
  */
 export class Stand implements AsyncDisposable {
   readonly port: number;
@@ -105,7 +105,7 @@ export class Stand implements AsyncDisposable {
     this.#cleanups = parts.cleanups;
   }
 
-  /** Resolves when the gateway is ready, with two tenants and the endpoint `GET /verify`. */
+  /** Resolves when the gateway is ready and has two tenants and the endpoint `GET /verify`. */
   static async start(options: StandOptions = {}): Promise<Stand> {
     const directory = await mkdtemp(path.join(tmpdir(), 'standin-torture-'));
     const cleanups: (() => Promise<unknown>)[] = [() => rm(directory, { recursive: true, force: true })];
@@ -165,7 +165,7 @@ export class Stand implements AsyncDisposable {
     }
   }
 
-  /** The gateway's source of configuration. */
+  /** The URL from which the gateway gets its configuration. */
   get streamUrl(): string {
     return this.#stream.url;
   }
@@ -174,7 +174,7 @@ export class Stand implements AsyncDisposable {
     return this.tenants[0];
   }
 
-  /** Adds endpoints to the first tenant's project. Resolves when the gateway has acknowledged them, with those that it rejects. */
+  /** Adds endpoints to the first tenant's project. Resolves with the rejected endpoints when the gateway has acknowledged all. */
   async publish(...specs: readonly EndpointSpec[]): Promise<ReadonlyMap<string, string>> {
     const objects = specs.map((spec): EndpointConfig => {
       const name = `${(spec.method ?? 'GET').toLowerCase()}${spec.slug.replaceAll('/', '-')}`;
@@ -192,31 +192,31 @@ export class Stand implements AsyncDisposable {
     return this.#stream.publishAndAwait(objects);
   }
 
-  /** A query that is unique to one request and identifies its row. */
+  /** Returns a query that is unique to one request and identifies its row. */
   marker(): string {
     this.#serial += 1;
     return `n=${this.#serial}`;
   }
 
-  /** Target of an endpoint of the first tenant, with its own marker. */
+  /** Returns a target of an endpoint of the first tenant, with its own marker. */
   target(slug: string, marker = this.marker()): string {
     return `/${this.own.uri}${slug}?${marker}`;
   }
 
-  /** A well-formed request head for that target, including the empty line. */
+  /** Returns a valid request head for that target, including the empty line. */
   head(method: string, target: string, headers: readonly HeaderPair[] = []): string {
     const lines = [['Host', 'gateway'], ['x-api-key', this.own.key], ...headers] as const;
     return `${method} ${target} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
   }
 
-  /** Notes that the request with this marker was answered. The log must contain its row, once. */
+  /** Notes that the request with this marker was accepted. The log must contain its row once. */
   accept(marker: string): void {
     this.#accepted.push(marker);
   }
 
   /**
-   * I1, I2, I4, I8: every accepted request has exactly one row, and no project has any other row. A last request proves that the gateway
-   * still answers and that all rows before its own are in the log.
+   * I1, I2, I4, I8: every accepted request has exactly one row, and no project has any other row. A final request proves that the gateway
+   * still responds and that all rows before its own are in the log.
    */
   async verify(): Promise<readonly LogEntry[]> {
     const marker = this.marker();
@@ -236,7 +236,7 @@ export class Stand implements AsyncDisposable {
     return (await this.store.summaries({ projectUid: EVERY_PROJECT, limit: 10_000 })).map(({ query }) => query);
   }
 
-  /** Rows in the log, each id once. */
+  /** Returns the number of rows in the log; each id counts once. */
   async countRows(): Promise<number> {
     return Number(await this.query('SELECT uniqExact(id) FROM log FORMAT TSV'));
   }
@@ -251,7 +251,7 @@ export class Stand implements AsyncDisposable {
     return response.text();
   }
 
-  /** Kills the gateway and starts it again. Resolves when it is ready, with the milliseconds that this took. */
+  /** Kills the gateway and starts it again. Resolves with the restart time in milliseconds when the gateway is ready. */
   async crash(): Promise<number> {
     await this.gateway.kill('SIGKILL');
     const started = performance.now();
@@ -276,7 +276,7 @@ export class Stand implements AsyncDisposable {
     return row;
   }
 
-  /** The newest entries. Callers that ask while a query is in flight share its result. */
+  /** Returns the newest entries. Concurrent callers share one query. */
   #list(): Promise<LogEntry[]> {
     this.#listing ??= this.store
       .list({ projectUid: EVERY_PROJECT, limit: 1_000 })

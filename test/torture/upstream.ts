@@ -8,9 +8,9 @@ export type Behaviour = (socket: Socket, request: SeenRequest) => void;
 export interface Upstream extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
-  /** Requests in the order received, each framed by its Content-Length, as a strict server reads them. */
+  /** Requests in the order received, each framed by its Content-Length, as by a strict server. */
   readonly requests: readonly SeenRequest[];
-  /** Bytes that belong to no request: a desynchronised connection. */
+  /** Bytes that belong to no request, which means that a connection is desynchronized. */
   leftovers(): Buffer;
   /** Connections accepted so far. */
   connections(): number;
@@ -60,6 +60,6 @@ export const startUpstream = async (
   };
 };
 
-/** A complete response with a body. */
+/** Returns a complete response with a body. */
 export const answerOf = (body: string, head = ''): string =>
   `HTTP/1.1 200 OK\r\n${head}content-length: ${Buffer.byteLength(body, 'latin1')}\r\n\r\n${body}`;

@@ -15,14 +15,14 @@ const BATCH_ROWS = 10_000;
 const REPETITIONS = 10;
 const IDLE_MS = 10_000;
 
-/** 256 B in, 834 B out, as in the gateway's bench. */
+/** 256 B in, 834 B out, as in the gateway benchmark. */
 const bodies = { requestBody: Buffer.alloc(256, 'a'), responseBody: Buffer.alloc(834, 'b'), responseBodyBytes: 834 };
 
 const show = (what: string, value: number, unit: string): void => {
   process.stdout.write(`${what.padEnd(60)} ${value.toFixed(value < 10 ? 2 : 0).padStart(8)} ${unit}\n`);
 };
 
-/** Median, milliseconds. */
+/** Returns the median in milliseconds. */
 const measure = async (task: () => Promise<unknown>): Promise<number> => {
   const times: number[] = [];
   for (let round = 0; round < REPETITIONS; round++) {
@@ -58,7 +58,7 @@ const benchVisible = async (store: LogStore): Promise<void> => {
   const insertAndRead = async (): Promise<void> => {
     const row = newLogRow(bodies);
     await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
-    if (!(await store.get(row.id))) throw new Error('an acknowledged row is not there');
+    if (!(await store.get(row.id))) throw new Error('an acknowledged row is missing');
   };
   show('insert of 1 row and read by id', await measure(insertAndRead), 'ms');
 };
@@ -71,7 +71,7 @@ const main = async (): Promise<void> => {
   benchEncode();
   const start = performance.now();
   const engine = await startEmbeddedEngine({ dataDir });
-  show('start of the engine over an empty folder', performance.now() - start, 'ms');
+  show('start of the engine with an empty folder', performance.now() - start, 'ms');
   const store = openLogStore({ ...engine, database: 'standin' });
   try {
     await store.migrate();
@@ -87,7 +87,7 @@ const main = async (): Promise<void> => {
     );
     show('… of one project', await measure(() => store.summaries({ limit: 100, projectUid })), 'ms');
     show(
-      `latest 100 of ${rows}, whole`,
+      `latest 100 of ${rows}, complete`,
       await measure(() => store.list({ projectUid: EVERY_PROJECT, limit: 100 })),
       'ms',
     );

@@ -7,7 +7,7 @@ import { removeNodeChains } from './iptables.ts';
 import { FOLDER, inFolder, NODE_ADDRESS } from './layout.ts';
 import { killProcesses, listProcesses, ownProcesses, type FoundProcess } from './own-processes.ts';
 
-/** Settings of the whole machine that kubelet, kube-proxy and the CNI's plugins change. */
+/** Settings of the machine that kubelet, kube-proxy and the CNI plugins change. */
 const SYSCTLS = [
   'net/ipv4/ip_forward',
   'net/ipv4/conf/all/route_localnet',
@@ -25,7 +25,7 @@ const DEVICE_PLUGINS = '/var/lib/kubelet/device-plugins';
 const CNI_RESULTS = '/var/lib/cni/results';
 
 /** Records the machine's settings, which are restored at the end. */
-export const rememberSysctls = async (): Promise<void> => {
+export const saveSysctls = async (): Promise<void> => {
   const entries = await Promise.all(
     SYSCTLS.map(async (name) => [name, await readFile(`/proc/sys/${name}`, 'utf8').catch(() => undefined)] as const),
   );
@@ -33,9 +33,9 @@ export const rememberSysctls = async (): Promise<void> => {
 };
 
 /**
- * Kills the remaining processes of a node and reverts its changes to the machine: processes in an order in which none restarts a container
- * that was just killed, mounts, chains, address, settings, cgroups, files. A node stops in this way, and the next one cleans up after a
- * killed one in this way. Nothing of the node remains. Does nothing if there is no node.
+ * Kills the remaining processes of a node and reverts its changes to the machine: processes (in an order in which none restarts a killed
+ * container), mounts, chains, address, settings, cgroups and files. A node calls it to stop, and the next one to clean up after a killed node.
+ * Nothing of the node remains. Does nothing if there is no node.
  */
 export const cleanNode = async (): Promise<void> => {
   if (!existsSync(FOLDER)) return;
@@ -53,8 +53,8 @@ export const cleanNode = async (): Promise<void> => {
   await rm(FOLDER, { recursive: true, force: true });
 };
 
-const killAll = async (programs: RegExp, fits: (args: readonly string[]) => boolean): Promise<void> => {
-  const own = ownProcesses(await listProcesses(), FOLDER, programs).filter(({ args }) => fits(args.slice(1)));
+const killAll = async (programs: RegExp, matches: (args: readonly string[]) => boolean): Promise<void> => {
+  const own = ownProcesses(await listProcesses(), FOLDER, programs).filter(({ args }) => matches(args.slice(1)));
   await killProcesses(pidsOf(own));
 };
 
@@ -88,7 +88,7 @@ const restoreSysctls = async (): Promise<void> => {
   }
 };
 
-/** The cgroups of all pods: one hierarchy, or one per controller. */
+/** Removes the cgroups of all pods: one hierarchy, or one per controller. */
 const removeCgroups = async (): Promise<void> => {
   for (const root of globSync('/sys/fs/cgroup/{kubepods,*/kubepods}')) await removeCgroup(root);
 };
@@ -100,7 +100,7 @@ const removeCgroup = async (folder: string): Promise<void> => {
   await rmdir(folder);
 };
 
-/** Files outside the folder: links to logs, sockets of shims, the CNI's records of pods. */
+/** Removes files outside the folder: links to logs, sockets of shims, the CNI's records of pods. */
 const removeTraces = async (): Promise<void> => {
   for (const name of globSync('*', { cwd: CONTAINER_LOGS })) {
     const link = path.join(CONTAINER_LOGS, name);

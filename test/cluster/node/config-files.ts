@@ -19,7 +19,7 @@ const KUBELET_CONFIG = inFolder('kubelet.yaml');
 const PROXY_CONFIG = inFolder('kube-proxy.yaml');
 const COREFILE = inFolder('Corefile');
 
-/** The kubelet trusts this certificate, and the API server holds it. */
+/** The API server uses this certificate, which the kubelet trusts. */
 export const CLIENT_CERTIFICATE = inFolder('kubelet-client.crt');
 export const CLIENT_KEY = inFolder('kubelet-client.key');
 
@@ -27,7 +27,7 @@ export const PROXY_HEALTH_ADDRESS = `${NODE_ADDRESS}:10256`;
 
 const CNI_FOLDER = inFolder('cni');
 
-/** Writes the configuration of containerd, kubelet, kube-proxy and the DNS. `cniPlugins`: the folder of the CNI's programs. */
+/** Writes the configuration of containerd, kubelet, kube-proxy and the DNS. `cniPlugins` is the folder of the CNI programs. */
 export const writeConfigFiles = async (cniPlugins: string): Promise<void> => {
   for (const folder of [LOG_FOLDER, VOLUME_FOLDER, CNI_FOLDER]) await mkdir(folder, { recursive: true });
   await writeFile(CONTAINERD_CONFIG, containerdConfig(cniPlugins));
@@ -50,7 +50,7 @@ state = "${inFolder('containerd-state')}"
 
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "${PAUSE_IMAGE}"
-  # Where root may not lower it (no CAP_SYS_RESOURCE), no container would start.
+  # Without this, no container starts if root cannot lower the score (no CAP_SYS_RESOURCE).
   restrict_oom_score_adj = true
   netns_mounts_under_state_dir = true
 
@@ -90,7 +90,7 @@ const kubelet = {
   kind: 'KubeletConfiguration',
   address: NODE_ADDRESS,
   healthzPort: 0,
-  // Clients of the kubelet may run commands in every pod. Only the API server has the key.
+  // Clients of the kubelet can run commands in every pod, so only the API server has the key.
   authentication: {
     anonymous: { enabled: false },
     webhook: { enabled: false },
@@ -138,7 +138,7 @@ const corefile = (forwards: boolean): string => `.:53 {
 }
 `;
 
-/** The Service that pods query, and the process that responds, which is not a pod. */
+/** The DNS Service that pods query, and its endpoint, which is a process outside pods. */
 export const DNS_OBJECTS = [
   {
     apiVersion: 'v1',
@@ -184,7 +184,7 @@ export const PROXY_ARGS = ['proxy', `--config=${PROXY_CONFIG}`];
 export const CONTAINERD_ARGS = ['--config', CONTAINERD_CONFIG, '--log-level', 'warn'];
 export const DNS_ARGS = ['-conf', COREFILE];
 
-/** The flags of the API server in addition to those of every cluster. Without the first one, it resolves the node's name by DNS. */
+/** The flags of the API server in addition to those of every cluster. Without the first one, it resolves the node's name with DNS. */
 export const API_SERVER_ARGS = [
   '--kubelet-preferred-address-types=InternalIP',
   `--kubelet-client-certificate=${CLIENT_CERTIFICATE}`,

@@ -25,8 +25,8 @@ COMMIT
 COMMIT
 `;
 
-describe('removal of a node’s chains', () => {
-  it('empties them, takes out the rules that lead to them, then removes them; others are left alone', () => {
+describe('the removal of node chains', () => {
+  it('flushes the chains, deletes rules that jump to them, then deletes the chains, and no others', () => {
     expect(removalOf(SAVED)).toBe(`*filter
 :KUBE-FIREWALL - [0:0]
 :CNI-FORWARD - [0:0]
@@ -43,7 +43,7 @@ COMMIT
 `);
   });
 
-  it('is nothing where there are none', () => {
+  it('is empty if there are no chains', () => {
     expect(removalOf('*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -j DOCKER\nCOMMIT\n')).toBe('');
   });
 });

@@ -1,11 +1,11 @@
 import { runCommand } from '../run-command.ts';
 
-/** Chains of kubelet, kube-proxy and the CNI's plugins. */
-const IS_OURS = /^(KUBE|CNI)-/;
+/** Chains of kubelet, kube-proxy and the CNI plugins. */
+const IS_NODE_CHAIN = /^(KUBE|CNI)-/;
 
 /**
- * Input of `iptables-restore --noflush` that removes exactly the chains of a node and all rules that lead to them, given the output of
- * `iptables-save`. Empty if there are none.
+ * Returns the input of `iptables-restore --noflush` that removes exactly the chains of a node and all rules that jump to them, given the output
+ * of `iptables-save`. It is empty if there are none.
  */
 export const removalOf = (saved: string): string =>
   saved
@@ -15,12 +15,12 @@ export const removalOf = (saved: string): string =>
 
 const removalOfTable = (table: string): string => {
   const lines = table.split('\n');
-  const chains = lines.flatMap((line) => /^:(\S+)/.exec(line)?.[1] ?? []).filter((chain) => IS_OURS.test(chain));
+  const chains = lines.flatMap((line) => /^:(\S+)/.exec(line)?.[1] ?? []).filter((chain) => IS_NODE_CHAIN.test(chain));
   if (chains.length === 0) return '';
   const leading = lines.flatMap((line) => {
     const [, chain = '', rule = ''] = /^-A (\S+) (.*)$/.exec(line) ?? [];
     const target = / ?-[jg] (\S+)/.exec(rule.replace(/"(\\.|[^"\\])*"/g, '""'))?.[1] ?? '';
-    return !IS_OURS.test(chain) && IS_OURS.test(target) ? [`-D ${chain} ${rule}`] : [];
+    return !IS_NODE_CHAIN.test(chain) && IS_NODE_CHAIN.test(target) ? [`-D ${chain} ${rule}`] : [];
   });
   const emptied = chains.map((chain) => `:${chain} - [0:0]`);
   const removed = chains.map((chain) => `-X ${chain}`);
@@ -29,7 +29,7 @@ const removalOfTable = (table: string): string => {
 
 const COMMANDS = ['iptables', 'ip6tables'] as const;
 
-/** Whether this machine has chains of a node, our own or another one. */
+/** Returns whether this machine has chains of any node. */
 export const hasNodeChains = async (): Promise<boolean> => {
   const saved = await Promise.all(COMMANDS.map((command) => runCommand(`${command}-save`, [])));
   return saved.some(({ stdout }) => /^:KUBE-SERVICES /m.test(stdout));
@@ -45,7 +45,7 @@ export const removeNodeChains = async (): Promise<void> => {
 
 /**
  * Drops packets that still have the address of a Service after kube-proxy's rules, so that none leaves this machine before these rules are
- * written. At the end of their path, because the CNI's firewall accepts everything from pods before that. A dropped SYN is sent again after a second.
+ * written. It does so in POSTROUTING, because the CNI firewall accepts all packets from pods earlier. A dropped SYN is sent again after a second.
  */
 export const dropUnserved = async (serviceRange: string): Promise<void> => {
   const chain = 'KUBE-STANDIN-UNSERVED';

@@ -3,8 +3,8 @@ import { ownProcesses } from './own-processes.ts';
 
 const found = (pid: number, ...args: readonly string[]) => ({ pid, parent: 1, args });
 
-describe('a node’s own processes', () => {
-  it('are programs of that name with a file of the folder among their arguments', () => {
+describe("a node's own processes", () => {
+  it('are programs with a matching name and a file of the folder in their arguments', () => {
     const processes = [
       found(1, '/cache/cluster-0123', 'kubelet', '--config=/node/kubelet.yaml'),
       found(2, '/usr/bin/containerd', '--config', '/node/containerd.toml'),

@@ -9,10 +9,10 @@ export interface FoundProcess {
 }
 
 const POLL_MS = 50;
-/** A process that survives SIGKILL for a while waits for a disk. */
+/** A process may survive SIGKILL while it waits for a disk. */
 const KILL_TIMEOUT_MS = 20_000;
 
-/** Every running process of this machine. */
+/** Returns every running process on this machine. */
 export const listProcesses = async (): Promise<readonly FoundProcess[]> => {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   // Some processes end during the search.
@@ -22,7 +22,7 @@ export const listProcesses = async (): Promise<readonly FoundProcess[]> => {
 
 const readProcess = async (pid: number): Promise<FoundProcess | undefined> => {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The name is in parentheses, and may itself contain parentheses.
+  // The name is in parentheses and may itself contain parentheses.
   const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (state === 'Z' || state === 'X') return undefined;
   const args = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0').slice(0, -1);
@@ -30,8 +30,8 @@ const readProcess = async (pid: number): Promise<FoundProcess | undefined> => {
 };
 
 /**
- * The processes of a node: programs of this name whose arguments name a file below the folder. Other programs, such as one that displays a
- * log, do not count.
+ * Returns the processes of a node: programs with a matching name whose arguments contain a file in the folder. Other programs, such as one that
+ * displays a log, do not count.
  */
 export const ownProcesses = (
   processes: readonly FoundProcess[],
@@ -47,13 +47,13 @@ export const ownProcesses = (
 export const killProcesses = async (pids: readonly number[]): Promise<void> => {
   for (const pid of pids) kill(pid);
   const deadline = performance.now() + KILL_TIMEOUT_MS;
-  for (let left = await stillThere(pids); left.length > 0; left = await stillThere(left)) {
+  for (let left = await stillRunning(pids); left.length > 0; left = await stillRunning(left)) {
     if (performance.now() > deadline) throw new Error(`processes ${left.join(', ')} cannot be killed`);
     await delay(POLL_MS);
   }
 };
 
-const stillThere = async (pids: readonly number[]): Promise<readonly number[]> => {
+const stillRunning = async (pids: readonly number[]): Promise<readonly number[]> => {
   const running = new Set((await listProcesses()).map(({ pid }) => pid));
   return pids.filter((pid) => running.has(pid));
 };

@@ -27,7 +27,7 @@ export const provideVolumes = (): (() => Promise<void>) => {
   const stop = new AbortController();
   const work = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      // The API server may be unavailable, which it logs itself. The next round tries again.
+      // The API server may be unavailable. The next round tries again.
       await provideOnce(client, stop.signal).catch(() => undefined);
       await delay(POLL_MS, undefined, { signal: stop.signal }).catch(() => undefined);
     }
@@ -46,7 +46,7 @@ const provideOnce = async (client: KubeClient, signal: AbortSignal): Promise<voi
     if (claim.status?.phase !== 'Pending') continue;
     const folder = path.join(VOLUME_FOLDER, claim.metadata.uid);
     await mkdir(folder, { recursive: true });
-    // The kubelet does not change the owner of a hostPath, and pods run as any user.
+    // The kubelet does not change the owner of a hostPath, and pods may run as any user.
     await chmod(folder, 0o777);
     await client.create(VOLUMES, volumeFor(claim, folder), { signal, once: true }).catch((error: unknown) => {
       if (!isConflict(error)) throw error;

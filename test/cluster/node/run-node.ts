@@ -1,4 +1,4 @@
-/** `npm run cluster -- --node`: a cluster of one real node in the foreground, with Standin's images, until Ctrl-C. */
+/** `npm run cluster -- --node` runs a cluster of one real node in the foreground, with Standin's images, until Ctrl-C. */
 import { connectCluster } from '../../harness/cluster.ts';
 import { buildGoProgram } from '../go-program.ts';
 import { findKubectl } from '../kubectl.ts';
@@ -7,7 +7,7 @@ import { prepareNode } from './needs.ts';
 import { saveImages } from './save-images.ts';
 import { startNode } from './start-node.ts';
 
-/** Resolves when the node has stopped. `untilStopped` is called after the build, and resolves when the user stops the node. */
+/** Resolves when the node has stopped. Calls `untilStopped` after the build, which resolves when the user stops the node. */
 export const runNode = async (untilStopped: () => Promise<void>): Promise<void> => {
   await prepareNode(console.log);
   await buildGoProgram('cluster', console.log);
@@ -22,7 +22,7 @@ export const runNode = async (untilStopped: () => Promise<void>): Promise<void> 
     const { stdout } = await cluster.kubectl(['get', 'node', '-o', 'wide']);
     console.log(welcome(stdout, { kubectl, helm }));
     await stopped;
-    console.log('stopping; pods, objects and volumes are gone with it');
+    console.log('stopping and deleting all pods, objects and volumes');
   } finally {
     await node.stop();
   }
@@ -39,5 +39,5 @@ ${nodes}
   KEY=$(kubectl get secret default-api-key -o jsonpath='{.data.api-key}' | base64 -d)
   curl -H "x-api-key: $KEY" http://$(kubectl get svc standin-gateway -n standin-system -o jsonpath='{.spec.clusterIP}')$(kubectl get mep list-orders -o jsonpath='{.status.url}' | sed 's|http://[^/]*||')
 
-Addresses of pods and Services can be reached from this machine, their names only from pods. Logs: ${LOG_FOLDER}
-Ctrl-C ends it, with all its pods, objects and volumes.`;
+The addresses of pods and Services are reachable from this machine; their names resolve only in pods. Logs: ${LOG_FOLDER}
+Ctrl-C stops it and deletes all pods, objects and volumes.`;

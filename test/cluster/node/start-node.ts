@@ -9,7 +9,7 @@ import { buildGoProgram, type Progress } from '../go-program.ts';
 import { findKubectl } from '../kubectl.ts';
 import { acquireLock } from '../lock-file.ts';
 import { runCommand } from '../run-command.ts';
-import { cleanNode, rememberSysctls } from './clean-node.ts';
+import { cleanNode, saveSysctls } from './clean-node.ts';
 import {
   API_SERVER_ARGS,
   CONTAINERD_ARGS,
@@ -47,7 +47,7 @@ export interface ClusterNode {
   readonly logFolder: string;
   /** Imports the images of a file written by `docker save`. */
   importImage(tarFile: string): Promise<void>;
-  /** Kills the processes of a pod's containers, as a power failure does. The kubelet then starts them again. */
+  /** Kills the processes of a pod's containers, like a power failure. The kubelet then restarts them. */
   killPod(namespace: string, name: string): Promise<void>;
   /** Removes everything: pods, objects, volumes, and the node's changes to the machine. */
   stop(): Promise<void>;
@@ -64,9 +64,9 @@ const READY_TIMEOUT_MS = 90_000;
 const IMPORT_TIMEOUT_MS = 5 * 60_000;
 
 /**
- * Starts a real Kubernetes node on this machine, as root (about 15 s once its programs are built and installed). Only one node runs at a
- * time: the function waits for the node of another process, and removes what a killed one left. Throws MissingToolError with instructions
- * if the machine cannot run a node.
+ * Starts a real Kubernetes node on this machine, as root (about 15 s once its programs are built and installed). Only one node runs at a time:
+ * waits for the node of another process, and removes the leftovers of a killed node. Throws MissingToolError with instructions if the machine
+ * cannot run a node.
  */
 export const startNode = async ({ onProgress, images }: StartNodeOptions): Promise<ClusterNode> => {
   await prepareNode(onProgress);
@@ -80,16 +80,16 @@ export const startNode = async ({ onProgress, images }: StartNodeOptions): Promi
   });
   let stopVolumes = (): Promise<void> => Promise.resolve();
   let stopping: Promise<void> | undefined;
-  const giveBack = async (): Promise<void> => {
+  const cleanUp = async (): Promise<void> => {
     await stopVolumes();
     await cleanNode();
     await release();
   };
-  // Runs only once: afterwards, the machine may run a node of another process.
-  const stop = (): Promise<void> => (stopping ??= giveBack());
+  // Runs only once, because the machine may afterwards run a node of another process.
+  const stop = (): Promise<void> => (stopping ??= cleanUp());
   try {
     await cleanNode();
-    await takeMachine();
+    await setUpMachine();
     await startRuntime(images);
     const options = { address: NODE_ADDRESS, serviceRange: SERVICE_RANGE, apiServerArgs: API_SERVER_ARGS };
     const controlPlane = await startControlPlane(programs.cluster, CONTROL_PLANE_FOLDER, options);
@@ -102,9 +102,9 @@ export const startNode = async ({ onProgress, images }: StartNodeOptions): Promi
   }
 };
 
-const takeMachine = async (): Promise<void> => {
+const setUpMachine = async (): Promise<void> => {
   await mkdir(FOLDER, { recursive: true, mode: 0o700 });
-  await rememberSysctls();
+  await saveSysctls();
   await writeConfigFiles(cniPluginFolder());
   await writeKubeletClientCertificate();
   await run('ip', ['address', 'add', `${NODE_ADDRESS}/32`, 'dev', 'lo']);
@@ -146,7 +146,7 @@ const startPrograms = async (
     throw new Error(`scheduler ended:\n${await logTailOf({ name: 'scheduler', directory: LOG_FOLDER })}`);
 };
 
-/** Queries the cluster's DNS, as pods do. */
+/** Queries the cluster's DNS, like pods. */
 const resolver = (): Resolver => {
   const own = new Resolver({ timeout: 1_000, tries: 1 });
   own.setServers([NODE_ADDRESS]);
@@ -163,7 +163,7 @@ const untilReady = async (name: string, child: ChildProcess, probe: () => Promis
   await eventually(`${name} to be ready`, ask, { timeoutMs: READY_TIMEOUT_MS }).catch(async (error: unknown) => {
     throw await report(error);
   });
-  if (hasEnded(child)) throw await report('it ended');
+  if (hasEnded(child)) throw await report('the process ended');
 };
 
 const importImage = async (tarFile: string): Promise<void> => {

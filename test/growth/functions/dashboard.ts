@@ -28,7 +28,7 @@ import { BYTES, distinct, framed, nested, repeated, type Generators } from '../g
 const SHOWN = BODY_SHOWN_BYTES_MAX;
 const HEAD = LIMITS.requestHeadBytesMax;
 const SEARCH = 2_000;
-/** Two large documents, each of which is parsed, numbered and compared. */
+/** Longer than the default, because a diff parses, numbers and compares two large documents. */
 const DIFF_MS = 3_000;
 
 const viewOf = (body: string, contentType: string) =>
@@ -41,7 +41,7 @@ const viewOf = (body: string, contentType: string) =>
     bytesShown: body.length,
   });
 
-/** The same text except for its innermost or last part, so that the comparison has to search everywhere. */
+/** Changes only the innermost or last part of the text, so that the comparison has to search all of it. */
 const changed = (text: string): string => {
   const middle = Math.floor(text.length / 2);
   return (
@@ -56,8 +56,8 @@ const answerOf = (text: string) => {
 const JSON_TEXTS: Generators = {
   'objects within objects': nested('{"a":', '}', '1'),
   'objects within arrays': nested('[{"a":', '}]', '1'),
-  'nests beyond the stack': nested('[', ']', '1'),
-  'levels that can be compared': (length) => {
+  'nesting deeper than the stack': nested('[', ']', '1'),
+  'the deepest comparable nesting': (length) => {
     const depth = Math.min(1_200, Math.ceil(length / 100));
     const members = distinct((index) => `"b${index}":0,`)(Math.max(8, Math.floor(length / depth) - 10));
     return `${`{${members}"a":`.repeat(depth)}1${'}'.repeat(depth)}`;
@@ -67,7 +67,7 @@ const JSON_TEXTS: Generators = {
     distinct((index) => `{"id":${index}},`),
     '1]',
   ),
-  'one key many times': framed('{', repeated('"a":1,'), '"a":1}'),
+  'one repeated key': framed('{', repeated('"a":1,'), '"a":1}'),
   'many keys': framed(
     '{',
     distinct((index) => `"k${index}":0,`),
@@ -77,8 +77,8 @@ const JSON_TEXTS: Generators = {
   'spaces between values': framed('[1,', repeated(' '), '2]'),
 };
 const LINES: Generators = {
-  'lines that all differ': distinct((index) => `line ${index}\n`),
-  'lines that repeat': repeated('a\nb\na\nc\n'),
+  'distinct lines': distinct((index) => `line ${index}\n`),
+  'repeated lines': repeated('a\nb\na\nc\n'),
   'empty lines': repeated('\n'),
 };
 
@@ -87,7 +87,7 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     of: 'dashboard/app/exchange/format-json.ts#formatJson',
     limit: SHOWN,
     run: formatJson,
-    near: { ...JSON_TEXTS, 'strings that never close': repeated('"\\a') },
+    near: { ...JSON_TEXTS, 'unclosed strings': repeated('"\\a') },
   },
   {
     of: 'dashboard/app/exchange/body-views.ts#bodyViewsOf',
@@ -171,7 +171,7 @@ export const DASHBOARD: readonly GrowthEntry[] = [
   },
   {
     of: 'dashboard/app/diff/decode-content.server.ts#decodeContent',
-    // The limit is for the decompressed size, which is a thousand times the size that was sent.
+    // The limit applies to the decompressed size, which is a thousand times the transferred size.
     limit: LIMITS.responseCaptureBytesMax / 4,
     near: BYTES,
     nearOnly: true,

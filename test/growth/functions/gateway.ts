@@ -25,10 +25,10 @@ import { BYTES, framed, repeated, type Generators } from '../generators.ts';
 const HEAD = LIMITS.requestHeadBytesMax;
 const TARGET = LIMITS.requestTargetBytesMax;
 const UPSTREAM_HEAD = LIMITS.upstreamHeadBytesMax;
-/** Each byte costs the same, so a complete body takes ten times as long. */
+/** Each byte takes the same time, so a complete body takes ten times as long. */
 const BODY = LIMITS.requestBodyBytesMax / 10;
 
-/** A head as its parser returns it: one header per line. */
+/** Creates a parsed request head with one header per line of the text. */
 const headersOf = (text: string): HeaderPair[] =>
   text.split('\n').map((line) => {
     const colon = line.indexOf(':');
@@ -59,13 +59,13 @@ const HEADS: Generators = {
   'names of connection headers': framed('connection: ', repeated('a,')),
   'many connection headers': repeated('connection: a\n'),
   'spaces between commas': framed('te: ', repeated(',   ')),
-  'spaces before a wrong end': framed('te: ,', repeated(' '), 'x'),
-  'many lengths': repeated('content-length: 1\n'),
-  'lengths in one line': framed('content-length: ', repeated('1,')),
+  'spaces before a mismatch': framed('te: ,', repeated(' '), 'x'),
+  'many content lengths': repeated('content-length: 1\n'),
+  'many lengths in one header': framed('content-length: ', repeated('1,')),
   'many proxies': repeated('x-forwarded-for: a\n'),
 };
 
-/** One project with one endpoint: the path is compared. */
+/** One project with one endpoint, so that the gateway compares the path. */
 const table = new RoutingTable();
 const project = { kind: 'Project', uid: 'u', uri: 'p', accountUid: 'a' } as never;
 table.put('Project/u', { kind: 'Project', config: project });
@@ -76,10 +76,10 @@ export const GATEWAY: readonly GrowthEntry[] = [
     limit: HEAD,
     run: (text) => new HeadScanner().push(Buffer.from(`GET / HTTP/1.1\r\n${text}`, 'latin1')),
     near: {
-      'heads one after the other': repeated('GET / HTTP/1.1\r\n\r\n'),
+      'consecutive request heads': repeated('GET / HTTP/1.1\r\n\r\n'),
       'many keys': repeated('x-api-key: a \t \r\n'),
-      'a key with blanks': framed('x-api-key:', repeated(' \t'), 'a'),
-      'bodies of one byte': repeated('\r\nGET / HTTP/1.1\r\ncontent-length: 1\r\n\r\nx'),
+      'whitespace before a key': framed('x-api-key:', repeated(' \t'), 'a'),
+      'one-byte bodies': repeated('\r\nGET / HTTP/1.1\r\ncontent-length: 1\r\n\r\nx'),
     },
   },
   {
@@ -92,7 +92,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
     },
     nearOnly: true,
     near: {
-      'chunks of one byte': repeated('1\r\nx\r\n'),
+      'one-byte chunks': repeated('1\r\nx\r\n'),
       'an endless size': repeated('0'),
       'an endless extension': framed('1;', repeated('a')),
       'endless trailers': framed('0\r\n', repeated('a: b\r\n')),
@@ -110,7 +110,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
     near: {
       ...HEADS,
       'many hosts': repeated('host: a\n'),
-      'a host that nearly ends': framed('host:', repeated('a'), '/'),
+      'a host with an invalid last character': framed('host:', repeated('a'), '/'),
     },
   },
   {
@@ -123,7 +123,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
         Array.from(splitter.push(Buffer.from(text.slice(at, at + 4_096))));
     },
     nearOnly: true,
-    near: { ...BYTES, 'lines of one byte': repeated('a\n') },
+    near: { ...BYTES, 'one-byte lines': repeated('a\n') },
   },
   {
     of: 'gateway/src/forward/upstream-headers.ts#upstreamHeaders',
@@ -153,7 +153,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
     of: 'gateway/src/match/match.ts#match',
     limit: TARGET,
     run: (text) => match(headOf(text), { holders: [{ uid: 'a' } as never], fingerprint: '', keySha256: '' }, table),
-    near: { 'slashes before a wrong end': framed('/', repeated('/'), 'x') },
+    near: { 'slashes before a mismatch': framed('/', repeated('/'), 'x') },
   },
   {
     of: 'gateway/src/request/problem.ts#rejectionProblem',

@@ -36,25 +36,25 @@ import { BYTES, distinct, framed, repeated, type Generators } from '../generator
 
 const HEAD = LIMITS.requestHeadBytesMax;
 const BODY = LIMITS.requestBodyBytesMax;
-/** For functions that copy each byte once, and therefore take at most ten times as long for a complete body. */
+/** For functions that copy each byte once, so a complete body takes at most ten times as long. */
 const COPIED = BODY / 10;
 const SEARCH = FILTER_LIMITS.textLengthMax;
-/** A body of this size is copied and encoded several times. */
+/** Longer than the default, because these functions copy and encode the whole body several times. */
 const WHOLE_BODY_MS = 2_000;
 
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
-/** The first is the example of the issue. */
+/** Inputs for multipart parsers. The first one once took quadratic time. */
 export const MULTIPART: Generators = {
   'parts without a head': repeated('--b\r\nx\r\n'),
   'parts with a head': repeated('--b\r\nx: y\r\n\r\nz\r\n'),
-  'delimiters that nearly are': repeated('\r\n--c'),
-  'dashes behind line ends': repeated('\r\n-'),
-  'a head that never ends': framed('--b\r\n', repeated('a: b\r\n')),
+  'near misses of the delimiter': repeated('\r\n--c'),
+  'dashes after line ends': repeated('\r\n-'),
+  'an unterminated head': framed('--b\r\n', repeated('a: b\r\n')),
   'names of content dispositions': framed('--b\r\ncontent-disposition:', repeated(';name='), '\r\n\r\nx\r\n--b--'),
   'dispositions in one line': framed('--b\r\n', repeated('content-disposition:'), '\r\n\r\nx\r\n--b--'),
-  'open quotes of names': framed('--b\r\ncontent-disposition:', repeated(';name="\\'), '\r\n\r\nx\r\n--b--'),
-  'spaces behind names': framed('--b\r\ncontent-disposition: ;name', repeated(' '), 'x\r\n\r\nx\r\n--b--'),
+  'unclosed quotes in names': framed('--b\r\ncontent-disposition:', repeated(';name="\\'), '\r\n\r\nx\r\n--b--'),
+  'spaces after names': framed('--b\r\ncontent-disposition: ;name', repeated(' '), 'x\r\n\r\nx\r\n--b--'),
 };
 
 const TERMS: Generators = {
@@ -90,8 +90,8 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     nearOnly: true,
     near: {
       ...MULTIPART,
-      'delimiters that nearly end': repeated(`\r\n--${'b'.repeat(199)}c`),
-      'one long run of the boundary': repeated('b'),
+      'near misses of a long delimiter': repeated(`\r\n--${'b'.repeat(199)}c`),
+      'a long run of boundary characters': repeated('b'),
     },
   },
   {
@@ -100,7 +100,7 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     run: (text) => boundaryOf(`multipart/mixed${text}`),
     near: {
       'many boundaries': repeated('; boundary'),
-      'spaces behind boundaries': repeated('; boundary   '),
+      'spaces after boundaries': repeated('; boundary   '),
       'open quotes': repeated('; boundary="\\'),
     },
   },
@@ -204,7 +204,7 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     of: 'packages/exchange/src/log-entry.ts#parseTime',
     limit: HEAD,
     run: parseTime,
-    near: { 'digits of a second': framed('2026-01-01T00:00:00.', repeated('1'), 'x') },
+    near: { 'fractional digits of a second': framed('2026-01-01T00:00:00.', repeated('1'), 'x') },
   },
   {
     of: 'packages/logstore/src/cut-character.ts#cutCharacter',
@@ -241,7 +241,7 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     run: (text) => compileFilter(filterOf(text)),
     near: TERMS,
   },
-  // A search box suggests names before it reports that the text is too long.
+  // The search box suggests names before it reports that the text is too long.
   {
     of: 'packages/exchange/src/search/complete.ts#completionAt',
     limit: 64 * 1024,

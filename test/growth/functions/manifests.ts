@@ -22,7 +22,7 @@ import { distinct, framed, nested, repeated, type Generators } from '../generato
 const MANIFEST = 200_000;
 const TARGET = LIMITS.requestTargetBytesMax;
 const MOCK_BODY = LIMITS.mockBodyBytesMax;
-/** The YAML library takes some microseconds for each key. */
+/** The YAML library needs several microseconds per key. */
 const YAML_MS = 3_000;
 
 const HEAD = `apiVersion: ${GROUP_VERSION}\nkind: Endpoint\nmetadata: {name: a}\n`;
@@ -30,16 +30,16 @@ const SETTINGS = translateSettings(operatorSettings.parse({}));
 
 const YAML: Generators = {
   'keys of a mapping': distinct((index) => `k${index}: v\n`),
-  'keys that nearly repeat': distinct((index) => `${'k'.repeat(20)}${index}: v\n`),
+  'keys with a common prefix': distinct((index) => `${'k'.repeat(20)}${index}: v\n`),
   'keys of a flow mapping': framed(
     '{',
     distinct((index) => `k${index}: v, `),
     'z: 1}',
   ),
-  'one key many times': repeated('k: v\n'),
+  'one repeated key': repeated('k: v\n'),
   'mappings in one line': nested('{a: ', '}', '1'),
-  'mappings by indentation': (length) => distinct((index) => `${' '.repeat(index)}a:\n`)(length),
-  'lists by dashes': repeated('- '),
+  'indented mappings': (length) => distinct((index) => `${' '.repeat(index)}a:\n`)(length),
+  'nested lists of dashes': repeated('- '),
   questions: repeated('? '),
   'anchors and aliases': framed('a: &a x\nb: [', repeated('*a,'), 'z]'),
   'many anchors and aliases': distinct((index) => `k${index}: &a${index} x\nl${index}: *a${index}\n`),
@@ -55,8 +55,8 @@ const YAML: Generators = {
   documents: repeated('---\na: 1\n'),
   'broken documents': repeated('---\na: [\n'),
   comments: repeated('# a\n'),
-  'a block of text': framed('a: |\n', repeated('  b\n')),
-  'an open quote over lines': framed('a: "', repeated('b\n')),
+  'a block scalar': framed('a: |\n', repeated('  b\n')),
+  'an unclosed quote across lines': framed('a: "', repeated('b\n')),
   'colons in one line': repeated('a: '),
   tags: repeated('!!str '),
 };
@@ -71,7 +71,7 @@ const OBJECTS: Generators = {
     `${HEAD}spec:\n`,
     distinct((index) => `  k${index}: v\n`),
   ),
-  'annotations that are no text': framed(
+  'annotations that are not strings': framed(
     `${HEAD}spec: {}\nannotations:\n`,
     distinct((index) => `  k${index}: 1\n`),
   ),
@@ -86,11 +86,11 @@ const OBJECTS: Generators = {
 };
 
 const JSON_TEXTS: Generators = {
-  'a number that nearly ends': framed('', repeated('1'), 'x'),
-  'a fraction that nearly ends': framed('1.', repeated('1'), 'x'),
-  'a string that never closes': framed('"', repeated('\\u0041')),
-  'a document and something else': framed('{"a":"', repeated('b'), '"} x'),
-  'lines before a fault': framed('[', repeated('1,\n'), ']'),
+  'a number with an invalid last character': framed('', repeated('1'), 'x'),
+  'a fraction with an invalid last character': framed('1.', repeated('1'), 'x'),
+  'an unclosed string': framed('"', repeated('\\u0041')),
+  'a document followed by other text': framed('{"a":"', repeated('b'), '"} x'),
+  'lines before an error': framed('[', repeated('1,\n'), ']'),
 };
 
 const objectOf = (text: string): unknown => ({
@@ -106,7 +106,7 @@ const objectOf = (text: string): unknown => ({
   },
 });
 
-/** An object as the dashboard would save it, with one label per line of the text. */
+/** Creates an object like those that the dashboard saves, with one label per line of the text. */
 const desiredOf = (text: string): DesiredObject => ({
   apiVersion: GROUP_VERSION,
   kind: 'Endpoint',
@@ -191,7 +191,7 @@ export const MANIFESTS: readonly GrowthEntry[] = [
     near: {
       'labels of a name': framed('', repeated('a-'), '!'),
       'labels with dots': framed('', repeated('a.'), '!'),
-      'spaces at an end': framed('a', repeated(' '), 'a'),
+      'spaces before the last character': framed('a', repeated(' '), 'a'),
       slashes: repeated('/'),
       'many fields': distinct((index) => `k${index}\n`),
     },

@@ -19,46 +19,46 @@ import { distinct, framed, nested, repeated, type Generators } from '../generato
 import { MULTIPART } from './log-store.ts';
 
 const BODY = REDACTED_BODY_CHARS_MAX;
-/** Every part of an exchange, by the default rules and then by the secrets that they found. It runs in a worker. */
+/** Covers all parts of an exchange: the default rules, then the secrets that they found. Standin redacts in a worker. */
 const EXCHANGE_MS = 4_000;
 
-/** Near misses of each pattern of `credential-shapes.ts`. */
+/** Near misses of each pattern in `credential-shapes.ts`. */
 const SHAPES: Generators = {
-  'private keys that never end': repeated('-----BEGIN PRIVATE KEY-----'),
+  'unterminated private keys': repeated('-----BEGIN PRIVATE KEY-----'),
   'beginnings of private keys': repeated('-----BEGIN RSA '),
   'JWTs without a dot': repeated('-eyJaaaaaaaa'),
   'beginnings of JWTs': repeated('-eyJ'),
   'words with dots': repeated('aaaaaaaa.'),
   'a JWT of many parts': framed('eyJaaaaaaaa', repeated('.a')),
   'bearers without a token': repeated('bearer '),
-  'spaces behind a bearer': framed('bearer', repeated(' '), '!'),
-  'escaped spaces behind a bearer': framed('bearer', repeated('%20'), '!'),
-  'pluses behind basic': framed('basic', repeated('+'), '!'),
-  'schemes without an at': repeated('a://b'),
+  'spaces after a bearer': framed('bearer', repeated(' '), '!'),
+  'escaped spaces after a bearer': framed('bearer', repeated('%20'), '!'),
+  'pluses after basic': framed('basic', repeated('+'), '!'),
+  'schemes without an at sign': repeated('a://b'),
   'schemes of dots': repeated('a.-+'),
   'a long authority': framed('a://', repeated('b'), '/'),
   'beginnings of API keys': repeated('sk-aaaa-'),
-  'an API key without its second half': framed('SG.', repeated('a')),
+  'an API key without its second part': framed('SG.', repeated('a')),
   'digits in groups': repeated('4111 '),
-  'card numbers that fail': repeated('4111111111111112 '),
+  'card numbers with a wrong check digit': repeated('4111111111111112 '),
   'curl without credentials': repeated('curl -u '),
-  'open quotes of curl': repeated('curl -u "a'),
+  'unclosed quotes in curl commands': repeated('curl -u "a'),
   'continued lines': framed('curl ', repeated('\\\n')),
 };
 
 const TEXT: Generators = {
   'words and separators': repeated('a:='),
   'separators with quotes': repeated("a='"),
-  'spaces behind a name': framed('token', repeated(' '), 'x'),
+  'spaces after a name': framed('token', repeated(' '), 'x'),
   secrets: distinct((index) => `token${index}=abcdefgh${index}\n`),
-  'secrets in open quotes': repeated('token="a\\'),
-  'backslashes behind a name': framed('token', repeated('\\'), '"'),
+  'secrets in unclosed quotes': repeated('token="a\\'),
+  'backslashes after a name': framed('token', repeated('\\'), '"'),
   'blocks of YAML': repeated('token: |\n  a\n'),
   'an endless block of YAML': framed('token: |\n', repeated('   \n')),
   'void elements': repeated('<input name=token>'),
   'void elements of many namespaces': distinct((index) => `<a${index}:input name=token>`),
-  'elements that never close': repeated('<token>'),
-  'a tag that never closes': framed('<token', repeated(' a=')),
+  'unclosed elements': repeated('<token>'),
+  'an unclosed tag': framed('<token', repeated(' a=')),
   'closing tags': repeated('</token'),
   'parameters within the value of a parameter': repeated('?a='),
   'fragments within a fragment': repeated('#a='),
@@ -73,32 +73,32 @@ const JSON_BODIES: Generators = {
   'secrets below a long key': (length) =>
     `{"${'k'.repeat(length / 2)}":{${distinct((index) => `"token${index}":1,`)(length / 2)}"a":1}}`,
   'arrays of pairs': framed('[', repeated('["token","abcdefgh"],'), '1]'),
-  'deep secrets': (length) => `${'{"a":'.repeat(190)}[${repeated('{"token":1},')(length)}1]${'}'.repeat(190)}`,
+  'deeply nested secrets': (length) => `${'{"a":'.repeat(190)}[${repeated('{"token":1},')(length)}1]${'}'.repeat(190)}`,
   'JSON in JSON in JSON': (length) => {
     let text = repeated('{"token":"abcdefgh"}\n')(length / 8);
     for (let depth = 0; depth < 3; depth += 1) text = JSON.stringify(text);
     return text.slice(0, length);
   },
   'lines of JSON': repeated('{"token":"a"}\n'),
-  'an object that is cut': repeated('{"token":'),
+  'truncated objects': repeated('{"token":'),
   'card numbers': framed('[', repeated('4242424242424242,'), '1]'),
 };
 
 const FORMS: Generators = {
   'names that end in brackets': framed('a', repeated('['), ']=x'),
-  'open brackets before a value': framed('', repeated('a['), '=x'),
+  'unclosed brackets before a value': framed('', repeated('a['), '=x'),
   'empty pairs': repeated('&'),
   'pairs without a value': repeated('token&'),
   'secrets of a form': distinct((index) => `token${index}=abcdefgh${index}&`),
   'secrets in escapes': distinct((index) => `a=%22%5c%26token${index}&token=%25%32${index}abcdefgh&`),
   'queries within queries': framed('a=', repeated('%253Ftoken%253Da')),
-  'escapes of escapes': framed('a=%', repeated('25'), '3D'),
+  'nested escapes': framed('a=%', repeated('25'), '3D'),
   'base64 of JSON': (length) =>
     `a=${Buffer.from(`{${distinct((index) => `"token${index}":"x",`)((length * 3) / 4)}"a":1}`).toString('base64')}`,
-  'base64 that nearly ends': framed('a=', repeated('QUJD'), '!'),
+  'base64 with an invalid last character': framed('a=', repeated('QUJD'), '!'),
 };
 
-/** Multipart nested in multipart, each of which is a body of its own. */
+/** Nested multipart bodies. */
 const NESTED_MULTIPART = (length: number): string => {
   const head = (depth: number): string =>
     `--b${depth}\r\nContent-Type: multipart/mixed; boundary=b${depth + 1}\r\n\r\n`;
@@ -107,11 +107,11 @@ const NESTED_MULTIPART = (length: number): string => {
   );
 };
 
-/** Text that resembles the first secret, everywhere else, so that the automaton often falls back. */
+/** Text that resembles the first secret, so that the automaton often falls back. */
 const ECHOES: Generators = {
-  'nearly the secret': (length) => `{"token":"${'a'.repeat(length / 2)}b","x":"${'a'.repeat(length / 2)}"}`,
-  'the secret over and over': framed('{"token":"abcdefgh","x":"', repeated('abcdefgh'), '"}'),
-  'secrets within each other': (length) =>
+  'near misses of the secret': (length) => `{"token":"${'a'.repeat(length / 2)}b","x":"${'a'.repeat(length / 2)}"}`,
+  'the repeated secret': framed('{"token":"abcdefgh","x":"', repeated('abcdefgh'), '"}'),
+  'overlapping secrets': (length) =>
     JSON.stringify(Array.from({ length: 60 }, (_, index) => ({ token: 'ab'.repeat((length / 7_500) * (index + 1)) }))),
 };
 
@@ -119,7 +119,7 @@ const exchange = (of: (text: string) => TestExchange) => (text: string) => {
   const entry = testEntry(of(text));
   return redact(entry, defaultRedaction(entry));
 };
-/** Rules like those of a Share, with several patterns that match the same name. */
+/** Rules such as those of a Share, with several patterns that match the same name. */
 const RULES = { headers: ['x-*-token'], query: ['*token*', '*a*b*c'], jsonPaths: ['$..token*', '$..a..b', '$..*.c'] };
 const withType = (type: string) => (body: string) =>
   redact(testEntry({ headers: [['content-type', type]], body }), RULES);
@@ -216,7 +216,7 @@ export const REDACTION: readonly GrowthEntry[] = [
     near: {
       'escapes of each kind': repeated('%25\\n&amp;'),
       'one long value': repeated('é€'),
-      'values within each other': distinct((index) => `${'a'.repeat(index)} `),
+      'overlapping values': distinct((index) => `${'a'.repeat(index)} `),
       'many values': distinct((index) => `value-${index},`),
     },
     cpuMsMax: EXCHANGE_MS,
@@ -231,7 +231,7 @@ export const REDACTION: readonly GrowthEntry[] = [
     of: 'packages/exchange/src/redact/redaction-rules.ts#globMatches',
     limit: BODY,
     run: (name) => globMatches(`*${'a'.repeat(200)}b*${'a*'.repeat(20)}c`, name),
-    near: { 'nearly the glob': framed('', repeated('a'), 'b') },
+    near: { 'a near miss of the glob': framed('', repeated('a'), 'b') },
   },
   { of: 'packages/exchange/src/redact/redaction-rules.ts#formatJsonName', limit: BODY, run: formatJsonName },
   {
