@@ -77,7 +77,7 @@ const openConfig = ({ settings, logger }: GatewayOptions, instance: string, unse
   });
   const gate = new BlockQuotaGate({
     ask: (request) => client.askPermits(request),
-    tell: (accounts) => client.tellUsage(accounts),
+    reportUsage: (accounts) => client.reportUsage(accounts),
     logger: logger.child({ stage: 'admit' }),
   });
   return { store, client, gate };
@@ -134,7 +134,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const sink = options.logSink ?? openSink(options);
   const delivery = new Delivery({
     ...{ sink, spool, logger, migrate: settings.clickhouse.migrate, quietMs: settings.spool.quietMs },
-    onDrained: (incarnation) => client.tellDrained(incarnation),
+    onDrained: (incarnation) => client.reportDrained(incarnation),
   });
   const pipeline = new Pipeline({
     ...{ settings, budget, gate, unsettled, egress, metrics, tracing, logger, onRejected },
