@@ -36,7 +36,7 @@ export const generateChartTemplates = (): Map<string, string> =>
   new Map(
     CHARTS.flatMap(({ folder, only, keep }) =>
       [...generateManifests()].map(([path, content]) => {
-        if (content.includes('{{')) throw new Error(`${path} has {{ in it, which Helm would take for its own`);
+        if (content.includes('{{')) throw new Error(`${path} contains {{, which Helm would interpret as a template`);
         const template = content.replace('  annotations:\n', keptIf(keep));
         const guarded = only === undefined ? template : `{{- if ${only} }}\n${template}{{- end }}\n`;
         return [`${folder}/${basename(path)}`, guarded];

@@ -261,14 +261,14 @@ test('the operator and the dashboard have used all that their roles allow, and a
   expect((await requests()).filter(({ serviceAccount }) => serviceAccount.endsWith('-gateway'))).toEqual([]);
 }, 60_000);
 
-test('all three say at their start that the log’s tables are of a newer version, and work on', async () => {
+test('all three report at startup that the log tables are of a newer version, and keep working', async () => {
   for (const [name, process] of Object.entries({
     operator: operator.process,
     gateway: gateway.process,
     dashboard: dashboard.process,
   })) {
-    const said = ({ msg }: Record<string, unknown>): boolean =>
-      String(msg).includes(`made by a newer version than this ${name}`);
-    await process.waitForEvent('what it says of the tables', said);
+    const isReported = ({ msg }: Record<string, unknown>): boolean =>
+      String(msg) === 'log tables newer than this version';
+    await process.waitForEvent(`the report of the ${name} about the tables`, isReported);
   }
 });

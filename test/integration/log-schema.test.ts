@@ -81,8 +81,8 @@ const untilSaid = (gateway: RunningProcess, text: string) =>
   });
 
 test.for([
-  ['newer', applyFromTheFuture, 'made by a newer version than this gateway'],
-  ['older', () => forget(5), 'older than this gateway'],
+  ['newer', applyFromTheFuture, 'log tables newer than this version'],
+  ['older', () => forget(5), 'log tables older than this version'],
 ] as const)('a gateway on %s tables says what to do, and runs', async ([, change, said]) => {
   await store.migrate();
   await change();
