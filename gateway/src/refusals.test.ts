@@ -206,7 +206,7 @@ describe('a refused request is answered and never logged:', () => {
 });
 
 test.each([
-  ['a method in lowercase', request('post', PATH, [HOST, WITH_KEY]), 'methods are case-sensitive'],
+  ['a method in lowercase', request('post', PATH, [HOST, WITH_KEY]), 'Methods are case-sensitive'],
   ['an unknown method', request('FOO', PATH, [HOST, WITH_KEY]), 'The method is unknown'],
   [
     'a byte that is not allowed in a target',

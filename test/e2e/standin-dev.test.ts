@@ -223,7 +223,7 @@ describe('standin dev', () => {
     for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '127.9.9.9']) {
       await writeFile(file, endpoint('clickhouse', forward(`http://${host}:${new URL(clickhouse.url).port}/ping`)));
       const notice = await objectEvent(dev, 'Endpoint default/clickhouse', 'not ready');
-      expect(notice['message']).toMatch(/^spec\.forward\.url: .* is a part of Standin/);
+      expect(notice['message']).toMatch(/^spec\.forward\.url: .* is a component of Standin/);
       expect((await call(dev, '/clickhouse')).status).toBe(404);
       await rm(file);
       await objectEvent(dev, 'Endpoint default/clickhouse', 'gone');

@@ -141,7 +141,7 @@ describe('a refused target', () => {
         const url = `http://${host}:${upstream.port}/`;
         await expect(egress.request(get(0, { url, viaService }))).rejects.toMatchObject({
           code: 'upstream_blocked',
-          message: expect.stringMatching(/a part of Standin/) as string,
+          message: expect.stringMatching(/a component of Standin/) as string,
         });
       }
       expect(upstream.connections()).toBe(0);
