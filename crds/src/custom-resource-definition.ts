@@ -53,7 +53,7 @@ const rootSchema = (definition: AnyKindDefinition): JsonSchema => {
     }),
     properties: {
       apiVersion: { type: 'string', description: 'Version of this representation of the object.' },
-      kind: { type: 'string', description: 'What the object is.' },
+      kind: { type: 'string', description: 'Type of the object.' },
       metadata: { type: 'object', ...(nameRules.length > 0 && { properties: { name: { type: 'string' } } }) },
       spec: { ...specSchema, ...(validations.length > 0 && { 'x-kubernetes-validations': validations }) },
       status: { ...structuralSchema(status), default: initialStatus(conditions) },

@@ -12,7 +12,7 @@ it.each([
   expect(durationMs(text)).toBe(ms);
 });
 
-it.each(['', '30', 's', '-1s', '1.5s', ' 1s', '1s ', '1d', '1s1s1s1s1s', '100000s'])('%j is no duration', (text) => {
+it.each(['', '30', 's', '-1s', '1.5s', ' 1s', '1s ', '1d', '1s1s1s1s1s', '100000s'])('%j is not a duration', (text) => {
   expect(parseDuration(text)).toBeUndefined();
   expect(() => durationMs(text)).toThrow(RangeError);
 });

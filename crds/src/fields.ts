@@ -74,10 +74,10 @@ const condition = z.strictObject({
   type: text({ min: 1, max: 316 }).describe(`One of ${CONDITION_TYPES.join(', ')}.`),
   status: z.enum(['True', 'False', 'Unknown']),
   reason: text({ min: 1, max: 1_024 }).describe(`One of ${CONDITION_REASONS.join(', ')}.`),
-  message: text({ max: 32_768 }).describe('For people: what is wrong, and what to change.'),
+  message: text({ max: 32_768 }).describe('Explains what is wrong and what to change.'),
   observedGeneration: integer(0, Number.MAX_SAFE_INTEGER)
     .optional()
-    .describe('The metadata.generation that this condition is about.'),
+    .describe('The metadata.generation that this condition describes.'),
   lastTransitionTime: timestamp().describe('When status last changed.'),
 });
 
@@ -85,13 +85,13 @@ const condition = z.strictObject({
 export const commonStatus = {
   observedGeneration: integer(0, Number.MAX_SAFE_INTEGER)
     .optional()
-    .describe('The metadata.generation that this status is about.'),
+    .describe('The metadata.generation that this status describes.'),
   conditions: z
     .array(condition)
     .max(16)
     .optional()
     .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
-    .describe('Whether the object is valid, and served by the gateways.'),
+    .describe('Whether the object is valid and served by the gateways.'),
 };
 
 /**

@@ -20,7 +20,7 @@ export const fixtures = (which: 'accepted' | 'refused'): Fixture[] =>
     const { documents, problems } = parseManifest(text);
     const [document] = documents;
     if (document === undefined || documents.length !== 1 || problems.length > 0)
-      throw new Error(`${file}: not one object`);
+      throw new Error(`${file}: must contain exactly one object`);
     const expected = [...text.matchAll(/^# ([^:]+): (.*)$/gm)].map(([, where = '', message = '']) => ({
       path: where,
       message,

@@ -37,17 +37,17 @@ const allNodes = KINDS.flatMap((kind) => {
 const pathsWhere = (isWrong: (schema: Schema) => boolean): string[] =>
   allNodes.flatMap(([at, schema]) => (isWrong(schema) ? [at] : []));
 
-it('the committed manifests are those that the schemas give', () => {
+it('the committed manifests are up to date with the schemas', () => {
   for (const [file, content] of generateManifests()) {
     expect(readFileSync(path.join(import.meta.dirname, '../..', file), 'utf8'), 'run npm run generate').toBe(content);
   }
 });
 
-it('a manifest fits into the annotation of kubectl apply', () => {
+it('every manifest fits into the annotation of kubectl apply', () => {
   for (const content of generateManifests().values()) expect(content.length).toBeLessThan(200_000);
 });
 
-it('the digest changes with the schema, and only with it', () => {
+it('the digest changes only with the schema', () => {
   const digests = KINDS.map((kind) => schemaDigest(DEFINITIONS[kind]));
   expect(new Set(digests).size).toBe(KINDS.length);
   const { Endpoint } = DEFINITIONS;
@@ -60,29 +60,29 @@ describe('the schemas', () => {
     expect(pathsWhere(({ type, enum: values, maxLength }) => type === 'string' && !values && !maxLength)).toEqual([]);
   });
 
-  it('bound every list and say who merges it', () => {
+  it('bound every list and state how it is merged', () => {
     const isOpen = (schema: Schema) => !schema.maxItems || !schema['x-kubernetes-list-type'];
     expect(pathsWhere((schema) => schema.type === 'array' && isOpen(schema))).toEqual([]);
   });
 
-  it('bound every number and have no fractions', () => {
+  it('bound every number and allow no fractions', () => {
     expect(pathsWhere(({ type, maximum }) => type === 'number' || (type === 'integer' && !maximum))).toEqual([]);
   });
 
-  it('have no booleans: an enum can grow', () => {
+  it('have no booleans, because an enum can grow', () => {
     expect(pathsWhere(({ type }) => type === 'boolean')).toEqual([]);
   });
 
-  it('have no defaults in list items: Argo CD would show them as a difference for ever', () => {
+  it('have no defaults in list items, which Argo CD would always show as a difference', () => {
     expect(allNodes.filter(([at, schema]) => at.includes('[]') && schema.default !== undefined)).toEqual([]);
   });
 
-  it('keep nothing that they do not know', () => {
+  it('prune unknown fields', () => {
     expect(pathsWhere((schema) => schema['x-kubernetes-preserve-unknown-fields'] !== undefined)).toEqual([]);
     expect(JSON.stringify(allNodes)).not.toContain('additionalProperties');
   });
 
-  it('explain every field of spec', () => {
+  it('describe every field of spec', () => {
     const unexplained = pathsWhere(({ description }) => !description).filter((at) => at.includes('.spec'));
     expect(unexplained).toEqual([]);
   });

@@ -14,14 +14,14 @@ export const pathRules: readonly Rule<string>[] = [
     holds: (self) => !self.includes('//'),
     message: 'must not contain //: write one slash between two segments',
   },
-  lacks('[?#]', 'must not have a query or fragment: requests match with any query, so write the path alone'),
+  lacks('[?#]', 'must not have a query or fragment: requests match with any query, so write only the path'),
   lacks(
     '(^|/)(\\.|%2[eE]){1,2}(/|$)',
-    'must not have the segments . and ..: clients resolve them before they send a request',
+    'must not have the segments . or ..: clients resolve them before they send a request',
   ),
   matches(
     `(${PATH_CHARACTER}|[?#])*`,
-    "may have only letters, digits, - . _ ~ ! $ & ' ( ) * + , ; = : @ / and escapes such as %20: percent-encode all else",
+    "may have only letters, digits, - . _ ~ ! $ & ' ( ) * + , ; = : @ / and escapes such as %20: percent-encode other characters",
   ),
 ];
 
@@ -33,15 +33,12 @@ export const headerNameRules: readonly Rule<string>[] = [
 ];
 
 export const headerValueRules: readonly Rule<string>[] = [
-  lacks(
-    '[\\x00-\\x08\\x0a-\\x1f\\x7f]',
-    'must not have line breaks or other control characters: one header is one line',
-  ),
+  lacks('[\\x00-\\x08\\x0a-\\x1f\\x7f]', 'must not have line breaks or other control characters'),
   matches(
     '[\\x00-\\xff]*',
-    'may have only characters of ISO-8859-1, as HTTP headers are bytes: percent-encode all else',
+    'may have only characters of ISO-8859-1, because HTTP headers are bytes: percent-encode other characters',
   ),
-  lacks('^[ \\t]|[ \\t]$', 'must not begin or end with a space or tab: HTTP drops them'),
+  lacks('^[ \\t]|[ \\t]$', 'must not begin or end with a space or tab: HTTP removes them'),
 ];
 
 /** The gateway writes these headers itself. A mock that set them would break the connection or misdescribe the response. */
@@ -61,7 +58,7 @@ export const mockHeaderRules: readonly Rule<{ name: string }>[] = [
   {
     cel: `!(self.name.lowerAscii() in [${RESERVED_HEADERS.map((name) => `'${name}'`).join(', ')}])`,
     holds: (self) => !(RESERVED_HEADERS as readonly string[]).includes(self.name.toLowerCase()),
-    message: `must not be one of ${RESERVED_HEADERS.join(', ')}: the gateway frames the answer and manages the connection`,
+    message: `must not be one of ${RESERVED_HEADERS.join(', ')}: the gateway frames the response and manages the connection`,
     field: 'name',
   },
 ];
@@ -70,7 +67,7 @@ export const mockHeaderRules: readonly Rule<{ name: string }>[] = [
 export const upstreamUrlRules: readonly Rule<string>[] = [
   matches(
     'https?://([^/?#]*@)?([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?([/?#][\\s\\S]*)?',
-    'must be http:// or https://, a host, perhaps a port and a path: https://api.example.com/orders',
+    'must be http:// or https://, a host, and optionally a port and a path: https://api.example.com/orders',
   ),
   lacks(
     '^https?://[^/?#]*@',
@@ -79,6 +76,6 @@ export const upstreamUrlRules: readonly Rule<string>[] = [
   lacks('#', 'must not have a fragment: it is never sent'),
   lacks(
     '[^\\x21\\x23-\\x5b\\x5d-\\x7e]',
-    'may have only visible ASCII characters other than " and \\: percent-encode all else, write the host in punycode',
+    'may have only visible ASCII characters other than " and \\: percent-encode other characters, write the host in punycode',
   ),
 ];

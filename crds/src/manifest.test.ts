@@ -4,7 +4,7 @@ import { parseManifest } from './manifest.ts';
 const valueOf = (yaml: string): unknown => parseManifest(yaml).documents[0]?.value;
 
 describe('parseManifest', () => {
-  it('gives each document with the line of its first key', () => {
+  it('returns each document with the line of its first key', () => {
     const { documents, problems } = parseManifest('# a comment\na: 1\n---\n---\n# nothing\n---\n\nb: 2\n');
     expect(problems).toEqual([]);
     expect(documents.map(({ value, line }) => [value, line])).toEqual([
@@ -13,19 +13,19 @@ describe('parseManifest', () => {
     ]);
   });
 
-  it('costs a broken document only itself, and says where it breaks', () => {
+  it('skips only the broken document, and reports the position of the error', () => {
     const { documents, problems } = parseManifest('a: 1\n---\nb: [\n---\nc: 3\nc: 4\n---\nd: *x\n---\ne: 5\n');
     expect(documents.map(({ value }) => value)).toEqual([{ a: 1 }, { e: 5 }]);
     expect(problems.map(({ line }) => line)).toEqual([4, 6, 8]);
   });
 
   // Prevents: a RangeError, because a call takes at most about 100,000 arguments.
-  it('takes a List of very many items apart', () => {
+  it('splits a List of very many items', () => {
     const { documents, problems } = parseManifest(`apiVersion: v1\nkind: List\nitems:\n${'- 1\n'.repeat(150_000)}`);
     expect([documents.length, problems]).toEqual([150_000, []]);
   });
 
-  it('takes a List apart', () => {
+  it('splits a List into its items', () => {
     const { documents } = parseManifest('apiVersion: v1\nkind: List\nitems:\n- a: 1\n- b:\n    c: 2\n');
     expect(documents.map(({ value, line }) => [value, line])).toEqual([
       [{ a: 1 }, 4],
@@ -53,13 +53,13 @@ describe('parseManifest', () => {
   });
 
   it.each([
-    ['aliases, each of little', `a: &a x\nb: [${'*a,'.repeat(1_001)}]`, 'has more than 1000 aliases'],
+    ['many aliases of small values', `a: &a x\nb: [${'*a,'.repeat(1_001)}]`, 'has more than 1000 aliases'],
     [
-      'aliases of much',
+      'aliases of large values',
       `a: &a [${'x,'.repeat(3_000)}]\nb: [${'*a,'.repeat(100)}]`,
       'its aliases stand for more than 250000 values',
     ],
-    ['a key that its mapping already has', 'a: 1\nb: 2\na: 3', 'Map keys must be unique'],
+    ['a duplicate key in a mapping', 'a: 1\nb: 2\na: 3', 'Map keys must be unique'],
   ])('refuses %s', (_, text, message) => {
     const { documents, problems } = parseManifest(`${text}\n---\nok: true\n`);
     expect(problems).toMatchObject([{ message }]);
@@ -72,13 +72,15 @@ describe('parseManifest', () => {
     ['mappings', '{a: '.repeat(110) + '}'.repeat(110)],
     ['mappings by indentation', Array.from({ length: 110 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join('')],
     ['lists by dashes', '- '.repeat(110)],
-  ])('does not read %s nested deeper than 100 levels', (_, text) => {
+  ])('does not read %s that are nested deeper than 100 levels', (_, text) => {
     const { documents, problems } = parseManifest(`ok: true\n---\n${text}`);
     expect(documents).toMatchObject([{ value: { ok: true } }]);
-    expect(problems).toMatchObject([{ message: 'is nested more than 100 levels deep; nothing from here on is read' }]);
+    expect(problems).toMatchObject([
+      { message: 'is nested more than 100 levels deep; the rest of the file is not read' },
+    ]);
   });
 
-  it('takes merge keys and up to 100 levels', () => {
+  it('accepts merge keys and up to 100 levels', () => {
     expect(valueOf('a: &a {p: 1}\nb: &b {q: 2}\nc: {<<: *a, <<: *b, r: 3}')).toMatchObject({ c: { p: 1, q: 2, r: 3 } });
     expect(parseManifest(`a: ${'['.repeat(99)}${']'.repeat(99)}`).problems).toEqual([]);
   });
@@ -87,7 +89,7 @@ describe('parseManifest', () => {
     expect(valueOf('{"a": [1, "2"], "b": {"c": null}}')).toEqual({ a: [1, '2'], b: { c: null } });
   });
 
-  it('keeps a block of text as it is', () => {
+  it('keeps a block of text unchanged', () => {
     expect(valueOf('body: |\n  {\n    "a": 1.0\n  }\n')).toEqual({ body: '{\n  "a": 1.0\n}\n' });
   });
 });

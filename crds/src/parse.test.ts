@@ -28,7 +28,7 @@ describe('the fixtures', () => {
   });
 });
 
-describe('what is not one of our objects', () => {
+describe('an object of another type', () => {
   it.each([
     [null, ''],
     ['text', ''],
@@ -39,18 +39,18 @@ describe('what is not one of our objects', () => {
     [{ apiVersion: 'standin.dev/v1alpha1' }, 'kind'],
     [{ apiVersion: 'standin.dev/v1alpha1', kind: 'Mock' }, 'kind'],
     [{ apiVersion: 'standin.dev/v1alpha1', kind: 'toString' }, 'kind'],
-  ])('%j is refused for its %s', (object, path) => {
+  ])('%j is refused because of its %s', (object, path) => {
     expect(problemsOf(object)).toEqual([expect.objectContaining({ path })]);
   });
 
-  it('a value that is shown is cut', () => {
+  it('a value in a message is truncated', () => {
     const [problem] = problemsOf(endpoint({ method: 'X'.repeat(10_000), json: { body: '1' } }));
     expect(problem?.message.length).toBeLessThan(200);
   });
 });
 
 // Prevents: a RangeError, because a call takes at most about 100,000 arguments.
-it('finds all problems of an object with very many', () => {
+it('finds all problems of an object with very many problems', () => {
   const fields = Array.from({ length: 150_000 }, (_, index) => [`unknown${index}`, 1] as const);
   const problems = problemsOf(endpoint(Object.fromEntries(fields)));
   expect(problems.filter(({ message }) => message.startsWith('unknown field'))).toHaveLength(150_000);
@@ -59,18 +59,18 @@ it('finds all problems of an object with very many', () => {
 describe('the size of a mock', () => {
   const ofBytes = (bytes: number): string => JSON.stringify('a'.repeat(bytes - 2));
 
-  it('may be all that an annotation of kubectl can keep', () => {
+  it('can be as large as the annotation of kubectl allows', () => {
     expect(problemsOf(endpoint({ json: { body: ofBytes(LIMITS.mockBodyBytesMax) } }))).toEqual([]);
   });
 
-  it('is counted in bytes, not in characters', () => {
+  it('is measured in bytes, not in characters', () => {
     const body = JSON.stringify('é'.repeat(LIMITS.mockBodyBytesMax / 2));
     expect(problemsOf(endpoint({ json: { body } }))).toEqual([
       { path: 'spec.json.body', message: 'must be no more than 200000 bytes of UTF-8' },
     ]);
   });
 
-  it('of 300 kB is refused', () => {
+  it('must not be 300 kB', () => {
     expect(problemsOf(endpoint({ json: { body: ofBytes(300_000) } }))[0]).toEqual({
       path: 'spec.json.body',
       message: 'Too long: may not be more than 200000 characters',
@@ -78,7 +78,7 @@ describe('the size of a mock', () => {
   });
 });
 
-it('fills in what a manifest leaves out', () => {
+it('fills in the defaults of a manifest', () => {
   const result = parseObject(endpoint({ action: 'Forward', forward: { serviceRef: { name: 'a', port: 80 } } }));
   expect(result).toMatchObject({
     ok: true,
@@ -92,10 +92,10 @@ describe('updates', () => {
   it.each([
     ['the account', project, { ...project, accountRef: { name: 'other' } }, ['spec.accountRef']],
     ['a pinned uri', { ...project, uri: 'a'.repeat(16) }, { ...project, uri: 'b'.repeat(16) }, ['spec.uri']],
-    ['a pinned uri to none', { ...project, uri: 'a'.repeat(16) }, project, ['spec.uri']],
+    ['a pinned uri to no uri', { ...project, uri: 'a'.repeat(16) }, project, ['spec.uri']],
     ['no uri to a pinned one', project, { ...project, uri: 'a'.repeat(16) }, []],
     ['the retention', project, { ...project, retentionDays: 1 }, []],
-  ])('of a Project: %s', (_, before, after, paths) => {
+  ])('of a Project may or may not change %s', (_, before, after, paths) => {
     expect(checkUpdate('Project', before, after).map(({ path }) => path)).toEqual(paths);
   });
 });

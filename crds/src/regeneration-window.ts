@@ -4,7 +4,7 @@ import { readStatus } from './read-status.ts';
 export interface RegenerationWindow {
   /** RFC 3339, oldest first: the regenerations that still count. */
   readonly recent: readonly string[];
-  /** RFC 3339: when the first of them stops counting. Undefined: none counts. */
+  /** RFC 3339: when the oldest of them stops counting. Undefined: none counts. */
   readonly resetsAt: string | undefined;
   /** How many more regenerations are allowed now. */
   readonly left: number;

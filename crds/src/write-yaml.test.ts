@@ -11,7 +11,7 @@ it.each<[string, unknown]>([
   ['one blank line', ' \n'],
   ['blank lines', '\n\n '],
   ['blank lines, then a tab', '\n \n\t'],
-  ['nothing but line breaks', '\n'.repeat(100)],
+  ['only line breaks', '\n'.repeat(100)],
   ['a line of one space in a long text', `${'a\n'.repeat(30)} \nb`],
   ['spaces before line breaks', `${'a  \n'.repeat(30)}\r`],
   ['spaces after line breaks', '\r\n  a'.repeat(30)],
@@ -20,8 +20,8 @@ it.each<[string, unknown]>([
   ['a tab at the beginning of a line', '\n\ta\n'],
   ['a byte order mark', ':\n\ufeffa'],
   ['a noncharacter', 'a\uffff'],
-  ['a separator of lines', 'a\n\u2028b\n'],
-  ['a marker of documents', `${'---\n...\n'.repeat(30)}\0`],
+  ['a line separator', 'a\n\u2028b\n'],
+  ['a document marker', `${'---\n...\n'.repeat(30)}\0`],
 ])('keeps %s, as a value, in a list and as a key', (_, text) => {
   const value = { a: text, list: [text, { b: text }], [String(text)]: text, last: text };
   for (const indent of [2, 4]) {
@@ -41,7 +41,7 @@ it('keeps spaces at the beginning of a block that is indented by 4', () => {
   expect(parse(written(value, { indent: 4 }), OPTIONS)).toEqual(value);
 });
 
-it('shows a text with lines as a block, or line by line', () => {
+it('writes a text of several lines as a block, or line by line', () => {
   const lines = '{\n  "a": 1\n}\n';
   const long = '0123456789'.repeat(4);
   expect(written({ a: { b: lines, c: `${long}\r\n  \u007f\r\n` } })).toBe(
@@ -49,13 +49,13 @@ it('shows a text with lines as a block, or line by line', () => {
   );
 });
 
-it('leaves quotes, blocks and comments of an author as they are', () => {
+it('keeps the quotes, blocks and comments of the author', () => {
   const text = `a: 'x' # why\nb: "on"\nc: |\n  {\n    1\nd: >-\n  x\n\n  y\ne: ' '\nf: 017\n`;
   expect(writeYaml(parseDocument(text, OPTIONS))).toBe(text);
 });
 
 // Prevents: an edit that leaves the style of the earlier text, which cannot carry the new one.
-it('writes every string so that it is read back, whatever its style was', () => {
+it('writes every string so that it is read back unchanged, whatever its earlier style', () => {
   const unit = fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom('a', ' ', '\n', '\t') },
     {

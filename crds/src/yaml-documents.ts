@@ -76,7 +76,7 @@ class ShallowTokens implements Iterable<CST.Token> {
     for (const lexeme of new Lexer().lex(this.#text)) {
       yield* parser.next(lexeme);
       if (parser.stack.length <= STACK_MAX) continue;
-      const message = `is nested more than ${DEPTH_MAX} levels deep; nothing from here on is read`;
+      const message = `is nested more than ${DEPTH_MAX} levels deep; the rest of the file is not read`;
       this.tooDeep = { offset: parser.offset, message };
       return;
     }

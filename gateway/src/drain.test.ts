@@ -44,7 +44,7 @@ const start = (settings: Record<string, unknown>): Promise<TestGateway> =>
     ],
   });
 
-test('a gateway that stops finishes what it has, answers what still comes, and delivers the log', async () => {
+test('a stopping gateway finishes running requests, serves late ones, and delivers the log', async () => {
   await using stand = await start({ drainMs: 300 });
   const { gateway, sink } = stand;
   const forwarded = await RawClient.connect(gateway.url);
@@ -77,7 +77,7 @@ test('a gateway that stops finishes what it has, answers what still comes, and d
   await expect(RawClient.connect(gateway.url)).rejects.toThrow('ECONNREFUSED');
 });
 
-test('what does not end in time is cut off and logged as unknown', async () => {
+test('a request that does not end in time is cut off, and its response logged as unknown', async () => {
   await using stand = await start({ drainTimeoutMs: 200 });
   const client = await RawClient.connect(stand.gateway.url);
   client.send(request('POST', `/${URI}/f?stuck`, [HOST, WITH_KEY]));
@@ -90,7 +90,7 @@ test('what does not end in time is cut off and logged as unknown', async () => {
   ]);
 });
 
-test('metrics tell what was answered, refused, delivered and configured', async () => {
+test('metrics count responses, refusals, deliveries and configured objects', async () => {
   await using stand = await start({});
   const client = await RawClient.connect(stand.gateway.url);
   client.send(request('POST', PATH, [HOST, WITH_KEY]) + request('POST', PATH, [HOST]));

@@ -52,14 +52,14 @@ const send = (method: string, target: string, lines: readonly string[] = [], bod
   exchange(stand.gateway.url, request(method, target, [HOST, WITH_KEY, ...lines], body));
 
 describe('a mock', () => {
-  test('goes out verbatim, with a length, a date and a default type', async () => {
+  test('is sent verbatim, with a length, a date and a default content type', async () => {
     const answer = await send('POST', PATH, [], '');
     expect(answer.headers.map(([name]) => name)).toEqual(['content-type', 'content-length', 'date']);
     expect([answer.status, answer.reason, answer.body.toString()]).toEqual([200, 'OK', '{"id": 1}']);
     expect(headerOf(answer, 'content-type')).toBe('application/json');
   });
 
-  test('keeps headers in order and case, cookies apart, and bytes as UTF-8', async () => {
+  test('keeps the order and case of headers, separate cookies, and UTF-8 bytes', async () => {
     const answer = await send('POST', `/${URI}/headers`);
     expect(answer.status).toBe(201);
     expect(answer.headers.slice(0, 6)).toEqual([
@@ -84,16 +84,16 @@ describe('a mock', () => {
     client.destroy();
   });
 
-  test('a large one arrives whole', async () => {
+  test('arrives whole if it is large', async () => {
     expect((await send('POST', `/${URI}/large`)).body.length).toBe(200_000);
   });
 
-  test('HTTP/1.0 is answered and the connection closed', async () => {
+  test('is sent over HTTP/1.0, and the connection closed', async () => {
     const answer = await exchange(stand.gateway.url, `POST ${PATH} HTTP/1.0\r\n${HOST}\r\n${WITH_KEY}\r\n\r\n`);
     expect([answer.status, answer.isClosed]).toEqual([200, true]);
   });
 
-  test('connection: close is honoured', async () => {
+  test('closes the connection if the request has connection: close', async () => {
     expect((await send('POST', PATH, ['Connection: close'])).isClosed).toBe(true);
   });
 });
@@ -106,7 +106,7 @@ describe('the log', () => {
     return found[0];
   };
 
-  test('has the exchange byte for byte, with the key replaced by its fingerprint', async () => {
+  test('has the exchange byte for byte, except for the key, which is replaced by its fingerprint', async () => {
     const body = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString('latin1');
     const answer = await send(
       'POST',
@@ -178,7 +178,7 @@ describe('the log', () => {
     ]);
   });
 
-  test('has no key of a trailer', async () => {
+  test('does not have a key that was sent in a trailer', async () => {
     const body = `1\r\na\r\n0\r\nX-Api-Key: ${KEY}\r\nx-t: 1\r\n\r\n`;
     await send('POST', `${PATH}?trailer`, ['Transfer-Encoding: chunked'], body);
     expect((await rowOf('trailer'))?.requestTrailers).toEqual([
@@ -192,7 +192,7 @@ describe('the log', () => {
     expect(Buffer.from((await rowOf('get'))?.requestBody ?? []).toString()).toBe('hi');
   });
 
-  test('has no request whose sender went away in the middle', async () => {
+  test('does not have a request whose caller disconnected before its end', async () => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(request('POST', `${PATH}?gone`, [HOST, WITH_KEY, 'Content-Length: 100']) + 'x');
     await delay(20);
@@ -204,7 +204,7 @@ describe('the log', () => {
 });
 
 describe('a connection', () => {
-  test('answers pipelined requests in their order', async () => {
+  test('serves pipelined requests in order', async () => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(
       request('POST', `${PATH}?p1`, [HOST, WITH_KEY, 'Content-Length: 3'], 'abc') +
@@ -222,7 +222,7 @@ describe('a connection', () => {
     client.destroy();
   });
 
-  test('does not look at what was sent behind a request that ends it', async () => {
+  test('ignores bytes after a request that ends it', async () => {
     for (const [index, ending] of [
       request('POST', PATH, [HOST, HOST, WITH_KEY]),
       request('POST', PATH, [HOST, WITH_KEY, 'Expect: 200-ok']),
@@ -240,7 +240,7 @@ describe('a connection', () => {
     expect(stand.sink.rows.filter(({ query }) => query.startsWith('behind'))).toEqual([]);
   });
 
-  test('bytes that are not HTTP are answered behind what came before them', async () => {
+  test('answers invalid bytes after the requests before them', async () => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(
       request('POST', `/${URI}/large`, [HOST, WITH_KEY]) + request('GET', PATH, [HOST, WITH_KEY]) + 'garbage\r\n\r\n',
@@ -250,14 +250,14 @@ describe('a connection', () => {
     await client.closed();
   });
 
-  test('stays open after a refusal, with the refused body thrown away', async () => {
+  test('stays open after a refusal, and the refused body is discarded', async () => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(request('POST', PATH, [HOST, 'Content-Length: 5'], 'GET /') + request('GET', PATH, [HOST, WITH_KEY]));
     expect((await client.answers(2)).map(({ status }) => status)).toEqual([401, 200]);
     client.destroy();
   });
 
-  test('100 Continue comes after key and path were accepted, and the body is read then', async () => {
+  test('gets 100 Continue once key and path are accepted', async () => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(request('POST', `${PATH}?continue`, [HOST, WITH_KEY, 'Content-Length: 2', 'Expect: 100-continue']));
     while (!client.received.toString().startsWith('HTTP/1.1 100 Continue\r\n\r\n')) await delay(5);
@@ -268,9 +268,9 @@ describe('a connection', () => {
   });
 
   test.each([
-    ['a wrong key', 'x-api-key: nobody', 2, 401],
+    ['a wrong key', 'x-api-key: sk_unknown', 2, 401],
     ['a body that is too large', WITH_KEY, BODY_MAX + 1, 413],
-  ])('no 100 Continue for %s', async (_name, keyLine, length, status) => {
+  ])('gets no 100 Continue for %s', async (_name, keyLine, length, status) => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(request('POST', PATH, [HOST, keyLine, `Content-Length: ${length}`, 'Expect: 100-continue']));
     const [answer] = await client.answers();
@@ -279,7 +279,7 @@ describe('a connection', () => {
     client.destroy();
   });
 
-  test('a refusal reaches a caller that is still sending its body', async () => {
+  test('delivers a refusal to a caller that is still sending its body', async () => {
     const client = await RawClient.connect(stand.gateway.url);
     const length = 3 * 1024 * 1024;
     client.send(request('POST', PATH, [HOST, WITH_KEY, `Content-Length: ${length}`]));

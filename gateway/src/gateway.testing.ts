@@ -112,7 +112,7 @@ export const testSettings = (dir: string, more: Record<string, unknown> = {}): G
     admin: { host: '127.0.0.1', port: 0 },
     name: `gateway-${randomUUID().slice(0, 8)}`,
     dataDir: join(dir, 'data'),
-    // What the disk does is tested where the disk is.
+    // The tests of the spool cover durability on disk.
     durability: 'process',
     drainMs: 0,
     drainTimeoutMs: 2_000,
@@ -122,7 +122,7 @@ export const testSettings = (dir: string, more: Record<string, unknown> = {}): G
 
 export const quiet = pino({ level: 'silent' });
 
-/** A gateway with a fake operator and a log in memory; it has acknowledged `objects`. */
+/** A gateway with a fake operator and an in-memory log. It has acknowledged `objects`. */
 export const startTestGateway = async (options: TestGatewayOptions = {}): Promise<TestGateway> => {
   const dir = await mkdtemp(join(tmpdir(), 'standin-gateway-'));
   const certificates = await makeStreamCertificates();

@@ -44,7 +44,7 @@ export interface Gateway {
   /** The URL of /metrics, /healthz and /readyz. */
   readonly adminUrl: string;
   /**
-   * Drains, delivers as much of the log as it can, says goodbye to the operator. Takes at most `drainMs` + 2 × `drainTimeoutMs`
+   * Drains, delivers as much of the log as it can, and sends the operator a goodbye message. Takes at most `drainMs` + 2 × `drainTimeoutMs`
    * and a few seconds.
    */
   stop(): Promise<void>;
@@ -77,13 +77,13 @@ const openConfig = ({ settings, logger }: GatewayOptions, instance: string, unse
   });
   const gate = new BlockQuotaGate({
     ask: (request) => client.askPermits(request),
-    tell: (accounts) => client.tellUsage(accounts),
+    reportUsage: (accounts) => client.reportUsage(accounts),
     logger: logger.child({ stage: 'admit' }),
   });
   return { store, client, gate };
 };
 
-/** Targets that no endpoint may call: parts of Standin, and those that the administrator names. */
+/** Targets that no endpoint may call: components of Standin, and those that the administrator specifies. */
 const refusedBy = ({ settings, refused = new RefusedTargets([]) }: GatewayOptions): RefusedTargets => {
   const { egress, clickhouse, operator } = settings;
   for (const target of egress.refuse.map(parseTarget)) refused.add(target);
@@ -134,7 +134,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const sink = options.logSink ?? openSink(options);
   const delivery = new Delivery({
     ...{ sink, spool, logger, migrate: settings.clickhouse.migrate, quietMs: settings.spool.quietMs },
-    onDrained: (incarnation) => client.tellDrained(incarnation),
+    onDrained: (incarnation) => client.reportDrained(incarnation),
   });
   const pipeline = new Pipeline({
     ...{ settings, budget, gate, unsettled, egress, metrics, tracing, logger, onRejected },
@@ -153,7 +153,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const notReadyBecause = (): string[] => [
     ...(pipeline.isDraining ? ['stopping'] : []),
     ...(store.tableAt(performance.now()) === undefined ? ['no usable configuration'] : []),
-    ...(spool.isFull ? ['the spool is full, or its disk is'] : []),
+    ...(spool.isFull ? ['the spool or its disk is full'] : []),
   ];
   const admin = await listenAdmin({ ...settings.admin, registry: metrics.registry, notReadyBecause }).catch(
     async (error: unknown) => {
@@ -174,11 +174,11 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const url = urlOf(settings.host, receiver.port);
   const adminUrl = urlOf(settings.admin.host, admin.port);
   refused.add(targetOf(new URL(adminUrl)));
-  logger.info({ url, adminUrl, gateway: settings.name }, 'gateway listens');
+  logger.info({ url, adminUrl, gateway: settings.name }, 'gateway listening');
 
   const stop = async (): Promise<void> => {
-    logger.info({ runningRequests: pipeline.running }, 'gateway stops');
-    // Load balancers notice by the readiness probe, callers by `connection: close`. Both still get responses in the meantime.
+    logger.info({ runningRequests: pipeline.running }, 'gateway stopping');
+    // The readiness probe informs load balancers, and `connection: close` informs callers. New requests still get responses.
     pipeline.isDraining = true;
     await delay(settings.drainMs);
 
@@ -193,8 +193,8 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     await spool.close();
     await egress.close();
     const bytes = await delivery.stop(settings.drainTimeoutMs);
-    if (bytes > 0) logger.warn({ bytes, folder: spool.folder }, 'the rest of the log waits on disk for the next start');
-    // The next process settles permits that could not be given back, once it has found this folder.
+    if (bytes > 0) logger.warn({ bytes, folder: spool.folder }, 'undelivered rows remain on disk until the next start');
+    // If permits could not be returned, the folder stays, so that the next process settles them.
     if (await gate.close()) await spool.removeFolder();
     await client.stop();
     await starting;

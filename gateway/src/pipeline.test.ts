@@ -29,7 +29,7 @@ import { Barrier } from './request/barrier.ts';
 import { ByteBudget } from './request/byte-budget.ts';
 import { Refusal } from './request/refusal.ts';
 
-/** A recorder that waits for the test to decide. */
+/** A recorder whose results the test decides. */
 class HeldRecorder implements Recorder {
   readonly calls: { readonly method: 'request' | 'exchange'; readonly row: LogRow; decide(isKept: boolean): void }[] =
     [];
@@ -66,7 +66,7 @@ class HeldRecorder implements Recorder {
 class CountingGate implements QuotaGate {
   permits = 10;
   used = 0;
-  /** No request is admitted or refused before that. */
+  /** Requests are admitted or refused only after this resolves. */
   asking: Promise<void> | undefined;
 
   admit(): Permit | Refusal | Promise<Permit | Refusal> {
@@ -149,10 +149,10 @@ afterEach(async () => {
 const post = (path: string, body = ''): string =>
   request('POST', path, [HOST, WITH_KEY, `Content-Length: ${body.length}`], body);
 
-test('a key that is replaced while the body arrives opens nothing any more', async () => {
+test('a key that is replaced while the body arrives is refused', async () => {
   const client = await RawClient.connect(url);
   client.send(request('POST', PATH, [HOST, WITH_KEY, 'Content-Length: 4', 'Expect: 100-continue']));
-  // Its head was authenticated and matched.
+  // The head is authenticated and matched.
   await expect.poll(() => client.received.toString()).toContain('100 Continue');
   config.begin({ revision: '1.2', snapshot: true });
   for (const object of [...BASIC_OBJECTS, account('own', 'sk_another-key-of-the-same-account')]) config.put(object);
@@ -164,7 +164,7 @@ test('a key that is replaced while the body arrives opens nothing any more', asy
   client.destroy();
 });
 
-describe('a key that is revoked, and a permit that is recalled, wait for the requests that were admitted with them', () => {
+describe('a revoked key and a recalled permit wait for the requests admitted with them', () => {
   const isPassed = async (passed: Promise<void>): Promise<boolean> => {
     const soon = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 50));
     return Promise.race([passed.then(() => true), soon]);
@@ -175,7 +175,7 @@ describe('a key that is revoked, and a permit that is recalled, wait for the req
     ['a mock that is refused', PATH, false],
     ['a forwarded request', `/${URI}/f`, true],
     ['a forwarded request that is refused', `/${URI}/f`, false],
-  ])('until the recorder has answered: %s', async (_, path, isKept) => {
+  ])('until the recorder has decided: %s', async (_, path, isKept) => {
     const client = await RawClient.connect(url);
     client.send(post(path));
     const first = await recorder.call(0);
@@ -192,7 +192,7 @@ describe('a key that is revoked, and a permit that is recalled, wait for the req
     other.destroy();
   });
 
-  test('also while a recorder fails', async () => {
+  test('but not after the recorder has failed', async () => {
     recorder.exchange = () => Promise.reject(new Error('broken'));
     const client = await RawClient.connect(url);
     client.send(post(PATH));
@@ -203,7 +203,7 @@ describe('a key that is revoked, and a permit that is recalled, wait for the req
 });
 
 describe('a mock', () => {
-  test('is answered once it is recorded, not before', async () => {
+  test('is sent only after it is recorded', async () => {
     const client = await RawClient.connect(url);
     client.send(post(PATH));
     const call = await recorder.call(0);
@@ -213,7 +213,7 @@ describe('a mock', () => {
     client.destroy();
   });
 
-  test('that cannot be recorded is refused, and its permit given back', async () => {
+  test('that cannot be recorded is refused, and its permit returned', async () => {
     const answer = exchange(url, post(PATH, 'body'));
     (await recorder.call(0)).decide(false);
     expect([(await answer).status, headerOf(await answer, 'standin-rejected')]).toEqual([503, 'log_unavailable']);
@@ -234,7 +234,7 @@ describe('a mock', () => {
 });
 
 describe('a Forward', () => {
-  test('is recorded before the upstream hears of it, and whole before its last byte goes out', async () => {
+  test('is recorded before the upstream is called, and completely before its last byte is sent', async () => {
     const client = await RawClient.connect(url);
     client.send(post(`/${URI}/f`, 'x'));
     const first = await recorder.call(0);
@@ -253,7 +253,7 @@ describe('a Forward', () => {
     client.destroy();
   });
 
-  test('that cannot be recorded is refused, and the upstream never hears of it', async () => {
+  test('that cannot be recorded is refused, and the upstream is not called', async () => {
     const answer = exchange(url, post(`/${URI}/f`));
     (await recorder.call(0)).decide(false);
     expect(headerOf(await answer, 'standin-rejected')).toBe('log_unavailable');
@@ -262,7 +262,7 @@ describe('a Forward', () => {
 });
 
 describe('memory', () => {
-  test('a body for which there is no room is refused, whether its length is known or not', async () => {
+  test('a body that does not fit is refused, with and without a known length', async () => {
     const known = await exchange(url, post(PATH, 'x'.repeat(BUDGET_BYTES + 1)));
     expect([known.status, headerOf(known, 'standin-rejected')]).toEqual([503, 'overloaded']);
     const head = request('POST', PATH, [HOST, WITH_KEY, 'Transfer-Encoding: chunked']);
@@ -274,7 +274,7 @@ describe('memory', () => {
     expect(budget.receivedBytes).toBe(0);
   });
 
-  test('the heads of running requests take room, until their responses end', async () => {
+  test('the heads of running requests count until their responses end', async () => {
     const long = request('POST', PATH, [HOST, WITH_KEY, ...Array.from({ length: 50 }, (_, index) => `h${index}: v`)]);
     const first = await RawClient.connect(url);
     first.send(long);
@@ -287,9 +287,9 @@ describe('memory', () => {
     first.destroy();
   });
 
-  test('requests that are sent without waiting for answers are bounded', async () => {
+  test('pipelined requests are bounded', async () => {
     const client = await RawClient.connect(url);
-    client.send(post(PATH).repeat(CONNECTIONS_MAX + 1) + post('/nobody'));
+    client.send(post(PATH).repeat(CONNECTIONS_MAX + 1) + post('/unknown'));
     for (let index = 0; index < CONNECTIONS_MAX; index++) (await recorder.call(index)).decide(true);
     const answers = await client.answers(CONNECTIONS_MAX + 2);
     expect(answers.map((answer) => headerOf(answer, 'standin-rejected'))).toEqual([
@@ -300,14 +300,14 @@ describe('memory', () => {
     client.destroy();
   });
 
-  test('requests that wait for the decision about one before them are bounded', async () => {
+  test('requests that wait for the decision about an earlier request are bounded', async () => {
     const asking = Promise.withResolvers<undefined>();
     gate.asking = asking.promise;
     const some = await RawClient.connect(url);
-    some.send(post('/nobody').repeat(500) + post(PATH) + post('/nobody').repeat(500));
+    some.send(post('/unknown').repeat(500) + post(PATH) + post('/unknown').repeat(500));
     const many = await RawClient.connect(url);
     many.send(post(PATH));
-    // Each of these is one read of the gateway at most.
+    // The gateway reads each of these in at most one read.
     for (let read = 0; read < 50 && !many.isClosed; read++) {
       many.send('GET / HTTP/1.1\r\n\r\n'.repeat(200));
       await new Promise(setImmediate);
@@ -320,13 +320,13 @@ describe('memory', () => {
     many.destroy();
   });
 
-  test('a log that nobody takes is named as the reason', async () => {
+  test('the refusal is log_unavailable if undelivered rows use it up', async () => {
     budget.addRow(BUDGET_BYTES - 1);
     expect(headerOf(await exchange(url, post(PATH, 'body')), 'standin-rejected')).toBe('log_unavailable');
   });
 });
 
-test('without a configuration a request is told to come back', async () => {
+test('without a configuration, a request is refused as not_ready', async () => {
   const settings = testSettings('/nowhere');
   const config = new ConfigStore({ logger: quiet, maxStalenessMs: 0 });
   const pipeline = new Pipeline({

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** One answer, as it was on the wire. */
+/** One response, as sent on the wire. */
 export interface RawAnswer {
   readonly status: number;
   readonly reason: string;
@@ -14,7 +14,7 @@ export interface RawAnswer {
 export const headerOf = ({ headers }: RawAnswer, name: string): string | undefined =>
   headers.find(([known]) => known.toLowerCase() === name)?.[1];
 
-/** Takes answers apart that have a content-length or no body at all. */
+/** Parses responses that have a content-length or no body. */
 const parseAnswers = (bytes: Buffer): RawAnswer[] => {
   const answers: RawAnswer[] = [];
   let rest = bytes;
@@ -75,7 +75,7 @@ export class RawClient {
     this.socket.write(typeof text === 'string' ? Buffer.from(text, 'latin1') : text);
   }
 
-  /** The first `count` answers. */
+  /** The first `count` responses. */
   async answers(count = 1): Promise<RawAnswer[]> {
     for (;;) {
       const answers = parseAnswers(this.#received).filter(({ status }) => status >= 200);
@@ -97,13 +97,13 @@ export class RawClient {
   }
 }
 
-/** Sends bytes on a connection of their own, and resolves with the first final answer. */
+/** Sends bytes on a new connection, and resolves with the first final response. */
 export const exchange = async (url: string, bytes: string | Buffer): Promise<RawAnswer & { isClosed: boolean }> => {
   const client = await RawClient.connect(url);
   try {
     client.send(bytes);
     const [answer] = await client.answers();
-    if (answer === undefined) throw new Error('no answer');
+    if (answer === undefined) throw new Error('no response');
     return { ...answer, isClosed: headerOf(answer, 'connection') === 'close' };
   } finally {
     client.destroy();

@@ -39,9 +39,9 @@ afterAll(async () => {
 const send = (method: string, target: string, lines: readonly string[] = [], body = '') =>
   exchange(stand.gateway.url, request(method, target, [HOST, WITH_KEY, ...lines], body));
 
-test('whoever wants to is told of each, without what a query may hold', async () => {
+test('onRejected receives each refused request, without its query', async () => {
   const bytes = [
-    request('PUT', `${PATH}/told?token=secret`, [HOST, 'x-api-key: sk_wrong']),
+    request('PUT', `${PATH}/refused?token=secret`, [HOST, 'x-api-key: sk_wrong']),
     request('POST', `${PATH}#secret?x`, [HOST, WITH_KEY]),
     'hello\r\n\r\n',
     request('CONNECT', 'gateway:443', [HOST, WITH_KEY]),
@@ -50,7 +50,7 @@ test('whoever wants to is told of each, without what a query may hold', async ()
   for (const one of bytes) await exchange(stand.gateway.url, one);
   await send('POST', `/${URI}/v1/orders?accepted`);
   expect(told.slice(before)).toEqual([
-    { code: 'api_key_invalid', status: 401, method: 'PUT', path: `${PATH}/told` },
+    { code: 'api_key_invalid', status: 401, method: 'PUT', path: `${PATH}/refused` },
     { code: 'target_invalid', status: 400, method: 'POST', path: PATH },
     { code: 'bad_request', status: 400, method: '', path: '' },
     { code: 'target_invalid', status: 400, method: '', path: '' },
@@ -64,17 +64,17 @@ test('a caller that resets the connection of its CONNECT does not end the gatewa
   await once(socket, 'data');
   socket.resetAndDestroy();
   await once(socket, 'close');
-  expect((await send('POST', '/nobody')).status).toBe(404);
+  expect((await send('POST', '/unknown')).status).toBe(404);
 });
 
 const problem = ({ body }: RawAnswer): Record<string, unknown> =>
   JSON.parse(body.toString()) as Record<string, unknown>;
 
-describe('what is refused, with what, and never logged', () => {
+describe('a refused request is answered and never logged:', () => {
   type Case = readonly [name: string, bytes: string, status: number, code: RejectionCode];
   const post = (...lines: string[]) => request('POST', PATH, [HOST, ...lines]);
 
-  /** The bytes are good HTTP: the connection stays. */
+  /** Valid HTTP: the connection stays open. */
   const wellFormed: readonly Case[] = [
     ['no key', post(), 401, 'api_key_missing'],
     ['an empty key', post('x-api-key:'), 401, 'api_key_invalid'],
@@ -90,7 +90,7 @@ describe('what is refused, with what, and never logged', () => {
     ['two spaces before the key', post(`x-api-key:  ${KEY}`), 401, 'api_key_whitespace'],
     ['a tab before the key', post(`x-api-key:\t${KEY}`), 401, 'api_key_whitespace'],
     ['the key of another account', post(`x-api-key: ${OTHER_KEY}`), 401, 'api_key_other_account'],
-    ['an unknown project', request('POST', '/nobody/v1/orders', [HOST, WITH_KEY]), 404, 'project_not_found'],
+    ['an unknown project', request('POST', '/unknown/v1/orders', [HOST, WITH_KEY]), 404, 'project_not_found'],
     ['no project at all', request('POST', '/', [HOST, WITH_KEY]), 404, 'project_not_found'],
     ['a project alone', request('POST', `/${URI}`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
     ['an unknown path', request('POST', `/${URI}/v2`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
@@ -104,7 +104,7 @@ describe('what is refused, with what, and never logged', () => {
     ['TRACE without a key', request('TRACE', PATH, [HOST]), 401, 'api_key_missing'],
   ];
 
-  /** Nothing that follows can be trusted to be what it seems. */
+  /** Whatever follows on the connection cannot be trusted to be a request. */
   const malformed: readonly Case[] = [
     ['an unknown method', request('FOO', PATH, [HOST, WITH_KEY]), 400, 'bad_request'],
     ['CONNECT', request('CONNECT', 'gateway:443', [HOST, WITH_KEY]), 400, 'target_invalid'],
@@ -119,7 +119,7 @@ describe('what is refused, with what, and never logged', () => {
     ],
     ['no Host', request('POST', PATH, [WITH_KEY]), 400, 'host_invalid'],
     ['two Hosts', request('POST', PATH, [HOST, HOST, WITH_KEY]), 400, 'host_invalid'],
-    ['a Host that is none', request('POST', PATH, ['Host: a/b', WITH_KEY]), 400, 'host_invalid'],
+    ['an invalid Host', request('POST', PATH, ['Host: a/b', WITH_KEY]), 400, 'host_invalid'],
     ['an absolute target', request('POST', `http://evil${PATH}`, [HOST, WITH_KEY]), 400, 'target_invalid'],
     ['//evil/x', request('GET', '//evil/x', [HOST, WITH_KEY]), 400, 'target_invalid'],
     ['OPTIONS *', request('OPTIONS', '*', [HOST, WITH_KEY]), 400, 'target_invalid'],
@@ -180,17 +180,17 @@ describe('what is refused, with what, and never logged', () => {
     expect(headerOf(await check(one), 'connection')).toBeUndefined();
   });
 
-  test.concurrent.each(malformed)('%s: and the connection closes', { timeout: 15_000 }, async (...one) => {
+  test.concurrent.each(malformed)('%s (and the connection closes)', { timeout: 15_000 }, async (...one) => {
     expect(headerOf(await check(one), 'connection')).toBe('close');
   });
 
-  test('none of them is in the log, and a good request after all of them is', async () => {
+  test('the log has only the accepted request after all of them', async () => {
     await send('POST', `${PATH}?after`);
     await stand.sink.until(({ rows }) => rows.some(({ query }) => query === 'after'));
     expect(stand.sink.rows.filter(({ target }) => target === PATH)).toEqual([]);
   });
 
-  test('unknown, malformed and revoked keys get the same answer', async () => {
+  test('unknown, malformed and empty keys get the same response', async () => {
     const bodies = await Promise.all(
       ['sk_wrong', '%', ''].map(async (key) =>
         (await exchange(stand.gateway.url, post(`x-api-key: ${key}`))).body.toString(),
@@ -199,27 +199,27 @@ describe('what is refused, with what, and never logged', () => {
     expect(new Set(bodies).size).toBe(1);
   });
 
-  test('a 405 lists the methods; a 404 names the path that was probably meant', async () => {
+  test('a 405 lists the allowed methods, and a 404 suggests a similar path', async () => {
     expect(headerOf(await send('PUT', PATH), 'allow')).toBe('GET, POST');
     expect(problem(await send('POST', `/${URI}/V1/orders/`))['detail']).toContain('at /v1/orders,');
   });
 });
 
 test.each([
-  ['a method in lowercase', request('post', PATH, [HOST, WITH_KEY]), 'methods are case-sensitive'],
-  ['an unknown method', request('FOO', PATH, [HOST, WITH_KEY]), 'Its method is none that Node.js knows'],
+  ['a method in lowercase', request('post', PATH, [HOST, WITH_KEY]), 'Methods are case-sensitive'],
+  ['an unknown method', request('FOO', PATH, [HOST, WITH_KEY]), 'The method is unknown'],
   [
-    'a byte that targets do not have',
+    'a byte that is not allowed in a target',
     request('POST', `${PATH}?x=\u00fc`, [HOST, WITH_KEY]),
-    'has to be percent-encoded',
+    'must be percent-encoded',
   ],
   [
-    'a header’s name with a space',
+    'a header name with a space',
     request('POST', PATH, [HOST, 'a b: c', WITH_KEY]),
-    'has a character that headers may not',
+    'has a character that is not allowed in headers',
   ],
   ['HTTP/1.2', `POST ${PATH} HTTP/1.2\r\n${HOST}\r\n\r\n`, 'see RFC 9112'],
-])('%s is said', async (_name, bytes, detail) => {
+])('the response explains %s', async (_name, bytes, detail) => {
   const answer = await exchange(stand.gateway.url, bytes);
   expect([answer.status, problem(answer)['detail']]).toEqual([400, expect.stringContaining(detail)]);
 });

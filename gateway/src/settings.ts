@@ -10,12 +10,12 @@ const timeout = z.coerce.number().int().min(100);
 
 /** Every setting of the gateway; docs/configuration.md is generated from this. */
 export const gatewaySettings = z.object({
-  host: z.string().default('0.0.0.0').describe('Address on which callers are answered.'),
-  port: port.default(8080).describe('Port on which callers are answered; 0 takes a free one.'),
+  host: z.string().default('0.0.0.0').describe('Address to listen on for callers.'),
+  port: port.default(8080).describe('Port to listen on for callers; 0 selects a free one.'),
   admin: z
     .object({
       host: z.string().default('0.0.0.0').describe('Address of /metrics, /healthz and /readyz.'),
-      port: port.default(9090).describe('Port of /metrics, /healthz and /readyz; 0 takes a free one.'),
+      port: port.default(9090).describe('Port of /metrics, /healthz and /readyz; 0 selects a free one.'),
     })
     .prefault({}),
   name: z
@@ -28,12 +28,12 @@ export const gatewaySettings = z.object({
     .string()
     .min(1)
     .default('/var/lib/standin-gateway')
-    .describe('Folder on a volume of its own: the copy of the configuration, and the spool.'),
+    .describe('Folder on a separate volume for the copy of the configuration and the spool.'),
   durability: z
     .enum(['disk', 'process'])
     .default('disk')
     .describe(
-      'disk: what was answered survives a power cut; process: it survives the end of the process, but not of the machine.',
+      'disk: recorded requests survive a power cut; process: they survive the end of the process, but not of the machine.',
     ),
   spool: z
     .object({
@@ -45,20 +45,20 @@ export const gatewaySettings = z.object({
       bytes: bytes
         .default(LIMITS.spoolBytesMax)
         .describe(
-          'Largest size of the spool; 503 above it: requests per second × bytes of each × seconds of an outage.',
+          'Largest size of the spool; 503 above it. Estimate it as requests per second × bytes per request × seconds of an outage.',
         ),
       segmentBytes: bytes
         .default(LIMITS.flushBytesMax)
-        .describe('Largest size of a segment of the spool, which is also that of an insert into ClickHouse.'),
+        .describe('Largest size of a segment of the spool, and so of an insert into ClickHouse.'),
       reserveBytes: z.coerce
         .number()
         .int()
         .min(0)
         .default(LIMITS.inFlightBytesMax)
-        .describe('Room that is left on the spool’s disk, for answers to accepted requests; 503 below it.'),
+        .describe('Space that stays free on the spool’s disk for responses to accepted requests; 503 below it.'),
       quietMs: timeout
         .default(LIMITS.spoolQuietMs)
-        .describe('What another process left in the spool and has not changed for this long is taken for abandoned.'),
+        .describe('A segment of another process that has not changed for this long counts as abandoned.'),
     })
     .prefault({}),
   operator: z
@@ -88,8 +88,11 @@ export const gatewaySettings = z.object({
       database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
       timeoutMs: timeout
         .default(35_000)
-        .describe('Longest wait for ClickHouse’s answer to an insert; after it the same bytes are sent again.'),
-      cluster: z.string().optional().describe('ClickHouse cluster whose replicas keep the log; unset: one server.'),
+        .describe('Longest wait for ClickHouse’s response to an insert; after that, the same bytes are sent again.'),
+      cluster: z
+        .string()
+        .optional()
+        .describe('ClickHouse cluster whose replicas store the log; unset: a single server.'),
       migrate: z
         .stringbool()
         .or(z.boolean())
@@ -102,20 +105,22 @@ export const gatewaySettings = z.object({
       name: z
         .enum(['exact', 'any-case'])
         .default('exact')
-        .describe('exact: only the lowercase name x-api-key is accepted; any-case: for clients that capitalise it.'),
+        .describe(
+          'exact: only the lowercase name x-api-key is accepted; any-case: any case, for clients that capitalise it.',
+        ),
     })
     .prefault({}),
   limits: z
     .object({
       requestBodyBytes: bytes
         .default(LIMITS.requestBodyBytesMax)
-        .describe('Largest request body; 413 above it. Stored whole, never cut.'),
+        .describe('Largest request body; 413 above it. Bodies are never truncated.'),
       requestHeadBytes: bytes
         .default(LIMITS.requestHeadBytesMax)
-        .describe('Largest request line and headers together; 431 above it.'),
+        .describe('Largest total size of request line and headers; 431 above it.'),
       requestTargetBytes: bytes
         .default(LIMITS.requestTargetBytesMax)
-        .describe('Longest path and query together; 414 above it.'),
+        .describe('Longest path and query in total; 414 above it.'),
       requestHeadTimeoutMs: timeout
         .default(LIMITS.requestHeadTimeoutMs)
         .describe('Time for a whole request head to arrive; 408 after it.'),
@@ -125,23 +130,25 @@ export const gatewaySettings = z.object({
       responseStallTimeoutMs: timeout
         .default(LIMITS.responseStallTimeoutMs)
         .describe(
-          'A caller that takes no byte of its answer for this long is cut off; once it is gone, the answer is read for this long, for the log.',
+          'A caller that reads nothing of its response for this long is disconnected. The log gets the part of the response that arrives within this time after a disconnect.',
         ),
       keepAliveTimeoutMs: timeout
         .default(LIMITS.keepAliveTimeoutMs)
-        .describe('How long an idle connection is kept; longer than the load balancer in front keeps it.'),
+        .describe(
+          'How long an idle connection stays open. Set it higher than the idle timeout of the load balancer in front.',
+        ),
       connections: z.coerce
         .number()
         .int()
         .min(1)
         .default(20_000)
-        .describe('Open connections of callers, and requests that run at once; more are refused.'),
+        .describe('Limit of open connections, and of concurrent requests; more are refused.'),
       inFlightBytes: bytes
         .default(LIMITS.inFlightBytesMax)
         .describe('Memory for running requests (heads and bodies) and log rows that wait for the disk; 503 above it.'),
       responseCaptureBytes: bytes
         .default(LIMITS.responseCaptureBytesMax)
-        .describe('How much of an upstream’s answer is stored; the whole answer reaches the caller.'),
+        .describe('How much of an upstream’s response is stored; the caller gets the whole response.'),
     })
     .prefault({}),
   egress: z
@@ -150,7 +157,7 @@ export const gatewaySettings = z.object({
         .stringbool()
         .or(z.boolean())
         .default(false)
-        .describe('Let Forward reach loopback and private addresses: for a person’s own machine, not for a cluster.'),
+        .describe('Allow Forward to loopback and private addresses: for a developer’s machine, not for a cluster.'),
       allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
         .default([])
         .describe('Private networks in CIDR notation that Forward may reach, separated by commas.'),
@@ -159,16 +166,19 @@ export const gatewaySettings = z.object({
         .describe(
           'Hosts with ports, separated by commas, that Forward never reaches, besides ClickHouse, the operators’ stream and the gateway’s own metrics.',
         ),
-      ca: z.string().optional().describe('PEM certificates that upstreams may have besides the machine’s own list.'),
+      ca: z
+        .string()
+        .optional()
+        .describe('PEM certificates to trust for upstreams, in addition to those of the machine.'),
     })
     .prefault({}),
   drainMs: milliseconds
     .default(5_000)
-    .describe('After a stop signal new requests are still answered for this long, until load balancers have noticed.'),
+    .describe('How long new requests are still served after a stop signal, until load balancers have noticed it.'),
   drainTimeoutMs: milliseconds
     .default(20_000)
     .describe(
-      'Longest wait for running requests, and then for the log’s delivery, before the process ends; the rest waits on disk.',
+      'Longest wait for running requests, and then for the delivery of the log, before the process ends; the rest stays on disk.',
     ),
   tracing: z
     .object({
@@ -176,29 +186,27 @@ export const gatewaySettings = z.object({
         .url({ protocol: /^https?$/ })
         .optional()
         .describe(
-          'Where OpenTelemetry spans of accepted requests go, by OTLP over HTTP: http://collector:4318/v1/traces. Unset: no spans.',
+          'Destination of OpenTelemetry spans of accepted requests (OTLP over HTTP): http://collector:4318/v1/traces. Unset: no spans.',
         ),
       sampleRatio: z.coerce
         .number()
         .min(0)
         .max(1)
         .default(1)
-        .describe(
-          'Share of requests that get a span, of those whose caller sent no traceparent, which decides it otherwise.',
-        ),
+        .describe('Share of requests without a traceparent that get a span. With a traceparent, the caller decides.'),
     })
     .prefault({}),
   logLevel: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('Least severe level that is logged.'),
+    .describe('Lowest level to log.'),
   maxStalenessMs: milliseconds
     .refine((ms) => ms === 0 || ms >= LIMITS.maxStalenessMsMin, `must be 0, or at least ${LIMITS.maxStalenessMsMin}`)
     // The chart's schema has the same rule.
     .meta({ not: { exclusiveMinimum: 0, exclusiveMaximum: LIMITS.maxStalenessMsMin } })
     .default(0)
     .describe(
-      `Without word from the operator for this long, requests get 503; at least ${LIMITS.maxStalenessMsMin}, and more than the 15 s that another operator takes to lead. 0: the last configuration stays in force.`,
+      `Requests get 503 after this time without contact to the operator. At least ${LIMITS.maxStalenessMsMin}, and more than the 15 s that a leader election takes. 0: the last configuration stays active.`,
     ),
 });
 

@@ -35,12 +35,12 @@ const bytesHeld = async (): Promise<number> => {
 
 describe('a body in chunks of one byte', () => {
   // Prevents: a body of 10 MiB that takes 5 GB, because each chunk is an object.
-  test('takes little more memory than its bytes while it arrives', async () => {
+  test('needs little more memory than its bytes while it arrives', async () => {
     const COUNT = 60_000;
     const before = usedBytes();
     const clients = await Promise.all(Array.from({ length: 4 }, () => RawClient.connect(stand.gateway.url)));
     for (const client of clients) client.send(head(PATH, WITH_KEY) + chunks(COUNT));
-    // The heads are counted, too.
+    // Includes the heads.
     await expect.poll(bytesHeld).toBeGreaterThan(clients.length * COUNT);
     expect(usedBytes() - before).toBeLessThan(30 * clients.length * COUNT);
     for (const client of clients) client.send(LAST_CHUNK);
@@ -80,7 +80,7 @@ describe('a body in chunks of one byte', () => {
     await client.closed();
   });
 
-  test('leaves the next body of its connection its own limit', async () => {
+  test('does not reduce the limit of the next body on its connection', async () => {
     const client = await RawClient.connect(stand.gateway.url);
     for (const count of [1, 2]) {
       client.send(head(PATH, WITH_KEY) + chunks(SMALL_CHUNKS_MAX) + LAST_CHUNK);

@@ -60,7 +60,7 @@ const admissionMicros = async (): Promise<number> => {
   const period = periodOf(Date.now());
   const gate = new BlockQuotaGate({
     ask: () => Promise.resolve({ kind: 'granted', block: crypto.randomUUID(), period, permits: 1e9 }),
-    tell: () => Promise.resolve(),
+    reportUsage: () => Promise.resolve(),
     logger: pino({ level: 'silent' }),
   });
   const account = { kind: 'Account', uid: 'a', namespace: 'a', name: 'a', plan: 'Free', quota: 1e9 } as const;

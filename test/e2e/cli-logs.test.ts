@@ -105,7 +105,7 @@ describe('standin logs and standin tail', () => {
     ],
     [
       ['--filter', 'a status:ok'],
-      "option '--filter <search>' argument 'a status:ok' is invalid. A status is like 404, >=500, 5xx, 200-299 or none.\n  a status:ok\n           ^^",
+      "option '--filter <search>' argument 'a status:ok' is invalid. A status has a form like 404, >=500, 5xx, 200-299 or none.\n  a status:ok\n           ^^",
     ],
   ])('%j fails with an example of a valid value', async (args, line) => {
     const { code, stderr } = await standin(['logs', ...args]);

@@ -167,7 +167,7 @@ describe('an unavailable service', () => {
     await signIn(page, `${dashboard.url}/p/${NAMESPACE}/shop/settings`, emma);
     await cluster.stopApiServer('SIGKILL');
     await page.goto(`${dashboard.url}/p/${NAMESPACE}/shop/settings`);
-    await page.getByText(`the Kubernetes API server at ${cluster.server} did not answer`).waitFor();
+    await page.getByText(`the Kubernetes API server at ${cluster.server} did not respond`).waitFor();
     await cluster.startApiServer();
     // The page retries without a click.
     await page.getByLabel('Name', { exact: true }).waitFor({ timeout: 30_000 });

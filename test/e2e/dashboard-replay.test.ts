@@ -115,8 +115,8 @@ describe('one request', () => {
       await headers.fill(`${await headers.inputValue()}\nX-Edited: yes\nProxy-Connection: close`);
       await page.getByLabel('Body', { exact: true }).fill('{"sku":"ü"}');
       await page.getByRole('heading', { name: 'Headers that we change' }).waitFor();
-      await page.getByText('Proxy-Connection is about the connection that it came on', { exact: true }).waitFor();
-      await page.getByText('the log has its fingerprint, not the key').waitFor();
+      await page.getByText('Proxy-Connection belongs to the original connection', { exact: true }).waitFor();
+      await page.getByText('the log only has a fingerprint of the key').waitFor();
       await page.getByRole('button', { name: 'Send' }).click();
       await onReplay(page);
       await page.locator('[data-result="200"]').waitFor();

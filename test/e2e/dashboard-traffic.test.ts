@@ -218,7 +218,7 @@ describe('searching', () => {
       const before = (await shown(page)).slice(0, 10);
       await search(page).fill('method:POST status:>>5 x');
       await page.keyboard.press('Enter');
-      await page.getByRole('alert').getByText('A status is like 404').waitFor();
+      await page.getByRole('alert').getByText('A status has a form like 404').waitFor();
       expect(await page.locator('mark[data-problem]').innerText()).toBe('>>5');
       expect(params(page)).toEqual({ q: 'method:POST' });
       expect((await shown(page)).slice(0, 10)).toEqual(before);

@@ -139,7 +139,7 @@ describe('the main use case', () => {
       expect(code).not.toBe(0);
       return stderr;
     };
-    expect(await refused({ action: 'JSON' })).toContain('is needed by action JSON');
+    expect(await refused({ action: 'JSON' })).toContain('is required by action JSON');
     expect(await refused({ ...json('{}'), slug: 'v1/orders' })).toContain('must begin with /');
     expect(await refused({ ...json('{}'), method: 'HEAD' })).toContain(
       'supported values: "GET", "POST", "PUT", "PATCH", "DELETE"',

@@ -269,7 +269,7 @@ test('operator, gateway and dashboard log at startup that the tables are from a 
     dashboard: dashboard.process,
   })) {
     const isVersionWarning = ({ msg }: Record<string, unknown>): boolean =>
-      String(msg).includes(`made by a newer version than this ${name}`);
-    await process.waitForEvent('the message about the tables', isVersionWarning);
+      String(msg) === 'log tables newer than this version';
+    await process.waitForEvent(`the message of the ${name} about the tables`, isVersionWarning);
   }
 });

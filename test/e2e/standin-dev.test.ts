@@ -227,7 +227,7 @@ describe('standin dev', () => {
     for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '127.9.9.9']) {
       await writeFile(file, endpoint('clickhouse', forward(`http://${host}:${new URL(clickhouse.url).port}/ping`)));
       const notice = await objectEvent(dev, 'Endpoint default/clickhouse', 'not ready');
-      expect(notice['message']).toMatch(/^spec\.forward\.url: .* is a part of Standin/);
+      expect(notice['message']).toMatch(/^spec\.forward\.url: .* is a component of Standin/);
       expect((await call(dev, '/clickhouse')).status).toBe(404);
       await rm(file);
       await objectEvent(dev, 'Endpoint default/clickhouse', 'gone');
@@ -383,9 +383,7 @@ describe('standin dev with text output', () => {
     const curl = await dev.waitForLine('the curl', (line) => line.startsWith('  curl '), 30_000);
     await rm(path.join(data, 'clickhouse'), { recursive: true });
     await runCommand('bash', ['-c', curl]);
-    await dev.waitForLine('the warning', (line) =>
-      line.startsWith('! gateway: the log cannot be delivered, trying on'),
-    );
+    await dev.waitForLine('the warning', (line) => line.startsWith('! gateway: delivery delayed, retrying'));
     await dev.kill('SIGKILL');
   });
 });

@@ -81,8 +81,8 @@ const untilLogged = (gateway: RunningProcess, text: string) =>
   });
 
 test.for([
-  ['newer', applyNewerMigration, 'made by a newer version than this gateway'],
-  ['older', () => forget(5), 'older than this gateway'],
+  ['newer', applyNewerMigration, 'log tables newer than this version'],
+  ['older', () => forget(5), 'log tables older than this version'],
 ] as const)('a gateway with %s tables logs what to do and keeps running', async ([, change, message]) => {
   await store.migrate();
   await change();

@@ -49,7 +49,7 @@ class Simulation {
       const gate = new BlockQuotaGate({
         ask: (request) =>
           this.isOperatorDown ? Promise.reject(new Error('away')) : keeper.ask({ ...names, ...request }),
-        tell: () => Promise.resolve(),
+        reportUsage: () => Promise.resolve(),
         ...{ logger, clock, uptime: clock },
       });
       gate.start();

@@ -12,18 +12,18 @@ const spec = z
     monthlyQuota: integer(0, 1_000_000_000_000)
       .optional()
       .describe(
-        'Requests that are accepted per calendar month (UTC). Without it, what the operator is configured with for the plan.',
+        'Requests that are accepted per calendar month (UTC). Default: the quota that the operator has for the plan.',
       ),
     apiKey: z
       .strictObject({
         secretName: objectName('a Secret').describe(
-          'Secret with the key under "api-key", 32 to 512 visible ASCII characters. For External Secrets, Sealed Secrets and the like.',
+          'Secret with the key under "api-key", 32 to 512 visible ASCII characters, for example from External Secrets or Sealed Secrets.',
         ),
       })
       .optional()
-      .describe('Bring your own API key. Default: the operator generates one into the Secret NAME-api-key.'),
+      .describe('Your own API key. Default: the operator generates one into the Secret NAME-api-key.'),
   })
-  .describe('What the platform team grants.');
+  .describe('The plan and quota of the account, set by the platform team.');
 
 const status = z
   .strictObject({
@@ -33,32 +33,32 @@ const status = z
         secretName: text({ max: NAME_LENGTH_MAX })
           .optional()
           .describe('Secret that holds the API key under "api-key".'),
-        fingerprint: text({ max: 64 }).optional().describe('Tells two keys apart, and gives neither away.'),
-        issuedAt: timestamp().optional().describe('Since when this key is in force.'),
+        fingerprint: text({ max: 64 }).optional().describe('Identifies the key without revealing it.'),
+        issuedAt: timestamp().optional().describe('When this key became active.'),
         regenerations: z
           .array(timestamp())
           .max(64)
           .optional()
           .meta({ 'x-kubernetes-list-type': 'atomic' })
-          .describe('When the key was regenerated within the last hour.'),
+          .describe('Regenerations of the key within the last hour.'),
         regenerating: z
           .strictObject({ name: text({ max: NAME_LENGTH_MAX }), uid: text({ max: 64 }) })
           .optional()
-          .describe('The KeyRegeneration that is under way.'),
-        windowResetsAt: timestamp().optional().describe('When the first of these regenerations stops counting.'),
+          .describe('The KeyRegeneration in progress.'),
+        windowResetsAt: timestamp().optional().describe('When the oldest of these regenerations stops counting.'),
       })
       .optional()
-      .describe('The API key in force; never the key itself, nor its digest.'),
+      .describe('The active API key. Never contains the key or its digest.'),
     usage: z
       .strictObject({
         period: text({ max: 7 }).optional().describe('Calendar month, UTC: 2026-11.'),
         accepted: integer(0, Number.MAX_SAFE_INTEGER)
           .optional()
-          .describe('Requests accepted in this period, of an account with a quota.'),
+          .describe('Requests accepted in this period, if the account has a quota.'),
         quota: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Requests that may be accepted in this period.'),
       })
       .optional()
-      .describe('How much of the quota is used.'),
+      .describe('Usage of the monthly quota.'),
   })
   .describe('Written by the operator.');
 
@@ -67,14 +67,14 @@ export type AccountStatus = z.output<typeof status>;
 
 export const account = defineKind({
   kind: 'Account',
-  description: 'Owns one API key, a plan and a monthly quota. Projects of the same namespace belong to it by name.',
+  description: 'Owns one API key, a plan and a monthly quota. Projects in the same namespace refer to it by name.',
   spec,
   status,
   nameRules: [
     {
       cel: `size(self.metadata.name) <= ${ACCOUNT_NAME_LENGTH_MAX}`,
       holds: (name) => name.length <= ACCOUNT_NAME_LENGTH_MAX,
-      message: `must be no more than ${ACCOUNT_NAME_LENGTH_MAX} characters, as its Secret is called NAME-api-key`,
+      message: `must be no more than ${ACCOUNT_NAME_LENGTH_MAX} characters, because its Secret is named NAME-api-key`,
     },
   ],
   transitions: [],

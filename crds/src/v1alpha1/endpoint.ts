@@ -18,7 +18,7 @@ const header = withRules(
     value: withRules(text({ max: LIMITS.headerValueLengthMax }), headerValueRules).describe('Sent as ISO-8859-1.'),
   }),
   mockHeaderRules,
-).describe('One line of the head.');
+).describe('A header line.');
 
 interface Mock {
   readonly body?: string | undefined;
@@ -30,14 +30,14 @@ const mockRules: readonly Rule<Mock>[] = [
   {
     cel: `${BODYLESS} || (has(self.body) && self.body != '')`,
     holds: ({ body = '', status }) => BODYLESS_STATUSES.includes(status) || body !== '',
-    message: 'must be a JSON document; for an answer without a body set status to 204',
+    message: 'must be a JSON document; for a response without a body, set status to 204',
     field: 'body',
     required: true,
   },
   {
     cel: `!(${BODYLESS}) || !has(self.body) || self.body == ''`,
     holds: ({ body = '', status }) => !BODYLESS_STATUSES.includes(status) || body === '',
-    message: `must be left out: an answer with status ${BODYLESS_STATUSES.join(', ')} has no body (RFC 9110)`,
+    message: `must be omitted: a response with status ${BODYLESS_STATUSES.join(', ')} has no body (RFC 9110)`,
     field: 'body',
   },
   {
@@ -58,14 +58,14 @@ const json = withRules(
   z.strictObject({
     body: text({ max: LIMITS.mockBodyBytesMax })
       .optional()
-      .describe('A JSON document, returned verbatim: spaces, key order, 1.0 and big integers stay as they are.'),
-    status: integer(200, 599).default(200).describe('Status of the answer.'),
+      .describe('A JSON document, returned verbatim: spaces, key order, 1.0 and big integers are preserved.'),
+    status: integer(200, 599).default(200).describe('Status of the response.'),
     headers: z
       .array(header)
       .max(LIMITS.mockHeadersMax)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('Headers of the answer, in this order. Names may repeat. Default: content-type: application/json.'),
+      .describe('Headers of the response, in this order. Names may repeat. Default: content-type: application/json.'),
   }),
   mockRules,
 );
@@ -81,7 +81,7 @@ const serviceRef = z.strictObject({
   path: withRules(text({ min: 1, max: LIMITS.slugLengthMax }), pathRules)
     .default('/')
     .describe('Path of the request to the Service.'),
-  scheme: z.enum(['http', 'https']).default('http').describe('How to speak to the Service.'),
+  scheme: z.enum(['http', 'https']).default('http').describe('Protocol for requests to the Service.'),
 });
 
 const timeoutRules: readonly Rule<string>[] = [
@@ -106,7 +106,7 @@ const forward = withRules(
     serviceRef: serviceRef.optional().describe('The upstream is a Service of this cluster, in the same namespace.'),
     timeout: withRules(text({ max: 24 }), timeoutRules)
       .default(`${LIMITS.forwardTimeoutMsDefault / 1_000}s`)
-      .describe('How long the upstream may take until its answer begins, and between two parts of it.'),
+      .describe('Longest wait for the start of the response from the upstream, and between two parts of it.'),
   }),
   [
     {
@@ -119,38 +119,38 @@ const forward = withRules(
 
 const spec = withRules(
   z.strictObject({
-    projectRef: reference('a Project').describe('The project that it belongs to. Cannot be changed.'),
-    displayName: text({ min: 1, max: LIMITS.displayNameLengthMax }).describe('Name for people.'),
+    projectRef: reference('a Project').describe('The project of the endpoint. Cannot be changed.'),
+    displayName: text({ min: 1, max: LIMITS.displayNameLengthMax }).describe('Name to show to users.'),
     slug: withRules(text({ min: 1, max: LIMITS.slugLengthMax }), pathRules).describe(
       "Path below the project's URL, compared byte by byte: /v1/orders.",
     ),
-    method: z.enum(METHODS).describe('The one method that it answers.'),
-    action: z.enum(ACTIONS).describe('JSON: answer with spec.json. Forward: pass the request on to spec.forward.'),
-    json: json.optional().describe('The mock. May stay here while action is Forward.'),
-    forward: forward.optional().describe('The upstream. May stay here while action is JSON.'),
+    method: z.enum(METHODS).describe('The method that the endpoint serves.'),
+    action: z.enum(ACTIONS).describe('JSON: respond with spec.json. Forward: pass the request on to spec.forward.'),
+    json: json.optional().describe('The mock response. May be set while action is Forward.'),
+    forward: forward.optional().describe('The upstream. May be set while action is JSON.'),
   }),
   [
     {
       cel: "self.action != 'JSON' || has(self.json)",
       holds: (self) => self.action !== 'JSON' || self.json !== undefined,
-      message: 'is needed by action JSON: give the mock here, at least its body',
+      message: 'is required by action JSON: specify the mock, at least its body',
       field: 'json',
       required: true,
     },
     {
       cel: "self.action != 'Forward' || has(self.forward)",
       holds: (self) => self.action !== 'Forward' || self.forward !== undefined,
-      message: 'is needed by action Forward: give the upstream here, as url or serviceRef',
+      message: 'is required by action Forward: specify the upstream as url or serviceRef',
       field: 'forward',
       required: true,
     },
   ],
-).describe('What is answered to one method on one path.');
+).describe('The response to one method on one path.');
 
 const status = z
   .strictObject({
     ...commonStatus,
-    url: text({ max: 4_096 }).optional().describe('Where to send requests, with the header x-api-key.'),
+    url: text({ max: 4_096 }).optional().describe('URL for requests. They need the header x-api-key.'),
   })
   .describe('Written by the operator.');
 
@@ -159,7 +159,7 @@ export type EndpointStatus = z.output<typeof status>;
 
 export const endpoint = defineKind({
   kind: 'Endpoint',
-  description: 'Answers one method on one path of a project: with a mock, or with what an upstream says.',
+  description: 'Responds to one method on one path of a project: with a mock, or with the response of an upstream.',
   spec,
   status,
   nameRules: [],
@@ -167,7 +167,7 @@ export const endpoint = defineKind({
     {
       cel: 'self.projectRef.name == oldSelf.projectRef.name',
       holds: (self, oldSelf) => self.projectRef.name === oldSelf.projectRef.name,
-      message: 'cannot be changed, as the log belongs to the project: create another Endpoint',
+      message: 'cannot be changed, because the log belongs to the project: create another Endpoint',
       field: 'projectRef',
     },
   ],

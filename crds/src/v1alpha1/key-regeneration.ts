@@ -8,24 +8,26 @@ const GATEWAYS_NAMED_MAX = 32;
 
 const spec = z
   .strictObject({ accountRef: reference('an Account').describe('The account that gets a new API key.') })
-  .describe('Whose API key is replaced.');
+  .describe('The account whose API key is replaced.');
 
 const status = z
   .strictObject({
     ...commonStatus,
     phase: z.enum(REGENERATION_PHASES).optional().describe('Result. Completed: no gateway accepts the old key.'),
-    acknowledged: text({ max: 32 }).optional().describe('How many gateways have swapped the keys, of how many: 2/3.'),
+    acknowledged: text({ max: 32 }).optional().describe('Gateways that have replaced the key, of all gateways: 2/3.'),
     waitingFor: z
       .array(text({ max: NAME_LENGTH_MAX }))
       .max(GATEWAYS_NAMED_MAX)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe('Gateways that have not, at most 32 of them.'),
-    completedAt: timestamp().optional().describe('Since when the old key is refused everywhere.'),
-    refusedAt: timestamp().optional().describe('When it was refused; nothing was changed.'),
+      .describe('Gateways that have not replaced the key yet, at most 32 of them.'),
+    completedAt: timestamp().optional().describe('When every gateway had begun to refuse the old key.'),
+    refusedAt: timestamp().optional().describe('When the regeneration was refused. The key is unchanged.'),
     windowResetsAt: timestamp()
       .optional()
-      .describe('Refused, because there were too many within an hour: when the next one is possible.'),
+      .describe(
+        'When the next regeneration is possible, if this one was refused because there were too many within an hour.',
+      ),
   })
   .describe('Written by the operator.');
 
@@ -35,7 +37,7 @@ export type KeyRegenerationStatus = z.output<typeof status>;
 export const keyRegeneration = defineKind({
   kind: 'KeyRegeneration',
   description:
-    "Replaces an Account's generated API key: the old one stops working everywhere at once. It happens once; a day after its end it is removed.",
+    "Replaces an Account's generated API key. The old key stops working everywhere at once. Runs once, and is removed a day after its end.",
   spec,
   status,
   conditions: ['Accepted', 'Complete'],
@@ -43,7 +45,7 @@ export const keyRegeneration = defineKind({
   transitions: immutable<KeyRegenerationSpec>(
     ['accountRef'],
     new Set(),
-    'cannot be changed, as the key may be replaced already: create another KeyRegeneration',
+    'cannot be changed, because the key may have been replaced: create another KeyRegeneration',
   ),
   printerColumns: [
     { name: 'Account', type: 'string', jsonPath: '.spec.accountRef.name' },

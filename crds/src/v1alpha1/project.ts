@@ -8,7 +8,7 @@ const spec = z
   .strictObject({
     displayName: text({ min: 1, max: LIMITS.displayNameLengthMax })
       .optional()
-      .describe('Name for people. Default: the name of the object.'),
+      .describe('Name to show to users. Default: the name of the object.'),
     accountRef: reference('an Account').describe('The account whose API key callers use. Cannot be changed.'),
     uri: withRules(text({ min: LIMITS.projectUriLengthMin, max: LIMITS.projectUriLengthMax }), [
       matches(
@@ -23,23 +23,25 @@ const spec = z
       ),
     retentionDays: integer(1, LIMITS.retentionDaysMax)
       .default(LIMITS.retentionDaysDefault)
-      .describe('How long log entries are kept. The installation may allow less: see status.retentionDays.'),
+      .describe('Retention of log entries in days. The installation may allow less: see status.retentionDays.'),
   })
   .describe('A set of endpoints that share an account and a log.');
 
 const status = z
   .strictObject({
     ...commonStatus,
-    uri: text({ max: LIMITS.projectUriLengthMax }).optional().describe('The URI in force.'),
-    url: text({ max: LIMITS.forwardUrlLengthMax }).optional().describe('What the URLs of its endpoints begin with.'),
-    retentionDays: integer(1, LIMITS.retentionDaysMax).optional().describe('How long log entries are kept, in force.'),
+    uri: text({ max: LIMITS.projectUriLengthMax }).optional().describe('The active URI.'),
+    url: text({ max: LIMITS.forwardUrlLengthMax }).optional().describe('The beginning of the URLs of all endpoints.'),
+    retentionDays: integer(1, LIMITS.retentionDaysMax)
+      .optional()
+      .describe('The active retention of log entries in days.'),
     endpoints: z
       .strictObject({
         total: integer(0, Number.MAX_SAFE_INTEGER).optional(),
         ready: integer(0, Number.MAX_SAFE_INTEGER).optional(),
       })
       .optional()
-      .describe('How many endpoints it has, and how many of them are ready.'),
+      .describe('The number of endpoints, and of ready endpoints.'),
   })
   .describe('Written by the operator.');
 
@@ -56,13 +58,13 @@ export const project = defineKind({
     {
       cel: 'self.accountRef.name == oldSelf.accountRef.name',
       holds: (self, oldSelf) => self.accountRef.name === oldSelf.accountRef.name,
-      message: 'cannot be changed, as the log belongs to the account: create another Project',
+      message: 'cannot be changed, because the log belongs to the account: create another Project',
       field: 'accountRef',
     },
     {
       cel: '!has(oldSelf.uri) || (has(self.uri) && self.uri == oldSelf.uri)',
       holds: (self, oldSelf) => oldSelf.uri === undefined || self.uri === oldSelf.uri,
-      message: 'cannot be changed or removed once it is set, as callers have its URLs: create another Project',
+      message: 'cannot be changed or removed once it is set, because callers have its URLs: create another Project',
       field: 'uri',
     },
   ],

@@ -26,12 +26,12 @@ const editRules: readonly Rule<Edit>[] = [
       '(has(self.headers) ? self.headers.map(h, size(bytes(h.name)) + size(bytes(h.value))).sum() : 0) ' +
       `<= ${LIMITS.replayEditBytesMax}`,
     holds: (self) => editBytes(self) <= LIMITS.replayEditBytesMax,
-    message: `must be no more than ${LIMITS.replayEditBytesMax} bytes together: send a larger request with a client of your own`,
+    message: `must be no more than ${LIMITS.replayEditBytesMax} bytes together: send a larger request with another client`,
   },
   {
     cel: `self.bodyEncoding != 'base64' || !has(self.body) || self.body.matches('${BASE64}')`,
     holds: ({ body = '', bodyEncoding }) => bodyEncoding !== 'base64' || new RegExp(BASE64).test(body),
-    message: 'must be base64 (RFC 4648, with padding, in one line), as bodyEncoding says',
+    message: 'must be base64 (RFC 4648, with padding, in one line), because bodyEncoding is base64',
     field: 'body',
   },
 ];
@@ -43,27 +43,32 @@ const header = z
       'Sent as ISO-8859-1.',
     ),
   })
-  .describe('One line of the head.');
+  .describe('A header line.');
 
 const edit = withRules(
   z.strictObject({
     method: z.enum(METHODS).optional().describe('Default: the captured one.'),
     target: withRules(text({ min: 1, max: LIMITS.requestTargetBytesMax }), [
-      matches('/[\\x21-\\x7e]*', 'must begin with / and have only visible ASCII characters: percent-encode all else'),
-      lacks('^//|#', 'must not begin with // nor have a fragment'),
+      matches(
+        '/[\\x21-\\x7e]*',
+        'must begin with / and have only visible ASCII characters: percent-encode other characters',
+      ),
+      lacks('^//|#', 'must not begin with // or have a fragment'),
     ])
       .optional()
-      .describe('Path and query. Target Endpoint: with the project URI, as captured; else only its query is sent.'),
+      .describe(
+        'Path and query. With target Endpoint: including the project URI, as captured. With other targets, only the query is sent.',
+      ),
     headers: z
       .array(header)
       .max(LIMITS.replayEditHeadersMax)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
       .describe(
-        'All headers, in this order, in place of the captured ones. What a replay strips is stripped from these, too.',
+        'All headers, in this order, instead of the captured ones. A replay also removes headers from this list.',
       ),
-    body: text({ max: LIMITS.replayEditBytesMax }).optional().describe('In place of the captured body.'),
-    bodyEncoding: z.enum(['utf8', 'base64']).default('utf8').describe('What body is written in.'),
+    body: text({ max: LIMITS.replayEditBytesMax }).optional().describe('Replaces the captured body.'),
+    bodyEncoding: z.enum(['utf8', 'base64']).default('utf8').describe('Encoding of body.'),
   }),
   editRules,
 );
@@ -79,12 +84,14 @@ const filter = withRules(
   z.strictObject({
     search: text({ max: LIMITS.replaySearchLengthMax })
       .optional()
-      .describe('In the language of the log: status:5xx method:POST. Default: all requests of the time range.'),
+      .describe(
+        'A search in the language of the log: status:5xx method:POST. Default: all requests of the time range.',
+      ),
     from: instant().describe('Requests received at this time or later.'),
     to: instant().describe('Requests received before this time.'),
     limit: integer(1, LIMITS.replayRequestsMax)
       .default(LIMITS.replayRequestsMax)
-      .describe('Of the requests that match, at most so many, the oldest first.'),
+      .describe('Maximum number of matching requests to send, oldest first.'),
   }),
   [
     {
@@ -102,17 +109,17 @@ const target = withRules(
     kind: z
       .enum(REPLAY_TARGETS)
       .describe(
-        'Endpoint: through the gateway, as if a caller sent it again, and captured again. Upstream: to what the Endpoint forwards to. URL: to url.',
+        'Endpoint: to the gateway, which captures the request again. Upstream: to the upstream of the Endpoint. URL: to url.',
       ),
     url: withRules(text({ min: 1, max: LIMITS.forwardUrlLengthMax }), upstreamUrlRules)
       .optional()
-      .describe('http or https URL; the query of the request is appended.'),
+      .describe('http or https URL. The query of the request is appended.'),
   }),
   [
     {
       cel: "(self.kind == 'URL') == has(self.url)",
       holds: ({ kind, url }) => (kind === 'URL') === (url !== undefined),
-      message: 'is needed by kind URL, and by no other',
+      message: 'is required by kind URL, and not allowed for other kinds',
       field: 'url',
     },
   ],
@@ -120,22 +127,24 @@ const target = withRules(
 
 const spec = withRules(
   z.strictObject({
-    projectRef: reference('a Project').describe('The project whose requests are sent again.'),
+    projectRef: reference('a Project').describe('The project whose requests are replayed.'),
     requestId: logId().optional().describe('The one captured request to send.'),
     filter: filter.optional().describe('All captured requests that match.'),
     edit: edit.optional().describe('What to change before sending. Only with requestId.'),
-    target: target.describe('Where to.'),
+    target: target.describe('The destination of the requests.'),
     ratePerSecond: integer(1, LIMITS.replayRatePerSecondMax)
       .default(LIMITS.replayRatePerSecondDefault)
-      .describe('Requests per second, at most.'),
+      .describe('Maximum number of requests per second.'),
     order: z
       .enum(REPLAY_ORDERS)
       .default('Any')
-      .describe('Original: one after the other, as they were received; each waits for the answer to the one before.'),
+      .describe(
+        'Original: one at a time, in the order of arrival. Each request waits for the response to the previous one.',
+      ),
     state: z
       .enum(REPLAY_STATES)
       .default('Running')
-      .describe('Suspended pauses it; Cancelled ends it for good. The only field that can be changed.'),
+      .describe('Suspended pauses the replay; Cancelled ends it permanently. The only field that can be changed.'),
   }),
   [
     {
@@ -146,11 +155,11 @@ const spec = withRules(
     {
       cel: '!has(self.edit) || has(self.requestId)',
       holds: (self) => self.edit === undefined || self.requestId !== undefined,
-      message: 'may be given with requestId only: many requests are sent as they were captured',
+      message: 'is only allowed with requestId: with filter, requests are sent as captured',
       field: 'edit',
     },
   ],
-).describe('What to send again, and where to.');
+).describe('The requests to replay, and their destination.');
 
 const COUNT_MAX = Number.MAX_SAFE_INTEGER;
 const count = (): z.ZodOptional<ReturnType<typeof integer>> => integer(0, COUNT_MAX).optional();
@@ -161,30 +170,34 @@ const status = z
     phase: z
       .enum(REPLAY_PHASES)
       .optional()
-      .describe('What became of it. Succeeded: every request was answered, by any status.'),
-    planned: count().describe('Requests that match, when it began.'),
-    sent: count().describe('Requests that were sent, with or without an answer.'),
-    answered: count().describe('Requests that were answered, by any status.'),
-    failed: count().describe('Requests without an answer: refused by the address policy, no connection, too late.'),
+      .describe('Progress of the replay. Succeeded: every request got a response, with any status.'),
+    planned: count().describe('Matching requests when the replay began.'),
+    sent: count().describe('Requests that were sent, with or without a response.'),
+    answered: count().describe('Requests that got a response, with any status.'),
+    failed: count().describe(
+      'Requests without a response: refused by the address policy, no connection, or timed out.',
+    ),
     byStatus: z
       .array(z.strictObject({ status: integer(0, 999), count: integer(0, COUNT_MAX) }))
       .max(64)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['status'] })
-      .describe('How many were answered with which status; 0: without an answer.'),
+      .describe('Requests per response status; 0: without a response.'),
     cursor: text({ max: 128 })
       .optional()
-      .describe('All requests up to here are sent and their answers stored: the next operator continues here.'),
+      .describe('All requests up to this one are sent and their responses stored. The next operator continues here.'),
     startedAt: timestamp().optional(),
     completedAt: timestamp().optional(),
     result: z
       .strictObject({
-        status: integer(0, 999).optional().describe('Status of the answer; 0: none came.'),
-        durationMs: integer(0, COUNT_MAX).optional().describe('From sending to the last byte of the answer.'),
-        error: text({ max: LIMITS.conditionMessageLengthMax }).optional().describe('Why no answer came.'),
+        status: integer(0, 999).optional().describe('Status of the response; 0: no response.'),
+        durationMs: integer(0, COUNT_MAX)
+          .optional()
+          .describe('Time from sending the request to the last byte of the response.'),
+        error: text({ max: LIMITS.conditionMessageLengthMax }).optional().describe('Why there is no response.'),
       })
       .optional()
-      .describe('With requestId: what came back. The whole answer is in the log store.'),
+      .describe('The response, if requestId is set. The whole response is in the log store.'),
   })
   .describe('Written by the operator.');
 
@@ -194,7 +207,7 @@ export type ReplayStatus = z.output<typeof status>;
 export const replay = defineKind({
   kind: 'Replay',
   description:
-    'Sends captured requests of a project again: to their endpoints, their upstreams or a URL. It happens once; a day after its end it is removed.',
+    'Sends captured requests of a project again: to their endpoints, their upstreams or a URL. Runs once, and is removed a day after its end.',
   spec,
   status,
   conditions: ['Accepted', 'Complete'],
@@ -203,7 +216,7 @@ export const replay = defineKind({
     ...immutable<ReplaySpec>(
       ['projectRef', 'requestId', 'filter', 'edit', 'target', 'ratePerSecond', 'order'],
       new Set(['requestId', 'filter', 'edit']),
-      'cannot be changed, as requests may be sent already: create another Replay',
+      'cannot be changed, because requests may have been sent: create another Replay',
     ),
     {
       cel: "oldSelf.state != 'Cancelled' || self.state == 'Cancelled'",

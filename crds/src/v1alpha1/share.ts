@@ -14,33 +14,33 @@ const JSON_PATH = '[$]([.]{1,2}[A-Za-z_*][A-Za-z0-9_*-]*|\\[[0-9]{1,6}\\]|\\[[*]
 const redact = z.strictObject({
   headers: names(
     withRules(text({ min: 1, max: LIMITS.redactedNameLengthMax }), headerNameRules).describe(
-      'Letter case does not matter; * stands for any characters.',
+      'Case-insensitive; * matches any characters.',
     ),
-  ).describe('Headers of request and answer whose values are hidden.'),
+  ).describe('Headers of request and response whose values are hidden.'),
   query: names(
     text({ min: 1, max: LIMITS.redactedNameLengthMax }).describe(
-      'As it is when decoded. Letter case does not matter; * stands for any characters.',
+      'The decoded name. Case-insensitive; * matches any characters.',
     ),
-  ).describe('Parameters of the query, fields of forms and named values in text that are hidden.'),
+  ).describe('Query parameters, form fields and named values in text that are hidden.'),
   jsonPaths: names(
     withRules(text({ min: 1, max: LIMITS.redactedNameLengthMax }), [
       matches(JSON_PATH, 'must be a path such as $.card.number, $.items[*].id, $..token or $["first name"]'),
-    ]).describe('No filters. Letter case does not matter; $..token is any token, however deep.'),
-  ).describe('Values of JSON bodies, of request and answer, that are hidden: $.card.number, $.items[*].token.'),
+    ]).describe('No filters. Case-insensitive; $..token matches token at any depth.'),
+  ).describe('Values in JSON bodies of request and response that are hidden: $.card.number, $.items[*].token.'),
 });
 
 const spec = z
   .strictObject({
-    projectRef: reference('a Project').describe('The project that the log entry belongs to.'),
+    projectRef: reference('a Project').describe('The project of the log entry.'),
     requestId: logId().describe('The log entry that is shown.'),
     tokenSha256: withRules(text({ min: 64, max: 64 }), [
       matches('[0-9a-f]{64}', 'must be a SHA-256 in lower-case hex: the token itself is never stored'),
     ]).describe('SHA-256 of the token in the link.'),
-    expiresAt: instant().describe('The link works until then.'),
+    expiresAt: instant().describe('When the link stops working.'),
     redact: redact
       .optional()
       .describe(
-        'What is hidden besides API keys, authorization, cookies and addresses of callers, which always are. Default: every field whose name is one that secrets have.',
+        'Hidden in addition to API keys, authorization, cookies and caller addresses. Default: every field whose name is typical of secrets.',
       ),
   })
   .describe('Shows one log entry to anyone who has the link. It cannot be changed: delete it to revoke the link.');
@@ -61,7 +61,7 @@ export const share = defineKind({
   transitions: immutable<ShareSpec>(
     ['projectRef', 'requestId', 'tokenSha256', 'expiresAt', 'redact'],
     new Set(['redact']),
-    'cannot be changed, as the link is out: create another Share and delete this one',
+    'cannot be changed, because the link may have been sent: create another Share and delete this one',
   ),
   printerColumns: [
     { name: 'Project', type: 'string', jsonPath: '.spec.projectRef.name' },

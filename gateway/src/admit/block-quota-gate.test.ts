@@ -11,10 +11,10 @@ import { NO_QUOTA } from './quota-gate.ts';
 type Asked = Omit<PermitRequest, 'gateway' | 'instance'> & { answer: (answer: PermitAnswer) => void; fail: () => void };
 
 let now: number;
-/** By how much the wall clock was set. */
+/** The deviation of the wall clock. */
 let skewMs: number;
 let asked: Asked[];
-let told: UsageReport['accounts'][];
+let usageReports: UsageReport['accounts'][];
 let gate: BlockQuotaGate;
 
 const limited = (quota: number): AccountConfig => ({ ...account('own', KEY), quota });
@@ -24,10 +24,10 @@ const grant = (permits: number, block = 'b1', period = '2026-11'): PermitAnswer 
 });
 const exhausted: PermitAnswer = { kind: 'exhausted', period: '2026-11', limit: 10, used: 10 };
 
-/** The question that the gate has just asked; there must be one. */
-const question = (): Asked => {
+/** The oldest permit request without a response; there must be one. */
+const permitRequest = (): Asked => {
   const next = asked.shift();
-  if (next === undefined) throw new Error('nothing was asked');
+  if (next === undefined) throw new Error('no permits were requested');
   return next;
 };
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -35,7 +35,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 /** A request that is admitted immediately, and neither recorded nor refused yet. */
 const admitOnly = (quota = 10): Permit | Refusal => {
   const outcome = gate.admit(limited(quota));
-  if (outcome instanceof Promise) throw new Error('it waits');
+  if (outcome instanceof Promise) throw new Error('the request waits');
   return outcome;
 };
 
@@ -51,10 +51,10 @@ const newGate = (more: Partial<BlockQuotaGateOptions> = {}): BlockQuotaGate =>
   new BlockQuotaGate({
     ask: (request) =>
       new Promise((resolve, reject) => {
-        asked.push({ ...request, answer: resolve, fail: () => reject(new Error('away')) });
+        asked.push({ ...request, answer: resolve, fail: () => reject(new Error('unavailable')) });
       }),
-    tell: (accounts) => {
-      told.push(accounts);
+    reportUsage: (accounts) => {
+      usageReports.push(accounts);
       return Promise.resolve();
     },
     logger: pino({ level: 'silent' }),
@@ -67,7 +67,7 @@ beforeEach(() => {
   now = Date.UTC(2026, 10, 21);
   skewMs = 0;
   asked = [];
-  told = [];
+  usageReports = [];
   gate = newGate();
 });
 
@@ -75,40 +75,40 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** The first request, admitted by a block of so many permits, and neither recorded nor refused yet. */
+/** The first request, admitted from a block of this size, and neither recorded nor refused yet. */
 const beginOnly = async (permits: number, quota = 10): Promise<Permit | Refusal> => {
   const first = gate.admit(limited(quota));
-  question().answer(grant(permits));
+  permitRequest().answer(grant(permits));
   const permit = await first;
   await settled();
   return permit;
 };
 
-/** The first request, admitted by a block of so many permits, and recorded. */
+/** The first request, admitted from a block of this size, and recorded. */
 const begin = async (permits: number, quota = 10): Promise<Permit | Refusal> => use(await beginOnly(permits, quota));
 
-test('an account without a quota is admitted without a question', () => {
+test('an account without a quota needs no permits', () => {
   expect(gate.admit(account('own', KEY))).toBe(NO_QUOTA);
   expect(asked).toEqual([]);
 });
 
-test('the first request waits for a block, later ones spend from it, each a permit of its own', async () => {
+test('the first request waits for a block, and each later request spends one of its permits', async () => {
   expect(await begin(5)).toEqual({ period: '2026-11', block: 'b1', number: 1 });
   expect(admitNow()).toEqual({ period: '2026-11', block: 'b1', number: 2 });
   expect(asked).toEqual([]);
 });
 
-test('the next block is asked for when half of one is left, and nobody waits for it', async () => {
+test('the next block is requested when half of the current one is left, and no request waits for it', async () => {
   await begin(4);
   admitNow();
-  const { serial, want, held, answer } = (admitNow(), question());
+  const { serial, want, held, answer } = (admitNow(), permitRequest());
   expect({ serial, held, isWanted: want > 0 }).toEqual({ serial: 2, held: ['b1'], isWanted: true });
   answer(grant(2, 'b2'));
   await settled();
   expect([admitNow(), admitNow(), admitNow()]).toMatchObject([{ block: 'b1' }, { block: 'b2' }, { block: 'b2' }]);
 });
 
-/** Requests over so many seconds, evenly; all are admitted at once. */
+/** Sends requests evenly over this time. All are admitted immediately. */
 const trickle = (requests: number, seconds: number, quota: number): void => {
   for (let n = 0; n < requests; n++) {
     now += (seconds * 1_000) / requests;
@@ -116,22 +116,22 @@ const trickle = (requests: number, seconds: number, quota: number): void => {
   }
 };
 
-test('a block is worth ten minutes of demand', async () => {
+test('a block covers ten minutes of demand', async () => {
   await begin(1_000, 1e9);
   trickle(499, 10, 1e9);
-  const { want } = question();
+  const { want } = permitRequest();
   expect(want).toBeGreaterThan(50 * 600 * 0.95);
   expect(want).toBeLessThan(50 * 600 * 1.05);
 });
 
-test('after hours with a request now and then, a burst asks for what it needs, not for what those hours did', async () => {
+test('a burst after hours of light traffic requests as many permits as the burst needs', async () => {
   await begin(1_000, 1e9);
   now += 5 * 3_600_000;
   trickle(499, 1, 1e9);
-  expect(question().want).toBeGreaterThan(499 * 600 * 0.95);
+  expect(permitRequest().want).toBeGreaterThan(499 * 600 * 0.95);
 });
 
-test('where traffic has grown, more is asked for before half of a block is spent, as long as more can be had', async () => {
+test('growing traffic requests more permits before half of a block is spent, while the operator can grant more', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   gate.start();
   await begin(1_000, 1e9);
@@ -139,7 +139,7 @@ test('where traffic has grown, more is asked for before half of a block is spent
   expect(asked).toEqual([]);
   trickle(99, 2, 1e9);
   vi.advanceTimersByTime(LIMITS.quotaReportMs);
-  const { want, answer } = question();
+  const { want, answer } = permitRequest();
   // 100 in two seconds.
   expect(want).toBeGreaterThan(100 * 300 * 0.95);
   answer(grant(20_000, 'b2'));
@@ -149,20 +149,20 @@ test('where traffic has grown, more is asked for before half of a block is spent
   expect(asked).toEqual([]);
 });
 
-test('never more than the blocks have, however many come at once', async () => {
+test('concurrent requests never spend more permits than the blocks contain', async () => {
   const all = Array.from({ length: 20 }, () => Promise.resolve(gate.admit(limited(10))));
-  question().answer(grant(7));
+  permitRequest().answer(grant(7));
   await settled();
-  const again = question();
+  const again = permitRequest();
   expect(again.held).toEqual(['b1']);
   again.answer(exhausted);
   const outcomes = await Promise.all(all);
   expect(outcomes.filter((outcome) => outcome instanceof Refusal)).toHaveLength(13);
 });
 
-test('a quota that is used up is a refusal that says until when, and is asked about once a second', async () => {
+test('an exhausted quota is refused with its reset time, and checked again once a second', async () => {
   const first = gate.admit(limited(10));
-  question().answer(exhausted);
+  permitRequest().answer(exhausted);
   const refusal = await first;
   expect(refusal).toMatchObject({
     code: 'quota_exceeded',
@@ -174,45 +174,45 @@ test('a quota that is used up is a refusal that says until when, and is asked ab
   expect(asked).toEqual([]);
   now += 1_001;
   const later = gate.admit(limited(10));
-  question().answer(grant(1, 'b2'));
+  permitRequest().answer(grant(1, 'b2'));
   expect(await later).toMatchObject({ block: 'b2' });
 });
 
-test('a clock that is set back by an hour does not make it last longer', async () => {
+test('an exhausted quota is checked again on time if the clock is set back', async () => {
   const first = gate.admit(limited(10));
-  question().answer(exhausted);
+  permitRequest().answer(exhausted);
   expect(await first).toMatchObject({ code: 'quota_exceeded' });
   await settled();
   skewMs = -3_600_000;
   now += 1_001;
   const later = gate.admit(limited(10));
-  question().answer(grant(1, 'b2'));
+  permitRequest().answer(grant(1, 'b2'));
   expect(await later).toMatchObject({ block: 'b2' });
 });
 
-test('without an operator what is at hand is spent, then nothing is known', async () => {
+test('without an operator, the remaining permits are spent, then requests are refused as quota_unavailable', async () => {
   await begin(2);
   admitNow();
-  question().fail();
+  permitRequest().fail();
   await settled();
   const third = gate.admit(limited(10));
-  question().fail();
+  permitRequest().fail();
   expect(await third).toMatchObject({ code: 'quota_unavailable', headers: [['retry-after', '1']] });
   expect(gate.failedAsks).toBe(2);
 });
 
-test('a permit comes back when its request could not be stored, and its number is not used again', async () => {
+test('the permit of a request that could not be stored is spent again, under a new number', async () => {
   const first = await beginOnly(1, 10);
   gate.giveBack(limited(10), first as Permit);
   expect(admitNow()).toMatchObject({ block: 'b1', number: 2 });
 });
 
-describe('a block is closed', () => {
-  test('when the operator wants it back, with what was spent', async () => {
+describe('closing a block', () => {
+  test('reports its spent permits when the operator recalls it', async () => {
     await begin(5);
     admitNow();
     gate.recall('account-own');
-    const { want, held, closed, answer } = question();
+    const { want, held, closed, answer } = permitRequest();
     expect({ want, held, closed }).toEqual({ want: 0, held: [], closed: [{ block: 'b1', used: 2 }] });
     answer({ kind: 'noted' });
     await settled();
@@ -220,20 +220,20 @@ describe('a block is closed', () => {
     expect(gate.permitsLeft).toBe(0);
   });
 
-  test('and whoever gives it back asks for more only when a request needs it, however many came of late', async () => {
+  test('after a recall requests no permits until a request needs one, despite recent traffic', async () => {
     await begin(20_000, 1e9);
     trickle(100, 2, 1e9);
     gate.recall('account-own');
-    const { want, answer } = question();
+    const { want, answer } = permitRequest();
     expect(want).toBe(0);
     answer({ kind: 'noted' });
     await settled();
     expect(asked).toEqual([]);
     void gate.admit(limited(1e9));
-    expect(question().want).toBeGreaterThan(0);
+    expect(permitRequest().want).toBeGreaterThan(0);
   });
 
-  test('and how much was spent is said when all that was admitted is recorded, or given back', async () => {
+  test('reports its spent permits once every admitted request is recorded or refused', async () => {
     const recorded = await beginOnly(5);
     const refused = admitOnly();
     gate.recall('account-own');
@@ -242,75 +242,75 @@ describe('a block is closed', () => {
     expect(asked).toEqual([]);
     use(recorded);
     await settled();
-    const { held, closed } = question();
+    const { held, closed } = permitRequest();
     expect({ held, closed }).toEqual({ held: [], closed: [{ block: 'b1', used: 1 }] });
   });
 
-  test('but is held as long as its disk takes: another question is not kept waiting, and the next recall gets it', async () => {
+  test('does not delay a permit request if the disk is slow: the block counts as held until the next recall', async () => {
     const refused = await beginOnly(5);
     gate.recall('account-own');
-    const first = await vi.waitFor(question);
+    const first = await vi.waitFor(permitRequest);
     expect([first.want, first.held, first.closed]).toEqual([0, ['b1'], []]);
     first.answer({ kind: 'noted' });
     await settled();
     gate.giveBack(limited(10), refused as Permit);
     gate.recall('account-own');
-    expect(question().closed).toEqual([{ block: 'b1', used: 0 }]);
+    expect(permitRequest().closed).toEqual([{ block: 'b1', used: 0 }]);
   });
 
-  test('at the end, however long the disk takes', async () => {
+  test('on shutdown does not wait for a slow disk', async () => {
     await beginOnly(5);
     const closing = gate.close();
     await settled();
-    const { closed, answer } = question();
+    const { closed, answer } = permitRequest();
     expect(closed).toEqual([{ block: 'b1', used: 1 }]);
     answer({ kind: 'noted' });
     expect(await closing).toBe(true);
   });
 
-  test('and said again until the operator has noted it', async () => {
+  test('is reported again until the operator has recorded it', async () => {
     await begin(5);
     gate.recall('account-own');
-    question().fail();
+    permitRequest().fail();
     await settled();
     gate.recall('account-own');
-    expect(question().closed).toEqual([{ block: 'b1', used: 1 }]);
+    expect(permitRequest().closed).toEqual([{ block: 'b1', used: 1 }]);
   });
 
-  test('when the quota is lowered, at once', async () => {
+  test('is immediate when the quota is lowered', async () => {
     await begin(5, 10);
     const next = gate.admit(limited(3));
-    expect(question().closed).toEqual([{ block: 'b1', used: 1 }]);
+    expect(permitRequest().closed).toEqual([{ block: 'b1', used: 1 }]);
     expect(next).toBeInstanceOf(Promise);
   });
 
-  test('at the end, with all others, and nothing is admitted any more', async () => {
+  test('on shutdown includes every block, and no further request is admitted', async () => {
     await begin(5);
     const closing = gate.close();
     await settled();
-    const { want, closed, answer } = question();
+    const { want, closed, answer } = permitRequest();
     expect({ want, closed }).toEqual({ want: 0, closed: [{ block: 'b1', used: 1 }] });
     answer({ kind: 'noted' });
     expect(await closing).toBe(true);
     expect(admitNow()).toMatchObject({ code: 'quota_unavailable' });
   });
 
-  test('at the end, or it is known that the operator did not take it', async () => {
+  test('on shutdown resolves with false if the operator does not accept the report', async () => {
     await begin(5);
     const closing = gate.close();
     await settled();
-    question().fail();
+    permitRequest().fail();
     expect(await closing).toBe(false);
   });
 
-  test('at the end, when the answer that was under way is a block', async () => {
+  test('on shutdown includes a block that the operator is just granting', async () => {
     await begin(2);
     admitNow();
-    const { answer } = question();
+    const { answer } = permitRequest();
     const closing = gate.close();
     answer(grant(3, 'b2'));
     await settled();
-    expect(question().closed).toEqual([
+    expect(permitRequest().closed).toEqual([
       { block: 'b1', used: 2 },
       { block: 'b2', used: 0 },
     ]);
@@ -319,17 +319,17 @@ describe('a block is closed', () => {
   });
 });
 
-test('a higher quota lets a refused account in at once', async () => {
+test('a higher quota admits a refused account immediately', async () => {
   const first = gate.admit(limited(10));
-  question().answer(exhausted);
+  permitRequest().answer(exhausted);
   await first;
   await settled();
   const next = gate.admit(limited(20));
-  question().answer(grant(5));
+  permitRequest().answer(grant(5));
   expect(await next).toMatchObject({ block: 'b1' });
 });
 
-describe('what was spent', () => {
+describe('the usage report', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     gate.start();
@@ -337,11 +337,11 @@ describe('what was spent', () => {
   const pass = async (): Promise<UsageReport['accounts'][]> => {
     vi.advanceTimersByTime(LIMITS.quotaReportMs);
     await settled();
-    return told.splice(0);
+    return usageReports.splice(0);
   };
   const spent = (used: number) => [[{ account: 'account-own', blocks: [{ block: 'b1', used }] }]];
 
-  test('is told when it has changed, and all of it to an operator that is new', async () => {
+  test('is sent when usage has changed, and in full to a new operator', async () => {
     expect(await pass()).toEqual([]);
     await begin(100, 1_000);
     admitNow(1_000);
@@ -353,13 +353,13 @@ describe('what was spent', () => {
     expect(await pass()).toEqual(spent(3));
   });
 
-  test('is told of a block that is closed, too, until the operator has noted that', async () => {
+  test('includes a closed block until the operator has recorded it', async () => {
     await begin(2);
     admitNow();
-    question().answer(grant(2, 'b2'));
+    permitRequest().answer(grant(2, 'b2'));
     await settled();
     admitNow();
-    question().fail();
+    permitRequest().fail();
     await settled();
     const [[{ blocks } = { blocks: [] }] = []] = await pass();
     expect(blocks).toEqual([
@@ -370,29 +370,29 @@ describe('what was spent', () => {
 });
 
 describe('at the end of a month', () => {
-  test('a request counts in the month of its block, whatever this clock says', async () => {
+  test('a request counts in the month of its block, regardless of the local clock', async () => {
     await begin(10, 100);
     now = Date.UTC(2026, 11, 1, 0, 1);
     // The operator's clock is behind.
     const second = gate.admit(limited(100));
-    question().answer(grant(10, 'b2', '2026-11'));
+    permitRequest().answer(grant(10, 'b2', '2026-11'));
     expect(await second).toMatchObject({ period: '2026-11', block: 'b1' });
     await settled();
     expect(admitNow(100)).toMatchObject({ period: '2026-11' });
     expect(asked).toEqual([]);
     now += 10_001;
     const third = gate.admit(limited(100));
-    const next = question();
+    const next = permitRequest();
     expect(next.held).toEqual(['b1', 'b2']);
     next.answer(grant(10, 'b3', '2026-12'));
     expect(await third).toMatchObject({ period: '2026-12', block: 'b3' });
   });
 
-  test('without an operator the old month goes on', async () => {
+  test('permits of the old month stay valid without an operator', async () => {
     await begin(10, 100);
     now = Date.UTC(2026, 11, 3);
     const second = gate.admit(limited(100));
-    question().fail();
+    permitRequest().fail();
     expect(await second).toMatchObject({ period: '2026-11' });
   });
 });

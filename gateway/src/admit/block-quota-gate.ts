@@ -13,13 +13,11 @@ import { Refusal, retryLater } from '../request/refusal.ts';
 import { PermitPool } from './permit-pool.ts';
 import { NO_QUOTA, type QuotaGate } from './quota-gate.ts';
 
-/** Asks the leading operator for permits. Rejects when no operator leads, or it does not answer in time. */
-type AskPermits = (request: Omit<PermitRequest, 'gateway' | 'instance'>) => Promise<PermitAnswer>;
-
 export interface BlockQuotaGateOptions {
-  readonly ask: AskPermits;
-  /** Reports to the leading operator how many permits are spent. Rejects as `ask` does. */
-  readonly tell: (accounts: UsageReport['accounts']) => Promise<void>;
+  /** Requests permits from the leading operator. Rejects if no operator leads, or if it does not respond in time. */
+  readonly ask: (request: Omit<PermitRequest, 'gateway' | 'instance'>) => Promise<PermitAnswer>;
+  /** Reports the spent permits to the leading operator. Rejects in the same cases as `ask`. */
+  readonly reportUsage: (accounts: UsageReport['accounts']) => Promise<void>;
   readonly logger: Logger;
   /** Milliseconds since the epoch. It only estimates the end of the month; the operator's clock decides. */
   readonly clock?: () => number;
@@ -46,19 +44,19 @@ interface State {
 /** Pause after a failure, and while the operator's clock says that the month is not over yet. */
 const FAILURE_PAUSE_MS = 1_000;
 const ROLLOVER_PAUSE_MS = 10_000;
-/** Well below `LIMITS.quotaRecallWaitMs`: requests at other gateways wait for the permits that go back. */
+/** Well below `LIMITS.quotaRecallWaitMs`, because requests at other gateways wait for the returned permits. */
 const SETTLED_WAIT_MS_MAX = 100;
 
 /**
  * Admits requests from blocks of permits that the operator grants, and requests the next block before the last one runs out. At most
- * one request per account is in flight, so that the operator can tell which blocks arrived.
+ * one permit request per account is in flight, so that the operator knows which blocks arrived.
  */
 export class BlockQuotaGate implements QuotaGate {
   readonly #options: BlockQuotaGateOptions;
   readonly #states = new Map<string, State>();
   #serial = 0;
   #timer: NodeJS.Timeout | undefined;
-  #isTelling = false;
+  #isReporting = false;
   #isFailing = false;
   #isClosed = false;
   /** Requests for permits that the operator did not answer. */
@@ -105,7 +103,7 @@ export class BlockQuotaGate implements QuotaGate {
     if (permit !== NO_QUOTA) this.#states.get(account.uid)?.pool.giveBack(permit);
   }
 
-  /** The account's permits run out at other gateways, so the ones that are left here go back. */
+  /** Returns the account's remaining permits, because other gateways run out of them. */
   recall(accountUid: string): void {
     const state = this.#states.get(accountUid);
     if (state === undefined) return;
@@ -118,24 +116,20 @@ export class BlockQuotaGate implements QuotaGate {
   /** Reports spent permits regularly, and requests more where traffic has grown, until `close`. */
   start(): void {
     this.#timer = setInterval(() => {
-      this.#keepUp();
-      void this.#tell();
+      const uptimeMs = this.#uptime;
+      for (const state of this.#states.values()) {
+        if (uptimeMs >= state.askAfterMs && state.pool.isShort(uptimeMs)) this.#ask(state);
+      }
+      void this.#reportUsage();
     }, LIMITS.quotaReportMs);
   }
 
-  #keepUp(): void {
-    const uptimeMs = this.#uptime;
-    for (const state of this.#states.values()) {
-      if (uptimeMs >= state.askAfterMs && state.pool.isShort(uptimeMs)) this.#ask(state);
-    }
-  }
-
-  /** A stream to the leading operator has begun, possibly a different one. */
+  /** Called when a stream to the leading operator begins. It may be a different operator. */
   connected(): void {
-    for (const { pool } of this.#states.values()) pool.forgetTold();
+    for (const { pool } of this.#states.values()) pool.forgetReportedUsage();
   }
 
-  /** Returns all permits, after the last request is admitted and recorded. False: the operator did not take all of them. */
+  /** Returns all permits. Call it after the last request is recorded. False: the operator did not accept all of them. */
   async close(): Promise<boolean> {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -152,7 +146,7 @@ export class BlockQuotaGate implements QuotaGate {
       if (pool.hasClosed) await this.#options.ask({ account: uid, want: 0, ...pool.report(++this.#serial) });
       return true;
     } catch (error) {
-      this.#options.logger.info({ accountUid: uid, err: error }, 'the operator does not take permits back');
+      this.#options.logger.info({ accountUid: uid, err: error }, 'returning permits failed');
       return false;
     }
   }
@@ -165,25 +159,25 @@ export class BlockQuotaGate implements QuotaGate {
     return this.#options.uptime?.() ?? performance.now();
   }
 
-  /** A report that fails is repeated at the next interval. */
-  async #tell(): Promise<void> {
-    if (this.#isTelling) return;
-    const untold: { readonly pool: PermitPool; readonly account: string; readonly blocks: PermitRequest['closed'] }[] =
+  /** A failed report is repeated at the next interval. */
+  async #reportUsage(): Promise<void> {
+    if (this.#isReporting) return;
+    const changed: { readonly pool: PermitPool; readonly account: string; readonly blocks: PermitRequest['closed'] }[] =
       [];
     for (const { uid: account, pool } of this.#states.values()) {
-      const blocks = pool.untold();
-      if (blocks !== undefined) untold.push({ pool, account, blocks });
-      if (untold.length === LIMITS.quotaReportAccountsMax) break;
+      const blocks = pool.unreportedUsage();
+      if (blocks !== undefined) changed.push({ pool, account, blocks });
+      if (changed.length === LIMITS.quotaReportAccountsMax) break;
     }
-    if (untold.length === 0) return;
-    this.#isTelling = true;
+    if (changed.length === 0) return;
+    this.#isReporting = true;
     try {
-      await this.#options.tell(untold.map(({ account, blocks }) => ({ account, blocks })));
-      for (const { pool, blocks } of untold) pool.told(blocks);
+      await this.#options.reportUsage(changed.map(({ account, blocks }) => ({ account, blocks })));
+      for (const { pool, blocks } of changed) pool.usageReported(blocks);
     } catch (error) {
-      this.#options.logger.debug({ err: error }, 'what was spent cannot be told');
+      this.#options.logger.debug({ err: error }, 'usage report failed');
     } finally {
-      this.#isTelling = false;
+      this.#isReporting = false;
     }
   }
 
@@ -206,7 +200,7 @@ export class BlockQuotaGate implements QuotaGate {
     return state;
   }
 
-  /** Requests permits; where no request needs any, it only reports the ones that go back. */
+  /** Requests permits. If no request needs any, it only returns permits. */
   #ask(state: State): void {
     state.asking ??= this.#askOnce(state).then(() => {
       state.asking = undefined;
@@ -218,8 +212,8 @@ export class BlockQuotaGate implements QuotaGate {
 
   async #askOnce(state: State): Promise<void> {
     const { uid, pool, waiting } = state;
-    // This request returns the closed blocks.
-    if (pool.isClosing) await this.#settled(pool);
+    // Waits until the spent permits of closing blocks are used or given back, unless the disk takes too long.
+    if (pool.isClosing) await Promise.race([pool.settled(), delay(SETTLED_WAIT_MS_MAX)]);
     const report = pool.report(++this.#serial);
     const isWanted =
       waiting.length > 0 || (pool.hasOpen && pool.needsMore()) || pool.isShort(this.#uptime) || pool.isOver(this.#now);
@@ -227,31 +221,23 @@ export class BlockQuotaGate implements QuotaGate {
     try {
       const answer = await this.#options.ask({ account: uid, want, ...report });
       pool.reported(report);
-      if (this.#isFailing) this.#options.logger.info('permits can be had again');
+      if (this.#isFailing) this.#options.logger.info('permits available again');
       this.#isFailing = false;
       this.#take(state, answer);
     } catch (error) {
       this.failedAsks++;
       state.askAfterMs = this.#uptime + FAILURE_PAUSE_MS;
       this.#reportFailure(error);
-      // A permit of a month that is over is better than none.
+      // A permit of the previous month is better than none.
       this.#serve(state);
       this.#refuse(state, retryLater('quota_unavailable'));
     }
   }
 
-  /** Waits until the spent permits of closing blocks are used or given back, unless the disk takes too long. */
-  async #settled(pool: PermitPool): Promise<void> {
-    const waited = new AbortController();
-    const pause = delay(SETTLED_WAIT_MS_MAX, undefined, { signal: waited.signal }).catch(() => undefined);
-    await Promise.race([pool.settled(), pause]);
-    waited.abort();
-  }
-
-  /** Logs one warning until the operator answers again. */
+  /** Logs one warning until the operator responds again. */
   #reportFailure(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
-    this.#options.logger[this.#isFailing ? 'debug' : 'warn']({ reason }, 'no permits can be had');
+    this.#options.logger[this.#isFailing ? 'debug' : 'warn']({ reason }, 'no permits available');
     this.#isFailing = true;
   }
 
@@ -288,7 +274,7 @@ export class BlockQuotaGate implements QuotaGate {
   }
 
   #refuse(state: State, refusal: Refusal): void {
-    for (const tell of state.waiting.splice(0)) tell(refusal);
+    for (const resolve of state.waiting.splice(0)) resolve(refusal);
   }
 }
 

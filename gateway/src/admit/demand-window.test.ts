@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DemandWindow } from './demand-window.ts';
 
-/** Requests in milliseconds, so many a second, evenly. */
+/** Adds evenly spaced requests for `ms` milliseconds. Returns the end. */
 const load = (window: DemandWindow, fromMs: number, { perSecond, ms }: { perSecond: number; ms: number }): number => {
   const gapMs = 1_000 / perSecond;
   for (let atMs = 0; atMs < ms; atMs += gapMs) window.add(fromMs + atMs);
@@ -10,18 +10,18 @@ const load = (window: DemandWindow, fromMs: number, { perSecond, ms }: { perSeco
 };
 const perSecond = (window: DemandWindow, nowMs: number): number => window.perMs(0, nowMs) * 1_000;
 
-test('a steady rate is what it is, at any moment', () => {
+test('a steady rate is measured correctly at any moment', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2_000 }), fc.integer({ min: 1_000, max: 60_000 }), (rate, ms) => {
       const window = new DemandWindow(0);
       const now = load(window, 0, { perSecond: rate, ms });
-      // The last one of a second counts to the next one, or not.
+      // The last request of a second may count in the next one.
       expect(Math.abs(perSecond(window, now) - rate)).toBeLessThanOrEqual(1 + rate * 0.001);
     }),
   );
 });
 
-test('a burst after any time of any traffic is seen within two seconds, and all of it within five', () => {
+test('a burst is detected within two seconds and measured in full within six, whatever the earlier traffic', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 10_000_000 }),
@@ -41,14 +41,14 @@ test('a burst after any time of any traffic is seen within two seconds, and all 
   );
 });
 
-test('a few requests at once are no rate of thousands', () => {
+test('a few simultaneous requests do not look like thousands per second', () => {
   const window = new DemandWindow(0);
   for (let n = 0; n < 5; n++) window.add(60_000);
   expect(perSecond(window, 60_000)).toBe(5);
   expect(window.perMs(3, 60_000) * 1_000).toBe(8);
 });
 
-test('what has ended is forgotten within ten seconds', () => {
+test('the rate drops to zero within ten seconds after traffic ends', () => {
   const window = new DemandWindow(0);
   const ended = load(window, 0, { perSecond: 100, ms: 30_000 });
   expect(perSecond(window, ended + 4_000)).toBeGreaterThan(50);

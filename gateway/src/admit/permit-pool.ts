@@ -16,20 +16,20 @@ interface Block {
   taken: number;
 }
 
-/** The part of a request for permits that describes this pool. */
+/** The part of a permit request that describes this pool. */
 export type PoolReport = Pick<PermitRequest, 'serial' | 'held' | 'closed'>;
 
 const WANT_MIN = 10;
 const PREFETCH_SHARE = 0.5;
-/** One to spend from, one in reserve; two more around a change of the month. */
+/** One in use and one in reserve, and the same again when the month changes. */
 const BLOCKS_MAX = 4;
-/** Far more blocks than close during one write to the disk. Beyond it, permits given back to the oldest one count as used. */
+/** Far more blocks than close during one disk write. Above this number, permits given back to the oldest block count as used. */
 const CLOSING_MAX = 16;
 
 /** The permits of one account that this gateway holds, in blocks. No I/O; `uptimeMs` is of a clock that is never set. */
 export class PermitPool {
   readonly #blocks: Block[] = [];
-  /** Blocks from which nothing more is spent, while some of their permits are unsettled. */
+  /** Blocks that are no longer spent from, but still have unsettled permits. */
   readonly #closing = new Map<string, Block>();
   /** Blocks whose count of spent permits is final, until the operator has recorded it. */
   readonly #closed = new Map<string, number>();
@@ -37,7 +37,7 @@ export class PermitPool {
   #granted = 0;
   #wanted = 0;
   readonly #taken: DemandWindow;
-  #told: string | undefined;
+  #reportedUsage: string | undefined;
   #onSettled: (() => void)[] = [];
 
   constructor(uptimeMs: number) {
@@ -48,12 +48,12 @@ export class PermitPool {
     return this.#left;
   }
 
-  /** The operator does not know the final count of some blocks yet. */
+  /** The operator has not recorded the final count of some blocks. */
   get hasClosed(): boolean {
     return this.#closed.size > 0;
   }
 
-  /** There are blocks to spend from. They may be empty. */
+  /** There are open blocks. They may be empty. */
   get hasOpen(): boolean {
     return this.#blocks.length > 0;
   }
@@ -81,7 +81,7 @@ export class PermitPool {
     return undefined;
   }
 
-  /** Every permit that was taken is used or given back, once. */
+  /** Every taken permit is either used or given back, exactly once. */
   use(permit: Permit): void {
     const block = this.#blockOf(permit);
     if (block !== undefined) this.#settle(block);
@@ -116,7 +116,7 @@ export class PermitPool {
     this.#granted = permits;
   }
 
-  /** A new month has begun. */
+  /** Closes the blocks of earlier months. */
   closeBefore(period: string): void {
     while ((this.#blocks[0]?.period ?? period) < period) this.#closeFirst();
   }
@@ -130,14 +130,14 @@ export class PermitPool {
     for (const block of this.#closing.values()) this.#finish(block);
   }
 
-  /** Another block is needed before this one runs out. */
+  /** Another block should be requested before this one runs out. */
   needsMore(): boolean {
     return this.#blocks.length < BLOCKS_MAX && this.#left <= this.#granted * PREFETCH_SHARE;
   }
 
   /**
-   * Demand has grown so much that the remaining permits last for less than half the time that a block should, and more are
-   * available. With none left, other gateways may need them more, and the next request asks.
+   * Demand has grown so much that the remaining permits last for less than half the time that a block should, and the operator can
+   * grant more. False if none are left: other gateways may need them more, and the next request asks for permits.
    */
   isShort(uptimeMs: number): boolean {
     const isCapped = this.#granted < this.#wanted;
@@ -163,20 +163,20 @@ export class PermitPool {
   }
 
   /** The spent permits per block that the operator considers open; undefined if that has not changed since the last report. */
-  untold(): PermitRequest['closed'] | undefined {
+  unreportedUsage(): PermitRequest['closed'] | undefined {
     const open = this.#held().map(({ id, spent }) => ({ block: id, used: spent }));
     const closed = Array.from(this.#closed, ([block, used]) => ({ block, used }));
     const blocks = [...open, ...closed].slice(0, LIMITS.quotaBlocksNamedMax);
-    return blocks.length > 0 && this.#told !== textOf(blocks) ? blocks : undefined;
+    return blocks.length > 0 && this.#reportedUsage !== textOf(blocks) ? blocks : undefined;
   }
 
-  told(blocks: PermitRequest['closed']): void {
-    this.#told = textOf(blocks);
+  usageReported(blocks: PermitRequest['closed']): void {
+    this.#reportedUsage = textOf(blocks);
   }
 
-  /** The operator that leads now has none of the reports. */
-  forgetTold(): void {
-    this.#told = undefined;
+  /** Called for a new leader, which has none of the reports. */
+  forgetReportedUsage(): void {
+    this.#reportedUsage = undefined;
   }
 
   /** @param serial grows with every report of this process, across all pools */
@@ -189,12 +189,12 @@ export class PermitPool {
     };
   }
 
-  /** The operator has answered a request with this report. */
+  /** The operator has accepted this report. */
   reported({ closed }: PoolReport): void {
     for (const { block } of closed) this.#closed.delete(block);
   }
 
-  /** The permits that requests need in the time that a block should last. */
+  /** The number of permits that requests need in the time that a block should last. */
   #demand(waiting: number, uptimeMs: number): number {
     return Math.ceil(this.#taken.perMs(waiting, uptimeMs) * LIMITS.quotaBlockDemandMs);
   }
@@ -209,7 +209,7 @@ export class PermitPool {
     if (oldest !== undefined && this.#closing.size > CLOSING_MAX) this.#finish(oldest);
   }
 
-  /** Undefined after the block's count was reported. */
+  /** Undefined once the block's count is final. */
   #blockOf({ block: id }: Permit): Block | undefined {
     return this.#blocks.find((one) => one.id === id) ?? this.#closing.get(id);
   }

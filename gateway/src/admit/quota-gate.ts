@@ -5,7 +5,7 @@ import type { Refusal } from '../request/refusal.ts';
 /** The permit of an account without a quota. */
 export const NO_QUOTA: Permit = { period: '', block: '', number: 0 };
 
-/** Decides whether an account may send one more request this month. */
+/** Decides whether an account may send another request this month. */
 export interface QuotaGate {
   /**
    * Spends one permit of the account, or refuses. Called once the request is complete. Returns a promise only if no permit is

@@ -18,15 +18,14 @@ import { diskError, FaultyDisk } from '../record/spool/spool.testing.ts';
 
 const WITHIN = { timeout: 15_000 };
 
-/** The whole gateway with an operator that grants, over the real stream. */
-
+/** A whole gateway with a fake operator that grants permits over the real stream. */
 const start = (quota: number, options: Pick<TestGatewayOptions, 'spoolDisk'> = {}) =>
   startTestGateway({
     objects: [{ ...account('own', KEY), quota }, project('shop', URI), endpoint('/v1/orders')],
     ...options,
   });
 
-/** Grants one block of so many permits, then nothing. */
+/** Grants one block, then nothing. */
 const grantOnce = (permits: number) => {
   let isGranted = false;
   return ({ want }: PermitRequest): PermitAnswer => {
@@ -37,7 +36,7 @@ const grantOnce = (permits: number) => {
   };
 };
 
-test('as many requests are accepted as permits were granted; each row says which it had', async () => {
+test('accepts as many requests as there are permits, and records the permit in each row', async () => {
   await using stand = await start(3);
   stand.operator.permits = grantOnce(3);
   const ask = () => exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
@@ -61,7 +60,7 @@ test('as many requests are accepted as permits were granted; each row says which
   expect(rows.map(({ quotaPermit }) => quotaPermit).sort()).toEqual([1, 2, 3]);
 });
 
-test('a recall and the end of the gateway give back what is left', async () => {
+test('returns unspent permits on a recall and on shutdown', async () => {
   await using stand = await start(100);
   const { operator } = stand;
   operator.permits = ({ want, serial }) =>
@@ -76,15 +75,15 @@ test('a recall and the end of the gateway give back what is left', async () => {
   expect(operator.permitRequests.at(-1)).toMatchObject({ want: 0, closed: [{ block: 'b3', used: 1 }] });
 });
 
-test('a recall while a request waits for the disk, which then refuses it: its permit is given back, too', async () => {
+test('returns the permit of a request that was waiting for the disk during a recall and is then refused', async () => {
   const disk = new FaultyDisk();
   await using stand = await start(100, { spoolDisk: disk });
   const { operator } = stand;
   operator.permits = ({ want }) =>
     want === 0 ? { kind: 'noted' } : { kind: 'granted', block: 'b1', period: '2099-12', permits: 10 };
-  const isTold = Promise.withResolvers<undefined>();
+  const isRecalled = Promise.withResolvers<undefined>();
   disk.onAppend = async () => {
-    await isTold.promise;
+    await isRecalled.promise;
     disk.isFull = true;
     return { error: diskError('ENOSPC'), bytesWritten: 0 };
   };
@@ -93,14 +92,14 @@ test('a recall while a request waits for the disk, which then refuses it: its pe
   operator.send({ type: 'recall', account: 'account-own' });
   await vi.waitFor(() => expect(operator.permitRequests).toHaveLength(2), WITHIN);
   expect(operator.permitRequests[1]).toMatchObject({ want: 0, held: ['b1'], closed: [] });
-  isTold.resolve(undefined);
+  isRecalled.resolve(undefined);
   expect((await answer).status).toBe(503);
   operator.send({ type: 'recall', account: 'account-own' });
   await vi.waitFor(() => expect(operator.permitRequests).toHaveLength(3), WITHIN);
   expect(operator.permitRequests[2]).toMatchObject({ want: 0, held: [], closed: [{ block: 'b1', used: 0 }] });
 });
 
-test('an operator that has no answer is a 503, and nothing is stored', async () => {
+test('refuses a request with 503 and stores nothing if the operator fails to grant permits', async () => {
   await using stand = await start(3);
   const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
   expect([answer.status, headerOf(answer, 'standin-rejected'), headerOf(answer, 'retry-after')]).toEqual([
@@ -112,7 +111,7 @@ test('an operator that has no answer is a 503, and nothing is stored', async () 
   expect(stand.sink.rows).toEqual([]);
 });
 
-describe('while one operator hands over to another', () => {
+describe('during a handover between operators', () => {
   const granted = { kind: 'granted', block: 'b2', period: '2099-12', permits: 10 } as const;
 
   test('a request that needs its first permit waits for the next leader', async () => {
@@ -123,14 +122,14 @@ describe('while one operator hands over to another', () => {
     operator.cutStreams();
     await vi.waitFor(() => expect(operator.refusals).toBeGreaterThan(0), WITHIN);
     const answer = exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
-    // The gateway has asked this operator once more, and has got no stream, while the request waits.
+    // While the request waits, the gateway tries this operator again and gets no stream.
     const { refusals } = operator;
     await vi.waitFor(() => expect(operator.refusals).toBeGreaterThan(refusals), WITHIN);
     operator.leads = true;
     expect((await answer).status).toBe(200);
   });
 
-  test('a request for permits that was cut is repeated at the next leader', async () => {
+  test('an interrupted permit request is repeated at the next leader', async () => {
     await using stand = await start(100);
     const { operator } = stand;
     operator.permits = () => {
@@ -142,7 +141,7 @@ describe('while one operator hands over to another', () => {
     expect([answer.status, operator.permitRequests.length, operator.streamsOpened]).toEqual([200, 2, 2]);
   });
 
-  test('without another leader, the request is refused in time', async () => {
+  test('a request is refused within five seconds if there is no new leader', async () => {
     await using stand = await start(100);
     const { operator } = stand;
     operator.leads = false;
@@ -151,7 +150,7 @@ describe('while one operator hands over to another', () => {
     const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
     expect([answer.status, headerOf(answer, 'standin-rejected')]).toEqual([503, 'quota_unavailable']);
     expect(performance.now() - began).toBeLessThan(5_000);
-    // By then this is an outage, and the next request is refused immediately.
+    // By now it counts as an outage, so the next request is refused immediately.
     const later = performance.now();
     expect((await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]))).status).toBe(503);
     expect(performance.now() - later).toBeLessThan(1_000);

@@ -28,7 +28,7 @@ const verdict = (one: RequestHead, keyHeaderName: KeyHeaderName = 'exact') => {
   return result instanceof Refusal ? result.code : result.holders.map(({ name }) => name);
 };
 
-describe('the name of the header', () => {
+describe('a key in the header', () => {
   test.each([
     ['x-api-key', ['own'], ['own']],
     ['X-Api-Key', 'api_key_header_name', ['own']],
@@ -38,13 +38,13 @@ describe('the name of the header', () => {
   });
 });
 
-test('whitespace is refused whatever the setting', () => {
+test('refuses whitespace around the key with either setting', () => {
   const padded = { keyPadded: true };
   expect(verdict(head('x-api-key', KEY, padded))).toBe('api_key_whitespace');
   expect(verdict(head('X-Api-Key', KEY, padded), 'any-case')).toBe('api_key_whitespace');
 });
 
-test('a key that is replaced stops at once, although its digest is remembered', () => {
+test('refuses a replaced key immediately, although its digest is cached', () => {
   expect(verdict(head('x-api-key', KEY))).toEqual(['own']);
   table.put('Account/own', { kind: 'Account', config: account('own', OTHER_KEY) });
   expect([verdict(head('x-api-key', KEY)), verdict(head('x-api-key', OTHER_KEY))]).toEqual([
@@ -53,7 +53,7 @@ test('a key that is replaced stops at once, although its digest is remembered', 
   ]);
 });
 
-test('the key itself does not leave this stage', () => {
+test('replaces the key with its fingerprint', () => {
   const one = head('x-api-key', KEY);
   authenticate(one, table, 'exact');
   expect(one.headers).toEqual([
@@ -62,7 +62,7 @@ test('the key itself does not leave this stage', () => {
   ]);
 });
 
-test('an account without a key is reached by nobody', () => {
+test('gives no one access to an account without a key', () => {
   table.put('Account/own', { kind: 'Account', config: { ...account('own', KEY), keySha256: undefined } });
   expect(verdict(head('x-api-key', KEY))).toBe('api_key_invalid');
 });

@@ -32,7 +32,7 @@ const remember = (key: string, digest: string): void => {
   digests.set(key, digest);
 };
 
-/** A trailer is no place for a key: one that is sent there does not count, and the log keeps it no more than a header's. */
+/** Redacts a trailer. A key in a trailer does not count, but it must not appear in the log either. */
 export const withoutKey = ([name, value]: HeaderPair): HeaderPair =>
   name.toLowerCase() === 'x-api-key' ? [name, `sha256:${keyFingerprint(digestOf(value))}`] : [name, value];
 

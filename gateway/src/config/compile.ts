@@ -11,7 +11,7 @@ export const compile = (object: ConfigObject): TableEntry => {
     case 'Account':
       return { kind: 'Account', config: object };
     case 'Project':
-      if (!/^[A-Za-z0-9._~-]+$/.test(object.uri)) throw new Error('the project URI is not one plain path segment');
+      if (!/^[A-Za-z0-9._~-]+$/.test(object.uri)) throw new Error('the project URI is not a single path segment');
       return { kind: 'Project', config: object };
     case 'Endpoint':
       return { kind: 'Endpoint', config: object, endpoint: compileEndpoint(object) };

@@ -19,11 +19,11 @@ export interface ConfigClientOptions {
   readonly maxStalenessMs: number;
   readonly store: ConfigStore;
   readonly diskCopy: DiskCopy;
-  /** The permits of this account have to go back. */
+  /** Called when the permits of this account must be returned. */
   readonly onRecall: (accountUid: string) => void;
   /** Resolves when every request that has been admitted by now is recorded or refused. */
   readonly settled: () => Promise<void>;
-  /** A stream is open and its snapshot is active. */
+  /** Called when a stream is open and its snapshot is active. */
   readonly onConnected: () => void;
   readonly logger: Logger;
 }
@@ -31,7 +31,7 @@ export interface ConfigClientOptions {
 const BACKOFF_MS_MIN = 100;
 const BACKOFF_MS_MAX = 2_000;
 /** How long a starting gateway waits for a response from any operator. */
-const PATIENCE_MS = 5_000;
+const FIRST_ROUND_TIMEOUT_MS = 5_000;
 /**
  * The longer wait for the copy on disk if operators respond and none leads: the time of an election. Without a leader no permits
  * are available, so this gateway would refuse requests that others can serve.
@@ -40,12 +40,12 @@ const ELECTION_MS = 15_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
 /** Short, because callers wait for it. */
 const PERMITS_TIMEOUT_MS = 3_000;
-/** Callers also wait for the next leader, for this long after the last one. A leader that stops hands over within a second or two. */
+/** How long callers wait for the next leader after the last one is lost. A leader that stops hands over within a second or two. */
 const HANDOVER_MS = 3_000;
 const FAILURES_KEPT_MAX = 1_000;
 
 /** The result of a round over all operators: a stream, which has ended by now; responses, but no leader; or no response. */
-type RoundOutcome = 'stream' | 'no leader' | 'nobody';
+type RoundOutcome = 'stream' | 'no leader' | 'no response';
 
 /** How a session ended. */
 interface SessionEnd {
@@ -93,17 +93,17 @@ export class ConfigClient {
   async start(): Promise<void> {
     const first = Promise.withResolvers<RoundOutcome>();
     this.#running = this.#run(first.resolve);
-    const patience = setTimeout(() => first.resolve('nobody'), PATIENCE_MS);
+    const timer = setTimeout(() => first.resolve('no response'), FIRST_ROUND_TIMEOUT_MS);
     const outcome = await first.promise;
-    clearTimeout(patience);
-    if (outcome === 'nobody') await this.#restore();
-    const isOpen = outcome === 'no leader' && !this.#stopped.signal.aborted;
-    if (isOpen) this.#election = setTimeout(() => void this.#restore(), ELECTION_MS);
+    clearTimeout(timer);
+    if (outcome === 'no response') await this.#restore();
+    const isElecting = outcome === 'no leader' && !this.#stopped.signal.aborted;
+    if (isElecting) this.#election = setTimeout(() => void this.#restore(), ELECTION_MS);
   }
 
   /**
-   * Requests permits of a quota from the leading operator. While one operator hands over to another, it waits for the next one. Rejects
-   * when no operator leads, or it does not answer in time.
+   * Requests permits of a quota from the leading operator. During a handover, waits for the next leader. Rejects if no operator leads,
+   * or if it does not respond in time.
    */
   async askPermits(request: Omit<PermitRequest, 'gateway' | 'instance'>): Promise<PermitAnswer> {
     const connection = await this.#leader(this.#disconnectedMs);
@@ -111,7 +111,7 @@ export class ConfigClient {
       return await connection.permits(request, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
     } catch (error) {
       if (!isCut(error)) throw error;
-      // The leader may have granted a block before it stopped. No request names that block, so it goes back.
+      // The leader may have granted a block before it stopped. No later request names that block, so it returns to the account.
       const next = await this.#leader(performance.now(), connection);
       return next.permits(request, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
     }
@@ -120,21 +120,21 @@ export class ConfigClient {
   /** The connection to the leader, if it is not the one that was cut. Waits for it until `HANDOVER_MS` after the last leader was lost. */
   async #leader(lostMs: number, cut?: OperatorConnection): Promise<OperatorConnection> {
     const leftMs = lostMs + HANDOVER_MS - performance.now();
-    const isThere = (): boolean => this.isConnected && this.#connection !== cut;
-    if (!isThere() && leftMs > 0)
+    const isAvailable = (): boolean => this.isConnected && this.#connection !== cut;
+    if (!isAvailable() && leftMs > 0)
       await Promise.race([this.#nextStream.promise, delay(leftMs, undefined, { ref: false })]);
-    if (this.#connection === undefined || !isThere()) throw new Error('no operator is connected');
+    if (this.#connection === undefined || !isAvailable()) throw new Error('no operator is connected');
     return this.#connection;
   }
 
-  /** Reports spent permits to the leading operator. Rejects when no operator leads, or it does not answer in time. */
-  async tellUsage(accounts: UsageReport['accounts']): Promise<void> {
+  /** Reports spent permits to the leading operator. Rejects if no operator leads, or if it does not respond in time. */
+  async reportUsage(accounts: UsageReport['accounts']): Promise<void> {
     if (this.#connection === undefined || !this.isConnected) throw new Error('no operator is connected');
     await this.#connection.usage(accounts, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
   }
 
-  /** Reports an ended process, whose records are all in the log, to the leading operator. Rejects as `tellUsage` does. */
-  async tellDrained(instance: string): Promise<void> {
+  /** Reports an ended process, whose records are all in the log, to the leading operator. Rejects like `reportUsage`. */
+  async reportDrained(instance: string): Promise<void> {
     if (this.#connection === undefined || !this.isConnected) throw new Error('no operator is connected');
     await this.#connection.drained(instance, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
   }
@@ -153,7 +153,7 @@ export class ConfigClient {
   async #goodbye(): Promise<void> {
     const signal = AbortSignal.timeout(GOODBYE_TIMEOUT_MS);
     await this.#connection?.goodbye(signal).catch((error: unknown) => {
-      this.#options.logger.info({ reason: reasonOf(error) }, 'the operator does not hear this gateway’s goodbye');
+      this.#options.logger.info({ reason: reasonOf(error) }, 'goodbye message failed');
     });
   }
 
@@ -178,7 +178,7 @@ export class ConfigClient {
   async #round(onCommit: () => void): Promise<RoundOutcome> {
     const { signal } = this.#stopped;
     const queue = await this.#addresses();
-    let outcome: RoundOutcome = 'nobody';
+    let outcome: RoundOutcome = 'no response';
     for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
       const end = await this.#session(next, onCommit);
       if (end.hadStream) return 'stream';
@@ -188,7 +188,7 @@ export class ConfigClient {
         queue.unshift(...(await this.#resolve(end.leaderUrl)));
       }
     }
-    // If the named leader does not respond, it is tried last from now on.
+    // The named leader did not respond, so it no longer comes first.
     this.#hint = undefined;
     return outcome;
   }
@@ -238,14 +238,14 @@ export class ConfigClient {
     }
   }
 
-  /** Warns once per reason until the next stream: while operators are unavailable, every address fails every other second. */
+  /** Warns once per reason until the next stream, because every address of an unavailable operator fails every two seconds. */
   #reportFailure(failure: { readonly url: string; readonly address?: string; readonly reason: string }): void {
     const text = `${failure.url} ${failure.address ?? ''} ${failure.reason}`;
-    this.#options.logger[this.#failures.has(text) ? 'debug' : 'warn'](failure, 'no config stream');
+    this.#options.logger[this.#failures.has(text) ? 'debug' : 'warn'](failure, 'config stream unavailable');
     if (this.#failures.size < FAILURES_KEPT_MAX) this.#failures.add(text);
   }
 
-  /** All addresses of all operators, in an order specific to this gateway, so that gateways spread. */
+  /** All addresses of all operators in random order, so that gateways spread. */
   async #addresses(): Promise<OperatorAddress[]> {
     const found = await Promise.all(this.#options.urls.map((url) => this.#resolve(url)));
     const shuffled = found

@@ -23,7 +23,7 @@ export interface Committed {
   readonly revokesKey: boolean;
 }
 
-/** A message of the operator is inconsistent with the state here. The session ends, and the next one begins with a snapshot. */
+/** A message of the operator contradicts the state of this gateway. The session ends, and the next one begins with a snapshot. */
 export class StreamProtocolError extends Error {
   override readonly name = 'StreamProtocolError';
 }
@@ -69,7 +69,7 @@ const REJECTED_MAX = 1_000;
 
 /**
  * The active configuration. A transaction is prepared separately, object by object as it arrives, and its commit applies it as a
- * whole, so no request sees half of it. An object that this gateway cannot use keeps its last good version.
+ * whole, so no request sees half of it. An object that this gateway cannot serve keeps its last valid version.
  */
 export class ConfigStore {
   readonly #logger: Logger;
@@ -77,11 +77,11 @@ export class ConfigStore {
   readonly #clock: () => number;
   #table: RoutingTable | undefined;
   #revision: Revision = { epoch: 0, number: 0 };
-  /** The configuration comes from the disk. Any from an operator is newer. */
+  /** The configuration comes from the disk. Any configuration from an operator is newer. */
   #isFromDisk = false;
   #rejected = new Map<ConfigKey, string>();
   #transaction: Transaction | undefined;
-  #heardMs: number | undefined;
+  #lastMessageMs: number | undefined;
   #confirmed: Moment = { uptimeMs: -Infinity, atMs: -Infinity };
   #olderSinceMs: number | undefined;
 
@@ -109,7 +109,7 @@ export class ConfigStore {
 
   /** Milliseconds since the last message of the operator; undefined before the first one. */
   ageMs(nowMs: number): number | undefined {
-    return this.#heardMs === undefined ? undefined : nowMs - this.#heardMs;
+    return this.#lastMessageMs === undefined ? undefined : nowMs - this.#lastMessageMs;
   }
 
   /** The routing table for requests at `nowMs` (of `performance.now()`); undefined if none may be served. */
@@ -132,13 +132,13 @@ export class ConfigStore {
   }
 
   /** Records a message of the operator. */
-  heard(nowMs: number): void {
-    this.#heardMs = nowMs;
+  messageReceived(nowMs: number): void {
+    this.#lastMessageMs = nowMs;
   }
 
   /**
    * Records the response to an acknowledgement that was sent at `sent`: the operator waits for this gateway at least until
-   * `maxStalenessMs` after that. The time of sending counts, not that of reading, because a process that was frozen finds old
+   * `maxStalenessMs` after that. The time of sending counts, not the time of reading, because a process that was frozen finds old
    * messages in its sockets.
    */
   confirmed(sent: Moment): void {
@@ -147,7 +147,7 @@ export class ConfigStore {
 
   /**
    * Decides about a transaction: `skip` a delta that is older than the active revision, `refuse` an operator whose snapshot is
-   * older. Such an operator does not know yet that it no longer leads. If it is still connected after `OLDER_MS`, the epochs have
+   * older. Such an operator has not noticed yet that it no longer leads. If it is still connected after `OLDER_MS`, the epochs have
    * restarted, and its snapshot is valid.
    */
   judge({ revision, snapshot }: Begin, nowMs: number): 'take' | 'skip' | 'refuse' {
@@ -169,7 +169,7 @@ export class ConfigStore {
   }
 
   begin({ revision, snapshot }: Begin): void {
-    if (this.#transaction !== undefined) throw new StreamProtocolError('a transaction began within another');
+    if (this.#transaction !== undefined) throw new StreamProtocolError('a transaction began inside another');
     if (!snapshot && (this.#table === undefined || this.#isFromDisk)) {
       throw new StreamProtocolError('a delta came before the first snapshot');
     }
@@ -197,24 +197,24 @@ export class ConfigStore {
 
   reject(key: ConfigKey, message: string): void {
     const transaction = this.#current();
-    const lastGood = this.#table?.entry(key);
-    if (lastGood !== undefined) this.#change(key, lastGood);
+    const lastValid = this.#table?.entry(key);
+    if (lastValid !== undefined) this.#change(key, lastValid);
     transaction.named.add(key);
     transaction.rejected.set(key, message.slice(0, MESSAGE_LENGTH_MAX));
-    this.#logger.warn({ object: key, reason: message }, 'object rejected, its last good version stays in force');
+    this.#logger.warn({ object: key, reason: message }, 'object rejected, keeping its last valid version');
   }
 
   /** Applies the changes since `begin`. */
   commit(revision: string): Committed {
     const transaction = this.#current();
     if (revision !== formatRevision(transaction.revision)) {
-      throw new StreamProtocolError('a commit names another revision than its begin');
+      throw new StreamProtocolError('the revision of a commit differs from its begin');
     }
     this.#transaction = undefined;
     const before = this.#table;
     const digests = keyDigests(before, transaction);
     const table = transaction.isSnapshot || before === undefined ? new RoutingTable() : before;
-    // The following statements neither fail nor wait: requests see the state before or the state after.
+    // The following statements neither fail nor wait, so requests see the state before or after, never in between.
     for (const { key, entry } of transaction.changes) {
       if (entry === undefined) table.remove(key);
       else table.put(key, entry);
@@ -242,7 +242,7 @@ export class ConfigStore {
       try {
         table.put(configKey(parsed.data), compile(parsed.data));
       } catch {
-        // The object was valid when it was written. The operator will send it again and receive the reason why it no longer is.
+        // The object was valid when it was written. The operator will send it again and receive the reason for its rejection.
       }
     }
     this.#table = table;
@@ -258,7 +258,7 @@ export class ConfigStore {
   }
 
   #current(): Transaction {
-    if (this.#transaction === undefined) throw new StreamProtocolError('a change came outside of a transaction');
+    if (this.#transaction === undefined) throw new StreamProtocolError('a change came outside a transaction');
     return this.#transaction;
   }
 }

@@ -66,12 +66,12 @@ const statusOf = async (gateway: Gateway, path = PATH, key = KEY): Promise<numbe
   (await ask(gateway, path, [HOST, `x-api-key: ${key}`])).status;
 const readiness = async (gateway: Gateway): Promise<number> => (await fetch(`${gateway.adminUrl}/readyz`)).status;
 const metricsOf = async (gateway: Gateway): Promise<string> => (await fetch(`${gateway.adminUrl}/metrics`)).text();
-const until = async (isSo: () => Promise<boolean> | boolean): Promise<void> => {
-  while (!(await isSo())) await delay(20);
+const until = async (condition: () => Promise<boolean> | boolean): Promise<void> => {
+  while (!(await condition())) await delay(20);
 };
 const copyPath = (): string => join(dir, 'data', 'config.ndjson');
 const copyHasKey = async (): Promise<boolean> => (await readFile(copyPath(), 'utf8')).includes(sha256(KEY));
-/** Ends the gateway, and leaves the copy on disk as a killed one does. */
+/** Ends the gateway, and leaves the copy on disk, as a kill would. */
 const crash = async (gateway: Gateway): Promise<void> => {
   await until(copyHasKey);
   const kept = `${copyPath()}.kept`;
@@ -82,7 +82,7 @@ const crash = async (gateway: Gateway): Promise<void> => {
 const body = (text: string): Partial<EndpointConfig['action']> => ({ kind: 'JSON', body: text });
 
 describe('a transaction', () => {
-  test('takes effect as a whole, is acknowledged, and is the only thing that is answered', async () => {
+  test('takes effect as a whole and is acknowledged', async () => {
     const gateway = await start();
     await operator.acked(operator.revision);
     expect(await statusOf(gateway)).toBe(401);
@@ -101,14 +101,14 @@ describe('a transaction', () => {
     expect([await statusOf(gateway), await statusOf(gateway, `/${URI}/v2`)]).toEqual([404, 200]);
   });
 
-  test('moves a path from one endpoint to another, in whichever order the two are named', async () => {
+  test('moves a path from one endpoint to another, whatever the order of the changes', async () => {
     const gateway = await startWith();
     const successor = { ...endpoint('/v1/orders', body('"successor"')), uid: 'endpoint-successor' };
     await operator.publish([successor], ['Endpoint/endpoint-post-v1-orders']);
     expect((await ask(gateway)).body.toString()).toBe('"successor"');
   });
 
-  test('swaps a key: the old one is refused once it is acknowledged, the new one accepted', async () => {
+  test('replaces a key: after the acknowledgement, only the new key is accepted', async () => {
     const gateway = await startWith();
     await operator.publish([account('own', OWN_NEXT_KEY)]);
     expect([await statusOf(gateway), await statusOf(gateway, PATH, OWN_NEXT_KEY)]).toEqual([401, 200]);
@@ -116,7 +116,7 @@ describe('a transaction', () => {
     expect(await readFile(copyPath(), 'utf8')).not.toContain(account('own', KEY).keySha256);
   });
 
-  test('that revokes a key is acknowledged when all that the key was used for is recorded', async () => {
+  test('that revokes a key is acknowledged once every request with that key is recorded', async () => {
     const disk = new FaultyDisk();
     const gateway = await start({}, disk);
     await operator.publish(BASIC_OBJECTS);
@@ -157,14 +157,14 @@ describe('a transaction', () => {
 describe('an object that this gateway cannot serve', () => {
   const bad = endpoint('/v1/orders', { kind: 'JSON', headers: [['bad name', 'x']] });
 
-  test('keeps its last good version, and is named in every acknowledgement until it is good', async () => {
+  test('keeps its last valid version, and is named in every acknowledgement until it is valid', async () => {
     const gateway = await startWith();
     const key = 'Endpoint/endpoint-post-v1-orders';
     const rejected = [[key, 'Header name must be a valid HTTP token ["bad name"]']];
-    const said = (ack: Ack) => ack.rejected.map((one) => [one.key, one.message]);
-    expect(said(await operator.publish([bad]))).toEqual(rejected);
+    const rejectedIn = (ack: Ack) => ack.rejected.map((one) => [one.key, one.message]);
+    expect(rejectedIn(await operator.publish([bad]))).toEqual(rejected);
     expect(await statusOf(gateway)).toBe(200);
-    expect(said(await operator.publish([endpoint('/other')]))).toEqual(rejected);
+    expect(rejectedIn(await operator.publish([endpoint('/other')]))).toEqual(rejected);
     expect((await operator.publish([endpoint('/v1/orders', body('"good"'))])).rejected).toEqual([]);
     expect((await ask(gateway)).body.toString()).toBe('"good"');
   });
@@ -173,18 +173,18 @@ describe('an object that this gateway cannot serve', () => {
     ['a status below 200', { kind: 'JSON', status: 101 }],
     ['a status above 599', { kind: 'JSON', status: 600 }],
     ['a line break in a header', { kind: 'JSON', headers: [['a', 'b\r\nc: d']] }],
-    ['a length of its own', { kind: 'JSON', headers: [['Content-Length', '1']] }],
-    ['a forged refusal', { kind: 'JSON', headers: [['Standin-Rejected', 'x']] }],
-    ['an upstream that is no URL', { kind: 'Forward', url: 'nowhere' }],
+    ['a Content-Length header', { kind: 'JSON', headers: [['Content-Length', '1']] }],
+    ['a Standin-Rejected header', { kind: 'JSON', headers: [['Standin-Rejected', 'x']] }],
+    ['an upstream that is not a URL', { kind: 'Forward', url: 'nowhere' }],
     ['an upstream that is not HTTP', { kind: 'Forward', url: 'file:///etc/passwd' }],
-  ] as const)('%s', async (_name, action) => {
+  ] as const)('is rejected because of %s', async (_name, action) => {
     const gateway = await startWith();
     const { rejected } = await operator.publish([endpoint('/bad', action)]);
     expect(rejected.map(({ key }) => key)).toEqual(['Endpoint/endpoint-post-bad']);
     expect([await statusOf(gateway, `/${URI}/bad`), await statusOf(gateway)]).toEqual([404, 200]);
   });
 
-  test('made by an operator that is newer is rejected alone', async () => {
+  test('is rejected individually if it comes from a newer operator', async () => {
     const gateway = await startWith();
     const revision = '1.9';
     operator.send(
@@ -199,7 +199,7 @@ describe('an object that this gateway cannot serve', () => {
 });
 
 describe('the operator', () => {
-  test('may go and come back: traffic never stops, and its snapshot replaces everything', async () => {
+  test('can restart without an interruption of traffic, and its snapshot replaces everything', async () => {
     const gateway = await startWith();
     const { port } = operator;
     await operator.close();
@@ -210,7 +210,7 @@ describe('the operator', () => {
     expect(await statusOf(gateway)).toBe(401);
   });
 
-  test('that does not lead names who does', async () => {
+  test('names the leader if it does not lead itself', async () => {
     const leader = await FakeOperator.listen(certificates);
     cleanups.push(() => leader.close());
     operator.leads = false;
@@ -221,7 +221,7 @@ describe('the operator', () => {
     expect(await statusOf(gateway)).toBe(200);
   });
 
-  test('of an older epoch is not believed', async () => {
+  test('of an older epoch is ignored', async () => {
     const gateway = await startWith();
     const { port } = operator;
     await operator.close();
@@ -231,13 +231,13 @@ describe('the operator', () => {
     expect([await statusOf(gateway), operator.acks]).toEqual([200, []]);
   });
 
-  test('with a certificate of another CA is not believed', async () => {
+  test('with a certificate of another CA is not trusted', async () => {
     await operator.close();
     operator = await FakeOperator.listen(await makeStreamCertificates());
     const gateway = await start();
     await delay(300);
     expect([await readiness(gateway), operator.streamsOpened]).toEqual([503, 0]);
-    // Its CA is put in place: the files are read again.
+    // The CA file is replaced while the gateway runs, and the gateway reads it again.
     const { port } = operator;
     await operator.close();
     certificates = await makeStreamCertificates();
@@ -246,7 +246,7 @@ describe('the operator', () => {
     await until(async () => (await readiness(gateway)) === 200);
   });
 
-  test('that talks nonsense is left and asked again', async () => {
+  test('is disconnected after an invalid message, then tried again', async () => {
     const gateway = await startWith();
     operator.send({ type: 'commit', revision: '1.7' });
     await until(() => operator.streamCount === 0);
@@ -255,7 +255,7 @@ describe('the operator', () => {
     expect(await statusOf(gateway, `/${URI}/after`)).toBe(200);
   });
 
-  test('hears a goodbye', async () => {
+  test('receives a goodbye message on shutdown', async () => {
     const gateway = await startWith();
     await gateway.stop();
     expect(operator.goodbyes).toEqual([expect.stringMatching(/^\/v1\/gateways\/gateway-0 [0-9a-f-]{36}$/)]);
@@ -263,7 +263,7 @@ describe('the operator', () => {
 });
 
 describe('the copy on disk', () => {
-  test('starts a gateway that was killed while no operator answers; nobody else may read it', async () => {
+  test('starts a killed gateway while no operator responds, and only its owner can read it', async () => {
     await crash(await startWith());
     expect((await stat(copyPath())).mode & 0o777).toBe(0o600);
     await operator.close();
@@ -276,13 +276,13 @@ describe('the copy on disk', () => {
     expect(await statusOf(second)).toBe(401);
   });
 
-  test('goes before an orderly stop says goodbye: whoever is forgotten cannot come back with a dead key', async () => {
+  test('is deleted before the goodbye message, so that a forgotten gateway cannot return with a revoked key', async () => {
     const gateway = await startWith();
     await until(copyHasKey);
-    let isThereAtGoodbye = true;
-    operator.onGoodbye = () => (isThereAtGoodbye = existsSync(copyPath()));
+    let existsAtGoodbye = true;
+    operator.onGoodbye = () => (existsAtGoodbye = existsSync(copyPath()));
     await gateway.stop();
-    expect([operator.goodbyes.length, isThereAtGoodbye, existsSync(copyPath())]).toEqual([1, false, false]);
+    expect([operator.goodbyes.length, existsAtGoodbye, existsSync(copyPath())]).toEqual([1, false, false]);
     await operator.close();
     const second = await start();
     await delay(300);
@@ -290,7 +290,7 @@ describe('the copy on disk', () => {
     operator = await FakeOperator.listen(certificates, operator.port);
   });
 
-  test('that cannot be removed keeps a gateway that stops from saying goodbye: it is waited for', async () => {
+  test('prevents the goodbye message if it cannot be removed, so that the operator waits', async () => {
     const gateway = await startWith();
     await rm(copyPath(), { force: true });
     await mkdir(copyPath());
@@ -298,12 +298,12 @@ describe('the copy on disk', () => {
     expect(operator.goodbyes).toEqual([]);
   });
 
-  test('is not taken while operators are about to agree on a leader: permits of a quota come from there', async () => {
+  test('is not used during a leader election, because only a leader grants permits', async () => {
     await crash(await startWith());
     operator.leads = false;
     const { refusals } = operator;
     const second = await start();
-    // Without any response, the copy would have been taken after the first wait.
+    // If no operator had responded, the gateway would have used the copy by now.
     await until(() => operator.refusals >= refusals + 3);
     expect(await readiness(second)).toBe(503);
     operator.leads = true;
@@ -311,20 +311,20 @@ describe('the copy on disk', () => {
     expect(await metricsOf(second)).toContain('source="stream"');
   });
 
-  test('that has a revoked key and cannot be replaced is removed before the revocation is acknowledged', async () => {
+  test('with a revoked key is removed before the acknowledgement if it cannot be replaced', async () => {
     await startWith();
     await until(copyHasKey);
     const path = copyPath();
-    // Writing there fails from now on.
+    // From now on, the gateway cannot write a new copy.
     await mkdir(`${path}.${process.pid}.tmp`);
     await operator.publish([account('own', OWN_NEXT_KEY)]);
     await expect(stat(path)).rejects.toThrow('ENOENT');
   });
 
-  test('that can neither be replaced nor removed holds back the acknowledgement', async () => {
+  test('delays the acknowledgement if it can be neither replaced nor removed', async () => {
     const gateway = await startWith();
     const path = copyPath();
-    // As on a disk that is read-only, a file can take this place as little as it can leave it.
+    // A folder at this path can be neither replaced nor removed, like a file on a read-only disk.
     await rm(path, { force: true });
     await mkdir(path);
     const acked = operator.publish([account('own', OWN_NEXT_KEY)]);
@@ -337,7 +337,7 @@ describe('the copy on disk', () => {
     expect(await readFile(path, 'utf8')).toContain(sha256(OWN_NEXT_KEY));
   });
 
-  test('loses a key that was revoked by a stream which ended before it was acknowledged', async () => {
+  test('loses a key that was revoked by a stream that ended before the acknowledgement', async () => {
     const gateway = await startWith();
     await until(copyHasKey);
     operator.answersAcks = false;
@@ -361,9 +361,9 @@ describe('the copy on disk', () => {
 
   test.each([
     ['cut off in the middle', (text: string) => text.slice(0, text.length / 2)],
-    ['without its end', (text: string) => text.split('\n').slice(0, -2).join('\n')],
+    ['missing its end', (text: string) => text.split('\n').slice(0, -2).join('\n')],
     ['empty', () => ''],
-  ])('%s is not used', async (_name, spoil) => {
+  ])('is not used if it is %s', async (_name, spoil) => {
     await crash(await startWith());
     const path = copyPath();
     await writeFile(path, spoil(await readFile(path, 'utf8')));
@@ -378,20 +378,24 @@ describe('the copy on disk', () => {
 describe('with maxStalenessMs', () => {
   const STALE_MS = LIMITS.maxStalenessMsMin;
 
-  test('a gateway that hears nothing refuses, says so, and has told the operator', { timeout: 20_000 }, async () => {
-    const gateway = await start({ maxStalenessMs: STALE_MS });
-    await operator.acked(operator.revision);
-    expect(operator.query.get('maxStalenessMs')).toBe(String(STALE_MS));
-    await operator.publish([...BASIC_OBJECTS, account('other', OTHER_KEY)]);
-    await until(async () => (await statusOf(gateway)) === 200);
-    await until(async () => (await readiness(gateway)) === 503);
-    expect(headerOf(await ask(gateway), 'standin-rejected')).toBe('not_ready');
-    operator.send({ type: 'heartbeat', revision: operator.revision });
-    await until(async () => (await readiness(gateway)) === 200);
-    expect(await statusOf(gateway)).toBe(200);
-  });
+  test(
+    'a gateway without messages refuses requests, is not ready, and has sent the limit',
+    { timeout: 20_000 },
+    async () => {
+      const gateway = await start({ maxStalenessMs: STALE_MS });
+      await operator.acked(operator.revision);
+      expect(operator.query.get('maxStalenessMs')).toBe(String(STALE_MS));
+      await operator.publish([...BASIC_OBJECTS, account('other', OTHER_KEY)]);
+      await until(async () => (await statusOf(gateway)) === 200);
+      await until(async () => (await readiness(gateway)) === 503);
+      expect(headerOf(await ask(gateway), 'standin-rejected')).toBe('not_ready');
+      operator.send({ type: 'heartbeat', revision: operator.revision });
+      await until(async () => (await readiness(gateway)) === 200);
+      expect(await statusOf(gateway)).toBe(200);
+    },
+  );
 
-  test('what it hears counts only if the operator has heard it, too', { timeout: 20_000 }, async () => {
+  test('heartbeats count only if the operator responds to their acknowledgements', { timeout: 20_000 }, async () => {
     const gateway = await start({ maxStalenessMs: STALE_MS });
     await operator.acked(operator.revision);
     await operator.publish(BASIC_OBJECTS);
@@ -406,7 +410,7 @@ describe('with maxStalenessMs', () => {
     clearInterval(heartbeats);
   });
 
-  test('a copy on the disk is no word from the operator', async () => {
+  test('a copy on disk does not count as contact with the operator', async () => {
     await crash(await startWith());
     await operator.close();
     const second = await start({ maxStalenessMs: STALE_MS });
@@ -415,7 +419,7 @@ describe('with maxStalenessMs', () => {
     operator = await FakeOperator.listen(certificates, operator.port);
   });
 
-  test('that is shorter than word takes to come is refused at the start', () => {
+  test('a value below the minimum is refused at startup', () => {
     expect(() => testSettings(dir, { maxStalenessMs: STALE_MS - 1 })).toThrow('must be 0, or at least 3000');
   });
 });

@@ -64,13 +64,12 @@ export class DiskCopy {
   async restore(): Promise<boolean> {
     try {
       const copy = parseCopy(await readFile(this.#path, 'utf8'));
-      if (copy === undefined) throw new Error('the file is not one whole snapshot');
+      if (copy === undefined) throw new Error('the file is not a complete snapshot');
       this.#store.restore(copy.revision, copy.objects);
       this.#logger.info({ path: this.#path, revision: formatRevision(copy.revision) }, 'configuration read from disk');
       return true;
     } catch (error) {
-      if (!isAbsent(error))
-        this.#logger.error({ path: this.#path, err: error }, 'the configuration on disk cannot be used');
+      if (!isAbsent(error)) this.#logger.error({ path: this.#path, err: error }, 'configuration copy on disk unusable');
       return false;
     }
   }
@@ -93,8 +92,8 @@ export class DiskCopy {
   }
 
   /**
-   * Removes the copy and writes no more. False: it may still exist. The operator does not wait for a stopped gateway, which would
-   * accept keys from its copy that have been revoked since.
+   * Removes the copy and stops writing it. False: it may still exist. The operator does not wait for a stopped gateway, which could
+   * otherwise start from a copy with keys that have been revoked since.
    */
   discard(): Promise<boolean> {
     this.#isDiscarded = true;
@@ -114,7 +113,7 @@ export class DiskCopy {
       return true;
     } catch (error) {
       await rm(draft, { force: true }).catch(() => undefined);
-      this.#logger.error({ path: this.#path, err: error }, 'the configuration cannot be written to disk');
+      this.#logger.error({ path: this.#path, err: error }, 'writing the configuration copy failed');
       return false;
     }
   }
@@ -123,14 +122,14 @@ export class DiskCopy {
     try {
       await rm(this.#path, { force: true });
       await syncFolder(dirname(this.#path));
-      this.#logger.info({ path: this.#path }, 'configuration copy on disk is gone');
+      this.#logger.info({ path: this.#path }, 'configuration copy removed from disk');
       return true;
     } catch (error) {
       // Its folder does not exist either.
       if (isAbsent(error)) return true;
       this.#logger.error(
         { path: this.#path, err: error },
-        'a copy of the configuration, maybe with a revoked key, stays',
+        'removing the configuration copy failed, it may contain a revoked key',
       );
       return false;
     }

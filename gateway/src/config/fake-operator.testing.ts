@@ -20,28 +20,28 @@ import {
 } from '@standin/contract';
 import type { StreamCertificates } from './stream-certificates.testing.ts';
 
-/** The operator's end of the config stream, as a test wants it: over mutual TLS, on a free port. */
+/** A scripted operator: its end of the config stream, over mutual TLS, on a free port. */
 export class FakeOperator {
   readonly acks: Ack[] = [];
   readonly goodbyes: string[] = [];
-  /** At each goodbye, before it is answered. */
+  /** Called at each goodbye message, before the response. */
   onGoodbye: () => void = () => undefined;
   readonly permitRequests: PermitRequest[] = [];
   readonly usageReports: UsageReport[] = [];
   /** Processes that were reported as ended. */
   readonly drained: string[] = [];
-  /** What requests for permits are answered; undefined: with an error. */
+  /** Returns the response to a permit request; undefined: an error. */
   permits: (request: PermitRequest) => PermitAnswer | undefined = () => undefined;
   /** Given to gateways while this operator does not lead. */
   leaderUrl: string | null = null;
   leads = true;
-  /** The number of responses that it does not lead. */
+  /** The number of requests that it refused because it does not lead. */
   refusals = 0;
-  /** Otherwise acknowledgements are heard, and their answers never arrive. */
+  /** False: acknowledgements are received, but get no response. */
   answersAcks = true;
-  /** Query of the last stream that was asked for. */
+  /** Query of the last request for a stream. */
   query = new URLSearchParams();
-  /** Streams that were ever opened. */
+  /** Streams opened so far. */
   streamsOpened = 0;
   epoch = 1;
   readonly port: number;
@@ -79,7 +79,7 @@ export class FakeOperator {
     return this.#streams.size;
   }
 
-  /** One transaction; resolves with its acknowledgement. */
+  /** Sends a transaction. Resolves with its acknowledgement. */
   async publish(puts: readonly ConfigObject[], removes: readonly ConfigKey[] = []): Promise<Ack> {
     for (const object of puts) this.#objects.set(configKey(object), object);
     for (const key of removes) this.#objects.delete(key);
@@ -94,7 +94,7 @@ export class FakeOperator {
     return this.acked(revision);
   }
 
-  /** Messages as they are, whether they make sense or not. */
+  /** Sends any messages, valid or not. */
   send(...messages: readonly (StreamMessage | object)[]): void {
     for (const stream of this.#streams)
       stream.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));

@@ -20,11 +20,11 @@ export interface OperatorAddress {
 }
 
 /** An operator that does not respond within this time counts as unavailable. */
-const ANSWER_TIMEOUT_MS = 3_000;
+const RESPONSE_TIMEOUT_MS = 3_000;
 /** For the stream, acknowledgements, and requests for permits of many accounts at once. */
 const SOCKETS_MAX = 16;
 /** Responses other than the stream are one line. */
-const ANSWER_BYTES_MAX = 64 * 1024;
+const RESPONSE_BYTES_MAX = 64 * 1024;
 
 /** What a gateway reports about itself when it connects. */
 export interface GatewayIdentity {
@@ -78,18 +78,19 @@ export class OperatorConnection {
     const { name, instance } = this.#gateway;
     const body = JSON.stringify({ gateway: name, instance, ...ack } satisfies Ack);
     const { status } = await readAnswer(await this.#send('POST', '/v1/acks', { signal, body }));
-    if (status !== 204 && status !== 409) throw new Error(`the operator answered an acknowledgement with ${status}`);
+    if (status !== 204 && status !== 409)
+      throw new Error(`the operator responded to an acknowledgement with status ${status}`);
     return status === 204;
   }
 
-  /** See `LIMITS.quotaRecallWaitMs` for how long a response may take. Rejects with any response that is not an answer. */
+  /** For the time that a response may take, see `LIMITS.quotaRecallWaitMs`. Rejects if the response is not a `PermitAnswer`. */
   async permits(request: Omit<PermitRequest, 'gateway' | 'instance'>, signal: AbortSignal): Promise<PermitAnswer> {
     const { name: gateway, instance } = this.#gateway;
     const named = { gateway, instance, ...request } satisfies PermitRequest;
     const { status, body } = await readAnswer(
       await this.#send('POST', '/v1/permits', { signal, body: JSON.stringify(named) }),
     );
-    if (status !== 200) throw new Error(`the operator answered a request for permits with ${status}`);
+    if (status !== 200) throw new Error(`the operator responded to a permit request with status ${status}`);
     return permitAnswerSchema.parse(JSON.parse(body));
   }
 
@@ -99,13 +100,14 @@ export class OperatorConnection {
     const { status } = await readAnswer(
       await this.#send('POST', '/v1/usage', { signal, body: JSON.stringify(report) }),
     );
-    if (status !== 204) throw new Error(`the operator answered a report of usage with ${status}`);
+    if (status !== 204) throw new Error(`the operator responded to a usage report with status ${status}`);
   }
 
   async drained(instance: string, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify({ instance } satisfies DrainedReport);
     const { status } = await readAnswer(await this.#send('POST', '/v1/drained', { signal, body }));
-    if (status !== 204) throw new Error(`the operator answered a report of a drained spool with ${status}`);
+    if (status !== 204)
+      throw new Error(`the operator responded to the report of a drained spool with status ${status}`);
   }
 
   /** Announces that this gateway stops, so that the operator does not wait for it. */
@@ -136,8 +138,8 @@ export class OperatorConnection {
         },
       });
       const timer = setTimeout(
-        () => request.destroy(new Error(`no answer within ${ANSWER_TIMEOUT_MS} ms`)),
-        ANSWER_TIMEOUT_MS,
+        () => request.destroy(new Error(`no response within ${RESPONSE_TIMEOUT_MS} ms`)),
+        RESPONSE_TIMEOUT_MS,
       );
       request.once('response', (response) => {
         clearTimeout(timer);
@@ -155,13 +157,13 @@ export class OperatorConnection {
 
 /** Reads a whole response that is not a stream. */
 export const readAnswer = async (response: IncomingMessage): Promise<Answer> => {
-  const timer = setTimeout(() => response.destroy(new Error('the answer stalled')), ANSWER_TIMEOUT_MS);
+  const timer = setTimeout(() => response.destroy(new Error('the response stalled')), RESPONSE_TIMEOUT_MS);
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > ANSWER_BYTES_MAX) throw new Error('the answer is too long');
+      if (bytes > RESPONSE_BYTES_MAX) throw new Error('the response is too long');
       chunks.push(chunk);
     }
   } finally {

@@ -7,8 +7,8 @@ export interface RevocationParts {
 }
 
 /**
- * Keys that were revoked, until nothing of this gateway accepts them. They outlive sessions: the next session finishes the work
- * of the last one before it acknowledges anything.
+ * Tracks revoked keys until no part of this gateway accepts them. Outlives sessions: the next session finishes the work of the
+ * last one before it acknowledges anything.
  */
 export class Revocations {
   readonly #parts: RevocationParts;

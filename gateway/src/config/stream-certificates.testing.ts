@@ -1,4 +1,4 @@
-// tsyringe, inside @peculiar/x509, wants the polyfill loaded before it.
+// tsyringe, a dependency of @peculiar/x509, needs this polyfill to be loaded first.
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
@@ -15,7 +15,7 @@ const HOUR_MS = 60 * 60 * 1000;
 
 x509.cryptoProvider.set(webcrypto);
 
-/** A CA and one certificate for each end of the config stream, good for an hour. */
+/** A CA and one certificate for each end of the config stream, valid for an hour. */
 export const makeStreamCertificates = async (): Promise<StreamCertificates> => {
   const validity = { notBefore: new Date(Date.now() - HOUR_MS), notAfter: new Date(Date.now() + HOUR_MS) };
   const caKeys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);

@@ -37,9 +37,9 @@ export interface SessionParts {
   readonly diskCopy: DiskCopy;
   readonly revocations: Revocations;
   readonly logger: Logger;
-  /** A snapshot or delta has taken effect. */
+  /** Called when a snapshot or delta has taken effect. */
   readonly onCommit: () => void;
-  /** The permits of this account have to go back. */
+  /** Called when the permits of this account must be returned. */
   readonly onRecall: (accountUid: string) => void;
 }
 
@@ -83,14 +83,14 @@ export class StreamSession {
 
   async #read(response: IncomingMessage): Promise<void> {
     const silence = setTimeout(
-      () => response.destroy(new Error(`no word from the operator for ${LIMITS.streamSilenceMsMax} ms`)),
+      () => response.destroy(new Error(`no message from the operator for ${LIMITS.streamSilenceMsMax} ms`)),
       LIMITS.streamSilenceMsMax,
     );
     const splitter = new LineSplitter(LINE_BYTES_MAX);
     try {
       for await (const chunk of response as AsyncIterable<Buffer>) {
         silence.refresh();
-        this.#parts.store.heard(performance.now());
+        this.#parts.store.messageReceived(performance.now());
         for (const line of splitter.push(chunk)) this.#take(line);
       }
     } finally {
@@ -133,13 +133,13 @@ export class StreamSession {
   /** A newer operator may send objects that this gateway does not know. They are rejected individually. */
   #takeUnknown(json: unknown, error: z.ZodError): void {
     const put = putOfSomething.safeParse(json);
-    if (!put.success) throw new StreamProtocolError(`a message is not understood: ${z.prettifyError(error)}`);
+    if (!put.success) throw new StreamProtocolError(`invalid message: ${z.prettifyError(error)}`);
     const [issue] = error.issues;
     const where = issue?.path.join('.') ?? '';
     if (!this.#isSkipping) {
       this.#parts.store.reject(
         configKey(put.data.object),
-        `this gateway does not understand ${where}: ${issue?.message ?? ''}`,
+        `this gateway does not support ${where}: ${issue?.message ?? ''}`,
       );
     }
   }
@@ -148,7 +148,7 @@ export class StreamSession {
     const { store } = this.#parts;
     const verdict = store.judge(message, performance.now());
     if (verdict === 'refuse') {
-      throw new Error(`the operator offers ${message.revision}, older than ${formatRevision(store.revision)}`);
+      throw new Error(`revision ${message.revision} of the operator is older than ${formatRevision(store.revision)}`);
     }
     return verdict === 'skip';
   }
@@ -202,7 +202,7 @@ export class StreamSession {
         else this.#end.abort();
         return;
       } catch (error) {
-        this.#parts.logger.info({ err: error, attempt }, 'the operator does not take an acknowledgement');
+        this.#parts.logger.info({ err: error, attempt }, 'acknowledgement failed');
         // Reconnecting brings a snapshot, and with it another acknowledgement.
         if (attempt === ACK_ATTEMPTS_MAX) this.#end.abort();
         else await delay(ACK_RETRY_MS * 2 ** attempt, undefined, { signal }).catch(() => undefined);
@@ -215,7 +215,7 @@ const refusalOf = async (response: IncomingMessage): Promise<Error> => {
   const { status, body } = await readAnswer(response);
   const notLeader = status === 503 ? notLeaderSchema.safeParse(parseJson(body)) : undefined;
   if (notLeader?.success === true) return new NotLeaderError(notLeader.data.leader ?? undefined);
-  return new Error(`the operator answered ${status}: ${body.slice(0, 200)}`);
+  return new Error(`the operator responded with status ${status}: ${body.slice(0, 200)}`);
 };
 
 const parseJson = (text: string): unknown => {

@@ -9,7 +9,7 @@ export interface OperatorAccess {
   readonly tlsDir: string;
 }
 
-const ANSWER_TIMEOUT_MS = 5_000;
+const RESPONSE_TIMEOUT_MS = 5_000;
 
 /**
  * Reports an ended gateway process, whose records are all in the log, to the leading operator. The gateway itself does that at
@@ -20,7 +20,7 @@ export const tellDrained = async ({ urls, tlsDir }: OperatorAccess, incarnation:
   for (const url of urls) {
     try {
       for (const target of await resolve(url)) {
-        const failure = await tellOne(target, tlsDir, incarnation);
+        const failure = await reportTo(target, tlsDir, incarnation);
         if (failure === undefined) return;
         failures.push(failure);
       }
@@ -28,7 +28,7 @@ export const tellDrained = async ({ urls, tlsDir }: OperatorAccess, incarnation:
       failures.push(error);
     }
   }
-  throw new AggregateError(failures, `no operator takes it: ${failures.map(String).join('; ')}`);
+  throw new AggregateError(failures, `no operator accepted the report: ${failures.map(String).join('; ')}`);
 };
 
 const resolve = async (text: string): Promise<readonly OperatorAddress[]> => {
@@ -38,10 +38,10 @@ const resolve = async (text: string): Promise<readonly OperatorAddress[]> => {
 };
 
 /** Resolves with the failure, if there is one. */
-const tellOne = async (target: OperatorAddress, tlsDir: string, incarnation: string): Promise<unknown> => {
+const reportTo = async (target: OperatorAddress, tlsDir: string, incarnation: string): Promise<unknown> => {
   const connection = await OperatorConnection.open(target, tlsDir, { name: 'drain', instance: '', maxStalenessMs: 0 });
   try {
-    await connection.drained(incarnation, AbortSignal.timeout(ANSWER_TIMEOUT_MS));
+    await connection.drained(incarnation, AbortSignal.timeout(RESPONSE_TIMEOUT_MS));
     return undefined;
   } catch (error) {
     return error;

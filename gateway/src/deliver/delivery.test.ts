@@ -18,12 +18,12 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-const away = (): never => {
-  throw new LogStoreError('away', { kind: 'retryable', code: '1', cause: undefined });
+const unavailable = (): never => {
+  throw new LogStoreError('unavailable', { kind: 'retryable', code: '1', cause: undefined });
 };
 const idsOf = (rows: readonly LogRow[]): string[] => rows.map(({ id }) => id);
 
-/** A spool on its folder, and its delivery: a gateway's, as far as the log is concerned. */
+/** The spool in a folder and its delivery, as in a gateway. */
 const startOn = async (
   dir: string,
   sink: MemorySink,
@@ -52,7 +52,7 @@ const setUp = async (options = {}) => {
   return { dir, sink, ...(await startOn(dir, sink, options)) };
 };
 
-/** What a process leaves that was killed: its folder as it is, under a name of its own. */
+/** Copies the folder of a process to another name, as if the process had been killed. */
 const crash = async (dir: string, spool: Spool): Promise<string> => {
   const left = path.join(dir, `0${randomUUID().slice(1)}`);
   await cp(spool.folder, left, { recursive: true });
@@ -60,7 +60,7 @@ const crash = async (dir: string, spool: Spool): Promise<string> => {
 };
 
 describe('rows', () => {
-  test('that come together are delivered together, within the flush interval; then nothing of them is on disk', async () => {
+  test('that arrive together are delivered in one batch, and their segment is removed', async () => {
     const { dir, sink, spool, delivery, stop } = await setUp();
     const rows = [testRow(), testRow(), testRow()];
     await Promise.all(rows.map((row) => spool.exchange(row)));
@@ -70,10 +70,10 @@ describe('rows', () => {
     expect([delivery.deliveredRows, delivery.deliveredBatches, await readdir(dir)]).toEqual([3, 1, []]);
   });
 
-  test('keep their bytes and their token over all retries; later ones go in a batch of their own', async () => {
+  test('keep their bytes and token over all retries, and later rows get a separate batch', async () => {
     const { sink, spool, delivery, stop } = await setUp();
     let failures = 2;
-    sink.onInsert = () => (failures-- > 0 ? away() : undefined);
+    sink.onInsert = () => (failures-- > 0 ? unavailable() : undefined);
     await spool.exchange(testRow());
     await sink.until(({ attempts }) => attempts.length === 1);
     await spool.exchange(testRow());
@@ -85,7 +85,7 @@ describe('rows', () => {
     expect([delivery.failedAttempts, delivery.failingSinceMs]).toEqual([2, undefined]);
   });
 
-  test('that ClickHouse never takes are put aside alone; the halves’ tokens follow from the batch’s', async () => {
+  test('that ClickHouse always rejects are quarantined individually, with tokens derived from the batch', async () => {
     const { dir, sink, spool, delivery, stop } = await setUp();
     sink.onInsert = ({ rows }) => {
       if (rows.includes('poison'))
@@ -103,15 +103,15 @@ describe('rows', () => {
     expect(new Set(sink.attempts.map((attempt) => attempt.token)).size).toBe(sink.attempts.length);
   });
 
-  test('wait for the tables, which are tried until they are there', async () => {
+  test('wait until the tables exist', async () => {
     const { sink, spool, stop } = await setUp({ migrate: true });
     await spool.exchange(testRow());
     expect([await stop(), sink.rows.length]).toEqual([0, 1]);
   });
 
-  test('wait on disk while ClickHouse is away, and for the next process if that is stopped', async () => {
+  test('wait on disk while ClickHouse is unavailable, and are delivered by the next process', async () => {
     const { dir, sink, spool, stop } = await setUp();
-    sink.onInsert = away;
+    sink.onInsert = unavailable;
     const row = testRow();
     await spool.exchange(row);
     await sink.until(({ attempts }) => attempts.length === 1);
@@ -124,9 +124,9 @@ describe('rows', () => {
     expect(await next.stop()).toBe(0);
   });
 
-  test('whose segment somebody else has delivered and removed are not missed', async () => {
+  test('of a segment that another process has delivered and removed do not block the rest', async () => {
     const { sink, spool, stop } = await setUp();
-    sink.onInsert = away;
+    sink.onInsert = unavailable;
     await spool.exchange(testRow());
     await sink.until(({ attempts }) => attempts.length === 1);
     await spool.exchange(testRow({ query: 'second' }));
@@ -136,11 +136,11 @@ describe('rows', () => {
   });
 });
 
-describe('a request that is forwarded', () => {
+describe('a forwarded request', () => {
   const request = (): LogRow => testRow({ version: 1, action: 'Forward', outcome: 'response_unknown', status: 0 });
   const answerTo = (row: LogRow): LogRow => ({ ...row, version: 2, outcome: 'forwarded', status: 200 });
 
-  test('stays on disk until its answer is delivered, and is no row', async () => {
+  test('stays on disk until its response is delivered, and is not a row of its own', async () => {
     const { sink, spool, stop } = await setUp();
     const row = request();
     await spool.request(row);
@@ -155,7 +155,7 @@ describe('a request that is forwarded', () => {
     ]);
   });
 
-  test('is a row with an unknown answer when that never came: at the end, or after a crash', async () => {
+  test('becomes a row with an unknown response on shutdown and after a crash', async () => {
     const { dir, sink, spool, stop } = await setUp();
     const [answered, cut] = [request(), request()];
     await spool.request(answered);
@@ -169,7 +169,7 @@ describe('a request that is forwarded', () => {
     await sink.until(({ rows }) => rows.length === 3);
     await next.stop();
     const versions = sink.rows.map(({ id, version, outcome }) => [id, version, outcome]);
-    // The copy's answer lands a second time, under its id and version: readers see it once.
+    // The response in the copy is delivered again with the same id and version, so readers see it once.
     expect(versions).toEqual([
       [answered.id, 2, 'forwarded'],
       [cut.id, 1, 'response_unknown'],
@@ -178,11 +178,11 @@ describe('a request that is forwarded', () => {
   });
 });
 
-describe('what another process left', () => {
+describe('the spool of an earlier process', () => {
   /** A folder with rows in one segment. */
   const leave = async (count: number) => {
     const stand = await setUp();
-    stand.sink.onInsert = away;
+    stand.sink.onInsert = unavailable;
     const rows = Array.from({ length: count }, (_, n) => testRow({ query: `n=${n}` }));
     for (const row of rows) await stand.spool.exchange(row);
     const folder = await crash(stand.dir, stand.spool);
@@ -192,7 +192,7 @@ describe('what another process left', () => {
     return { dir: stand.dir, folder, rows, sink, file: path.join(folder, '0000000001.seg') };
   };
 
-  test('is delivered at the next start; its last segment stays until it is quiet, and is delivered again if it has grown', async () => {
+  test('is delivered at the next start; its last segment stays until it is quiet, and is delivered again if it grows', async () => {
     const { dir, folder, rows, sink, file } = await leave(3);
     const whole = await readFile(file);
     await writeFile(file, whole.subarray(0, whole.length - 10));
@@ -216,17 +216,17 @@ describe('what another process left', () => {
     expect(sink.rows).toHaveLength(5);
   });
 
-  test('is named once all of it is delivered, until somebody has heard it', async () => {
+  test('is reported once it is fully delivered, until a report is accepted', async () => {
     const { dir, folder, sink, file } = await leave(2);
     const longAgo = new Date(Date.now() - 3_600_000);
     await utimes(file, longAgo, longAgo);
-    const heard: string[] = [];
-    const deaf = (incarnation: string): Promise<void> => {
-      heard.push(incarnation);
-      return Promise.reject(new Error('away'));
+    const reported: string[] = [];
+    const failToReport = (incarnation: string): Promise<void> => {
+      reported.push(incarnation);
+      return Promise.reject(new Error('unavailable'));
     };
-    const first = await startOn(dir, sink, { onDrained: deaf });
-    await expect.poll(() => heard).toEqual([path.basename(folder)]);
+    const first = await startOn(dir, sink, { onDrained: failToReport });
+    await expect.poll(() => reported).toEqual([path.basename(folder)]);
     expect(sink.rows).toHaveLength(2);
     await first.stop();
     expect(await readdir(dir)).toEqual([`${path.basename(folder)}.drained`]);
@@ -237,7 +237,7 @@ describe('what another process left', () => {
     expect(onDrained.mock.calls).toEqual([[path.basename(folder)]]);
   });
 
-  test('is not named when a part of it is in quarantine: what the log has of it is not all', async () => {
+  test('is not reported if part of it is in quarantine, because the log is incomplete', async () => {
     const { dir, sink, file } = await leave(2);
     const bytes = await readFile(file);
     bytes[bytes.length - 5] = (bytes[bytes.length - 5] ?? 0) ^ 1;
@@ -250,7 +250,7 @@ describe('what another process left', () => {
     expect(onDrained).not.toHaveBeenCalled();
   });
 
-  test('of a process that is alive after all: with its folder it loses the means to accept anything', async () => {
+  test('is taken from a live process, which then accepts no more requests', async () => {
     const { dir, spool, stop } = await setUp();
     const other = await startOn(dir, new MemorySink());
     await expect.poll(async () => (await readdir(dir)).includes(path.basename(spool.folder))).toBe(false);
@@ -258,7 +258,7 @@ describe('what another process left', () => {
     await Promise.all([stop(0), other.stop()]);
   });
 
-  test('is delivered but for a damaged record, which is kept and counted', async () => {
+  test('is delivered except for a damaged record, which is kept and counted', async () => {
     const { dir, rows, sink, file } = await leave(3);
     const bytes = await readFile(file);
     const middle = bytes.indexOf('n=1');
@@ -273,7 +273,7 @@ describe('what another process left', () => {
     expect((await readFile(damage?.file ?? '')).includes('o=1')).toBe(true);
   });
 
-  test('and cannot be read as a segment at all is kept and counted', async () => {
+  test('is kept and counted if it is not a readable segment', async () => {
     const { dir, sink, file } = await leave(1);
     const bytes = await readFile(file);
     bytes[0] = 0;

@@ -13,18 +13,18 @@ import { Quarantine } from './quarantine.ts';
 export interface DeliveryOptions {
   readonly sink: LogSink;
   readonly spool: Spool;
-  /** Bring the tables up to date before the first insert. */
+  /** Update the tables before the first insert. */
   readonly migrate: boolean;
   /** A segment of another process that has not changed for this long has no writer. */
   readonly quietMs: number;
-  /** Called for each earlier process whose records are all in ClickHouse, until it resolves. */
+  /** Called for each earlier process whose records are all in ClickHouse, again until it resolves. */
   readonly onDrained: (incarnation: string) => Promise<void>;
   readonly logger: Logger;
 }
 
-/** The longest wait of a row for others. The insert itself takes the rest of `LIMITS.flushIntervalMsMax`. */
+/** The longest time that a row waits for others. The insert itself takes the rest of `LIMITS.flushIntervalMsMax`. */
 const FLUSH_INTERVAL_MS = LIMITS.flushIntervalMsMax / 2;
-const LOOK_FOR_ORPHANS_MS_MAX = 60_000;
+const ORPHAN_SCAN_INTERVAL_MS_MAX = 60_000;
 const PAUSE_AFTER_ERROR_MS = 1_000;
 
 /**
@@ -40,7 +40,7 @@ export class Delivery {
   readonly #orphans: Orphans;
   readonly #drained: DrainedFolders;
   #orphanSteps: AsyncGenerator<void> | undefined;
-  #lookForOrphansAtMs = 0;
+  #nextOrphanScanMs = 0;
   #isPrepared = false;
   /** The segment that was taken from the spool and is not delivered yet. */
   #next: SealedSegment | undefined;
@@ -114,7 +114,7 @@ export class Delivery {
         if (!this.#isPrepared) await this.#prepare();
         else if (await this.#step()) return;
       } catch (error) {
-        this.#options.logger.error({ err: error }, 'delivery is held up, trying on');
+        this.#options.logger.error({ err: error }, 'delivery failed, retrying');
         await delay(PAUSE_AFTER_ERROR_MS, undefined, { signal: hasGivenUp }).catch(() => undefined);
       }
     }
@@ -122,7 +122,7 @@ export class Delivery {
 
   async #prepare(): Promise<void> {
     await this.#quarantine.open();
-    await this.#orphans.look();
+    await this.#orphans.scan();
     this.#options.spool.guard.orphanBytes = this.#orphans.bytes;
     if (this.#options.migrate) await this.#inserter.migrate();
     this.#isPrepared = true;
@@ -137,7 +137,7 @@ export class Delivery {
       if (bytes === 0) spool.guard.removed(this.#next.bytes);
       this.#next = undefined;
     } else if (this.#isStopping) {
-      // Requests that were cut off on stop become rows.
+      // Requests that were interrupted by the shutdown become rows.
       return this.#own.finish();
     } else if (this.#flushInMs() <= 0) await spool.seal();
     else if (!(await this.#deliverOrphan())) await this.#rest();
@@ -150,18 +150,18 @@ export class Delivery {
     return openSinceMs === undefined ? Infinity : openSinceMs + FLUSH_INTERVAL_MS - performance.now();
   }
 
-  /** Delivers one segment of another process. False: there is none now. */
+  /** Delivers one segment of another process. False: there is none at the moment. */
   async #deliverOrphan(): Promise<boolean> {
     if (this.#orphanSteps === undefined) {
-      if (performance.now() < this.#lookForOrphansAtMs) return false;
+      if (performance.now() < this.#nextOrphanScanMs) return false;
       this.#orphanSteps = this.#orphans.steps();
     }
     const { done } = await this.#orphanSteps.next();
     this.#options.spool.guard.orphanBytes = this.#orphans.bytes;
     if (done !== true) return true;
     this.#orphanSteps = undefined;
-    void this.#drained.tell();
-    this.#lookForOrphansAtMs = performance.now() + Math.min(LOOK_FOR_ORPHANS_MS_MAX, this.#options.quietMs);
+    void this.#drained.report();
+    this.#nextOrphanScanMs = performance.now() + Math.min(ORPHAN_SCAN_INTERVAL_MS_MAX, this.#options.quietMs);
     return false;
   }
 
@@ -169,7 +169,7 @@ export class Delivery {
   async #rest(): Promise<void> {
     if (this.#isStopping) return;
     const flushInMs = this.#flushInMs();
-    const orphansInMs = this.#lookForOrphansAtMs - performance.now();
+    const orphansInMs = this.#nextOrphanScanMs - performance.now();
     this.#woken = Promise.withResolvers();
     const waiting = new AbortController();
     const pause = delay(Math.max(1, Math.min(flushInMs, orphansInMs)), undefined, {

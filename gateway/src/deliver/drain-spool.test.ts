@@ -18,7 +18,7 @@ const INCARNATION = '01938f5e-0000-7000-8000-000000000000';
 let dir: string;
 let sink: MemorySink;
 
-/** What a gateway leaves that ended without ClickHouse. */
+/** The spool of a gateway that stopped while ClickHouse was unavailable. */
 beforeEach(async () => {
   dir = await mkdtemp(path.join(tmpdir(), 'standin-drain-'));
   sink = new MemorySink();
@@ -44,37 +44,37 @@ const drain = (options: Partial<DrainOptions> = {}) =>
     ...options,
   });
 
-/** The last write there was an hour ago. */
-const letRest = async (): Promise<void> => {
+/** Makes the last write an hour old. */
+const ageSpool = async (): Promise<void> => {
   const longAgo = new Date(Date.now() - 3_600_000);
   for (const file of await readdir(path.join(dir, INCARNATION)))
     await utimes(path.join(dir, INCARNATION, file), longAgo, longAgo);
 };
 
-test('what may still be written to is delivered, and stays', async () => {
+test('a segment that may still grow is delivered but not removed', async () => {
   const drained = await drain();
   expect(drained).toMatchObject({ rows: 2, quarantined: 0, untold: 0, gaveUp: false });
   expect(drained.leftBytes).toBeGreaterThan(0);
   expect(await readdir(dir)).toEqual([INCARNATION]);
 });
 
-test('what is quiet is removed; the name of its process stays until somebody tells the operator', async () => {
-  await letRest();
+test('a quiet segment is removed, and its folder stays until the operator is notified', async () => {
+  await ageSpool();
   expect(await drain()).toMatchObject({ rows: 2, leftBytes: 0, untold: 1 });
   expect(await readdir(dir)).toEqual([`${INCARNATION}.drained`]);
-  const deaf = () => Promise.reject(new Error('away'));
-  expect(await drain({ onDrained: deaf })).toMatchObject({ rows: 0, untold: 1 });
+  const failToReport = () => Promise.reject(new Error('unavailable'));
+  expect(await drain({ onDrained: failToReport })).toMatchObject({ rows: 0, untold: 1 });
   expect(sink.rows).toHaveLength(2);
 });
 
-test('the operator that leads is told, whichever of them it is', async () => {
+test('the leading operator is notified, whichever address it has', async () => {
   const certificates = await makeStreamCertificates();
   const tlsDir = await mkdtemp(path.join(tmpdir(), 'standin-drain-tls-'));
   await writeCertificates(tlsDir, certificates);
   const [follower, leader] = [await FakeOperator.listen(certificates), await FakeOperator.listen(certificates)];
   follower.leads = false;
   try {
-    await letRest();
+    await ageSpool();
     const onDrained = (incarnation: string) => tellDrained({ urls: [follower.url, leader.url], tlsDir }, incarnation);
     expect(await drain({ onDrained })).toMatchObject({ rows: 2, leftBytes: 0, untold: 0 });
     expect([follower.drained, leader.drained]).toEqual([[], [INCARNATION]]);

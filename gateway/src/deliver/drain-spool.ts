@@ -14,11 +14,11 @@ export interface DrainOptions {
   readonly logger: Logger;
   /** A last segment that has not changed for this long is removed. A younger one is delivered and stays. */
   readonly quietMs: number;
-  /** Bring the log's tables up to date first. False if ClickHouse's user may only insert. */
+  /** Update the log's tables first. False if ClickHouse's user may only insert. */
   readonly migrate: boolean;
   /**
-   * Called for each gateway process whose records are all in the log, as by `DrainedFolders`. Without it, the empty folder stays
-   * until the operator is notified, which then settles the permits that the process held.
+   * Called for each gateway process whose records are all in the log. Without it, the empty folder stays until the operator is
+   * notified, which then settles the permits that the process held.
    */
   readonly onDrained?: ((incarnation: string) => Promise<void>) | undefined;
   /** Stops the work when it aborts. */
@@ -31,7 +31,7 @@ export interface Drained {
   readonly quarantined: number;
   /** Segments that remain: delivered but young, or undelivered if `gaveUp`. */
   readonly leftBytes: number;
-  /** Gateway processes whose records are all in the log, but whose end the operator does not know yet. */
+  /** Gateway processes whose records are all in the log, and which have not been reported to the operator. */
   readonly untold: number;
   readonly gaveUp: boolean;
 }
@@ -61,7 +61,7 @@ export const drainSpool = async ({
     const steps = orphans.steps();
     let isOver = migrate && !(await inserter.migrate());
     while (!isOver) isOver = (await steps.next()).done === true;
-    if (onDrained !== undefined) await new DrainedFolders({ dir, quarantine, logger, onDrained }).tell();
+    if (onDrained !== undefined) await new DrainedFolders({ dir, quarantine, logger, onDrained }).report();
     const untold = (await readdir(dir)).filter((name) => drainedIncarnation(name) !== undefined).length;
     return {
       rows: inserter.deliveredRows,

@@ -8,7 +8,7 @@ export interface DrainedFoldersOptions {
   /** The folder that all incarnations share. */
   readonly dir: string;
   readonly quarantine: Quarantine;
-  /** Called for each of them, until it resolves. */
+  /** Called for each drained folder, again until it resolves. */
   readonly onDrained: (incarnation: string) => Promise<void>;
   readonly logger: Logger;
 }
@@ -22,29 +22,29 @@ export class DrainedFolders {
     this.#options = options;
   }
 
-  /** Resolves after one attempt for each. The next call repeats those that failed. */
-  tell(): Promise<void> {
-    this.#running ??= this.#tellAll().finally(() => (this.#running = undefined));
+  /** Resolves after one attempt for each folder. The next call repeats the failed ones. */
+  report(): Promise<void> {
+    this.#running ??= this.#reportAll().finally(() => (this.#running = undefined));
     return this.#running;
   }
 
-  async #tellAll(): Promise<void> {
+  async #reportAll(): Promise<void> {
     const { dir, logger } = this.#options;
     try {
       for (const name of await readdir(dir)) {
         const incarnation = drainedIncarnation(name);
         if (incarnation === undefined) continue;
-        await this.#tellOne(incarnation);
+        await this.#reportOne(incarnation);
         await rmdir(path.join(dir, name));
       }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      logger.info({ reason }, 'what an earlier process of this gateway held cannot be settled now, trying again later');
+      logger.info({ reason }, 'permits of an earlier process not settled, retrying later');
     }
   }
 
   /** Requests in quarantine were accepted and are missing from the log, so the log's count of this process is too low. */
-  async #tellOne(incarnation: string): Promise<void> {
+  async #reportOne(incarnation: string): Promise<void> {
     if (this.#options.quarantine.count === 0) await this.#options.onDrained(incarnation);
   }
 }

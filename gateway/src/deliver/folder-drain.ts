@@ -17,7 +17,7 @@ export interface FolderDrainOptions {
   readonly onRemoved: (bytes: number) => void;
 }
 
-interface Held {
+interface DeliveredSegment {
   readonly bytes: number;
   /** The writer of the segment may still be alive, so the file stays. */
   readonly mayGrow: boolean;
@@ -31,12 +31,12 @@ const SPARE_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
  * Delivers the segments of one incarnation, in the order in which they were written. A segment is always the same batch: its
- * token derives from its name and its bytes. A segment is removed when ClickHouse has its exchanges and every request in it has
- * met its response, so the files are the cursor. Removing or delivering a segment twice is harmless.
+ * token derives from its name and its bytes. A segment is removed when ClickHouse has its exchanges and a response was found for
+ * every request in it, so the files are the cursor. Removing or delivering a segment twice is harmless.
  */
 export class FolderDrain {
   readonly #options: FolderDrainOptions;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, DeliveredSegment>();
   /** Request → the segment that contains it. */
   readonly #segmentOf = new Map<string, string>();
   #spare: Buffer | undefined;
@@ -56,13 +56,13 @@ export class FolderDrain {
     if (content === 'gone') return 0;
     if (content === undefined) return undefined;
     if (content.columnCount > LOG_COLUMNS.length) {
-      this.#options.logger.error({ file }, 'a log segment was written by a newer version: it is left for that');
+      this.#options.logger.error({ file }, 'log segment has a newer format, leaving it for a newer version');
       return 0;
     }
     for (const damage of content.damage) await this.#note(file, damage, mayGrow);
     const { failedAttempts } = this.#options.inserter;
     if (!(await this.#options.inserter.insert(batchOf(file, content)))) return undefined;
-    // An attempt that failed may still be reading this memory.
+    // A failed attempt may still be reading this memory.
     const isUnread = failedAttempts === this.#options.inserter.failedAttempts;
     this.#spare = isUnread ? reusable(content) : undefined;
     this.#hold(file, content, mayGrow);
@@ -93,7 +93,7 @@ export class FolderDrain {
       try {
         return (await readSegment(file, this.#spare)) ?? 'gone';
       } catch (error) {
-        this.#options.logger.error({ err: error, file }, 'a segment cannot be read, trying on');
+        this.#options.logger.error({ err: error, file }, 'reading a log segment failed, retrying');
         await delay(READ_AGAIN_MS, undefined, { signal }).catch(() => undefined);
       }
     }
@@ -104,11 +104,11 @@ export class FolderDrain {
     const { quarantine, logger } = this.#options;
     const where = { file, offset: damage.offset, bytes: damage.bytes.length };
     if (damage.kind === 'torn' && mayGrow) {
-      logger.warn(where, 'last write of a gateway is incomplete: its request was not answered');
+      logger.warn(where, 'last write of a gateway incomplete, its request got no response');
       return;
     }
     this.damagedRecords++;
-    logger.error(where, 'a part of a log segment is damaged: it is in quarantine');
+    logger.error(where, 'log segment damaged, damaged part moved to quarantine');
     await quarantine.addDamage(damage, file);
   }
 
@@ -135,7 +135,7 @@ export class FolderDrain {
       this.#options.onRemoved(held.bytes);
     } catch (error) {
       // The next process delivers it again, with the same token.
-      this.#options.logger.error({ err: error, file }, 'a delivered segment cannot be removed');
+      this.#options.logger.error({ err: error, file }, 'removing a delivered log segment failed');
     }
   }
 }

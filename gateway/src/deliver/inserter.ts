@@ -17,7 +17,7 @@ const BACKOFF_MS_MAX = 10_000;
 /** The rows themselves cause the error. */
 const isPermanent = (error: unknown): boolean => error instanceof LogStoreError && error.kind === 'permanent';
 
-/** For the log, without the cause, whose text may quote captured data. */
+/** The reason for log lines. Leaves out the cause, whose text may quote captured data. */
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Between half and all of the pause, so that gateways that failed together do not retry together. */
@@ -48,7 +48,7 @@ export class Inserter {
     this.#options = options;
   }
 
-  /** Aborted: no call is attempted, and each resolves with false. */
+  /** Once aborted, every call resolves with false and does nothing. */
   get hasGivenUp(): AbortSignal {
     return this.#giveUp.signal;
   }
@@ -57,10 +57,10 @@ export class Inserter {
     this.#giveUp.abort();
   }
 
-  /** Brings the tables up to date. False: delivery gave up. */
+  /** Updates the tables. False: delivery gave up. */
   migrate(): Promise<boolean> {
     return this.#persist(
-      'bring the log’s tables up to date',
+      'update the log tables',
       () => this.#options.sink.migrate(),
       () => false,
     );
@@ -72,9 +72,9 @@ export class Inserter {
     if (ends.length === 0) return true;
     try {
       const insert = () => this.#options.sink.insert({ rows, rowCount: ends.length, token, columnCount });
-      if (!(await this.#persist('deliver rows to the log', insert))) return false;
+      if (!(await this.#persist('insert rows', insert))) return false;
     } catch (error) {
-      return ends.length > 1 ? this.#insertHalves(batch) : this.#putAside(batch, error);
+      return ends.length > 1 ? this.#insertHalves(batch) : this.#quarantine(batch, error);
     }
     this.deliveredRows += ends.length;
     this.deliveredBatches++;
@@ -89,16 +89,16 @@ export class Inserter {
   }
 
   /**
-   * A row that is neither in ClickHouse nor in quarantine stays in its segment, because a full disk may have room again later.
+   * Repeats until the row is in quarantine, because a full disk may have room again later. Until then, the row stays in its segment.
    */
-  #putAside({ rows, columnCount }: TokenBatch, error: unknown): Promise<boolean> {
+  #quarantine({ rows, columnCount }: TokenBatch, error: unknown): Promise<boolean> {
     const { quarantine, logger } = this.#options;
     const reason = reasonOf(error);
     return this.#persist(
-      'put a row into quarantine',
+      'quarantine a row',
       async () => {
         await quarantine.addRow({ row: rows, columnCount, reason });
-        logger.error({ reason, rowBytes: rows.length }, 'ClickHouse refuses a log row for good: it is in quarantine');
+        logger.error({ reason, rowBytes: rows.length }, 'log row rejected by ClickHouse, moved to quarantine');
       },
       () => false,
     );
@@ -112,7 +112,7 @@ export class Inserter {
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
         await call();
-        if (this.failingSinceMs !== undefined) this.#options.logger.info({ task }, 'the log is delivered again');
+        if (this.failingSinceMs !== undefined) this.#options.logger.info({ task }, 'delivery resumed');
         this.failingSinceMs = undefined;
         return true;
       } catch (error) {
@@ -120,7 +120,7 @@ export class Inserter {
         this.failedAttempts++;
         if (this.failingSinceMs === undefined) {
           this.failingSinceMs = performance.now();
-          this.#options.logger.warn({ task, reason: reasonOf(error) }, 'the log cannot be delivered, trying on');
+          this.#options.logger.warn({ task, reason: reasonOf(error) }, 'delivery delayed, retrying');
         }
         await delay(backoffMs(attempt), undefined, { signal }).catch(() => undefined);
       }

@@ -3,11 +3,11 @@ import type { LogRow } from '@standin/contract';
 import { decodeRow, RowBinaryReader, type InsertBatch } from '@standin/logstore';
 import type { LogSink } from './log-sink.ts';
 
-/** A log in memory that decodes its batches, and fails on request. */
+/** An in-memory log that decodes its batches and fails on request. */
 export class MemorySink implements LogSink {
   readonly rows: LogRow[] = [];
   readonly attempts: InsertBatch[] = [];
-  /** Throws what an insert is to fail with. */
+  /** Throws the error of an insert that should fail. */
   onInsert: ((batch: InsertBatch) => void) | undefined;
   isClosed = false;
   readonly #events = new EventEmitter();
@@ -39,8 +39,8 @@ export class MemorySink implements LogSink {
     return Promise.resolve();
   }
 
-  /** Resolves when the sink looks as wanted. */
-  async until(isWanted: (sink: this) => boolean): Promise<void> {
-    while (!isWanted(this)) await once(this.#events, 'change');
+  /** Resolves when the condition holds. */
+  async until(condition: (sink: this) => boolean): Promise<void> {
+    while (!condition(this)) await once(this.#events, 'change');
   }
 }

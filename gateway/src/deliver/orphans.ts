@@ -13,14 +13,14 @@ export interface OrphansOptions extends Omit<FolderDrainOptions, 'onRemoved'> {
 }
 
 /**
- * Delivers the segments of other incarnations. Whether one of them is still alive cannot be known (its pod may have been deleted
- * by force while it writes), and need not be. All its segments but the last are finished. The last one is delivered as it is and
- * marked with the delivered length. It is delivered again if it has grown, and removed when it has been quiet for long enough.
+ * Delivers the segments of other incarnations. One of them may still be alive (its pod may have been deleted by force while it
+ * writes), and nothing depends on that. All its segments except the last are finished. The last one is delivered as it is and
+ * marked with the delivered length. It is delivered again if it has grown, and removed when it has not changed for long enough.
  * Rows that are delivered twice have the same id.
  */
 export class Orphans {
   readonly #options: OrphansOptions;
-  /** The bytes of all segments that existed at the last look and are not removed. */
+  /** The bytes of all segments that existed at the last scan and have not been removed. */
   bytes = 0;
   damagedRecords = 0;
 
@@ -29,14 +29,14 @@ export class Orphans {
   }
 
   /** Sums up the sizes of the existing segments. */
-  async look(): Promise<void> {
+  async scan(): Promise<void> {
     const sizes = await Promise.all((await this.#folders()).map(sizeOfFolder));
     this.bytes = sizes.reduce((sum, bytes) => sum + bytes, 0);
   }
 
-  /** Delivers a segment per step, oldest folders first. Ends when nothing is left to do for now, or delivery gave up. */
+  /** Delivers one segment per step, oldest folders first. Ends when nothing is left to deliver, or delivery gave up. */
   async *steps(): AsyncGenerator<void> {
-    await this.look();
+    await this.scan();
     for (const folder of await this.#folders()) yield* this.#drain(folder);
   }
 
@@ -51,7 +51,7 @@ export class Orphans {
     const names = await namesIn(folder);
     const segments = names.filter(isSegmentName);
     const last = segments.at(-1);
-    /** Files that may grow, and how far they are delivered. */
+    /** Files that may grow, with their delivered length. */
     const taken = new Map<string, number>();
     for (const name of segments) {
       const bytes = await drain.deliver(path.join(folder, name), { mayGrow: name === last });
@@ -89,23 +89,23 @@ export class Orphans {
   }
 }
 
-/** Renames an empty folder. If its writer is alive after all, it cannot begin another segment. */
+/** Renames an empty folder. If its writer is still alive, it cannot begin another segment. */
 const retire = async (folder: string): Promise<void> => {
   if ((await namesIn(folder)).length > 0) return;
   const drained = drainedName(folder);
   await rename(folder, drained);
-  // A segment was begun in between.
+  // The writer began a segment in the meantime.
   if ((await namesIn(drained)).length > 0) await rename(drained, folder);
 };
 
-const isGone = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
+const isNotFound = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
-/** Sorted; empty if there is no such folder. */
+/** Sorted; empty if the folder does not exist. */
 const namesIn = async (folder: string): Promise<string[]> => {
   try {
     return (await readdir(folder)).sort();
   } catch (error) {
-    if (isGone(error)) return [];
+    if (isNotFound(error)) return [];
     throw error;
   }
 };
@@ -114,7 +114,7 @@ const statOf = async (file: string): Promise<{ size: number; mtimeMs: number } |
   try {
     return await stat(file);
   } catch (error) {
-    if (isGone(error)) return undefined;
+    if (isNotFound(error)) return undefined;
     throw error;
   }
 };

@@ -34,8 +34,7 @@ const BYTES_SUFFIX = '.bin';
 const DESCRIPTION_SUFFIX = '.json';
 
 /**
- * The folder of a spool that keeps everything that could not be delivered because of its own content. Only people remove files
- * from it.
+ * The folder of a spool for rows and records that cannot be delivered because of their content. Only users remove files from it.
  */
 export class Quarantine {
   readonly #folder: string;
@@ -57,7 +56,7 @@ export class Quarantine {
   }
 
   addDamage({ kind, offset, bytes }: Damage, segment: string): Promise<void> {
-    const reason = kind === 'header' ? 'the segment’s header is damaged' : 'a record is damaged';
+    const reason = kind === 'header' ? 'the segment header is damaged' : 'a record is damaged';
     return this.#add(bytes, { kind: 'damage', reason, segment, offset });
   }
 

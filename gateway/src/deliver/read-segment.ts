@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RowBatch } from '../record/spool/row-buffer.ts';
 import { decodeHeader, HEADER_BYTES, idKeyAt, readParts } from '../record/spool/segment-format.ts';
 
-/** The request of an exchange whose response is in another place, or missing. */
+/** The request of an exchange whose response is in another segment, or missing. */
 export interface RequestRecord {
   /** The id's bytes (`idKeyAt`). */
   readonly idKey: string;
@@ -19,7 +19,7 @@ export interface Damage {
   readonly bytes: Buffer;
 }
 
-/** The content of a segment, in the form that delivery needs. */
+/** The content of a segment, as delivery needs it. */
 export interface SegmentContent {
   /** The size of the file. */
   readonly bytes: number;
@@ -32,10 +32,10 @@ export interface SegmentContent {
   readonly damage: readonly Damage[];
 }
 
-/** The bytes that are checked and moved before other work gets its turn: well below a millisecond. */
+/** The bytes to check and move before other work gets its turn. They take well below a millisecond. */
 const BYTES_PER_TURN = 1024 * 1024;
 
-/** Undefined: there is no such file. */
+/** Undefined: the file does not exist. */
 const readWhole = async (file: string, spare: Buffer | undefined): Promise<Buffer | undefined> => {
   try {
     const handle = await open(file);
@@ -62,12 +62,12 @@ const headerDamage = (segment: Buffer): SegmentContent => ({
   exchanges: { rows: Buffer.alloc(0), ends: [] },
   requests: [],
   answeredKeys: [],
-  // A segment shorter than a header was begun when the process or the machine ended.
+  // A segment is shorter than its header if the process or the machine ended while it was begun.
   damage: segment.length < HEADER_BYTES ? [] : [{ kind: 'header', offset: 0, bytes: Buffer.from(segment) }],
 });
 
 /**
- * Reads a segment and checks every record. Undefined: there is no such file. The memory of `spare` is used if it is large enough.
+ * Reads a segment and checks every record. Undefined: the file does not exist. Uses the memory of `spare` if it is large enough.
  * `exchanges` lies in that memory, with its rows moved together over the bytes between them.
  */
 export const readSegment = async (file: string, spare?: Buffer): Promise<SegmentContent | undefined> => {
@@ -101,7 +101,7 @@ export const readSegment = async (file: string, spare?: Buffer): Promise<Segment
   return { bytes: segment.length, columnCount: header.columnCount, exchanges, requests, answeredKeys, damage };
 };
 
-/** The rows of these requests of a segment, as a batch. Undefined: there is no such file. */
+/** The rows of these requests of a segment, as a batch. Undefined: the file does not exist. */
 export const readRequests = async (
   file: string,
   requests: readonly RequestRecord[],

@@ -18,7 +18,7 @@ import { exchange, headerOf, RawClient } from '../raw-client.testing.ts';
 const CAPTURE_MAX = 64 * 1024;
 const PATH = `/${URI}/f`;
 
-/** Answers with the bytes that a test gives it, whatever is asked. */
+/** An upstream that sends the bytes of the test, whatever the request. */
 let rawAnswer: (socket: Socket) => void = () => undefined;
 const rawUpstream: Server = createServer((socket) => {
   socket.on('error', () => undefined);
@@ -82,8 +82,8 @@ const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1'
 const ask = (slug: string, lines: readonly string[] = [], body = '') =>
   exchange(stand.gateway.url, request('POST', `/${URI}${slug}?${marker}`, [HOST, WITH_KEY, ...lines], body));
 
-describe('a request that goes upstream', () => {
-  test('keeps its body, query and headers; loses the key and what was meant for one hop', async () => {
+describe('a request to an upstream', () => {
+  test('keeps its body, query and headers, without the key and hop-by-hop headers', async () => {
     let seen: { url: string | undefined; headers: string[]; body: string } | undefined;
     answer = (incoming, response, body) => {
       seen = { url: incoming.url, headers: incoming.rawHeaders, body: body.toString('latin1') };
@@ -127,7 +127,7 @@ describe('a request that goes upstream', () => {
     expect(JSON.stringify(pairs)).not.toContain(KEY);
   });
 
-  test('is in the log as it came, with the URL that was asked', async () => {
+  test('is logged as received, with the requested URL', async () => {
     answer = (_incoming, response) => response.end('ok');
     await ask('/f', ['Content-Length: 2'], 'hi');
     const row = await rowOf();
@@ -144,8 +144,8 @@ describe('a request that goes upstream', () => {
   });
 });
 
-describe('an answer that comes back', () => {
-  test('keeps status, reason, headers in order and case, and cookies apart; loses what was meant for one hop', async () => {
+describe('a response from an upstream', () => {
+  test('keeps its status, reason and headers, without hop-by-hop headers', async () => {
     rawAnswer = (socket) =>
       socket.end(
         'HTTP/1.1 418 I am a teapot\r\nX-A: 1\r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\nX-Hop: gone\r\nConnection: close, x-hop\r\nKeep-Alive: timeout=1\r\nContent-Length: 3\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nstandin-rejected: forged\r\n\r\nabc',
@@ -162,7 +162,7 @@ describe('an answer that comes back', () => {
     expect((await rowOf()).responseHeaders).toEqual(got.headers);
   });
 
-  test('is not followed when it redirects, and not inflated', async () => {
+  test('is neither followed if it redirects nor decompressed', async () => {
     rawAnswer = (socket) =>
       socket.end(
         'HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b',
@@ -188,7 +188,7 @@ describe('an answer that comes back', () => {
     expect((await rowOf()).responseBodyBytes).toBe(0);
   });
 
-  test('streams: what has come is passed on before the rest comes', async () => {
+  test('is streamed: the first part is passed on before the rest arrives', async () => {
     const pending: ServerResponse[] = [];
     answer = (_incoming, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -204,7 +204,7 @@ describe('an answer that comes back', () => {
     client.destroy();
   });
 
-  test('reaches the caller whole when it is larger than what the log keeps', async () => {
+  test('reaches the caller whole if it is larger than the captured size', async () => {
     answer = (_incoming, response) => {
       response.writeHead(200, { 'content-length': 3 * CAPTURE_MAX });
       response.end('y'.repeat(3 * CAPTURE_MAX));
@@ -218,7 +218,7 @@ describe('an answer that comes back', () => {
     ]);
   });
 
-  test('passes trailers on to who takes them, and keeps them', async () => {
+  test('passes trailers on to callers that accept them, and records them', async () => {
     rawAnswer = (socket) =>
       socket.end(
         'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n',
@@ -230,9 +230,9 @@ describe('an answer that comes back', () => {
     expect((await rowOf()).responseTrailers).toEqual([['X-Sum', '1']]);
   });
 
-  test('takes from trailers what it takes from the head: nothing in them speaks for the gateway or of the connection', async () => {
+  test('loses the same fields in trailers as in the head: those of the connection and of the gateway', async () => {
     const passed = ['X-Sum: 1', 'Server-Timing: a'];
-    // undici takes an answer with Transfer-Encoding or Content-Length in its trailers for broken.
+    // undici rejects a response with Transfer-Encoding or Content-Length in its trailers.
     const taken = [
       'Standin-Rejected: a',
       'Keep-Alive: 1',
@@ -254,12 +254,12 @@ describe('an answer that comes back', () => {
   });
 });
 
-describe('an upstream that fails', () => {
+describe('a failing upstream', () => {
   test.each([
     ['refuses the connection', '/nobody', () => undefined, 502, 'upstream_unreachable', 'upstream_failed'],
     ['must not be reached', '/metadata', () => undefined, 502, 'upstream_blocked', 'upstream_failed'],
     [
-      'closes without an answer',
+      'closes without a response',
       '/raw',
       (socket: Socket) => socket.destroy(),
       502,
@@ -267,7 +267,7 @@ describe('an upstream that fails', () => {
       'upstream_failed',
     ],
     [
-      'speaks something else',
+      'does not speak HTTP',
       '/raw',
       (socket: Socket) => socket.end('SSH-2.0-x\r\n'),
       502,
@@ -290,26 +290,29 @@ describe('an upstream that fails', () => {
       'upstream_invalid',
       'upstream_failed',
     ],
-    ['says nothing', '/raw', () => undefined, 504, 'upstream_timeout', 'upstream_timeout'],
-  ] as const)('%s: a problem that is stored like any answer', async (...[, slug, act, status, code, outcome]) => {
-    rawAnswer = act;
-    const got = await ask(slug);
-    expect([got.status, headerOf(got, 'content-type'), headerOf(got, 'standin-rejected')]).toEqual([
-      status,
-      'application/problem+json',
-      undefined,
-    ]);
-    expect(JSON.parse(got.body.toString())).toMatchObject({ status, code });
-    const row = await rowOf();
-    expect(row).toMatchObject({ status, outcome, responseHeaders: got.headers });
-    expect(text(row.responseBody)).toBe(got.body.toString());
-    expect(row.upstreamError).not.toBe('');
-  });
+    ['does not respond', '/raw', () => undefined, 504, 'upstream_timeout', 'upstream_timeout'],
+  ] as const)(
+    '%s: the caller gets a problem document, which is stored like any response',
+    async (...[, slug, act, status, code, outcome]) => {
+      rawAnswer = act;
+      const got = await ask(slug);
+      expect([got.status, headerOf(got, 'content-type'), headerOf(got, 'standin-rejected')]).toEqual([
+        status,
+        'application/problem+json',
+        undefined,
+      ]);
+      expect(JSON.parse(got.body.toString())).toMatchObject({ status, code });
+      const row = await rowOf();
+      expect(row).toMatchObject({ status, outcome, responseHeaders: got.headers });
+      expect(text(row.responseBody)).toBe(got.body.toString());
+      expect(row.upstreamError).not.toBe('');
+    },
+  );
 
   test.each([
     ['a known length', 'Content-Length: 100\r\n\r\nabc'],
     ['chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
-  ])('breaks off within %s: the caller’s connection does too, and the row says so', async (_name, rest) => {
+  ])('breaks off within %s: the connection of the caller is cut, and the row has the error', async (_name, rest) => {
     rawAnswer = (socket) => socket.write(`HTTP/1.1 200 OK\r\n${rest}`, () => setTimeout(() => socket.destroy(), 20));
     const client = await RawClient.connect(stand.gateway.url);
     client.send(request('POST', `/${URI}/raw?${marker}`, [HOST, WITH_KEY]));
@@ -321,7 +324,7 @@ describe('an upstream that fails', () => {
     expect(row.upstreamError).not.toBe('');
   });
 
-  test('a caller that goes away leaves a whole row behind', async () => {
+  test('a response is recorded whole after the caller has disconnected', async () => {
     const pending: ServerResponse[] = [];
     const arrived = new Promise<void>((resolve) => {
       answer = (_incoming, response) => {
@@ -341,7 +344,7 @@ describe('an upstream that fails', () => {
     expect([row.outcome, text(row.responseBody), row.responseTruncated]).toEqual(['forwarded', 'begin end', false]);
   });
 
-  test('an answer that trickles is not read for ever once the caller has gone away', async () => {
+  test('a slow response is not read forever after the caller has disconnected', async () => {
     const cut = Promise.withResolvers<undefined>();
     answer = (_incoming, response) => {
       const timer = setInterval(() => response.write('z'), 50);
@@ -358,7 +361,7 @@ describe('an upstream that fails', () => {
     expect((await rowOf()).responseTruncated).toBe(true);
   });
 
-  test('an endless answer ends when nobody reads it any more', async () => {
+  test('an endless response is cut after the caller has disconnected', async () => {
     const cut = Promise.withResolvers<undefined>();
     answer = (_incoming, response) => {
       const pour = (): void => {

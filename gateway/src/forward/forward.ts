@@ -27,7 +27,7 @@ export interface ForwardOptions {
   /** The span of the request; undefined without tracing. */
   readonly span?: { upstream(url: string): UpstreamSpan } | undefined;
   readonly captureBytesMax: number;
-  /** Once the caller is gone, its answer is read for this long at most, for the log. */
+  /** After the caller has disconnected, its response is read for the log for at most this long. */
   readonly readMsMax: number;
 }
 
@@ -36,7 +36,7 @@ interface Failure {
   readonly message: string;
 }
 
-const CUT_SHORT = 'The caller went away, and the rest of the answer was not read.';
+const CUT_SHORT = 'The caller disconnected, and the rest of the response was not read.';
 
 const failureOf = (error: unknown): Failure =>
   error instanceof EgressError
@@ -121,7 +121,7 @@ class Relay {
       answer.body.on('error', () => undefined).destroy();
       await this.fail({
         code: 'upstream_invalid',
-        message: 'The upstream contradicts itself about its answer’s length.',
+        message: 'The response of the upstream has contradictory lengths.',
       });
       return;
     }
@@ -135,7 +135,7 @@ class Relay {
     const failure = end.error === undefined ? undefined : failureOf(end.error);
     this.#span?.end({ status: answer.status, error: failure?.code });
     const recorded = this.#recordAnswer(answer, framing, end, failure);
-    // The recorder has its copy. Counting both would refuse other requests for memory that is about to be free.
+    // The recorder has its own copy. Counting both would refuse other requests although memory is about to be freed.
     this.#capture.free();
     await recorded;
     if (end.error !== undefined) exchange.destroy();

@@ -10,11 +10,11 @@ const name = fc.constantFrom(
 const lines = fc.array(fc.tuple(name, fc.constantFrom('1', 'x-a', 'close, X-B'))) as fc.Arbitrary<HeaderPair[]>;
 const LENGTH = /^content-length$/i;
 
-test('trailers lose what the head would lose, and nothing else', () => {
+test('trailers lose exactly the fields that the head would lose', () => {
   fc.assert(
     fc.property(lines, lines, (headers, trailers) => {
       const connection = headers.filter(([header]) => /^connection$/i.test(header));
-      // As if the trailers had come in the head. A length there is framed again.
+      // The same fields in the head. There, a length is replaced by the gateway's own.
       const head = [...connection, ...trailers.filter(([trailer]) => !LENGTH.test(trailer))];
       const asHead = frameAnswer(200, head, 'now')?.headers.filter(([header]) => header !== 'date');
       expect(passableTrailers(trailers, headers)).toEqual(asHead);

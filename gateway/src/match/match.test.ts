@@ -34,7 +34,7 @@ test.each([
 });
 
 describe('two accounts with the same key', () => {
-  test('each reach their own projects', () => {
+  test('each reach only their own projects', () => {
     const twin = { ...account('twin', KEY) };
     const table = tableOf([
       ...BASIC_OBJECTS,
@@ -54,21 +54,21 @@ describe('two accounts with the same key', () => {
   });
 });
 
-test('the hint of a 404 follows the endpoints', () => {
+test('the hint of a 404 follows changes of the endpoints', () => {
   const table = tableOf(BASIC_OBJECTS);
   expect(table.similarPath('project-shop', '/V1/ORDERS//')).toBe('/v1/orders');
   table.remove('Endpoint/endpoint-post-v1-orders');
   expect(table.similarPath('project-shop', '/V1/ORDERS//')).toBeUndefined();
 });
 
-test('after any puts and removes the table is what a fresh one with the same objects is', () => {
+test('any sequence of puts and removes gives the same table as a new one with the same objects', () => {
   const slugs = ['/a', '/b'];
   const object = fc.constantFrom<ConfigObject>(
     account('own', KEY),
     account('own', 'sk_other'),
     project('shop', URI),
     project('shop', 'moved0123456789x'),
-    // One owner per path and method, as the operator promises.
+    // The operator guarantees one owner per path and method.
     ...slugs.flatMap((slug) => [endpoint(slug), endpoint(slug, {}, { method: 'GET' })]),
   );
   const step = fc.tuple(fc.boolean(), object);

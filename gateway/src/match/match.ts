@@ -12,7 +12,7 @@ const notFound = (table: RoutingTable, project: ProjectConfig, path: string): Re
   const similar = table.similarPath(project.uid, path);
   if (similar === undefined) return new Refusal('endpoint_not_found');
   return new Refusal('endpoint_not_found', {
-    detail: `Paths are compared byte by byte. This project has an endpoint at ${similar}, which differs only in case or in slashes at the end.`,
+    detail: `Paths are compared byte by byte. This project has an endpoint at ${similar}, which differs only in case or in trailing slashes.`,
   });
 };
 

@@ -12,10 +12,10 @@ type Paths = Map<string, Map<Method, Endpoint>>;
 
 const NOBODY: readonly AccountConfig[] = [];
 
-/** The path without the differences that people overlook: case, and slashes at the end. */
+/** The path without the differences that users overlook: case and trailing slashes. */
 const looseForm = (path: string): string => {
   let end = path.length;
-  // A regular expression would start again at each slash of a long run that does not end the path.
+  // Not a regular expression: it would take quadratic time on a long run of slashes inside the path.
   while (path[end - 1] === '/') end -= 1;
   return path.slice(0, end).toLowerCase();
 };
@@ -58,7 +58,7 @@ export class RoutingTable {
     return this.#paths.get(projectUid)?.get(path);
   }
 
-  /** A path of the project that differs only in case or in slashes at its end. */
+  /** A path of the project that differs only in case or in trailing slashes. */
   similarPath(projectUid: string, path: string): string | undefined {
     let loose = this.#looseForms.get(projectUid);
     if (loose === undefined) {

@@ -38,7 +38,7 @@ export class Metrics {
     const rejections = this.#rejections;
     new Counter({
       name: 'standin_respond_answers_total',
-      help: 'Accepted requests that were answered.',
+      help: 'Responses to accepted requests.',
       labelNames: ['action', 'status'],
       registers,
       collect() {
@@ -52,7 +52,7 @@ export class Metrics {
     });
     new Counter({
       name: 'standin_receive_rejections_total',
-      help: 'Requests that were not accepted, by code (docs/errors.md).',
+      help: 'Rejected requests, by code (docs/errors.md).',
       labelNames: ['code'],
       registers,
       collect() {
@@ -62,7 +62,7 @@ export class Metrics {
     });
     const durations = new Histogram({
       name: 'standin_respond_duration_seconds',
-      help: 'From the arrival of a request’s head to the last byte of its answer.',
+      help: 'Time from the arrival of the request head to the last byte of the response.',
       labelNames: ['action'],
       buckets: DURATION_BUCKETS,
       registers,
@@ -107,51 +107,47 @@ export class Metrics {
       });
     const since = (ms: number | undefined) => (ms === undefined ? 0 : (performance.now() - ms) / 1000);
 
-    gauge('standin_receive_connections', 'Open connections of callers.', connectionCount);
-    gauge('standin_receive_running_requests', 'Requests that have arrived and are not answered.', runningRequests);
-    gauge('standin_receive_held_bytes', 'Memory held for bodies of running requests.', () => budget.receivedBytes);
+    gauge('standin_receive_connections', 'Open connections from callers.', connectionCount);
+    gauge('standin_receive_running_requests', 'Requests in progress.', runningRequests);
+    gauge('standin_receive_held_bytes', 'Memory held for requests in progress.', () => budget.receivedBytes);
     gauge('standin_admit_permits', 'Available quota permits of all accounts.', () => gate.permitsLeft);
-    counter(
-      'standin_admit_failures_total',
-      'Requests for permits that the operator did not answer.',
-      () => gate.failedAsks,
-    );
-    gauge('standin_record_waiting_bytes', 'Log rows on their way to the disk.', () => budget.unrecordedBytes);
-    gauge('standin_record_full', '1 while requests are refused because they could not be stored.', () =>
+    counter('standin_admit_failures_total', 'Permit requests that failed.', () => gate.failedAsks);
+    gauge('standin_record_waiting_bytes', 'Log rows that wait to be written to disk.', () => budget.unrecordedBytes);
+    gauge('standin_record_full', '1 while requests are refused because they cannot be stored.', () =>
       Number(spool.isFull),
     );
-    gauge('standin_record_disk_free_bytes', 'Room on the spool’s disk.', () => spool.guard.freeBytes);
-    counter('standin_record_commits_total', 'Writes to the spool, each for all who waited.', () => spool.commits);
-    counter('standin_record_failures_total', 'Writes to the spool that failed.', () => spool.failedCommits);
-    gauge('standin_deliver_backlog_bytes', 'Log rows on disk, also of earlier processes, that are not delivered.', () =>
+    gauge('standin_record_disk_free_bytes', 'Free space on the disk of the spool.', () => spool.guard.freeBytes);
+    counter('standin_record_commits_total', 'Writes to the spool, each for all waiting rows.', () => spool.commits);
+    counter('standin_record_failures_total', 'Failed writes to the spool.', () => spool.failedCommits);
+    gauge('standin_deliver_backlog_bytes', 'Undelivered log rows on disk, including those of earlier processes.', () =>
       Math.max(0, spool.guard.storedBytes),
     );
-    gauge('standin_deliver_failing_seconds', 'Time since which ClickHouse takes nothing; 0: it does.', () =>
+    gauge('standin_deliver_failing_seconds', 'Time since inserts began to fail; 0: they succeed.', () =>
       since(delivery.failingSinceMs),
     );
-    counter('standin_deliver_rows_total', 'Log rows that ClickHouse has.', () => delivery.deliveredRows);
-    counter('standin_deliver_batches_total', 'Inserts that ClickHouse acknowledged.', () => delivery.deliveredBatches);
+    counter('standin_deliver_rows_total', 'Log rows delivered to ClickHouse.', () => delivery.deliveredRows);
+    counter('standin_deliver_batches_total', 'Inserts acknowledged by ClickHouse.', () => delivery.deliveredBatches);
     counter(
       'standin_deliver_failures_total',
-      'Calls to ClickHouse that failed and are repeated.',
+      'Failed calls to ClickHouse. They are retried.',
       () => delivery.failedAttempts,
     );
     gauge(
       'standin_deliver_quarantine',
-      'Rows and damaged records in quarantine: alert above 0.',
+      'Rows and damaged records in quarantine. Alert above 0.',
       () => delivery.quarantined,
     );
-    counter('standin_deliver_damaged_total', 'Records that were damaged on disk.', () => delivery.damagedRecords);
-    gauge('standin_config_objects', 'Objects of the configuration in force.', () => store.objectCount);
+    counter('standin_deliver_damaged_total', 'Damaged records found on disk.', () => delivery.damagedRecords);
+    gauge('standin_config_objects', 'Objects in the active configuration.', () => store.objectCount);
     gauge('standin_config_rejected_objects', 'Objects that this gateway cannot serve.', () => store.rejectedCount);
     gauge('standin_config_connected', '1 while the config stream is open.', () => Number(client.isConnected));
-    gauge('standin_config_age_seconds', 'Time since the operator’s last word; -1: none yet.', () => {
+    gauge('standin_config_age_seconds', 'Time since the last message from the operator; -1: none yet.', () => {
       const ageMs = store.ageMs(performance.now());
       return ageMs === undefined ? -1 : ageMs / 1000;
     });
     new Gauge({
       name: 'standin_config_revision_info',
-      help: 'The revision in force, and where it is from.',
+      help: 'The active revision and its source.',
       labelNames: ['revision', 'source'],
       registers: [registry],
       collect() {

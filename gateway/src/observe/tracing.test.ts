@@ -40,7 +40,7 @@ interface OtlpRequest {
 const valuesOf = (attributes: readonly Attribute[]): Record<string, unknown> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
 
-/** What the collector has got. */
+/** The spans that the collector has received. */
 let received: OtlpRequest[] = [];
 const collector: Server = createServer((request, response) => {
   void readJson(request).then((body) => {
@@ -76,7 +76,7 @@ const start = async (sampleRatio = 1): Promise<TestGateway> =>
     ],
   });
 
-/** Spans come in batches; a gateway that stops sends what it has. */
+/** Spans arrive in batches. A stopping gateway sends the remaining ones. */
 const afterCalls = async (
   calls: (post: (slug: string, headers?: Record<string, string>) => Promise<Response>) => Promise<unknown>,
   sampleRatio?: number,
@@ -104,7 +104,7 @@ beforeEach(() => {
   upstreamStatus = 200;
 });
 
-test('a mock is a span: its caller’s child, named and timed as its row', async () => {
+test('a mock gets a span with the name and times of its row, as a child of the caller’s span', async () => {
   const { rows, spans: found } = await afterCalls((post) =>
     post('/v1/orders?token=secret', { traceparent: SAMPLED, tracestate: 'vendor=1' }),
   );
@@ -140,7 +140,7 @@ test('a mock is a span: its caller’s child, named and timed as its row', async
   });
 });
 
-test('an upstream is asked in a span of its own, which it sees as its parent; the log keeps what the caller sent', async () => {
+test('a call to an upstream gets its own span, which the upstream sees as its parent', async () => {
   const { rows, spans: found } = await afterCalls((post) =>
     post('/f', { traceparent: SAMPLED, tracestate: 'vendor=1' }),
   );
@@ -151,7 +151,7 @@ test('an upstream is asked in a span of its own, which it sees as its parent; th
   expect(valuesOf(client?.attributes ?? [])).toStrictEqual({
     'http.request.method': 'POST',
     'http.response.status_code': 200,
-    // Without the query, where secrets may be.
+    // Without the query, which may contain secrets.
     'url.full': `${urlOf(upstream)}/base`,
     'server.address': '127.0.0.1',
     'server.port': (upstream.address() as AddressInfo).port,
@@ -160,7 +160,7 @@ test('an upstream is asked in a span of its own, which it sees as its parent; th
   expect(rows.at(-1)?.requestHeaders).toContainEqual(['traceparent', SAMPLED]);
 });
 
-test('what went wrong is an error, a refused upstream with its code', async () => {
+test('a failed request is an error span, with the code of a refused upstream', async () => {
   const { spans: found } = await afterCalls(async (post) => {
     await post('/teapot');
     await post('/nobody');
@@ -177,14 +177,14 @@ test('what went wrong is an error, a refused upstream with its code', async () =
   ]);
 });
 
-test('the caller decides what is sampled; the ratio does where none did', async () => {
+test('the caller decides about sampling, otherwise the ratio does', async () => {
   const { spans: found } = await afterCalls(async (post) => {
     await post('/v1/orders');
     await post('/v1/orders', { traceparent: SAMPLED });
     await post('/f', { traceparent: NOT_SAMPLED });
   }, 0);
   expect(found.map(({ traceId }) => traceId)).toStrictEqual([TRACE_ID]);
-  // The upstream gets that decision.
+  // The upstream receives the caller's decision.
   expect(upstreamHeaders['traceparent']).toMatch(new RegExp(`^00-${TRACE_ID}-[0-9a-f]{16}-00$`));
 });
 
@@ -198,12 +198,12 @@ test.each(['nonsense', '00-00000000000000000000000000000000-00f067aa0ba902b7-01'
   },
 );
 
-test('a request that was refused has no span, as it has no row', async () => {
+test('a refused request has neither a span nor a row', async () => {
   const { spans: found } = await afterCalls((post) => post('/v1/orders', { 'x-api-key': 'sk_wrong' }));
   expect(found).toStrictEqual([]);
 });
 
-test('a collector that is away costs no request and no stop', async () => {
+test('an unavailable collector affects neither requests nor shutdown', async () => {
   const stand = await startTestGateway({ settings: { tracing: { url: 'http://127.0.0.1:1/v1/traces' } } });
   try {
     const answer = await fetch(`${stand.gateway.url}/${URI}/v1/orders`, {

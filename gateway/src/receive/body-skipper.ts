@@ -11,8 +11,8 @@ const TRAILER_LINE = 6;
 const TRAILER_END = 7;
 
 /**
- * Node's parser takes about 1 microsecond for each chunk, whatever its size. So this many may be small (some 100 ms for one body);
- * beyond it they need the average size of a short line of text. Clients that write line by line stay below both.
+ * Node's parser takes about 1 microsecond for each chunk, whatever its size. So this many chunks may be small (some 100 ms for one
+ * body). Further chunks need the average size of a short line of text. Clients that write line by line stay within both limits.
  */
 const SMALL_CHUNKS_MAX = 65_536;
 const CHUNK_BYTES_MIN = 64;
@@ -32,7 +32,7 @@ export class BodySkipper {
   #chunkedBytes = 0;
 
   /** The body has far more chunks than its bytes need. */
-  get isCrumbled(): boolean {
+  get isFragmented(): boolean {
     return this.#chunks > SMALL_CHUNKS_MAX && this.#chunkedBytes < this.#chunks * CHUNK_BYTES_MIN;
   }
 

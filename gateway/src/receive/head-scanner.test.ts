@@ -17,7 +17,7 @@ const scan = (text: string, cuts: readonly number[] = []): HeadVerdict[] => {
 
 const head = (...lines: string[]): string => `POST /p/x HTTP/1.1\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`;
 
-describe('the value of x-api-key', () => {
+describe('whitespace in x-api-key:', () => {
   test.each([
     ['no space', 'x-api-key:KEY', false],
     ['one space', 'x-api-key: KEY', false],
@@ -37,7 +37,7 @@ describe('the value of x-api-key', () => {
     expect(scan(head('Host: a', line, 'accept:   */*  '))).toEqual([expect.objectContaining({ lines: 3, keyPadded })]);
   });
 
-  test('its length excludes blanks around it and includes those within', () => {
+  test('the length of the key excludes blanks around it and includes blanks within', () => {
     expect(scan(head('x-api-key:  a b  '))[0]).toEqual({
       requestLineBytes: 19,
       lines: 1,
@@ -47,7 +47,7 @@ describe('the value of x-api-key', () => {
     });
   });
 
-  test('each line counts, and one padded one is enough', () => {
+  test('each line counts, and one padded line is enough', () => {
     expect(scan(head('x-api-key: a ', 'X-Api-Key: bc'))[0]).toEqual({
       requestLineBytes: 19,
       lines: 2,
@@ -70,7 +70,7 @@ describe('framing', () => {
     ]);
   });
 
-  test('chunks, their extensions and trailers are not heads', () => {
+  test('chunks, chunk extensions and trailers are not heads', () => {
     const size = lookAlike.length.toString(16);
     const body = `${size};a="b"\r\n${lookAlike}\r\n0\r\n${padded}\r\nx: y\r\n\r\n`;
     const verdicts = scan(head('Transfer-Encoding: chunked') + body + head('a: b', 'c: d'));
@@ -84,7 +84,7 @@ describe('framing', () => {
     expect(scan(`${head('Content-Length: 0')}\r\n\r\n${head('a: b')}`)).toHaveLength(2);
   });
 
-  test('the length of a request line is known while it arrives, and afterwards', () => {
+  test('the length of a request line is available during and after its arrival', () => {
     const scanner = new HeadScanner();
     scanner.push(Buffer.from('GET /aaaaaaa'));
     expect(scanner.requestLineBytes).toBe(12);
@@ -162,7 +162,7 @@ test('any split into chunks gives the same verdicts', () => {
   );
 });
 
-describe('beside the parser of node:http', () => {
+describe('compared with the parser of node:http', () => {
   const parsed: IncomingMessage[] = [];
   const server = createServer((message, response) => {
     parsed.push(message);
@@ -174,7 +174,7 @@ describe('beside the parser of node:http', () => {
   });
   afterAll(() => void server.close());
 
-  /** What node:http makes of these bytes: the requests that it announces. */
+  /** The requests that node:http finds in these bytes. */
   const parse = async (text: string): Promise<IncomingMessage[]> => {
     parsed.length = 0;
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -184,7 +184,7 @@ describe('beside the parser of node:http', () => {
     return [...parsed];
   };
 
-  test('it sees the same heads, the same lines and the same keys', async () => {
+  test('the scanner finds the same heads, lines and keys', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 3 }), async (requests) => {
         const text = requests.map((one) => one.text).join('');
@@ -207,7 +207,7 @@ describe('beside the parser of node:http', () => {
     );
   });
 
-  test('whatever bytes it accepts, it and the scanner never disagree in silence', async () => {
+  test('the scanner never disagrees silently about bytes that the parser accepts', async () => {
     const piece = fc.constantFrom(
       'GET /p HTTP/1.1\r\n',
       'Host: a\r\n',

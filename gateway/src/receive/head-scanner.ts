@@ -81,8 +81,8 @@ export class HeadScanner {
   }
 
   /** The body that is arriving has too many small chunks. */
-  get isCrumbled(): boolean {
-    return this.#body.isCrumbled;
+  get isFragmented(): boolean {
+    return this.#body.isFragmented;
   }
 
   push(chunk: Uint8Array): void {

@@ -38,11 +38,11 @@ const refusalOf = (error: Error, requestLineBytes: number, targetBytesMax: numbe
 
 /** The cause of a parser error, for people, where it is more specific than "not HTTP". */
 const DETAILS: Readonly<Record<string, string>> = {
-  HPE_INVALID_METHOD: 'Its method is none that Node.js knows; methods are case-sensitive (GET, not get).',
+  HPE_INVALID_METHOD: 'The method is unknown. Methods are case-sensitive: GET, not get.',
   HPE_INVALID_URL:
-    'Its target has a character that has to be percent-encoded, such as %C3%BC for ü or %20 for a space.',
-  HPE_INVALID_HEADER_TOKEN: 'One of its headers has a character that headers may not have.',
-  HPE_INVALID_CONTENT_LENGTH: 'Its Content-Length is not a number.',
+    'The request target has a character that must be percent-encoded, such as %C3%BC for ü or %20 for a space.',
+  HPE_INVALID_HEADER_TOKEN: 'A header has a character that is not allowed in headers.',
+  HPE_INVALID_CONTENT_LENGTH: 'The Content-Length is not a number.',
 };
 
 const detailOf = (error: Error): string | undefined =>
@@ -65,27 +65,27 @@ const farewell = (code: RejectionCode, detail?: string): Buffer => {
 /** An IPv4 caller of a dual-stack listener looks like `::ffff:192.0.2.1`. */
 const plainAddress = (address: string): string => (address.startsWith('::ffff:') ? address.slice(7) : address);
 
-/** A caller's connection, with what only the receiver needs to know of it. */
+/** A caller's connection, with the state that only the receiver needs. */
 class Connection implements CallerConnection {
   readonly socket: Socket;
   readonly scanner = new HeadScanner();
   /** Requests after one that is neither accepted nor refused yet. */
   waiting = 0;
-  /** The socket forgets its peer's address when it is closed. */
+  /** Kept, because a closed socket has no peer address. */
   readonly peerAddress: string;
   arriving: Arriving | undefined;
-  /** The exchange that began last. HTTP sends responses in the order of the requests, so when this one is out, all are. */
+  /** The exchange that began last. HTTP sends responses in the order of the requests, so when this one is sent, all are. */
   latest: Exchange | undefined;
   /** The parser rejected the bytes of this connection, a timeout expired, or a body has too many small chunks. */
   isBroken = false;
 
-  constructor(socket: Socket, onCrumbled: (connection: Connection) => void) {
+  constructor(socket: Socket, onFragmented: (connection: Connection) => void) {
     this.socket = socket;
     this.peerAddress = plainAddress(socket.remoteAddress ?? '');
     // Ahead of the parser, so that the verdict on a head exists when the parser announces the request.
     socket.prependListener('data', (chunk: Buffer) => {
       this.scanner.push(chunk);
-      if (this.scanner.isCrumbled) onCrumbled(this);
+      if (this.scanner.isFragmented) onFragmented(this);
     });
     socket.once('close', () => this.arriving?.gone());
   }
@@ -170,14 +170,14 @@ export class Receiver {
       this.#onRequest(request.raw, reply.raw);
     });
     server.maxConnections = settings.limits.connections;
-    const onCrumbled = (connection: Connection): void => this.#onCrumbled(connection);
-    server.on('connection', (socket: Socket) => this.#connections.set(socket, new Connection(socket, onCrumbled)));
-    // The stages respond to both expectations.
+    const onFragmented = (connection: Connection): void => this.#onFragmented(connection);
+    server.on('connection', (socket: Socket) => this.#connections.set(socket, new Connection(socket, onFragmented)));
+    // The stages handle both expectations.
     const pass = (request: IncomingMessage, response: ServerResponse) => void server.emit('request', request, response);
     server.on('checkContinue', pass).on('checkExpectation', pass);
     server.on('connect', (_request, socket) => {
       this.#options.onRefused('target_invalid');
-      // Node has taken its own listeners off: a reset would be an uncaught exception.
+      // Node has removed its own listeners, so without this one a reset would be an uncaught exception.
       socket.on('error', () => socket.destroy());
       if (socket instanceof Socket) this.#sayFarewell(socket, farewell('target_invalid'));
     });
@@ -228,7 +228,7 @@ export class Receiver {
   }
 
   /** Nothing that follows is parsed: the parser costs the same for a body that is discarded. */
-  #onCrumbled(connection: Connection): void {
+  #onFragmented(connection: Connection): void {
     connection.socket.removeAllListeners('data');
     this.#break(connection, 'chunks_too_small');
   }

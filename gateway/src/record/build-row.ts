@@ -68,7 +68,7 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
   };
 };
 
-/** The request alone (version 1), in case its response never comes. */
+/** The request alone (version 1), in case no response follows. */
 export const buildRequestRow = (accepted: Accepted, upstreamUrl: string): LogRow =>
   buildRow(
     accepted,

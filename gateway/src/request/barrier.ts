@@ -6,7 +6,7 @@ interface Group {
 
 const newGroup = (): Group => ({ running: 0, onEmpty: undefined });
 
-/** A set of requests that changes all the time. One can wait for those that are in it now, without waiting for later ones. */
+/** A set of running requests. Callers can wait for the current members without waiting for later ones. */
 export class Barrier {
   #group = newGroup();
   #earlier: Promise<unknown> = Promise.resolve();

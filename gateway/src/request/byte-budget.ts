@@ -23,7 +23,7 @@ export class ByteBudget {
     return this.#receivedBytes + this.#unrecordedBytes >= this.#bytesMax;
   }
 
-  /** The disk fills the budget, not the traffic. */
+  /** Rows that wait for the disk use up the budget, not the traffic. */
   get isFullOfRows(): boolean {
     return this.#unrecordedBytes > this.#bytesMax / 2;
   }

@@ -5,7 +5,7 @@ const mock = (more: Partial<ConstructorParameters<typeof MockAnswer>[0]> = {}) =
   new MockAnswer({ kind: 'JSON', status: 200, headers: [], body: '{}', ...more });
 
 describe('headers', () => {
-  test('are the mock’s own, then what is missing', () => {
+  test('are those of the mock, then the missing ones', () => {
     expect(
       mock({
         headers: [
@@ -22,7 +22,7 @@ describe('headers', () => {
     ]);
   });
 
-  test('name a type only with a body, and neither type nor date twice', () => {
+  test('have a default type only with a body, and no second type or date', () => {
     expect(mock({ body: '' }).headers('now')).toEqual([
       ['content-length', '0'],
       ['date', 'now'],
@@ -41,7 +41,7 @@ describe('headers', () => {
     ]);
   });
 
-  test('are the same array for the same date', () => {
+  test('are cached for the same date', () => {
     const one = mock();
     expect(one.headers('a')).toBe(one.headers('a'));
     expect(one.headers('b').at(-1)).toEqual(['date', 'b']);
@@ -49,7 +49,7 @@ describe('headers', () => {
 });
 
 describe('the body', () => {
-  test.each([[204], [205], [304]])('is left out of a %i', (status) => {
+  test.each([[204], [205], [304]])('is omitted from a %i', (status) => {
     expect([mock({ status }).bytes.length, mock({ status }).wire]).toEqual([0, '']);
   });
 
@@ -59,7 +59,7 @@ describe('the body', () => {
     ['emoji', '💡'],
     ['a lone surrogate', '\ud800'],
     ['large', 'x'.repeat(100_000)],
-  ])('is the same bytes on the wire and in the log: %s', (_name, body) => {
+  ])('has the same bytes on the wire and in the log: %s', (_name, body) => {
     const { wire, bytes } = mock({ body });
     expect(typeof wire === 'string' ? Buffer.from(wire, 'latin1') : wire).toEqual(bytes);
     expect(bytes).toEqual(Buffer.from(body));

@@ -37,7 +37,7 @@ export class MockAnswer implements Mock {
   #date = '';
 
   constructor({ status, headers, body }: JsonActionConfig) {
-    if (status < 200 || status > 599) throw new Error(`status ${status} cannot be answered: it must be 200 to 599`);
+    if (status < 200 || status > 599) throw new Error(`status ${status} is not allowed: it must be 200 to 599`);
     for (const [name, value] of headers) checkHeader(name, value);
     this.status = status;
     this.#text = status === 205 || BODYLESS_STATUSES.has(status) ? '' : body;
@@ -78,6 +78,6 @@ const checkHeader = (name: string, value: string): void => {
   validateHeaderName(name);
   validateHeaderValue(name, value);
   if (RESERVED_HEADERS.has(name.toLowerCase())) {
-    throw new Error(`header ${name} cannot be set: the gateway frames the answer and manages the connection`);
+    throw new Error(`header ${name} cannot be set: the gateway frames the response and manages the connection`);
   }
 };

@@ -9,11 +9,11 @@ const [types = '', reasons = ''] = page.split('\n## Reasons\n');
 const rows = (section: string): string[] => [...section.matchAll(/^\| `(\w+)`/gm)].map(([, name = '']) => name);
 
 describe('docs/conditions.md', () => {
-  it('explains every type, and no other', () => {
+  it('explains every type and no others', () => {
     expect(rows(types)).toEqual([...CONDITION_TYPES]);
   });
 
-  it('explains every reason once, in the order of the table, and no other', () => {
+  it('explains every reason once, in the order of the table, and no others', () => {
     expect(rows(reasons)).toEqual([...CONDITION_REASONS]);
   });
 });

@@ -15,6 +15,6 @@ test.each([
   ['0.0.0.0', '10.1.2.3:9090', false],
   ['::', 'standin-gateway.standin-system.svc:9090', false],
   ['10.1.2.3', undefined, false],
-])('on %s, a request for %s is rebound: %s', (address, host, isIt) => {
+])('a server on %s detects rebinding by the host %s: %s', (address, host, isIt) => {
   expect(isRebound(address, host)).toBe(isIt);
 });

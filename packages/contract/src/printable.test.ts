@@ -44,12 +44,12 @@ describe('printable', () => {
     expect(hasControls(control)).toBe(true);
   });
 
-  test.each(PRINTABLE)('leaves %j', (shown) => {
+  test.each(PRINTABLE)('keeps %j', (shown) => {
     expect(printable(shown)).toBe(shown);
     expect(hasControls(shown)).toBe(false);
   });
 
-  test('leaves nothing that a terminal obeys, whatever the text', () => {
+  test('leaves no control characters in any text', () => {
     fc.assert(
       fc.property(text, (any) => {
         const shown = printable(any);
@@ -63,7 +63,7 @@ describe('printable', () => {
 });
 
 describe('printableJson', () => {
-  test('means the same and has nothing that a terminal obeys, whatever the value', () => {
+  test('keeps the meaning of any value, without control characters', () => {
     fc.assert(
       fc.property(fc.dictionary(text, text), (value) => {
         const json = printableJson(JSON.stringify(value));
@@ -73,7 +73,7 @@ describe('printableJson', () => {
     );
   });
 
-  test('keeps the line break behind the value', () => {
+  test('keeps the line break after the value', () => {
     expect(printableJson('{"a":"\x9b"}\n')).toBe('{"a":"\\u009b"}\n');
   });
 });

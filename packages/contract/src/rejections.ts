@@ -20,7 +20,7 @@ export const REJECTIONS = {
   },
   host_invalid: {
     status: 400,
-    title: 'Exactly one Host header is needed',
+    title: 'Exactly one Host header is required',
     detail: 'Send one Host header (RFC 9112 section 3.2).',
     retryable: false,
   },
@@ -40,8 +40,7 @@ export const REJECTIONS = {
   chunks_too_small: {
     status: 400,
     title: 'The request body has too many small chunks',
-    detail:
-      'Send the body with a Content-Length, or in chunks of some kilobytes: let the client buffer what it writes.',
+    detail: 'Send the body with a Content-Length, or buffer writes in the client, so that chunks have some kilobytes.',
     retryable: false,
   },
   api_key_missing: {
@@ -73,7 +72,7 @@ export const REJECTIONS = {
     status: 401,
     title: 'This is not a valid API key',
     detail:
-      "Use the current key of the account: it is in the dashboard's settings, in what standin dev prints, and on a cluster in the Secret ACCOUNT-api-key.",
+      "Use the current key of the account. The dashboard's settings and the output of standin dev show it; on a cluster, it is in the Secret ACCOUNT-api-key.",
     retryable: false,
   },
   api_key_other_account: {
@@ -86,20 +85,20 @@ export const REJECTIONS = {
     status: 404,
     title: 'No project has this URI',
     detail:
-      "The first path segment must be a project's URI: it is in the URLs that the dashboard and standin dev show; on a cluster kubectl get mockprojects shows it.",
+      "The first path segment must be a project's URI. The URLs in the dashboard and in the output of standin dev contain it; on a cluster, kubectl get mockprojects shows it.",
     retryable: false,
   },
   endpoint_not_found: {
     status: 404,
     title: 'No endpoint of this project has this path',
     detail:
-      "Paths are compared byte by byte; the dashboard shows them, on a cluster also kubectl get mockendpoints. If this one is right, see the Endpoint's conditions.",
+      "Paths are compared byte by byte. The dashboard shows them; on a cluster, kubectl get mockendpoints does, too. If this path is correct, check the Endpoint's conditions.",
     retryable: false,
   },
   method_not_allowed: {
     status: 405,
-    title: 'No endpoint answers this method on this path',
-    detail: 'The Allow header lists the methods that are answered here.',
+    title: 'No endpoint serves this method on this path',
+    detail: 'The Allow header lists the methods of this path.',
     retryable: false,
   },
   request_timeout: {
@@ -117,7 +116,7 @@ export const REJECTIONS = {
   target_too_long: {
     status: 414,
     title: 'The request target is too long',
-    detail: 'Shorten path and query; an administrator can raise limits.requestTargetBytes.',
+    detail: 'Shorten the path and query; an administrator can raise limits.requestTargetBytes.',
     retryable: false,
   },
   expectation_failed: {
@@ -146,20 +145,20 @@ export const REJECTIONS = {
   },
   overloaded: {
     status: 503,
-    title: 'Too many requests are being worked on',
+    title: 'Too many requests are in progress',
     detail: 'Try again after the time in Retry-After.',
     retryable: true,
   },
   log_unavailable: {
     status: 503,
     title: 'The request cannot be stored now',
-    detail: 'Nothing was done with it. Try again after the time in Retry-After.',
+    detail: 'The request had no effect. Try again after the time in Retry-After.',
     retryable: true,
   },
   quota_unavailable: {
     status: 503,
     title: 'The quota cannot be checked now',
-    detail: 'Nothing was counted. Try again after the time in Retry-After.',
+    detail: 'The request was not counted. Try again after the time in Retry-After.',
     retryable: true,
   },
 } as const satisfies Record<string, Rejection>;
@@ -176,7 +175,7 @@ export const REJECTED_HEADER = 'standin-rejected';
 export const UPSTREAM_FAILURES = {
   upstream_unreachable: { status: 502, title: 'The upstream could not be reached' },
   upstream_blocked: { status: 502, title: "The upstream's address is not allowed" },
-  upstream_invalid: { status: 502, title: "The upstream's answer is not valid HTTP" },
-  upstream_timeout: { status: 504, title: 'The upstream did not answer in time' },
+  upstream_invalid: { status: 502, title: "The upstream's response is not valid HTTP" },
+  upstream_timeout: { status: 504, title: 'The upstream did not respond in time' },
 } as const;
 export type UpstreamFailureCode = keyof typeof UPSTREAM_FAILURES;

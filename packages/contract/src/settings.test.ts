@@ -8,7 +8,7 @@ const schema = z.object({
   egress: z.object({ allow: listSetting(z.string()).default([]) }).prefault({}),
 });
 
-test('every leaf has a path and the name of its variable', () => {
+test('every leaf has a path and a variable name', () => {
   expect(describeSettings(schema).map(({ path, env }) => [path, env])).toEqual([
     ['port', 'STANDIN_PORT'],
     ['apiKeyHeader.name', 'STANDIN_API_KEY_HEADER_NAME'],
@@ -30,7 +30,7 @@ test('values come from the environment, defaults from the schema', () => {
   });
 });
 
-test('a bad value and an unknown variable are both named', () => {
+test('an invalid value and an unknown variable are both reported', () => {
   const parse = () => parseSettings(schema, { STANDIN_PORT: 'x', STANDIN_APIKEY: 'y', STANDIN_TEST_KUBECONFIG: 'z' });
   expect(parse).toThrow(/STANDIN_APIKEY: there is no such setting.*\nSTANDIN_PORT: .*number/s);
 });

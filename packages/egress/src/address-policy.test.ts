@@ -85,7 +85,7 @@ describe('classifyAddress', () => {
     },
   );
 
-  test('an address that hides in IPv6 is what it hides', () => {
+  test('an IPv6 address with an embedded IPv4 address has the class of that address', () => {
     fc.assert(
       fc.property(fc.ipV4(), (ip) => {
         const [a, b, c, d] = ip.split('.').map(Number) as [number, number, number, number];
@@ -121,17 +121,17 @@ describe('checkAddress', () => {
     ['a cluster, by URL', CLUSTER, false, ['public']],
     ['a cluster, by serviceRef', CLUSTER, true, ['public', 'private', 'carrier-grade NAT']],
     ['a laptop', LAPTOP, false, ['public', 'loopback', 'private']],
-  ])('on %s: the rest is refused', (_name, policy, viaService, expected) => {
+  ])('allows only the listed classes on %s', (_name, policy, viaService, expected) => {
     expect(verdicts(policy, viaService)).toEqual(expected);
     expect([...expected, ...refusedWhole(policy, viaService)].sort()).toEqual(Object.keys(CLASSES).sort());
   });
 
-  test('nothing opens metadata, link-local, multicast and unspecified addresses', () => {
+  test('no setting allows metadata, link-local, multicast and unspecified addresses', () => {
     const all: AddressPolicy = { allowPrivate: true, allow: ['0.0.0.0/0', '::/0'] };
     expect(refusedWhole(all, true).sort()).toEqual(['cloud metadata', 'link-local', 'multicast', 'unspecified']);
   });
 
-  test('the administrator lets networks through, in whichever spelling the address comes', () => {
+  test('the administrator can allow networks, in any spelling of the address', () => {
     const policy: AddressPolicy = { allowPrivate: false, allow: ['10.20.0.0/16', '127.0.0.0/8', 'fd12::/16'] };
     for (const ip of ['10.20.3.4', '::ffff:10.20.3.4', '64:ff9b::a14:304', '127.0.0.1', 'fd12::9']) {
       expect(checkAddress(ip, policy), ip).toBeUndefined();
@@ -139,7 +139,7 @@ describe('checkAddress', () => {
     for (const ip of ['10.21.0.1', 'fd13::1', '::1', '192.168.0.1']) expect(checkAddress(ip, policy), ip).toBeDefined();
   });
 
-  test('the reason names the address, what it is, and what to do', () => {
+  test('the reason names the address, its class and the setting', () => {
     expect(checkAddress('10.0.0.1', CLUSTER)).toBe(
       '10.0.0.1 is a private address, which is not allowed by the administrator (egress.allow)',
     );
@@ -149,7 +149,7 @@ describe('checkAddress', () => {
     expect(checkAddress('example', CLUSTER)).toBe('example is not an IP address');
   });
 
-  test('isCidr tells networks from other text', () => {
+  test('isCidr distinguishes networks from other text', () => {
     expect(['10.0.0.0/8', 'fd00::/8', '10.0.0.1', '10.0.0.0/33', 'x/8'].map(isCidr)).toEqual([
       true,
       true,
@@ -219,7 +219,7 @@ describe('checkUpstreamUrl', () => {
     'http://8.8.8.8:8080/',
     'http://orders.shop.svc:80/',
     'https://notlocalhost/',
-  ])('%s passes: what a name resolves to is checked at connect time', (url) => {
+  ])('%s passes, because the addresses of a name are checked on connection', (url) => {
     expect(checkUpstreamUrl(new URL(url), CLUSTER)).toBeUndefined();
   });
 });

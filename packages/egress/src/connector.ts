@@ -69,7 +69,7 @@ const resolve = async (hostname: string, options: ConnectorOptions): Promise<Res
 const refusalOf = (address: string, port: number, options: ConnectorOptions): AddressRefusal | undefined =>
   options.refused.refuse({ host: address, port }) ?? refuseAddress(address, options.policy, options);
 
-/** Returns the addresses to dial for a target. Throws `upstream_blocked` if any of them is refused: a mixed answer is an attack. */
+/** Returns the addresses to dial for a target. Throws `upstream_blocked` if any of them is refused: a mixed result is an attack. */
 const vettedAddresses = async (
   { hostname, port }: { readonly hostname: string; readonly port: number },
   options: ConnectorOptions,
@@ -119,7 +119,7 @@ const dial = (
 /** The last check: the connected peer. Nothing has been written to it yet. */
 const refusePeer = (socket: Socket, hostname: string, options: ConnectorOptions): EgressError | undefined => {
   const peer = socket.remoteAddress;
-  if (peer === undefined) return new EgressError('upstream_blocked', 'Not connected: the peer is gone.');
+  if (peer === undefined) return new EgressError('upstream_blocked', 'Not connected: the peer has disconnected.');
   const refusal = refusalOf(peer, socket.remotePort ?? 0, options);
   return refusal && blocked(hostname, refusal);
 };

@@ -85,7 +85,7 @@ const skipName = (message: Buffer, start: number): number => {
 const readResponse = (message: Buffer, query: Buffer, type: AddressType): DnsAnswer => {
   const code = message.readUInt8(3) & 0x0f;
   if (code !== RESPONSE_CODES.success && code !== RESPONSE_CODES.noSuchName)
-    throw new Error(`the name server answered with code ${code}`);
+    throw new Error(`the name server responded with code ${code}`);
   const addresses: string[] = [];
   let isAlias = false;
   let at = query.length;
@@ -93,7 +93,7 @@ const readResponse = (message: Buffer, query: Buffer, type: AddressType): DnsAns
     at = skipName(message, at);
     const found = message.readUInt16BE(at);
     const end = at + 10 + message.readUInt16BE(at + 8);
-    if (end > message.length) throw new Error('the name server’s response is incomplete');
+    if (end > message.length) throw new Error('the response of the name server is incomplete');
     if (found === TYPES.CNAME || found === TYPES.DNAME) isAlias = true;
     else if (found === TYPES[type])
       addresses.push(ipaddr.fromByteArray([...message.subarray(at + 10, end)]).toString());
@@ -130,7 +130,7 @@ const askByStream = (server: NameServer, query: Buffer, signal: AbortSignal): Pr
       if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return;
       const message = received.subarray(2, 2 + received.readUInt16BE(0));
       if (isResponse(message, query)) resolve(message);
-      else reject(new Error('the name server answered another question'));
+      else reject(new Error('the name server responded to a different query'));
       socket.destroy();
     });
     const length = Buffer.alloc(2);

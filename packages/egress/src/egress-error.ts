@@ -25,7 +25,7 @@ export class EgressError extends Error {
 export const tooManyLines = (): EgressError =>
   new EgressError(
     'upstream_invalid',
-    `The upstream's answer has more than ${LIMITS.upstreamHeadLinesMax} header lines or trailers.`,
+    `The upstream's response has more than ${LIMITS.upstreamHeadLinesMax} header lines or trailers.`,
   );
 
 const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
@@ -64,22 +64,22 @@ export const exchangeError = (error: unknown, inBody: boolean): EgressError => {
   const cause = error instanceof Error ? error : new Error(String(error));
   const fail = (code: UpstreamFailureCode, message: string) => new EgressError(code, message, { cause });
   if (cause instanceof errors.BodyTimeoutError) {
-    return fail('upstream_timeout', 'The upstream fell silent in the middle of its answer.');
+    return fail('upstream_timeout', 'The upstream stopped sending in the middle of its response.');
   }
   if (cause instanceof errors.HeadersOverflowError) {
-    return fail('upstream_invalid', "The head of the upstream's answer is too large.");
+    return fail('upstream_invalid', "The head of the upstream's response is too large.");
   }
   if (inBody && (cause instanceof errors.ResponseContentLengthMismatchError || brokeOff(cause))) {
-    return fail('upstream_invalid', 'The upstream broke off in the middle of its answer.');
+    return fail('upstream_invalid', 'The upstream closed the connection in the middle of its response.');
   }
   if (cause instanceof errors.MaxOriginsReachedError) {
     return fail('upstream_unreachable', 'Too many different upstreams are in use.');
   }
   if (cause instanceof errors.InvalidArgumentError || cause instanceof errors.NotSupportedError) {
-    return fail('upstream_unreachable', `The request cannot be sent on: ${cause.message}.`);
+    return fail('upstream_unreachable', `The request cannot be forwarded: ${cause.message}.`);
   }
   if (brokeOff(cause)) {
-    return fail('upstream_unreachable', 'The upstream closed the connection before it answered.');
+    return fail('upstream_unreachable', 'The upstream closed the connection before it responded.');
   }
-  return fail('upstream_invalid', `The upstream's answer is not valid HTTP/1.1: ${cause.message}.`);
+  return fail('upstream_invalid', `The upstream's response is not valid HTTP/1.1: ${cause.message}.`);
 };

@@ -31,7 +31,7 @@ describe('a bad upstream', () => {
       'HTTP/1.1 200 OK\r\nx-a: b\x01c\r\ncontent-length: 0\r\n\r\n',
       /forbids|not valid HTTP/,
     ],
-  ])('that answers with %s: upstream_invalid', async (_name, text, message) => {
+  ])('that sends %s fails as upstream_invalid', async (_name, text, message) => {
     const upstream = await upstreamWith(text);
     const error = await egressWith()
       .request(get(upstream.port))
@@ -74,7 +74,7 @@ describe('a bad upstream', () => {
       'upstream_timeout',
     ],
   ] satisfies [string, Script, string][])(
-    'that answers with %s: the body fails after what came',
+    'that sends %s makes the body fail after the received part',
     async (_name, script, code) => {
       const upstream = await upstreamWith(script);
       const result = await egressWith().request(get(upstream.port, { timeoutMs: 400 }));
@@ -87,7 +87,7 @@ describe('a bad upstream', () => {
     },
   );
 
-  test('that answers with 2,001 trailers, all in one piece: the body fails', async () => {
+  test('that sends 2,001 trailers in one piece makes the body fail', async () => {
     const trailers = 'a:\r\n'.repeat(2_001);
     const upstream = await upstreamWith(
       `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n${trailers}\r\n`,
@@ -101,7 +101,7 @@ describe('a bad upstream', () => {
     ['a head', 'HTTP/1.1 200 OK\r\n'],
     ['a head after early hints', 'HTTP/1.1 103 Early Hints\r\na: b\r\n\r\nHTTP/1.1 200 OK\r\n'],
     ['trailers', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n'],
-  ])('that sends %s of endless short lines: the connection is cut', async (_name, start) => {
+  ])('that sends %s of endless short lines is disconnected', async (_name, start) => {
     const closed = Promise.withResolvers<unknown>();
     const upstream = await upstreamWith((socket) => {
       socket.once('close', closed.resolve);
@@ -117,17 +117,17 @@ describe('a bad upstream', () => {
     await closed.promise;
   });
 
-  test('that is silent: upstream_timeout on time, and the connection is cut', async () => {
+  test('that does not respond fails as upstream_timeout on time, and is disconnected', async () => {
     const upstream = await upstreamWith(() => undefined);
     const started = performance.now();
     await expect(egressWith().request(get(upstream.port, { timeoutMs: 200 }))).rejects.toMatchObject({
       code: 'upstream_timeout',
-      message: 'The upstream did not answer within 200 ms.',
+      message: 'The upstream did not respond within 200 ms.',
     });
     expect(performance.now() - started).toBeLessThan(1_000);
   });
 
-  test('that refuses: upstream_unreachable', async () => {
+  test('that refuses the connection fails as upstream_unreachable', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -143,14 +143,14 @@ describe('a bad upstream', () => {
     ['EADDRNOTAVAIL', 'No connection to http://a.test: EADDRNOTAVAIL.'],
     ['ECONNREFUSED', 'http://a.test refused the connection.'],
     ['ETIMEDOUT', 'http://a.test did not accept a connection in time.'],
-  ])('with %s: the message has no address that the caller did not give; the log has it', (code, message) => {
+  ])('with %s has a message without resolved addresses, which only the log contains', (code, message) => {
     const text = `connect ${code} 10.0.0.7:80 - Local (10.1.2.3:41234)`;
     const error = Object.assign(new Error(text), { code, address: '10.0.0.7', port: 80 });
     for (const cause of [error, new AggregateError([error])])
       expect(connectError(cause, 'http://a.test')).toMatchObject({ message, detail: text });
   });
 
-  test('at an address that a name resolved to: the log tells once in a while which one, the message does not', async () => {
+  test('at a resolved address is logged with that address at intervals, but the message omits it', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -171,7 +171,7 @@ describe('a bad upstream', () => {
     ]);
   });
 
-  test('that never finishes TLS: upstream_timeout after the connect timeout', async () => {
+  test('that never finishes TLS fails as upstream_timeout after the connect timeout', async () => {
     const server = createServer((socket) => socket.on('error', () => undefined).resume()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     cleanUp(() => new Promise((resolve) => server.close(resolve)));
@@ -181,7 +181,7 @@ describe('a bad upstream', () => {
     ).rejects.toMatchObject({ code: 'upstream_timeout', message: expect.stringContaining('did not accept') as string });
   });
 
-  test('whose name does not exist: upstream_unreachable', async () => {
+  test('whose name does not exist fails as upstream_unreachable', async () => {
     const lookup = () => Promise.reject(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }));
     await expect(egressWith({ lookup }).request(get(80, { url: 'http://nowhere.test/' }))).rejects.toMatchObject({
       code: 'upstream_unreachable',
@@ -190,7 +190,7 @@ describe('a bad upstream', () => {
   });
 });
 
-describe('an idle connection that the upstream closes as the next request is written', () => {
+describe('on an idle connection that the upstream closes as the next request is written', () => {
   /** Answers the first request. Resets the connection when a second request arrives on it. */
   const closesWhenReused = (): Script => {
     const used = new WeakSet();
@@ -201,7 +201,7 @@ describe('an idle connection that the upstream closes as the next request is wri
     };
   };
 
-  test.each(['GET', 'PUT', 'DELETE'] as const)('%s is sent once more', async (method) => {
+  test.each(['GET', 'PUT', 'DELETE'] as const)('%s is sent again once', async (method) => {
     const upstream = await upstreamWith(closesWhenReused());
     const egress = egressWith();
     await askAndIdle(egress, upstream);
@@ -209,7 +209,7 @@ describe('an idle connection that the upstream closes as the next request is wri
     expect(upstream.connections()).toBe(2);
   });
 
-  test.each(['POST', 'PATCH'] as const)('%s is not: it may have been acted on', async (method) => {
+  test.each(['POST', 'PATCH'] as const)('%s is not sent again, because it may have had an effect', async (method) => {
     const upstream = await upstreamWith(closesWhenReused());
     const egress = egressWith();
     await askAndIdle(egress, upstream);
@@ -219,7 +219,7 @@ describe('an idle connection that the upstream closes as the next request is wri
     expect(upstream.received().match(/ \/a HTTP/g)).toHaveLength(2);
   });
 
-  test('a new connection that is reset is not tried again', async () => {
+  test('a reset of a new connection is not retried', async () => {
     const upstream = await upstreamWith((socket) => socket.resetAndDestroy());
     await expect(egressWith().request(get(upstream.port))).rejects.toMatchObject({ code: 'upstream_unreachable' });
     expect(upstream.connections()).toBe(1);

@@ -17,7 +17,7 @@ describe('the address policy', () => {
     '[64:ff9b::7f00:1]',
     '0',
     'localhost',
-  ])('the host %s is blocked before anything is dialled', async (host) => {
+  ])('blocks the host %s before it dials', async (host) => {
     const upstream = await upstreamWith(answer('secret'));
     await expect(
       egressWith(cluster).request(get(0, { url: `http://${host}:${upstream.port}/` })),
@@ -30,7 +30,7 @@ describe('the address policy', () => {
     ['public and private addresses mixed', ['93.184.216.34', '127.0.0.1']],
     ['a mapped address', ['::ffff:127.0.0.1']],
     ['metadata', ['169.254.169.254']],
-  ])('a name that resolves to %s is blocked', async (_name, ips) => {
+  ])('blocks a name that resolves to %s', async (_name, ips) => {
     const upstream = await upstreamWith(answer('secret'));
     await expect(
       egressWith({ ...cluster, ...resolving(...ips) }).request(get(0, { url: `http://a.test:${upstream.port}/` })),
@@ -42,13 +42,13 @@ describe('the address policy', () => {
     expect(upstream.connections()).toBe(0);
   });
 
-  test('a literal address is in the message: who asks gave it', async () => {
+  test('names a literal address in the message, because the caller specified it', async () => {
     await expect(egressWith(cluster).request(get(1))).rejects.toMatchObject({
       message: expect.stringContaining('127.0.0.1 is a loopback address, which') as string,
     });
   });
 
-  test('rebinding: a name is looked up once for a connection, and again for the next', async () => {
+  test('looks a name up exactly once per connection, against DNS rebinding', async () => {
     const upstream = await upstreamWith((socket) => socket.end(answer('ok')));
     const answers = ['127.0.0.1', '127.0.0.2'];
     const egress = egressWith({
@@ -62,14 +62,14 @@ describe('the address policy', () => {
     expect(upstream.connections()).toBe(1);
   });
 
-  test('a second address is tried when the first does not answer', async () => {
+  test('tries the second address if the first does not respond', async () => {
     const upstream = await upstreamWith(answer('ok'));
     const egress = egressWith(resolving('127.0.0.9', '127.0.0.1'));
     const result = await egress.request(get(0, { url: `http://two.test:${upstream.port}/` }));
     expect((await buffer(result.body)).toString()).toBe('ok');
   });
 
-  test('a connection that a serviceRef made does not serve a URL', async () => {
+  test('does not reuse the connection of a serviceRef for a URL', async () => {
     const upstream = await upstreamWith((socket) => socket.write(answer('ok')));
     const egress = egressWith({ policy: { allowPrivate: false, allow: ['127.0.0.1/32'] }, ...resolving('127.0.0.1') });
     const url = `http://orders.shop.svc:${upstream.port}/`;
@@ -87,7 +87,7 @@ describe('a Service that serviceRef names', () => {
   };
   const via = (url: string) => get(0, { url, viaService: true });
 
-  test('that is an alias is blocked, wherever it leads', async () => {
+  test('is blocked if it is an alias, whatever its target', async () => {
     const upstream = await upstreamWith(answer('secret'));
     const egress = egressWith({
       ...resolving('127.0.0.1'),
@@ -103,7 +103,7 @@ describe('a Service that serviceRef names', () => {
     expect((await egress.request(get(0, { url }))).status).toBe(200);
   });
 
-  test('that the DNS does not know is held to the policy of other names', async () => {
+  test('is subject to the policy for other names if the DNS does not know it', async () => {
     const lookupService = () => Promise.resolve({ isAlias: false, addresses: [] });
     const hosts = { lookup: resolving('10.0.0.1').lookup };
     const request = via('http://orders.shop.svc.cluster.local:81/');
@@ -118,7 +118,7 @@ describe('a Service that serviceRef names', () => {
     expect((await laptop.request(via(`http://orders.shop.svc:${upstream.port}/`))).status).toBe(200);
   });
 
-  test('that cannot be looked up is unreachable, not blocked', async () => {
+  test('is unreachable, not blocked, if the lookup fails', async () => {
     const lookupService = () => Promise.reject(Object.assign(new Error('EAI_AGAIN'), { code: 'EAI_AGAIN' }));
     const hosts = { lookup: resolving('10.0.0.1').lookup };
     await expect(
@@ -129,7 +129,7 @@ describe('a Service that serviceRef names', () => {
 
 describe('a refused target', () => {
   test.each(['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '127.9.9.9', 'a.test'])(
-    'is blocked at %s, though private addresses are allowed',
+    'is blocked at %s, although private addresses are allowed',
     async (host) => {
       const upstream = await upstreamWith(answer('secret'));
       const refused = new RefusedTargets([parseTarget(`127.0.0.1:${upstream.port}`)]);
@@ -141,14 +141,14 @@ describe('a refused target', () => {
         const url = `http://${host}:${upstream.port}/`;
         await expect(egress.request(get(0, { url, viaService }))).rejects.toMatchObject({
           code: 'upstream_blocked',
-          message: expect.stringMatching(/a part of Standin/) as string,
+          message: expect.stringMatching(/a component of Standin/) as string,
         });
       }
       expect(upstream.connections()).toBe(0);
     },
   );
 
-  test('is known by the addresses that its name has', async () => {
+  test('is recognized by the addresses of its name', async () => {
     const upstream = await upstreamWith(answer('secret'));
     const lookup = resolving('127.0.0.1').lookup;
     const refused = new RefusedTargets([parseTarget(`clickhouse:${upstream.port}`)], lookup);

@@ -6,8 +6,8 @@ import { createEgress, type EgressOptions } from './egress.ts';
 import { answer, askAndIdle, cleanUp, egressWith, get, resolving, upstreamWith } from './egress.testing.ts';
 import { makeCertificate, startRawUpstream } from './raw-upstream.testing.ts';
 
-describe('a good upstream', () => {
-  test('gets the request as it was, without hop-by-hop headers', async () => {
+describe('a valid upstream', () => {
+  test('receives the request unchanged, except for hop-by-hop headers', async () => {
     const upstream = await upstreamWith((socket) => socket.end(answer('ok')));
     const body = Uint8Array.from([0, 255, 237, 160, 128]);
     const result = await egressWith().request(
@@ -43,7 +43,7 @@ describe('a good upstream', () => {
     );
   });
 
-  test('is handed through: raw headers, bytes as sent, trailers', async () => {
+  test('has its raw headers, body bytes and trailers passed through', async () => {
     const upstream = await upstreamWith(
       'HTTP/1.1 418 I am a teapot\r\nSet-Cookie: a=1\r\nX-L: \xe9\r\nset-cookie: b=2\r\nContent-Encoding: gzip\r\n' +
         'Transfer-Encoding: chunked\r\n\r\n3\r\n\x1f\x8b\xff\r\n0\r\nX-Sum: 9\r\n\r\n',
@@ -61,14 +61,14 @@ describe('a good upstream', () => {
     expect(result.trailers()).toEqual([['X-Sum', '9']]);
   });
 
-  test('is asked over one connection again and again', async () => {
+  test('receives consecutive requests over one connection', async () => {
     const upstream = await upstreamWith((socket) => socket.write(answer('ok')));
     const egress = egressWith();
     for (let round = 0; round < 5; round += 1) await askAndIdle(egress, upstream);
     expect(upstream.connections()).toBe(1);
   });
 
-  test('that redirects is not followed', async () => {
+  test('has its redirects returned, not followed', async () => {
     const upstream = await upstreamWith(
       'HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/\r\ncontent-length: 0\r\n\r\n',
     );
@@ -78,7 +78,7 @@ describe('a good upstream', () => {
   });
 
   test.each(['204 No Content', '304 Not Modified'])(
-    'that sends a body with %s loses the body, and the connection',
+    'loses the body and the connection if it sends a body with %s',
     async (status) => {
       const upstream = await upstreamWith((socket) =>
         socket.write(`HTTP/1.1 ${status}\r\ncontent-length: 4\r\n\r\nevil`),
@@ -93,7 +93,7 @@ describe('a good upstream', () => {
     },
   );
 
-  test('may send early hints, large heads and answers that end with the connection', async () => {
+  test('may send early hints, large heads, and responses that end with the connection', async () => {
     const large = 'x'.repeat(20_000);
     const upstream = await upstreamWith(
       `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nx-large: ${large}\r\n\r\nuntil the end`,
@@ -103,7 +103,7 @@ describe('a good upstream', () => {
     expect((await buffer(result.body)).toString()).toBe('until the end');
   });
 
-  test('may send 2,000 header lines and 2,000 trailers, again and again', async () => {
+  test('may repeatedly send 2,000 header lines and 2,000 trailers', async () => {
     const lines = 'a:\r\n'.repeat(1_999);
     const upstream = await upstreamWith((socket) =>
       socket.write(
@@ -121,8 +121,8 @@ describe('a good upstream', () => {
     expect(upstream.connections()).toBe(1);
   });
 
-  // Prevents: 200 bytes of memory for each byte of an answer that waits for a slow caller.
-  test('that sends chunks of one byte: they are joined', async () => {
+  // Prevents: 200 bytes of memory for each byte of a response that waits for a slow caller.
+  test('has its chunks of one byte joined', async () => {
     const upstream = await upstreamWith(
       `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(50_000)}0\r\n\r\n`,
     );
@@ -138,7 +138,7 @@ describe('a good upstream', () => {
     expect(pieces).toBeLessThan(500);
   });
 
-  test('is slowed down by a reader that does not read', async () => {
+  test('is slowed down by a slow reader', async () => {
     let written = 0;
     const chunk = Buffer.alloc(64 * 1024);
     const upstream = await upstreamWith((socket) => {
@@ -164,7 +164,7 @@ describe('a good upstream', () => {
     expect(read).toBe(64 * 1024 * 1024);
   });
 
-  test('over TLS must have a certificate of a trusted CA for the name that was asked', async () => {
+  test('over TLS must have a certificate of a trusted CA for the requested name', async () => {
     const { ca, cert, key } = await makeCertificate('api.example.test');
     const upstream = await startRawUpstream(answer('secret'), { cert, key });
     cleanUp(() => upstream[Symbol.asyncDispose]());
@@ -182,7 +182,7 @@ describe('a good upstream', () => {
 });
 
 describe('the caller', () => {
-  test('can give up while it waits for the answer', async () => {
+  test('can abort while it waits for the response', async () => {
     const upstream = await upstreamWith(() => undefined);
     const abort = new AbortController();
     const waiting = egressWith().request(get(upstream.port, { signal: abort.signal }));
@@ -195,7 +195,7 @@ describe('the caller', () => {
     ]);
   });
 
-  test('can give up within the answer, which cuts the connection', async () => {
+  test('can abort during the response, which cuts the connection', async () => {
     const closed = Promise.withResolvers<unknown>();
     const upstream = await upstreamWith((socket) => {
       socket.once('close', closed.resolve);
@@ -209,7 +209,7 @@ describe('the caller', () => {
     await closed.promise;
   });
 
-  test('ends all connections with close()', async () => {
+  test('can end all connections with close()', async () => {
     const upstream = await upstreamWith(() => undefined);
     const egress = createEgress({ policy: { allowPrivate: true, allow: [] } });
     const waiting = egress.request(get(upstream.port)).catch((error: unknown) => error);

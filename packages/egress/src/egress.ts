@@ -149,7 +149,7 @@ export const createEgress = (options: EgressOptions): Egress => {
       };
       const cancel = () => end(signal?.reason as Error);
       const timer = setTimeout(
-        () => end(new EgressError('upstream_timeout', `The upstream did not answer within ${request.timeoutMs} ms.`)),
+        () => end(new EgressError('upstream_timeout', `The upstream did not respond within ${request.timeoutMs} ms.`)),
         Math.max(deadline - performance.now(), 1),
       );
       signal?.addEventListener('abort', cancel, { once: true });

@@ -80,22 +80,22 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const headers = linesOf(controller.rawHeaders);
     if (headers.length > LIMITS.upstreamHeadLinesMax) throw tooManyLines();
     if (status < 200 || status > 599)
-      throw new EgressError('upstream_invalid', `The upstream answered with status ${status}.`);
+      throw new EgressError('upstream_invalid', `The upstream responded with status ${status}.`);
     if (!areValidLines(headers)) {
       throw new EgressError(
         'upstream_invalid',
-        "The upstream's answer holds a header with characters that HTTP forbids.",
+        "The upstream's response has a header with characters that HTTP forbids.",
       );
     }
     const body = new Readable({
       highWaterMark: BODY_HIGH_WATER_MARK_BYTES,
       read: () => controller.resume(),
       destroy: (error, callback) => {
-        controller.abort(error ?? new EgressError('upstream_invalid', 'The answer was not read to its end.'));
+        controller.abort(error ?? new EgressError('upstream_invalid', 'The response was not read to its end.'));
         callback(error);
       },
     });
-    // An answer that comes in one piece can fail before its reader has attached a listener.
+    // A response that arrives in one piece can fail before its reader has attached a listener.
     body.on('error', () => undefined);
     this.#body = body;
     this.#settled = true;
@@ -147,7 +147,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     if (!areValidLines(trailers)) {
       this.#body?.destroy(
-        new EgressError('upstream_invalid', "The upstream's trailers hold characters that HTTP forbids."),
+        new EgressError('upstream_invalid', "The upstream's trailers have characters that HTTP forbids."),
       );
       return;
     }

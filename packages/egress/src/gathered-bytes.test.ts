@@ -12,7 +12,7 @@ const usedBytes = (): number => {
   return heapUsed + external;
 };
 
-test('what was added comes back whole and in order', () => {
+test('the added bytes are returned whole and in order', () => {
   const lengths = fc.array(fc.oneof(fc.nat(3), fc.nat(30_000)), { maxLength: 1_500 });
   fc.assert(
     fc.property(lengths, (all) => {
@@ -40,7 +40,7 @@ test('what was added comes back whole and in order', () => {
 });
 
 // Prevents: a body of 10 MiB in chunks of one byte that takes 5 GB.
-test('chunks of one byte take little more memory than their bytes', () => {
+test('chunks of one byte need little more memory than their bytes', () => {
   const gathered = new GatheredBytes();
   const before = usedBytes();
   const BYTES = 500_000;

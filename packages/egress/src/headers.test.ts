@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { HeaderPair } from '@standin/contract';
 import { areValidLines, decodeLines, requestHeaders, stripHopByHop } from './headers.ts';
 
-test('hop-by-hop headers go, also those that Connection names; the rest keeps order, case and duplicates', () => {
+test('hop-by-hop headers are removed, including those that Connection names; the others keep order, case and duplicates', () => {
   const headers: HeaderPair[] = [
     ['X-A', '1'],
     ['Connection', 'close, X-Secret'],
@@ -30,7 +30,7 @@ test('hop-by-hop headers go, also those that Connection names; the rest keeps or
   ]);
 });
 
-test('a request leaves out what undici writes or refuses', () => {
+test('a request omits the headers that undici writes or refuses', () => {
   const headers: HeaderPair[] = [
     ['Host', 'gateway'],
     ['Content-Length', '3'],
@@ -56,6 +56,6 @@ test.each([
   ['x-a', '\u007f', false],
   ['x a', 'b', false],
   ['', 'b', false],
-])('%j: %j can be sent on: %s', (name, value, expected) => {
+])('%j: %j can be forwarded: %s', (name, value, expected) => {
   expect(areValidLines([[name, value]])).toBe(expected);
 });

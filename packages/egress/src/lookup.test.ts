@@ -21,7 +21,7 @@ beforeEach(() => {
 const ask = (name = NAME) => lookupService(name, [server]);
 
 describe('the addresses of a Service', () => {
-  test('are those of both families, asked as an absolute name', async () => {
+  test('are those of both families, queried as an absolute name', async () => {
     server.table[NAME] = { addresses: ['10.0.0.5', 'fd00::5'] };
     const before = server.questions.length;
     expect(await ask()).toEqual({
@@ -34,56 +34,56 @@ describe('the addresses of a Service', () => {
     expect([...server.questions.slice(before)].sort()).toEqual([`A ${NAME} udp`, `AAAA ${NAME} udp`]);
   });
 
-  test('are none where the name does not exist, or has no address', async () => {
+  test('are empty if the name does not exist or has no address', async () => {
     expect(await ask()).toEqual({ isAlias: false, addresses: [] });
     server.table[NAME] = {};
     expect(await ask()).toEqual({ isAlias: false, addresses: [] });
   });
 
-  test('of an alias are known as such, in the same message', async () => {
+  test('are reported together with an alias, from one message', async () => {
     server.table[NAME] = { alias: 'clickhouse.db.svc.cluster.local', addresses: ['10.0.0.9'] };
     expect(await ask()).toMatchObject({ isAlias: true, addresses: [{ address: '10.0.0.9' }] });
   });
 
-  test('of an alias to nothing are known as such, too', async () => {
+  test('are empty for an alias without a target, which is still reported as an alias', async () => {
     server.table[NAME] = { alias: 'clickhouse.db.svc.cluster.local' };
     expect(await ask()).toEqual({ isAlias: true, addresses: [] });
   });
 
-  test('that are too many for a datagram come over TCP', async () => {
+  test('are fetched over TCP if they do not fit into a datagram', async () => {
     server.table[NAME] = { addresses: MANY, isLong: true };
     const before = server.questions.length;
     expect((await ask()).addresses.map(({ address }) => address)).toEqual(MANY);
     expect(server.questions.slice(before)).toContain(`A ${NAME} tcp`);
   });
 
-  test('come although a datagram was lost', async () => {
+  test('are found although a datagram is lost', async () => {
     server.table[NAME] = { addresses: ['10.0.0.5'], lost: 1 };
     expect((await ask()).addresses).toHaveLength(1);
   });
 
-  test('come from the next server where one refuses', async () => {
+  test('come from the next server if one refuses', async () => {
     await using broken = await startDnsServer({ [NAME]: { code: 2 } });
     server.table[NAME] = { addresses: ['10.0.0.5'] };
     expect((await lookupService(NAME, [broken, server])).addresses).toHaveLength(1);
   });
 });
 
-describe('a lookup fails', () => {
-  test('where every server fails', async () => {
+describe('a lookup', () => {
+  test('fails if every server fails', async () => {
     server.table[NAME] = { code: 2 };
     await expect(ask()).rejects.toMatchObject({ code: 'EAI_AGAIN' });
     await expect(lookupService(NAME, [])).rejects.toMatchObject({ code: 'EAI_AGAIN' });
   });
 
   test.each(['a..b', 'x'.repeat(64), Array.from({ length: 130 }, () => 'a').join('.')])(
-    'for what is no name (%s)',
+    'fails for an invalid name (%s)',
     async (name) => {
       await expect(ask(name)).rejects.toMatchObject({ code: 'ENOTFOUND' });
     },
   );
 
-  test('and never hangs or breaks the process where a server sends anything else', async () => {
+  test('never hangs or crashes if a server sends arbitrary bytes', async () => {
     const hostile = createSocket('udp4');
     let rest = Buffer.alloc(0);
     hostile.on('message', (query, from) => {

@@ -27,7 +27,7 @@ const listening = async (server: Server, sockets: Set<Socket>, state: { text: st
   };
 };
 
-/** A server that sends exactly what the script says, valid or not. */
+/** A server that sends exactly the scripted bytes, valid or not. */
 export const startRawUpstream = (
   script: Script | string,
   tls?: { readonly cert: string; readonly key: string },

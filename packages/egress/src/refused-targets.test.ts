@@ -34,13 +34,13 @@ describe('a target', () => {
     ['https://a/', 'a', 443],
     ['http://[::1]:8123/x', '::1', 8123],
     ['http://a.:81', 'a', 81],
-  ])('of the URL %s is %s:%i', (url, host, port) => {
+  ])('from the URL %s is %s:%i', (url, host, port) => {
     expect(targetOf(new URL(url))).toEqual({ host, port });
   });
 });
 
-describe('refused is', () => {
-  test('a host by its name, at its port only', () => {
+describe('a refused target includes', () => {
+  test('a host by its name, only at its port', () => {
     const targets = refusing('clickhouse.db.svc:8123');
     expect(check(targets, 'clickhouse.db.svc', 8123)).toMatch(/^clickhouse\.db\.svc at port 8123 .* never allowed$/);
     expect(check(targets, 'clickhouse.db.svc', 80)).toBeUndefined();
@@ -51,7 +51,7 @@ describe('refused is', () => {
     expect(check(refusing('10.0.0.1:443'), ip, 443)).toBeDefined();
   });
 
-  test('what listens on this machine at every address of it', () => {
+  test('every address of this machine if it listens on this machine', () => {
     const own = Object.values(networkInterfaces()).flatMap((found) => found?.map(({ address }) => address) ?? []);
     for (const listening of ['127.0.0.1:8123', 'localhost:8123', '0.0.0.0:8123', '[::]:8123']) {
       const targets = refusing(listening);
@@ -75,7 +75,7 @@ describe('the addresses of a name', () => {
     return { asked, lookup };
   };
 
-  test('are refused once it was looked up, which is done for its port only, and once for all who ask', async () => {
+  test('are refused after a lookup, which happens only for the port and is shared by all requests', async () => {
     const { asked, lookup } = answers(['10.0.0.7', '10.0.0.8']);
     const targets = new RefusedTargets([parseTarget('gateway-pods:9090')], lookup);
     await targets.refresh(80);
@@ -87,14 +87,14 @@ describe('the addresses of a name', () => {
     expect(check(targets, '10.0.0.9', 9090)).toBeUndefined();
   });
 
-  test('stay as they are where it cannot be looked up', async () => {
+  test('stay unchanged if the lookup fails', async () => {
     const { lookup } = answers(new Error('EAI_AGAIN'));
     const targets = new RefusedTargets([parseTarget('a:1'), parseTarget('10.0.0.1:1')], lookup);
     await targets.refresh(1);
     expect(check(targets, '10.0.0.1', 1)).toBeDefined();
   });
 
-  test('do not delay requests for long where the name server is silent', async () => {
+  test('do not delay requests for long if the name server does not respond', async () => {
     const targets = new RefusedTargets([parseTarget('a:1')], () => new Promise(() => undefined));
     const started = performance.now();
     await targets.refresh(1);

@@ -99,7 +99,7 @@ export class RefusedTargets {
         addresses.some((ip) => target.addresses.includes(ip) || (isOwn(ip) && target.addresses.some(isOwn))),
     );
     return isRefused
-      ? { address: `${host} at port ${port}`, kind: 'a part of Standin or of the cluster, which is never allowed' }
+      ? { address: `${host} at port ${port}`, kind: 'a component of Standin or of the cluster, which is never allowed' }
       : undefined;
   }
 

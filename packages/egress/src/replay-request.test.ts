@@ -43,12 +43,12 @@ describe('the headers of a replay', () => {
     expect(to('Upstream').sent.map(([name]) => name.toLowerCase())).not.toContain('x-api-key');
   });
 
-  it('to another URL lose captured credentials, and keep those that a person wrote', () => {
+  it('to another URL lose captured credentials, and keep those that a user wrote', () => {
     expect(to('URL').sent.map(([name]) => name)).toEqual(['X-A', 'x-a', 'x-forwarded-for', 'standin-replay-of']);
     expect(to('URL', true).sent).toContainEqual(['Cookie', 'a=b']);
   });
 
-  it('say of each that is left out why', () => {
+  it('include the reason for each omitted header', () => {
     expect(to('URL').stripped).toEqual([
       { name: 'Host', reason: 'rewritten' },
       { name: 'x-api-key', reason: 'api-key' },
@@ -63,7 +63,7 @@ describe('the headers of a replay', () => {
 });
 
 describe('the request of a replay', () => {
-  it('to an endpoint has the whole target, byte for byte', () => {
+  it('to an endpoint has the complete target, byte for byte', () => {
     const request = replayRequest(captured, {}, { target: 'Endpoint', url: 'http://gateway:8080/', apiKey: 'k' });
     expect(request).toMatchObject({
       url: 'http://gateway:8080/project-uri/v1/orders?a=%20b&a=c',
@@ -72,12 +72,12 @@ describe('the request of a replay', () => {
     });
   });
 
-  it('to an upstream or a URL has its path and the query of the request', () => {
+  it('to an upstream or a URL has the path of the URL and the query of the request', () => {
     const request = replayRequest(captured, {}, { target: 'URL', url: 'http://up.example/base?x=1', apiKey: '' });
     expect(request.url).toBe('http://up.example/base?x=1&a=%20b&a=c');
   });
 
-  it('has what was edited in place of what was captured', () => {
+  it('has the edited parts instead of the captured ones', () => {
     const edit = { method: 'PUT', target: '/other?b=1', headers: [['x', 'y']], body: Buffer.from('z') } as const;
     const request = replayRequest(captured, edit, { target: 'Endpoint', url: 'http://gateway', apiKey: 'k' });
     expect(request).toMatchObject({ url: 'http://gateway/other?b=1', method: 'PUT', body: edit.body });

@@ -7,11 +7,11 @@ export const REPLAY_OF_HEADER = 'standin-replay-of';
 
 /** Why a captured header is not sent again, in words for users. */
 export const STRIP_REASONS = {
-  connection: 'is about the connection that it came on',
-  rewritten: 'is written again for this request',
-  'api-key': 'the log has its fingerprint, not the key',
-  credentials: 'credentials go to no other place than they were meant for',
-  marker: 'is written again for this replay',
+  connection: 'belongs to the original connection',
+  rewritten: 'is recomputed for this request',
+  'api-key': 'the log only has a fingerprint of the key',
+  credentials: 'credentials are only sent to their original destination',
+  marker: 'is recomputed for this replay',
 } as const;
 export type StripReason = keyof typeof STRIP_REASONS;
 

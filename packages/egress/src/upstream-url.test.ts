@@ -11,7 +11,7 @@ test.each([
   ['http://api.example.com:80/a#part', 'x', 'http://api.example.com/a?x'],
   ['https://api.example.com/a', '//evil.test/x', 'https://api.example.com/a?//evil.test/x'],
   ['https://api.example.com/a', '@evil.test', 'https://api.example.com/a?@evil.test'],
-])('%s with the query %j asks %s', (base, query, expected) => {
+])('%s with the query %j requests %s', (base, query, expected) => {
   expect(joinUpstreamUrl(base, query)).toBe(expected);
 });
 
@@ -21,7 +21,7 @@ test('the target keeps the bytes of the query', () => {
   expect(splitUpstreamUrl(new URL('https://api.example.com')).target).toBe('/');
 });
 
-test.each(['a b', 'a\r\nhost: evil', 'a\u0000', 'a\u0100'])('%j cannot be a query', (query) => {
+test.each(['a b', 'a\r\nhost: evil', 'a\u0000', 'a\u0100'])('%j is not a valid query', (query) => {
   expect(() => joinUpstreamUrl('https://api.example.com/', query)).toThrow(/query/);
 });
 

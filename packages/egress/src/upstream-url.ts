@@ -9,7 +9,7 @@ const TARGET = /^[\x21-\x7e\x80-\xff]*$/;
  */
 export const joinUpstreamUrl = (base: URL | string, query: string): string => {
   const parsed = new URL(base);
-  if (!TARGET.test(query)) throw new TypeError('The query holds characters that a request target cannot hold');
+  if (!TARGET.test(query)) throw new TypeError('The query has characters that are not allowed in a request target');
   const separator = query === '' ? '' : parsed.search === '' ? '?' : '&';
   const joined = `${parsed.origin}${parsed.pathname}${parsed.search}${separator}${query}`;
   if (new URL(joined).origin !== parsed.origin) throw new TypeError('The query changes the origin of the URL');

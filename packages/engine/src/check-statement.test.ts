@@ -19,7 +19,7 @@ const rules = {
 };
 const check = (sql: string) => checkStatement(sql, rules);
 
-describe('what only reads', () => {
+describe('a statement that only reads', () => {
   test.for([
     'SELECT 1;',
     '(SELECT 1) UNION ALL (SELECT 2)',
@@ -39,7 +39,7 @@ describe('what only reads', () => {
   });
 });
 
-describe('what writes inside the engine', () => {
+describe('a statement that writes inside the engine', () => {
   test.for([
     'CREATE DATABASE IF NOT EXISTS standin',
     'CREATE OR REPLACE TABLE t (a String) ENGINE = ReplacingMergeTree(a) ORDER BY a',
@@ -72,7 +72,7 @@ test.for([
   expect(check(sql).text).toBe(text);
 });
 
-describe('an insert whose data follows', () => {
+describe('an insert followed by its data', () => {
   const partsOf = (sql: string): string[] | undefined => {
     const { insert } = check(sql);
     return insert && [sql.slice(0, insert.fileAt), sql.slice(insert.fileAt, insert.end), sql.slice(insert.end)];
@@ -101,7 +101,7 @@ describe('an insert whose data follows', () => {
   });
 });
 
-describe('what leaves the engine', () => {
+describe('the check of statements that leave the engine', () => {
   test.for([
     "SELECT * FROM file('/etc/passwd')",
     "SELECT * FROM FILE/**/('/etc/passwd')",
@@ -167,13 +167,13 @@ describe('what leaves the engine', () => {
   });
 
   test.for(['SELECT 1; SELECT 2', 'SELECT 1;;', 'DROP TABLE t PARALLEL WITH DROP TABLE u', 'SELEC 1', '1 + 1', ''])(
-    'does not take %j for one statement',
+    'does not accept %j as one statement',
     (sql) => {
       expect(() => check(sql)).toThrow(/^Code: 62\. /);
     },
   );
 
-  test('servers of a configuration file can be reached, by cluster functions and Distributed tables alone', () => {
+  test('allows servers of a configuration file, but only through cluster functions and Distributed tables', () => {
     const clusters = { ...rules, hasClusters: true };
     expect(checkStatement("SELECT * FROM cluster('c', d.t)", clusters)).toMatchObject({ isRead: true });
     expect(checkStatement('CREATE TABLE t AS u ENGINE = Distributed(c, d, u)', clusters)).toMatchObject({

@@ -121,11 +121,11 @@ const checkValues = (sql: string): TokenCheck => {
     mayInsert = (mayInsert ?? isWord(token, 'INSERT')) && !isWord(token, 'SELECT', 'WITH', 'FROM', 'FUNCTION');
     const isBetween = values !== undefined && /\S/.test(sql.slice(previous?.end, token.start));
     if (isBetween || (values !== undefined && token.kind === 'name'))
-      throw denied('Comments and quoted names behind VALUES are refused: remove them');
+      throw denied('Comments and quoted names after VALUES are not allowed: remove them');
     if (mayInsert && depth === 0 && isWord(token, 'VALUES')) values ??= token;
     if (!isSign(token, '(') || !isName(previous) || previous === values) return;
     if (!SQL_IN_TEXT.has(previous.text.toLowerCase())) return;
-    throw denied(`${previous.text}() is refused: text that it takes can hold SQL, which is not checked here`);
+    throw denied(`${previous.text}() is refused: its text arguments can contain SQL, which is not checked here`);
   };
 };
 
@@ -160,7 +160,7 @@ const checkEngine = ({ hasClusters }: StatementRules): TokenCheck => {
     if (isNext && !isSign(token, '=')) {
       isNext = false;
       if (!ENGINES.test(token.text) && !(hasClusters && CLUSTER_ENGINES.test(token.text))) {
-        const advice = 'the embedded engine keeps tables itself: use MergeTree, Memory or Log';
+        const advice = 'the embedded engine stores tables itself: use MergeTree, Memory or Log';
         throw denied(`ENGINE = ${token.text} is refused: ${advice}`);
       }
     }
@@ -176,7 +176,7 @@ const checkMain = (): TokenCheck => {
     isWith ??= isWord(token, 'WITH', 'EXPLAIN');
     if (!isWith || hasMain || depth > 0 || !isWord(token, 'SELECT', 'INSERT')) return;
     if (isWord(token, 'INSERT'))
-      throw denied('WITH and EXPLAIN in front of INSERT are refused: write INSERT INTO … WITH … SELECT');
+      throw denied('WITH and EXPLAIN before INSERT are not allowed: write INSERT INTO … WITH … SELECT');
     hasMain = true;
   };
 };
@@ -194,7 +194,7 @@ const findInsert = (): ((token: Token, previous: Token | undefined) => Omit<Inse
     if (previous === undefined || !isWord(previous, 'FORMAT')) return undefined;
     if (isSign(token, '{')) throw malformed('The format of an INSERT cannot be a parameter');
     if (!isName(token)) return undefined;
-    if (token.text.toLowerCase() === 'values') throw malformed('Write VALUES, in place of FORMAT Values');
+    if (token.text.toLowerCase() === 'values') throw malformed('Write VALUES instead of FORMAT Values');
     hasFormat = true;
     return hasSource ? undefined : { fileAt: (settings ?? previous).start, end: token.end };
   };
@@ -212,12 +212,12 @@ const checkKind = (head: readonly Token[]): boolean => {
   const kind = first.kind === 'word' ? first.text.toUpperCase() : '';
   const objects = start === 0 && Object.hasOwn(WRITES, kind) ? WRITES[kind] : undefined;
   if (objects === undefined) {
-    const message = `${first.text} is refused: the embedded engine takes ${[...READS, ...Object.keys(WRITES)].join(', ')}`;
+    const message = `${first.text} is refused: the embedded engine accepts ${[...READS, ...Object.keys(WRITES)].join(', ')}`;
     throw isWord(first, ...REFUSED) ? denied(message) : malformed(message);
   }
   const object = head.slice(1).find((token) => !isWord(token, ...CREATE_MODIFIERS));
   if (objects.length > 0 && !isWord(object, ...objects)) {
-    throw denied(`${kind} ${object?.text ?? ''} is refused: the embedded engine takes ${kind} ${objects.join(', ')}`);
+    throw denied(`${kind} ${object?.text ?? ''} is refused: the embedded engine accepts ${kind} ${objects.join(', ')}`);
   }
   return false;
 };
@@ -227,5 +227,5 @@ const checkExplained = (tokens: readonly Token[]): void => {
   while (isWord(tokens[at], ...EXPLAIN_WORDS)) at += 1;
   while (isSign(tokens[at + 1], '=')) at += isSign(tokens[at + 3], ',') ? 4 : 3;
   while (isSign(tokens[at], '(')) at += 1;
-  if (!isWord(tokens[at], 'SELECT', 'WITH')) throw denied('EXPLAIN is taken in front of SELECT and WITH');
+  if (!isWord(tokens[at], 'SELECT', 'WITH')) throw denied('EXPLAIN is only allowed before SELECT and WITH');
 };

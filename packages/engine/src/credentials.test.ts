@@ -27,7 +27,7 @@ describe('credentialsOf', () => {
 describe('refuseOthers', () => {
   const wanted = { user: 'standin', password: 'secret' };
 
-  test('lets the one user in', () => {
+  test('accepts the only user', () => {
     expect(refuseOthers({ ...wanted }, wanted)).toBeUndefined();
   });
 
@@ -36,7 +36,7 @@ describe('refuseOthers', () => {
     { user: 'standin', password: '' },
     { user: 'default', password: 'secret' },
     { user: '', password: '' },
-  ])('refuses %o in the words of the server', (given) => {
+  ])('refuses %o with the error of the server', (given) => {
     const error = refuseOthers(given, wanted);
     expect(error?.code).toBe(516);
     expect(error?.message).toMatch(/^Code: 516\. DB::Exception: .*Authentication failed.*\(AUTHENTICATION_FAILED\)$/);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createGate, GateFullError } from './gate.ts';
 
 describe('createGate', () => {
-  test('lets so many run, the others wait in order, and refuses the rest', async () => {
+  test('runs tasks up to its limit, queues others in order, and refuses the rest', async () => {
     const gate = createGate(2, 2);
     const started: number[] = [];
     const ends = new Map<number, () => void>();
@@ -25,7 +25,7 @@ describe('createGate', () => {
     expect(started).toEqual([1, 2, 3, 4]);
   });
 
-  test('a task that fails gives its place back', async () => {
+  test('frees the slot of a failed task', async () => {
     const gate = createGate(1, 0);
     await expect(gate.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await gate.run(() => Promise.resolve('yes'))).toBe('yes');

@@ -34,17 +34,17 @@ const answered = { status: 200, body: 'SELECT 1' };
 const authorization = `Basic ${Buffer.from('standin:secret').toString('base64')}`;
 
 describe('a front for this machine', () => {
-  test.for(['127.0.0.1:8123', 'localhost', '[::1]:8123'])('answers under %s', async (host) => {
+  test.for(['127.0.0.1:8123', 'localhost', '[::1]:8123'])('responds under %s', async (host) => {
     expect(await ask(false, { host, authorization })).toEqual(answered);
   });
 
-  test.for(['clickhouse', 'rebound.example.com:8123', '10.0.0.1'])('refuses to answer under %s', async (host) => {
+  test.for(['clickhouse', 'rebound.example.com:8123', '10.0.0.1'])('refuses requests for %s', async (host) => {
     expect(await ask(false, { host, authorization })).toMatchObject({ status: 403 });
   });
 });
 
 describe('a front for other machines', () => {
-  test.for(['clickhouse', '10.0.0.1:8123', 'localhost'])('answers under %s', async (host) => {
+  test.for(['clickhouse', '10.0.0.1:8123', 'localhost'])('responds under %s', async (host) => {
     expect(await ask(true, { host, authorization })).toEqual(answered);
   });
 
@@ -57,17 +57,17 @@ describe('a front for other machines', () => {
 });
 
 describe('a front with a user', () => {
-  test('answers that user', async () => {
+  test('responds to that user', async () => {
     expect(await ask(true, { authorization })).toEqual(answered);
   });
 
-  test('refuses others as the server does', async () => {
+  test('refuses others like the server', async () => {
     const { status, body } = await ask(true);
     expect(status).toBe(403);
     expect(body).toContain('(AUTHENTICATION_FAILED) (version 26.7 (embedded))');
   });
 
-  test('says to everybody that it is there', async () => {
+  test('responds to /ping from anyone', async () => {
     expect(await ask(true, {}, '/ping')).toEqual({ status: 200, body: 'Ok.\n' });
   });
 });

@@ -61,11 +61,11 @@ export interface FrontAccess {
 const refusalOf = ({ headers }: IncomingMessage, { fromElsewhere }: FrontAccess): string | undefined => {
   const host = (headers.host ?? '').replace(/:\d+$/, '');
   if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) {
-    return 'The embedded engine answers programs only, no pages in a browser.';
+    return 'The embedded engine does not respond to pages in a browser.';
   }
   return fromElsewhere || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host)
     ? undefined
-    : 'The embedded engine answers programs on this machine only, under a loopback address.';
+    : 'The embedded engine only responds to programs on this machine, under a loopback address.';
 };
 
 const limitBytes = (max: number): Transform => {
@@ -181,7 +181,11 @@ const answerQuery = async (
   const query = inUrl === '' ? inBody : `${inUrl}\n${inBody}`;
   const checked = checkStatement(query, engine.rules);
   if (!checked.isRead && !isPost) {
-    throw exception(164, 'READONLY', 'Cannot execute query in readonly mode: send what changes something with POST');
+    throw exception(
+      164,
+      'READONLY',
+      'Cannot execute query in readonly mode: send statements that change something with POST',
+    );
   }
   const defaultFormat = search.get('default_format') ?? 'TabSeparated';
   const head = checked.insert;
@@ -207,7 +211,7 @@ const awaitInsert = (inserts: InsertCounter, search: URLSearchParams, response: 
     clearTimeout(timer);
     leave?.();
   });
-  if (leave === undefined) response.writeHead(503).end('Too many programs wait for the next insert.\n');
+  if (leave === undefined) response.writeHead(503).end('Too many programs are waiting for the next insert.\n');
 };
 
 const answer = async (
@@ -229,7 +233,7 @@ const answer = async (
   const { inserts } = engine;
   const isWait = pathname === INSERTS_PATH && request.method === 'GET' && inserts !== undefined;
   if (!isWait && (pathname !== '/' || (request.method !== 'POST' && request.method !== 'GET'))) {
-    response.writeHead(404).end('There is no such path: ask with POST /, or GET /?query=.\n');
+    response.writeHead(404).end('Not found: send queries to POST /, or GET /?query=.\n');
     return;
   }
   response.setHeader('X-ClickHouse-Query-Id', searchParams.get('query_id') ?? randomUUID());

@@ -13,7 +13,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const OWN = ['engine', 'tmp'];
 const gitignore = () => readFile(path.join(folder, '.gitignore'), 'utf8');
 
-test('an empty folder, and one with some of its entries, are ignored', async () => {
+test('an empty folder and a folder with only its own entries are ignored', async () => {
   await ignoreInGit(folder, OWN);
   expect(await gitignore()).toBe('*\n');
   await rm(path.join(folder, '.gitignore'));
@@ -22,7 +22,7 @@ test('an empty folder, and one with some of its entries, are ignored', async () 
   expect(await gitignore()).toBe('*\n');
 });
 
-test('a .gitignore that exists stays', async () => {
+test('an existing .gitignore is kept', async () => {
   await writeFile(path.join(folder, '.gitignore'), '!keep\n');
   await ignoreInGit(folder, OWN);
   expect(await gitignore()).toBe('!keep\n');

@@ -10,13 +10,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test('a new login has a password of 256 bits, another one each time', () => {
+test('each new login has a different password of 256 bits', () => {
   const [one, other] = [newLogin(), newLogin()];
   expect(one).toEqual({ user: 'default', password: expect.stringMatching(/^[\w-]{43}$/) as string });
   expect(one.password).not.toBe(other.password);
 });
 
-test('a login is read from two files, without the line break that editors add', async () => {
+test('a login is read from two files, without trailing line breaks', async () => {
   await writeFile(path.join(folder, 'username'), 'standin\n');
   await writeFile(path.join(folder, 'password'), 'se cret');
   expect(await readLogin(folder)).toEqual({ user: 'standin', password: 'se cret' });
@@ -29,7 +29,7 @@ test('a login without a password is refused', async () => {
   await expect(readLogin(folder)).rejects.toThrow(`username and password in ${folder} must not be empty`);
 });
 
-test('what is written for curl is readable by its owner alone, also over a file that everyone could read', async () => {
+test('only the owner can read the curl file, even if it replaces a public file', async () => {
   const file = path.join(folder, 'curl.conf');
   await writeFile(file, 'old');
   await chmod(file, 0o666);

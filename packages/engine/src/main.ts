@@ -20,9 +20,9 @@ const SHUTDOWN_MS_MAX = 5_000;
 const usage = `Usage: npm run clickhouse -- [--host ${LOOPBACK}] [--port 8123] [--data .standin/clickhouse] [--login DIR] [--config FILE]
 
 Runs the embedded ClickHouse engine with its HTTP interface, until Ctrl+C. Port 0 takes any free one. With another --host than a
-loopback address (0.0.0.0: all of this machine's) it answers programs of other machines, too. --config names a configuration file of
+loopback address (0.0.0.0: all of this machine's) it also responds to programs on other machines. --config names a configuration file of
 ClickHouse's own, such as one with clusters. --login names a folder with the files username and password, such as a mounted Secret;
-without it the password is a new one at each start, in a file that is printed.
+without it, each start creates a new password and prints the name of its file.
 `;
 
 interface Arguments {

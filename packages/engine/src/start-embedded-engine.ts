@@ -132,14 +132,14 @@ export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promi
     for (;;) {
       await untilExit(child);
       if (isStopping()) return;
-      logger?.error({ code: child.exitCode, signal: child.signalCode }, 'clickhouse engine ended; starting it again');
+      logger?.error({ code: child.exitCode, signal: child.signalCode }, 'clickhouse engine ended, restarting');
       await delay(restartDelayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (isStopping()) return;
       try {
         ({ child } = await launch({ ...options, port }, login));
         restartDelayMs = RESTART_DELAY_MS;
       } catch (error) {
-        logger?.error({ err: error }, 'clickhouse engine cannot be started');
+        logger?.error({ err: error }, 'clickhouse engine failed to start');
         restartDelayMs = Math.min(restartDelayMs * 2, RESTART_DELAY_MS_MAX);
       }
     }

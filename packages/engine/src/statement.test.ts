@@ -14,13 +14,13 @@ describe('engineText', () => {
     expect(engineText({ ...plain, ...part })).toBe(text);
   });
 
-  test('a setting whose name is no name is refused', () => {
+  test('refuses an invalid setting name', () => {
     expect(() => engineText({ ...plain, settings: [["a='1'; DROP", 'x']] })).toThrow(StatementError);
   });
 });
 
 describe('an insert with data', () => {
-  test('reads its file in place of the body', () => {
+  test('reads its file instead of the body', () => {
     const sql = '/* x */ INSERT INTO log SETTINGS x = 1 FORMAT CSV';
     const head = { start: sql.indexOf('INSERT'), fileAt: sql.indexOf('SETTINGS'), end: sql.length };
     expect(insertFromFile(sql, head, "/tmp/it's")).toBe(
@@ -35,7 +35,7 @@ describe('an insert with data', () => {
     [' \r\n 1,2', ' 1,2'],
     [' 1,2', '1,2'],
     ['\n\n1', '\n1'],
-  ])('has behind its format %j the data %j', (rest, data) => {
+  ])('after the format in %j has the data %j', (rest, data) => {
     const sql = 'INSERT INTO log FORMAT CSV';
     expect(dataIn(`${sql}${rest}`, { end: sql.length })).toBe(data);
   });

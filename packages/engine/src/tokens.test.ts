@@ -18,7 +18,7 @@ describe('tokensOf', () => {
     expect(kindsOf(sql)).toEqual(tokens);
   });
 
-  test('says where each token stands', () => {
+  test('returns the position of each token', () => {
     expect([...tokensOf(" 'a''b' c")].map(({ start, end }) => [start, end])).toEqual([
       [1, 7],
       [8, 9],

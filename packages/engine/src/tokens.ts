@@ -51,7 +51,7 @@ const skipBlank = (sql: string, from: number): number => {
       const end = sql.indexOf('*/', at + 2);
       const inner = sql.indexOf('/*', at + 2);
       if (end < 0) throw syntaxError(at, 'The comment is not closed');
-      if (inner >= 0 && inner < end) throw syntaxError(inner, 'A comment stands inside another: remove it');
+      if (inner >= 0 && inner < end) throw syntaxError(inner, 'Nested comments are not allowed: remove the inner one');
       at = end + 2;
     } else return at;
   }
@@ -63,7 +63,7 @@ const skipBlank = (sql: string, from: number): number => {
  */
 export function* tokensOf(sql: string): Generator<Token, undefined> {
   const nul = sql.indexOf('\0');
-  if (nul >= 0) throw syntaxError(nul, 'A statement cannot hold a NUL character');
+  if (nul >= 0) throw syntaxError(nul, 'A statement cannot contain a NUL character');
   for (let at = skipBlank(sql, 0); at < sql.length; at = skipBlank(sql, at)) {
     const token = readToken(sql, at);
     yield token;
@@ -84,7 +84,7 @@ const readToken = (sql: string, start: number): Token => {
     const end = endOfQuoted(sql, start);
     const text = sql.slice(start + 1, end - 1);
     if (char === "'") return token('string', text, end - start);
-    if (text.includes('\\')) throw syntaxError(start, 'A quoted name cannot hold a backslash here');
+    if (text.includes('\\')) throw syntaxError(start, 'A quoted name cannot contain a backslash here');
     return token('name', text.replaceAll(char + char, char), end - start);
   }
   const bits = match(BIT_STRING);
@@ -92,7 +92,7 @@ const readToken = (sql: string, start: number): Token => {
   const word = match(WORD);
   if (word !== undefined) {
     const next = sql.charAt(start + word.length);
-    if (/^[xb]$/i.test(word) && next === "'") throw syntaxError(start, 'The string holds more than its digits');
+    if (/^[xb]$/i.test(word) && next === "'") throw syntaxError(start, 'The string contains more than digits');
     return token('word', word);
   }
   const number = match(NUMBER);
@@ -104,5 +104,5 @@ const readToken = (sql: string, start: number): Token => {
   }
   const sign = match(SIGN);
   if (sign !== undefined && !sql.startsWith('//', start)) return token('sign', sign);
-  throw syntaxError(start, `${JSON.stringify(char)} can only stand in quotes here`);
+  throw syntaxError(start, `${JSON.stringify(char)} is only allowed in quotes here`);
 };

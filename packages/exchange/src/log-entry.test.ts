@@ -21,7 +21,7 @@ describe('toLogEntry', () => {
     ['nothing', '', 'utf8'],
     ['a byte order mark, which stays', 'efbbbf61', 'utf8'],
     ['all of Unicode', 'f09f9880c3a9', 'utf8'],
-    ['a byte that is no UTF-8', '61ff', 'base64'],
+    ['a byte that is not UTF-8', '61ff', 'base64'],
     ['a surrogate in UTF-8', 'eda080', 'base64'],
     ['an overlong form', 'c080', 'base64'],
     ['half a character', 'e697', 'base64'],
@@ -32,7 +32,7 @@ describe('toLogEntry', () => {
     expect(bodyBytesOf(request).toString('hex')).toBe(hex);
   });
 
-  test('loses no byte on its way through JSON', () => {
+  test('keeps every byte in JSON', () => {
     fc.assert(
       fc.property(anyLogRow, (row) => {
         const entry = JSON.parse(JSON.stringify(toLogEntry(row))) as ReturnType<typeof toLogEntry>;
@@ -62,7 +62,7 @@ describe('times', () => {
     ['2025-11-21', undefined],
     ['2025-13-41T00:00:00Z', undefined],
     ['yesterday', undefined],
-  ])('%s reads as %s', (text, us) => {
+  ])('%s is parsed as %s', (text, us) => {
     expect(parseTime(text)).toBe(us);
   });
 });

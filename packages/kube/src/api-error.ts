@@ -59,7 +59,7 @@ const causeText = (error: unknown): string => {
 /** There was no response: the connection was refused, reset, timed out or not trusted. */
 export const unreachable = (server: string, request: string, cause: unknown): ApiError =>
   new ApiError(
-    `the Kubernetes API server at ${server} did not answer: ${causeText(cause)}`,
+    `the Kubernetes API server at ${server} did not respond: ${causeText(cause)}`,
     { status: 0, reason: 'Unreachable', request },
     { cause },
   );
@@ -95,7 +95,7 @@ export const refused = (request: string, answer: RefusedAnswer): ApiError => {
   const retryAfterMs =
     parseRetryAfterMs(answer.retryAfter, answer.now) ??
     (detailSeconds === undefined ? undefined : detailSeconds * 1_000);
-  return new ApiError(status.message ?? `${request} was answered with HTTP status ${answer.status}`, {
+  return new ApiError(status.message ?? `${request} returned HTTP status ${answer.status}`, {
     status: answer.status,
     reason: status.reason ?? 'Unknown',
     request,

@@ -28,7 +28,7 @@ describe('KubeClient', () => {
     await client.close();
   });
 
-  it('calls for others with their tokens, over connections that they share, and with nothing of its own user', async () => {
+  it('makes calls with the tokens of other users over shared connections, without its own credentials', async () => {
     const own = clientFor(server);
     own.config.loadFromClusterAndUser(
       { name: 'c', server: server.url, skipTLSVerify: true },
@@ -49,7 +49,7 @@ describe('KubeClient', () => {
     await Promise.all([shared.close(), own.close()]);
   });
 
-  it('repeats a refused write after the time that the server asks for', async () => {
+  it('repeats a refused write after the delay that the server requests', async () => {
     const times: number[] = [];
     server.script = (_, response) => {
       times.push(performance.now());
@@ -69,7 +69,7 @@ describe('KubeClient', () => {
     ['POST', 503, 1],
     ['GET', 404, 1],
     ['PUT', 409, 1],
-  ] as const)('answers %s with status %i: %i attempts', async ([method, status, attempts]) => {
+  ] as const)('if %s gets status %i, makes %i attempts', async ([method, status, attempts]) => {
     server.script = (_, response) => {
       if (server.requests.length === 1) fail(response, status, 'Scripted');
       else json(response, 200, {});
@@ -83,7 +83,7 @@ describe('KubeClient', () => {
     await client.close();
   });
 
-  it('gives up after six attempts and says what the server said', async () => {
+  it('gives up after six attempts with the message of the server', async () => {
     server.script = (_, response) => fail(response, 503, 'Overloaded');
     const client = clientFor(server, { clock: hurried });
     await expect(client.get('/x')).rejects.toBeInstanceOf(ApiError);
@@ -91,25 +91,25 @@ describe('KubeClient', () => {
     await client.close();
   });
 
-  it('says that the server cannot be reached, and where', async () => {
+  it('reports an unreachable server with its address', async () => {
     await server.stop();
     const client = clientFor(server);
     await expect(client.get('/x', { once: true })).rejects.toMatchObject({
       status: 0,
       reason: 'Unreachable',
-      message: expect.stringContaining(`${server.url} did not answer: connect ECONNREFUSED`) as string,
+      message: expect.stringContaining(`${server.url} did not respond: connect ECONNREFUSED`) as string,
     });
     await server.start();
   });
 
-  it('ends a call that is not answered in time', async () => {
+  it('ends a call without a response in time', async () => {
     server.script = () => undefined;
     const client = clientFor(server);
     await expect(client.get('/x', { once: true, timeoutMs: 50 })).rejects.toMatchObject({ reason: 'Unreachable' });
     await client.close();
   });
 
-  it('ends with the reason of its signal', async () => {
+  it('rejects with the reason of its signal', async () => {
     server.script = () => undefined;
     const client = clientFor(server);
     const abort = new AbortController();
@@ -128,7 +128,7 @@ describe('KubeClient', () => {
     await client.close();
   });
 
-  it('limits the rate of writes, and neither reads nor its own lane', async () => {
+  it('limits the rate of writes, but not of reads or calls in the own lane', async () => {
     const client = clientFor(server, { writeRate: { qps: 20, burst: 5 } });
     const startedAt = performance.now();
     await Promise.all(Array.from({ length: 50 }, () => client.get('/x')));
@@ -141,7 +141,7 @@ describe('KubeClient', () => {
     await client.close();
   });
 
-  it('counts requests as client-go does', async () => {
+  it('counts requests like client-go', async () => {
     const registry = new Registry();
     const client = clientFor(server, { registry });
     await client.get('/x');
@@ -182,7 +182,7 @@ describe('KubeClient', () => {
       await client.close();
     });
 
-    it('takes a null list for an empty one', async () => {
+    it('treats a null list as empty', async () => {
       server.script = (_, response) => json(response, 200, { metadata: { resourceVersion: '1' }, items: null });
       const client = clientFor(server);
       await expect(listAll(client, '/x')).resolves.toEqual({ items: [], resourceVersion: '1' });
@@ -227,7 +227,7 @@ describe('KubeClient', () => {
       await client.close();
     });
 
-    it('names the contexts that there are when the one asked for is missing', async () => {
+    it('lists the existing contexts if the requested one is missing', async () => {
       const path = join(folder, 'config');
       await writeFile(path, kubeconfig({ token: 't' }));
       expect(() => loadKubeClient({ kubeconfigPath: path, context: 'other' })).toThrow(

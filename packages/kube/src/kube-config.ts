@@ -134,7 +134,7 @@ export class SharedConnectionConfig extends KubeConfig {
 /** The same cluster without its user's credentials. Its connections carry no identity of their own, such as a client certificate. */
 export const anonymousConfig = (config: SharedConnectionConfig): SharedConnectionConfig => {
   const cluster = config.getCurrentCluster();
-  if (cluster === null) throw new Error('the kubeconfig names no cluster');
+  if (cluster === null) throw new Error('the kubeconfig has no current cluster');
   const anonymous = new SharedConnectionConfig();
   anonymous.loadFromClusterAndUser(cluster, { name: 'anonymous' });
   return anonymous;

@@ -28,7 +28,7 @@ const kubeconfig = async (user: unknown, cluster: object = {}): Promise<string> 
 const tokenOf = async (user: unknown): Promise<string | undefined> =>
   (await readKubeToken({ kubeconfigPath: await kubeconfig(user) }))?.token;
 
-it('comes with the identity of its cluster: the API server and its authority, wherever that is written', async () => {
+it('is returned with the API server and the certificate authority, whatever the form of the kubeconfig', async () => {
   const read = async (cluster: object) =>
     (await readKubeToken({ kubeconfigPath: await kubeconfig({ token: 'abc' }, cluster) })) ?? {};
   await writeFile(path.join(folder, 'ca.crt'), 'PEM');
@@ -42,7 +42,7 @@ it('comes with the identity of its cluster: the API server and its authority, wh
   expect(await read({})).toMatchObject({ cluster: { caSha256: '' } });
 });
 
-it('is that of the user', async () => {
+it('is the token of the user', async () => {
   expect(await tokenOf({ token: 'abc' })).toBe('abc');
 });
 
@@ -66,12 +66,12 @@ it('comes from a credential plugin', async () => {
   expect(await tokenOf({ exec })).toBe('made');
 });
 
-it('is not there for a server that it would go to without encryption, as where there is no kubeconfig', async () => {
+it('is undefined for a server without encryption, as without a kubeconfig', async () => {
   const file = await kubeconfig({ token: 'abc' });
   await writeFile(file, (await readFile(file, 'utf8')).replace('https:', 'http:'));
   expect(await readKubeToken({ kubeconfigPath: file })).toBeUndefined();
 });
 
-it('is not there for a user who signs in otherwise', async () => {
+it('is undefined for a user who authenticates in another way', async () => {
   expect(await readKubeToken({ kubeconfigPath: await kubeconfig({ username: 'a', password: 'b' }) })).toBeUndefined();
 });

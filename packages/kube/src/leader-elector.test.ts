@@ -103,7 +103,7 @@ describe('LeaderElector', () => {
 
   const leading = ({ terms }: Candidate): boolean => terms.at(-1)?.signal.aborted === false;
 
-  it('creates the lease, holds it, and names its address', async () => {
+  it('creates the lease, holds it, and publishes its address', async () => {
     const registry = new Registry();
     const a = join('a', { registry });
     await until('a leads', () => leading(a));
@@ -119,7 +119,7 @@ describe('LeaderElector', () => {
     await expect(registry.metrics()).resolves.toContain('leader_election_master_status{name="standin-operator"} 0');
   });
 
-  it('lets one lead, and tells the others where', async () => {
+  it('lets one process lead, and gives the others its address', async () => {
     const a = join('a');
     await until('a leads', () => leading(a));
     const b = join('b');
@@ -129,7 +129,7 @@ describe('LeaderElector', () => {
     expect(b.elector.leader()).toEqual({ identity: a.elector.identity, url: 'https://a:8443' });
   });
 
-  it('hands over at once when it stops, with a later epoch', async () => {
+  it('hands over immediately on stop, with a later epoch', async () => {
     const a = join('a');
     await until('a leads', () => leading(a));
     const b = join('b');
@@ -142,12 +142,12 @@ describe('LeaderElector', () => {
     expect(a.terms[0]?.signal.aborted).toBe(true);
   });
 
-  it('takes over from one that died, when its lease has run out', async () => {
+  it('takes over from a killed leader when the lease has expired', async () => {
     leases.store({
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: { name: 'standin-operator', namespace: 'standin-system' },
-      // A clock that is hours ahead must not matter.
+      // A clock that is hours ahead must have no effect.
       spec: {
         holderIdentity: 'dead',
         leaseDurationSeconds: 1,
@@ -163,7 +163,7 @@ describe('LeaderElector', () => {
     expect(b.leaders.map(({ identity }) => identity)).toEqual(['dead', b.elector.identity]);
   });
 
-  it('stops leading before the lease can run out when it cannot renew', async () => {
+  it('stops leading before the lease expires if it cannot renew it', async () => {
     const a = join('a');
     await until('a leads', () => leading(a));
     const lastWrite = () => Date.parse(leases.lease?.spec.renewTime ?? '');
@@ -176,7 +176,7 @@ describe('LeaderElector', () => {
     expect(a.terms[1]?.epoch).toBe((a.terms[0]?.epoch ?? 0) + 1);
   });
 
-  it('leads on through an outage that is shorter than the deadline', async () => {
+  it('keeps leading through an outage that is shorter than the deadline', async () => {
     const a = join('a');
     await until('a leads', () => leading(a));
     await server.stop();
@@ -188,7 +188,7 @@ describe('LeaderElector', () => {
     expect(leading(a)).toBe(true);
   });
 
-  it('stops leading when somebody else holds the lease', async () => {
+  it('stops leading when another process holds the lease', async () => {
     const a = join('a');
     await until('a leads', () => leading(a));
     const { lease } = leases;
@@ -198,7 +198,7 @@ describe('LeaderElector', () => {
     expect(a.leaders.at(-1)?.identity).toBe('thief');
   });
 
-  it('leads on, in the same epoch, when somebody writes an annotation or deletes the lease', async () => {
+  it('keeps leading in the same epoch if another client annotates or deletes the lease', async () => {
     const a = join('a');
     await until('a leads', () => leading(a));
     const { lease } = leases;
@@ -212,7 +212,7 @@ describe('LeaderElector', () => {
     expect(leading(a)).toBe(true);
   });
 
-  it('gives the lease back when its work fails, and leads again', async () => {
+  it('releases the lease when its work fails, and leads again', async () => {
     let runs = 0;
     const a = join('a', {}, () => {
       runs += 1;
@@ -223,7 +223,7 @@ describe('LeaderElector', () => {
     expect(leading(a)).toBe(true);
   });
 
-  it('gives the lease back only when its work has ended', async () => {
+  it('releases the lease only after its work has ended', async () => {
     const ended = Promise.withResolvers<undefined>();
     const a = join('a', {}, async (term) => {
       await new Promise((resolve) => term.signal.addEventListener('abort', resolve));
@@ -240,7 +240,7 @@ describe('LeaderElector', () => {
     expect(leases.lease?.metadata.annotations).toEqual({});
   });
 
-  it('lets exactly one of many win a race for a new lease', async () => {
+  it('lets exactly one of many candidates win a new lease', async () => {
     const many = ['a', 'b', 'c', 'd', 'e'].map((name) => join(name));
     await until('a leader', () => many.some(leading));
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -249,11 +249,11 @@ describe('LeaderElector', () => {
 });
 
 describe('lease values', () => {
-  it('are six digits of a second', () => {
+  it('have times with six decimal digits', () => {
     expect(microTime(new Date(0))).toBe('1970-01-01T00:00:00.000000Z');
   });
 
-  it('begin epochs later when a lease was deleted', () => {
+  it('have later epochs after a lease is deleted', () => {
     const first = firstEpoch(new Date('2026-11-21T08:00:00Z'));
     expect(firstEpoch(new Date('2026-11-21T08:01:00Z'))).toBe(first + 60);
     expect(firstEpoch(new Date('2093-12-31T00:00:00Z'))).toBeLessThan(2 ** 31);

@@ -119,7 +119,7 @@ export class LeaderElector {
       } catch (error) {
         failures += 1;
         if (failures % 30 === 1) {
-          this.#options.logger.warn({ lease: this.#options.name, err: error }, 'cannot take part in leader election');
+          this.#options.logger.warn({ lease: this.#options.name, err: error }, 'joining the leader election failed');
         }
       }
       // Jitter as in client-go, so that the candidates do not call in step.
@@ -164,7 +164,7 @@ export class LeaderElector {
       .then(() => callbacks.onStartedLeading({ epoch, signal: term.signal }))
       .catch((error: unknown) => {
         if (term.signal.aborted) return;
-        logger.error({ lease: name, epoch, err: error }, 'the leader failed and gives up leading');
+        logger.error({ lease: name, epoch, err: error }, 'leader failed, releasing the lease');
         term.abort(error);
       });
     const lease = await this.#renewUntilLost(acquired, { term, callbacks });
@@ -243,7 +243,7 @@ export class LeaderElector {
       if (current !== undefined && current.spec.holderIdentity !== this.identity) return 'lost';
       return (await this.#store.write(this.#held(current ?? withoutVersion(lease), {}), call)) ?? 'failed';
     } catch (error) {
-      this.#options.logger.debug({ lease: this.#options.name, err: error }, 'cannot renew the lease');
+      this.#options.logger.debug({ lease: this.#options.name, err: error }, 'renewing the lease failed');
       return 'failed';
     }
   }
@@ -258,7 +258,7 @@ export class LeaderElector {
       if (written !== undefined) this.#observe(written, callbacks);
     } catch (error) {
       // The lease expires by itself.
-      this.#options.logger.debug({ lease: this.#options.name, err: error }, 'cannot give the lease back');
+      this.#options.logger.debug({ lease: this.#options.name, err: error }, 'releasing the lease failed');
     }
   }
 

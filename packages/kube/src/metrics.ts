@@ -15,7 +15,7 @@ const perRegistry = <T>(create: (registry: Registry) => T): ((registry: Registry
 export const clientMetrics = perRegistry((registry) => ({
   requests: new Counter({
     name: 'rest_client_requests_total',
-    help: 'HTTP requests to the Kubernetes API server, by status code, method and host; code <error>: no answer.',
+    help: 'HTTP requests to the Kubernetes API server, by status code, method and host; code <error>: no response.',
     labelNames: ['code', 'method', 'host'],
     registers: [registry],
   }),
@@ -72,7 +72,7 @@ export const reflectorMetrics = perRegistry((registry) => {
     }),
     handlerErrors: new Counter({
       name: 'standin_reflector_handler_errors_total',
-      help: 'Exceptions thrown by callbacks; each one is a defect.',
+      help: 'Exceptions thrown by callbacks. Each one is a bug.',
       labelNames,
       registers: [registry],
     }),

@@ -178,7 +178,7 @@ describe('Reflector under faults', () => {
     }
   };
 
-  it('ends with what the server has, and has told each difference', { timeout: 60_000 }, async () => {
+  it('converges to the state of the server and reports every difference', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: STEPS_MAX, size: 'max' }), async (steps) => {
         const api = new HistoryServer();
@@ -189,7 +189,7 @@ describe('Reflector under faults', () => {
     );
   });
 
-  it('ends with what the server has if objects change between two pages of a list', async () => {
+  it('converges to the state of the server if objects change between two pages of a list', async () => {
     const api = new HistoryServer();
     for (const each of ['a', 'b', 'c']) api.put(each);
     let changes = 0;

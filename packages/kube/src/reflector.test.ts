@@ -89,7 +89,7 @@ describe('Reflector', () => {
   const watching = (count: number) => until(`watch ${count}`, () => cluster.watches.length >= count);
   const tellings = (count: number) => until(`${count} tellings`, () => told.length >= count);
 
-  it('tells what it lists and then what changes', async () => {
+  it('reports the listed objects, then the changes', async () => {
     cluster.objects = [object('a', 1), object('b', 1)];
     const reflector = start();
     await reflector.synced;
@@ -104,7 +104,7 @@ describe('Reflector', () => {
     expect(reflector.get('ns/a')?.metadata.resourceVersion).toBe('3');
   });
 
-  it('asks for pages, bookmarks, and an end of the watch at a random time', async () => {
+  it('requests pages, bookmarks, and a random timeout of the watch', async () => {
     start();
     await watching(1);
     const [list, watch] = server.requests;
@@ -115,7 +115,7 @@ describe('Reflector', () => {
     expect(seconds).toBeLessThanOrEqual(300);
   });
 
-  it('goes on from the last bookmark when the server ends the watch', async () => {
+  it('continues from the last bookmark when the server ends the watch', async () => {
     start();
     await watching(1);
     cluster.send('BOOKMARK', object('', 77));
@@ -133,7 +133,7 @@ describe('Reflector', () => {
     ],
     ['an ERROR event 500', (watches: Cluster) => watches.send('ERROR', { kind: 'Status', code: 500 })],
     ['a malformed line', (watches: Cluster) => watches.watch.write('{"type":"ADD\n')],
-  ] as const)('lists again after %s, and tells deletes of the gap', async ([, fault]) => {
+  ] as const)('lists again after %s, and reports the deletions in the gap', async ([, fault]) => {
     cluster.objects = [object('a', 1), object('b', 1)];
     start();
     await watching(1);
@@ -145,7 +145,7 @@ describe('Reflector', () => {
     expect(server.requests.filter(isWatch).at(-1)?.query.get('resourceVersion')).toBe('5');
   });
 
-  it('lists again when a watch is answered with status 410', async () => {
+  it('lists again when a watch gets status 410', async () => {
     server.script = (request, response) => {
       if (isWatch(request) && server.count('GET', isWatch) === 1) fail(response, 410, 'Expired');
       else cluster.script(request, response);
@@ -155,7 +155,7 @@ describe('Reflector', () => {
     expect(server.count('GET', isList)).toBe(2);
   });
 
-  it('survives failed lists, and knows nothing before the first good one', async () => {
+  it('survives failed lists, and has no state before the first successful one', async () => {
     cluster.objects = [object('a', 1)];
     server.script = (request, response) => {
       if (server.requests.length <= 3) fail(response, 500, 'InternalError');
@@ -181,7 +181,7 @@ describe('Reflector', () => {
     await watching(2);
   });
 
-  it('does not list again when only the connection broke', async () => {
+  it('does not list again if only the connection breaks', async () => {
     start();
     await watching(1);
     cluster.send('ADDED', object('a', 9));
@@ -192,33 +192,29 @@ describe('Reflector', () => {
     expect(server.requests.at(-1)?.query.get('resourceVersion')).toBe('9');
   });
 
-  it('notices a half-open watch', async () => {
+  it('detects a half-open watch', async () => {
     start({ idleMs: 1_000 });
     await watching(1);
     await watching(2);
     expect(server.count('GET', isList)).toBe(1);
   });
 
-  it(
-    'recovers within two seconds of the return of a server that was away, and lists again',
-    { timeout: 15_000 },
-    async () => {
-      cluster.objects = [object('a', 1)];
-      start();
-      await watching(1);
-      await server.stop();
-      // Long enough for the backoff to reach its cap.
-      await new Promise((resolve) => setTimeout(resolve, 4_000));
-      cluster.objects = [];
-      await server.start();
-      const backAt = performance.now();
-      await tellings(2);
-      expect(performance.now() - backAt).toBeLessThan(2_000);
-      expect(told).toEqual(['put a 1', 'remove a']);
-    },
-  );
+  it('lists again within two seconds after an unavailable server returns', { timeout: 15_000 }, async () => {
+    cluster.objects = [object('a', 1)];
+    start();
+    await watching(1);
+    await server.stop();
+    // Long enough for the backoff to reach its cap.
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    cluster.objects = [];
+    await server.start();
+    const backAt = performance.now();
+    await tellings(2);
+    expect(performance.now() - backAt).toBeLessThan(2_000);
+    expect(told).toEqual(['put a 1', 'remove a']);
+  });
 
-  it('waits as long as the server asks for', async () => {
+  it('waits for the delay that the server requests', async () => {
     server.script = (request, response) => {
       if (server.requests.length === 1) fail(response, 429, 'TooManyRequests', { 'retry-after': '1' });
       else cluster.script(request, response);
@@ -228,7 +224,7 @@ describe('Reflector', () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(1_000);
   });
 
-  it('outlives a callback that throws', async () => {
+  it('survives a callback that throws', async () => {
     const logger = recordingLogger();
     const registry = new Registry();
     start({
@@ -253,7 +249,7 @@ describe('Reflector', () => {
     );
   });
 
-  it('tells of an object that was deleted and made again in a gap as of two', async () => {
+  it('reports an object that was deleted and created again in a gap as two objects', async () => {
     cluster.objects = [object('a', 1, 'first')];
     start();
     await watching(1);
@@ -263,7 +259,7 @@ describe('Reflector', () => {
     expect(told).toEqual(['put a 1', 'remove a', 'put a 8']);
   });
 
-  it('restarts a watch that ends at once with growing pauses', async () => {
+  it('restarts a watch that ends immediately with growing pauses', async () => {
     server.script = (request, response) => {
       if (isWatch(request)) response.writeHead(200).end();
       else cluster.list(response);
@@ -273,7 +269,7 @@ describe('Reflector', () => {
     expect(server.count('GET', isWatch)).toBeLessThan(8);
   });
 
-  it('stops at once, also in the middle of a pause, and opens nothing after that', async () => {
+  it('stops immediately, also during a pause, and sends no more requests', async () => {
     server.script = (_, response) => fail(response, 500, 'InternalError');
     const reflector = start();
     await until('some failures', () => server.requests.length >= 3);
@@ -285,7 +281,7 @@ describe('Reflector', () => {
     expect(server.requests).toHaveLength(requests);
   });
 
-  it('shows how long ago the server last said anything', async () => {
+  it('reports the time since the last message from the server', async () => {
     const registry = new Registry();
     start({ registry });
     await watching(1);

@@ -27,11 +27,11 @@ describe('resourcePath', () => {
     expect(() => resourcePath({ ...PODS, namespace: 'a', name: 'b', [part]: value })).toThrow(SourceError);
   });
 
-  test.each(['', '.', '..'])('refuses an object of ours with the name %j', (name) => {
+  test.each(['', '.', '..'])('refuses a custom resource with the name %j', (name) => {
     expect(() => objectPath({ kind: 'Project', namespace: 'a', name })).toThrow(SourceError);
   });
 
-  test('stays below its collection, whatever the names', () => {
+  test('stays inside its collection, whatever the names', () => {
     const name = fc.oneof(
       fc.string({ unit: 'binary-ascii' }),
       fc.constantFrom('.', '..', '../..', '%2e%2e', 'a/../b', '?', '#'),

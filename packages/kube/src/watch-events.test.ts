@@ -18,7 +18,7 @@ const collect = async (chunks: readonly Buffer[]): Promise<unknown[]> => {
 const event = (name: string) => ({ type: 'ADDED', object: { metadata: { name, resourceVersion: '1' } } });
 
 describe('watchEvents', () => {
-  it('gives the same events however the bytes are cut', async () => {
+  it('returns the same events, however the bytes are split', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 5 }),
@@ -41,7 +41,7 @@ describe('watchEvents', () => {
     },
   );
 
-  it('gives up on a line that does not end', async () => {
+  it('rejects a line that does not end', async () => {
     const chunk = Buffer.alloc(4 * 1024 * 1024, 'a');
     await expect(collect([chunk, chunk, chunk, chunk, chunk])).rejects.toThrow('longer than');
   });

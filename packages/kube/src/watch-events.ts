@@ -26,7 +26,7 @@ const parseEvent = <T extends KubeObject>(line: Buffer): WatchEvent<T> => {
   const { type, object } = (event ?? {}) as { type?: unknown; object?: { metadata?: { resourceVersion?: unknown } } };
   const isObject = type === 'ERROR' || typeof object?.metadata?.resourceVersion === 'string';
   if (!EVENT_TYPES.has(type) || !isObject) {
-    throw new MalformedWatchError(`a line of the watch is no event: ${line.toString('utf8', 0, 80)}`);
+    throw new MalformedWatchError(`a line of the watch is not an event: ${line.toString('utf8', 0, 80)}`);
   }
   return event as WatchEvent<T>;
 };

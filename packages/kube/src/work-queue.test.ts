@@ -18,7 +18,7 @@ const gated = () => {
 };
 
 describe('WorkQueue', () => {
-  it('works on a key once, however often it was added while it waited', async () => {
+  it('processes a waiting key once, however often it was added', async () => {
     const { runs, reconcile } = gated();
     const queue = queueOf(reconcile);
     queue.add('busy');
@@ -31,7 +31,7 @@ describe('WorkQueue', () => {
     await queue.stop();
   });
 
-  it('never works on a key twice at a time, and again afterwards if it was added meanwhile', async () => {
+  it('never processes a key concurrently, and processes it again if it was added during the run', async () => {
     const { runs, reconcile } = gated();
     const queue = queueOf(reconcile, { concurrency: 4 });
     queue.add('a');
@@ -46,7 +46,7 @@ describe('WorkQueue', () => {
     await queue.stop();
   });
 
-  it('works on as many keys at a time as it has workers', async () => {
+  it('processes as many keys concurrently as it has workers', async () => {
     const { runs, reconcile } = gated();
     const queue = queueOf(reconcile, { concurrency: 2 });
     for (const key of ['a', 'b', 'c']) queue.add(key);
@@ -77,7 +77,7 @@ describe('WorkQueue', () => {
     await queue.stop();
   });
 
-  it('does not let a change wait for a backoff', async () => {
+  it('processes a change without waiting for a backoff', async () => {
     let runs = 0;
     const queue = queueOf(
       () => {
@@ -106,7 +106,7 @@ describe('WorkQueue', () => {
     await queue.stop();
   });
 
-  it('looks again after the time that a reconciliation asks for', async () => {
+  it('requeues a key after the delay that a reconciliation requests', async () => {
     const times: number[] = [];
     const queue = queueOf(() => {
       times.push(performance.now());
@@ -132,7 +132,7 @@ describe('WorkQueue', () => {
     await queue.stop();
   });
 
-  it('stops when what runs has ended, and starts nothing more', async () => {
+  it('stops after running reconciliations have ended, and starts no more', async () => {
     const { runs, reconcile } = gated();
     const queue = queueOf(reconcile);
     queue.add('a');
@@ -149,7 +149,7 @@ describe('WorkQueue', () => {
     expect(queue.size).toBe(0);
   });
 
-  it('has the metrics of controller-runtime', async () => {
+  it('exposes the metrics of controller-runtime', async () => {
     const registry = new Registry();
     const queue = queueOf((key) => (key === 'bad' ? Promise.reject(new Error('no')) : Promise.resolve(undefined)), {
       registry,

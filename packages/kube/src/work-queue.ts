@@ -166,7 +166,7 @@ export class WorkQueue<Key extends string = string> {
     if (error instanceof TerminalError) {
       this.#metrics?.terminalErrors.inc({ controller });
       this.#failures.delete(key);
-      logger.error({ controller, key, err: error }, 'reconciliation failed for good');
+      logger.error({ controller, key, err: error }, 'reconciliation failed permanently');
       return;
     }
     const failures = this.#failures.get(key) ?? 0;

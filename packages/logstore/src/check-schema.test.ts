@@ -10,7 +10,7 @@ const OLDER: SchemaState = { kind: 'older', pending: ['005_log_quota'] };
 const NEWER: SchemaState = { kind: 'newer', applied: 9, known: 6 };
 const failure = (code: string): LogStoreError =>
   new LogStoreError(`code ${code}`, { kind: 'retryable', code, cause: undefined });
-const AWAY = failure('ECONNREFUSED');
+const UNAVAILABLE = failure('ECONNREFUSED');
 
 /** Returns what is logged while ClickHouse gives these responses, one after the other. The last one must end the check. */
 const linesOf = async (
@@ -22,7 +22,7 @@ const linesOf = async (
   const left = [...answers];
   const schema = (): Promise<SchemaState> => {
     const answer = left.shift();
-    if (answer === undefined) throw new Error('asked once more than expected');
+    if (answer === undefined) throw new Error('the schema was read once more than expected');
     return answer instanceof LogStoreError ? Promise.reject(answer) : Promise.resolve(answer);
   };
   const { signal } = new AbortController();
@@ -33,21 +33,25 @@ const linesOf = async (
 
 test.for([
   [[CURRENT], false, []],
-  [[AWAY, AWAY, CURRENT], false, []],
-  [[NEWER], false, ['made by a newer version than this gateway']],
-  [[NEWER], true, ['made by a newer version than this gateway']],
-  [[OLDER, OLDER, CURRENT], false, ['older than this gateway', 'up to date now']],
-  [[MISSING, AWAY, OLDER, CURRENT], false, ['no tables yet', 'older than this gateway', 'up to date now']],
+  [[UNAVAILABLE, UNAVAILABLE, CURRENT], false, []],
+  [[NEWER], false, ['log tables newer than this version']],
+  [[NEWER], true, ['log tables newer than this version']],
+  [[OLDER, OLDER, CURRENT], false, ['log tables older than this version', 'log tables up to date']],
+  [
+    [MISSING, UNAVAILABLE, OLDER, CURRENT],
+    false,
+    ['log tables missing', 'log tables older than this version', 'log tables up to date'],
+  ],
   // The process creates the tables itself.
   [[MISSING], true, []],
   [[OLDER], true, []],
   [[failure('497')], false, ['needs SELECT on the table migrations']],
-] as const)('of %j, migrating: %s, it says %j', async ([answers, migrates, expected]) => {
+] as const)('with migrations %j and migrate %s, the log has %j', async ([answers, migrates, expected]) => {
   const lines = await linesOf(answers, { migrates });
   expect(lines).toEqual(expected.map((part) => expect.stringContaining(part) as string));
 });
 
-test('it stops asking when its process stops', async () => {
+test('the check stops when its process stops', async () => {
   const stopping = new AbortController();
   stopping.abort();
   expect(await linesOf([], { signal: stopping.signal })).toEqual([]);

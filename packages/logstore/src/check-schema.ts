@@ -20,19 +20,26 @@ const RETRY_MS = 30_000;
 /** ACCESS_DENIED */
 const DENIED = '497';
 
-/** What an administrator must do. Undefined: nothing. */
-const lineOf = (state: SchemaState, { process, migrates }: CheckSchemaOptions): string | undefined => {
-  const remedy =
-    'gateways and operator make them where clickhouse.migrate is true, `docs/upgrade.md` says who else; this process waits for that and works on as far as it can';
+const REMEDY =
+  'gateways and operator create them if clickhouse.migrate is true, otherwise see docs/upgrade.md; this process keeps working as far as possible';
+
+/** The log line about the tables, and what an administrator must do. Undefined: nothing. */
+const problemOf = (
+  state: SchemaState,
+  { process, migrates }: CheckSchemaOptions,
+): { readonly message: string; readonly reason: string } | undefined => {
   switch (state.kind) {
     case 'current':
       return undefined;
     case 'newer':
-      return `the log’s tables were made by a newer version than this ${process}: it works with them, and does not know what was added; upgrade it`;
+      return {
+        message: 'log tables newer than this version',
+        reason: `upgrade this ${process}: it works with them, but does not use new columns`,
+      };
     case 'missing':
-      return migrates ? undefined : `the log has no tables yet: ${remedy}`;
+      return migrates ? undefined : { message: 'log tables missing', reason: REMEDY };
     case 'older':
-      return migrates ? undefined : `the log’s tables are older than this ${process}: ${remedy}`;
+      return migrates ? undefined : { message: 'log tables older than this version', reason: REMEDY };
   }
 };
 
@@ -42,23 +49,22 @@ const lineOf = (state: SchemaState, { process, migrates }: CheckSchemaOptions): 
  */
 export const checkSchema = async (store: Pick<LogStore, 'schema'>, options: CheckSchemaOptions): Promise<void> => {
   const { migrates, logger, signal, retryMs = RETRY_MS } = options;
-  let said: string | undefined;
+  let reported: string | undefined;
   while (!signal.aborted) {
     try {
       const state = await store.schema();
-      const line = lineOf(state, options);
-      if (line !== undefined && line !== said) logger.warn({ schema: state }, line);
-      if (line === undefined && said !== undefined) logger.info('the log’s tables are up to date now');
-      said = line;
-      if (line === undefined || migrates || state.kind === 'newer') return;
+      const problem = problemOf(state, options);
+      if (problem !== undefined && problem.message !== reported)
+        logger.warn({ schema: state, reason: problem.reason }, problem.message);
+      if (problem === undefined && reported !== undefined) logger.info('log tables up to date');
+      reported = problem?.message;
+      if (problem === undefined || migrates || state.kind === 'newer') return;
     } catch (error) {
       if (error instanceof LogStoreError && error.code === DENIED) {
-        const message =
-          'the log’s tables cannot be compared with those of this version: the user needs SELECT on the table migrations';
-        logger.warn({ reason: error.message }, message);
+        logger.warn({ reason: error.message }, 'log tables not checked, the user needs SELECT on the table migrations');
         return;
       }
-      logger.debug({ err: error }, 'the log’s tables cannot be compared now, trying again');
+      logger.debug({ err: error }, 'checking the log tables failed, retrying');
     }
     await delay(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
   }

@@ -62,7 +62,7 @@ const assertRange = ({ from, to, buckets, oneIn = 1 }: HistogramRange): void => 
   if (!Number.isInteger(buckets) || buckets < 1 || buckets > HISTOGRAM_BUCKETS_MAX) {
     throw new LogFilterError(`buckets must be an integer from 1 to ${HISTOGRAM_BUCKETS_MAX}`);
   }
-  if (!Number.isInteger(oneIn) || oneIn < 1) throw new LogFilterError('oneIn must be an integer from 1 on');
+  if (!Number.isInteger(oneIn) || oneIn < 1) throw new LogFilterError('oneIn must be an integer of at least 1');
   // Also true if one of the two is an invalid date.
   if (!(from.getTime() < to.getTime())) throw new LogFilterError('from must be before to');
 };

@@ -7,7 +7,7 @@ import { latin1Size, putLatin1, putText, putUint64, putUuid, putVarint, textSize
 import { RowBinaryReader } from './row-binary-reader.ts';
 
 describe('encodeRow', () => {
-  test('every row reads back as it was, and fills its buffer exactly', () => {
+  test('every row is read back unchanged and fills its buffer exactly', () => {
     fc.assert(
       fc.property(anyLogRow, (row) => {
         const reader = new RowBinaryReader(encodeRow(row));
@@ -17,7 +17,7 @@ describe('encodeRow', () => {
     );
   });
 
-  test('the same row gives the same bytes at every call: a retry is identical', () => {
+  test('the same row always gives the same bytes, so a retry is identical', () => {
     fc.assert(
       fc.property(anyLogRow, (row) => encodeRow(row).equals(encodeRow(structuredClone(row)))),
       { numRuns: 20 },
@@ -66,7 +66,7 @@ describe('RowBinary, byte for byte', () => {
     expect(new RowBinaryReader(Buffer.from(hex, 'hex')).int64()).toBe(value);
   });
 
-  test('a UUID is two little-endian halves, as the format documents', () => {
+  test('a UUID is two little-endian halves, as documented for the format', () => {
     const uuid = '61f0c404-5cb3-11e7-907b-a6006ad3dba0';
     const hex = 'e711b35c04c4f061a0dbd36a00a67b90';
     expect(encoded(16, (buffer) => putUuid(buffer, uuid, 0))).toBe(hex);
@@ -88,7 +88,7 @@ describe('RowBinary, byte for byte', () => {
   test.each([
     ['é\xff\x00', '03e9ff00'],
     ['\xe9'.repeat(130), `8201${'e9'.repeat(130)}`],
-  ])('latin1 %j is one byte a character', (text, hex) => {
+  ])('latin1 %j is one byte per character', (text, hex) => {
     expect(encoded(latin1Size(text), (buffer) => putLatin1(buffer, text, 0))).toBe(hex);
   });
 

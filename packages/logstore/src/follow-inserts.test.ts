@@ -66,7 +66,7 @@ const open = (follower: InsertFollower, projectUid = 'p'): InsertFeed =>
 /** Relative to T0. */
 const told = async (feed: InsertFeed): Promise<number[]> => (await feed.next()).map((stamp) => stamp - T0);
 
-test('begins with nothing, and then tells of what was inserted since', async () => {
+test('starts empty, then reports later inserts', async () => {
   const stand = newStand();
   stand.answer(0, { [-1_000]: 1 });
   const feed = open(stand);
@@ -76,7 +76,7 @@ test('begins with nothing, and then tells of what was inserted since', async () 
   feed.close();
 });
 
-test('tells of a millisecond again only where its rows have changed', async () => {
+test('reports a millisecond again only if its rows have changed', async () => {
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
@@ -88,7 +88,7 @@ test('tells of a millisecond again only where its rows have changed', async () =
   feed.close();
 });
 
-test('the readers of a project share its polls, and each receives everything', async () => {
+test('shares polls between the readers of a project, and each reader receives everything', async () => {
   const stand = newStand();
   const feeds = Array.from({ length: 10 }, () => open(stand));
   const other = open(stand, 'another');
@@ -105,7 +105,7 @@ test('the readers of a project share its polls, and each receives everything', a
   for (const feed of [...feeds, other]) feed.close();
 });
 
-test('a reader that joins later receives what is inserted after it joined, also while a poll runs', async () => {
+test('gives a later reader the inserts after its start, also during a poll', async () => {
   const stand = newStand();
   stand.answer(0, { [-10]: 1 });
   const first = open(stand);
@@ -119,7 +119,7 @@ test('a reader that joins later receives what is inserted after it joined, also 
   second.close();
 });
 
-test('a reader that is slow misses nothing', async () => {
+test('gives a slow reader every insert', async () => {
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
@@ -131,7 +131,7 @@ test('a reader that is slow misses nothing', async () => {
   feed.close();
 });
 
-test('looks back a little behind the newest insert, and where nothing happens hardly a minute', async () => {
+test('looks back a little before the newest insert, and hardly a minute without inserts', async () => {
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
@@ -152,7 +152,7 @@ test('looks back a little behind the newest insert, and where nothing happens ha
   feed.close();
 });
 
-test('looks further back every ten seconds: behind the newest insert, and for replicas that lag', async () => {
+test('looks further back every ten seconds, for slow inserts and replicas that lag', async () => {
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
@@ -176,7 +176,7 @@ test('looks further back every ten seconds: behind the newest insert, and for re
   feed.close();
 });
 
-test('rows that a fast clock stamped do not hide those of others', async () => {
+test('finds other rows despite rows stamped by a fast clock', async () => {
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
@@ -189,7 +189,7 @@ test('rows that a fast clock stamped do not hide those of others', async () => {
   feed.close();
 });
 
-test('each failed poll is reported to every reader, and then that the log answers again', async () => {
+test('reports each failed poll and the recovery to every reader', async () => {
   const stand = newStand();
   const [first, second] = [open(stand), open(stand)];
   await told(first);
@@ -210,7 +210,7 @@ test('each failed poll is reported to every reader, and then that the log answer
   second.close();
 });
 
-test('what was found before a failure is told after it', async () => {
+test('reports inserts found before a failure after it', async () => {
   const stand = newStand();
   const feed = open(stand);
   await told(feed);
@@ -226,7 +226,7 @@ test('what was found before a failure is told after it', async () => {
   feed.close();
 });
 
-test('a poll that hangs is reported, and still waited for', async () => {
+test('reports a poll that hangs, and still waits for it', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const answer = Promise.withResolvers<Inserts>();
   const follower = createInsertFollower({ read: () => answer.promise, next: () => Promise.resolve() });
@@ -240,7 +240,7 @@ test('a poll that hangs is reported, and still waited for', async () => {
   vi.useRealTimers();
 });
 
-test('where inserts are announced nothing is asked until there is one', async () => {
+test('does not poll before the next insert if inserts are announced', async () => {
   const stand = newStand({ announces: true });
   const feed = open(stand);
   await told(feed);
@@ -252,7 +252,7 @@ test('where inserts are announced nothing is asked until there is one', async ()
   feed.close();
 });
 
-test('after an insert that was announced one more look is taken, for one that began before it', async () => {
+test('polls once more after an announced insert, for inserts that began earlier', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const stand = newStand({ announces: true });
   const feed = open(stand);
@@ -270,7 +270,7 @@ test('after an insert that was announced one more look is taken, for one that be
   vi.useRealTimers();
 });
 
-test('nothing is asked any longer once the last reader has left', async () => {
+test('stops polling when the last reader has left', async () => {
   const stand = newStand();
   const [first, second] = [open(stand), open(stand)];
   await told(first);

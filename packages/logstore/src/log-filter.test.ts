@@ -16,7 +16,7 @@ const after = { id: '01931f3e-7c3a-7bbb-8ccc-0123456789ab', receivedAt: '2026-11
 const projectUid = 'u';
 
 describe('the project', () => {
-  test('is its uid, or every one, said explicitly', () => {
+  test('is selected by its uid, or by an explicit request for all projects', () => {
     expect(conditionsOf({ projectUid }).params).toEqual({ projectUid });
     expect(conditionsOf({ projectUid: EVERY_PROJECT })).toMatchObject({
       frozen: ['expires_at > now()'],
@@ -27,7 +27,7 @@ describe('the project', () => {
 
   // The forms of a missing uid that types do not prevent: JSON, a spread, an optional chain.
   test.each([[{}], [{ projectUid: undefined }], [{ projectUid: null }], [{ projectUid: '' }], [{ projectUid: true }]])(
-    'never is every one because it is missing: %j',
+    'is never all projects because its uid is missing: %j',
     (filter) => {
       const named = { namespace: 'a', project: 'b', ...filter, limit: 1 } as unknown as LogFilter;
       expect(() => summariesQuery(named)).toThrow(LogFilterError);
@@ -48,7 +48,7 @@ describe('summariesQuery', () => {
     );
   });
 
-  test('every parameter in the SQL has its value, and the other way round', () => {
+  test('every parameter in the SQL has a value, and every value a parameter', () => {
     const times = { since: new Date(0), until: new Date(1), insertedSince: new Date(2) };
     const names = { projectUid: 'u', namespace: 'n', project: 'p', endpoint: 'e', method: 'GET' } as const;
     const search: Filter = { kind: 'contains', field: 'body', text: 'x' };
@@ -64,11 +64,11 @@ describe('summariesQuery', () => {
     expect(new Set(placeholders)).toEqual(new Set(Object.keys(params)));
   });
 
-  test('expired entries are never asked for', () => {
+  test('expired entries are never selected', () => {
     expect(summariesQuery({ projectUid, limit: 1 }).sql).toContain('expires_at > now()');
   });
 
-  test('a cursor keeps its microseconds, and goes the way of the order', () => {
+  test('a cursor keeps its microseconds and follows the order', () => {
     const newest = summariesQuery({ projectUid, limit: 1, after });
     const oldest = summariesQuery({ projectUid, limit: 1, after, order: 'oldest-first' });
     expect(newest.params).toMatchObject({
@@ -80,8 +80,8 @@ describe('summariesQuery', () => {
   });
 
   test.each([
-    ['an id that is none', { after: { ...after, id: 'x' } }],
-    ['a time that is none', { after: { ...after, receivedAt: 'x' } }],
+    ['an invalid id', { after: { ...after, id: 'x' } }],
+    ['an invalid time', { after: { ...after, receivedAt: 'x' } }],
     ['an invalid date', { since: new Date(Number.NaN) }],
   ])('refuses %s', (_what, filter) => {
     expect(() => summariesQuery({ projectUid, ...filter, limit: 1 })).toThrow(LogFilterError);

@@ -144,7 +144,7 @@ export const conditionsOf = (filter: LogFilter | CountFilter): Conditions => {
 const addProject = (where: ReturnType<typeof collectConditions>, projectUid: LogFilter['projectUid']): void => {
   if (projectUid === EVERY_PROJECT) return;
   if (typeof projectUid !== 'string' || projectUid === '')
-    throw new LogFilterError('the filter names no project: it needs a project’s uid, or EVERY_PROJECT');
+    throw new LogFilterError('the filter has no project: set the uid of a project, or EVERY_PROJECT');
   where.add('project_uid = {projectUid:String}', { projectUid });
 };
 

@@ -6,9 +6,14 @@ const refused = (code: string, message: string, type = 'TYPE') => new ClickHouse
 
 describe('toLogStoreError', () => {
   test.each([
-    ['too many parts heals', refused('252', 'Too many parts (3000). Merges are processing slower'), 'retryable', '252'],
     [
-      'too many partitions never does',
+      'too many parts is retryable',
+      refused('252', 'Too many parts (3000). Merges are processing slower'),
+      'retryable',
+      '252',
+    ],
+    [
+      'too many partitions is permanent',
       refused('252', 'Too many partitions for single INSERT block'),
       'permanent',
       '252',
@@ -17,9 +22,9 @@ describe('toLogStoreError', () => {
     ['too many queries', refused('202', 'Too many simultaneous queries'), 'retryable', '202'],
     ['data cut short', refused('33', 'Cannot read all data'), 'permanent', '33'],
     ['a wrong value', refused('117', 'Incorrect data'), 'permanent', '117'],
-    ['a table that is not there yet', refused('60', 'Unknown table'), 'retryable', '60'],
+    ['a missing table', refused('60', 'Unknown table'), 'retryable', '60'],
     ['a wrong password', refused('516', 'Authentication failed'), 'retryable', '516'],
-    ['a code nobody foresaw', refused('9999', 'New'), 'retryable', '9999'],
+    ['an unknown code', refused('9999', 'New'), 'retryable', '9999'],
     [
       'a refused connection',
       Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }),
@@ -34,7 +39,7 @@ describe('toLogStoreError', () => {
     expect(error.message).toContain('insert 3 rows');
   });
 
-  test('its text is one short line, for what ClickHouse quotes may be captured data', () => {
+  test('its message is one short line, because ClickHouse may quote captured data', () => {
     const { message } = toLogStoreError('insert', refused('27', `Cannot parse\n${'secret '.repeat(100)}`));
     expect(message).not.toContain('secret');
     expect(toLogStoreError('insert', refused('27', 'x'.repeat(10_000))).message.length).toBeLessThan(500);

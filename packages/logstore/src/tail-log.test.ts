@@ -63,7 +63,7 @@ const newLog = (...rows: LogSummary[]) => {
   return { asked, failures, rows, store, elapse: (ms: number) => (clockMs += ms) };
 };
 
-test('shows each row once, however often its millisecond is read, and late ones too', async () => {
+test('shows each row once, including late rows, however often its millisecond is read', async () => {
   const [a, b, late, c] = [summary(1, 5_000), summary(3, 9_000), summary(2, 8_500), summary(4, 9_000)] as const;
   const { asked, rows, store } = newLog(a);
   const stop = new AbortController();
@@ -71,7 +71,7 @@ test('shows each row once, however often its millisecond is read, and late ones 
   for await (const found of tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1 })) {
     seen.push(numberOf(found));
     if (found.id === a.id) rows.push(b);
-    // Rows that are stamped before the newest row, or with it, and become visible after it; and copies that are delivered again.
+    // Rows stamped before or with the newest row that become visible after it, and copies that are delivered again.
     if (found.id === b.id) rows.push(late, c, { ...a, insertedAtMs: 9_500 });
     if (seen.length === 4) stop.abort();
   }
@@ -80,7 +80,7 @@ test('shows each row once, however often its millisecond is read, and late ones 
   expect(asked.every(({ order }) => order === 'oldest-first')).toBe(true);
 });
 
-test('a row that is shown a minute after its insert began comes within the next wide look', async () => {
+test('finds a row that becomes visible a minute after its insert began', async () => {
   const [a, late] = [summary(1, 90_000), summary(2, 35_000)] as const;
   const { elapse, rows, store } = newLog(a);
   const stop = new AbortController();
@@ -106,7 +106,7 @@ test('reads nothing while nothing is inserted', async () => {
   expect(await next).toEqual({ done: true, value: undefined });
 });
 
-test('goes on from what is known, and looks back far enough for an insert that was under way', async () => {
+test('continues after the known rows, and looks back far enough for an insert that was running', async () => {
   const { asked, store } = newLog(summary(1, 990_000));
   const stop = new AbortController();
   const filter = { ...ALL, insertedSince: new Date(1_000_000) };
@@ -115,7 +115,7 @@ test('goes on from what is known, and looks back far enough for an insert that w
   stop.abort();
 });
 
-test('tells up to which insert everything was shown', async () => {
+test('reports the insert up to which every row was shown', async () => {
   const { rows, store } = newLog(summary(1, 9_000));
   const stop = new AbortController();
   const positions: number[] = [];
@@ -140,13 +140,13 @@ test('ends when it is aborted between polls', async () => {
   expect(await next).toEqual({ done: true, value: undefined });
 });
 
-test.each(['summaries', 'polls'] as const)('a failure of the %s is the caller’s to know', async (kind) => {
+test.each(['summaries', 'polls'] as const)('rejects if the %s fails', async (kind) => {
   const { failures, store } = newLog(summary(1, 9_000));
   failures[kind].push(new Error('gone'));
   await expect(tailSummaries(store, ALL, new AbortController().signal).next()).rejects.toThrow('gone');
 });
 
-test('continues after failures where it is asked to: no row is missed, none is shown twice', async () => {
+test('continues after failures with onFailure, without missing or repeating a row', async () => {
   const [a, b, old] = [summary(1, 7_000), summary(3, 9_000), summary(2, 6_000)] as const;
   const { failures, rows, store } = newLog(a);
   failures.polls.push(new Error('no poll'));
@@ -167,7 +167,7 @@ test('continues after failures where it is asked to: no row is missed, none is s
   expect(told).toEqual(['no poll', 'no list', 'no rows']);
 });
 
-test('whole entries: those of a read that broke off are read again, each is shown once', async () => {
+test('shows each whole entry once, although an interrupted read is repeated', async () => {
   const { store } = newLog(summary(1, 1_000), summary(2, 1_000), summary(3, 1_000));
   const reads: string[][] = [];
   async function* entries(wanted: readonly LogSummary[]): AsyncGenerator<{ id: string }> {

@@ -7,17 +7,17 @@ const queueOf = (...texts: readonly string[]): CommitQueue => {
   return queue;
 };
 
-/** An upper-case text must be kept. */
+/** A text in upper case must be kept. */
 const addTo = (queue: CommitQueue, text: string): Promise<boolean> =>
   queue.add(text.length, (block, offset) => block.write(text, offset), text === text.toUpperCase());
 
 const taken = (queue: CommitQueue): CommitBatch => {
   const batch = queue.take();
-  if (batch === undefined) throw new Error('nothing waits');
+  if (batch === undefined) throw new Error('no record is waiting');
   return batch;
 };
 
-test('what must be kept is left after a refusal, in its order', async () => {
+test('records that must be kept remain in order after the others are refused', async () => {
   const queue = new CommitQueue(1_000_000);
   const answers = ['A', 'b', 'C', 'd'].map((text) => addTo(queue, text));
   expect(queue.refuse()).toEqual([2]);
@@ -27,7 +27,7 @@ test('what must be kept is left after a refusal, in its order', async () => {
   expect(await Promise.all(answers)).toEqual([true, false, true, false]);
 });
 
-test('what is left after a refusal lies in memory that others share, which is never written to', () => {
+test('the batch that remains after a refusal is not recycled, because its memory is shared', () => {
   const queue = queueOf('A', 'b');
   queue.refuse();
   const left = taken(queue);

@@ -1,10 +1,10 @@
 import { RowBuffer, type RowBatch } from './row-buffer.ts';
 
-/** Records that are written together, and the calls that wait for it. */
+/** Records that are written together, and the calls that wait for the write. */
 export class CommitBatch implements RowBatch {
   readonly rows: Buffer;
   readonly ends: readonly number[];
-  /** Indexes of the records that must be kept: few, and none in a batch of mocks. */
+  /** Indexes of the records that must be kept. They are few; a batch of mocks has none. */
   readonly #musts: readonly number[];
   readonly #refusable: PromiseWithResolvers<boolean>;
   readonly #must: PromiseWithResolvers<boolean>;

@@ -22,7 +22,7 @@ export class DiskGuard {
     this.#options = options;
   }
 
-  /** Free bytes at the last look, less the bytes that were written since. */
+  /** Free bytes at the last check, less the bytes that were written since. */
   get freeBytes(): number {
     return this.#freeBytes;
   }
@@ -37,12 +37,12 @@ export class DiskGuard {
     return this.storedBytes + bytes <= bytesMax && this.#freeBytes - bytes >= reserveBytes;
   }
 
-  /** The reason why there is no room, for people. */
+  /** Why there is no room, for users. */
   get shortage(): string {
     const { bytesMax, reserveBytes, folder } = this.#options;
     return this.storedBytes > bytesMax
-      ? `the spool has reached its ${mib(bytesMax)}; ClickHouse has to take what waits there`
-      : `${mib(this.#freeBytes)} of the disk of ${folder} are free, and ${mib(reserveBytes)} are kept free`;
+      ? `the spool has reached its limit of ${mib(bytesMax)}: check that ClickHouse accepts rows`
+      : `the disk of ${folder} has ${mib(this.#freeBytes)} free, and ${mib(reserveBytes)} are reserved`;
   }
 
   wrote(bytes: number): void {
@@ -55,7 +55,7 @@ export class DiskGuard {
   }
 
   /** Rejects if the disk does not respond. Then there is no room. */
-  async look(): Promise<void> {
+  async refresh(): Promise<void> {
     const { disk, folder } = this.#options;
     try {
       this.#freeBytes = await disk.freeBytes(folder);

@@ -5,7 +5,7 @@ import { RowBuffer, splitBatch, type RowBatch } from './row-buffer.ts';
 const rowsOf = ({ rows, ends }: RowBatch): string[] =>
   ends.map((end, index) => rows.subarray(ends[index - 1] ?? 0, end).toString());
 
-test('any rows come out as they went in, also when a batch is split, and batches keep to their size', () => {
+test('rows come back unchanged, also from a split batch, and batches stay within their size', () => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ minLength: 1, maxLength: 40, unit: 'grapheme-ascii' })),
@@ -30,7 +30,7 @@ test('any rows come out as they went in, also when a batch is split, and batches
   );
 });
 
-test('memory that was given back is used again, and only then', () => {
+test('only recycled memory is reused', () => {
   const buffer = new RowBuffer(1_000_000);
   const fill = (text: string): RowBatch => {
     buffer.add(text.length, (block, offset) => block.write(text, offset));
@@ -45,7 +45,7 @@ test('memory that was given back is used again, and only then', () => {
   expect([third.rows.buffer === first.rows.buffer, fourth.rows.buffer === first.rows.buffer]).toEqual([false, true]);
 });
 
-test('a row that is larger than a batch is a batch of its own', () => {
+test('a row that is larger than a batch gets its own batch', () => {
   const buffer = new RowBuffer(10);
   expect(buffer.isFullFor(1_000)).toBe(false);
   buffer.add(1_000, (block, offset) => block.fill(1, offset, offset + 1_000));

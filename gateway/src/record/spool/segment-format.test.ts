@@ -47,7 +47,7 @@ const hexOf = (records: readonly Written[]): string[] =>
   records.map(({ type, row }) => `${type} ${row.toString('hex')}`);
 
 describe('a segment', () => {
-  test('gives back the records that were written, whatever their bytes', () => {
+  test('returns the written records, whatever their bytes', () => {
     fc.assert(
       fc.property(anyRecords, fc.nat({ max: 1_000 }), (records, columnCount) => {
         const segment = encode(newSegmentHeader(columnCount), records);
@@ -59,7 +59,7 @@ describe('a segment', () => {
     );
   });
 
-  test('that was cut anywhere gives back every record before the cut, and says that its end is torn', () => {
+  test('that is cut anywhere returns every record before the cut, and reports a torn end', () => {
     fc.assert(
       fc.property(anyRecords, fc.nat(), (records, place) => {
         const segment = encode(newSegmentHeader(36), records);
@@ -76,7 +76,7 @@ describe('a segment', () => {
     );
   });
 
-  test('with one flipped bit loses the one record that it hit, and says so', () => {
+  test('with one flipped bit loses only the affected record, and reports the damage', () => {
     fc.assert(
       fc.property(anyRecords, fc.nat(), fc.nat({ max: 7 }), (records, place, bit) => {
         const segment = encode(newSegmentHeader(36), records);
@@ -88,13 +88,13 @@ describe('a segment', () => {
         expect(hexOf(found)).toEqual(hexOf(records.filter((_, index) => index !== hit)));
         const damage = parts.filter(({ kind }) => kind !== 'record');
         expect(damage).toHaveLength(1);
-        // At the end, a length that became too large looks like a write that was cut short.
+        // In the last record, a length that became too large looks like an incomplete write.
         if (hit < records.length - 1) expect(damage[0]?.kind).toBe('corrupt');
       }),
     );
   });
 
-  test('with garbage in the middle loses only what the garbage covers', () => {
+  test('with garbage in the middle loses only the records that the garbage covers', () => {
     fc.assert(
       fc.property(anyRecords, fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 64 }), (records, place, garbage) => {
         const segment = encode(newSegmentHeader(36), records);
@@ -113,7 +113,7 @@ describe('a segment', () => {
   });
 });
 
-test('an end of zeros is a write that did not get through, a last record that was damaged is not', () => {
+test('zeros at the end count as an incomplete write, a damaged last record does not', () => {
   const segment = encode(newSegmentHeader(36), [{ type: 'exchange', row: Buffer.alloc(40, 0x61) }]);
   const kindsOf = (bytes: Buffer) => read(bytes).parts.map(({ kind }) => kind);
   expect(kindsOf(Buffer.concat([segment, Buffer.alloc(500)]))).toEqual(['record', 'torn']);
@@ -121,7 +121,7 @@ test('an end of zeros is a write that did not get through, a last record that wa
   expect(kindsOf(segment)).toEqual(['corrupt']);
 });
 
-test('a header that is cut or damaged is none', () => {
+test('a truncated or damaged header is not accepted', () => {
   const header = encodeHeader(newSegmentHeader(36));
   for (let length = 0; length < header.length; length++)
     expect(decodeHeader(header.subarray(0, length))).toBeUndefined();
@@ -132,7 +132,7 @@ test('a header that is cut or damaged is none', () => {
   }
 });
 
-test('a body that holds a whole frame of another segment does not pass for a record when its own frame is damaged', () => {
+test('a frame inside a body is not taken for a record if the frame of the body is damaged', () => {
   const forged = encode(newSegmentHeader(36), [{ type: 'exchange', row: Buffer.alloc(64, 0x66) }]).subarray(
     HEADER_BYTES,
   );

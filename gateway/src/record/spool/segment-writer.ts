@@ -71,7 +71,7 @@ export class SegmentWriter {
   #isClosed = false;
   readonly #closing = new AbortController();
 
-  /** The disk accepts no writes. Only responses to recorded requests still wait for it. */
+  /** The disk accepts no writes. Only responses to recorded requests wait for it. */
   isRefusing = false;
   commits = 0;
   failedCommits = 0;

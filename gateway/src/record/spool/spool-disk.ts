@@ -6,7 +6,7 @@ import path from 'node:path';
 export interface AppendFile {
   /**
    * Resolves when all of these bytes are in the file; on disk, if the file is durable. After a rejection it is unknown which of
-   * them were written: the kernel forgets a page that it could not write, and reports the next attempt as a success
+   * them were written: the kernel drops a page that it could not write, and reports the next attempt as a success
    * (https://lwn.net/Articles/752063/). Never append again.
    */
   append(bytes: Uint8Array): Promise<void>;

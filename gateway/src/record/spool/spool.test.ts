@@ -30,7 +30,7 @@ const openSpool = async (options: Partial<SpoolOptions> = {}) => {
 };
 
 describe('a record', () => {
-  test('is in a segment when the spool has said yes, with all that came at the same time in one write', async () => {
+  test('is in a segment once the spool has accepted it, written together with simultaneous records', async () => {
     const { disk, budget, spool, stored } = await openSpool();
     const rows = Array.from({ length: 50 }, (_, n) => testRow({ requestBody: Buffer.alloc(n, n) }));
     expect(await Promise.all(rows.map((row) => spool.exchange(row)))).toEqual(rows.map(() => true));
@@ -39,7 +39,7 @@ describe('a record', () => {
     expect([disk.appends, spool.commits, budget.unrecordedBytes]).toEqual([1, 1, 0]);
   });
 
-  test('that comes during a write waits for the next one', async () => {
+  test('that arrives during a write waits for the next one', async () => {
     const { disk, spool } = await openSpool();
     const writing = Promise.withResolvers<undefined>();
     const begun = Promise.withResolvers<undefined>();
@@ -54,7 +54,7 @@ describe('a record', () => {
     expect([await first, await later, disk.appends]).toEqual([true, [true, true], 2]);
   });
 
-  test('of a request stands apart from the answer that follows', async () => {
+  test('of a request is separate from the response that follows', async () => {
     const { spool } = await openSpool();
     const request = testRow({ version: 1, action: 'Forward', outcome: 'response_unknown' });
     const answer = { ...request, version: 2 as const, outcome: 'forwarded' as const };
@@ -66,7 +66,7 @@ describe('a record', () => {
     expect((await recordsIn(spool.folder)).map(({ type }) => type)).toEqual(['request', 'answer', 'exchange']);
   });
 
-  test('after the end is refused', async () => {
+  test('is refused after the spool is closed', async () => {
     const { spool, stored } = await openSpool();
     await spool.close();
     expect([await spool.exchange(testRow()), await spool.request(testRow()), await stored()]).toEqual([
@@ -78,7 +78,7 @@ describe('a record', () => {
 });
 
 describe('segments', () => {
-  test('are sealed at their size; a larger record has one of its own', async () => {
+  test('are sealed at their maximum size, and a larger record gets its own segment', async () => {
     const { spool } = await openSpool({ segmentBytes: 10_000 });
     for (let n = 0; n < 40; n++)
       await spool.exchange(testRow({ requestBody: Buffer.alloc(n === 20 ? 50_000 : 1_000) }));
@@ -93,7 +93,7 @@ describe('segments', () => {
     expect(spool.guard.storedBytes).toBe(sizes.reduce((sum, bytes) => sum + bytes, 0));
   });
 
-  test('that hold nothing are not delivered, and leave no file', async () => {
+  test('without records are not delivered, and leave no file', async () => {
     const { spool } = await openSpool();
     await spool.seal();
     expect([spool.takeSealed(), await readdir(spool.folder)]).toEqual([undefined, []]);
@@ -101,7 +101,7 @@ describe('segments', () => {
 });
 
 describe('a full disk', () => {
-  test('refuses what is new, keeps the answers to what was accepted, and is used again when it has room', async () => {
+  test('refuses new requests, keeps responses to accepted ones, and is used again once it has room', async () => {
     const { disk, budget, spool, stored } = await openSpool();
     const request = testRow({ version: 1 });
     expect(await spool.request(request)).toBe(true);
@@ -110,7 +110,7 @@ describe('a full disk', () => {
     expect(await spool.exchange(refused)).toBe(false);
     expect(spool.isFull).toBe(true);
     const answered = spool.exchange({ ...request, version: 2 });
-    await spool.look();
+    await spool.checkDisk();
     expect(await spool.exchange(testRow())).toBe(false);
     disk.isFull = false;
     expect(await answered).toBe(true);
@@ -118,60 +118,61 @@ describe('a full disk', () => {
     expect([await stored(), budget.unrecordedBytes]).toEqual([[request.id, request.id], 0]);
   });
 
-  test('is noticed before it is full: the reserve stays free', async () => {
+  test('is detected before the reserve is used up', async () => {
     const { disk, spool, stored } = await openSpool({ reserveBytes: 5_000 });
     disk.free = 6_000;
-    await spool.look();
+    await spool.checkDisk();
     const answers = [];
     for (let n = 0; n < 4; n++) answers.push(await spool.exchange(testRow({ requestBody: Buffer.alloc(400) })));
     expect([answers, spool.isFull, disk.appends]).toEqual([[true, false, false, false], false, 1]);
     disk.free = 4_999;
-    await spool.look();
+    await spool.checkDisk();
     expect(spool.isFull).toBe(true);
     disk.free = 50_000;
-    await spool.look();
+    await spool.checkDisk();
     expect([spool.isFull, await spool.exchange(testRow())]).toEqual([false, true]);
     expect(await stored()).toHaveLength(2);
   });
 
-  test('is told once, with what is free and what has to be, and when it is over', async () => {
+  test('is logged once with the free and the reserved space, and once when it has room again', async () => {
     const lines: string[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
     const { disk, spool } = await openSpool({ logger, reserveBytes: 256 * 1024 * 1024 });
     disk.free = 100 * 1024 * 1024;
-    for (let n = 0; n < 3; n++) await spool.look();
+    for (let n = 0; n < 3; n++) await spool.checkDisk();
     disk.free = 1e9;
-    await spool.look();
-    expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
-      expect.stringMatching(
-        /^requests are refused with 503: 100 MiB of the disk of .+ are free, and 256 MiB are kept free$/,
-      ),
-      'there is room for requests again',
+    await spool.checkDisk();
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      expect.objectContaining({
+        msg: 'spool full, refusing requests with 503',
+        reason: expect.stringMatching(/^the disk of .+ has 100 MiB free, and 256 MiB are reserved$/) as string,
+      }),
+      expect.objectContaining({ msg: 'spool has room again' }),
     ]);
   });
 
-  test('without a request on the way is probed, and used again', async () => {
+  test('is probed without a pending request, and used again', async () => {
     const { disk, spool } = await openSpool();
     disk.isFull = true;
     expect(await spool.exchange(testRow())).toBe(false);
-    await spool.look();
+    await spool.checkDisk();
     expect(spool.isFull).toBe(true);
     disk.isFull = false;
-    await spool.look();
+    await spool.checkDisk();
     expect([spool.isFull, await spool.exchange(testRow())]).toEqual([false, true]);
   });
 });
 
-test('a folder that cannot be made is said by name', async () => {
+test('the error for a folder that cannot be created names the folder', async () => {
   const limits = { bytesMax: 1_000, segmentBytes: 1_000, reserveBytes: 0, quietMs: 600_000 };
   const budget = new ByteBudget(1_000);
   const dir = path.join(import.meta.filename, 'spool');
   await expect(Spool.open({ dir, durability: 'process', budget, logger: quiet, ...limits })).rejects.toThrow(
-    `the spool’s folder ${dir} cannot be used: ENOTDIR`,
+    `cannot use the spool folder ${dir}: ENOTDIR`,
   );
 });
 
-test('a spool that has its size refuses until something was delivered', async () => {
+test('a spool at its maximum size refuses records until a segment is delivered', async () => {
   const { spool } = await openSpool({ bytesMax: 1_900 });
   const answers = [];
   for (let n = 0; n < 5; n++) answers.push(await spool.exchange(testRow({ requestBody: Buffer.alloc(400) })));
@@ -181,7 +182,7 @@ test('a spool that has its size refuses until something was delivered', async ()
   expect(await spool.exchange(testRow())).toBe(true);
 });
 
-test('a segment that others may take for abandoned gets no more records', async () => {
+test('a segment that other processes may consider abandoned gets no more records', async () => {
   const { spool } = await openSpool({ quietMs: 400 });
   for (const pauseMs of [0, 0, 250]) {
     await delay(pauseMs);
@@ -191,8 +192,8 @@ test('a segment that others may take for abandoned gets no more records', async 
   expect(found).toEqual(['0000000001.seg', '0000000001.seg', '0000000002.seg']);
 });
 
-describe('a write that fails once', () => {
-  test('is never repeated in its segment: what was acknowledged stays, the rest moves to a new one', async () => {
+describe('a failed write', () => {
+  test('is never repeated in its segment: acknowledged records stay, and the others move to a new segment', async () => {
     const { disk, spool } = await openSpool();
     const kept = testRow();
     expect(await spool.exchange(kept)).toBe(true);
@@ -208,7 +209,7 @@ describe('a write that fails once', () => {
     expect([spool.failedCommits, spool.isFull]).toEqual([1, false]);
   });
 
-  test('and whose bytes cannot be taken back is not refused, whatever it takes', async () => {
+  test('is retried until it succeeds if its bytes cannot be removed', async () => {
     const { disk, spool, stored } = await openSpool();
     disk.isTruncateBroken = true;
     let failures = 3;
@@ -219,7 +220,7 @@ describe('a write that fails once', () => {
   });
 });
 
-test('a disk that turns read-only in the middle of a write: what its file may hold is not refused', async () => {
+test('a record whose bytes may be in a file is not refused if the disk becomes read-only during the write', async () => {
   const { disk, spool, stored } = await openSpool();
   const kept = testRow();
   expect(await spool.exchange(kept)).toBe(true);
@@ -235,9 +236,9 @@ test('a disk that turns read-only in the middle of a write: what its file may ho
   expect([isKept, spool.failedCommits, new Set(await stored())]).toEqual([true, 4, new Set([kept.id, row.id])]);
 });
 
-test('whatever fails whenever: what was said to be kept is kept, what was refused is not there', async () => {
+test('under any sequence of faults, accepted records are stored and refused records are not', async () => {
   const faults = fc.array(fc.constantFrom('none', 'none', 'none', 'EIO', 'ENOSPC', 'torn'), { maxLength: 12 });
-  const moves = fc.array(fc.constantFrom('exchange', 'exchange', 'forward', 'seal', 'look', 'large'), {
+  const moves = fc.array(fc.constantFrom('exchange', 'exchange', 'forward', 'seal', 'check', 'large'), {
     maxLength: 25,
   });
   await fc.assert(
@@ -260,7 +261,7 @@ test('whatever fails whenever: what was said to be kept is kept, what was refuse
       const running = all.map(async (move) => {
         const row = testRow({ requestBody: Buffer.alloc(move === 'large' ? 4_000 : 10) });
         if (move === 'seal') return spool.seal();
-        if (move === 'look') return spool.look();
+        if (move === 'check') return spool.checkDisk();
         if (move !== 'forward') return spool.exchange(row).then(note(row.id));
         const isBegun = await spool.request({ ...row, version: 1 });
         if (isBegun) expect(await spool.exchange(row)).toBe(true);

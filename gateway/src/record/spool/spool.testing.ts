@@ -51,7 +51,7 @@ export const testRow = (more: Partial<LogRow> = {}): LogRow => ({
   ...more,
 });
 
-/** What a write is to meet: only these of its bytes get through, then it fails. */
+/** The fault of a write: only this many bytes are written, then it fails. */
 export interface WriteFault {
   readonly error: NodeJS.ErrnoException;
   readonly bytesWritten: number;
@@ -61,10 +61,10 @@ export const diskError = (code: 'ENOSPC' | 'EIO'): NodeJS.ErrnoException => Obje
 
 /** The real file system, with the faults that the test sets. */
 export class FaultyDisk implements SpoolDisk {
-  /** Asked before each write of records. */
+  /** Called before each write of records. */
   onAppend: (bytes: Uint8Array) => WriteFault | undefined | Promise<WriteFault | undefined> = () => undefined;
   isTruncateBroken = false;
-  /** So many of the next files cannot be created. */
+  /** The number of next files that cannot be created. */
   failingCreates = 0;
   isFull = false;
   free = Number.MAX_SAFE_INTEGER;
@@ -80,7 +80,7 @@ export class FaultyDisk implements SpoolDisk {
       this.failingCreates--;
       throw diskError('EIO');
     }
-    // Here the process is not killed and the power not cut.
+    // These tests neither kill the process nor cut the power.
     const real = await nodeDisk.create(file, { isDurable: false });
     let isHeader = true;
     return {

@@ -26,7 +26,7 @@ export interface SpoolOptions {
   readonly disk?: SpoolDisk;
 }
 
-const LOOK_INTERVAL_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 const NO = Promise.resolve(false);
 
 /**
@@ -70,7 +70,7 @@ export class Spool implements Recorder {
       onFailure: (error) => this.#failed(error),
       onBegun: () => this.#onBegun(),
     });
-    this.#timer = setInterval(() => void this.look(), LOOK_INTERVAL_MS).unref();
+    this.#timer = setInterval(() => void this.checkDisk(), CHECK_INTERVAL_MS).unref();
   }
 
   /** Rejects if the folder cannot be created or the disk does not respond. */
@@ -80,20 +80,20 @@ export class Spool implements Recorder {
       await (options.disk ?? nodeDisk).createFolder(folder);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      throw new Error(`the spool’s folder ${options.dir} cannot be used: ${reason}`, { cause: error });
+      throw new Error(`cannot use the spool folder ${options.dir}: ${reason}`, { cause: error });
     }
     const spool = new Spool(folder, options);
-    await spool.guard.look();
-    spool.#tellRoom();
+    await spool.guard.refresh();
+    spool.#logRoom();
     return spool;
   }
 
-  /** The name of this process among all that have used this spool. */
+  /** Identifies this process among all that have used this spool. */
   get incarnation(): string {
     return path.basename(this.folder);
   }
 
-  /** New requests are refused, because they could not be kept. */
+  /** New requests are refused, because they could not be stored. */
   get isFull(): boolean {
     return this.#writer.isRefusing || !this.guard.hasRoomFor(0);
   }
@@ -127,7 +127,7 @@ export class Spool implements Recorder {
     await this.#writer.close();
   }
 
-  /** Called after `close`. Removes the folder if all of it is delivered. */
+  /** Removes the folder if everything in it is delivered. Call it after `close`. */
   async removeFolder(): Promise<void> {
     await rmdir(this.folder).catch(() => undefined);
   }
@@ -147,30 +147,31 @@ export class Spool implements Recorder {
     return this.#writer.seal();
   }
 
-  /** The next segment to deliver, each once, in the order in which they were written. */
+  /** Returns the next segment to deliver: each once, in the order in which they were written. */
   takeSealed(): SealedSegment | undefined {
     return this.#writer.takeSealed();
   }
 
   /** Checks again whether the disk has room and accepts writes. */
-  async look(): Promise<void> {
-    await this.guard.look().catch((error: unknown) => this.#failed(error));
-    this.#tellRoom();
+  async checkDisk(): Promise<void> {
+    await this.guard.refresh().catch((error: unknown) => this.#failed(error));
+    this.#logRoom();
     if (!this.#writer.isRefusing) this.#wasFailing = false;
     else await this.#writer.probe();
   }
 
   /** Logs once when requests begin to be refused for lack of room, and once when that ends. */
-  #tellRoom(): void {
+  #logRoom(): void {
     const hasRoom = this.guard.hasRoomFor(0);
     if (hasRoom === this.#hadRoom) return;
     this.#hadRoom = hasRoom;
-    if (hasRoom) this.#logger.info({ folder: this.folder }, 'there is room for requests again');
-    else this.#logger.warn({ folder: this.folder }, `requests are refused with 503: ${this.guard.shortage}`);
+    if (hasRoom) this.#logger.info({ folder: this.folder }, 'spool has room again');
+    else
+      this.#logger.warn({ folder: this.folder, reason: this.guard.shortage }, 'spool full, refusing requests with 503');
   }
 
   #hasRoomFor(rowBytes: number, row: LogRow): boolean {
-    // Records that wait for the disk are not written yet, but will be.
+    // Includes the records that wait for the disk.
     const bytes = this.#budget.unrecordedBytes + rowBytes;
     return this.guard.hasRoomFor(bytes) && this.#budget.hasRoomForRow(rowBytes, row.requestBody.length);
   }
@@ -178,6 +179,6 @@ export class Spool implements Recorder {
   #failed(error: unknown): void {
     if (this.#wasFailing) return;
     this.#wasFailing = true;
-    this.#logger.error({ err: error, folder: this.folder }, 'the spool cannot be written');
+    this.#logger.error({ err: error, folder: this.folder }, 'writing to the spool failed');
   }
 }

@@ -97,14 +97,14 @@ const sendAll = async (shell: Shell, entries: readonly AnyRequest[]): Promise<vo
 };
 
 describe('a copied curl command', () => {
-  it('sends 1,000 generated requests again, byte for byte, from an interactive bash; nothing in them acts on the shell', async () => {
+  it('sends 1,000 generated requests again, byte for byte, from an interactive bash, without side effects', async () => {
     const entries = sample(1_000, 'bash');
     const half = entries.length / 2;
     await Promise.all([sendAll(BASH, entries.slice(0, half)), sendAll(BASH, entries.slice(half))]);
     expect(await readdir(folder)).toEqual([]);
   }, 120_000);
 
-  it('does so from a plain POSIX shell, too', async () => {
+  it('does the same from a plain POSIX shell', async () => {
     await sendAll(SH, sample(100, 'sh'));
     expect(await readdir(folder)).toEqual([]);
   }, 60_000);

@@ -41,7 +41,7 @@ export const curlCommand = (entry: RequestEntry & { readonly id: string }, optio
   ];
   const notes = [
     ...(request.headers.some(([name]) => isApiKeyHeader(name))
-      ? [`The key is not in the log: set ${API_KEY_VARIABLE} to it.`]
+      ? [`The log does not contain the key: set ${API_KEY_VARIABLE} to it.`]
       : []),
     ...body.notes,
     ...(request.trailers.length > 0 ? [TRAILERS_NOTE] : []),
@@ -94,7 +94,7 @@ const bodyOf = (entry: RequestEntry & { readonly id: string }): CurlBody => {
     return { ...common, args: headerOf(request.headers, 'transfer-encoding') === undefined ? [] : ["--data-raw ''"] };
   if (bytes.length > SNIPPET_BODY_BYTES_MAX) {
     const file = requestBodyFile(id);
-    const notes = [`The body is too long for a command: download it, and run the command beside ${file}.`];
+    const notes = [`The body is too long for a command: download it, and run the command in the folder of ${file}.`];
     return { ...common, args: [`--data-binary ${shellQuote(`@${file}`)}`], notes };
   }
   const isText = request.bodyEncoding === 'utf8' && isPasteable(request.body) && bytes.length <= ARGUMENT_BYTES_MAX;

@@ -46,7 +46,7 @@ const bodyOf = ({ id, request }: RequestEntry & { readonly id: string }): FetchB
     const file = requestBodyFile(id);
     return {
       lines: [`  body: await (await import('node:fs/promises')).readFile(${literal(file)}),`],
-      notes: [`The body is too long for a snippet: download it, and run this with Node beside ${file}.`],
+      notes: [`The body is too long for a snippet: download it, and run this with Node in the folder of ${file}.`],
     };
   }
   if (request.bodyEncoding === 'utf8') return { lines: [`  body: ${literal(request.body)},`], notes: [] };
@@ -81,9 +81,11 @@ export const fetchSnippet = (entry: RequestEntry & { readonly id: string }, opti
     '',
   ];
   const notes = [
-    ...(hasKey ? [`The key is not in the log: Node takes it from ${API_KEY_VARIABLE}, a browser asks.`] : []),
+    ...(hasKey
+      ? [`The log does not contain the key: Node reads it from ${API_KEY_VARIABLE}, a browser asks for it.`]
+      : []),
     ...body.notes,
-    ...(method === 'GET' && request.body !== '' ? ['fetch refuses a GET with a body: use cURL.'] : []),
+    ...(method === 'GET' && request.body !== '' ? ['fetch does not support a GET with a body: use cURL.'] : []),
     ...(request.trailers.length > 0 ? [TRAILERS_NOTE] : []),
   ];
   return { text: lines.join('\n'), notes };

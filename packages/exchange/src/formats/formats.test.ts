@@ -16,7 +16,7 @@ import { latin1Text, utf8Bytes, wireBytes, wireLength, wireText } from './wire-b
 const entry = toLogEntry(newLogRow());
 
 describe('curl', () => {
-  it('reads like a command that a person wrote', () => {
+  it('is as readable as a handwritten command', () => {
     const withKey = newLogRow({
       requestHeaders: [
         ['host', 'localhost:8080'],
@@ -35,18 +35,18 @@ describe('curl', () => {
         -H 'Accept:' \\
         --data-raw '{"a":1}'"
     `);
-    expect(notes).toEqual(['The key is not in the log: set STANDIN_API_KEY to it.']);
+    expect(notes).toEqual(['The log does not contain the key: set STANDIN_API_KEY to it.']);
   });
 
   it.each([
-    ['a host that the caller made up', "evil'$(x)", 'http://localhost/'],
+    ['an invalid host from the caller', "evil'$(x)", 'http://localhost/'],
     ['a host with a port', 'shop.example:8080', 'http://shop.example:8080/'],
     ['an IPv6 address', '[::1]:80', 'http://[::1]:80/'],
-  ])('without a base URL asks %s only where it is one', (_, host, url) => {
+  ])('without a base URL uses %s only if it is a valid host', (_, host, url) => {
     expect(curlCommand(toLogEntry(newLogRow({ requestHeaders: [['host', host]] }))).text).toContain(`'${url}`);
   });
 
-  it('shows the command that runs: controls that reorder text or act on a terminal are octal', () => {
+  it('shows the command that runs, with control characters in octal', () => {
     const hostile = Buffer.from('a\u202e\u2066\u2028\x9b\x1bb').toString('latin1');
     const row = newLogRow({ requestHeaders: [['x-a', hostile]], requestBody: Buffer.from(hostile, 'latin1') });
     const { text } = curlCommand(toLogEntry(row));
@@ -54,14 +54,14 @@ describe('curl', () => {
     expect(text).toContain(String.raw`"$(printf '\342\200\256\342\201\246`);
   });
 
-  it('names a file where the body is too long for a command, and says what it leaves out', () => {
+  it('names a file if the body is too long for a command, and lists what it omits', () => {
     const row = newLogRow({ requestBody: Buffer.alloc(2 ** 20 + 1), requestTrailers: [['x-sum', '1']] });
     const { text, notes } = curlCommand(toLogEntry(row));
     expect(text).toContain(`--data-binary '@${row.id}-request.bin'`);
     expect(notes).toHaveLength(2);
   });
 
-  it('leaves out an Expect that nothing follows, for which curl would wait for ever', () => {
+  it('omits an Expect without a body, for which curl would wait forever', () => {
     const requestHeaders = [
       ['Expect', '100-continue'],
       ['Transfer-Encoding', 'chunked'],
@@ -103,7 +103,7 @@ describe('fetch', () => {
     }
   }, 30_000);
 
-  it('reads a body that is too long to be pasted from its download', () => {
+  it('reads a body that is too long to paste from a downloaded file', () => {
     const { text, notes } = fetchSnippet(
       toLogEntry(newLogRow({ id: 'a-b', requestBody: Buffer.alloc(2 ** 20 + 1, '漢') })),
     );
@@ -123,7 +123,7 @@ describe('fetch', () => {
 });
 
 describe('HAR', () => {
-  it('has what version 1.2 asks for, and the bytes of both bodies', () => {
+  it('has everything that version 1.2 requires, and the bytes of both bodies', () => {
     fc.assert(
       fc.property(anyLogRow, (row) => {
         const { request, response, time, timings } = harEntry(toLogEntry(row));
@@ -138,7 +138,7 @@ describe('HAR', () => {
     );
   });
 
-  it('says what it cannot hold', () => {
+  it('notes what the format cannot express', () => {
     const row = newLogRow({
       requestBody: Buffer.from([0xff]),
       requestTrailers: [['x-sum', '1']],
@@ -158,7 +158,7 @@ describe('HAR', () => {
     });
   });
 
-  it('is the same file when it is written piece by piece', () => {
+  it('is the same file if it is written in parts', () => {
     const entries = [harEntry(entry), harEntry(entry)];
     const pieces = HAR_BEGIN + entries.map((one) => JSON.stringify(one)).join(',') + HAR_END;
     expect(JSON.parse(pieces)).toEqual(JSON.parse(JSON.stringify(har(entries))));
@@ -172,7 +172,7 @@ describe('bytes', () => {
     );
   });
 
-  it('are as many as they say', () => {
+  it('match the reported count', () => {
     fc.assert(
       fc.property(anyLogRow, (row) => {
         expect(wireLength(toLogEntry(row).request)).toBe(row.requestBody.length);
@@ -180,7 +180,7 @@ describe('bytes', () => {
     );
   });
 
-  it('of a header are read as UTF-8 where they are, else as Latin-1', () => {
+  it('of a header are read as UTF-8 if valid, otherwise as Latin-1', () => {
     expect(wireText('abc')).toEqual({ text: 'abc', charset: 'ascii' });
     expect(wireText('\xc3\xa9')).toEqual({ text: 'é', charset: 'utf-8' });
     expect(wireText('caf\xe9')).toEqual({ text: 'café', charset: 'latin-1' });

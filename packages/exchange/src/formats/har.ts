@@ -159,7 +159,7 @@ export const harEntry = (entry: LogEntry, options: SnippetOptions = {}): HarEntr
     response: responseOf(entry),
     cache: {},
     timings: { send, wait, receive: rest - wait },
-    ...(status === 0 && { comment: 'No answer was recorded.' }),
+    ...(status === 0 && { comment: 'No response was recorded.' }),
     _id: entry.id,
     _endpoint: `${entry.namespace}/${entry.endpoint}`,
     _outcome: entry.outcome,

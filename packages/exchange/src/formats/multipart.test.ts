@@ -18,7 +18,7 @@ const contents = (body: string, boundary = 'b'): string[] =>
   parseMultipart(body, boundary).map(({ start, end }) => body.slice(start, end));
 
 describe('parseMultipart', () => {
-  it('finds names, file names and contents as they were', () => {
+  it('finds names, file names and contents unchanged', () => {
     const body =
       'preamble\r\n--b\r\nContent-Disposition: form-data; name="a \\"b\\""\r\n\r\none\r\n' +
       '--b \r\ncontent-disposition: form-data; filename=x.png; name=file\r\nContent-Type: image/png\r\n\r\n\r\n--c\r\n\r\n--b--\r\nepilogue';
@@ -29,17 +29,17 @@ describe('parseMultipart', () => {
     expect(contents(body)).toEqual(['one', '\r\n--c\r\n']);
   });
 
-  it('reads lines that end in LF alone, where the first delimiter does', () => {
+  it('reads lines that end in LF alone if the first delimiter does', () => {
     expect(contents('--b\nx: y\n\none\ntwo\n--b\n\nthree\n--b--')).toEqual(['one\ntwo', 'three']);
     expect(contents('--b\r\nx: y\r\n\r\none\n--b\r\n--b--')).toEqual(['one\n--b']);
   });
 
-  it('finds a part that has a head and no content', () => {
+  it('finds a part with a head but no content', () => {
     expect(parseMultipart('--b\r\nx: y\r\n\r\n--b--', 'b')).toMatchObject([{ headers: [['x', 'y']] }]);
     expect(contents('--b\r\nx: y\r\n\r\n--b--')).toEqual(['']);
   });
 
-  it('gives the beginning of the part in which a body breaks off', () => {
+  it('returns the beginning of a part that is cut off', () => {
     expect(parseMultipart('--b\r\nx: y\r\n\r\nhalf', 'b')).toMatchObject([{ headers: [['x', 'y']], isWhole: false }]);
     expect(contents('--b\r\nx: y\r\n\r\nhalf')).toEqual(['half']);
   });
@@ -48,7 +48,7 @@ describe('parseMultipart', () => {
     expect(parseMultipart(body, 'b')).toEqual([]);
   });
 
-  it('gives back what was put together, whatever the bytes', () => {
+  it('returns the original parts, whatever their bytes', () => {
     const content = fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.from(bytes).toString('latin1'));
     fc.assert(
       fc.property(fc.array(content, { minLength: 1, maxLength: 5 }), (parts) => {
@@ -59,7 +59,7 @@ describe('parseMultipart', () => {
     );
   });
 
-  it('ends with any bytes at all', () => {
+  it('terminates on any bytes', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('--b', '--', '\r\n', 'x: y', '\r\n\r\n', 'z', '"')), (pieces) => {
         const body = pieces.join('');

@@ -10,7 +10,7 @@ const byte = (from: number, to: number): fc.Arbitrary<number> => fc.integer({ mi
 const bytesOf = (one: fc.Arbitrary<number>, maxLength: number): fc.Arbitrary<string> =>
   fc.array(one, { maxLength }).map((list) => latin1(Uint8Array.from(list)));
 
-/** Text that has an effect where it is unquoted, or half quoted. */
+/** Text that has an effect if it is not quoted correctly. */
 const HOSTILE = [
   "'; touch pwned; '",
   '"; touch pwned; "',

@@ -10,7 +10,7 @@ export interface MultipartOptions {
   readonly redactPart: (text: string, type: string, isPrefix: boolean) => string | undefined;
 }
 
-const WITHHELD = '[not shown: it cannot be looked through for secrets]';
+const WITHHELD = '[not shown: it cannot be searched for secrets]';
 
 /** Redacts `multipart/form-data` and similar types: a field by its name, a file by its type. `undefined` if the text is not multipart. */
 export const redactMultipart = (redactor: Redactor, text: string, options: MultipartOptions): string | undefined => {

@@ -25,7 +25,7 @@ describe('by default', () => {
       '{"secret":12,"credentials":{"a":[1]}}',
       '{"secret":"[redacted]","credentials":"[redacted]"}',
     ],
-    ['nothing where there is nothing', '{"token":null,"secret":""}', '{"token":null,"secret":""}'],
+    ['no empty value', '{"token":null,"secret":""}', '{"token":null,"secret":""}'],
     [
       'JSON in JSON',
       '{"m":"{\\"token\\":\\"abc\\",\\"n\\":1.0}"}',
@@ -43,26 +43,26 @@ describe('by default', () => {
     ],
     ['a pair in an array', '[["user","a"],["password","b c"]]', '[["user","a"],["password","[redacted]"]]'],
     ['a pair whose value is a list', '{"h":["X-Api-Token",["a","b"]]}', '{"h":["X-Api-Token","[redacted]"]}'],
-    ['no list of words', '["password","email","name"]', '["password","email","name"]'],
-    ['no pair of another name', '["order","password"]', '["order","password"]'],
+    ['not a list of words', '["password","email","name"]', '["password","email","name"]'],
+    ['not a pair with another name', '["order","password"]', '["order","password"]'],
     ['a command with credentials', 'curl -X POST -u me:pass https://x', 'curl -X POST -u [redacted] https://x'],
     [
       'a command over several lines',
       'curl -s \\\n  --user "me:a b" https://x\ndone',
       'curl -s \\\n  --user [redacted] https://x\ndone',
     ],
-    ['credentials right behind their option', "curl -u'me:pass' x", 'curl -u[redacted] x'],
-    ['no user without a password', 'curl -u me https://x', 'curl -u me https://x'],
-    ['no user of another command', 'docker run -u 1000:1000 x', 'docker run -u 1000:1000 x'],
+    ['credentials directly after their option', "curl -u'me:pass' x", 'curl -u[redacted] x'],
+    ['not a user without a password', 'curl -u me https://x', 'curl -u me https://x'],
+    ['not a user of another command', 'docker run -u 1000:1000 x', 'docker run -u 1000:1000 x'],
     ['a JWT within a word', 'a-eyJhbGciOiJI.eyJzdWIi.c2ln b', 'a-[redacted] b'],
     [
-      'a code in a link',
+      'an authorization code in a link',
       '<a href="/cb?a=1&amp;code=SplxlOBeZQQY">x</a>',
       '<a href="/cb?a=1&amp;code=[redacted]">x</a>',
     ],
-    ['no code in text', 'status code: 404404 and code=E12345', 'status code: 404404 and code=E12345'],
+    ['not a code in text', 'status code: 404404 and code=E12345', 'status code: 404404 and code=E12345'],
     ['a code in a form', 'grant_type=x&code=SplxlOBeZQQY', 'grant_type=x&code=[redacted]'],
-    ['one document a line', '{"token":"a"}\n{"token":"b"}', '{"token":"[redacted]"}\n{"token":"[redacted]"}'],
+    ['one document per line', '{"token":"a"}\n{"token":"b"}', '{"token":"[redacted]"}\n{"token":"[redacted]"}'],
     ['a form', 'a=1&user%5Bpassword%5D=x+y&b=', 'a=1&user%5Bpassword%5D=[redacted]&b='],
     [
       'JSON in a form',
@@ -81,9 +81,9 @@ describe('by default', () => {
       'a: 1\npassword: [redacted]\nsecret: [redacted]b: 2\n',
     ],
     ['a log line', 'time=1 token="a b" ok', 'time=1 token="[redacted]" ok'],
-    ['broken JSON that does not say what it is', '{"token": "a b", x', '{"token": "[redacted]", x'],
+    ['broken JSON without a content type', '{"token": "a b", x', '{"token": "[redacted]", x'],
     ['a private key', 'x -----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY----- y', 'x [redacted] y'],
-    ['an API key known by its form', 'use ghp_0123456789abcdefghij0 now', 'use [redacted] now'],
+    ['an API key with a known format', 'use ghp_0123456789abcdefghij0 now', 'use [redacted] now'],
     ['a card number', 'pay 4111 1111 1111 1111, or 3782-822463-10005.', 'pay [redacted], or [redacted].'],
     [
       'a card number in JSON',
@@ -91,7 +91,7 @@ describe('by default', () => {
       '{"pan":"[redacted]","n":"[redacted]"}',
     ],
     [
-      'no card number',
+      'not a number that is no card number',
       '{"id":4242424242424241,"at":1795285035121,"order":"A-4242424242424242"}',
       '{"id":4242424242424241,"at":1795285035121,"order":"A-4242424242424242"}',
     ],
@@ -99,28 +99,28 @@ describe('by default', () => {
     expect(bodyOf(body)).toBe(shown);
   });
 
-  it('withholds multipart that is nested three times', () => {
+  it('withholds multipart bodies that are nested three deep', () => {
     const type = (boundary: number): string => `multipart/mixed; boundary=b${boundary}.`;
     const nested = (depth: number): string =>
       `--b${depth}.\r\nContent-Type: ${type(depth + 1)}\r\n\r\n${depth === 9 ? 'x' : nested(depth + 1)}\r\n--b${depth}.--`;
     const shown = bodyOf(nested(0), type(0));
     expect(shown).toContain('--b3.');
     expect(shown).not.toContain('--b4.\r');
-    expect(shown).toContain('[not shown: it cannot be looked through for secrets]');
+    expect(shown).toContain('[not shown: it cannot be searched for secrets]');
   });
 
-  it('hides fields of multipart by name, looks through files by their type, and withholds what is no text', () => {
+  it('hides multipart fields by name, searches files by type, and withholds binary files', () => {
     const type = 'multipart/form-data; boundary=B';
     const part = (head: string, body: string): string =>
       `--B\r\nContent-Disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
     const file = `--B\r\nContent-Disposition: form-data; name="f"; filename="f.json"\r\nContent-Type: application/json\r\n\r\n`;
     const body = `${part('name="password"', 'x')}${part('name="a"', '1')}${file}{"token":"t"}\r\n${file}{oh\r\n--B--\r\n`;
     expect(bodyOf(body, type)).toBe(
-      `${part('name="password"', '[redacted]')}${part('name="a"', '1')}${file}{"token":"[redacted]"}\r\n${file}[not shown: it cannot be looked through for secrets]\r\n--B--`,
+      `${part('name="password"', '[redacted]')}${part('name="a"', '1')}${file}{"token":"[redacted]"}\r\n${file}[not shown: it cannot be searched for secrets]\r\n--B--`,
     );
   });
 
-  it('hides in headers, target and upstream URL, and says which fields it hid', () => {
+  it('hides fields in headers, target and upstream URL, and reports them', () => {
     const { entry, hidden } = byDefault(
       testEntry({
         query: 'a=1&%74oken=abc',
@@ -152,17 +152,13 @@ describe('by default', () => {
     ['a code that was sent to a phone', 'code=492817', 'code=[redacted]'],
     ['a query string in a parameter', 'next=%2Fcb%3Ftoken%3Dabc%26n%3D1', 'next=%2Fcb%3Ftoken%3D[redacted]%26n%3D1'],
     [
-      'one that is encoded twice',
+      'a query string that is encoded twice',
       'next=%252Fcb%253Ftoken%253Dabc%2526n%253D1',
       'next=%252Fcb%253Ftoken%253D[redacted]%2526n%253D1',
     ],
-    ['one that is encoded as a whole', 'a%3D1%26token%3Dabc', 'a%3D1%26token%3D[redacted]'],
+    ['a query string that is encoded as a whole', 'a%3D1%26token%3Dabc', 'a%3D1%26token%3D[redacted]'],
     ['a code in a URL in a parameter', 'to=%2Fcb%3Fcode%3DSplxlOBeZQQY', 'to=%2Fcb%3Fcode%3D[redacted]'],
-    [
-      'no code of a country, and no page',
-      'code=DE&next=%252Fhome%253Fpage%253D2',
-      'code=DE&next=%252Fhome%253Fpage%253D2',
-    ],
+    ['not a country code or a page', 'code=DE&next=%252Fhome%253Fpage%253D2', 'code=DE&next=%252Fhome%253Fpage%253D2'],
   ])('hides in a query string: %s', (_, query, shown) => {
     const { entry } = byDefault(testEntry({ query }));
     expect(decodeBrackets(entry.query)).toBe(shown);
@@ -182,9 +178,9 @@ describe('by default', () => {
     ['JSON', 'x-data', '{"token":"abc", "n":1}', '{"token":"[redacted]", "n":1}'],
     ['a code in a location', 'location', 'https://x/cb?code=SplxlOBeZQQY&n=1', 'https://x/cb?code=[redacted]&n=1'],
     ['a URL within one', 'referer', 'https://x/?to=%2Fcb%3Fsig%3Dabc', 'https://x/?to=%2Fcb%3Fsig%3D%5Bredacted%5D'],
-    ['no JSON without secrets', 'x-data', base64('{"order":"abcdef","n":1}'), base64('{"order":"abcdef","n":1}')],
-    ['no base64 of anything else', 'etag', base64('hello, this is no JSON'), base64('hello, this is no JSON')],
-    ['no code of a status', 'x-error', 'code: 404123, code=E123456', 'code: 404123, code=E123456'],
+    ['not JSON without secrets', 'x-data', base64('{"order":"abcdef","n":1}'), base64('{"order":"abcdef","n":1}')],
+    ['not base64 of other text', 'etag', base64('hello, this is no JSON'), base64('hello, this is no JSON')],
+    ['not a status code', 'x-error', 'code: 404123, code=E123456', 'code: 404123, code=E123456'],
   ])('hides in a header: %s', (_, name, value, shown) => {
     expect(byDefault(testEntry({ headers: [[name, value]] })).entry.request.headers).toEqual([[name, shown]]);
   });
@@ -192,7 +188,7 @@ describe('by default', () => {
   it.each([
     ['a token in the path', '/reset-password/3f9a8b7c6d5e4f3a', '/reset-password/[redacted]'],
     ['a parameter of the path', '/a;jsessionid=xyz/b', '/a;jsessionid=[redacted]/b'],
-    ['nothing else', '/oauth/token/refresh', '/oauth/token/refresh'],
+    ['not other segments', '/oauth/token/refresh', '/oauth/token/refresh'],
   ])('hides in a path: %s', (_, path, shown) => {
     expect(byDefault(testEntry({ path })).entry.path).toBe(shown);
   });
@@ -206,7 +202,7 @@ describe('addresses of callers', () => {
     ['X-Real-IP', '203.0.113.7'],
     ['CF-Connecting-IP', '2001:db8::17'],
     ['True-Client-IP', '203.0.113.7'],
-  ])('in %s are hidden under any rules, and wherever the upstream echoes them', (name, value) => {
+  ])('in %s are hidden with any rules, also where the upstream echoes them', (name, value) => {
     const addresses = ['203.0.113.7', '198.51.100.12', '2001:db8::17'].filter((address) => value.includes(address));
     const entry = testEntry({
       headers: [
@@ -230,7 +226,7 @@ describe('addresses of callers', () => {
     expect(redact(entry, NONE).entry.response.body).toBe('{"origin": "[redacted]"}');
   });
 
-  it('of this machine do not hide its name', () => {
+  it('on loopback do not hide the name localhost', () => {
     const entry = testEntry({
       headers: [
         ['host', '127.0.0.1:4000'],
@@ -249,12 +245,12 @@ describe('addresses of callers', () => {
   });
 });
 
-describe('what cannot be looked through', () => {
+describe('a body that cannot be searched', () => {
   it.each([
     ['binary', { body: 'AP8=' }, 'binary'],
     ['text with control characters', { body: 'a\u0000b' }, 'binary'],
-    ['what says that it is JSON and is not', { body: '{"a":', headers: JSON_TYPE }, 'unreadable'],
-    ['nesting that nobody reads', { body: '['.repeat(1_000), headers: JSON_TYPE }, 'unreadable'],
+    ['invalid JSON with the type JSON', { body: '{"a":', headers: JSON_TYPE }, 'unreadable'],
+    ['JSON that is nested too deep', { body: '['.repeat(1_000), headers: JSON_TYPE }, 'unreadable'],
     ['multipart without a boundary', { body: 'x', headers: [['content-type', 'multipart/form-data']] }, 'unreadable'],
     [
       'another character set',
@@ -268,7 +264,7 @@ describe('what cannot be looked through', () => {
     expect([redacted.request.withheld, redacted.entry.request.body]).toEqual([reason, '']);
   });
 
-  it('is text with a control character that text does not have', () => {
+  it('includes text with a control character that is unusual in text', () => {
     const withheld = Array.from({ length: 0x1_00 }, (_, code) => code).filter(
       (code) => redact(testEntry({ body: `a${String.fromCharCode(code)}` }), NONE).request.withheld === 'binary',
     );
@@ -277,14 +273,14 @@ describe('what cannot be looked through', () => {
     expect(withheld.map((code) => code.toString(16).padStart(2, '0')).join(' ')).toBe(expected);
   });
 
-  it('is the rest of a body that is too long; what its end cuts is hidden', () => {
+  it('is cut if it is too long, and a value at the cut is hidden', () => {
     const body = `["${'a'.repeat(REDACTED_BODY_CHARS_MAX - 30)}", {"token": "0123456789abcdef"}]`;
     const { entry, request } = redact(testEntry({ body, headers: JSON_TYPE }), NONE);
     expect(request.isCut).toBe(true);
     expect(entry.request.body.endsWith('a", {"token": ')).toBe(true);
   });
 
-  it('is read as far as it was captured where the answer was cut', () => {
+  it('is read up to the captured size if the response was truncated', () => {
     const entry = testEntry({
       responseBody: '{"token":"abcdef","rows":[{"n":1},{"na',
       responseHeaders: JSON_TYPE,
@@ -311,7 +307,7 @@ describe('rules', () => {
     expect(redact(testEntry({ body }), { ...NONE, jsonPaths: [path] }).entry.request.body).toBe(shown);
   });
 
-  it('that are empty still hide authorization, cookies and what is a credential by its form, and nothing else', () => {
+  it('that are empty only hide authorization, cookies and values that look like credentials', () => {
     const { entry } = redact(
       testEntry({
         headers: [
@@ -330,7 +326,7 @@ describe('rules', () => {
     expect([entry.query, entry.request.body]).toEqual(['token=ghi', '{"secret":"[redacted]"}']);
   });
 
-  it('of an exchange with very many fields fit into a Share', () => {
+  it('for an exchange with very many fields fit into a Share', () => {
     const secrets = Object.fromEntries(
       Array.from({ length: 1_000 }, (_, index) => [`token-"${index}"`, `value-${index}`]),
     );
@@ -389,7 +385,7 @@ describe('a planted secret', { timeout: PROPERTY_MS }, () => {
     return `${text}\n${text.replaceAll(/%([0-9a-f]{2})/gi, toChar).replaceAll(/\\+u([0-9a-f]{4})/gi, toChar)}`;
   };
 
-  it('does not survive anywhere, in whatever encoding it comes and is echoed', () => {
+  it('does not appear anywhere in the result, in any encoding of the request and the echo', () => {
     fc.assert(
       fc.property(
         secret,
@@ -424,7 +420,7 @@ describe('a planted secret', { timeout: PROPERTY_MS }, () => {
     );
   });
 
-  it('never makes it throw, whatever the bytes', () => {
+  it('never causes an exception, whatever the bytes', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),

@@ -28,7 +28,7 @@ describe('completionAt', () => {
     else expect(completion).toMatchObject(expected);
   });
 
-  test('replaces what was typed, whatever was typed', () => {
+  test('replaces the typed text, whatever it is', () => {
     fc.assert(
       fc.property(fc.string(), fc.nat({ max: 20 }), (text, place) => {
         const cursor = Math.min(place, text.length);
@@ -40,14 +40,14 @@ describe('completionAt', () => {
 });
 
 describe('the table of fields', () => {
-  test('knows all values of the contract', () => {
+  test('has all values of the contract', () => {
     expect(FIELDS.method.values).toEqual(METHODS);
     expect(FIELDS.outcome.values).toEqual(OUTCOMES);
     expect(FIELDS.action.values).toEqual(ACTIONS);
   });
 
   test.each(Object.values({ ...FIELDS, ...HEADER_PREFIXES }).map(({ example }) => example))(
-    'has an example that can be searched: %s',
+    'has a valid example for %s',
     (example) => {
       expect(parseFilter(example).kind).toBe('parsed');
     },

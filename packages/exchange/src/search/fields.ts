@@ -30,15 +30,15 @@ export type PlainField = 'method' | 'outcome' | 'action' | ContainsField | Patte
 /** Every field, in the order in which a search box offers them. */
 export const FIELDS: Readonly<Record<PlainField, Field>> = {
   method: { kind: 'choice', meaning: 'the method', example: 'method:POST', values: METHOD_VALUES },
-  status: { kind: 'status', meaning: "the answer's status; none: no answer was recorded", example: 'status:>=500' },
+  status: { kind: 'status', meaning: "the response's status; none: no response was recorded", example: 'status:>=500' },
   path: { kind: 'pattern', meaning: 'the path after the project URI', example: 'path:/hooks/*' },
   query: { kind: 'contains', meaning: 'a part of the query string, as sent', example: 'query:page=2' },
   body: { kind: 'contains', meaning: "a part of the request's body", example: 'body:"refund"' },
-  'resp.body': { kind: 'contains', meaning: "a part of the answer's body", example: 'resp.body:error' },
-  dur: { kind: 'duration', meaning: 'the time from request to answer', example: 'dur:>250ms' },
+  'resp.body': { kind: 'contains', meaning: "a part of the response's body", example: 'resp.body:error' },
+  dur: { kind: 'duration', meaning: 'the time from request to response', example: 'dur:>250ms' },
   size: { kind: 'size', meaning: 'stored bytes of both bodies', example: 'size:>10kb' },
   'req.size': { kind: 'size', meaning: "bytes of the request's body", example: 'req.size:0' },
-  'resp.size': { kind: 'size', meaning: "bytes of the answer's body, as sent", example: 'resp.size:>1mb' },
+  'resp.size': { kind: 'size', meaning: "bytes of the response's body, as sent", example: 'resp.size:>1mb' },
   endpoint: { kind: 'pattern', meaning: "the endpoint's name", example: 'endpoint:create-*' },
   project: { kind: 'pattern', meaning: "the project's name", example: 'project:shop' },
   namespace: { kind: 'pattern', meaning: 'the namespace', example: 'namespace:team-a' },
@@ -50,11 +50,11 @@ export const FIELDS: Readonly<Record<PlainField, Field>> = {
     values: OUTCOME_VALUES,
   },
   action: { kind: 'choice', meaning: 'what the endpoint did', example: 'action:Forward', values: ACTION_VALUES },
-  upstream: { kind: 'pattern', meaning: 'the URL that was asked', example: 'upstream:https://api.example.com/*' },
+  upstream: { kind: 'pattern', meaning: 'the requested upstream URL', example: 'upstream:https://api.example.com/*' },
   gateway: { kind: 'pattern', meaning: "the gateway's name", example: 'gateway:gateway-0' },
   key: { kind: 'pattern', meaning: "the key's fingerprint", example: 'key:0123abcd' },
   client: { kind: 'pattern', meaning: "the caller's address", example: 'client:10.0.*' },
-  id: { kind: 'pattern', meaning: "the entry's id, whole or its beginning with *", example: 'id:01931f3e-*' },
+  id: { kind: 'pattern', meaning: "the entry's id, or its beginning and *", example: 'id:01931f3e-*' },
 };
 
 /** Prefixes that a header's name follows. */
@@ -62,7 +62,7 @@ export const HEADER_PREFIXES = {
   'header.': { side: 'request', meaning: 'a header of the request', example: 'header.x-github-event:push' },
   'resp.header.': {
     side: 'response',
-    meaning: 'a header of the answer',
+    meaning: 'a header of the response',
     example: 'resp.header.content-type:text/*',
   },
 } as const;

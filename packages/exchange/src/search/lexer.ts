@@ -54,7 +54,7 @@ const nextToken = (text: string, from: number): Token => {
     const next = text.charAt(from + 1);
     if (next !== '' && !isSpace(next) && next !== ')') return { kind: 'not', from, to: from + 1 };
     throw new FilterSyntaxError(
-      'A minus negates what follows at once, as in -status:200. To search for the sign, write "-".',
+      'A minus negates the condition directly after it, as in -status:200. To search for a minus, write "-".',
       { from, to: from + 1 },
     );
   }
@@ -77,11 +77,11 @@ const fieldAt = (text: string, from: number): (Span & { readonly name: string })
 const assertApart = (text: string, from: number, value: ValueToken): void => {
   const next = text.charAt(value.to);
   if (next === '' || isSpace(next) || next === ')') return;
-  const what = next === '(' ? 'a parenthesis' : value.quoted ? 'text behind the closing quote' : 'a quote';
+  const what = next === '(' ? 'a parenthesis' : value.quoted ? 'text after the closing quote' : 'a quote';
   const advice =
     next === '('
-      ? 'put a space before it, or the whole value into quotes'
-      : String.raw`put the whole value into quotes, and write \" for a quote inside`;
+      ? 'put a space before it, or quote the whole value'
+      : String.raw`quote the whole value, and write \" for a quote inside`;
   throw new FilterSyntaxError(`There is ${what} in the middle of a word: ${advice}.`, { from, to: value.to + 1 });
 };
 

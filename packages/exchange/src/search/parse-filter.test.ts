@@ -94,7 +94,7 @@ describe('values', () => {
   });
 });
 
-describe('a problem says where it is and what to write instead', () => {
+describe('a problem has a position and says what to write instead', () => {
   test.each([
     ['status:500 staus:500', 'staus', 'Did you mean status?'],
     ['verb:GET', 'verb', 'Did you mean method?'],
@@ -104,17 +104,17 @@ describe('a problem says where it is and what to write instead', () => {
     ['header.:x', 'header.', 'There is no field "header."'],
     ['http://x/y', 'http', 'To search for the text, write "http://x/y"'],
     ['status:', 'status:', 'as in status:>=500'],
-    ['status: 500', 'status:', 'right behind the colon'],
+    ['status: 500', 'status:', 'directly after the colon'],
     ['status:4', '4', 'like 404, >=500, 5xx, 200-299 or none'],
-    ['status:099', '099', 'A status is like'],
-    ['status:6xx', '6xx', 'A status is like'],
-    ['status:299-200', '299-200', 'A status is like'],
+    ['status:099', '099', 'A status has a form'],
+    ['status:6xx', '6xx', 'A status has a form'],
+    ['status:299-200', '299-200', 'A status has a form'],
     ['status:404,500', '404,500', '(status:404 OR status:500)'],
     ['status:!=200', '!=200', 'write -status:200'],
-    ['status:*', '*', 'A status is like'],
-    ['dur:250', '250', 'has a unit'],
-    ['dur:250ms', '250ms', 'A duration is compared'],
-    ['dur:>250min', '>250min', 'has a unit'],
+    ['status:*', '*', 'A status has a form'],
+    ['dur:250', '250', 'and a unit'],
+    ['dur:250ms', '250ms', 'A duration needs a comparison'],
+    ['dur:>250min', '>250min', 'and a unit'],
     ['size:>ten', '>ten', 'size:>10kb'],
     ['resp.size:-1', '-1', 'resp.size:>10kb'],
     ['method:PSOT', 'PSOT', 'Did you mean POST?'],
@@ -123,22 +123,22 @@ describe('a problem says where it is and what to write instead', () => {
     ['body:""', '""', 'An empty body is req.size:0'],
     ['""', '""', 'nothing between the quotes'],
     ['a "bc', '"bc', 'closing quote'],
-    ['body:{"a":1}', 'body:{"', 'whole value into quotes'],
-    ['"a"b', '"a"b', 'whole value into quotes'],
+    ['body:{"a":1}', 'body:{"', 'quote the whole value'],
+    ['"a"b', '"a"b', 'quote the whole value'],
     ['path:/a(b)', 'path:/a(', 'a space before it'],
     [String.raw`body:"\d"`, String.raw`\d`, String.raw`write \\`],
     ['a\\', '\\', 'A backslash'],
     ['- a', '-', 'write "-"'],
     ['a -', '-', 'write "-"'],
     ['(a', '(', 'not closed'],
-    ['a)', ')', 'closes nothing'],
-    [')', ')', 'closes nothing'],
+    ['a)', ')', 'no opening parenthesis'],
+    [')', ')', 'no opening parenthesis'],
     ['( )', '( )', 'nothing between the parentheses'],
-    ['a AND', 'AND', 'missing behind AND'],
+    ['a AND', 'AND', 'missing after AND'],
     ['OR', 'OR', 'write "OR"'],
     ['a OR OR b', 'OR', 'write "OR"'],
-    ['(a OR )', 'OR', 'missing behind OR'],
-    ['NOT', 'NOT', 'missing behind NOT'],
+    ['(a OR )', 'OR', 'missing after OR'],
+    ['NOT', 'NOT', 'missing after NOT'],
     ['a \ud800', '\ud800', 'write bytes as'],
   ])('%j', (text, marked, message) => {
     const found = problem(text);
@@ -152,11 +152,11 @@ describe('a problem says where it is and what to write instead', () => {
     ['depth', '('.repeat(FILTER_LIMITS.depthMax + 1), 'at most 20 deep'],
     ['negations', `${'-'.repeat(FILTER_LIMITS.depthMax + 1)}a`, 'at most 20 deep'],
     ['wildcards', `path:${'*a'.repeat(FILTER_LIMITS.wildcardsMax + 1)}`, 'at most 10 wildcards'],
-  ])('bounds the %s', (_what, text, message) => {
+  ])('limits the %s', (_what, text, message) => {
     expect(problem(text).message).toContain(message);
   });
 
-  test('and a search at the bounds is read', () => {
+  test('a search at the limits is valid', () => {
     expect(parseFilter('a '.repeat(FILTER_LIMITS.termsMax)).kind).toBe('parsed');
     const nested = `${'('.repeat(FILTER_LIMITS.depthMax)}a${')'.repeat(FILTER_LIMITS.depthMax)}`;
     expect(parseFilter(nested).kind).toBe('parsed');
@@ -164,7 +164,7 @@ describe('a problem says where it is and what to write instead', () => {
 });
 
 describe('properties', () => {
-  test('what is printed is read as the same search', () => {
+  test('a printed search is parsed as the same search', () => {
     fc.assert(
       fc.property(anyFilter, (filter) => {
         const text = formatFilter(filter);
@@ -176,7 +176,7 @@ describe('properties', () => {
     );
   });
 
-  test('any text at all is read, or its problem lies inside of it', () => {
+  test('any text is parsed, or has a problem inside it', () => {
     const alphabet = fc.constantFrom(
       ...Array.from('ab"\\()-:*<>=. \n59'),
       'OR ',

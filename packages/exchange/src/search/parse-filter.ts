@@ -50,7 +50,7 @@ class Parser {
     const rest = this.#tokens[this.#at];
     // Only a parenthesis ends a search before the end of its text.
     if (rest !== undefined) {
-      throw new FilterSyntaxError('This parenthesis closes nothing. To search for it, write ")".', rest);
+      throw new FilterSyntaxError('This parenthesis has no opening parenthesis. To search for it, write ")".', rest);
     }
     return condition;
   }
@@ -114,8 +114,8 @@ class Parser {
       const shown = token === undefined ? '' : this.#text.slice(token.from, token.to);
       const message =
         token?.kind === 'close'
-          ? 'This parenthesis closes nothing. To search for it, write ")".'
-          : `${shown} stands between two conditions. To search for the word, write "${shown}".`;
+          ? 'This parenthesis has no opening parenthesis. To search for it, write ")".'
+          : `${shown} needs a condition on both sides. To search for the word, write "${shown}".`;
       return new FilterSyntaxError(message, token ?? { from: 0, to: this.#text.length });
     }
     const shown = this.#text.slice(before.from, before.to);
@@ -123,7 +123,7 @@ class Parser {
       const to = token?.to ?? before.to;
       return new FilterSyntaxError('There is nothing between the parentheses.', { from: before.from, to });
     }
-    return new FilterSyntaxError(`A condition is missing behind ${shown}.`, before);
+    return new FilterSyntaxError(`A condition is missing after ${shown}.`, before);
   }
 }
 

@@ -17,7 +17,7 @@ const textOf = (value: ValueToken): string => value.pieces.join('*');
 export const parseTerm = (token: TermToken, text: string): Term => {
   const { field, value } = token;
   if (!value.pieces.every(hasBytes)) {
-    throw new FilterSyntaxError(String.raw`A character here is none; write bytes as \xe9.`, value);
+    throw new FilterSyntaxError(String.raw`There is an invalid character here; write bytes as \xe9.`, value);
   }
   if (field === undefined) {
     if (textOf(value) === '') throw new FilterSyntaxError('There is nothing between the quotes to search for.', value);
@@ -36,7 +36,7 @@ export const parseTerm = (token: TermToken, text: string): Term => {
 
 const assertValue = ({ field, value, from, to }: TermToken, { example }: Pick<Field, 'example'>): void => {
   if (value.quoted || value.from < value.to) return;
-  throw new FilterSyntaxError(`${field?.name ?? ''}: needs a value right behind the colon, as in ${example}.`, {
+  throw new FilterSyntaxError(`${field?.name ?? ''}: needs a value directly after the colon, as in ${example}.`, {
     from,
     to,
   });
@@ -75,12 +75,12 @@ const parseField = (name: PlainField, value: ValueToken, text: string): Term => 
     case 'duration':
       return (
         withoutEquality(parseDurationValue(written), value) ??
-        refuse(value, 'A duration is compared and has a unit (us, ms, s, m), as in dur:>250ms or dur:100ms-2s.')
+        refuse(value, 'A duration needs a comparison and a unit (us, ms, s, m), as in dur:>250ms or dur:100ms-2s.')
       );
     case 'size':
       return (
         parseSizeValue(name as NumberField, written) ??
-        refuse(value, `A size is a number of bytes, or has a unit (b, kb, mb, kib, mib), as in ${name}:>10kb.`)
+        refuse(value, `A size is a number of bytes or has a unit (b, kb, mb, kib, mib), as in ${name}:>10kb.`)
       );
     case 'contains':
       if (written === '') return refuse(value, emptyAdvice(name));
@@ -104,11 +104,11 @@ const emptyAdvice = (name: PlainField): string => {
 /** Refuses an exact duration: users do not know durations to the microsecond. */
 const withoutEquality = (amount: ReturnType<typeof parseDurationValue>, value: ValueToken): typeof amount => {
   if (amount?.kind !== 'compare' || amount.comparison !== '=') return amount;
-  return refuse(value, 'A duration is compared, as in dur:>250ms, dur:<=1s or dur:100ms-2s.');
+  return refuse(value, 'A duration needs a comparison, as in dur:>250ms, dur:<=1s or dur:100ms-2s.');
 };
 
 const statusAdvice = (written: string): string => {
-  const forms = 'A status is like 404, >=500, 5xx, 200-299 or none.';
+  const forms = 'A status has a form like 404, >=500, 5xx, 200-299 or none.';
   const several = written.split(',');
   if (several.length > 1) return `${forms} For several, write (${several.map((one) => `status:${one}`).join(' OR ')}).`;
   if (written.startsWith('!')) return `${forms} For all others, write -status:${written.replace(/^!=?/, '')}.`;
@@ -142,7 +142,7 @@ const parsePattern = (field: PatternField, value: ValueToken, text: string): Ter
   const [first, ...rest] = pattern.map((piece) => piece.toLowerCase()) as [string, ...string[]];
   if (rest.length === 0 && !wholeId.test(first)) {
     const written = text.slice(value.from, value.to);
-    refuse(value, `A whole id has 36 characters. For its beginning, write id:${written}*.`);
+    refuse(value, `A complete id has 36 characters. For the beginning of an id, write id:${written}*.`);
   }
   return { kind: 'matches', field, pattern: [first, ...rest] };
 };

@@ -12,7 +12,7 @@ const compile = (text: string) => {
 };
 
 describe('compileFilter', () => {
-  test('every parameter in the SQL has its value, and the other way round', () => {
+  test('every parameter in the SQL has a value, and every value a parameter', () => {
     fc.assert(
       fc.property(anyFilter, (filter) => {
         const { conditions, params } = compileFilter(filter);
@@ -23,7 +23,7 @@ describe('compileFilter', () => {
     );
   });
 
-  test('the SQL is the same whatever the values are', () => {
+  test('the SQL does not depend on the values', () => {
     const shape = fc.constantFrom(
       (text: string): Condition => ({ kind: 'contains', field: 'body', text }),
       (text: string): Condition => ({ kind: 'matches', field: 'endpoint', pattern: [text] }),
@@ -36,19 +36,19 @@ describe('compileFilter', () => {
     );
   });
 
-  test('texts travel in hexadecimal', () => {
+  test('texts are sent in hexadecimal', () => {
     expect(compile(`body:"' OR 1=1 --"`)).toEqual({
       conditions: [{ sql: '(lower(request_body) LIKE unhex({search0:String}))', frozen: true }],
       params: { search0: `25${Buffer.from("' or 1=1 --").toString('hex')}25` },
     });
   });
 
-  test("what LIKE gives a meaning has none in a person's text", () => {
+  test('the special characters of LIKE are escaped in texts', () => {
     const { params } = compile(String.raw`path:/a%_\\b*`);
     expect(Buffer.from(String(params['search0']), 'hex').toString()).toBe(String.raw`/a\%\_\\b%`);
   });
 
-  test('a text that may be bytes or UTF-8 is looked for as both, where bytes are shown as characters', () => {
+  test('a text that may be bytes or UTF-8 matches both in columns that are shown byte by byte', () => {
     expect(compile('path:/é').params).toEqual({ search0: '2fc3a9', search1: '2fe9' });
     expect(compile('body:é').params).toEqual({ search0: '25c3a925' });
     expect(compile('path:/€').params).toEqual({ search0: '2fe282ac' });
@@ -62,12 +62,12 @@ describe('compileFilter', () => {
     ['a', [false]],
     ['(method:GET OR dur:>1s)', [false]],
     ['resp.header.x:1', [false]],
-  ])('%s knows what an answer can change: %j', (text, frozen) => {
+  ])('the conditions of %s that a response can change: %j', (text, frozen) => {
     const all = compile(text).conditions.map((condition) => condition.frozen);
     expect([...new Set(all)]).toEqual(frozen);
   });
 
-  test('everything is no condition', () => {
+  test('a search for everything has no conditions', () => {
     expect(compile('')).toEqual({ conditions: [], params: {} });
   });
 });
