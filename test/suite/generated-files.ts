@@ -1,9 +1,8 @@
 /** Exits with 1 and prints the files' names if a generated file differs from its generator's current output. Writes nothing. */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { generatedChart } from '../../cli/src/chart/generated-chart.ts';
-import { generatedDocs } from '../../cli/src/docs/generated-docs.ts';
 import { generateChartTemplates, generateManifests } from '../../crds/src/generate.ts';
+import { generatedDocs } from '../../docs/generate/main.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 /** Folders in which every file is generated. */
@@ -13,7 +12,6 @@ const generated = new Map([
   ...generateManifests(),
   ...generateChartTemplates(),
   ...generatedDocs(),
-  ...generatedChart(),
 ]);
 const problems: string[] = [];
 
