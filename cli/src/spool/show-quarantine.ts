@@ -2,8 +2,7 @@ import { stat } from 'node:fs/promises';
 import process from 'node:process';
 import { readQuarantine, type Quarantined } from '@standin/gateway';
 import { toLogEntry } from '@standin/exchange';
-import { PlainError } from '../plain-error.ts';
-import { refusal } from '../refusal.ts';
+import { PlainError, refusal } from '../plain-error.ts';
 import { stdout } from '../terminal.ts';
 
 /**

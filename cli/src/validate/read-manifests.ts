@@ -3,8 +3,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import process from 'node:process';
 import type { ManifestFile } from '@standin/operator';
-import { PlainError } from '../plain-error.ts';
-import { refusal } from '../refusal.ts';
+import { PlainError, refusal } from '../plain-error.ts';
 
 /** The files that the paths name. For a directory, the files that `standin dev` reads, sorted by name. `-` is standard input. */
 export const readManifests = async (paths: readonly string[]): Promise<ManifestFile[]> => {
