@@ -54,7 +54,6 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'dashboard/app/traffic/traffic-query.ts#readTrafficQuery',
   ],
   'waits for files, sockets or ClickHouse, and leaves the contents to other entries': [
-    'cli/src/validate/read-manifests.ts#readManifests',
     'dashboard/app/exchange/captured-row.server.ts#readRow',
     'dashboard/app/exchange/read-exchange.server.ts#readExchange',
     'dashboard/app/replays/load-result.server.ts#readAnswers',

@@ -10,9 +10,11 @@ import type { Problem } from '@standin/crds';
 import {
   checkExpected,
   projectLog,
+  ShareIndex,
   type Backend,
   type ExpectedGeneration,
   type ProjectLog,
+  type PublicSharesSource,
   type Resources,
 } from '@standin/dashboard';
 import { EVERY_PROJECT, type LogFilter, type LogStore } from '@standin/logstore';
@@ -130,6 +132,24 @@ const localResources = ({ source, observed, settings, keySecret }: LocalBackendO
       if (secretName === undefined) return undefined;
       const key = await source.readSecret(namespace, secretName, API_KEY_DATA_KEY);
       return key && Buffer.from(key).toString('utf8');
+    },
+  };
+};
+
+/** The share links of `standin dev`. Its Shares are in the data folder and disappear as soon as they are revoked. */
+export const localShares = (observed: Observation): PublicSharesSource['source'] => {
+  const index = new ShareIndex();
+  for (const object of observed.objects()) index.put(object);
+  observed.onChange((ref) => {
+    const object = observed.get(ref);
+    if (object === undefined) index.remove(ref);
+    else index.put(object);
+  });
+  return {
+    find: (tokenSha256) => {
+      const share = index.find(tokenSha256);
+      const projectUid = share && index.projectUidOf(share);
+      return Promise.resolve(share && projectUid !== undefined ? { share, projectUid } : undefined);
     },
   };
 };

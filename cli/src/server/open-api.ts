@@ -51,11 +51,14 @@ const START_POLL_MS = 200;
 /** The API of the `standin dev` that runs on a data folder. Waits while it starts. Undefined: none runs. */
 export const findLocal = async (data: string): Promise<ApiClient | undefined> => {
   const dataDir = path.resolve(data);
-  for (const deadline = performance.now() + START_MS_MAX; ; await delay(START_POLL_MS)) {
+  const deadline = performance.now() + START_MS_MAX;
+  for (;;) {
     const run = await readRunFile(dataDir);
-    if (run?.api !== undefined) return (await isServed(run.api)) ? localClient(dataDir, run.api) : undefined;
+    if (run?.api !== undefined && (await isServed(run.api))) return localClient(dataDir, run.api);
     if ((await findRunning(dataDir)) === undefined) return undefined;
-    if (performance.now() > deadline) throw new PlainError('standin dev still starts: try again when it is ready');
+    if (performance.now() > deadline)
+      throw new PlainError(`the standin dev on ${data} does not answer: try again when it is ready`);
+    await delay(START_POLL_MS);
   }
 };
 

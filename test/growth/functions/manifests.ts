@@ -1,7 +1,7 @@
 import { GROUP_VERSION, LIMITS, type DesiredObject } from '@standin/contract';
 import { parseSearch, parseSince, parseStatus, underline } from '../../../cli/src/logs/parse-arguments.ts';
 import { formatRejectedLine, formatSummaryLine } from '../../../cli/src/logs/format-entry.ts';
-import { formatFindings } from '../../../cli/src/validate/format-findings.ts';
+import { formatFindings } from '../../../cli/src/validate/validate-command.ts';
 import { printable } from '../../../packages/contract/src/printable.ts';
 import { parseManifest } from '../../../crds/src/manifest.ts';
 import { parseObject } from '../../../crds/src/parse.ts';
@@ -202,7 +202,7 @@ export const MANIFESTS: readonly GrowthEntry[] = [
     near: { 'parts of a duration': framed('', repeated('1h'), 'x') },
   },
   {
-    of: 'cli/src/validate/format-findings.ts#formatFindings',
+    of: 'cli/src/validate/validate-command.ts#formatFindings',
     limit: MANIFEST,
     run: (text) =>
       formatFindings(
