@@ -13,7 +13,7 @@ const config: KnipConfig = {
   workspaces: {
     'packages/engine': { entry: ['src/{main,first-process}.ts!'] },
     cli: {
-      entry: ['src/main.ts!', 'src/plugin/main.ts!', 'bin/start.js', 'plugin/kubectl-standin.js'],
+      entry: ['src/main.ts!', 'plugin/main.ts!', 'bin/start.js', 'plugin/kubectl-standin.js'],
       vite: { config: ['plugin/vite.config.ts'] },
     },
     operator: { entry: ['src/main.ts!'] },

@@ -48,7 +48,10 @@ export default defineConfig({
           name: 'unit',
           // Five seconds, vitest's default, are few where everything else runs at the same time.
           testTimeout: 20_000,
-          include: ['{packages,crds,operator,gateway,dashboard,cli}/**/*.test.ts', 'test/{,cluster/**/}*.test.ts'],
+          include: [
+            '{packages,crds,operator,gateway,dashboard,cli,charts}/**/*.test.ts',
+            'test/{,cluster/**/}*.test.ts',
+          ],
         },
       },
       {

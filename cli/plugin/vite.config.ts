@@ -23,7 +23,7 @@ export default defineConfig({
   // `ws` uses optional native modules where they are installed. In a bundle it would find empty modules instead.
   define: { 'process.env.WS_NO_BUFFER_UTIL': '"1"', 'process.env.WS_NO_UTF_8_VALIDATE': '"1"' },
   build: {
-    ...{ ssr: 'src/plugin/main.ts', emptyOutDir: true, target: 'node22', minify: false },
+    ...{ ssr: 'plugin/main.ts', emptyOutDir: true, target: 'node22', minify: false },
     rollupOptions: { output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js', banner } },
   },
 });

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { printable, printableJson } from '@standin/contract';
+import { PlainError } from './plain-error.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -73,12 +74,16 @@ export const outputTo = (stream: Writable & { readonly isTTY?: boolean }): Outpu
 export const stdout = outputTo(process.stdout);
 export const stderr = outputTo(process.stderr);
 
-/** The answer to a question, trimmed. Undefined: there is no terminal. */
-export const ask = async (question: string): Promise<string | undefined> => {
-  if (!process.stdin.isTTY) return undefined;
+/**
+ * Asks at the terminal; true for yes. Rejects with a `PlainError` if there is no terminal.
+ *
+ * @param otherwise the message of that error: what to do without a terminal
+ */
+export const isConfirmed = async (question: string, otherwise: string): Promise<boolean> => {
+  if (!process.stdin.isTTY) throw new PlainError(otherwise);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return (await terminal.question(`${printable(question)} `)).trim();
+    return /^y(es)?$/i.test((await terminal.question(printable(`${question} [y/N] `))).trim());
   } finally {
     terminal.close();
   }

@@ -97,6 +97,11 @@ export interface Logs {
   /** The last `hours` hours of each project, by its uid. Leaves out projects whose log the user may not read. */
   requestsByHour(projects: readonly ProjectIdentity[], hours: number): Promise<ReadonlyMap<string, HourlyCounts>>;
   open(project: ProjectIdentity): Promise<ProjectLog>;
+  /**
+   * Local mode only: the requests of all projects of this namespace and name, also of projects that were removed; `-` stands for any. Undefined if there
+   * has never been such a project.
+   */
+  openByName?(project: Omit<ProjectIdentity, 'uid'>): Promise<ProjectLog | undefined>;
   /** For users who may see the account. Leaves out endpoints of projects whose log the user may not read. */
   usage(account: AccountIdentity, range: UsageRange): Promise<Usage>;
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isLoopbackAddress, LIMITS } from '@standin/contract';
-import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
+import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
 import type { Access, Session } from './access.ts';
 import { refuseWithoutToken } from './access/local-token.ts';
@@ -17,7 +17,7 @@ import type { DashboardContext } from './dashboard-context.ts';
 import { formBody } from './pages/form-body.ts';
 import { pageStreams } from './pages/page-streams.ts';
 import { servePages } from './pages/serve-pages.ts';
-import { bodyReader, discardRest } from './request-bodies.ts';
+import { bodyReader, discardRest, type ReadBody } from './request-bodies.ts';
 import { checkRequest } from './request-guards.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sendOnward } from './send-onward.ts';
@@ -36,8 +36,8 @@ export interface DashboardOptions {
   readonly access: Access;
   /** Links that anyone can open. */
   readonly shares: PublicSharesSource;
-  /** The folder that `ensureDashboardBuild` returns. */
-  readonly buildDir: string;
+  /** The folder that `ensureDashboardBuild` returns. Undefined: the API without pages. */
+  readonly buildDir: string | undefined;
   readonly logger: Logger;
 }
 
@@ -53,15 +53,13 @@ const NONCE_BYTES = 16;
 /** A request that exceeds its timeout is cut at most this much later. */
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 
-/** Serves the dashboard: guards → headers → assets → shared links → session → Remix. Rejects if it cannot listen. */
+/** Serves the JSON API, and the pages if there is a build of them. Rejects if it cannot listen. */
 export const runDashboard = async (options: DashboardOptions): Promise<Dashboard> => {
   const { settings, service, access, buildDir, logger } = options;
   const { mode } = access;
   if (mode === 'local' && !isLoopbackAddress(settings.host)) {
     throw new Error(`without a login the dashboard listens on loopback only, not on ${settings.host}`);
   }
-  preferProductionReact();
-  const build: unknown = await import(pathToFileURL(path.join(buildDir, 'server/index.js')).href);
   const stopping = new AbortController();
   const workers = startWorkers();
 
@@ -74,19 +72,8 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
   app.use(guard(mode));
   app.use(setSecurityHeaders);
   app.get('/healthz', (_, response) => void response.type('text').send('ok\n'));
-  app.use(await staticAssets(path.join(buildDir, 'client')));
-  const render = servePages({
-    build,
-    contextOf: contextOf(options, workers, stopping.signal),
-    bodyOf: (request, response) =>
-      formBody(request, response, { readBody, isSignedIn: sessionOf(response) !== undefined }),
-  });
-  const shares = publicShares({ ...options.shares, workers });
-  const clientAddress = clientAddresses(settings.trustedProxies ?? []);
-  app.use(serveShares({ shares, logger, clientAddress, render }));
-  if (access.exchangeToken !== undefined) app.use(access.exchangeToken);
-  app.use(identify(access));
-  app.use(render);
+  if (buildDir !== undefined)
+    await addPages(app, { ...options, buildDir, workers, readBody, stopping: stopping.signal });
   app.use(answerFailure(logger));
 
   const server = listenTo(app, settings);
@@ -100,6 +87,33 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
       await workers.close();
     },
   };
+};
+
+interface PagesOptions extends DashboardOptions {
+  readonly buildDir: string;
+  readonly workers: Workers;
+  readonly readBody: ReadBody;
+  readonly stopping: AbortSignal;
+}
+
+/** Assets → shared links → session → Remix. */
+const addPages = async (app: Express, options: PagesOptions): Promise<void> => {
+  const { settings, access, buildDir, workers, readBody, logger } = options;
+  preferProductionReact();
+  const build: unknown = await import(pathToFileURL(path.join(buildDir, 'server/index.js')).href);
+  app.use(await staticAssets(path.join(buildDir, 'client')));
+  const render = servePages({
+    build,
+    contextOf: contextOf(options),
+    bodyOf: (request, response) =>
+      formBody(request, response, { readBody, isSignedIn: sessionOf(response) !== undefined }),
+  });
+  const shares = publicShares({ ...options.shares, workers });
+  const clientAddress = clientAddresses(settings.trustedProxies ?? []);
+  app.use(serveShares({ shares, logger, clientAddress, render }));
+  if (access.exchangeToken !== undefined) app.use(access.exchangeToken);
+  app.use(identify(access));
+  app.use(render);
 };
 
 const listenTo = (app: RequestListener, { host, port }: DashboardSettings): Server => {
@@ -170,7 +184,7 @@ const comesFromAnotherSite = ({ method, headers, originalUrl }: Request): boolea
 
 const sessionOf = ({ locals }: Response): Session | undefined => locals['session'] as Session | undefined;
 
-const contextOf = ({ access, logger }: DashboardOptions, workers: Workers, stopping: AbortSignal) => {
+const contextOf = ({ access, logger, workers, stopping }: PagesOptions) => {
   const { mode, signIn } = access;
   const streamsOf = pageStreams();
   return (request: Request, response: Response): DashboardContext => {

@@ -8,14 +8,11 @@ export { LEASE_NAME, soleLeader, type Leadership, type Term } from './publish/le
 export { ledgerConfigMaps, ledgerFiles, type LedgerStore } from './quota/ledger-store.ts';
 export { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';
 export {
-  actFiles,
   directorySource,
   kubernetesServices,
   kubernetesSource,
   ManifestFolder,
-  type ActFiles,
   type LocatingSource,
-  type SeenAct,
 } from './sources/index.ts';
 export type { StatusWritten } from './status/served-status.ts';
 export * from './translate/index.ts';

@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readRunFile } from '../../cli/src/server/run-file.ts';
 import { runCommand } from '../cluster/run-command.ts';
 import { eventually } from '../harness/eventually.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
@@ -66,6 +67,17 @@ describe('standin logs and standin tail', () => {
     const { stdout } = await standin(['logs', '--data', dev.data, '-m', 'get', '-o', 'curl']);
     expect(stdout).toContain(`curl --http1.1 --globoff --path-as-is -X GET '${dev.url}/v1/orders' \\\n`);
     expect(stdout).toContain('-H "x-api-key: ${STANDIN_API_KEY:?');
+  });
+
+  test('without the dashboard, the API serves the other commands of this user only, and no links', async () => {
+    expect(await standin(['usage', '--data', dev.data])).toMatchObject({ code: 0, stderr: '' });
+    const [entry] = await readLog(dev.data, '--limit', '1');
+    const share = await standin(['share', entry?.id ?? '', '--data', dev.data]);
+    expect(share.stderr).toContain('runs without its dashboard');
+    const { api } = (await readRunFile(dev.data)) ?? {};
+    const ask = async (headers: Record<string, string>): Promise<number> =>
+      (await fetch(`${api?.url}/api/v1/projects`, { headers })).status;
+    expect([await ask({}), await ask({ authorization: `Bearer ${api?.token}` })]).toEqual([401, 200]);
   });
 
   test.each([

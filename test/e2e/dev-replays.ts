@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { GROUP_VERSION } from '@standin/contract';
 import type { ReplaySpec, ReplayStatus } from '@standin/crds';
-import { actFiles } from '@standin/operator';
 import { eventually } from '../harness/eventually.ts';
+import { actFiles } from './act-files.ts';
 
 export type NewReplay = Partial<ReplaySpec> & Pick<ReplaySpec, 'target'>;
 

@@ -69,7 +69,7 @@ describe('with the token', () => {
 
   test('programs can use the API, and commands read the token from a file that only its owner can read', async () => {
     expect(await ask('/api/v1/projects', { authorization: `Bearer ${token}` })).toMatchObject({ status: 200 });
-    expect((await readRunFile(run.data))?.dashboardToken).toBe(token);
+    expect((await readRunFile(run.data))?.api?.token).toBe(token);
     expect((await stat(path.join(run.data, 'running.json'))).mode & 0o777).toBe(0o600);
     expect(await standin(['usage', '--data', run.data])).toMatchObject({ code: 0 });
   });

@@ -55,7 +55,6 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'dashboard/app/traffic/traffic-query.ts#readTrafficQuery',
   ],
   'waits for files, sockets or ClickHouse; other entries cover the parsing of the contents': [
-    'cli/src/validate/read-manifests.ts#readManifests',
     'dashboard/app/exchange/captured-row.server.ts#readRow',
     'dashboard/app/exchange/read-exchange.server.ts#readExchange',
     'dashboard/app/replays/load-result.server.ts#readAnswers',

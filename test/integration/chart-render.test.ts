@@ -3,7 +3,7 @@ import path from 'node:path';
 import { parseSettings } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { CHART_COMPONENTS, type ChartComponentName } from '../../cli/src/chart/settings-values.ts';
+import { CHART_COMPONENTS, type ChartComponentName } from '../../charts/generate/settings-values.ts';
 import {
   asList,
   CHART_CASES,

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import packageJson from '../../cli/package.json' with { type: 'json' };
-import { packPlugin } from '../../cli/src/plugin/pack-plugin.ts';
+import { packPlugin } from '../../cli/plugin/pack-plugin.ts';
 import { findKubectl } from '../cluster/kubectl.ts';
 import { runCommand, type CommandResult } from '../cluster/run-command.ts';
 import { startTlsUpstream } from '../e2e/tls-upstream.ts';

@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { access, constants, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ignoreInGit } from '@standin/engine';
-import { PlainError } from '../plain-error.ts';
-import { refusal } from '../refusal.ts';
+import { PlainError, refusal } from '../plain-error.ts';
 import type { ResourcesFrom } from './start-standin.ts';
 
 /** Rejects with a `PlainError` if there is nothing to read. */

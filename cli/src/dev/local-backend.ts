@@ -1,8 +1,23 @@
 import { once } from 'node:events';
-import { API_KEY_DATA_KEY, type DesiredObject, type ResourceObject, type ResourceSource } from '@standin/contract';
+import {
+  API_KEY_DATA_KEY,
+  type DesiredObject,
+  type LogRow,
+  type ResourceObject,
+  type ResourceSource,
+} from '@standin/contract';
 import type { Problem } from '@standin/crds';
-import { checkExpected, projectLog, type Backend, type ExpectedGeneration, type Resources } from '@standin/dashboard';
-import type { LogStore } from '@standin/logstore';
+import {
+  checkExpected,
+  projectLog,
+  ShareIndex,
+  type Backend,
+  type ExpectedGeneration,
+  type ProjectLog,
+  type PublicSharesSource,
+  type Resources,
+} from '@standin/dashboard';
+import { EVERY_PROJECT, type LogFilter, type LogStore } from '@standin/logstore';
 import type { TranslateSettings } from '@standin/operator';
 import { checkDesired } from './check-desired.ts';
 import type { Observation } from './observe-source.ts';
@@ -27,9 +42,51 @@ export const localBackend = (options: LocalBackendOptions): Backend => ({
         hours,
       ),
     open: (project) => Promise.resolve(projectLog(options.store, project)),
+    openByName: (project) => openByName(options, project),
     usage: ({ uid }, range) => options.store.usage(uid, range),
   },
 });
+
+/** The log outlives its project. */
+const openByName = async (
+  { observed, store }: LocalBackendOptions,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<ProjectLog | undefined> => {
+  const named = (text: string): string | undefined => (text === ANY_NAME ? undefined : text);
+  const scope = { projectUid: EVERY_PROJECT, namespace: named(namespace), project: named(name) } as const;
+  const log = namedLog(store, scope);
+  if (scope.project === undefined) return log;
+  const exists = [...observed.objects()].some(
+    ({ kind, metadata }) =>
+      kind === 'Project' &&
+      metadata.name === name &&
+      (scope.namespace === undefined || metadata.namespace === namespace),
+  );
+  return exists || (await log.summaries({ limit: 1 })).length > 0 ? log : undefined;
+};
+const ANY_NAME = '-';
+/** Of no project. */
+const NO_UID = '-';
+
+const namedLog = (
+  store: LogStore,
+  scope: Pick<LogFilter, 'namespace' | 'project'> & { readonly projectUid: typeof EVERY_PROJECT },
+): ProjectLog => {
+  const ifNamed = <T extends Pick<LogRow, 'namespace' | 'project'>>(found: T | undefined): T | undefined =>
+    [found?.namespace, undefined].includes(scope.namespace) && [found?.project, undefined].includes(scope.project)
+      ? found
+      : undefined;
+  return {
+    // Histograms, previews and results of replays belong to a project that exists.
+    ...projectLog(store, { namespace: '', name: '', uid: NO_UID }),
+    summaries: (filter) => store.summaries({ ...filter, ...scope }),
+    count: (filter) => store.count({ ...filter, ...scope }),
+    follow: (options) => store.follow({ ...options, projectUid: EVERY_PROJECT }),
+    entries: (summaries) => store.entries(summaries),
+    get: async (id) => ifNamed(await store.get(id)),
+    row: async (id) => ifNamed(await store.row(id)),
+  };
+};
 
 const nameOf = ({ metadata: { namespace, name } }: ResourceObject): string => `${namespace}/${name}`;
 
@@ -75,6 +132,24 @@ const localResources = ({ source, observed, settings, keySecret }: LocalBackendO
       if (secretName === undefined) return undefined;
       const key = await source.readSecret(namespace, secretName, API_KEY_DATA_KEY);
       return key && Buffer.from(key).toString('utf8');
+    },
+  };
+};
+
+/** The share links of `standin dev`. Its Shares are in the data folder and disappear as soon as they are revoked. */
+export const localShares = (observed: Observation): PublicSharesSource['source'] => {
+  const index = new ShareIndex();
+  for (const object of observed.objects()) index.put(object);
+  observed.onChange((ref) => {
+    const object = observed.get(ref);
+    if (object === undefined) index.remove(ref);
+    else index.put(object);
+  });
+  return {
+    find: (tokenSha256) => {
+      const share = index.find(tokenSha256);
+      const projectUid = share && index.projectUidOf(share);
+      return Promise.resolve(share && projectUid !== undefined ? { share, projectUid } : undefined);
     },
   };
 };

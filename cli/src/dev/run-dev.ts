@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import path from 'node:path';
 import process from 'node:process';
-import type { Dashboard } from '@standin/dashboard';
 import { targetOf } from '@standin/egress';
 import { openLogStore } from '@standin/logstore';
 import { openEngine } from '../open-engine.ts';
@@ -10,10 +9,9 @@ import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
 import { stdout } from '../terminal.ts';
 import { checkReadable, prepareDataDir } from './check-input.ts';
-import { boundRejected } from './bound-rejected.ts';
 import { choosePort } from './choose-port.ts';
 import { devLogger } from './dev-logger.ts';
-import { holdUntilReady, jsonOutput, type DevOutput } from './dev-output.ts';
+import { boundRejected, holdUntilReady, jsonOutput, type DevOutput } from './dev-output.ts';
 import { findRunning, removeRunFile, writeRunFile } from '../server/run-file.ts';
 import { chooseDashboardPort, startDashboard } from './start-dashboard.ts';
 import { startStandin, type ResourcesFrom } from './start-standin.ts';
@@ -81,30 +79,28 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
     await store.migrate();
     const address = { gatewayPort, dataDir, clickhouse };
     const standin = await startStandin({ ...options, ...address, store, logger, output });
-    let dashboard: Dashboard | undefined;
-    const hasToken = options.requireToken && options.dashboard;
-    const dashboardToken = hasToken ? randomBytes(TOKEN_BYTES).toString('base64url') : undefined;
+    let dashboard: Awaited<ReturnType<typeof startDashboard>> | undefined;
+    // Without pages, only commands use the API, and they read the token in the run file.
+    const needsToken = options.requireToken || !options.dashboard;
+    const token = needsToken ? randomBytes(TOKEN_BYTES).toString('base64url') : undefined;
     try {
       const run = { pid: process.pid, clickhouse, gateway: standin.url, from: options.from.kind };
       await writeRunFile(dataDir, run);
       const ready = await standin.ready(signal);
-      if (dashboardPort !== undefined) {
-        dashboard = await startDashboard({
-          port: dashboardPort,
-          isPortWanted: options.dashboardPort !== undefined,
-          backend: standin.backend,
-          token: dashboardToken,
-          shares: standin.shares,
-          logger,
-          output,
-        });
-      }
-      if (dashboard !== undefined) {
-        // The dashboard's API needs no login, or its token is in a file.
-        standin.refused.add(targetOf(new URL(dashboard.url)));
-        await writeRunFile(dataDir, { ...run, dashboard: dashboard.url, dashboardToken });
-      }
-      output.ready({ ...ready, dashboard: dashboard?.url, dashboardToken });
+      dashboard = await startDashboard({
+        port: dashboardPort,
+        isPortWanted: options.dashboardPort !== undefined,
+        backend: standin.backend,
+        token,
+        shares: standin.shares,
+        logger,
+        output,
+      });
+      const { url: apiUrl, hasPages } = dashboard;
+      // The API needs no login, or its token is in a file.
+      standin.refused.add(targetOf(new URL(apiUrl)));
+      await writeRunFile(dataDir, { ...run, api: { url: apiUrl, token, hasPages } });
+      output.ready({ ...ready, ...(hasPages && { dashboard: apiUrl, dashboardToken: token }) });
       await Promise.race([aborted(signal), standin.ended]);
     } finally {
       if (signal.aborted) output.stopping();

@@ -31,7 +31,8 @@ export const chooseDashboardPort = async (wanted: number | undefined): Promise<n
 };
 
 export interface DashboardParts {
-  readonly port: number;
+  /** Undefined: the API alone, on a free port. */
+  readonly port: number | undefined;
   /** The user requested this port. */
   readonly isPortWanted: boolean;
   readonly backend: Backend;
@@ -42,24 +43,29 @@ export interface DashboardParts {
   readonly output: DevOutput;
 }
 
-/** Builds the dashboard if necessary, and serves it. If the build fails, everything else works without the dashboard. */
-export const startDashboard = async (parts: DashboardParts): Promise<Dashboard | undefined> => {
+/** Builds the dashboard if necessary, and serves it. If the build fails, everything else works without the pages. */
+export const startDashboard = async (parts: DashboardParts): Promise<Dashboard & { readonly hasPages: boolean }> => {
   const { port, isPortWanted, backend, token, shares, logger, output } = parts;
-  try {
-    const buildDir = await ensureDashboardBuild(() => output.building('the dashboard'));
-    const serve = (chosen: number): Promise<Dashboard> =>
-      runDashboard({
-        settings: dashboardSettings.parse({ port: chosen }),
-        access: localAccess(backend, token),
-        shares,
-        buildDir,
-        logger: logger.child({ process: 'dashboard' }),
-      });
-    // Another process may have taken the port since it was chosen.
-    return await serve(port).catch((error: unknown) => {
-      if (isPortWanted || !isPortTaken(error)) throw error;
-      return serve(0);
+  const buildDir = port === undefined ? undefined : await buildPages(output);
+  const serve = (chosen: number): Promise<Dashboard> =>
+    runDashboard({
+      settings: dashboardSettings.parse({ port: chosen }),
+      access: localAccess(backend, token),
+      shares,
+      buildDir,
+      logger: logger.child({ process: 'dashboard' }),
     });
+  // Another process may have taken the port since it was chosen.
+  const dashboard = await serve(port ?? 0).catch((error: unknown) => {
+    if (isPortWanted || !isPortTaken(error)) throw error;
+    return serve(0);
+  });
+  return { ...dashboard, hasPages: buildDir !== undefined };
+};
+
+const buildPages = async (output: DevOutput): Promise<string | undefined> => {
+  try {
+    return await ensureDashboardBuild(() => output.building('the dashboard'));
   } catch (error) {
     if (!(error instanceof DashboardBuildError)) throw error;
     output.warning(error.message);

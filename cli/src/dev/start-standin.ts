@@ -34,8 +34,7 @@ import { PlainError } from '../plain-error.ts';
 import { announceRows } from './announce-rows.ts';
 import type { DevOutput, Ready } from './dev-output.ts';
 import { describeReady } from './describe-ready.ts';
-import { localBackend } from './local-backend.ts';
-import { localShares } from './local-shares.ts';
+import { localBackend, localShares } from './local-backend.ts';
 import { lineOfField, objectNotices } from './object-notices.ts';
 import { observeSource } from './observe-source.ts';
 

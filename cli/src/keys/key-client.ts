@@ -3,25 +3,15 @@ import type { KeyRegenerationStatus } from '@standin/crds';
 import { apiPath, ServerError, type ApiClient } from '../server/api-client.ts';
 import { accountPath, chooseAccount, type AccountChoice, type AccountRef } from '../server/choose-account.ts';
 
-/** Where `standin key` regenerates and reads keys: the dashboard of a `standin dev` on this machine, or of a cluster. */
-export interface KeyClient {
-  /** Rejects with a `PlainError` if no account matches, or the choice is ambiguous. */
-  choose(choice: AccountChoice): Promise<AccountRef>;
-  /** Undefined if the user may regenerate the key but not see the Account. */
-  account(ref: AccountRef): Promise<ApiAccount | undefined>;
-  /** Creates the KeyRegeneration. A repeated call with the same name changes nothing. */
-  create(ref: AccountRef, name: string): Promise<void>;
-  /** Empty until the operator has written a status. */
-  status(ref: AccountRef, name: string): Promise<KeyRegenerationStatus>;
-  apiKey(ref: AccountRef): Promise<string>;
-}
-
 const isServerError = (error: unknown, status: number): boolean =>
   error instanceof ServerError && error.status === status;
 
-export const keyClient = (api: ApiClient): KeyClient => ({
-  choose: (choice) => chooseAccount(api, choice),
-  account: async (ref) => {
+/** Regenerates and reads keys through the JSON API. */
+export const keyClient = (api: ApiClient) => ({
+  /** Rejects with a `PlainError` if no account matches, or the choice is ambiguous. */
+  choose: (choice: AccountChoice): Promise<AccountRef> => chooseAccount(api, choice),
+  /** Undefined if the user may regenerate the key but not see the Account. */
+  account: async (ref: AccountRef): Promise<ApiAccount | undefined> => {
     try {
       return await api.ask({ path: accountPath(ref) }, accountSchema);
     } catch (error) {
@@ -29,7 +19,8 @@ export const keyClient = (api: ApiClient): KeyClient => ({
       throw error;
     }
   },
-  create: async (ref, name) => {
+  /** Creates the KeyRegeneration. A repeated call with the same name changes nothing. */
+  create: async (ref: AccountRef, name: string): Promise<void> => {
     const request = { method: 'POST', path: `${accountPath(ref)}/regenerations`, body: { name } } as const;
     try {
       await api.ask(request, keyRegenerationSchema);
@@ -38,7 +29,8 @@ export const keyClient = (api: ApiClient): KeyClient => ({
       if (!isServerError(error, 409)) throw error;
     }
   },
-  status: async (ref, name) => {
+  /** Empty until the operator has written a status. */
+  status: async (ref: AccountRef, name: string): Promise<KeyRegenerationStatus> => {
     const path = `${accountPath(ref)}${apiPath('regenerations', name)}`;
     try {
       return (await api.ask({ path }, keyRegenerationSchema)).status;
@@ -48,5 +40,8 @@ export const keyClient = (api: ApiClient): KeyClient => ({
       throw error;
     }
   },
-  apiKey: async (ref) => (await api.ask({ path: `${accountPath(ref)}/key` }, apiKeySchema)).apiKey,
+  apiKey: async (ref: AccountRef): Promise<string> =>
+    (await api.ask({ path: `${accountPath(ref)}/key` }, apiKeySchema)).apiKey,
 });
+
+export type KeyClient = ReturnType<typeof keyClient>;

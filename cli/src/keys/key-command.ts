@@ -1,7 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { serverOptions, withServer } from '../server/server-options.ts';
-import type { KeyClient } from './key-client.ts';
 
 const optionsSchema = z.object({
   namespace: z.string().optional(),
@@ -18,15 +17,6 @@ const parseTimeout = (text: string): number => {
   const [, count, unit = ''] = /^(\d{1,5})([smh])$/.exec(text) ?? [];
   if (count === undefined) throw new InvalidArgumentError('must be a duration such as 30s or 5m.');
   return Number(count) * (UNIT_MS[unit] ?? 0);
-};
-
-const openKeys = async (options: z.infer<typeof optionsSchema>): Promise<KeyClient> => {
-  const { keyClient } = await import('./key-client.ts');
-  const { openServer } = await import('../server/api-client.ts');
-  const server = openServer(options);
-  if (server !== undefined) return keyClient(server);
-  const { openRunning } = await import('../server/open-running.ts');
-  return keyClient((await openRunning(options.data, 'regenerates keys')).api);
 };
 
 export const addKeyCommand = (program: Command): void => {
@@ -51,7 +41,9 @@ export const addKeyCommand = (program: Command): void => {
   withServer(command).action(async (account: string | undefined, raw: unknown) => {
     const options = optionsSchema.parse(raw);
     const { namespace, timeout: timeoutMs, yes, output } = options;
+    const { openApi } = await import('../server/open-api.ts');
+    const { keyClient } = await import('./key-client.ts');
     const { regenerateKey } = await import('./regenerate-key.ts');
-    await regenerateKey(await openKeys(options), { namespace, account, timeoutMs, yes, output });
+    await regenerateKey(keyClient(await openApi(options)), { namespace, account, timeoutMs, yes, output });
   });
 };

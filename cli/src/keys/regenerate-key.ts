@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KeyRegenerationStatus } from '@standin/crds';
-import { isConfirmed } from '../confirm.ts';
 import { PlainError } from '../plain-error.ts';
 import { ServerError } from '../server/api-client.ts';
 import type { AccountChoice, AccountRef } from '../server/choose-account.ts';
-import { stderr, stdout } from '../terminal.ts';
+import { isConfirmed, stderr, stdout } from '../terminal.ts';
 import type { KeyClient } from './key-client.ts';
-import { EXIT, formatProgress, outcomeOf } from './regeneration-outcome.ts';
 
 export interface RegenerateOptions extends AccountChoice {
   readonly yes: boolean;
@@ -15,6 +13,9 @@ export interface RegenerateOptions extends AccountChoice {
   readonly timeoutMs: number;
   readonly output: 'text' | 'json';
 }
+
+/** Exit codes of `standin key regenerate` besides 0 and 1; docs/accounts.md lists them. */
+const EXIT = { limitReached: 3, managedElsewhere: 4, timeout: 5 } as const;
 
 const POLL_MS = 100;
 
@@ -84,4 +85,32 @@ const persistently = async <T>(deadline: number, work: () => Promise<T>): Promis
       else throw new PlainError(error.message, { cause: error, exitCode: EXIT.timeout });
     }
   }
+};
+
+/** The state of a regeneration, for a command that waits for it. */
+type RegenerationOutcome =
+  | { readonly kind: 'under-way' }
+  | { readonly kind: 'completed'; readonly message: string }
+  | { readonly kind: 'refused'; readonly message: string; readonly exitCode: number };
+
+const conditionIn = ({ conditions = [] }: KeyRegenerationStatus, type: 'Accepted' | 'Complete') =>
+  conditions.find((condition) => condition.type === type);
+
+export const outcomeOf = (status: KeyRegenerationStatus): RegenerationOutcome => {
+  const message = conditionIn(status, 'Complete')?.message ?? '';
+  if (status.phase === 'Completed') return { kind: 'completed', message };
+  if (status.phase !== 'Refused') return { kind: 'under-way' };
+  const reason = conditionIn(status, 'Accepted')?.reason;
+  const exitCode =
+    reason === 'LimitReached' ? EXIT.limitReached : reason === 'ManagedElsewhere' ? EXIT.managedElsewhere : 1;
+  return { kind: 'refused', message, exitCode };
+};
+
+/** `1 of 3 gateways have the new key; waiting for gateway-1, gateway-2` */
+export const formatProgress = (status: KeyRegenerationStatus): string => {
+  const { acknowledged, waitingFor = [], phase } = status;
+  const [have, known] = acknowledged?.split('/') ?? [];
+  const waits = waitingFor.length > 0 ? `; waiting for ${waitingFor.join(', ')}` : '';
+  if (have !== undefined && known !== undefined) return `${have} of ${known} gateways have the new key${waits}`;
+  return conditionIn(status, 'Complete')?.message ?? `${phase ?? 'Pending'}: the operator has not looked at it yet`;
 };

@@ -2,6 +2,10 @@ import type { Method } from '@standin/contract';
 import type { StatusRange } from '@standin/logstore';
 import { formatFilter, type Condition, type Filter } from '@standin/exchange/search';
 
+/** How requests are printed: one line each, full entries as JSON, or commands that send them again. */
+export const LOG_OUTPUTS = ['text', 'json', 'curl'] as const;
+export type LogOutput = (typeof LOG_OUTPUTS)[number];
+
 /** Selects the captured requests that a command shows. */
 export interface LogChoice {
   readonly namespace?: string | undefined;

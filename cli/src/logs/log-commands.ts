@@ -5,11 +5,9 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { z } from 'zod';
 import { clickHousePassword, parseClickHouseName, parseClickHouseUrl } from '../clickhouse-options.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
-import { LOG_OUTPUTS } from './log-output.ts';
+import { LOG_OUTPUTS } from './log-choice.ts';
+import { parseSearch, parseSince, parseStatus } from './parse-arguments.ts';
 import type { ReadLogOptions } from './read-log.ts';
-import { parseSearch } from './parse-search.ts';
-import { parseSince } from './parse-since.ts';
-import { parseStatus } from './parse-status.ts';
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = LIST_LIMIT_MAX;

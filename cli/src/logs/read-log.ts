@@ -1,18 +1,16 @@
 import type { LogEntry } from '@standin/exchange';
 import { curlCommand } from '@standin/exchange/formats';
-import { openServer } from '../server/api-client.ts';
+import { findLocal, openServer } from '../server/open-api.ts';
 import type { ServerOptions } from '../server/server-options.ts';
 import { awaitStop } from '../shutdown.ts';
 import { stdout } from '../terminal.ts';
 import { formatSummaryLine, type LineEntry } from './format-entry.ts';
-import type { LogChoice } from './log-choice.ts';
-import type { LogOutput } from './log-output.ts';
+import { openApiReader } from './api-reader.ts';
+import type { LogChoice, LogOutput } from './log-choice.ts';
 import type { Listed, LogReader } from './log-reader.ts';
-import type { LogSourceOptions } from './log-source.ts';
-import { openServerReader } from './server-reader.ts';
-import { openStoreReader } from './store-reader.ts';
+import { openStoreReader, type StoreReaderOptions } from './store-reader.ts';
 
-export interface ReadLogOptions extends LogSourceOptions, ServerOptions, LogChoice {
+export interface ReadLogOptions extends StoreReaderOptions, ServerOptions, LogChoice {
   readonly limit: number;
   readonly follow: boolean;
   readonly output: LogOutput;
@@ -56,11 +54,13 @@ interface Reading extends Pick<ReadLogOptions, 'output' | 'colour'> {
   readonly signal: AbortSignal;
 }
 
-const openReader = (options: ReadLogOptions): Promise<LogReader> => {
+/** Reads ClickHouse directly only where no server runs. */
+const openReader = async (options: ReadLogOptions): Promise<LogReader> => {
   const { namespace, project, endpoint, method, status, filter, since } = options;
   const choice: LogChoice = { namespace, project, endpoint, method, status, filter, since };
-  const server = openServer(options);
-  return server === undefined ? openStoreReader(options, choice) : openServerReader(server, choice);
+  const isDirect = options.clickhouseUrl !== undefined;
+  const api = isDirect ? undefined : (openServer(options) ?? (await findLocal(options.data)));
+  return api === undefined ? openStoreReader(options, choice) : openApiReader(api, choice);
 };
 
 const withReader = async (options: ReadLogOptions, read: (reading: Reading) => Promise<void>): Promise<void> => {

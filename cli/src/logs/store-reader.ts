@@ -1,22 +1,34 @@
-import { EVERY_PROJECT, tailLog, tailSummaries, type TailFilter, type TailOptions } from '@standin/logstore';
-import { checkProject } from '../known-projects.ts';
+import { access } from 'node:fs/promises';
+import path from 'node:path';
+import { EVERY_PROJECT, openLogStore, tailLog, tailSummaries, type LogStore, type TailFilter } from '@standin/logstore';
+import { recordedProjects } from '@standin/operator/recorded-projects';
+import { openEngine } from '../open-engine.ts';
+import { PlainError } from '../plain-error.ts';
+import { missingProject } from '../server/projects.ts';
+import { readRunFile } from '../server/run-file.ts';
 import type { LogChoice } from './log-choice.ts';
 import { outageNotice, type LogReader } from './log-reader.ts';
-import { openLogSource, type LogSourceOptions } from './log-source.ts';
 
-/** Reads ClickHouse, on a server or on this machine. */
-export const openStoreReader = async (options: LogSourceOptions, choice: LogChoice): Promise<LogReader> => {
+export interface StoreReaderOptions {
+  /** The data folder of a `standin dev` that does not run. */
+  readonly data: string;
+  /** Read from this ClickHouse server instead. */
+  readonly clickhouseUrl?: string | undefined;
+  readonly clickhouseUser: string;
+  readonly clickhousePassword: string;
+  readonly database: string;
+}
+
+/** Reads ClickHouse: a server, or a data folder, with its own engine while the command runs. */
+export const openStoreReader = async (options: StoreReaderOptions, choice: LogChoice): Promise<LogReader> => {
   const { filter: search, ...others } = choice;
   // A user with access to ClickHouse may see all of it. Names only narrow the list.
   const filter: TailFilter = { projectUid: EVERY_PROJECT, ...others, search };
-  const source = await openLogSource(options);
-  const { store } = source;
-  const notice = outageNotice();
-  const tailOptions: TailOptions = {
-    onFailure: async (error) => {
-      await source.checkGrowing();
-      notice(error);
-    },
+  const { store, close } = await openStore(options);
+  const isServer = options.clickhouseUrl !== undefined;
+  const checkGrowing = (): void => {
+    if (isServer) return;
+    throw new PlainError(`no standin dev runs on ${options.data}: start it first; standin logs lists what is there`);
   };
   return {
     newest: async (limit) => {
@@ -24,21 +36,60 @@ export const openStoreReader = async (options: LogSourceOptions, choice: LogChoi
       return { listed, entries: (count) => store.entries(listed.slice(0, count).toReversed()) };
     },
     followLines: async function* (since, signal) {
-      await source.checkGrowing();
-      yield* tailSummaries(store, { ...filter, since }, signal, tailOptions);
+      checkGrowing();
+      yield* tailSummaries(store, { ...filter, since }, signal, { onFailure: outageNotice() });
     },
     followEntries: async function* (since, signal) {
-      await source.checkGrowing();
-      yield* tailLog(store, { ...filter, since }, signal, tailOptions);
+      checkGrowing();
+      yield* tailLog(store, { ...filter, since }, signal, { onFailure: outageNotice() });
     },
     checkProject: async () => {
       const { namespace, project } = choice;
       // A separate ClickHouse server has only the log, not the list of projects.
-      if (project === undefined || options.clickhouseUrl !== undefined) return;
+      if (project === undefined || isServer) return;
+      const known = await knownProjects(options.data);
+      const refusal = known && missingProject(known, { namespace, project });
+      // A project's log outlives the project.
       const hasRows = async () =>
         (await store.summaries({ projectUid: EVERY_PROJECT, namespace, project, limit: 1 })).length > 0;
-      await checkProject(options.data, { namespace, project }, hasRows);
+      if (refusal !== undefined && !(await hasRows())) throw refusal;
     },
-    close: () => source.close(),
+    close,
   };
+};
+
+const openStore = async (
+  options: StoreReaderOptions,
+): Promise<{ readonly store: LogStore; readonly close: () => Promise<void> }> => {
+  const { data, clickhouseUrl, clickhouseUser: username, clickhousePassword: password, database } = options;
+  if (clickhouseUrl !== undefined) {
+    const store = openLogStore({ url: clickhouseUrl, username, password, database });
+    return { store, close: () => store.close() };
+  }
+  const folder = path.join(path.resolve(data), 'clickhouse');
+  await access(folder).catch(() => {
+    throw new PlainError(
+      `no log found in ${data}: run standin dev first, or pass --data DIR (or --server, or --clickhouse-url)`,
+    );
+  });
+  const engine = await openEngine({ dataDir: folder });
+  const store = openLogStore({ ...engine, database });
+  return {
+    store,
+    close: async () => {
+      await store.close();
+      await engine.stop();
+    },
+  };
+};
+
+/** Projects of the `standin dev` that used a data folder; `undefined` if unknown. */
+export const knownProjects = async (
+  data: string,
+): Promise<Awaited<ReturnType<typeof recordedProjects>> | undefined> => {
+  const dataDir = path.resolve(data);
+  // In that case, the folder describes the directory that it was used with before.
+  if ((await readRunFile(dataDir))?.from === 'cluster') return undefined;
+  // A failed read is no reason to reject a name.
+  return recordedProjects(dataDir).catch(() => undefined);
 };

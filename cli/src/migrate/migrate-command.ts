@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { addClickHouseOptions, clickHouseSchema } from '../clickhouse-options.ts';
+import { PlainError } from '../plain-error.ts';
+import { stdout } from '../terminal.ts';
 
 const migrateSchema = clickHouseSchema.partial({ clickhouseUrl: true }).extend({ print: z.boolean().default(false) });
 
@@ -10,7 +12,28 @@ export const addMigrateCommand = (program: Command): void => {
     .command('migrate')
     .description('create the log’s database and tables, or bring them up to date; safe at any time, and to repeat')
     .option('--print', 'print the statements instead of running them');
-  addClickHouseOptions(command, { urlIsMandatory: false }).action(async (raw: unknown) =>
-    (await import('./migrate-log.ts')).migrateLog(migrateSchema.parse(raw)),
+  addClickHouseOptions(command, { urlIsMandatory: false }).action((raw: unknown) =>
+    migrateLog(migrateSchema.parse(raw)),
   );
+};
+
+/** Rejects with a `LogStoreError` if ClickHouse is unreachable or rejects a statement. */
+const migrateLog = async (options: z.infer<typeof migrateSchema>): Promise<void> => {
+  const { print, clickhouseUrl: url, clickhouseUser: username, clickhousePassword: password } = options;
+  const { database, cluster } = options;
+  // Loaded on demand: it would slow the start of every command.
+  const { migrationScript, openLogStore } = await import('@standin/logstore');
+  if (print) {
+    stdout.lines(await migrationScript({ database, cluster }));
+    return;
+  }
+  if (url === undefined) throw new PlainError('--clickhouse-url says where; or --print, to see the statements');
+  const { stderrLogger } = await import('../stderr-logger.ts');
+  const store = openLogStore({ url, username, password, database, cluster, logger: stderrLogger() });
+  try {
+    await store.migrate();
+    stdout.line(`The tables of the database ${database} are up to date.`);
+  } finally {
+    await store.close();
+  }
 };

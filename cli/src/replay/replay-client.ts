@@ -1,8 +1,18 @@
+import {
+  countSchema,
+  replayAnswerSchema,
+  replayResultListSchema,
+  replaySchema,
+  summarySchema,
+} from '@standin/dashboard/api-schemas';
 import type { ReplaySpec, ReplayStatus } from '@standin/crds';
 import type { LogEntry } from '@standin/exchange';
+import { formatFilter, type Filter } from '@standin/exchange/search';
 import type { ReplayAnswer, ReplaySummary } from '@standin/logstore';
-import type { Filter } from '@standin/exchange/search';
+import { z } from 'zod';
 import type { LineEntry } from '../logs/format-entry.ts';
+import { apiPath, ServerError, type ApiClient } from '../server/api-client.ts';
+import { findRequest, projectPath, withProjectNames } from '../server/projects.ts';
 
 export interface ReplayRef {
   readonly namespace: string;
@@ -22,22 +32,51 @@ interface FoundFilter {
   readonly to: Date;
 }
 
-export interface SeenReplay {
-  readonly uid: string;
-  readonly status: ReplayStatus;
-}
+const FIRST = 5;
+const summaryListSchema = z.object({ items: z.array(summarySchema) });
 
-/** Where `standin replay` reads the log and creates Replays: a `standin dev` on this machine, or a cluster. */
-export interface ReplayClient {
+/** The response; `undefined` for 404. */
+const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof ServerError && error.status === 404) return undefined;
+    throw error;
+  }
+};
+
+/** Reads the log and creates Replays through the JSON API. */
+export const replayClient = (api: ApiClient) => ({
   /** A captured request, with its project. */
-  request(id: string): Promise<LogEntry | undefined>;
-  plan(project: ReplayRef, filter: FoundFilter): Promise<FilterPlan>;
-  create(ref: ReplayRef, spec: ReplaySpec): Promise<void>;
-  setState(ref: ReplayRef, state: ReplaySpec['state']): Promise<void>;
-  /** Undefined until the operator has observed it, and after it is deleted. */
-  read(ref: ReplayRef): Promise<SeenReplay | undefined>;
-  answer(project: ReplayRef, replayUid: string, requestId: string): Promise<ReplayAnswer | undefined>;
-  /** At most `limit` requests of a replay that got no response. */
-  failures(project: ReplayRef, replayUid: string, limit: number): Promise<readonly ReplaySummary[]>;
-  close(): Promise<void>;
-}
+  request: (id: string): Promise<LogEntry | undefined> => findRequest(api, id),
+  plan: async (project: ReplayRef, { search, from, to }: FoundFilter): Promise<FilterPlan> => {
+    const path = `${projectPath(project.namespace, project.name)}/requests`;
+    const q = search && formatFilter(search);
+    const filter = { q, from: from.toISOString(), to: to.toISOString() };
+    const counting = api.ask({ path: `${path}:count`, query: filter }, countSchema);
+    const { count } = await withProjectNames(api, { namespace: project.namespace, project: project.name }, counting);
+    const query = { ...filter, order: 'oldest-first', limit: FIRST, view: 'summary' };
+    return { count, first: (await api.ask({ path, query }, summaryListSchema)).items };
+  },
+  /** Resolves with the Replay's API path, which the other functions take. */
+  create: async ({ namespace, name }: ReplayRef, { projectRef, ...spec }: ReplaySpec): Promise<string> => {
+    const path = `${projectPath(namespace, projectRef.name)}/replays`;
+    await api.ask({ method: 'POST', path, body: { name, spec } }, replaySchema);
+    return `${path}${apiPath(name)}`;
+  },
+  setState: async (path: string, state: ReplaySpec['state']): Promise<void> => {
+    await api.ask({ method: 'PATCH', path, body: { state } }, replaySchema);
+  },
+  /** Empty until the operator has observed it, and after it is deleted. */
+  status: async (path: string): Promise<ReplayStatus> =>
+    (await orUndefined(api.ask({ path }, replaySchema)))?.status ?? {},
+  answer: async (path: string, requestId: string): Promise<ReplayAnswer | undefined> => {
+    const answer = await orUndefined(api.ask({ path: `${path}/results${apiPath(requestId)}` }, replayAnswerSchema));
+    return answer && { ...answer, request: { ...answer.request, body: answer.request.body } };
+  },
+  /** At most `limit` requests that got no response. */
+  failures: async (path: string, limit: number): Promise<readonly ReplaySummary[]> =>
+    (await api.ask({ path: `${path}/results`, query: { status: 0, limit } }, replayResultListSchema)).items,
+});
+
+export type ReplayClient = ReturnType<typeof replayClient>;

@@ -3,8 +3,7 @@ import { LIMITS, METHODS } from '@standin/contract';
 import type { ReplaySpec } from '@standin/crds';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
-import { parseSearch } from '../logs/parse-search.ts';
-import { parseSince } from '../logs/parse-since.ts';
+import { parseSearch, parseSince } from '../logs/parse-arguments.ts';
 import { PlainError } from '../plain-error.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
 import type { ReplayClient } from './replay-client.ts';
@@ -44,10 +43,9 @@ const optionsSchema = z.object({
 type Options = z.infer<typeof optionsSchema>;
 
 const openReplays = async (options: Options): Promise<ReplayClient> => {
-  const { openServer } = await import('../server/api-client.ts');
-  const server = openServer(options);
-  if (server !== undefined) return (await import('./server-replays.ts')).openServerReplays(server);
-  return (await import('./local-replays.ts')).openLocalReplays(options.data);
+  const { openApi } = await import('../server/open-api.ts');
+  const { replayClient } = await import('./replay-client.ts');
+  return replayClient(await openApi(options));
 };
 
 export const addReplayCommand = (program: Command, colour: boolean): void => {
@@ -85,12 +83,8 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
     .action(async (id: string | undefined, raw: unknown) => {
       const options = optionsSchema.parse(raw);
       const client = await openReplays(options);
-      try {
-        const succeeded = await (id === undefined ? many(options) : one(id, options))(client);
-        if (!succeeded) process.exitCode = 1;
-      } finally {
-        await client.close();
-      }
+      const succeeded = await (id === undefined ? many(options) : one(id, options))(client);
+      if (!succeeded) process.exitCode = 1;
     });
 
   const one = (id: string, options: Options) => async (client: ReplayClient) => {

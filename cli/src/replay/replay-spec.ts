@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { GROUP_VERSION, LIMITS, type Method } from '@standin/contract';
 import { parseObject, type ReplaySpec } from '@standin/crds';
 import { InvalidArgumentError } from 'commander';
-import { PlainError } from '../plain-error.ts';
-import { refusal } from '../refusal.ts';
+import { PlainError, refusal } from '../plain-error.ts';
 
 export type Header = { readonly name: string; readonly value: string };
 

@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ReplaySpec } from '@standin/crds';
+import type { ReplaySpec, ReplayStatus } from '@standin/crds';
 import type { LogEntry } from '@standin/exchange';
 import type { Filter } from '@standin/exchange/search';
-import { isConfirmed } from '../confirm.ts';
 import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
-import { stderr, stdout, type Line } from '../terminal.ts';
+import { isConfirmed, stderr, stdout, type Line } from '../terminal.ts';
 import { formatAnswer, formatFilterPlan, formatOnePlan, formatProgress, formatResult } from './format-replay.ts';
-import type { ReplayClient, ReplayRef, SeenReplay } from './replay-client.ts';
+import type { ReplayClient, ReplayRef } from './replay-client.ts';
 import { checkSpec, newReplayName } from './replay-spec.ts';
 
 interface RunReplayOptions {
@@ -57,18 +56,22 @@ export const replayOne = async (client: ReplayClient, options: OneOptions): Prom
   });
   say(formatOnePlan(entry, spec), colour);
   if (dryRun) return true;
-  const { uid, status } = await carryOut(client, project, spec);
-  if (output === 'text') return showOne(client, { project, uid, status, entry });
-  const answer = await client.answer(project, uid, id);
+  const done = await carryOut(client, project, spec);
+  if (output === 'text') return showOne(client, entry, done);
+  const { path, status } = done;
+  const answer = await client.answer(path, id);
   stdout.json(answer ?? { error: messageOf(status) });
   return status.phase === 'Succeeded';
 };
 
-const showOne = async (
-  client: ReplayClient,
-  { project, uid, status, entry }: SeenReplay & { readonly project: ReplayRef; readonly entry: LogEntry },
-): Promise<boolean> => {
-  const answer = await client.answer(project, uid, entry.id);
+interface EndedReplay {
+  /** Its API path. */
+  readonly path: string;
+  readonly status: ReplayStatus;
+}
+
+const showOne = async (client: ReplayClient, entry: LogEntry, { path, status }: EndedReplay): Promise<boolean> => {
+  const answer = await client.answer(path, entry.id);
   if (answer === undefined) say([messageOf(status)]);
   else {
     say(formatAnswer(answer, entry));
@@ -93,42 +96,40 @@ export const replayMany = async (client: ReplayClient, options: ManyOptions): Pr
   if (dryRun || plan.count === 0) return true;
   if (!yes && !(await isConfirmed('Send them?', 'there is no terminal to ask at: add --yes to send them')))
     throw new PlainError('nothing was sent');
-  const { uid, status } = await carryOut(client, project, spec);
+  const { path, status } = await carryOut(client, project, spec);
   if (output === 'json') stdout.json(status);
   else for (const line of formatResult(status)) stdout.line(line);
-  for (const { requestId, error } of await client.failures(project, uid, FAILURES_SHOWN))
-    say([`  ${requestId}: ${error}`]);
+  for (const { requestId, error } of await client.failures(path, FAILURES_SHOWN)) say([`  ${requestId}: ${error}`]);
   return status.phase === 'Succeeded';
 };
 
 const FINAL: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed', 'Cancelled']);
 
 /** Creates the Replay and follows it until it ends. Ctrl-C cancels it. */
-const carryOut = async (client: ReplayClient, project: ReplayRef, spec: ReplaySpec): Promise<SeenReplay> => {
-  const ref = { namespace: project.namespace, name: newReplayName() };
-  await client.create(ref, spec);
+const carryOut = async (client: ReplayClient, project: ReplayRef, spec: ReplaySpec): Promise<EndedReplay> => {
+  const path = await client.create({ namespace: project.namespace, name: newReplayName() }, spec);
   const stop = awaitStop();
   const { signal } = stop;
   const cancelled = Promise.withResolvers<undefined>();
   signal.addEventListener('abort', () => {
     say(['cancelling; what is on its way is still answered (Ctrl-C again leaves it to itself)']);
-    client.setState(ref, 'Cancelled').then(() => cancelled.resolve(undefined), cancelled.reject);
+    client.setState(path, 'Cancelled').then(() => cancelled.resolve(undefined), cancelled.reject);
   });
   try {
-    const done = await follow(client, ref);
+    const status = await follow(client, path);
     if (signal.aborted) await cancelled.promise;
-    return done;
+    return { path, status };
   } finally {
     stop.done();
   }
 };
 
-const follow = async (client: ReplayClient, ref: ReplayRef): Promise<SeenReplay> => {
+const follow = async (client: ReplayClient, path: string): Promise<ReplayStatus> => {
   let said = '';
   for (let saidAt = performance.now(); ;) {
-    const seen = await client.read(ref);
-    if (seen !== undefined && FINAL.has(seen.status.phase)) return seen;
-    const progress = formatProgress(seen?.status ?? {});
+    const status = await client.status(path);
+    if (FINAL.has(status.phase)) return status;
+    const progress = formatProgress(status);
     if (performance.now() - saidAt >= PROGRESS_MS && progress !== said) {
       say([progress]);
       said = progress;
@@ -138,5 +139,5 @@ const follow = async (client: ReplayClient, ref: ReplayRef): Promise<SeenReplay>
   }
 };
 
-const messageOf = ({ conditions }: SeenReplay['status']): string =>
+const messageOf = ({ conditions }: ReplayStatus): string =>
   conditions?.find(({ type }) => type === 'Complete')?.message ?? 'it ended without a word';

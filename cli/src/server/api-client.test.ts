@@ -3,7 +3,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { apiPath, openServer, type ApiClient } from './api-client.ts';
+import { apiPath, type ApiClient } from './api-client.ts';
+import { openServer } from './open-api.ts';
 
 const ANSWER_BYTES_MAX = 1024 * 1024;
 const HEAD_MS_MAX = 500;

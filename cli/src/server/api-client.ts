@@ -2,8 +2,7 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { z } from 'zod';
 import { PlainError } from '../plain-error.ts';
-import { kubeconfigToken, type FindToken } from './find-token.ts';
-import { isLoopback, type ServerOptions } from './server-options.ts';
+import type { FindToken } from './find-token.ts';
 
 type ApiQuery = Readonly<Record<string, string | number | undefined>>;
 
@@ -21,10 +20,21 @@ export interface ApiRequest {
 export interface ApiClient {
   /** The server's address, for error messages. */
   readonly server: string;
+  readonly url: URL;
+  /** Undefined: the dashboard of a cluster. */
+  readonly local: LocalServer | undefined;
   /** The JSON of the response, parsed by `schema`. */
   ask<T>(request: ApiRequest, schema: z.ZodType<T>): Promise<T>;
   /** A response that is read line by line. */
   lines(request: ApiRequest): Promise<{ readonly headers: Headers; readonly lines: AsyncIterable<string> }>;
+}
+
+/** A `standin dev`. */
+interface LocalServer {
+  /** False: it was started with --no-dashboard, or its dashboard could not be built. */
+  readonly hasPages: boolean;
+  /** Rejects with a `PlainError` if it has ended. */
+  checkRunning(): Promise<void>;
 }
 
 /** The reason why a dashboard rejected a request. */
@@ -55,64 +65,32 @@ export const apiPath = (...parts: readonly string[]): string => {
 
 const problemSchema = z.object({ code: z.string(), detail: z.string() });
 const SERVICE_HEADER = 'standin-service';
-/** Limit for a response, or for one of its lines: two bodies of 10 MiB, up to six times as large in JSON, and some room. */
-const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
-/** Limit for the time until a response begins: a dashboard gives up on ClickHouse earlier. Node bounds later silence, at five minutes. */
-const HEAD_MS_MAX = 60_000;
 
-/**
- * `undefined` without `--server`: the command works on this machine. Throws a `PlainError` for an invalid URL, and for plain http
- * to another machine.
- */
-export const openServer = (
-  options: ServerOptions,
-  {
-    answerBytesMax = ANSWER_BYTES_MAX,
-    headMsMax = HEAD_MS_MAX,
-  }: Partial<Pick<ClientOptions, 'answerBytesMax' | 'headMsMax'>> = {},
-): ApiClient | undefined => {
-  const { server, token, trustServer = false, dangerouslyAllowHttp = false } = options;
-  if (server === undefined) return undefined;
-  if (!URL.canParse(server) || !/^https?:$/.test(new URL(server).protocol)) {
-    throw new PlainError(`--server must be a URL such as https://standin.example.com, not ${server}`);
-  }
-  const base = new URL(server);
-  if (base.protocol === 'http:' && !isLoopback(base) && !dangerouslyAllowHttp) {
-    throw new PlainError(
-      `--server ${server} is plain http: anyone on the way reads the token and the traffic. Use https, or add --dangerously-allow-http`,
-    );
-  }
-  const given = token === '' ? undefined : token;
-  return apiClient(base, { findToken: kubeconfigToken(trustServer), given, answerBytesMax, headMsMax });
+export interface AnswerLimits {
+  /** Limit for a response, or for one of its lines. A larger one cannot come from a dashboard. */
+  readonly answerBytesMax: number;
+  /** Limit for the time until a response begins. Node bounds later silence, at five minutes. */
+  readonly headMsMax: number;
+}
+
+export const ANSWER_LIMITS: AnswerLimits = {
+  // Two bodies of 10 MiB, up to six times as large in JSON, and some room.
+  answerBytesMax: 256 * 1024 * 1024,
+  // A dashboard gives up on ClickHouse earlier.
+  headMsMax: 60_000,
 };
-
-const needsNoToken: FindToken = ({ server }) =>
-  Promise.reject(
-    new PlainError(`${server.host} asks for a token, which a standin dev does not: name a dashboard with --server`),
-  );
-
-/**
- * The dashboard of a `standin dev`. It never gets a token of a kubeconfig.
- *
- * @param token the token in its run file, if it was started with --require-token
- */
-export const openLocal = (dashboard: string, token?: string): ApiClient =>
-  apiClient(new URL(dashboard), {
-    ...{ findToken: needsNoToken, given: token },
-    ...{ answerBytesMax: ANSWER_BYTES_MAX, headMsMax: HEAD_MS_MAX },
-  });
 
 interface ClientOptions {
   /** Called when the server requires a token. */
   readonly findToken: FindToken;
   /** A token that is sent with the first request. */
   readonly given: string | undefined;
-  /** A larger response cannot come from a dashboard. */
-  readonly answerBytesMax: number;
-  readonly headMsMax: number;
+  readonly limits: AnswerLimits;
+  readonly local?: LocalServer;
 }
 
-const apiClient = (base: URL, { findToken, given, answerBytesMax, headMsMax }: ClientOptions): ApiClient => {
+export const apiClient = (base: URL, { findToken, given, limits, local }: ClientOptions): ApiClient => {
+  const { answerBytesMax, headMsMax } = limits;
   let token = given;
   const attempt = ({ method = 'GET', path, query = {}, body, headers, signal }: ApiRequest): Promise<Response> => {
     const url = new URL(`${base.pathname.replace(/\/+$/, '')}/api/v1${path}`, base);
@@ -143,6 +121,8 @@ const apiClient = (base: URL, { findToken, given, answerBytesMax, headMsMax }: C
   };
   return {
     server: base.host,
+    url: base,
+    local,
     ask: async (request, schema) => {
       const response = await send(request);
       const result = schema.safeParse(parseJson(await textOf(base, response, answerBytesMax)));

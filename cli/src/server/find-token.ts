@@ -1,9 +1,9 @@
+import { readFile } from 'node:fs/promises';
+import process from 'node:process';
 import type { KubeToken } from '@standin/kube/kube-token';
-import { isConfirmed } from '../confirm.ts';
 import { PlainError } from '../plain-error.ts';
 import { stateFolder } from '../settings.ts';
-import { stderr } from '../terminal.ts';
-import { hasForeignListener } from './foreign-listener.ts';
+import { isConfirmed, stderr } from '../terminal.ts';
 import { KnownServers, type KnownServer } from './known-servers.ts';
 import { isLoopback } from './server-options.ts';
 
@@ -74,4 +74,25 @@ const confirm = async (challenge: Challenge, { context, cluster }: KubeToken, is
   const question = `${origin}${claim} asks for a token.${warning} Send it the token of the context ${context} (cluster ${cluster.server})?`;
   const otherwise = `${origin} has never had your token for the cluster ${cluster.server}.${warning} Add --trust-server to send it, or give a token with --token or STANDIN_TOKEN`;
   if (!(await isConfirmed(question, otherwise))) throw new PlainError(`${host} did not get the token`);
+};
+
+/** https://docs.kernel.org/networking/proc_net_tcp.html */
+const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
+const LISTENING = '0A';
+const ROOT_UID = 0;
+
+/** Whether another non-root user of this machine listens on a port. False if unknown: only Linux exposes this. */
+const hasForeignListener = async (port: number): Promise<boolean> => {
+  const own = process.getuid?.();
+  const tables = await Promise.all(TABLES.map((file) => readFile(file, 'utf8').catch(() => '')));
+  return tables.flatMap((table) => listenersOn(table, port)).some((uid) => uid !== own && uid !== ROOT_UID);
+};
+
+/** Ids of the users that listen on the port. */
+const listenersOn = (table: string, port: number): number[] => {
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  return table.split('\n').flatMap((line) => {
+    const [, local = '', , state, , , , uid] = line.trim().split(/\s+/);
+    return state === LISTENING && local.endsWith(suffix) ? [Number(uid)] : [];
+  });
 };

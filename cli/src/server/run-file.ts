@@ -9,9 +9,8 @@ const runSchema = z.object({
   /** For `openLogStore`. */
   clickhouse: z.object({ url: z.url(), username: z.string(), password: z.string() }),
   gateway: z.url(),
-  dashboard: z.url().optional(),
-  /** The token that the dashboard requires with `--require-token`. */
-  dashboardToken: z.string().optional(),
+  /** The JSON API. Absent while `standin dev` starts. */
+  api: z.object({ url: z.url(), token: z.string().optional(), hasPages: z.boolean() }).optional(),
   /** The kind of its resource source. */
   from: z.enum(['directory', 'cluster']).optional(),
 });

@@ -24,8 +24,8 @@ export const addShareCommand = (program: Command): void => {
     .option('--data <dir>', 'data folder of standin dev', '.standin');
   withServer(command).action(async (id: string, raw: unknown) => {
     const { expires: expiresIn, output, ...options } = optionsSchema.parse(raw);
-    const { openShares } = await import('./open-shares.ts');
-    const made = await (await openShares(options)).create({ id, expiresIn });
+    const { createShare } = await import('./create-share.ts');
+    const made = await createShare(id, { ...options, expiresIn });
     if (output === 'json') {
       stdout.json(made);
       return;

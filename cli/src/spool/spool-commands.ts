@@ -1,6 +1,12 @@
+import { stat } from 'node:fs/promises';
+import process from 'node:process';
+import { toLogEntry } from '@standin/exchange';
+import type { Quarantined } from '@standin/gateway';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { addClickHouseOptions, clickHouseSchema } from '../clickhouse-options.ts';
+import { PlainError, refusal } from '../plain-error.ts';
+import { stdout } from '../terminal.ts';
 
 const DIR = '<DIR>';
 const DIR_TEXT = 'a gateway’s spool: the folder spool in its data folder (.standin/gateway/spool of standin dev)';
@@ -57,7 +63,34 @@ export const addSpoolCommands = (program: Command): void => {
         .choices(['text', 'json'])
         .default('text'),
     )
-    .action(async (dir: string, raw: unknown) =>
-      (await import('./show-quarantine.ts')).showQuarantine(dir, quarantineSchema.parse(raw).output),
-    );
+    .action((dir: string, raw: unknown) => showQuarantine(dir, quarantineSchema.parse(raw).output));
+};
+
+/**
+ * `standin quarantine`. Sets the exit code to 1 if the quarantine is not empty. Rejects with a `PlainError` if the folder cannot be
+ * read.
+ */
+const showQuarantine = async (dir: string, output: 'text' | 'json'): Promise<void> => {
+  await stat(dir).catch((error: unknown) => {
+    throw new PlainError(`${dir} ${refusal(error)}`, { cause: error });
+  });
+  // Loaded on demand: it would slow the start of every command.
+  const { readQuarantine } = await import('@standin/gateway');
+  const all = await readQuarantine(dir);
+  for (const one of all) {
+    if (output === 'json') stdout.json(entryOf(one));
+    else for (const line of linesOf(one)) stdout.line(line);
+  }
+  if (output === 'text' && all.length === 0) stdout.line('Nothing is in quarantine.');
+  if (all.length > 0) process.exitCode = 1;
+};
+
+const entryOf = ({ row, ...about }: Quarantined) => ({ ...about, ...(row !== undefined && { row: toLogEntry(row) }) });
+
+const linesOf = ({ at, kind, reason, bytes, file, row }: Quarantined): readonly string[] => {
+  const what =
+    row === undefined
+      ? `${kind} of ${bytes} bytes`
+      : `${row.namespace}/${row.endpoint} ${row.method} ${row.path} ${row.id}`;
+  return [`${at}  ${what}`, `  ${reason}`, `  ${file}`];
 };

@@ -21,10 +21,8 @@ export const addUsageCommand = (program: Command): void => {
     .option('--data <dir>', 'data folder of standin dev', '.standin');
   withServer(command).action(async (account: string | undefined, raw: unknown) => {
     const options = optionsSchema.parse(raw);
-    const { openServer } = await import('../server/api-client.ts');
-    const { openRunning } = await import('../server/open-running.ts');
+    const { openApi } = await import('../server/open-api.ts');
     const { showUsage } = await import('./show-usage.ts');
-    const api = openServer(options) ?? (await openRunning(options.data, 'counts requests')).api;
-    await showUsage(api, { account, namespace: options.namespace }, options.output);
+    await showUsage(await openApi(options), { account, namespace: options.namespace }, options.output);
   });
 };

@@ -1,9 +1,12 @@
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
 import process from 'node:process';
+import { text } from 'node:stream/consumers';
+import type { ManifestFile, ManifestFinding } from '@standin/operator';
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
+import { PlainError, refusal } from '../plain-error.ts';
 import { stdout } from '../terminal.ts';
-import { readManifests } from './read-manifests.ts';
-import { formatFindings } from './format-findings.ts';
 
 const optionsSchema = z.object({
   partial: z.boolean().default(false),
@@ -36,3 +39,59 @@ export const addValidateCommand = (program: Command): void => {
       if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1;
     });
 };
+
+/** The files that the paths name. For a directory, the files that `standin dev` reads, sorted by name. `-` is standard input. */
+const readManifests = async (paths: readonly string[]): Promise<ManifestFile[]> => {
+  const files: ManifestFile[] = [];
+  for (const name of paths) files.push(...(await readPath(name)));
+  return files;
+};
+
+const readPath = async (name: string): Promise<ManifestFile[]> => {
+  if (name === '-') return [{ name: 'standard input', text: await text(process.stdin) }];
+  try {
+    if (!(await stat(name)).isDirectory()) return [{ name, text: await readFile(name, 'utf8') }];
+    return await readFolder(name);
+  } catch (error) {
+    if (error instanceof PlainError) throw error;
+    const reason = error instanceof Error && error.cause !== undefined ? error.cause : error;
+    throw new PlainError(`${name} ${refusal(reason)}`, { cause: error, exitCode: 2 });
+  }
+};
+
+const readFolder = async (name: string): Promise<ManifestFile[]> => {
+  // Imported here, since it would slow the start of every command.
+  const { ManifestFolder } = await import('@standin/operator');
+  const folder = new ManifestFolder(name, undefined);
+  const { files, tooMany } = await folder.scan();
+  if (tooMany) throw new PlainError(`${name} has more manifests than standin dev reads`, { exitCode: 2 });
+  if (files.length === 0)
+    throw new PlainError(`${name} has no manifests: files that end in .yaml, .yml or .json`, { exitCode: 2 });
+  return Promise.all(files.map(async ({ file }) => ({ name: path.join(name, file), text: await folder.read(file) })));
+};
+
+/** `orders.yaml:12: error: Endpoint default/create-order: spec.slug: must begin with /`, and a summary line. */
+export const formatFindings = (findings: readonly ManifestFinding[], files: number): readonly string[] => {
+  const lines = findings.map(({ file, line, severity, object, path, message }) =>
+    [`${file}:${line}`, severity, object, path, message].filter((part) => part !== '').join(': '),
+  );
+  const count = (severity: ManifestFinding['severity']): number =>
+    findings.filter((finding) => finding.severity === severity).length;
+  const plural = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
+  const summary = `${plural(files, 'file')}: ${plural(count('error'), 'error')}, ${plural(count('warning'), 'warning')}`;
+  const hints = [
+    ...(findings.some(isMissingReference)
+      ? ['If what is missing is in the cluster already: --partial makes that a warning.']
+      : []),
+    ...(findings.some(isPrivateUpstream)
+      ? ['standin dev accepts private upstreams, as --allow-private-upstreams does here.']
+      : []),
+  ];
+  return [...lines, summary, ...hints];
+};
+
+const isMissingReference = ({ severity, path, message }: ManifestFinding): boolean =>
+  severity === 'error' && /^spec\.(project|account)Ref\.name$/.test(path) && message.startsWith('There is no');
+
+const isPrivateUpstream = ({ severity, path, message }: ManifestFinding): boolean =>
+  severity === 'error' && path === 'spec.forward.url' && message.includes('not allowed by the administrator');

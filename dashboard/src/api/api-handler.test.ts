@@ -105,6 +105,31 @@ describe('what fails', () => {
   });
 });
 
+it('reads the log of a project that was removed in local mode only', async () => {
+  const backend = backendWith({});
+  const summaries = () => Promise.resolve([SUMMARY]);
+  const local = {
+    ...backend,
+    logs: {
+      ...backend.logs,
+      openByName: async ({ name }: { readonly name: string }) =>
+        name === 'removed' ? { ...(await backend.logs.open({ namespace: '', name, uid: 'u' })), summaries } : undefined,
+    },
+  };
+  for (const [served, name, status] of [
+    [local, 'removed', 200],
+    [local, 'never', 404],
+    [backend, 'removed', 404],
+  ] as const) {
+    await using api = await startApiServer(() => Promise.resolve(served));
+    const response = await fetch(`${api.url}/namespaces/default/projects/${name}/requests?view=summary`);
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject(
+      status === 200 ? { items: [{ id: SUMMARY.id }] } : { code: 'project_not_found' },
+    );
+  }
+});
+
 it('answers with an empty list where nothing was captured', async () => {
   await using api = await startApiServer(() => Promise.resolve(backendWith({})));
   expect(await (await fetch(`${api.shop}/requests`)).json()).toEqual({ items: [] });

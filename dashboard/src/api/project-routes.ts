@@ -24,15 +24,26 @@ const toApiProject = ({ metadata, spec, status }: ResourceObject): ApiProject =>
 
 export type ProjectCall = Pick<ApiCall<z.output<typeof projectParams>, unknown, unknown>, 'backend' | 'params'>;
 
-export const projectOf = async ({ backend, params: { namespace, project } }: ProjectCall): Promise<ResourceObject> => {
-  const found = await backend.resources.get({ kind: 'Project', namespace, name: project });
-  if (found !== undefined) return found;
-  throw new ApiProblem('project_not_found', `There is no project ${project} in the namespace ${namespace}.`);
+const findProject = ({ backend, params: { namespace, project } }: ProjectCall) =>
+  backend.resources.get({ kind: 'Project', namespace, name: project });
+
+const notFound = ({ params: { namespace, project } }: ProjectCall): ApiProblem =>
+  new ApiProblem('project_not_found', `There is no project ${project} in the namespace ${namespace}.`);
+
+export const projectOf = async (call: ProjectCall): Promise<ResourceObject> => {
+  const found = await findProject(call);
+  if (found === undefined) throw notFound(call);
+  return found;
 };
 
 export const logOf = async (call: ProjectCall): Promise<ProjectLog> => {
-  const { namespace, name, uid } = (await projectOf(call)).metadata;
-  return call.backend.logs.open({ namespace, name, uid });
+  const { logs } = call.backend;
+  const found = await findProject(call);
+  if (found !== undefined) return logs.open(found.metadata);
+  const { namespace, project: name } = call.params;
+  const log = await logs.openByName?.({ namespace, name });
+  if (log === undefined) throw notFound(call);
+  return log;
 };
 
 export const projectRoutes = [

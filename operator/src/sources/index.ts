@@ -1,4 +1,3 @@
-export { actFiles, type ActFiles, type SeenAct } from './act-files.ts';
 export { directorySource } from './directory-source.ts';
 export type { LocatingSource } from './folder-source.ts';
 export { kubernetesServices } from './kubernetes-services.ts';

@@ -1,9 +1,7 @@
 import { GROUP_VERSION, LIMITS, type DesiredObject } from '@standin/contract';
-import { underline, parseSearch } from '../../../cli/src/logs/parse-search.ts';
-import { parseSince } from '../../../cli/src/logs/parse-since.ts';
-import { parseStatus } from '../../../cli/src/logs/parse-status.ts';
+import { parseSearch, parseSince, parseStatus, underline } from '../../../cli/src/logs/parse-arguments.ts';
 import { formatRejectedLine, formatSummaryLine } from '../../../cli/src/logs/format-entry.ts';
-import { formatFindings } from '../../../cli/src/validate/format-findings.ts';
+import { formatFindings } from '../../../cli/src/validate/validate-command.ts';
 import { printable } from '../../../packages/contract/src/printable.ts';
 import { parseManifest } from '../../../crds/src/manifest.ts';
 import { parseObject } from '../../../crds/src/parse.ts';
@@ -204,7 +202,7 @@ export const MANIFESTS: readonly GrowthEntry[] = [
     near: { 'parts of a duration': framed('', repeated('1h'), 'x') },
   },
   {
-    of: 'cli/src/validate/format-findings.ts#formatFindings',
+    of: 'cli/src/validate/validate-command.ts#formatFindings',
     limit: MANIFEST,
     run: (text) =>
       formatFindings(
@@ -241,12 +239,12 @@ export const MANIFESTS: readonly GrowthEntry[] = [
     near: { 'control characters': repeated('\x1b\x9b') },
     cpuMsMax: 2_000,
   },
-  { of: 'cli/src/logs/parse-search.ts#parseSearch', limit: 2_000, run: parseSearch },
+  { of: 'cli/src/logs/parse-arguments.ts#parseSearch', limit: 2_000, run: parseSearch },
   {
-    of: 'cli/src/logs/parse-search.ts#underline',
+    of: 'cli/src/logs/parse-arguments.ts#underline',
     limit: 2_000,
     run: (text) => underline(text, { message: '', from: 0, to: text.length }),
   },
-  { of: 'cli/src/logs/parse-since.ts#parseSince', limit: 2_000, run: parseSince },
-  { of: 'cli/src/logs/parse-status.ts#parseStatus', limit: 2_000, run: parseStatus },
+  { of: 'cli/src/logs/parse-arguments.ts#parseSince', limit: 2_000, run: parseSince },
+  { of: 'cli/src/logs/parse-arguments.ts#parseStatus', limit: 2_000, run: parseStatus },
 ];

@@ -1,4 +1,4 @@
-import { table } from '../docs/markdown.ts';
+import { table } from '../../docs/generate/markdown.ts';
 import { describeValues, type ChartValue } from './describe-values.ts';
 
 const defaultText = ({ byDefault }: ChartValue): string =>
@@ -14,7 +14,7 @@ export const chartReadme = (): string => {
   const values = describeValues();
   return `# charts/standin
 
-<!-- Generated from cli/src/chart by \`npm run generate\`. -->
+<!-- Generated from charts/generate by \`npm run generate\`. -->
 
 Operator, gateways and dashboard of Standin. [docs/install.md](../../docs/install.md) leads through an installation,
 [docs/security.md](../../docs/security.md) lists every right.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ServerError, type ApiClient, type ApiRequest } from '../server/api-client.ts';
-import { openServerReader } from './server-reader.ts';
+import { openApiReader } from './api-reader.ts';
 
 const summary = (number: number) => ({
   id: `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`,
@@ -31,8 +31,9 @@ const follow = async (streams: readonly (readonly (readonly string[] | Error)[])
     };
     return Promise.resolve({ headers: new Headers(), lines: send() });
   };
-  const client: ApiClient = { server: 'it', ask: () => Promise.reject(new Error('not expected')), lines };
-  const reader = await openServerReader(client, { namespace: 'default', project: 'shop' });
+  const ask = () => Promise.reject(new Error('not expected'));
+  const client: ApiClient = { server: 'it', url: new URL('http://it'), local: undefined, ask, lines };
+  const reader = await openApiReader(client, { namespace: 'default', project: 'shop' });
   const seen: string[] = [];
   for await (const { id } of reader.followLines(new Date(), stop.signal)) seen.push(id.slice(-1));
   return { asked, seen };

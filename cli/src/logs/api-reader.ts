@@ -4,8 +4,7 @@ import type { LogEntry } from '@standin/exchange';
 import { rememberIds } from '@standin/logstore';
 import { z } from 'zod';
 import { ServerError, type ApiClient } from '../server/api-client.ts';
-import { chooseProject } from '../server/choose-project.ts';
-import { withProjectNames } from '../server/list-projects.ts';
+import { requestsPath, withProjectNames } from '../server/projects.ts';
 import { serverEvents } from '../server/server-events.ts';
 import { searchOf, type LogChoice } from './log-choice.ts';
 import { outageNotice, type Listed, type LogReader } from './log-reader.ts';
@@ -16,9 +15,9 @@ const NEXT_CURSOR_HEADER = 'standin-next-cursor';
 const PAGE_SIZE = 1_000;
 const RETRY_MS = 1_000;
 
-/** Reads one project's requests from the API of a dashboard. */
-export const openServerReader = async (client: ApiClient, choice: LogChoice): Promise<LogReader> => {
-  const path = `${await chooseProject(client, choice)}/requests`;
+/** Reads requests from the JSON API: of one project of a cluster, or of the projects of a `standin dev`. */
+export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<LogReader> => {
+  const path = await requestsPath(api, choice);
   const filter = { q: searchOf(choice), from: choice.since?.toISOString() };
 
   /** The wanted entries, oldest first, in as many requests as necessary. */
@@ -29,7 +28,7 @@ export const openServerReader = async (client: ApiClient, choice: LogChoice): Pr
     const query = { q: filter.q, from: oldest.receivedAt, order: 'oldest-first', limit: PAGE_SIZE };
     const headers = { accept: 'application/x-ndjson' };
     for (let cursor: string | null | undefined; cursor !== null;) {
-      const page = await client.lines({ path, query: { ...query, cursor }, headers });
+      const page = await api.lines({ path, query: { ...query, cursor }, headers });
       for await (const line of page.lines) {
         const entry = checked(requestSchema, line);
         if (missing.delete(entry.id)) yield entry;
@@ -51,8 +50,8 @@ export const openServerReader = async (client: ApiClient, choice: LogChoice): Pr
     while (!signal.aborted) {
       try {
         const headers = { ...(position !== undefined && { 'last-event-id': position }) };
-        const asked = client.lines({ path: `${path}:stream`, query: { q: filter.q, ...query }, headers, signal });
-        const { lines } = await withProjectNames(client, choice.namespace, asked);
+        const asked = api.lines({ path: `${path}:stream`, query: { q: filter.q, ...query }, headers, signal });
+        const { lines } = await withProjectNames(api, choice, asked);
         for await (const { type, data, id } of serverEvents(lines)) {
           if (id !== undefined) position = id;
           if (type === 'problem') notice(new Error(problemSchema.parse(JSON.parse(data)).detail));
@@ -64,6 +63,7 @@ export const openServerReader = async (client: ApiClient, choice: LogChoice): Pr
         if (isAborted(signal)) return;
         // An error before the first event is a mistake in the request. Later errors are retried if they are temporary.
         if (position === undefined || !(error instanceof ServerError && error.isPassing)) throw error;
+        await api.local?.checkRunning();
         notice(error);
       }
       await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
@@ -72,8 +72,8 @@ export const openServerReader = async (client: ApiClient, choice: LogChoice): Pr
 
   return {
     newest: async (limit) => {
-      const asked = client.ask({ path, query: { ...filter, limit, view: 'summary' } }, listSchema);
-      const { items: listed } = await withProjectNames(client, choice.namespace, asked);
+      const asked = api.ask({ path, query: { ...filter, limit, view: 'summary' } }, listSchema);
+      const { items: listed } = await withProjectNames(api, choice, asked);
       return { listed, entries: (count) => readEntries(listed.slice(0, count)) };
     },
     followLines: (since, signal) => follow(summarySchema, { view: 'summary', from: since.toISOString() }, signal),

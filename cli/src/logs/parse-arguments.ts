@@ -22,3 +22,23 @@ export const parseSearch = (text: string): Filter => {
   if (result.kind === 'parsed') return result.filter;
   throw new InvalidArgumentError(`${result.problem.message}\n${underline(text, result.problem)}`);
 };
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A duration before now, such as `10m`, or an RFC 3339 time. */
+export const parseSince = (text: string): Date => {
+  const match = /^(\d+)([smhd])$/.exec(text);
+  if (match !== null) return new Date(Date.now() - Number(match[1]) * (UNIT_MS[match[2] ?? ''] ?? 0));
+  const time = /^\d{4}-\d{2}-\d{2}T/.test(text) ? new Date(text) : new Date(NaN);
+  if (Number.isNaN(time.getTime())) throw new InvalidArgumentError('must be like 10m, 2h, 1d or 2026-11-21T10:00:00Z.');
+  return time;
+};
+
+/** `404`, `5xx` or `200-299`. */
+export const parseStatus = (text: string): { readonly min: number; readonly max: number } => {
+  const match = /^(?:([1-5])xx|(\d{3})(?:-(\d{3}))?)$/i.exec(text);
+  if (match === null) throw new InvalidArgumentError('must be like 404, 5xx or 200-299.');
+  const [, hundreds, from, to] = match;
+  if (hundreds !== undefined) return { min: Number(hundreds) * 100, max: Number(hundreds) * 100 + 99 };
+  return { min: Number(from), max: Number(to ?? from) };
+};

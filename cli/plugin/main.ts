@@ -1,6 +1,6 @@
 import process from 'node:process';
-import { runProgram } from '../run-program.ts';
-import { stdout, wantsColour } from '../terminal.ts';
+import { runProgram } from '../src/run-program.ts';
+import { stdout, wantsColour } from '../src/terminal.ts';
 
 /**
  * `kubectl standin`: every command except `dev`, which needs the checkout for its ClickHouse and the dashboard's build. It is a

@@ -5,10 +5,10 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import { promisify } from 'node:util';
-import packageJson from '../../package.json' with { type: 'json' };
+import { parseArgs, promisify } from 'node:util';
+import packageJson from '../package.json' with { type: 'json' };
 
-const CLI = path.resolve(import.meta.dirname, '../..');
+const CLI = path.resolve(import.meta.dirname, '..');
 const ROOT = path.dirname(CLI);
 const VERSION = `v${packageJson.version}`;
 const ENTRY = 'kubectl-standin.js';
@@ -90,3 +90,14 @@ const bundle = async (outDir: string): Promise<void> => {
 
 const fillIn = (template: string, fields: Readonly<Record<string, string>>): string =>
   template.replace(/@([A-Z0-9]+)@/g, (whole, name: string) => fields[name] ?? whole);
+
+/** `npm run plugin -- --url URL [--out DIR]`: builds `kubectl standin` for krew, as a release publishes it. */
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { out: { type: 'string', default: 'plugin' }, url: { type: 'string' } } });
+  if (values.url === undefined) {
+    process.stderr.write('Usage: npm run plugin -- --url URL-of-the-folder-that-will-have-the-archive [--out DIR]\n');
+    process.exit(2);
+  }
+  const { archive, manifest } = await packPlugin({ outDir: values.out, url: values.url });
+  process.stdout.write(`${archive}\n${manifest}\n`);
+}

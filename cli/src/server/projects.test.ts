@@ -1,16 +1,17 @@
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { writeRunFile } from './server/run-file.ts';
-import { checkProject, missingProject } from './known-projects.ts';
+import { ServerError } from './api-client.ts';
+import { openApi } from './open-api.ts';
+import { missingProject, withProjectNames } from './projects.ts';
+import { writeRunFile } from './run-file.ts';
 
 const SHOP = { namespace: 'default', name: 'shop' };
 const BILLING = { namespace: 'default', name: 'billing' };
-const noRows = () => Promise.resolve(false);
 
 describe('a project that is not there', () => {
   it.each([
@@ -51,41 +52,27 @@ describe('a project that is not there', () => {
   });
 });
 
-describe('the projects of a data folder', () => {
-  const newFolder = async (): Promise<string> => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'standin-known-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    return folder;
-  };
-  const run = {
+/** Answers every request with the project shop, `/healthz` too. */
+const startDouble = async (): Promise<string> => {
+  const server = createServer((_, response) => response.end(JSON.stringify({ items: [SHOP] }))).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  return `http://localhost:${(server.address() as AddressInfo).port}`;
+};
+
+it('is said by a standin dev with the projects that it has', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'standin-known-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeRunFile(folder, {
     pid: 1,
     clickhouse: { url: 'http://localhost:1', username: 'default', password: '' },
     gateway: 'http://localhost:1',
-    from: 'cluster',
-  } as const;
-
-  it('are not known where it was used with no directory, or its file cannot be read', async () => {
-    const folder = await newFolder();
-    await expect(checkProject(folder, { project: 'nope' }, noRows)).resolves.toBeUndefined();
-    await mkdir(path.join(folder, 'state'));
-    await writeFile(path.join(folder, 'state/objects.json'), '{"version": 2}');
-    await expect(checkProject(folder, { project: 'nope' }, noRows)).resolves.toBeUndefined();
+    api: { url: await startDouble(), hasPages: true },
   });
-
-  it("are the cluster's, as the dashboard tells them", async () => {
-    const folder = await newFolder();
-    await writeRunFile(folder, run);
-    await expect(checkProject(folder, { project: 'nope' }, noRows)).resolves.toBeUndefined();
-
-    const server = createServer((_, response) => response.end(JSON.stringify({ items: [SHOP] }))).listen(
-      0,
-      '127.0.0.1',
-    );
-    onTestFinished(() => void server.close());
-    await once(server, 'listening');
-    await writeRunFile(folder, { ...run, dashboard: `http://localhost:${(server.address() as AddressInfo).port}` });
-    await expect(checkProject(folder, { project: 'nope' }, noRows)).rejects.toThrow('there is: shop');
-    await expect(checkProject(folder, { project: 'shop' }, noRows)).resolves.toBeUndefined();
-    await expect(checkProject(folder, { project: 'nope' }, () => Promise.resolve(true))).resolves.toBeUndefined();
-  });
+  const api = await openApi({ data: folder });
+  const missing = new ServerError('There is no project nope.', { status: 404, code: 'project_not_found' });
+  await expect(withProjectNames(api, { project: 'nope' }, Promise.reject(missing))).rejects.toThrow(
+    'there is no project "nope"; there is: shop',
+  );
+  await expect(withProjectNames(api, { project: 'shop' }, Promise.resolve('its log'))).resolves.toBe('its log');
 });

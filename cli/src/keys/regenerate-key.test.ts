@@ -1,6 +1,6 @@
 import type { KeyRegenerationStatus } from '@standin/crds';
 import { describe, expect, it, test } from 'vitest';
-import { formatProgress, outcomeOf } from './regeneration-outcome.ts';
+import { formatProgress, outcomeOf } from './regenerate-key.ts';
 
 type Conditions = NonNullable<KeyRegenerationStatus['conditions']>;
 const condition = (type: string, reason: string, message: string): Conditions[number] => {

@@ -1,18 +1,18 @@
 import type { DesiredObject, ObjectRef } from '@standin/contract';
-import { actsFolder, actsRecords } from './directory-source.ts';
-import { manifestKey } from './manifest-objects.ts';
-import { ManifestWriter } from './manifest-writer.ts';
-import { ObjectRecords, uidOf } from './object-records.ts';
+import { actsFolder, actsRecords } from '../../operator/src/sources/directory-source.ts';
+import { manifestKey } from '../../operator/src/sources/manifest-objects.ts';
+import { ManifestWriter } from '../../operator/src/sources/manifest-writer.ts';
+import { ObjectRecords, uidOf } from '../../operator/src/sources/object-records.ts';
 
 /** An act as the operator sees it. */
-export interface SeenAct {
+interface SeenAct {
   readonly uid: string;
   /** Not validated. */
   readonly status: unknown;
 }
 
 /** The acts of a directory source in another process, on the same data folder. */
-export interface ActFiles {
+interface ActFiles {
   /** Creates the act. Resolves with the file that contains it. Rejects with `SourceError`. */
   create(object: DesiredObject): Promise<string>;
   /** Changes an act in this file. Rejects with `SourceError`. */

@@ -3,7 +3,7 @@ import { defaultValues, describeValues } from './describe-values.ts';
 
 const COLUMNS = 118;
 
-const HEADER = ` Generated from cli/src/chart by \`npm run generate\`; README.md has the same as a table. values.schema.json refuses what is not here.`;
+const HEADER = ` Generated from charts/generate by \`npm run generate\`; README.md has the same as a table. values.schema.json refuses what is not here.`;
 
 const wrap = (text: string, columns: number): string => {
   const lines: string[] = [];

@@ -1,0 +1,100 @@
+import path from 'node:path';
+import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { PlainError } from '../plain-error.ts';
+import { apiClient, ANSWER_LIMITS, type AnswerLimits, type ApiClient } from './api-client.ts';
+import { kubeconfigToken, type FindToken } from './find-token.ts';
+import { findRunning, readRunFile, type RunFile } from './run-file.ts';
+import { isLoopback, type ServerOptions } from './server-options.ts';
+
+export interface ApiOptions extends ServerOptions {
+  /** The data folder of a `standin dev`, used without `--server`. */
+  readonly data: string;
+}
+
+/**
+ * The JSON API that a command uses: of `--server`, or of the `standin dev` that runs on the data folder. Rejects with a `PlainError`
+ * if there is none.
+ */
+export const openApi = async (options: ApiOptions): Promise<ApiClient> => {
+  const api = openServer(options) ?? (await findLocal(options.data));
+  if (api !== undefined) return api;
+  throw new PlainError(`no standin dev runs on ${options.data}: start it first, or name its folder with --data`);
+};
+
+/**
+ * `undefined` without `--server`: the command works on this machine. Throws a `PlainError` for an invalid URL, and for plain http
+ * to another machine.
+ */
+export const openServer = (
+  { server, token, trustServer = false, dangerouslyAllowHttp = false }: ServerOptions,
+  limits: AnswerLimits = ANSWER_LIMITS,
+): ApiClient | undefined => {
+  if (server === undefined) return undefined;
+  if (!URL.canParse(server) || !/^https?:$/.test(new URL(server).protocol)) {
+    throw new PlainError(`--server must be a URL such as https://standin.example.com, not ${server}`);
+  }
+  const base = new URL(server);
+  if (base.protocol === 'http:' && !isLoopback(base) && !dangerouslyAllowHttp) {
+    throw new PlainError(
+      `--server ${server} is plain http: anyone on the way reads the token and the traffic. Use https, or add --dangerously-allow-http`,
+    );
+  }
+  const given = token === '' ? undefined : token;
+  return apiClient(base, { findToken: kubeconfigToken(trustServer), given, limits });
+};
+
+/** Covers the first build of the dashboard, and a cluster that responds slowly. */
+const START_MS_MAX = 60_000;
+const START_POLL_MS = 200;
+
+/** The API of the `standin dev` that runs on a data folder. Waits while it starts. Undefined: none runs. */
+export const findLocal = async (data: string): Promise<ApiClient | undefined> => {
+  const dataDir = path.resolve(data);
+  const deadline = performance.now() + START_MS_MAX;
+  for (;;) {
+    const run = await readRunFile(dataDir);
+    if (run?.api !== undefined && (await isServed(run.api))) return localClient(dataDir, run.api);
+    if ((await findRunning(dataDir)) === undefined) return undefined;
+    if (performance.now() > deadline)
+      throw new PlainError(`the standin dev on ${data} does not answer: try again when it is ready`);
+    await delay(START_POLL_MS);
+  }
+};
+
+type LocalApi = NonNullable<RunFile['api']>;
+
+const ANSWER_MS_MAX = 5_000;
+
+const isServed = ({ url }: LocalApi): Promise<boolean> =>
+  fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(ANSWER_MS_MAX) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+/** It never gets a token of a kubeconfig. */
+const localClient = (dataDir: string, { url, token, hasPages }: LocalApi): ApiClient =>
+  apiClient(new URL(url), {
+    ...{ findToken: needsNoToken, given: token, limits: ANSWER_LIMITS },
+    local: {
+      hasPages,
+      checkRunning: async () => {
+        // A killed process leaves its run file.
+        const now = await readRunFile(dataDir);
+        if (now?.api?.url !== url || !isAlive(now.pid)) throw new PlainError('standin dev has ended');
+      },
+    },
+  });
+
+const needsNoToken: FindToken = ({ server }) =>
+  Promise.reject(
+    new PlainError(`${server.host} asks for a token, which a standin dev does not: name a dashboard with --server`),
+  );
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+};

@@ -1,0 +1,114 @@
+import { requestSchema } from '@standin/dashboard/api-schemas';
+import type { LogEntry } from '@standin/exchange';
+import { z } from 'zod';
+import { PlainError } from '../plain-error.ts';
+import { apiPath, ServerError, type ApiClient } from './api-client.ts';
+
+export interface ProjectName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface ProjectChoice {
+  /** Undefined: any namespace. */
+  readonly namespace?: string | undefined;
+  readonly project?: string | undefined;
+}
+
+const listSchema = z.object({ items: z.array(z.object({ namespace: z.string(), name: z.string() })) });
+const SHOWN_MAX = 10;
+
+const listProjects = async (api: ApiClient, namespace?: string): Promise<readonly ProjectName[]> =>
+  (await api.ask({ path: '/projects', query: { namespace } }, listSchema)).items;
+
+/** The API path of a project. */
+export const projectPath = (namespace: string, project: string): string =>
+  apiPath('namespaces', namespace, 'projects', project);
+
+/** Stands for every name in the API of a `standin dev`. */
+const ANY_NAME = '-';
+/** The API path of the log of a `standin dev`: of all projects, also of projects that were removed. */
+const localPath = ({ namespace = ANY_NAME, project = ANY_NAME }: ProjectChoice): string =>
+  projectPath(namespace, project);
+
+/** The API path of the selected requests. On a cluster, they belong to one project: the one that was named, or the only visible one. */
+export const requestsPath = async (api: ApiClient, choice: ProjectChoice): Promise<string> =>
+  `${api.local === undefined ? await chooseProject(api, choice) : localPath(choice)}/requests`;
+
+/** The API path of the selected project: the one that was named, or the only visible one. */
+export const chooseProject = async (api: ApiClient, { namespace, project }: ProjectChoice): Promise<string> => {
+  if (namespace !== undefined && project !== undefined) return projectPath(namespace, project);
+  const items = await listProjects(api, namespace);
+  const fitting = items.filter(({ name }) => project === undefined || name === project);
+  const [only] = fitting;
+  if (only !== undefined && fitting.length === 1) return projectPath(only.namespace, only.name);
+  if (only === undefined) {
+    const which = [project, namespace && `in the namespace ${namespace}`].filter(Boolean).join(' ');
+    const others = items.length === 0 ? '' : `; ${whatThereIs(items, namespace)}`;
+    throw new PlainError(`${`${api.server} shows you no project ${which}`.trimEnd()}${others}`);
+  }
+  const names = fitting.map(({ namespace: of, name }) => `-n ${of} -p ${name}`);
+  const more = names.length > SHOWN_MAX ? ', …' : '';
+  throw new PlainError(`which project? ${names.slice(0, SHOWN_MAX).join(', ')}${more}`);
+};
+
+/** A captured request of any project. */
+export const findRequest = async (api: ApiClient, id: string): Promise<LogEntry | undefined> => {
+  const projects =
+    api.local === undefined
+      ? (await listProjects(api)).map(({ namespace, name }) => projectPath(namespace, name))
+      : [localPath({})];
+  for (const project of projects) {
+    const found = await api
+      .ask({ path: `${project}${apiPath('requests', id)}` }, requestSchema)
+      .catch((error: unknown) => {
+        // It belongs to another project, or to one whose log the user may not read.
+        if (error instanceof ServerError && (error.status === 404 || error.status === 403)) return undefined;
+        throw error;
+      });
+    if (found !== undefined) return found;
+  }
+  return undefined;
+};
+
+/**
+ * `there are: shop, billing`, with namespaces if they differ or another one was requested.
+ *
+ * @param asked the requested namespace
+ */
+const whatThereIs = (projects: readonly ProjectName[], asked: string | undefined): string => {
+  if (projects.length === 0) return 'there is none';
+  const namespaces = new Set([...(asked === undefined ? [] : [asked]), ...projects.map(({ namespace }) => namespace)]);
+  const names = projects
+    .map(({ namespace, name }) => (namespaces.size === 1 ? name : `${namespace}/${name}`))
+    .toSorted();
+  return `there ${names.length === 1 ? 'is' : 'are'}: ${names.slice(0, SHOWN_MAX).join(', ')}${names.length > SHOWN_MAX ? ', …' : ''}`;
+};
+
+/** Undefined if the project exists. */
+export const missingProject = (
+  known: readonly ProjectName[],
+  { namespace, project }: ProjectChoice,
+): PlainError | undefined => {
+  if (known.some((one) => one.name === project && (namespace === undefined || one.namespace === namespace)))
+    return undefined;
+  const where = namespace === undefined ? '' : ` in the namespace ${namespace}`;
+  return new PlainError(`there is no project ${JSON.stringify(project)}${where}; ${whatThereIs(known, namespace)}`);
+};
+
+/** The result of the work. If the server does not know the project, it rejects with the names of the existing ones. */
+export const withProjectNames = async <T>(api: ApiClient, choice: ProjectChoice, work: Promise<T>): Promise<T> => {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof ServerError && error.code === 'project_not_found')) throw error;
+    const projects = await listProjects(api).catch(() => undefined);
+    if (projects === undefined) throw error;
+    throw (
+      (api.local && missingProject(projects, choice)) ??
+      new PlainError(`${error.message.replace(/\.$/, '')}; ${whatThereIs(projects, choice.namespace)}`, {
+        cause: error,
+      })
+    );
+  }
+};

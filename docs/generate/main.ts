@@ -1,0 +1,21 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import { generatedChart } from '../../charts/generate/generated-chart.ts';
+import { configurationDoc } from './configuration-doc.ts';
+import { errorsDoc } from './errors-doc.ts';
+
+/** The documents and files of the chart that are generated from the code: path relative to the checkout's root, and text. */
+export const generatedDocs = (): ReadonlyMap<string, string> =>
+  new Map([['docs/configuration.md', configurationDoc()], ['docs/errors.md', errorsDoc()], ...generatedChart()]);
+
+/** Part of `npm run generate`. */
+if (import.meta.main) {
+  const root = path.resolve(import.meta.dirname, '../..');
+  for (const [file, text] of generatedDocs()) {
+    const target = path.join(root, file);
+    if ((await readFile(target, 'utf8').catch(() => '')) === text) continue;
+    await writeFile(target, text);
+    process.stdout.write(`wrote ${file}\n`);
+  }
+}
