@@ -130,6 +130,14 @@ describe('text', () => {
     expect(diffLines('', 'a\nb').total).toBeGreaterThan(0);
   });
 
+  it('with too many differences is shown as replaced', () => {
+    const lines = (letter: string): string => Array.from({ length: 200_000 }, () => letter).join('\n');
+    const diff = diffLines(`same\n${lines('a')}`, `same\n${lines('b')}`);
+    expect(diff.total).toBe(400_002);
+    expect(diff.lines).toHaveLength(400);
+    expect(diff.lines[0]).toEqual({ kind: 'removed', before: 1, text: 'same' });
+  });
+
   it('can be put together again from what is the same, removed and added', () => {
     const text = fc.array(fc.constantFrom('', 'a', 'b', 'cc', '}'), { maxLength: 12 }).map((lines) => lines.join('\n'));
     fc.assert(

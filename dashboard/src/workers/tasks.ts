@@ -10,7 +10,7 @@ import { defaultRedaction, type RedactionRules } from '@standin/exchange/redact'
 import { isWorkerThread, move } from 'piscina';
 import { snippetOf, type SnippetFormat } from '../../app/exchange/exchange-formats.ts';
 import type { Draft } from '../../app/mocks/draft-of-row.server.ts';
-import type { ResultView } from '../../app/replays/result-view.server.ts';
+import { resultView, type ResultView } from '../../app/replays/result-view.server.ts';
 import type { DashboardMode } from '../backend.ts';
 import { sharedExchange, type SharedExchange } from '../shared-exchange.ts';
 
@@ -37,19 +37,14 @@ export const redactShare = ({
   return { rules: used, exchange: sharedExchange(entry, used) };
 };
 
-// compareAnswers and draftMock load CodeMirror only when they are called, because it takes 10 MiB.
-
 /** A replay's response beside the captured one. */
-export const compareAnswers = async ({
+export const compareAnswers = ({
   row,
   answer,
 }: {
   readonly row: LogRow | undefined;
   readonly answer: ReplayAnswer;
-}): Promise<ResultView> => {
-  const { resultView } = await import('../../app/replays/result-view.server.ts');
-  return resultView(row, answer);
-};
+}): ResultView => resultView(row, answer);
 
 /** A captured response as the mock of its endpoint. */
 export const draftMock = async (input: {
@@ -57,6 +52,7 @@ export const draftMock = async (input: {
   readonly endpoint: ResourceObject;
   readonly mode: DashboardMode;
 }): Promise<Draft> => {
+  // Loaded when it is called: the schemas and the client for upstreams that come with it take 7 MB in each worker.
   const { draftOf } = await import('../../app/mocks/draft-of-row.server.ts');
   return draftOf(input);
 };
