@@ -259,9 +259,9 @@ describe('code', () => {
   });
 
   // Prevents: a move to React Router that affects every component (ADR 004). The process and the build also use Remix.
-  it('of the dashboard takes Remix from routes, root, entries and lib/remix.ts only', () => {
+  it('of the dashboard takes Remix from routes, root, entries and remix.ts only', () => {
     const mayImport = (file: string): boolean =>
-      isRemixModule(file) || file === 'dashboard/app/lib/remix.ts' || !file.startsWith('dashboard/app/');
+      isRemixModule(file) || file === 'dashboard/app/remix.ts' || !file.startsWith('dashboard/app/');
     const violations = code.flatMap(({ path: file, text }) =>
       moduleImports(file, text)
         .filter(({ specifier }) => specifier.startsWith('@remix-run/') && !mayImport(file))
@@ -271,21 +271,37 @@ describe('code', () => {
   });
 
   // Prevents: server code, and the packages behind it, in the code that browsers load. Remix removes *.server.ts and loaders from it.
-  it('of the dashboard does I/O and parses in *.server.ts, loaders and actions only', () => {
+  it('of the dashboard does I/O and parses in src, *.server.ts, loaders and actions only', () => {
     const isServerOnly = (file: string): boolean => isRemixModule(file) || /\.(server|test)\.tsx?$/.test(file);
-    const violations = code
-      .filter(({ path: file }) => file.startsWith('dashboard/app/') && !isServerOnly(file))
-      .flatMap(({ path: file, text }) =>
-        moduleImports(file, text)
-          .filter(({ isTypeOnly }) => !isTypeOnly)
-          .filter(
-            ({ specifier }) =>
-              isBuiltin(specifier) ||
-              /\.server\.ts$/.test(specifier) ||
-              packageOf(specifier) === '@standin/kube' ||
-              ['@standin/crds', '@standin/exchange', '@standin/logstore', 'zod', 'yaml', 'pino'].includes(specifier),
-          )
-          .map(({ specifier }) => `${file} imports ${specifier}`),
+    const textOf = new Map(code.map(({ path: file, text }) => [file, text]));
+    const isApp = (file: string): boolean => file.startsWith('dashboard/app/');
+    const loaded = new Set([...textOf.keys()].filter((file) => isApp(file) && !isServerOnly(file)));
+    const violations: string[] = [];
+    // The loop also visits what it adds: the modules of src that these files need at run time.
+    for (const file of loaded) {
+      for (const { specifier, isTypeOnly } of moduleImports(file, textOf.get(file) ?? '')) {
+        if (isTypeOnly) continue;
+        const target = specifier.startsWith('.') ? path.posix.join(path.posix.dirname(file), specifier) : '';
+        if (target.startsWith('dashboard/src/')) loaded.add(target);
+        const isForServers =
+          isBuiltin(specifier) ||
+          /\.server\.ts$/.test(specifier) ||
+          packageOf(specifier) === '@standin/kube' ||
+          ['@standin/crds', '@standin/exchange', '@standin/logstore', 'zod', 'yaml', 'pino'].includes(specifier);
+        if (isForServers) violations.push(`${file} imports ${specifier}`);
+      }
+    }
+    expect(violations).toEqual([]);
+  });
+
+  // Prevents: a process that cannot be understood, tested or bundled without its pages.
+  it('of the dashboard in src imports nothing from its pages', () => {
+    const violations = [...imports]
+      .filter(([file]) => file.startsWith('dashboard/src/'))
+      .flatMap(([file, targets]) =>
+        [...targets]
+          .filter((target) => target.startsWith('dashboard/app/'))
+          .map((target) => `${file} imports ${target}`),
       );
     expect(violations).toEqual([]);
   });

@@ -1,12 +1,12 @@
 import { SourceError, type DesiredObject, type ResourceObject } from '@standin/contract';
 import { parseObject } from '@standin/crds';
+import type { ProjectName } from '../../src/resources/names.ts';
 import type { Backend, ExpectedGeneration } from '../../src/backend.ts';
-import { refusalOf } from '../lib/failures.server.ts';
-import { errorsOf, NO_ERRORS, type FormErrors } from '../lib/form-errors.ts';
-import { desiredOf } from '../lib/manifest-yaml.server.ts';
-import { ownerOf, ownershipReason } from '../lib/ownership.ts';
-import type { ProjectParams } from '../lib/paths.ts';
-import { endpointSpec } from '../lib/resources.server.ts';
+import { refusalOf } from '../../src/pages/failures.ts';
+import { errorsOf, NO_ERRORS, type FormErrors } from '../ui/form-errors.ts';
+import { desiredOf } from '../../src/resources/manifest-yaml.ts';
+import { ownerOf, ownershipReason } from '../../src/resources/ownership.ts';
+import { endpointSpec } from '../../src/resources/specs.ts';
 import { expectedGeneration } from '../projects/save-project.server.ts';
 import { endpointFields, readEndpointValues, toEndpoint, type EndpointValues } from './endpoint-values.ts';
 
@@ -18,7 +18,7 @@ export interface EndpointDraft {
 }
 
 /** `before`: the endpoint that is being edited. */
-export const draftOf = (form: FormData, params: ProjectParams, before: ResourceObject | undefined): EndpointDraft => {
+export const draftOf = (form: FormData, params: ProjectName, before: ResourceObject | undefined): EndpointDraft => {
   const values = readEndpointValues(form);
   const existing = before && { metadata: desiredOf(before).metadata, body: endpointSpec(before).json?.body };
   return {

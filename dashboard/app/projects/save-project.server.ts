@@ -1,9 +1,9 @@
 import { SourceError, type ResourceObject } from '@standin/contract';
 import type { Backend } from '../../src/backend.ts';
-import { refusalOf } from '../lib/failures.server.ts';
-import { errorsOf, type FormErrors } from '../lib/form-errors.ts';
-import { desiredOf } from '../lib/manifest-yaml.server.ts';
-import { ownerOf, ownershipReason } from '../lib/ownership.ts';
+import { refusalOf } from '../../src/pages/failures.ts';
+import { errorsOf, type FormErrors } from '../ui/form-errors.ts';
+import { desiredOf } from '../../src/resources/manifest-yaml.ts';
+import { ownerOf, ownershipReason } from '../../src/resources/ownership.ts';
 import { PROJECT_FIELDS, readProjectValues, toProject, type ProjectValues } from './project-values.ts';
 
 export type SaveResult =

@@ -1,8 +1,8 @@
 import { LIMITS, type DesiredObject } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import type { Backend } from '../../src/backend.ts';
-import { refusalOf } from '../lib/failures.server.ts';
-import { errorsOf, NO_ERRORS, type FormErrors } from '../lib/form-errors.ts';
+import { refusalOf } from '../../src/pages/failures.ts';
+import { errorsOf, NO_ERRORS, type FormErrors } from '../ui/form-errors.ts';
 
 /** The API server's own message gives no reason. */
 const TOO_LARGE =

@@ -1,9 +1,6 @@
 import { LogFilterError, LogStoreError, type CountFilter } from '@standin/logstore';
 import { parseFilter, type FilterProblem } from '@standin/exchange/search';
-import type { Backend, ProjectLog } from '../../src/backend.ts';
-import { orFail } from '../lib/failures.server.ts';
-import type { ProjectParams } from '../lib/paths.ts';
-import { getProject } from '../lib/resources.server.ts';
+import type { ProjectLog } from '../../src/backend.ts';
 import { readTimeRange, resolveRange } from './time-range.ts';
 import { toTrafficRow, type RowCursor, type RowPage } from './traffic-row.ts';
 
@@ -30,13 +27,6 @@ export const trafficFilterOrFail = (params: URLSearchParams, now: Date): Omit<Co
   const asked = trafficFilter(params, now);
   if (asked.ok) return asked.filter;
   throw Response.json({ problem: asked.problem }, { status: 400 });
-};
-
-/** The log of a project. Checks first that the user may read it. */
-export const openLog = async (backend: Backend, params: ProjectParams): Promise<ProjectLog> => {
-  const { metadata } = await getProject(backend, params);
-  const { namespace, name, uid } = metadata;
-  return orFail(backend.logs.open({ namespace, name, uid }));
 };
 
 /** Reads one row more than a page, to learn whether there is another page. */

@@ -1,9 +1,9 @@
 import { CircleHelp, Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { paths } from '../lib/paths.ts';
-import type { Preferences } from '../lib/preferences.ts';
-import { useNavigate } from '../lib/remix.ts';
-import { useShortcutKeys, useShortcuts } from '../lib/shortcuts.ts';
+import { paths } from '../paths.ts';
+import type { Preferences } from './preferences.ts';
+import { useNavigate } from '../remix.ts';
+import { useShortcutKeys, useShortcuts } from './shortcuts.ts';
 import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Brand } from './brand.tsx';

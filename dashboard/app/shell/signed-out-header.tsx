@@ -1,4 +1,4 @@
-import type { Preferences } from '../lib/preferences.ts';
+import type { Preferences } from './preferences.ts';
 import { Brand } from './brand.tsx';
 import { PreferencesMenu } from './preferences-menu.tsx';
 

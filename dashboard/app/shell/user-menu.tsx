@@ -1,6 +1,6 @@
 import { CircleUser, LogOut } from 'lucide-react';
-import { paths } from '../lib/paths.ts';
-import { useSubmit } from '../lib/remix.ts';
+import { paths } from '../paths.ts';
+import { useSubmit } from '../remix.ts';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx';
 

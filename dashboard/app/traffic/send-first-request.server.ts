@@ -1,6 +1,6 @@
+import type { ProjectName } from '../../src/resources/names.ts';
 import type { Backend } from '../../src/backend.ts';
-import type { ProjectParams } from '../lib/paths.ts';
-import { getAccount } from '../projects/read-account.server.ts';
+import { accountOfProject } from '../../src/accounts/accounts.ts';
 import { firstRequestOf } from './load-traffic.server.ts';
 
 const SEND_MS_MAX = 10_000;
@@ -11,10 +11,10 @@ export interface Sent {
 }
 
 /** Calls an endpoint as its callers do, through the gateway and with the key, so that the list has a request to show. */
-export const sendFirstRequest = async (backend: Backend, params: ProjectParams): Promise<Sent> => {
+export const sendFirstRequest = async (backend: Backend, params: ProjectName): Promise<Sent> => {
   const { first } = await firstRequestOf(backend, params);
   if (first === undefined) return { error: 'No endpoint of this project is ready to be called.' };
-  const apiKey = await backend.resources.readApiKey(await getAccount(backend, params));
+  const apiKey = await backend.resources.readApiKey(await accountOfProject(backend, params));
   if (apiKey === undefined) return { error: 'The account has no API key yet.' };
   const isPost = first.method === 'POST';
   try {

@@ -1,6 +1,6 @@
 import type { FilterProblem } from '@standin/exchange/search';
+import type { ProjectName } from '../../src/resources/names.ts';
 import type { ExchangeView } from '../exchange/exchange-view.ts';
-import type { ProjectParams } from '../lib/paths.ts';
 import type { RowPage } from '../requests/traffic-row.ts';
 import type { TimeRange } from '../requests/time-range.ts';
 
@@ -13,7 +13,7 @@ export interface FirstRequest {
 
 /** All data of one list. Each request for another list creates a new object. */
 export interface TrafficData {
-  readonly params: ProjectParams;
+  readonly params: ProjectName;
   readonly q: string;
   readonly range: TimeRange;
   /** The start of the range as of `loadedAt`, RFC 3339. */

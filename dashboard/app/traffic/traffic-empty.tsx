@@ -1,8 +1,8 @@
 import { Send } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { TryIt } from '../endpoints/try-it.tsx';
-import { paths } from '../lib/paths.ts';
-import { Link, useFetcher } from '../lib/remix.ts';
+import { paths } from '../paths.ts';
+import { Link, useFetcher } from '../remix.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Notice } from '../ui/notice.tsx';

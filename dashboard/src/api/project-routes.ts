@@ -1,9 +1,8 @@
 import type { ResourceObject } from '@standin/contract';
 import { z } from 'zod';
-import type { ProjectLog } from '../backend.ts';
-import { ApiProblem } from './problems.ts';
+import { getProject } from '../projects/projects.ts';
 import { projectParams } from './parameters.ts';
-import { defineRoute, type ApiCall } from './route.ts';
+import { defineRoute } from './route.ts';
 import { projectListSchema, projectSchema, type ApiProject } from './schemas.ts';
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
@@ -20,19 +19,6 @@ const toApiProject = ({ metadata, spec, status }: ResourceObject): ApiProject =>
     displayName: text(displayName) ?? metadata.name,
     ...(shownUrl !== undefined && { url: shownUrl }),
   };
-};
-
-export type ProjectCall = Pick<ApiCall<z.output<typeof projectParams>, unknown, unknown>, 'backend' | 'params'>;
-
-export const projectOf = async ({ backend, params: { namespace, project } }: ProjectCall): Promise<ResourceObject> => {
-  const found = await backend.resources.get({ kind: 'Project', namespace, name: project });
-  if (found !== undefined) return found;
-  throw new ApiProblem('project_not_found', `There is no project ${project} in the namespace ${namespace}.`);
-};
-
-export const logOf = async (call: ProjectCall): Promise<ProjectLog> => {
-  const { namespace, name, uid } = (await projectOf(call)).metadata;
-  return call.backend.logs.open({ namespace, name, uid });
 };
 
 export const projectRoutes = [
@@ -60,6 +46,6 @@ export const projectRoutes = [
     params: projectParams,
     answers: { 200: { description: 'The project.', content: { 'application/json': projectSchema } } },
     problems: ['project_not_found'],
-    handle: async (call) => ({ kind: 'json', body: toApiProject(await projectOf(call)) }),
+    handle: async (call) => ({ kind: 'json', body: toApiProject(await getProject(call.backend, call.params)) }),
   }),
 ];

@@ -8,11 +8,11 @@ import type { ReplayAnswer } from '@standin/logstore';
 import { boundaryOf, latin1Text, parseMultipart, type Snippet, type SnippetOptions } from '@standin/exchange/formats';
 import { defaultRedaction, type RedactionRules } from '@standin/exchange/redact';
 import { isWorkerThread, move } from 'piscina';
-import { snippetOf, type SnippetFormat } from '../../app/exchange/exchange-formats.ts';
-import type { Draft } from '../../app/mocks/draft-of-row.server.ts';
-import { resultView, type ResultView } from '../../app/replays/result-view.server.ts';
+import { snippetOf, type SnippetFormat } from '../captured/exchange-formats.ts';
+import type { Draft } from '../captured/draft-of-row.ts';
+import { resultView, type ResultView } from '../captured/result-view.ts';
 import type { DashboardMode } from '../backend.ts';
-import { sharedExchange, type SharedExchange } from '../shared-exchange.ts';
+import { sharedExchange, type SharedExchange } from '../captured/shared-exchange.ts';
 
 /** Otherwise a worker would copy the bytes of a result. */
 const moved = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
@@ -53,7 +53,7 @@ export const draftMock = async (input: {
   readonly mode: DashboardMode;
 }): Promise<Draft> => {
   // Loaded when it is called: the schemas and the client for upstreams that come with it take 7 MB in each worker.
-  const { draftOf } = await import('../../app/mocks/draft-of-row.server.ts');
+  const { draftOf } = await import('../captured/draft-of-row.ts');
   return draftOf(input);
 };
 
