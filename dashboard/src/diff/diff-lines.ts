@@ -5,8 +5,8 @@ import type { DiffLine } from './answer-diff.ts';
 const CONTEXT = 3;
 const LINES_SHOWN_MAX = 400;
 const LINE_CHARS_MAX = 400;
-/** Texts with more added and removed lines are shown as replaced: the time grows with the square of this number. */
-const EDITS_MAX = 1_000;
+/** Texts with more added and removed lines than a page shows are replaced as a whole: the time grows with the square of this number. */
+const EDITS_MAX = 500;
 
 export interface LineDiff {
   readonly lines: readonly DiffLine[];
