@@ -4,8 +4,8 @@ import { parseFilter } from '@standin/exchange/search';
 import { getProject, openLog } from '../../src/projects/projects.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
 import type { Backend } from '../../src/backend.ts';
-import { errorsOf, NO_ERRORS, type FormErrors } from '../ui/form-errors.ts';
-import { refusalOf } from '../../src/pages/failures.ts';
+import { errorsOf, type FormErrors } from '../ui/form-errors.ts';
+import { checkForm } from '../ui/save-form.server.ts';
 import { retentionDaysOf } from '../../src/resources/specs.ts';
 import { isAway, orAway } from '../requests/read-traffic.server.ts';
 import { readTimeRange, resolveRange } from '../requests/time-range.ts';
@@ -66,12 +66,11 @@ const fieldErrors = ({ fields, form }: FormErrors): FormErrors => ({
 const problemsOf = async ({ resources }: Backend, params: ProjectName, values: BulkValues): Promise<FormErrors> => {
   const parsed = parseFilter(values.q);
   if (parsed.kind === 'invalid') return { fields: { q: [parsed.problem.message] }, form: [] };
-  try {
-    const problems = await resources.check(toBulkReplay(values, { ...params, name: newReplayName() }), 'absent');
-    return problems.length === 0 ? NO_ERRORS : fieldErrors(errorsOf(problems, Object.keys(BULK_FIELDS)));
-  } catch (error) {
-    return { fields: {}, form: [refusalOf(error)] };
-  }
+  const object = toBulkReplay(values, { ...params, name: newReplayName() });
+  const checked = await checkForm(resources.check(object, 'absent'), (problems) =>
+    fieldErrors(errorsOf(problems, Object.keys(BULK_FIELDS))),
+  );
+  return checked.errors;
 };
 
 /** What would be sent, and how long it would take. */

@@ -11,7 +11,7 @@ import { ownerOf } from '../../src/resources/ownership.ts';
 import { endpointParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { projectStatus } from '../../src/resources/specs.ts';
-import { expectedGeneration } from '../projects/save-project.server.ts';
+import { expectedGeneration } from '../ui/save-form.server.ts';
 import { useAnswer } from '../ui/use-answer.ts';
 import { useOpened } from '../ui/use-opened.ts';
 import { buttonClass } from '../ui/button.tsx';

@@ -13,7 +13,7 @@ import { endpointSpec } from '../../src/resources/specs.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { useAnswer } from '../ui/use-answer.ts';
 import { draftMock } from '../../src/endpoints/draft-mock.ts';
-import { expectedGeneration } from '../projects/save-project.server.ts';
+import { expectedGeneration } from '../ui/save-form.server.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';

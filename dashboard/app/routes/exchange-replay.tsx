@@ -11,7 +11,7 @@ import { toCapturedView, valuesLike } from '../replays/captured-view.server.ts';
 import { getReplay, newReplayName, replaySpec } from '../../src/replays/replays.ts';
 import { ReplayForm } from '../replays/replay-form.tsx';
 import { readReplayValues, REPLAY_FIELDS, replayValuesOf, toReplay } from '../replays/replay-values.ts';
-import { createReplay, hasErrors } from '../replays/save-replay.server.ts';
+import { createReplay } from '../replays/save-replay.server.ts';
 import { buttonClass } from '../ui/button.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Replay a request · Standin' }];
@@ -35,8 +35,12 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const captured = toCapturedView(await readRow(backend, names));
   const values = readReplayValues(await request.formData());
   const name = newReplayName();
-  const errors = await createReplay(backend, toReplay(values, captured, { ...names, name }), REPLAY_FIELDS);
-  if (hasErrors(errors)) return data({ values, errors }, { status: 422 });
+  const { object: created, errors } = await createReplay(
+    backend,
+    toReplay(values, captured, { ...names, name }),
+    REPLAY_FIELDS,
+  );
+  if (created === undefined) return data({ values, errors }, { status: 422 });
   return redirect(paths.replay({ ...names, replay: name }));
 };
 

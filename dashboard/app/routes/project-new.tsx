@@ -8,6 +8,7 @@ import { paths } from '../paths.ts';
 import { useAnswer } from '../ui/use-answer.ts';
 import { FIRST_ACCOUNT, FirstAccount } from '../projects/first-account.tsx';
 import { ProjectForm } from '../projects/project-form.tsx';
+import { readProjectValues } from '../projects/project-values.ts';
 import { saveProject } from '../projects/save-project.server.ts';
 import { buttonClass } from '../ui/button.tsx';
 
@@ -24,9 +25,10 @@ export const action = async ({ request, context: { backend } }: ActionFunctionAr
     const problem = await refusalOfWrite(createFirstAccount(backend));
     return problem === undefined ? redirect(paths.newProject()) : data({ problem }, { status: 422 });
   }
-  const result = await saveProject(backend, form, undefined);
-  if (!result.ok) return data(result, { status: 422 });
-  const { namespace, name } = result.object.metadata;
+  const values = readProjectValues(form);
+  const { object, errors } = await saveProject(backend, values);
+  if (object === undefined) return data({ values, errors }, { status: 422 });
+  const { namespace, name } = object.metadata;
   return redirect(paths.project({ namespace, project: name }), {
     headers: { 'set-cookie': noticeCookie(`Project ${name} was created.`) },
   });

@@ -45,9 +45,8 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   if (count === 0) return refused([], ['No request matches now.']);
   if (digits(form.get('confirm')) !== String(count)) return refused([`Type ${count} to send so many requests.`]);
   const name = newReplayName();
-  const { fields, form: problems } = await createReplay(backend, toBulkReplay(values, { ...names, name }), []);
-  const errors = [...problems, ...Object.values(fields).flat()];
-  if (errors.length > 0) return refused([], errors);
+  const { object: created, errors } = await createReplay(backend, toBulkReplay(values, { ...names, name }), []);
+  if (created === undefined) return refused([], [...errors.form, ...Object.values(errors.fields).flat()]);
   return redirect(paths.replay({ ...names, replay: name }));
 };
 

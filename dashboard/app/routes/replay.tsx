@@ -11,7 +11,7 @@ import { desiredOf } from '../../src/resources/manifest-yaml.ts';
 import { replayParams } from './params.server.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { useAnswer } from '../ui/use-answer.ts';
-import { expectedGeneration } from '../projects/save-project.server.ts';
+import { expectedGeneration } from '../ui/save-form.server.ts';
 import { Commands } from '../replays/commands.tsx';
 import { compareAnswers, readAnswers } from '../../src/replays/results.ts';
 import type { ResultView } from '../../src/captured/result-view.ts';

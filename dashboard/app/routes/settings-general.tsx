@@ -14,8 +14,9 @@ import { conditionsOf } from '../../src/resources/resource-view.ts';
 import { DeleteProject } from '../projects/delete-project.tsx';
 import { deleteProject } from '../../src/projects/delete-project.ts';
 import { ProjectForm } from '../projects/project-form.tsx';
-import { projectValuesOf } from '../projects/project-values.ts';
-import { expectedGeneration, saveProject } from '../projects/save-project.server.ts';
+import { projectValuesOf, readProjectValues } from '../projects/project-values.ts';
+import { saveProject } from '../projects/save-project.server.ts';
+import { expectedGeneration } from '../ui/save-form.server.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { useAnswer } from '../ui/use-answer.ts';
 import { useOpened } from '../ui/use-opened.ts';
@@ -49,13 +50,14 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const before = await getProject(backend, names);
   if (form.get('intent') === 'delete') {
     const refusal = await refusalToDelete(backend, before, form);
-    if (refusal !== undefined) return data({ ok: false as const, deletion: refusal }, { status: 409 });
+    if (refusal !== undefined) return data({ deletion: refusal }, { status: 409 });
     return redirect(paths.projects(), {
       headers: { 'set-cookie': noticeCookie(`Project ${names.project} was deleted.`) },
     });
   }
-  const result = await saveProject(backend, form, before);
-  if (!result.ok) return data({ ...result, generation: expectedGeneration(form) }, { status: 422 });
+  const version = { values: readProjectValues(form), generation: expectedGeneration(form) };
+  const { object, errors, isConflict } = await saveProject(backend, version.values, { ...version, before });
+  if (object === undefined) return data({ ...version, errors, isConflict }, { status: 422 });
   return redirect(paths.settings(names), { headers: { 'set-cookie': noticeCookie('Saved.') } });
 };
 
