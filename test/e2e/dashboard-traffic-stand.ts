@@ -50,7 +50,7 @@ export const params = (page: Page): Record<string, string> => Object.fromEntries
 export const enginePid = async (parent: number): Promise<number> => {
   const children = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8');
   for (const child of children.trim().split(/\s+/)) {
-    if ((await readFile(`/proc/${child}/cmdline`, 'utf8')).includes('embedded')) return Number(child);
+    if ((await readFile(`/proc/${child}/cmdline`, 'utf8')).includes('packages/engine/')) return Number(child);
   }
   throw new Error('standin dev runs no engine');
 };
