@@ -16,8 +16,7 @@ import { clearNoticeCookie, readNotice } from './ui/flash.ts';
 import { useNonce } from './ui/nonce.ts';
 import { readPreferences } from './shell/preferences.ts';
 import type { loader as projectLoader } from './routes/project.tsx';
-import { Header } from './shell/header.tsx';
-import { SignedOutHeader } from './shell/signed-out-header.tsx';
+import { Header, SignedOutHeader } from './shell/header.tsx';
 import stylesheet from './styles/app.css?url';
 import { Toaster } from './ui/toast.tsx';
 

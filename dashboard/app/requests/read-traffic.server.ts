@@ -42,10 +42,8 @@ export const readRows = async (
 /** The longest time that a user waits for a page. */
 const AWAY_MS = 5_000;
 
-const TOO_SLOW = '159';
-
 export const awayMessage = (error: LogStoreError): string =>
-  error.code === TOO_SLOW
+  error.isTooSlow
     ? 'The search took too long. Narrow the time range or the filter.'
     : 'The log (ClickHouse) cannot be reached. It is tried again every few seconds; everything else stays usable.';
 

@@ -2,7 +2,7 @@ import { data, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFuncti
 import { useLoaderData, type ShouldRevalidateFunction } from '@remix-run/react';
 import { projectParams } from './params.server.ts';
 import { loadTraffic } from '../traffic/load-traffic.server.ts';
-import { sendFirstRequest } from '../traffic/send-first-request.server.ts';
+import { sendFirstRequest } from '../../src/requests/first-request.ts';
 import { isSameList } from '../traffic/traffic-query.ts';
 import { TrafficScreen } from '../traffic/traffic-screen.tsx';
 

@@ -24,9 +24,6 @@ const OF_MISSING: Readonly<Record<NotFound['what'], ApiProblemCode>> = {
   share: 'share_not_found',
 };
 
-/** ClickHouse's TIMEOUT_EXCEEDED. */
-const TOO_SLOW = '159';
-
 /** Maps a failure of the log or the resources to a problem. Undefined: a defect. */
 export const toProblem = (error: unknown): ApiProblem | undefined => {
   if (error instanceof ApiProblem) return error;
@@ -35,7 +32,7 @@ export const toProblem = (error: unknown): ApiProblem | undefined => {
   if (isWorkRefused(error)) return new ApiProblem(error.reason === 'Busy' ? 'busy' : 'request_too_heavy');
   if (error instanceof LogFilterError) return new ApiProblem('parameter_invalid', error.message);
   if (error instanceof LogStoreError) {
-    if (error.code === TOO_SLOW) return new ApiProblem('search_too_slow');
+    if (error.isTooSlow) return new ApiProblem('search_too_slow');
     // The message may quote captured data, and names hosts.
     return new ApiProblem('log_unavailable', `ClickHouse cannot be read now (${error.code}).`);
   }
